@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dev.c - the life of a device: owner, memory, backend
+ *
+ * All functions take dev->lock themselves, except where noted.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/poll.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/vhost.h>
+
+#include "net.h"
+
+static void init_queue(struct kvnet_net *net, unsigned int index,
+		       const struct kvnet_source_ops *ops, __poll_t tap_mask)
+{
+	struct kvnet_queue *q = &net->q[index];
+
+	kvnet_vq_init(&q->vq, index);
+	lockdep_set_subclass(&q->vq.lock, index);
+	kvnet_worker_add(&net->worker, &q->src, ops);
+	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
+	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
+	q->busy_us = kvnet_poll_us;
+}
+
+/**
+ * kvnet_net_create() - a device without an owner
+ *
+ * Return: the device or ERR_PTR(-ENOMEM).
+ */
+struct kvnet_net *kvnet_net_create(void)
+{
+	struct kvnet_net *net = kvzalloc(sizeof(*net), GFP_KERNEL_ACCOUNT);
+
+	if (!net)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&net->lock);
+	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
+	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
+	kvnet_worker_set_cap(&net->worker, (u64)kvnet_poll_us * NSEC_PER_USEC);
+	return net;
+}
+
+/* The queue's view of its tap; the old tap's socket is now the caller's. */
+static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
+{
+	lockdep_assert_held(&q->vq.lock);
+	q->starved = false;
+	return kvnet_tap_attach(&q->tap, sock);
+}
+
+/* dev->lock. Nothing touches the ring or the tap any more on return. */
+static void stop_queue(struct kvnet_queue *q)
+{
+	struct socket *old;
+
+	mutex_lock(&q->vq.lock);
+	kvnet_wait_stop(&q->tap_wait);
+	kvnet_vq_stop(&q->vq);
+	old = swap_tap(q, NULL);
+	mutex_unlock(&q->vq.lock);
+	kvnet_tap_put(old);
+}
+
+/* dev->lock */
+static int start_queue(struct kvnet_queue *q, struct socket *sock)
+{
+	struct socket *old = NULL;
+	int ret;
+
+	mutex_lock(&q->vq.lock);
+	ret = kvnet_vq_check(&q->vq);
+	if (ret || sock == q->tap.sock)
+		goto out;
+
+	kvnet_wait_stop(&q->tap_wait);
+	ret = kvnet_wait_start(&q->tap_wait, sock->file);
+	if (!ret)
+		ret = kvnet_vq_start(&q->vq);
+	if (ret) {
+		kvnet_wait_stop(&q->tap_wait);
+		if (q->tap.sock)
+			kvnet_wait_start(&q->tap_wait, q->tap.sock->file);
+		goto out;
+	}
+	old = swap_tap(q, sock);
+	sock = NULL;
+out:
+	mutex_unlock(&q->vq.lock);
+	kvnet_tap_put(sock);
+	kvnet_tap_put(old);
+	return ret;
+}
+
+/* dev->lock. The old eventfd wakes the queue no more on return. */
+static int swap_kick(struct kvnet_queue *q, struct file *file)
+{
+	int ret = 0;
+
+	mutex_lock(&q->vq.lock);
+	kvnet_wait_stop(&q->kick_wait);
+	swap(q->kick, file);
+	if (q->kick)
+		ret = kvnet_wait_start(&q->kick_wait, q->kick);
+	mutex_unlock(&q->vq.lock);
+	if (file)
+		fput(file);
+	return ret;
+}
+
+/**
+ * kvnet_net_destroy() - end of a device, in whatever state
+ * @net: the device; nobody else knows it any more
+ *
+ * Context: the last close of the file; may sleep.
+ */
+void kvnet_net_destroy(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	mutex_lock(&net->lock);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		stop_queue(&net->q[i]);
+		swap_kick(&net->q[i], NULL);
+	}
+	kvnet_worker_stop(&net->worker);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_tap_free(&net->q[i].tap);
+		kvnet_vq_free(&net->q[i].vq);
+	}
+	kvnet_mem_put(net->mem);
+	mutex_unlock(&net->lock);
+	if (net->mm)
+		mmput(net->mm);
+	kvfree(net);
+}
+
+/**
+ * kvnet_net_check_owner() - is the caller the owner?
+ * @net: the device
+ *
+ * Context: dev->lock.
+ * Return: 0 or -EPERM.
+ */
+int kvnet_net_check_owner(const struct kvnet_net *net)
+{
+	lockdep_assert_held(&net->lock);
+	return net->mm && net->mm == current->mm ? 0 : -EPERM;
+}
+
+/**
+ * kvnet_net_set_owner() - VHOST_SET_OWNER: the caller's memory is served
+ * @net: the device
+ *
+ * The address space outlives the process until the file is closed.
+ *
+ * Return: 0, -EBUSY if there is an owner, or -errno.
+ */
+int kvnet_net_set_owner(struct kvnet_net *net)
+{
+	struct mm_struct *mm;
+	int i, ret;
+
+	mutex_lock(&net->lock);
+	ret = -EBUSY;
+	if (net->mm)
+		goto out;
+	ret = -EINVAL;
+	mm = get_task_mm(current);
+	if (!mm)
+		goto out;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		ret = kvnet_vq_alloc(&net->q[i].vq);
+		if (ret)
+			goto err_free;
+	}
+	ret = kvnet_worker_start(&net->worker, mm);
+	if (ret)
+		goto err_free;
+	net->mm = mm;
+	goto out;
+
+err_free:
+	while (i--)
+		kvnet_vq_free(&net->q[i].vq);
+	mmput(mm);
+out:
+	mutex_unlock(&net->lock);
+	return ret;
+}
+
+/**
+ * kvnet_net_set_mem() - VHOST_SET_MEM_TABLE, at any time
+ * @net: the device
+ * @mem: the new table; the caller's reference is taken over on success
+ *
+ * The old table is not used any more on return.
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0.
+ */
+int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&net->lock);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_set_mem(&net->q[i].vq, mem);
+		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+	}
+	swap(net->mem, mem);
+	kvnet_mem_put(mem);
+	return 0;
+}
+
+/**
+ * kvnet_net_set_features() - VHOST_SET_FEATURES
+ * @net: the device
+ * @features: checked by kvnet_features_check()
+ *
+ * Return: 0.
+ */
+int kvnet_net_set_features(struct kvnet_net *net, u64 features)
+{
+	unsigned int i;
+
+	mutex_lock(&net->lock);
+	net->features = features;
+	for (i = 0; i < KVNET_QUEUES; i++)
+		kvnet_vq_set_features(&net->q[i].vq, features);
+	mutex_unlock(&net->lock);
+	return 0;
+}
+
+/**
+ * kvnet_net_set_kick() - VHOST_SET_VRING_KICK, at any time
+ * @net: the device
+ * @index: the queue, in range
+ * @fd: eventfd, or VHOST_FILE_UNBIND
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0, -EBADF or -EINVAL.
+ */
+int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd)
+{
+	struct file *file = NULL;
+
+	lockdep_assert_held(&net->lock);
+	if (fd != VHOST_FILE_UNBIND) {
+		file = eventfd_fget(fd);
+		if (IS_ERR(file))
+			return PTR_ERR(file);
+	}
+	return swap_kick(&net->q[index], file);
+}
+
+/**
+ * kvnet_net_set_backend() - VHOST_NET_SET_BACKEND, at any time
+ * @net: the device
+ * @index: the queue, in range
+ * @fd: a tap, or VHOST_FILE_UNBIND, which cannot fail
+ *
+ * On return the old backend and, without a new one, the ring are not touched
+ * any more. Frames that had been taken from the old tap are back in it.
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0; -EFAULT if the queue is not set up; -ENOTSOCK if @fd is no tap;
+ * -EINVAL for a tap without a device.
+ */
+int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
+{
+	struct kvnet_queue *q = &net->q[index];
+	struct socket *sock;
+	int ret;
+
+	lockdep_assert_held(&net->lock);
+	if (fd == VHOST_FILE_UNBIND) {
+		stop_queue(q);
+		return 0;
+	}
+	mutex_lock(&q->vq.lock);
+	ret = kvnet_vq_check(&q->vq);
+	mutex_unlock(&q->vq.lock);
+	if (ret)
+		return ret;
+	sock = kvnet_tap_get(fd);
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	ret = start_queue(q, sock);
+	if (!ret)
+		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+	return ret;
+}
+
+/**
+ * kvnet_net_set_busy() - VHOST_SET_VRING_BUSYLOOP_TIMEOUT
+ * @net: the device
+ * @index: the queue, in range
+ * @us: the longest spin before sleeping, in us; 0: none
+ *
+ * The queues share a worker, which goes by the larger one.
+ *
+ * Context: dev->lock, of the owner.
+ */
+void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
+{
+	lockdep_assert_held(&net->lock);
+	net->q[index].busy_us = us;
+	us = max(net->q[KVNET_RX].busy_us, net->q[KVNET_TX].busy_us);
+	kvnet_worker_set_cap(&net->worker, (u64)us * NSEC_PER_USEC);
+}
+
+/**
+ * kvnet_net_show() - print state and counters, for /proc/<pid>/fdinfo/<fd>
+ * @net: the device
+ * @m: where to
+ *
+ * Context: any process that may look; takes no lock.
+ */
+void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
+{
+	static const char * const name[] = { "kvnet.rx", "kvnet.tx" };
+	static const char * const state[] = { "stopped", "running", "broken" };
+	struct kvnet_queue *q;
+	unsigned int i;
+
+	seq_printf(m, "kvnet.features:\t0x%llx\n", READ_ONCE(net->features));
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		q = &net->q[i];
+		seq_printf(m, "%s.state:\t%s\n", name[i],
+			   state[READ_ONCE(q->vq.state)]);
+		seq_printf(m, "%s.kicks:\t%lu\n", name[i],
+			   atomic_long_read(&q->src.kicks));
+		seq_printf(m, "%s.wakes:\t%lu\n", name[i],
+			   atomic_long_read(&q->src.wakes));
+		kvnet_stats_show(m, name[i], &q->vq.stats);
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - kvnet: virtio-net backend in the kernel; load, unload, parameters
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "net.h"
+
+unsigned int kvnet_max_mem_regions = 509;
+module_param_named(max_mem_regions, kvnet_max_mem_regions, uint, 0444);
+MODULE_PARM_DESC(max_mem_regions,
+		 "Most regions in a memory table (default 509)");
+
+unsigned int kvnet_poll_us;
+module_param_named(poll_us, kvnet_poll_us, uint, 0644);
+MODULE_PARM_DESC(poll_us,
+		 "Longest spin before a worker sleeps, in us, for devices opened from now on (default 0: none)");
+
+static int __init kvnet_init(void)
+{
+	return kvnet_chr_register();
+}
+
+static void __exit kvnet_exit(void)
+{
+	kvnet_chr_unregister();
+}
+
+module_init(kvnet_init);
+module_exit(kvnet_exit);
+MODULE_DESCRIPTION("In-kernel virtio-net backend for KVM");
+MODULE_AUTHOR("The kvnet developers");
+MODULE_LICENSE("GPL");

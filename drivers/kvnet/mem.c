@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mem.c - the memory table, see mem.h
+ */
+#include "mem.h"
+
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/uaccess.h>
+
+static int cmp_region(const void *a, const void *b)
+{
+	const struct kvnet_region *ra = a, *rb = b;
+
+	if (ra->gpa == rb->gpa)
+		return 0;
+	return ra->gpa < rb->gpa ? -1 : 1;
+}
+
+static int set_region(struct kvnet_region *to,
+		      const struct vhost_memory_region *from)
+{
+	u64 len = from->memory_size, hva = from->userspace_addr;
+
+	if (!len || from->guest_phys_addr + (len - 1) < len - 1)
+		return -EFAULT;
+	if ((unsigned long)hva != hva || (unsigned long)len != len ||
+	    hva + (len - 1) < hva ||
+	    !access_ok((void __user *)(unsigned long)hva, len))
+		return -EFAULT;
+
+	to->gpa = from->guest_phys_addr;
+	to->last = from->guest_phys_addr + (len - 1);
+	to->hva = hva;
+	return 0;
+}
+
+/**
+ * kvnet_mem_build() - make a table of what the VMM describes
+ * @from: the regions, in any order
+ * @n: how many; 0 makes an empty table
+ *
+ * Context: may sleep.
+ * Return: a table with one reference, or ERR_PTR: -ENOMEM; -EFAULT for a
+ * region that is empty, wraps around or is not the owner's to map; -EINVAL for
+ * regions that overlap.
+ */
+struct kvnet_mem *kvnet_mem_build(const struct vhost_memory_region *from,
+				  u32 n)
+{
+	struct kvnet_mem *mem;
+	int ret;
+	u32 i;
+
+	mem = kvzalloc(struct_size(mem, region, n), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&mem->ref, 1);
+	mem->n = n;
+
+	for (i = 0; i < n; i++) {
+		ret = set_region(&mem->region[i], &from[i]);
+		if (ret)
+			goto err_free;
+	}
+	sort(mem->region, n, sizeof(mem->region[0]), cmp_region, NULL);
+	for (i = 1; i < n; i++) {
+		if (mem->region[i].gpa <= mem->region[i - 1].last) {
+			ret = -EINVAL;
+			goto err_free;
+		}
+	}
+	return mem;
+
+err_free:
+	kvfree(mem);
+	return ERR_PTR(ret);
+}
+
+/**
+ * kvnet_mem_get() - take a reference
+ * @mem: a table, or NULL
+ *
+ * Return: @mem.
+ */
+struct kvnet_mem *kvnet_mem_get(struct kvnet_mem *mem)
+{
+	if (mem)
+		refcount_inc(&mem->ref);
+	return mem;
+}
+
+/**
+ * kvnet_mem_put() - drop a reference, the last one frees
+ * @mem: a table, or NULL
+ */
+void kvnet_mem_put(struct kvnet_mem *mem)
+{
+	if (mem && refcount_dec_and_test(&mem->ref))
+		kvfree(mem);
+}
+
+static bool region_has(const struct kvnet_region *region, u64 addr)
+{
+	return addr >= region->gpa && addr <= region->last;
+}
+
+/**
+ * kvnet_mem_find() - which region holds an address?
+ * @mem: the table
+ * @addr: guest-physical address
+ * @hint: index of the region found last time, updated; any value will do
+ *
+ * Return: the region, or NULL if none does.
+ */
+const struct kvnet_region *kvnet_mem_find(const struct kvnet_mem *mem,
+					  u64 addr, u32 *hint)
+{
+	u32 lo = 0, hi = mem->n, mid;
+
+	if (*hint < mem->n && region_has(&mem->region[*hint], addr))
+		return &mem->region[*hint];
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (addr > mem->region[mid].last)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo >= mem->n || !region_has(&mem->region[lo], addr))
+		return NULL;
+	*hint = lo;
+	return &mem->region[lo];
+}
+
+/**
+ * kvnet_mem_span() - where is a piece of guest memory, as far as it is in one?
+ * @mem: the table
+ * @addr: guest-physical address
+ * @len: bytes wanted, not 0; shortened to what @addr's region holds
+ * @hint: see kvnet_mem_find()
+ *
+ * Return: the owner's address of @addr, or NULL if no region holds it.
+ */
+void __user *kvnet_mem_span(const struct kvnet_mem *mem, u64 addr, u32 *len,
+			    u32 *hint)
+{
+	const struct kvnet_region *region = kvnet_mem_find(mem, addr, hint);
+
+	if (!region)
+		return NULL;
+	/* last - addr cannot wrap; + 1 could, at 2^64 */
+	*len = min_t(u64, *len - 1, region->last - addr) + 1;
+	return (void __user *)(unsigned long)
+		(region->hva + (addr - region->gpa));
+}

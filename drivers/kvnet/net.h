@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * net.h - a device: a queue pair, its tap and its worker; the map of the
+ * data path
+ */
+#ifndef _KVNET_NET_H
+#define _KVNET_NET_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "hdr.h"
+#include "notify.h"
+#include "tap.h"
+#include "vq.h"
+#include "worker.h"
+
+struct file;
+struct mm_struct;
+struct seq_file;
+
+/* Queue numbers, virtio 1.3, 5.1.2; named from the driver's side. */
+enum {
+	KVNET_RX,
+	KVNET_TX,
+	KVNET_QUEUES,
+};
+
+/* Shorter packets reach the guest in one copy, by way of our own memory. */
+#define KVNET_RX_BOUNCE	256
+
+/**
+ * struct kvnet_queue - a virtqueue with all that hangs on it
+ * @vq: the virtqueue
+ * @src: what the worker serves
+ * @tap: the backend; under vq.lock
+ * @starved: the turn ended for want of the driver's buffers (RX) or of room
+ *	     in the tap (TX); under vq.lock
+ * @bounce: header and a short packet (RX); under vq.lock
+ * @kick_wait: the driver's kicks; under vq.lock
+ * @tap_wait: the tap's readiness; under vq.lock
+ * @kick: eventfd that @kick_wait watches, with a reference; under vq.lock
+ * @busy_us: VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; under dev->lock
+ */
+struct kvnet_queue {
+	struct kvnet_vq vq;
+	struct kvnet_source src;
+	struct kvnet_tap tap;
+	bool starved;
+	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE];
+	struct kvnet_wait kick_wait;
+	struct kvnet_wait tap_wait;
+	struct file *kick;
+	u32 busy_us;
+};
+
+/**
+ * struct kvnet_net - an open /dev/kvnet
+ * @lock: the set-up lock (dev->lock); taken before any other of ours
+ * @mm: the owner's address space, with a reference on its users; NULL: none
+ * @mem: the owner's memory table, or NULL
+ * @features: as acknowledged by the driver
+ * @worker: serves both queues
+ * @q: the queues
+ */
+struct kvnet_net {
+	struct mutex lock;
+	struct mm_struct *mm;
+	struct kvnet_mem *mem;
+	u64 features;
+	struct kvnet_worker worker;
+	struct kvnet_queue q[KVNET_QUEUES];
+};
+
+/* Worker thread: rx.c, tx.c */
+extern const struct kvnet_source_ops kvnet_rx_ops;
+extern const struct kvnet_source_ops kvnet_tx_ops;
+
+/* The owner's ioctls, dev->lock taken inside: dev.c */
+struct kvnet_net *kvnet_net_create(void);
+void kvnet_net_destroy(struct kvnet_net *net);
+int kvnet_net_check_owner(const struct kvnet_net *net);
+int kvnet_net_set_owner(struct kvnet_net *net);
+int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
+int kvnet_net_set_features(struct kvnet_net *net, u64 features);
+int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);
+int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd);
+void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
+void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
+
+/* The character device: ioctl.c */
+int kvnet_chr_register(void);
+void kvnet_chr_unregister(void);
+
+/* Module parameters: main.c */
+extern unsigned int kvnet_max_mem_regions;
+extern unsigned int kvnet_poll_us;
+
+#endif /* _KVNET_NET_H */

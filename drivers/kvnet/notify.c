@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * notify.c - waits and eventfds, see notify.h
+ */
+#include "notify.h"
+
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/vhost.h>
+
+#include "worker.h"
+
+/* Called by the file, its wait-queue lock held: a kick or a packet. */
+static int wake_source(wait_queue_entry_t *entry, unsigned int mode, int sync,
+		       void *key)
+{
+	struct kvnet_wait *wait = container_of(entry, struct kvnet_wait, entry);
+
+	/* Some wakers do not say why they wake. */
+	if (!key || (key_to_poll(key) & wait->mask))
+		kvnet_source_wake(wait->src, wait->event);
+	return 0;
+}
+
+static void join_queue(struct file *file, wait_queue_head_t *head,
+		       poll_table *table)
+{
+	struct kvnet_wait *wait = container_of(table, struct kvnet_wait, table);
+
+	/* Each file that we watch has one wait queue. */
+	if (WARN_ON_ONCE(wait->head))
+		return;
+	wait->head = head;
+	add_wait_queue(head, &wait->entry);
+}
+
+/**
+ * kvnet_wait_init() - before first use
+ * @wait: the wait
+ * @src: whom to wake
+ * @event: with what KVNET_EV_*
+ * @mask: EPOLL* conditions to watch for
+ */
+void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
+		     unsigned int event, __poll_t mask)
+{
+	init_waitqueue_func_entry(&wait->entry, wake_source);
+	init_poll_funcptr(&wait->table, join_queue);
+	wait->head = NULL;
+	wait->src = src;
+	wait->event = event;
+	wait->mask = mask;
+}
+
+/**
+ * kvnet_wait_start() - watch a file
+ * @wait: not watching
+ * @file: an eventfd or a tap; the caller keeps a reference until
+ *	  kvnet_wait_stop()
+ *
+ * The source is woken once, so that nothing that came before is missed.
+ *
+ * Context: may sleep; vq->lock.
+ * Return: 0, or -EINVAL if the file is in error (a tap without a device).
+ */
+int kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
+{
+	if (vfs_poll(file, &wait->table) & EPOLLERR) {
+		kvnet_wait_stop(wait);
+		return -EINVAL;
+	}
+	kvnet_source_wake(wait->src, KVNET_EV_CTRL);
+	return 0;
+}
+
+/**
+ * kvnet_wait_stop() - stop watching
+ * @wait: watching or not
+ *
+ * When it returns the file wakes nobody any more.
+ *
+ * Context: may sleep; vq->lock.
+ */
+void kvnet_wait_stop(struct kvnet_wait *wait)
+{
+	if (!wait->head)
+		return;
+	remove_wait_queue(wait->head, &wait->entry);
+	wait->head = NULL;
+}
+
+/**
+ * kvnet_eventfd_get() - the eventfd behind a file descriptor
+ * @fd: the owner's descriptor, or VHOST_FILE_UNBIND for none
+ *
+ * Return: the eventfd, NULL for none, or ERR_PTR(-EBADF or -EINVAL).
+ */
+struct eventfd_ctx *kvnet_eventfd_get(int fd)
+{
+	return fd == VHOST_FILE_UNBIND ? NULL : eventfd_ctx_fdget(fd);
+}

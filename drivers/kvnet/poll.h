@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * poll.h - policy: how much at a time, and how long to look before sleeping
+ *
+ * Numbers and clock values in, decisions out.
+ */
+#ifndef _KVNET_POLL_H
+#define _KVNET_POLL_H
+
+#include <linux/types.h>
+
+/* A turn ends when either is spent, so that the other queues get theirs. */
+#define KVNET_TURN_PACKETS	256
+#define KVNET_TURN_BYTES	(512 * 1024)
+
+/**
+ * struct kvnet_budget - what is left of a turn
+ * @packets: packets
+ * @bytes: bytes
+ */
+struct kvnet_budget {
+	int packets;
+	int bytes;
+};
+
+/**
+ * struct kvnet_poll - the spin window of a worker
+ * @cap: the longest window, in ns; 0: never spin
+ * @window: how long to spin now, in ns, at most @cap
+ */
+struct kvnet_poll {
+	u64 cap;
+	u64 window;
+};
+
+void kvnet_budget_start(struct kvnet_budget *b);
+bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes);
+
+void kvnet_poll_set_cap(struct kvnet_poll *p, u64 cap_ns);
+bool kvnet_poll_expired(const struct kvnet_poll *p, u64 start_ns, u64 now_ns);
+void kvnet_poll_learn(struct kvnet_poll *p, u64 idle_ns);
+
+#endif /* _KVNET_POLL_H */

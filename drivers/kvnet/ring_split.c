@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring_split.c - the split virtqueue, device side (virtio 1.3, 2.7)
+ *
+ * Whatever bytes the driver writes, next() ends within "num" steps of the
+ * ring and "count" steps of an indirect table, with a valid chain or with an
+ * error; each field is read once. Barriers are named as in
+ * Documentation/ordering.rst.
+ */
+#include "ring.h"
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/virtio_byteorder.h>
+
+#include "access.h"
+
+/* Descriptors of an indirect table that are read in one copy. */
+#define INDIRECT_CHUNK	16
+
+#define FLAGS_KNOWN	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
+			 VRING_DESC_F_INDIRECT)
+
+/* A descriptor in host byte order. */
+struct desc {
+	u64 addr;
+	u32 len;
+	u16 flags;
+	u16 next;
+};
+
+static u16 to_cpu16(const struct kvnet_ring *r, __virtio16 val)
+{
+	return __virtio16_to_cpu(r->le, val);
+}
+
+static __virtio16 from_cpu16(const struct kvnet_ring *r, u16 val)
+{
+	return __cpu_to_virtio16(r->le, val);
+}
+
+static struct desc desc_to_cpu(const struct kvnet_ring *r,
+			       const struct vring_desc *raw)
+{
+	return (struct desc) {
+		.addr = __virtio64_to_cpu(r->le, raw->addr),
+		.len = __virtio32_to_cpu(r->le, raw->len),
+		.flags = to_cpu16(r, raw->flags) & FLAGS_KNOWN,
+		.next = to_cpu16(r, raw->next),
+	};
+}
+
+static const __virtio16 __user *used_event(const struct kvnet_ring *r)
+{
+	return (const __virtio16 __user *)&r->avail->ring[r->num];
+}
+
+static __virtio16 __user *avail_event(const struct kvnet_ring *r)
+{
+	return (__virtio16 __user *)&r->used->ring[r->num];
+}
+
+/**
+ * kvnet_ring_desc_size() - size of the descriptor area
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->desc) * r->num;
+}
+
+/**
+ * kvnet_ring_avail_size() - size of the driver area, used_event included
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->avail) + sizeof(*r->avail->ring) * r->num +
+	       (r->event_idx ? sizeof(__virtio16) : 0);
+}
+
+/**
+ * kvnet_ring_used_size() - size of the device area, avail_event included
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+size_t kvnet_ring_used_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->used) + sizeof(*r->used->ring) * r->num +
+	       (r->event_idx ? sizeof(__virtio16) : 0);
+}
+
+/*
+ * Read the avail index. Returns 1 if there are chains to fetch, 0 if not. An
+ * index that claims more than "num" chains is a lie (2.7.6.1).
+ */
+static int fetch_avail_idx(struct kvnet_ring *r)
+{
+	__virtio16 val;
+	u16 idx;
+
+	if (kvnet_load16(&r->avail->idx, &val))
+		return -EFAULT;
+	idx = to_cpu16(r, val);
+	if ((u16)(idx - r->last_avail) > r->num)
+		return -EINVAL;
+	r->avail_idx = idx;
+	if (idx == r->last_avail)
+		return 0;
+
+	/* A: entries are read after the index; pairs with the driver's wmb. */
+	smp_rmb();
+	return 1;
+}
+
+/* Read ahead in the avail ring, up to its end or to the newest entry seen. */
+static int fetch_heads(struct kvnet_ring *r)
+{
+	u16 at = r->last_avail & (r->num - 1);
+	u32 n = (u16)(r->avail_idx - r->last_avail);
+
+	n = min_t(u32, n, KVNET_RING_PREFETCH);
+	n = min_t(u32, n, r->num - at);
+	r->head_n = 0;
+	if (kvnet_copy_in(r->heads, &r->avail->ring[at],
+			  n * sizeof(r->heads[0])))
+		return -EFAULT;
+	r->head_first = r->last_avail;
+	r->head_n = n;
+	return 0;
+}
+
+/* The head at last_avail, which is known to be available. */
+static int get_head(struct kvnet_ring *r)
+{
+	u16 at = r->last_avail - r->head_first;
+	u16 head;
+	int ret;
+
+	if (at >= r->head_n) {
+		ret = fetch_heads(r);
+		if (ret)
+			return ret;
+		at = 0;
+	}
+	head = to_cpu16(r, r->heads[at]);
+	return head < r->num ? head : -EINVAL;
+}
+
+/* Append @d to @chain; readable segments come before writable (2.7.4.2). */
+static int add_seg(struct kvnet_chain *chain, const struct desc *d)
+{
+	unsigned int n = chain->n_out + chain->n_in;
+
+	if (n >= chain->cap)
+		return -EMSGSIZE;
+	if (d->flags & VRING_DESC_F_WRITE)
+		chain->n_in++;
+	else if (chain->n_in)
+		return -EINVAL;
+	else
+		chain->n_out++;
+	chain->seg[n].addr = d->addr;
+	chain->seg[n].len = d->len;
+	return 0;
+}
+
+/* Expand the indirect table that @table refers to (2.7.5.3). */
+static int add_indirect(const struct kvnet_ring *r, struct kvnet_chain *chain,
+			const struct desc *table,
+			const struct kvnet_reader *reader)
+{
+	struct vring_desc raw[INDIRECT_CHUNK];
+	u32 count = table->len / sizeof(raw[0]);
+	u32 first = 0, have = 0, steps, i = 0;
+	struct desc d;
+	int ret;
+
+	if (!count || table->len % sizeof(raw[0]) || count > U16_MAX + 1)
+		return -EINVAL;
+	if (table->addr + table->len - 1 < table->addr)
+		return -EINVAL;
+
+	for (steps = 0; steps < count; steps++) {
+		if (i - first >= have) {
+			first = i;
+			have = min_t(u32, count - i, INDIRECT_CHUNK);
+			ret = reader->read(reader->ctx, table->addr +
+					   (u64)first * sizeof(raw[0]), raw,
+					   have * sizeof(raw[0]));
+			if (ret)
+				return ret;
+		}
+		d = desc_to_cpu(r, &raw[i - first]);
+		if (d.flags & VRING_DESC_F_INDIRECT)
+			return -EINVAL;
+		ret = add_seg(chain, &d);
+		if (ret)
+			return ret;
+		if (!(d.flags & VRING_DESC_F_NEXT))
+			return 0;
+		if (d.next >= count)
+			return -EINVAL;
+		i = d.next;
+	}
+	return -ELOOP;
+}
+
+/* Walk the chain that starts at descriptor @i. */
+static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
+		      u16 i, const struct kvnet_reader *reader)
+{
+	struct vring_desc raw;
+	struct desc d;
+	u32 steps;
+	int ret;
+
+	for (steps = 0; steps < r->num; steps++) {
+		if (kvnet_copy_in(&raw, &r->desc[i], sizeof(raw)))
+			return -EFAULT;
+		d = desc_to_cpu(r, &raw);
+		if (d.flags & VRING_DESC_F_INDIRECT) {
+			/* An indirect descriptor ends its chain (2.7.5.3.1). */
+			if (d.flags & VRING_DESC_F_NEXT)
+				return -EINVAL;
+			return add_indirect(r, chain, &d, reader);
+		}
+		ret = add_seg(chain, &d);
+		if (ret)
+			return ret;
+		if (!(d.flags & VRING_DESC_F_NEXT))
+			return 0;
+		if (d.next >= r->num)
+			return -EINVAL;
+		i = d.next;
+	}
+	return -ELOOP;
+}
+
+/**
+ * kvnet_ring_next() - fetch the next descriptor chain
+ * @r: the ring
+ * @chain: @seg and @cap set by the caller, the rest filled in
+ * @reader: reads indirect tables
+ *
+ * On success the ring has moved on by one chain; on any other outcome it
+ * stays where it was.
+ *
+ * Return: 1 with a chain, 0 if there is none, -EFAULT if the ring or a table
+ * cannot be read, -EINVAL, -ELOOP or -EMSGSIZE if the driver broke the rules,
+ * or what @reader returned.
+ */
+int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+		    const struct kvnet_reader *reader)
+{
+	int ret;
+
+	if (kvnet_ring_seen_all(r)) {
+		ret = fetch_avail_idx(r);
+		if (ret <= 0)
+			return ret;
+	}
+	ret = get_head(r);
+	if (ret < 0)
+		return ret;
+
+	chain->id = ret;
+	chain->n_out = 0;
+	chain->n_in = 0;
+	ret = walk_chain(r, chain, chain->id, reader);
+	if (ret)
+		return ret;
+	r->last_avail++;
+	return 1;
+}
+
+/* Write @n used entries from slot @at on; they do not cross the ring's end. */
+static int write_used(struct kvnet_ring *r, u16 at,
+		      const struct kvnet_used *used, unsigned int n)
+{
+	struct vring_used_elem elem[32];
+	unsigned int i, part;
+
+	for (; n; n -= part, used += part, at += part) {
+		part = min_t(unsigned int, n, ARRAY_SIZE(elem));
+		for (i = 0; i < part; i++) {
+			elem[i].id = __cpu_to_virtio32(r->le, used[i].id);
+			elem[i].len = __cpu_to_virtio32(r->le, used[i].len);
+		}
+		if (kvnet_copy_out(&r->used->ring[at], elem,
+				   part * sizeof(elem[0])))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/**
+ * kvnet_ring_put() - give buffers back to the driver, all in one step
+ * @r: the ring
+ * @used: the chains and what was written to them
+ * @n: how many, at most num
+ *
+ * The entries become visible together, by one store of the used index.
+ *
+ * Return: 0, or -EFAULT with nothing made visible.
+ */
+int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
+		   unsigned int n)
+{
+	u16 at = r->last_used & (r->num - 1);
+	unsigned int part = min_t(unsigned int, n, r->num - at);
+	u16 idx = r->last_used + n;
+	int ret;
+
+	ret = write_used(r, at, used, part);
+	if (!ret && n > part)
+		ret = write_used(r, 0, used + part, n - part);
+	if (ret)
+		return ret;
+
+	/* B: entries before the index; pairs with the driver's rmb. */
+	smp_wmb();
+	if (kvnet_store16(&r->used->idx, from_cpu16(r, idx)))
+		return -EFAULT;
+	/* Moved a whole 2^16 past the last signalled index: forget it. */
+	if ((u16)(idx - r->signalled) < n)
+		r->signalled_valid = false;
+	r->last_used = idx;
+	return 0;
+}
+
+/**
+ * kvnet_ring_kick_off() - tell the driver that kicks are not needed
+ * @r: the ring
+ *
+ * A hint: the driver may kick all the same (2.7.10). With EVENT_IDX nothing
+ * is written: avail_event falls behind by itself.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_ring_kick_off(struct kvnet_ring *r)
+{
+	if (!r->kicks_on)
+		return 0;
+	r->kicks_on = false;
+	if (r->event_idx)
+		return 0;
+	return kvnet_store16(&r->used->flags,
+			     from_cpu16(r, VRING_USED_F_NO_NOTIFY));
+}
+
+/**
+ * kvnet_ring_kick_on() - ask the driver to kick when it adds another chain
+ * @r: the ring
+ *
+ * Asks for a kick for chains beyond those already seen, fetched or not.
+ *
+ * Return: 1 if more chains arrived meanwhile (the caller looks again and does
+ * not wait), 0 if not, -EFAULT, or -EINVAL for a nonsensical avail index.
+ */
+int kvnet_ring_kick_on(struct kvnet_ring *r)
+{
+	u16 seen = r->avail_idx;
+	int ret;
+
+	if (!r->kicks_on) {
+		if (r->event_idx)
+			ret = kvnet_store16(avail_event(r),
+					    from_cpu16(r, seen));
+		else
+			ret = kvnet_store16(&r->used->flags, from_cpu16(r, 0));
+		if (ret)
+			return ret;
+		r->kicks_on = true;
+	}
+	/* C: the request before the second look; pairs with the driver's mb. */
+	smp_mb();
+	ret = fetch_avail_idx(r);
+	if (ret < 0)
+		return ret;
+	return r->avail_idx != seen;
+}
+
+/**
+ * kvnet_ring_should_call() - does the driver want to be told of used buffers?
+ * @r: the ring
+ *
+ * To be asked once after each kvnet_ring_put(); includes the full barrier
+ * between the used index and the driver's wish.
+ *
+ * Return: 1 to call, 0 not to, or -EFAULT.
+ */
+int kvnet_ring_should_call(struct kvnet_ring *r)
+{
+	u16 old = r->signalled;
+	bool valid = r->signalled_valid;
+	__virtio16 val;
+
+	/* D: the used index before the wish; pairs with the driver's mb. */
+	smp_mb();
+	if (r->notify_on_empty && kvnet_ring_seen_all(r))
+		return 1;
+	if (!r->event_idx) {
+		if (kvnet_load16(&r->avail->flags, &val))
+			return -EFAULT;
+		return !(to_cpu16(r, val) & VRING_AVAIL_F_NO_INTERRUPT);
+	}
+
+	r->signalled = r->last_used;
+	r->signalled_valid = true;
+	if (!valid)
+		return 1;
+	if (kvnet_load16(used_event(r), &val))
+		return -EFAULT;
+	return vring_need_event(to_cpu16(r, val), r->last_used, old);
+}
+
+/**
+ * kvnet_ring_pending() - a cheap look: has the driver added chains?
+ * @r: the ring
+ *
+ * Reads one field. The answer may be stale by the time it is used.
+ *
+ * Return: true if there are chains that have not been seen, or if the ring
+ * cannot be read (so that the caller goes and finds out).
+ */
+bool kvnet_ring_pending(const struct kvnet_ring *r)
+{
+	__virtio16 val;
+
+	if (kvnet_load16(&r->avail->idx, &val))
+		return true;
+	return to_cpu16(r, val) != r->avail_idx;
+}
+
+/**
+ * kvnet_ring_base_set() - go on from a given avail index
+ * @r: the ring, not started
+ * @base: from VHOST_SET_VRING_BASE
+ */
+void kvnet_ring_base_set(struct kvnet_ring *r, u16 base)
+{
+	r->last_avail = base;
+	r->avail_idx = base;
+	r->head_n = 0;
+}
+
+/**
+ * kvnet_ring_start() - first touch of the areas, before any other verb
+ * @r: the ring, with num, addresses and properties set
+ *
+ * Goes on from the used index that stands in the ring, as vhost does, with
+ * kicks off.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_ring_start(struct kvnet_ring *r)
+{
+	u16 flags = r->event_idx ? 0 : VRING_USED_F_NO_NOTIFY;
+	__virtio16 val;
+
+	if (kvnet_load16(&r->used->idx, &val))
+		return -EFAULT;
+	r->last_used = to_cpu16(r, val);
+	r->signalled_valid = false;
+	r->avail_idx = r->last_avail;
+	r->head_n = 0;
+	r->kicks_on = false;
+	if (kvnet_store16(&r->used->flags, from_cpu16(r, flags)))
+		return -EFAULT;
+	return kvnet_load16(&r->avail->idx, &val);
+}

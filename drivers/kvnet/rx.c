@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rx.c - packets from the tap to the guest
+ *
+ * Each packet is read into as many of the driver's buffers as it needs
+ * (virtio 1.3, 5.1.6.4), with one write for its header. The buffers of a
+ * packet become visible together.
+ */
+#include <linux/errno.h>
+#include <linux/uio.h>
+#include <linux/vhost_types.h>
+#include <linux/virtio_net.h>
+
+#include "features.h"
+#include "net.h"
+
+/**
+ * struct rx_turn - what stays the same during a turn
+ * @q: the queue
+ * @hdr_len: length of the driver's header
+ * @tap_hdr: length of the header that the tap makes: the same, or 0
+ * @buffers_max: buffers that a packet may take
+ * @le: headers are little-endian
+ */
+struct rx_turn {
+	struct kvnet_queue *q;
+	size_t hdr_len;
+	size_t tap_hdr;
+	unsigned int buffers_max;
+	bool le;
+};
+
+/**
+ * struct rx_bufs - the driver's buffers for a packet
+ * @n: buffers
+ * @n_iov: their pieces, from the beginning of the queue's I/O vector on
+ */
+struct rx_bufs {
+	unsigned int n;
+	unsigned int n_iov;
+};
+
+static struct kvnet_queue *to_queue(struct kvnet_source *src)
+{
+	return container_of(src, struct kvnet_queue, src);
+}
+
+static struct rx_turn turn_of(struct kvnet_queue *q)
+{
+	u64 features = q->vq.features;
+	size_t hdr_len = kvnet_hdr_len(features);
+
+	return (struct rx_turn) {
+		.q = q,
+		.hdr_len = hdr_len,
+		.tap_hdr = features & BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) ?
+			   0 : hdr_len,
+		.buffers_max = features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) ?
+			       min_t(u32, q->vq.ring.num, UIO_MAXIOV) : 1,
+		.le = kvnet_features_le(features),
+	};
+}
+
+/*
+ * Take buffers for @need bytes. Returns 1; 0 if the driver has given too few
+ * so far; -EMSGSIZE if it cannot ever give enough; -errno: broken. Unless it
+ * returns 1 the caller rewinds.
+ */
+static int gather(const struct rx_turn *t, size_t need, struct rx_bufs *bufs)
+{
+	struct kvnet_vq *vq = &t->q->vq;
+	struct kvnet_buf buf;
+	int ret;
+
+	bufs->n = 0;
+	bufs->n_iov = 0;
+	for (;;) {
+		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, bufs->n_iov, &buf);
+		if (ret <= 0)
+			return ret;
+		bufs->n++;
+		bufs->n_iov += buf.n;
+		kvnet_vq_push(vq, buf.id, min(buf.len, need));
+		if (buf.len >= need)
+			return 1;
+		need -= buf.len;
+		if (bufs->n == t->buffers_max)
+			return -EMSGSIZE;
+	}
+}
+
+/* A short packet: header and data in our own memory, then one copy. */
+static int copy_short(const struct rx_turn *t, const struct rx_bufs *bufs,
+		      struct iov_iter *to, size_t len)
+{
+	struct kvnet_queue *q = t->q;
+	size_t gap = t->hdr_len - t->tap_hdr;
+
+	memset(q->bounce, 0, t->hdr_len);
+	if (kvnet_tap_read(&q->tap, q->bounce + gap, t->tap_hdr + len) !=
+	    t->tap_hdr + len)
+		return -EIO;
+	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, bufs->n, t->le);
+	len += t->hdr_len;
+	return copy_to_iter(q->bounce, len, to) == len ? 0 : -EFAULT;
+}
+
+/*
+ * A long packet: the data straight to the guest, then the header. If the tap
+ * makes the header, reading just that many bytes yields it.
+ */
+static int copy_long(const struct rx_turn *t, const struct rx_bufs *bufs,
+		     struct iov_iter *to, size_t len)
+{
+	struct kvnet_queue *q = t->q;
+	struct iov_iter data = *to;
+	u8 hdr[KVNET_HDR_MAX] = {};
+	size_t expect = t->tap_hdr + len;
+	int ret;
+
+	iov_iter_advance(&data, t->hdr_len);
+	if (t->tap_hdr) {
+		/* The length of a cut-off XDP frame is not reported. */
+		if (kvnet_tap_next_is_xdp(&q->tap))
+			expect = t->tap_hdr;
+		ret = kvnet_tap_copy(&q->tap, &data);
+		if (ret) {
+			kvnet_tap_discard(&q->tap);
+			return ret;
+		}
+		ret = kvnet_tap_read(&q->tap, hdr, t->tap_hdr);
+	} else {
+		ret = kvnet_tap_read_iter(&q->tap, &data);
+	}
+	if (ret != expect)
+		return ret == -EFAULT ? ret : -EIO;
+	kvnet_hdr_set_buffers(hdr, t->hdr_len, bufs->n, t->le);
+	return copy_to_iter(hdr, t->hdr_len, to) == t->hdr_len ? 0 : -EFAULT;
+}
+
+static enum kvnet_stat drop_reason(int err)
+{
+	switch (err) {
+	case -EMSGSIZE:
+		return KVNET_STAT_drop_overrun;
+	case -EFAULT:
+		return KVNET_STAT_drop_fault;
+	default:
+		return KVNET_STAT_drop_tap;
+	}
+}
+
+/* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
+static int receive_packet(const struct rx_turn *t, size_t len)
+{
+	struct kvnet_queue *q = t->q;
+	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
+	struct rx_bufs bufs;
+	struct iov_iter to;
+	int ret;
+
+	ret = gather(t, t->hdr_len + len, &bufs);
+	if (ret != 1) {
+		kvnet_vq_rewind(&q->vq, mark);
+		if (ret != -EMSGSIZE)
+			return ret;
+		kvnet_tap_discard(&q->tap);
+		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_overrun);
+		return 1;
+	}
+
+	iov_iter_init(&to, ITER_DEST, q->vq.iov, bufs.n_iov, t->hdr_len + len);
+	if (len <= KVNET_RX_BOUNCE)
+		ret = copy_short(t, &bufs, &to, len);
+	else
+		ret = copy_long(t, &bufs, &to, len);
+	if (ret) {
+		kvnet_vq_rewind(&q->vq, mark);
+		kvnet_vq_drop(&q->vq, drop_reason(ret));
+		return 1;
+	}
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
+	kvnet_vq_flush_full(&q->vq);
+	return 1;
+}
+
+/* Receive until the tap or the ring is empty or the budget is spent. */
+static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
+{
+	const struct rx_turn t = turn_of(q);
+	struct kvnet_budget budget;
+	size_t len;
+	int ret;
+
+	q->starved = false;
+	kvnet_budget_start(&budget);
+	do {
+		len = kvnet_tap_peek(&q->tap);
+		if (!len)
+			return KVNET_DONE;
+		ret = receive_packet(&t, len);
+		if (ret <= 0) {
+			q->starved = !ret;
+			return KVNET_DONE;
+		}
+	} while (kvnet_budget_spend(&budget, len));
+	return KVNET_AGAIN;
+}
+
+static enum kvnet_verdict rx_run(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	enum kvnet_verdict verdict;
+
+	if (!kvnet_vq_begin(&q->vq))
+		return KVNET_DONE;
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
+	verdict = receive_packets(q);
+	if (q->starved)
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
+	if (verdict == KVNET_AGAIN)
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
+	kvnet_vq_end(&q->vq);
+	return verdict;
+}
+
+static bool rx_pending(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	bool ret;
+
+	if (READ_ONCE(q->starved))
+		return kvnet_vq_pending(&q->vq);
+	if (!mutex_trylock(&q->vq.lock))
+		return true;
+	ret = q->vq.state == KVNET_VQ_RUNNING && kvnet_tap_readable(&q->tap);
+	mutex_unlock(&q->vq.lock);
+	return ret;
+}
+
+static bool rx_arm(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	bool more;
+
+	if (!kvnet_vq_begin(&q->vq))
+		return false;
+	if (q->starved) {
+		kvnet_source_expect(src, KVNET_EV_KICK);
+		more = kvnet_vq_kick_on(&q->vq) == 1;
+	} else {
+		kvnet_source_expect(src, KVNET_EV_TAP);
+		more = kvnet_tap_readable(&q->tap);
+	}
+	kvnet_vq_end(&q->vq);
+	return more;
+}
+
+const struct kvnet_source_ops kvnet_rx_ops = {
+	.run = rx_run,
+	.pending = rx_pending,
+	.arm = rx_arm,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stats.h - what each queue counts; Documentation/debugging.rst explains
+ */
+#ifndef _KVNET_STATS_H
+#define _KVNET_STATS_H
+
+#include <linux/types.h>
+#include <linux/u64_stats_sync.h>
+
+struct seq_file;
+
+/*
+ * The one list of counters: X(name). Anything named drop_* is a packet that
+ * went nowhere, with the reason.
+ */
+#define KVNET_STATS(X)							\
+	X(packets)		/* packets passed on */			\
+	X(bytes)		/* their bytes, headers not counted */	\
+	X(runs)			/* turns of the worker */		\
+	X(requeues)		/* turns that ended with the budget */	\
+	X(flushes)		/* used buffers published */		\
+	X(calls)		/* interrupts asked of the driver */	\
+	X(calls_suppressed)	/* flushes that the driver let be quiet */ \
+	X(batches)		/* batches handed to the tap */		\
+	X(singles)		/* packets handed over one by one */	\
+	X(wait_buffers)		/* stopped: the driver gave no buffers */ \
+	X(wait_tap)		/* stopped: the tap's send buffer is full */ \
+	X(broken)		/* stopped: the driver broke the rules */ \
+	X(drop_short)		/* shorter than an Ethernet header */	\
+	X(drop_long)		/* longer than any packet can be */	\
+	X(drop_header)		/* virtio_net_hdr makes no sense */	\
+	X(drop_fault)		/* guest memory could not be reached */	\
+	X(drop_nomem)		/* the host had no memory */		\
+	X(drop_overrun)		/* the driver's buffers are too small */ \
+	X(drop_tap)		/* the tap refused it */
+
+#define KVNET_STAT_ENUM(name)	KVNET_STAT_##name,
+enum kvnet_stat {
+	KVNET_STATS(KVNET_STAT_ENUM)
+	KVNET_STAT_MAX
+};
+
+/**
+ * struct kvnet_stats - the counters of a queue
+ * @syncp: keeps a 64-bit counter whole on 32-bit hosts
+ * @count: written by the holder of the session only
+ */
+struct kvnet_stats {
+	struct u64_stats_sync syncp;
+	u64_stats_t count[KVNET_STAT_MAX];
+};
+
+/**
+ * kvnet_stat_add() - count
+ * @stats: the queue's counters; the caller holds vq->lock
+ * @which: the counter
+ * @n: how much
+ */
+static inline void kvnet_stat_add(struct kvnet_stats *stats,
+				  enum kvnet_stat which, u64 n)
+{
+	u64_stats_update_begin(&stats->syncp);
+	u64_stats_add(&stats->count[which], n);
+	u64_stats_update_end(&stats->syncp);
+}
+
+static inline void kvnet_stat_inc(struct kvnet_stats *stats,
+				  enum kvnet_stat which)
+{
+	kvnet_stat_add(stats, which, 1);
+}
+
+void kvnet_stats_init(struct kvnet_stats *stats);
+void kvnet_stats_show(struct seq_file *m, const char *prefix,
+		      const struct kvnet_stats *stats);
+
+#endif /* _KVNET_STATS_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tap.h - all that is true of a tun, tap or macvtap queue
+ */
+#ifndef _KVNET_TAP_H
+#define _KVNET_TAP_H
+
+#include <linux/page_frag_cache.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+#include <net/xdp.h>
+
+struct ptr_ring;
+struct socket;
+
+/* Frames that are taken from the tap's ring, or given to it, in one step. */
+#define KVNET_TAP_BATCH	64
+
+/**
+ * struct kvnet_tap - one queue's view of a tap; protected by vq->lock
+ * @sock: the tap's socket, with a reference on its file; NULL: no backend
+ * @ring: frames from the host to the guest, owned by the tap
+ * @rx: frames taken from @ring, not read yet: entries @rx_head to @rx_tail
+ * @rx_head: see @rx
+ * @rx_tail: see @rx
+ * @n_xdp: entries in @xdp
+ * @xdp: frames to the host, not sent yet; empty between two turns
+ * @frags: where the frames in @xdp come from
+ */
+struct kvnet_tap {
+	struct socket *sock;
+	struct ptr_ring *ring;
+	unsigned int rx_head;
+	unsigned int rx_tail;
+	void *rx[KVNET_TAP_BATCH];
+	unsigned int n_xdp;
+	struct xdp_buff xdp[KVNET_TAP_BATCH];
+	struct page_frag_cache frags;
+};
+
+struct socket *kvnet_tap_get(int fd);
+void kvnet_tap_put(struct socket *sock);
+struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock);
+void kvnet_tap_free(struct kvnet_tap *tap);
+
+/* host to guest */
+size_t kvnet_tap_peek(struct kvnet_tap *tap);
+bool kvnet_tap_next_is_xdp(const struct kvnet_tap *tap);
+bool kvnet_tap_readable(struct kvnet_tap *tap);
+int kvnet_tap_copy(struct kvnet_tap *tap, struct iov_iter *to);
+int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
+int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to);
+void kvnet_tap_discard(struct kvnet_tap *tap);
+
+/* guest to host */
+bool kvnet_tap_batches(const struct kvnet_tap *tap);
+bool kvnet_tap_writable(struct kvnet_tap *tap);
+int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from,
+		    size_t hdr_len, bool le);
+int kvnet_tap_send_queued(struct kvnet_tap *tap);
+int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from, bool more);
+
+#endif /* _KVNET_TAP_H */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * trace.h - tracepoints; a queue is named by its owner's pid and its index
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM kvnet
+
+#if !defined(_KVNET_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _KVNET_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#ifndef _KVNET_TRACE_ONCE
+#define _KVNET_TRACE_ONCE
+#include "vq.h"
+#include "worker.h"
+#endif
+
+DECLARE_EVENT_CLASS(kvnet_vq_event,
+	TP_PROTO(const struct kvnet_vq *vq),
+	TP_ARGS(vq),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(u16, last_avail)
+		__field(u16, avail_idx)
+		__field(u16, last_used)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->last_avail = vq->ring.last_avail;
+		__entry->avail_idx = vq->ring.avail_idx;
+		__entry->last_used = vq->ring.last_used;
+	),
+	TP_printk("owner=%d vq=%u last_avail=%u avail_idx=%u last_used=%u",
+		  __entry->owner, __entry->index, __entry->last_avail,
+		  __entry->avail_idx, __entry->last_used)
+);
+
+/* The queue's backend was set. */
+DEFINE_EVENT(kvnet_vq_event, kvnet_vq_start,
+	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
+
+/* The queue's backend was removed. */
+DEFINE_EVENT(kvnet_vq_event, kvnet_vq_stop,
+	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
+
+/* Kicks were asked for; the worker is about to sleep. */
+DEFINE_EVENT(kvnet_vq_event, kvnet_vq_arm,
+	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
+
+/* A chain was fetched. */
+TRACE_EVENT(kvnet_pop,
+	TP_PROTO(const struct kvnet_vq *vq, u16 id, unsigned int segs,
+		 size_t len),
+	TP_ARGS(vq, id, segs, len),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(u16, id)
+		__field(unsigned int, segs)
+		__field(size_t, len)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->id = id;
+		__entry->segs = segs;
+		__entry->len = len;
+	),
+	TP_printk("owner=%d vq=%u id=%u segs=%u len=%zu", __entry->owner,
+		  __entry->index, __entry->id, __entry->segs, __entry->len)
+);
+
+/* Used buffers were published, and the driver was called or not. */
+TRACE_EVENT(kvnet_flush,
+	TP_PROTO(const struct kvnet_vq *vq, unsigned int n, bool call),
+	TP_ARGS(vq, n, call),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(unsigned int, n)
+		__field(bool, call)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->n = n;
+		__entry->call = call;
+	),
+	TP_printk("owner=%d vq=%u n=%u call=%d", __entry->owner,
+		  __entry->index, __entry->n, __entry->call)
+);
+
+/* The driver broke the rules, or its memory is gone. */
+TRACE_EVENT(kvnet_vq_broken,
+	TP_PROTO(const struct kvnet_vq *vq, int err),
+	TP_ARGS(vq, err),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(u16, last_avail)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->last_avail = vq->ring.last_avail;
+		__entry->err = err;
+	),
+	TP_printk("owner=%d vq=%u last_avail=%u err=%d", __entry->owner,
+		  __entry->index, __entry->last_avail, __entry->err)
+);
+
+/* A packet went nowhere; reason is the number of the drop_* counter. */
+TRACE_EVENT(kvnet_drop,
+	TP_PROTO(const struct kvnet_vq *vq, enum kvnet_stat reason),
+	TP_ARGS(vq, reason),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(int, reason)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->reason = reason;
+	),
+	TP_printk("owner=%d vq=%u reason=%s", __entry->owner, __entry->index,
+		  __print_symbolic(__entry->reason,
+				   { KVNET_STAT_drop_short, "short" },
+				   { KVNET_STAT_drop_long, "long" },
+				   { KVNET_STAT_drop_header, "header" },
+				   { KVNET_STAT_drop_fault, "fault" },
+				   { KVNET_STAT_drop_nomem, "nomem" },
+				   { KVNET_STAT_drop_overrun, "overrun" },
+				   { KVNET_STAT_drop_tap, "tap" }))
+);
+
+/* A kick, or the tap, woke a queue. */
+TRACE_EVENT(kvnet_wake,
+	TP_PROTO(pid_t owner, unsigned int source, unsigned int events),
+	TP_ARGS(owner, source, events),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(unsigned int, source)
+		__field(unsigned int, events)
+	),
+	TP_fast_assign(
+		__entry->owner = owner;
+		__entry->source = source;
+		__entry->events = events;
+	),
+	TP_printk("owner=%d vq=%u events=%s", __entry->owner, __entry->source,
+		  __print_flags(__entry->events, "|",
+				{ KVNET_EV_KICK, "kick" },
+				{ KVNET_EV_TAP, "tap" },
+				{ KVNET_EV_CTRL, "ctrl" }))
+);
+
+/* A queue's turn ended. */
+TRACE_EVENT(kvnet_run,
+	TP_PROTO(pid_t owner, unsigned int source, int verdict),
+	TP_ARGS(owner, source, verdict),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(unsigned int, source)
+		__field(int, verdict)
+	),
+	TP_fast_assign(
+		__entry->owner = owner;
+		__entry->source = source;
+		__entry->verdict = verdict;
+	),
+	TP_printk("owner=%d vq=%u verdict=%s", __entry->owner, __entry->source,
+		  __print_symbolic(__entry->verdict,
+				   { KVNET_DONE, "done" },
+				   { KVNET_AGAIN, "again" },
+				   { KVNET_WAIT, "wait" }))
+);
+
+/* The worker stopped spinning. */
+TRACE_EVENT(kvnet_poll_end,
+	TP_PROTO(pid_t owner, u64 spun_ns, u64 window_ns, bool hit),
+	TP_ARGS(owner, spun_ns, window_ns, hit),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u64, spun_ns)
+		__field(u64, window_ns)
+		__field(bool, hit)
+	),
+	TP_fast_assign(
+		__entry->owner = owner;
+		__entry->spun_ns = spun_ns;
+		__entry->window_ns = window_ns;
+		__entry->hit = hit;
+	),
+	TP_printk("owner=%d spun=%llu window=%llu hit=%d", __entry->owner,
+		  __entry->spun_ns, __entry->window_ns, __entry->hit)
+);
+
+#endif /* _KVNET_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

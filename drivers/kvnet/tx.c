@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tx.c - packets from the guest to the tap
+ *
+ * Packets are copied into frames that the tap takes over in batches; what does
+ * not fit a batch (a limited send buffer, very long packets) goes one by one.
+ * Buffers go back to the driver in batches, independent of that.
+ */
+#include <linux/errno.h>
+#include <linux/if_ether.h>
+#include <linux/uio.h>
+#include <linux/vhost_types.h>
+
+#include "features.h"
+#include "net.h"
+
+/* No GSO packet is longer, with some room (BIG TCP stays below 2^19). */
+#define PACKET_MAX	(1U << 19)
+
+/**
+ * struct tx_turn - what stays the same during a turn
+ * @q: the queue
+ * @hdr_len: length of the driver's header
+ * @tap_hdr: length of the header that the tap takes: the same, or 0
+ * @le: headers are little-endian
+ * @batches: kvnet_tap_batches()
+ */
+struct tx_turn {
+	struct kvnet_queue *q;
+	size_t hdr_len;
+	size_t tap_hdr;
+	bool le;
+	bool batches;
+};
+
+static struct kvnet_queue *to_queue(struct kvnet_source *src)
+{
+	return container_of(src, struct kvnet_queue, src);
+}
+
+static struct tx_turn turn_of(struct kvnet_queue *q)
+{
+	u64 features = q->vq.features;
+	size_t hdr_len = kvnet_hdr_len(features);
+
+	return (struct tx_turn) {
+		.q = q,
+		.hdr_len = hdr_len,
+		.tap_hdr = features & BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) ?
+			   0 : hdr_len,
+		.le = kvnet_features_le(features),
+		.batches = kvnet_tap_batches(&q->tap),
+	};
+}
+
+static void count_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
+{
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets, n);
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
+}
+
+static void send_queued(struct kvnet_queue *q)
+{
+	unsigned int i, n = q->tap.n_xdp;
+	size_t bytes = 0;
+
+	if (!n)
+		return;
+	for (i = 0; i < n; i++)
+		bytes += q->tap.xdp[i].data_end - q->tap.xdp[i].data;
+	if (kvnet_tap_send_queued(&q->tap) < 0) {
+		while (n--)
+			kvnet_vq_drop(&q->vq, KVNET_STAT_drop_tap);
+		return;
+	}
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_batches);
+	count_packets(q, n, bytes);
+}
+
+/* Returns -EAGAIN if the tap has no room, else 0: sent or dropped. */
+static int send_single(const struct tx_turn *t, struct iov_iter *from,
+		       size_t len)
+{
+	struct kvnet_queue *q = t->q;
+	bool more = kvnet_vq_more(&q->vq);
+	int ret;
+
+	send_queued(q);
+	ret = kvnet_tap_send(&q->tap, from, more && !t->batches);
+	if (ret == -EAGAIN)
+		return ret;
+	if (ret < 0) {
+		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_tap);
+		return 0;
+	}
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_singles);
+	count_packets(q, 1, len);
+	return 0;
+}
+
+static enum kvnet_stat drop_reason(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+		return KVNET_STAT_drop_nomem;
+	case -EINVAL:
+		return KVNET_STAT_drop_header;
+	default:
+		return KVNET_STAT_drop_fault;
+	}
+}
+
+/* Returns -EAGAIN if the tap has no room, else 0: sent, queued or dropped. */
+static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
+{
+	struct kvnet_queue *q = t->q;
+	struct iov_iter from;
+	size_t len;
+	int ret;
+
+	if (buf->len < t->hdr_len + ETH_HLEN) {
+		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_short);
+		return 0;
+	}
+	len = buf->len - t->hdr_len;
+	if (len > PACKET_MAX) {
+		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_long);
+		return 0;
+	}
+	iov_iter_init(&from, ITER_SOURCE, buf->iov, buf->n, buf->len);
+	iov_iter_advance(&from, t->hdr_len - t->tap_hdr);
+	if (!t->batches)
+		return send_single(t, &from, len);
+
+	ret = kvnet_tap_queue(&q->tap, &from, t->tap_hdr, t->le);
+	if (ret == -EMSGSIZE)
+		return send_single(t, &from, len);
+	if (ret)
+		kvnet_vq_drop(&q->vq, drop_reason(ret));
+	else if (q->tap.n_xdp == KVNET_TAP_BATCH)
+		send_queued(q);
+	return 0;
+}
+
+/* Send until the ring is empty, the tap is full or the budget is spent. */
+static enum kvnet_verdict send_packets(struct kvnet_queue *q)
+{
+	const struct tx_turn t = turn_of(q);
+	struct kvnet_budget budget;
+	struct kvnet_mark mark;
+	struct kvnet_buf buf;
+
+	kvnet_budget_start(&budget);
+	do {
+		mark = kvnet_vq_mark(&q->vq);
+		if (kvnet_vq_pop(&q->vq, KVNET_FROM_DRIVER, 0, &buf) <= 0)
+			return KVNET_DONE;
+		if (send_packet(&t, &buf) == -EAGAIN) {
+			kvnet_vq_rewind(&q->vq, mark);
+			return KVNET_WAIT;
+		}
+		kvnet_vq_push(&q->vq, buf.id, 0);
+		kvnet_vq_flush_full(&q->vq);
+	} while (kvnet_budget_spend(&budget, buf.len));
+	return KVNET_AGAIN;
+}
+
+static enum kvnet_verdict tx_run(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	enum kvnet_verdict verdict;
+
+	if (!kvnet_vq_begin(&q->vq))
+		return KVNET_DONE;
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
+	verdict = send_packets(q);
+	send_queued(q);
+	q->starved = verdict == KVNET_WAIT;
+	if (q->starved)
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
+	if (verdict == KVNET_AGAIN)
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
+	kvnet_vq_end(&q->vq);
+	return verdict;
+}
+
+static bool tx_pending(struct kvnet_source *src)
+{
+	return kvnet_vq_pending(&to_queue(src)->vq);
+}
+
+static bool tx_arm(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	bool more;
+
+	if (!kvnet_vq_begin(&q->vq))
+		return false;
+	if (q->starved) {
+		kvnet_source_expect(src, KVNET_EV_TAP);
+		more = kvnet_tap_writable(&q->tap);
+	} else {
+		kvnet_source_expect(src, KVNET_EV_KICK);
+		more = kvnet_vq_kick_on(&q->vq) == 1;
+	}
+	kvnet_vq_end(&q->vq);
+	return more;
+}
+
+const struct kvnet_source_ops kvnet_tx_ops = {
+	.run = tx_run,
+	.pending = tx_pending,
+	.arm = tx_arm,
+};
