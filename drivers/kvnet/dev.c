@@ -21,7 +21,6 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	struct kvnet_queue *q = &net->q[index];
 
 	kvnet_vq_init(&q->vq, index);
-	lockdep_set_subclass(&q->vq.lock, index);
 	kvnet_worker_add(&net->worker, &q->src, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);

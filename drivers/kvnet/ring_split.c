@@ -358,7 +358,8 @@ int kvnet_ring_kick_off(struct kvnet_ring *r)
  * kvnet_ring_kick_on() - ask the driver to kick when it adds another chain
  * @r: the ring
  *
- * Asks for a kick for chains beyond those already seen, fetched or not.
+ * Asks for a kick for chains beyond those already seen, fetched or not. To be
+ * used after kick_off(): a wish that stands is not renewed.
  *
  * Return: 1 if more chains arrived meanwhile (the caller looks again and does
  * not wait), 0 if not, -EFAULT, or -EINVAL for a nonsensical avail index.

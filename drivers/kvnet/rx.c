@@ -30,16 +30,6 @@ struct rx_turn {
 	bool le;
 };
 
-/**
- * struct rx_bufs - the driver's buffers for a packet
- * @n: buffers
- * @n_iov: their pieces, from the beginning of the queue's I/O vector on
- */
-struct rx_bufs {
-	unsigned int n;
-	unsigned int n_iov;
-};
-
 static struct kvnet_queue *to_queue(struct kvnet_source *src)
 {
 	return container_of(src, struct kvnet_queue, src);
@@ -66,31 +56,31 @@ static struct rx_turn turn_of(struct kvnet_queue *q)
  * so far; -EMSGSIZE if it cannot ever give enough; -errno: broken. Unless it
  * returns 1 the caller rewinds.
  */
-static int gather(const struct rx_turn *t, size_t need, struct rx_bufs *bufs)
+static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
+	unsigned int n = 0;
 	struct kvnet_buf buf;
 	int ret;
 
-	bufs->n = 0;
-	bufs->n_iov = 0;
 	for (;;) {
-		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, bufs->n_iov, &buf);
+		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, n, &buf);
 		if (ret <= 0)
 			return ret;
-		bufs->n++;
-		bufs->n_iov += buf.n;
+		n++;
 		kvnet_vq_push(vq, buf.id, min(buf.len, need));
-		if (buf.len >= need)
+		if (buf.len >= need) {
+			*buffers = n;
 			return 1;
+		}
 		need -= buf.len;
-		if (bufs->n == t->buffers_max)
+		if (n == t->buffers_max)
 			return -EMSGSIZE;
 	}
 }
 
 /* A short packet: header and data in our own memory, then one copy. */
-static int copy_short(const struct rx_turn *t, const struct rx_bufs *bufs,
+static int copy_short(const struct rx_turn *t, unsigned int buffers,
 		      struct iov_iter *to, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -100,7 +90,7 @@ static int copy_short(const struct rx_turn *t, const struct rx_bufs *bufs,
 	if (kvnet_tap_read(&q->tap, q->bounce + gap, t->tap_hdr + len) !=
 	    t->tap_hdr + len)
 		return -EIO;
-	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, bufs->n, t->le);
+	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, t->le);
 	len += t->hdr_len;
 	return copy_to_iter(q->bounce, len, to) == len ? 0 : -EFAULT;
 }
@@ -109,7 +99,7 @@ static int copy_short(const struct rx_turn *t, const struct rx_bufs *bufs,
  * A long packet: the data straight to the guest, then the header. If the tap
  * makes the header, reading just that many bytes yields it.
  */
-static int copy_long(const struct rx_turn *t, const struct rx_bufs *bufs,
+static int copy_long(const struct rx_turn *t, unsigned int buffers,
 		     struct iov_iter *to, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -134,7 +124,7 @@ static int copy_long(const struct rx_turn *t, const struct rx_bufs *bufs,
 	}
 	if (ret != expect)
 		return ret == -EFAULT ? ret : -EIO;
-	kvnet_hdr_set_buffers(hdr, t->hdr_len, bufs->n, t->le);
+	kvnet_hdr_set_buffers(hdr, t->hdr_len, buffers, t->le);
 	return copy_to_iter(hdr, t->hdr_len, to) == t->hdr_len ? 0 : -EFAULT;
 }
 
@@ -155,11 +145,11 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
-	struct rx_bufs bufs;
+	unsigned int buffers;
 	struct iov_iter to;
 	int ret;
 
-	ret = gather(t, t->hdr_len + len, &bufs);
+	ret = gather(t, t->hdr_len + len, &buffers);
 	if (ret != 1) {
 		kvnet_vq_rewind(&q->vq, mark);
 		if (ret != -EMSGSIZE)
@@ -169,11 +159,11 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 		return 1;
 	}
 
-	iov_iter_init(&to, ITER_DEST, q->vq.iov, bufs.n_iov, t->hdr_len + len);
+	iov_iter_init(&to, ITER_DEST, q->vq.iov, q->vq.n_iov, t->hdr_len + len);
 	if (len <= KVNET_RX_BOUNCE)
-		ret = copy_short(t, &bufs, &to, len);
+		ret = copy_short(t, buffers, &to, len);
 	else
-		ret = copy_long(t, &bufs, &to, len);
+		ret = copy_long(t, buffers, &to, len);
 	if (ret) {
 		kvnet_vq_rewind(&q->vq, mark);
 		kvnet_vq_drop(&q->vq, drop_reason(ret));

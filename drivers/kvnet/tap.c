@@ -126,13 +126,17 @@ static void *peek(struct kvnet_tap *tap)
  */
 size_t kvnet_tap_peek(struct kvnet_tap *tap)
 {
-	void *frame = peek(tap);
+	void *frame;
+	size_t len;
 
-	if (!frame)
-		return 0;
-	if (tun_is_xdp_frame(frame))
-		return tun_ptr_to_xdp(frame)->len;
-	return __skb_array_len_with_tag(frame);
+	while ((frame = peek(tap))) {
+		len = tun_is_xdp_frame(frame) ? tun_ptr_to_xdp(frame)->len :
+			__skb_array_len_with_tag(frame);
+		if (len)
+			return len;
+		kvnet_tap_discard(tap);
+	}
+	return 0;
 }
 
 /**
@@ -169,7 +173,7 @@ static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
 		.tci = htons(skb_vlan_tag_get(skb)),
 	};
 
-	if (skb_copy_datagram_iter(skb, 0, to, at) ||
+	if (skb->len < at || skb_copy_datagram_iter(skb, 0, to, at) ||
 	    copy_to_iter(&tag, sizeof(tag), to) != sizeof(tag))
 		return -EFAULT;
 	return skb_copy_datagram_iter(skb, at, to, skb->len - at);

@@ -395,35 +395,42 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
  * kvnet_vq_pop() - fetch and translate the next chain
  * @vq: the queue
  * @dir: which way its bytes must go; a chain with others breaks the queue
- * @iov_at: entries of the queue's I/O vector that are taken already
- * @buf: filled in; its iov is good until the next pop with a lower @iov_at
+ * @nth: chains popped for this packet already; they and this one stand one
+ *	after the other in the queue's I/O vector
+ * @buf: filled in; its iov is good until the next pop with @nth 0
  *
  * Context: session; may sleep.
- * Return: 1; 0 if there is none; -EMSGSIZE if it has more pieces than are left
- * in the I/O vector behind @iov_at; or -errno: the queue is broken.
+ * Return: 1; 0 if there is none; -EMSGSIZE if chains before it have left too
+ * little room for it, see UIO_MAXIOV; or -errno: the queue is broken.
  */
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int iov_at,
+int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
 {
 	const struct kvnet_reader reader = { .read = read_guest, .ctx = vq };
-	struct kvnet_chain chain = { .seg = vq->seg, .cap = UIO_MAXIOV };
-	struct iovec *iov = vq->iov + iov_at;
+	struct kvnet_chain chain = { .seg = vq->seg };
+	struct iovec *iov;
 	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
+	if (!nth) {
+		vq->n_seg = 0;
+		vq->n_iov = 0;
+	}
+	iov = vq->iov + vq->n_iov;
+	chain.cap = UIO_MAXIOV - vq->n_seg;
 	ret = kvnet_ring_next(&vq->ring, &chain, &reader);
-	if (!ret)
-		return 0;
+	if (!ret || (ret == -EMSGSIZE && nth))
+		return ret;
 	if (ret < 0)
 		goto broken;
 	ret = -EINVAL;
 	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
 		goto broken;
 	ret = kvnet_xlate(vq->mem, &vq->mem_hint, chain.seg,
-			  chain.n_out + chain.n_in, iov, UIO_MAXIOV - iov_at);
-	/* Buffers before this one may have left it too little room. */
-	if (ret == -EMSGSIZE && iov_at)
+			  chain.n_out + chain.n_in, iov,
+			  UIO_MAXIOV - vq->n_iov);
+	if (ret == -EMSGSIZE && nth)
 		return ret;
 	if (ret < 0)
 		goto broken;
@@ -431,6 +438,8 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int iov_at,
 	buf->iov = iov;
 	buf->n = ret;
 	buf->id = chain.id;
+	vq->n_seg += chain.n_out + chain.n_in;
+	vq->n_iov += buf->n;
 	buf->len = 0;
 	for (i = 0; i < buf->n; i++)
 		buf->len += iov[i].iov_len;

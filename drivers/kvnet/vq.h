@@ -80,6 +80,8 @@ struct kvnet_vq {
 	enum kvnet_vq_state state;
 	u32 mem_hint;
 	unsigned int n_used;
+	unsigned int n_seg;
+	unsigned int n_iov;
 	struct kvnet_ring ring;
 	struct kvnet_used *used;
 	struct kvnet_seg *seg;
@@ -117,7 +119,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq);
 /* session */
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int iov_at,
+int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len);
 struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq);

@@ -18,8 +18,9 @@
  *
  * The lengths in @iov add up to those in @seg. Segments of no length vanish.
  *
- * Return: entries used in @iov, -EFAULT for an address that no region holds,
- * -EMSGSIZE if @iov is too small. @iov means nothing after an error.
+ * Return: entries used in @iov, -EFAULT for an address that no region holds or
+ * that wraps around, -EMSGSIZE if @iov is too small. @iov means nothing after an
+ * error.
  */
 int kvnet_xlate(const struct kvnet_mem *mem, u32 *hint,
 		const struct kvnet_seg *seg, unsigned int n,
@@ -32,6 +33,8 @@ int kvnet_xlate(const struct kvnet_mem *mem, u32 *hint,
 
 	for (i = 0; i < n; i++) {
 		addr = seg[i].addr;
+		if (seg[i].len && addr + (seg[i].len - 1) < addr)
+			return -EFAULT;
 		for (left = seg[i].len; left; left -= part, addr += part) {
 			part = left;
 			base = kvnet_mem_span(mem, addr, &part, hint);
