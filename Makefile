@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+# For humans; the kernel's build system reads Kbuild.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+MODULE := drivers/kvnet/kvnet.ko
+PREFIX ?= /usr/local
+SCRIPTS := $(CURDIR)/scripts
+
+modules:
+	@[ -e "$(KDIR)/Makefile" ] || { echo "make: no kernel headers in $(KDIR); install linux-headers-$$(uname -r), or name them: make KDIR=/path/to/headers" >&2; exit 1; }
+	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
+
+help:
+	@echo 'make             build kvnet.ko for the running kernel (or KDIR=...)'
+	@echo 'make load        modprobe what it needs, then insmod it'
+	@echo 'make unload      remove it'
+	@echo 'make install     install the module and qemu-kvnet (PREFIX=$(PREFIX))'
+	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
+	@echo ''
+	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
+	@echo 'make test        everything that is tested, on kernels 6.1 and 6.12'
+	@echo 'make unit        userspace tests of the pure parts'
+	@echo 'make uapi        a process plays the guest against the module, in a VM'
+	@echo 'make net         real guests against the module, in a VM (TESTS="ping tcp")'
+	@echo 'make vtime       compare the backends in virtual time (SEEDS=7)'
+	@echo 'make check       style and static checks'
+
+load:
+	@$(SCRIPTS)/load.sh load $(MODULE)
+
+unload:
+	@$(SCRIPTS)/load.sh unload
+
+demo:
+	@$(SCRIPTS)/demo.sh
+
+test:
+	@$(SCRIPTS)/test.sh all
+
+unit uapi net:
+	@$(SCRIPTS)/test.sh $@
+
+vtime:
+	@$(SCRIPTS)/vtime.sh $(SEEDS)
+
+check:
+	@$(SCRIPTS)/check.sh
+
+install: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+	depmod -a
+	install -D -m 755 scripts/qemu-kvnet $(DESTDIR)$(PREFIX)/bin/qemu-kvnet
+
+clean:
+	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean
+	@$(MAKE) -s -C selftests/unit clean
+	@$(MAKE) -s -C selftests/uapi clean
+	@$(MAKE) -s -C selftests/net clean
+	rm -rf build/mod-* build/uapi build/net-tools build/log
+
+.PHONY: modules help load unload demo test unit uapi net vtime check install clean

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The rooms of drivers/kvnet may include only what lies below them. One line per
+# room: what its .c and .h files may include of ours.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# stats.h and trace.h are leaves that every room may include but the pure ones
+allowed()
+{
+	case $1 in
+	main) echo "ioctl dev net worker stats trace" ;;
+	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
+	dev) echo "ioctl net vq worker mem features stats trace" ;;
+	net) echo "dev vq tap hdr worker poll features stats trace" ;;
+	tx | rx) echo "net dev vq tap hdr worker poll ring stats trace" ;;
+	vq) echo "ring xlate mem iotlb dirty notify access stats trace" ;;
+	xlate) echo "mem iotlb ring" ;;
+	dirty) echo "mem" ;;
+	worker) echo "poll stats trace" ;;
+	tap | notify | iotlb) echo "stats trace" ;;
+	ring | ring_split | ring_packed) echo "ring access" ;;
+	stats | trace) echo "stats trace" ;;
+	*) echo "" ;;
+	esac
+}
+
+main()
+{
+	local file room include bad=0
+
+	for file in "$TOP"/drivers/kvnet/*.[ch]; do
+		[[ $file != *.mod.c ]] || continue
+		room=$(basename "${file%.[ch]}")
+		while read -r include; do
+			case " $room $(allowed "$room") " in
+			*" $include "*) ;;
+			*)
+				echo "layers: ${file#"$TOP"/} may not include $include.h"
+				bad=1
+				;;
+			esac
+		done < <(sed -n 's/^#include "\([a-z_]*\)\.h".*/\1/p' "$file")
+	done
+	return $bad
+}
+
+main

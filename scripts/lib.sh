@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What every script of this directory shares: where things are, how to speak,
+# how to stop with one line, and stamps (a step that is done is not done again).
+#
+#   build/debs/        downloaded packages (or $KVNET_DOWNLOADS)
+#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X
+#   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
+#   build/image-X/     kernel and initramfs of the test host and of its guest
+#   build/mod-X/       the module, built for kernel series X
+#   build/log/         one directory of logs per run of a test host
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${KVNET_BUILD:-$TOP/build}
+# shellcheck disable=SC2034 # for setup.sh
+DEBS=${KVNET_DOWNLOADS:-$BUILD/debs}
+STAMPS=$BUILD/stamps
+SERIES_ALL="6.12 6.1"
+
+PROG=${0##*/}
+
+die()
+{
+	printf '%s: %s\n' "$PROG" "$*" >&2
+	exit 1
+}
+
+# progress, with the seconds since the first line
+info()
+{
+	printf '[%4ds] %s\n' "$SECONDS" "$*"
+}
+
+have()
+{
+	command -v "$1" >/dev/null 2>&1
+}
+
+# stamp_is <name> <content>: was this step done with exactly this input?
+stamp_is()
+{
+	[ -f "$STAMPS/$1" ] && [ "$(cat "$STAMPS/$1")" = "$2" ]
+}
+
+stamp_set()
+{
+	mkdir -p "$STAMPS"
+	printf '%s\n' "$2" > "$STAMPS/$1"
+}
+
+# the kernel release (uname -r) of a series that is unpacked under build/
+kernel_release()
+{
+	local dir
+
+	for dir in "$BUILD/kernel-$1"/lib/modules/*; do
+		[ -d "$dir" ] && { basename "$dir"; return; }
+	done
+	die "no kernel of series $1 here; run: scripts/setup.sh $1"
+}
+
+kernel_headers()
+{
+	echo "$BUILD/kernel-$1/usr/src/linux-headers-$(kernel_release "$1")"
+}
+
+check_series()
+{
+	case " $SERIES_ALL " in
+	*" $1 "*) ;;
+	*) die "unknown kernel series '$1'; known: $SERIES_ALL" ;;
+	esac
+}

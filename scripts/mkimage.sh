@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds the two initramfs images of a kernel series, uncompressed, under
+# build/image-X/: l1.cpio (the test host: shell, modules, both QEMUs, the guest's
+# kernel and image) and the guest's l2.cpio inside it. What changes from run to
+# run (kvnet.ko, tests) is not in them: vm.sh appends it as a second archive.
+#
+#   scripts/mkimage.sh 6.12
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+HOST_MODULES="kvm_amd kvm_intel vhost_net vhost_iotlb tun tap macvtap macvlan veth bridge
+dummy pktgen af_packet virtio_net virtio_pci virtio_console sch_fq_codel sch_netem cls_u32"
+GUEST_MODULES="virtio_net virtio_pci virtio_console pktgen af_packet dummy"
+
+HOST_TOOLS="bash kmod ip ethtool iperf ping taskset perl"
+GUEST_TOOLS="iperf ping ethtool"
+
+copy_modules()
+{
+	local root=$1 from=$BUILD/kernel-$SERIES to=$1/lib/modules/$RELEASE module file rel
+
+	shift
+	mkdir -p "$to"
+	cp "$from/lib/modules/$RELEASE"/modules.{builtin,builtin.modinfo,order} "$to/"
+	for module in "$@"; do
+		# what this kernel has built in, or not at all, is left out
+		modprobe -d "$from" -S "$RELEASE" --show-depends "$module" 2>/dev/null || true
+	done | awk '$1 == "insmod" { print $2 }' | sort -u | while read -r file; do
+		rel=${file#*/lib/modules/"$RELEASE"/}
+		mkdir -p "$to/$(dirname "$rel")"
+		case $file in
+		*.xz) xz -dc "$file" > "$to/${rel%.xz}" ;;
+		*.zst) zstd -qdc "$file" > "$to/${rel%.zst}" ;;
+		*) cp "$file" "$to/$rel" ;;
+		esac
+	done
+	depmod -b "$root" "$RELEASE"
+}
+
+# copy_program <root> <file> [destination]: with the libraries that it needs
+copy_program()
+{
+	local root=$1 file=$2 dest=${3:-$2} lib
+
+	mkdir -p "$root$(dirname "$dest")"
+	cp -L "$file" "$root$dest"
+	{ ldd "$file" 2>/dev/null || true; } | grep -o '/[^ )]*' | sort -u | while read -r lib; do
+		[ -e "$root$lib" ] && continue
+		mkdir -p "$root$(dirname "$lib")"
+		cp -L "$lib" "$root$lib"
+	done
+}
+
+copy_tools()
+{
+	local root=$1 tool path
+
+	shift
+	for tool in "$@"; do
+		path=$(PATH=/usr/sbin:/usr/bin:/sbin:/bin type -P "$tool") ||
+			die "$tool is not installed; run: scripts/setup.sh"
+		copy_program "$root" "$path" "/usr/bin/$tool"
+	done
+}
+
+base_tree()
+{
+	local root=$1 busybox applet
+
+	mkdir -p "$root"/{bin,sbin,etc,proc,sys,dev,run,tmp,usr/bin,usr/sbin,lib,lib64,root}
+	busybox=$(type -P busybox) || die "busybox is not installed; run: scripts/setup.sh"
+	cp -L "$busybox" "$root/bin/busybox"
+	for applet in $("$busybox" --list); do
+		[ -e "$root/bin/$applet" ] || ln -s busybox "$root/bin/$applet"
+	done
+	echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
+	echo 'root:x:0:' > "$root/etc/group"
+}
+
+pack()
+{
+	(cd "$1" && find . | cpio -o -H newc --quiet) > "$2"
+}
+
+build_guest()
+{
+	local root=$WORK/l2
+
+	base_tree "$root"
+	# shellcheck disable=SC2086 # lists of words
+	copy_modules "$root" $GUEST_MODULES
+	# shellcheck disable=SC2086
+	copy_tools "$root" $GUEST_TOOLS
+	install -m 755 "$TOP/scripts/vm/guest-init" "$root/init"
+	pack "$root" "$WORK/l2.cpio"
+}
+
+# both QEMUs at /opt/qemu-VERSION, each with the firmware that a guest needs
+copy_qemu()
+{
+	local root=$1 version=$2 binary=$3 share=$4 bios=$5 rom
+
+	copy_program "$root" "$binary" "/opt/qemu-$version/bin/qemu-system-x86_64"
+	mkdir -p "$root/opt/qemu-$version/share"
+	for rom in kvmvapic.bin linuxboot_dma.bin linuxboot.bin pvh.bin; do
+		cp -L "$share/$rom" "$root/opt/qemu-$version/share/"
+	done
+	cp -L "$bios/bios-256k.bin" "$root/opt/qemu-$version/share/"
+}
+
+build_host()
+{
+	local root=$WORK/l1 tool
+
+	base_tree "$root"
+	# shellcheck disable=SC2086 # lists of words
+	copy_modules "$root" $HOST_MODULES
+	# shellcheck disable=SC2086
+	copy_tools "$root" $HOST_TOOLS
+	for tool in modprobe insmod rmmod lsmod modinfo depmod; do
+		rm -f "$root/bin/$tool"
+		ln -s ../usr/bin/kmod "$root/bin/$tool"
+	done
+	copy_qemu "$root" 7.2 /usr/bin/qemu-system-x86_64 /usr/share/qemu /usr/share/seabios
+	if [ -x "$BUILD/qemu10/usr/bin/qemu-system-x86_64" ]; then
+		copy_qemu "$root" 10.0 "$BUILD/qemu10/usr/bin/qemu-system-x86_64" \
+			"$BUILD/qemu10/usr/share/qemu" /usr/share/seabios
+	fi
+	install -m 755 "$TOP/scripts/vm/host-init" "$root/init"
+	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$root/guest-kernel"
+	cp "$WORK/l2.cpio" "$root/guest.cpio"
+	pack "$root" "$WORK/l1.cpio"
+}
+
+# everything that the images are made from, as one line
+inputs()
+{
+	cat "$STAMPS/kernel-$SERIES" "$STAMPS/qemu10" 2>/dev/null || true
+	cat "$TOP/scripts/mkimage.sh" "$TOP"/scripts/vm/*-init | sha256sum
+	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios
+}
+
+main()
+{
+	local stamp
+
+	[ $# -eq 1 ] || die "usage: mkimage.sh <kernel series, one of: $SERIES_ALL>"
+	SERIES=$1
+	RELEASE=$(kernel_release "$SERIES")
+	stamp=$(inputs | sha256sum)
+	stamp_is "image-$SERIES" "$stamp" && return
+	info "building the images of the test host and its guest, kernel $RELEASE"
+	WORK=$BUILD/image-$SERIES.tmp
+	rm -rf "$WORK" "$BUILD/image-$SERIES"
+	mkdir -p "$WORK"
+	build_guest
+	build_host
+	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$WORK/vmlinuz"
+	rm -rf "$WORK/l1" "$WORK/l2" "$WORK/l2.cpio"
+	mv "$WORK" "$BUILD/image-$SERIES"
+	stamp_set "image-$SERIES" "$stamp"
+}
+
+main "$@"

@@ -1,0 +1,242 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Prepares a Debian 12 machine for the virtual test host: installs the packages
+# that are lacking, and unpacks test kernels and a newer QEMU under build/.
+# Nothing is loaded or configured on this machine, no kernel is installed.
+#
+#   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
+#
+# A second run finds everything done and takes about a second.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+NEED_MB=4000
+
+PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils iperf
+iputils-ping ethtool iproute2 procps gcc make libc6-dev bc sparse shellcheck"
+
+check_root()
+{
+	[ "$(id -u)" -eq 0 ] ||
+		die "must run as root to install packages; run it again as root (sudo make ...)"
+}
+
+check_distribution()
+{
+	local id='' version=''
+
+	if [ -r /etc/os-release ]; then
+		id=$(sed -n 's/^ID=//p' /etc/os-release | tr -d '"')
+		version=$(sed -n 's/^VERSION_ID=//p' /etc/os-release | tr -d '"')
+	fi
+	[ "$id-$version" = debian-12 ] ||
+		die "unsupported distribution '${id:-unknown} ${version}': use Debian 12 (a container or VM of it will do)"
+	[ "$(dpkg --print-architecture)" = amd64 ] ||
+		die "unsupported architecture $(dpkg --print-architecture): use an amd64 machine"
+}
+
+check_space()
+{
+	local free
+
+	mkdir -p "$BUILD" 2>/dev/null || die "cannot create $BUILD: make its parent writable or set KVNET_BUILD"
+	[ -d "$BUILD/image-6.12" ] && return
+	free=$(df -Pm "$BUILD" | awk 'NR == 2 { print $4 }')
+	[ "$free" -ge "$NEED_MB" ] ||
+		die "not enough space for $BUILD: $free MB free, $NEED_MB MB needed; free some or set KVNET_BUILD to another disk"
+}
+
+apt_update()
+{
+	info "refreshing the package lists"
+	apt-get update -q > "$BUILD/apt.log" 2>&1 ||
+		die "apt-get update failed (network? see $BUILD/apt.log); repair apt, then run again"
+}
+
+missing_packages()
+{
+	local pkg
+
+	for pkg in $PACKAGES; do
+		dpkg-query -W -f '${Status}\n' "$pkg" 2>/dev/null |
+			grep -q '^install ok installed' || echo "$pkg"
+	done
+}
+
+install_packages()
+{
+	local missing
+
+	missing=$(missing_packages | tr '\n' ' ')
+	[ -n "${missing// /}" ] || return 0
+	apt_update
+	info "installing: $missing"
+	# shellcheck disable=SC2086 # a list of words
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+		--no-install-recommends $missing >> "$BUILD/apt.log" 2>&1 ||
+		die "apt-get install failed (see $BUILD/apt.log); install by hand: apt-get install $missing"
+}
+
+# the newest image of a series that apt can really deliver
+newest_image()
+{
+	local pattern pkg
+
+	case $1 in
+	6.1) pattern='^linux-image-6\.1\.0-[0-9]+-amd64-unsigned$' ;;
+	*) pattern="^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-amd64-unsigned\$" ;;
+	esac
+	while read -r pkg; do
+		if apt-get download -q --print-uris "$pkg" >/dev/null 2>&1; then
+			echo "$pkg"
+			return
+		fi
+	done < <(apt-cache pkgnames "linux-image-$1" | grep -E "$pattern" | sort -rV)
+}
+
+# image, both halves of the headers, and the build tools that these name
+kernel_packages()
+{
+	local image=$1 release headers
+
+	release=${image#linux-image-}
+	release=${release%-unsigned}
+	headers=linux-headers-$release
+	echo "$image"
+	echo "$headers"
+	echo "linux-headers-${release%-amd64}-common"
+	apt-cache depends "$headers" | sed -n 's/.*Depends: \(linux-kbuild-.*\)/\1/p'
+}
+
+# download one package unless its exact file is there; prints the file's name
+fetch_deb()
+{
+	local pkg=$1 file
+
+	shift
+	file=$(apt-get "$@" download -q --print-uris "$pkg" 2>/dev/null | awk 'NR == 1 { print $2 }')
+	[ -n "$file" ] || die "apt does not offer $pkg; run apt-get update and look at apt-cache policy $pkg"
+	file=$(printf '%b' "${file//%/\\x}")
+	if [ ! -s "$DEBS/$file" ]; then
+		# apt names the file with its version's colon escaped
+		(cd "$DEBS" && apt-get "$@" -o APT::Sandbox::User=root download -q "$pkg" >> "$BUILD/apt.log" 2>&1) ||
+			die "downloading $pkg failed (see $BUILD/apt.log); check the network, then run again"
+	fi
+	deb_path "$pkg" "$file"
+}
+
+deb_path()
+{
+	local path
+
+	for path in "$DEBS/$2" "$DEBS/$1"_*.deb; do
+		[ -s "$path" ] && { echo "$path"; return; }
+	done
+	die "downloaded file of $1 not found in $DEBS"
+}
+
+# The headers name their common half by an absolute path under /usr/src.
+relocate_headers()
+{
+	local dir=$1 file
+
+	for file in "$dir"/usr/src/linux-headers-*-amd64/Makefile; do
+		sed -i "s,^include /usr/src/,include $dir/usr/src/," "$file"
+	done
+}
+
+unpack_kernel()
+{
+	local series=$1 dir=$BUILD/kernel-$1 image pkg deb
+
+	image=$(newest_image "$series")
+	if [ -z "$image" ]; then
+		apt_update
+		image=$(newest_image "$series")
+	fi
+	[ -n "$image" ] || die "apt offers no kernel of series $series; enable bookworm-security in apt's sources"
+	stamp_is "kernel-$series" "$image $dir" && return
+	info "fetching and unpacking $image with its headers"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	for pkg in $(kernel_packages "$image"); do
+		deb=$(fetch_deb "$pkg")
+		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+	done
+	relocate_headers "$dir"
+	depmod -b "$dir" "$(kernel_release "$series")"
+	stamp_set "kernel-$series" "$image $dir"
+}
+
+# the mirror that the system's own sources name, for another suite of it
+system_mirror()
+{
+	# shellcheck disable=SC2016 # apt expands these
+	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' |
+		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }'
+}
+
+backports_config()
+{
+	local dir=$BUILD/apt mirror
+
+	mirror=$(system_mirror)
+	[ -n "$mirror" ] || return 1
+	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+	echo "deb $mirror bookworm-backports main" > "$dir/sources.list"
+	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
+		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
+		-o "APT::Sandbox::User=root")
+	apt-get "${BPO[@]}" update -q >> "$BUILD/apt.log" 2>&1
+}
+
+unpack_qemu10()
+{
+	local dir=$BUILD/qemu10 pkg deb
+
+	stamp_is qemu10 "$dir" && return
+	info "fetching QEMU 10 from the distribution's backports"
+	if ! backports_config || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep -q '^Version: 1:10'; then
+		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
+		return
+	fi
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	for pkg in qemu-system-x86 qemu-system-common qemu-system-data; do
+		deb=$(fetch_deb "$pkg" "${BPO[@]}" -t bookworm-backports)
+		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+	done
+	if ldd "$dir/usr/bin/qemu-system-x86_64" | grep -q 'not found'; then
+		info "QEMU 10 lacks libraries here: going on with Debian's own 7.2 only"
+		rm -rf "$dir"
+		return
+	fi
+	stamp_set qemu10 "$dir"
+}
+
+main()
+{
+	local series packages_only=0
+
+	if [ "${1:-}" = --packages-only ]; then
+		packages_only=1
+		shift
+	fi
+	check_distribution
+	check_root
+	check_space
+	mkdir -p "$DEBS"
+	install_packages
+	[ "$packages_only" -eq 0 ] || return 0
+	# shellcheck disable=SC2086 # a list of words
+	[ $# -gt 0 ] || set -- $SERIES_ALL
+	for series in "$@"; do
+		check_series "$series"
+		unpack_kernel "$series"
+	done
+	unpack_qemu10
+}
+
+main "$@"

@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Boots the test host, a VM in which the module may be loaded, and runs one
+# script in it as root (bash). Returns the script's status.
+#
+#   scripts/vm.sh [options] -- script.sh [arguments]
+#   scripts/vm.sh [options] --shell
+#
+#   --kernel SERIES     6.12 (default) or 6.1; prepared by itself when needed
+#   --timeout SECONDS   for the whole run (default 900)
+#   --mem MB, --smp N   size of the test host (default 3072, 2)
+#   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
+#   --add FILE[:DEST]   put a file or directory into the test host, by default
+#                       as /kvnet/<name>; may be repeated
+#   --env NAME=VALUE    set a variable for the script; may be repeated
+#   --append WORDS      more words for the kernel command line
+#   --icount SEED       virtual time: the same seed gives the same figures
+#   --output FILE       the script's output of the attempt that counts
+#   --name NAME         name of the log directory build/log/NAME
+#   --no-verdict        do not fail on a bad kernel message
+#
+# In the test host: /kvnet/kvnet.ko (if scripts/build-module.sh built it for that
+# kernel), /kvnet/scripts and /kvnet/selftests/net (a script of this repository
+# runs from there), /kvnet/uapi/* (if built under build/uapi), QEMUs under
+# /opt/qemu-7.2 and /opt/qemu-10.0, modules by modprobe. Guests are started with
+# the functions of selftests/net/lib.sh.
+#
+# Hardware virtualization is used when the CPU has it and a boot shows that it
+# works; otherwise QEMU emulates a CPU with SVM. An "Oops: int3" of the test host
+# under emulation, or one that does not boot, is a fault of the rig: the run is
+# repeated, twice at most. Afterwards scripts/dmesg-verdict.sh reads the kernel
+# log: a BUG, WARN and the like in it fails the run, whatever the script said.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+RETRIES=2
+BOOT_TIMEOUT=120
+
+usage()
+{
+	sed -n '4,/^set -euo/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+	exit "${1:-0}"
+}
+
+parse_options()
+{
+	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 HOST_QEMU='' APPEND='' ICOUNT=''
+	OUTPUT='' NAME='' SHELL_MODE=0 VERDICT=1 ADD=() ENVS=() SCRIPT=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--help | -h) usage ;;
+		--shell) SHELL_MODE=1; shift; continue ;;
+		--no-verdict) VERDICT=0; shift; continue ;;
+		--) shift; SCRIPT=("$@"); break ;;
+		-*) [ $# -ge 2 ] || die "$1 needs a value; see vm.sh --help" ;;
+		*) die "unexpected '$1'; the script comes after --" ;;
+		esac
+		case $1 in
+		--kernel) KERNEL=$2 ;;
+		--timeout) TIMEOUT=$2 ;;
+		--mem) MEM=$2 ;;
+		--smp) SMP=$2 ;;
+		--qemu) HOST_QEMU=$2 ;;
+		--add) ADD+=("$2") ;;
+		--env) ENVS+=("$2") ;;
+		--append) APPEND=$2 ;;
+		--icount) ICOUNT=$2 ;;
+		--output) OUTPUT=$2 ;;
+		--name) NAME=$2 ;;
+		*) die "unknown option $1; see vm.sh --help" ;;
+		esac
+		shift 2
+	done
+	[ ${#SCRIPT[@]} -gt 0 ] || [ "$SHELL_MODE" -eq 1 ] || usage 1 >&2
+	[ "$SHELL_MODE" -eq 1 ] || [ -f "${SCRIPT[0]}" ] || die "no such script: ${SCRIPT[0]}"
+	check_series "$KERNEL"
+}
+
+# where a file of the repository is in the test host
+inside_path()
+{
+	local path
+
+	path=$(readlink -f "$1")
+	case $path in
+	"$TOP"/scripts/* | "$TOP"/selftests/net/*) echo "/kvnet/${path#"$TOP"/}" ;;
+	*) echo "/kvnet/${path##*/}" ;;
+	esac
+}
+
+write_run_script()
+{
+	local dest
+
+	if [ "$SHELL_MODE" -eq 1 ]; then
+		touch "$1/shell"
+		chmod +x "$1/shell"
+		return
+	fi
+	dest=$(inside_path "${SCRIPT[0]}")
+	[ -e "$1/../$dest" ] || cp "${SCRIPT[0]}" "$1/${dest#/kvnet/}"
+	printf 'echo "@@vm-up"\nexec bash %q' "$dest" > "$1/run.sh"
+	printf ' %q' "${SCRIPT[@]:1}" >> "$1/run.sh"
+	printf '\n' >> "$1/run.sh"
+}
+
+write_env()
+{
+	local item
+
+	{
+		printf 'export VM_ACCEL=%q\n' "$ACCEL"
+		for item in "${ENVS[@]}"; do
+			printf 'export %s=%q\n' "${item%%=*}" "${item#*=}"
+		done
+	} > "$1/env"
+}
+
+# the guest's own second archive: the test programs that run in it
+write_guest_overlay()
+{
+	local tree=$LOG/guest-tree tool=$BUILD/net-tools/stream
+
+	mkdir -p "$tree/usr/bin"
+	[ ! -x "$tool" ] || cp "$tool" "$tree/usr/bin/"
+	(cd "$tree" && find . | cpio -o -H newc --quiet) > "$1/guest-overlay.cpio"
+	rm -rf "$tree"
+}
+
+copy_uapi_tests()
+{
+	mkdir -p "$1"
+	find "$BUILD/uapi" -maxdepth 1 -type f -perm -u+x -exec cp {} "$1/" \;
+}
+
+write_overlay()
+{
+	local tree=$LOG/tree dir=$LOG/tree/kvnet module=$BUILD/mod-$KERNEL/drivers/kvnet/kvnet.ko item dest
+
+	rm -rf "$tree"
+	mkdir -p "$dir/selftests"
+	cp -r "$TOP/scripts" "$dir/scripts"
+	cp -r "$TOP/selftests/net" "$dir/selftests/net"
+	[ ! -f "$module" ] || cp "$module" "$dir/"
+	[ ! -x "$BUILD/net-tools/stream" ] || install -D "$BUILD/net-tools/stream" "$tree/usr/bin/stream"
+	[ ! -d "$BUILD/uapi" ] || copy_uapi_tests "$dir/uapi"
+	for item in "${ADD[@]}"; do
+		dest=${item#*:}
+		[ "$dest" != "$item" ] || dest=/kvnet/${item##*/}
+		mkdir -p "$tree$(dirname "$dest")"
+		cp -rL "${item%%:*}" "$tree$dest"
+	done
+	write_run_script "$dir"
+	write_env "$dir"
+	write_guest_overlay "$dir"
+	(cd "$tree" && find . | cpio -o -H newc --quiet) > "$LOG/overlay.cpio"
+	cat "$BUILD/image-$KERNEL/l1.cpio" "$LOG/overlay.cpio" > "$LOG/initrd"
+	rm -rf "$tree" "$LOG/overlay.cpio"
+}
+
+choose_qemu()
+{
+	local q10=$BUILD/qemu10/usr
+
+	QEMU=(qemu-system-x86_64)
+	case $HOST_QEMU in
+	7.2) return ;;
+	10.0) [ -x "$q10/bin/qemu-system-x86_64" ] || die "QEMU 10.0 is not under build/; run scripts/setup.sh or use --qemu 7.2" ;;
+	esac
+	[ ! -x "$q10/bin/qemu-system-x86_64" ] ||
+		QEMU=("$q10/bin/qemu-system-x86_64" -L "$q10/share/qemu" -L /usr/share/seabios)
+}
+
+# hardware virtualization: the CPU flag, and a nested boot that really works
+choose_accel()
+{
+	ACCEL=tcg
+	[ -z "$ICOUNT" ] || return 0
+	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || return 0
+	[ -w /dev/kvm ] || return 0
+	if [ ! -f "$STAMPS/accel" ]; then
+		if [ -n "${KVNET_PROBE:-}" ]; then
+			ACCEL=kvm
+			return
+		fi
+		printf 'grep -qE "^flags.* (vmx|svm)( |$)" /proc/cpuinfo && [ -e /dev/kvm ]\n' > "$BUILD/probe.sh"
+		if KVNET_PROBE=1 timeout 60 "$0" --kernel "$KERNEL" --name probe -- "$BUILD/probe.sh" > /dev/null 2>&1; then
+			stamp_set accel kvm
+		else
+			stamp_set accel tcg
+		fi
+	fi
+	ACCEL=$(cat "$STAMPS/accel")
+}
+
+accel_arguments()
+{
+	if [ -n "$ICOUNT" ]; then
+		MACHINE=(-accel "tcg,thread=single" -cpu EPYC -icount "shift=1,sleep=off"
+			-seed "$ICOUNT" -rtc "base=2026-01-01,clock=vm")
+	elif [ "$ACCEL" = kvm ]; then
+		MACHINE=(-accel kvm -cpu host)
+	else
+		MACHINE=(-accel "tcg,thread=multi" -cpu EPYC)
+	fi
+}
+
+run_qemu()
+{
+	local words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
+
+	[ -z "$ICOUNT" ] || words="$words nokaslr"
+	[ "$SHELL_MODE" -eq 0 ] || exec 3<&0
+	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
+	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
+		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" \
+		-kernel "$BUILD/image-$KERNEL/vmlinuz" -initrd "$LOG/initrd" \
+		-append "$words $APPEND" \
+		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
+		-chardev stdio,id=script,signal=on -serial chardev:script <&3 2> "$LOG/qemu.log" |
+		stdbuf -oL tr -d '\r' | tee "$LOG/output.log" | { grep --line-buffered -v '^@@vm-' || true; }
+}
+
+# The attempt's status: what the script returned, 124 after the time was over,
+# or 125 for a fault of the rig.
+attempt_status()
+{
+	local status
+
+	status=$(sed -n 's/^@@vm-status //p' "$LOG/output.log" | tail -n 1)
+	if [ -n "$status" ]; then
+		echo "$status"
+	elif grep -aq 'Oops: int3' "$LOG/console.log"; then
+		echo 125
+	elif [ "$SHELL_MODE" -eq 0 ] && ! grep -q '^@@vm-up' "$LOG/output.log"; then
+		echo 125
+	elif grep -aqE 'Kernel panic|Oops|BUG:' "$LOG/console.log"; then
+		echo 1
+	else
+		echo 124
+	fi
+}
+
+# ends a test host that does not come up, long before the whole time is over
+watch_boot()
+{
+	local deadline=$((SECONDS + BOOT_TIMEOUT)) pid
+
+	while [ $SECONDS -lt $deadline ]; do
+		grep -q '^@@vm-' "$LOG/output.log" 2>/dev/null && return
+		sleep 1
+	done
+	for pid in $(pgrep -f -- "path=$LOG/console.log"); do
+		kill "$pid" 2>/dev/null || true
+	done
+}
+
+run_attempts()
+{
+	local attempt watcher
+
+	for ((attempt = 0; attempt <= RETRIES; attempt++)); do
+		: > "$LOG/console.log"
+		: > "$LOG/output.log"
+		watcher=''
+		if [ "$SHELL_MODE" -eq 0 ]; then
+			watch_boot &
+			watcher=$!
+		fi
+		run_qemu || true
+		[ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
+		STATUS=$(attempt_status)
+		[ "$STATUS" -eq 125 ] || return 0
+		echo "vm.sh: fault of the rig (the test host did not boot, or the emulator's int3 hazard); attempt $((attempt + 1)) of $((RETRIES + 1))" >&2
+	done
+}
+
+prepare()
+{
+	NAME=${NAME:-$KERNEL-$$}
+	LOG=$BUILD/log/$NAME
+	mkdir -p "$LOG"
+	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
+	"$TOP/scripts/mkimage.sh" "$KERNEL"
+	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+	choose_qemu
+	choose_accel
+	accel_arguments
+	write_overlay
+}
+
+main()
+{
+	parse_options "$@"
+	prepare
+	run_attempts
+	rm -f "$LOG/initrd"
+	[ -z "$OUTPUT" ] || grep -v '^@@vm-' "$LOG/output.log" > "$OUTPUT" || true
+	[ "$STATUS" -ne 124 ] || echo "vm.sh: the test host did not finish within $TIMEOUT seconds or fell silent; see $LOG" >&2
+	[ "$STATUS" -ne 125 ] || echo "vm.sh: the rig failed $((RETRIES + 1)) times; see $LOG" >&2
+	if [ "$VERDICT" -eq 1 ] && ! "$TOP/scripts/dmesg-verdict.sh" "$LOG/console.log"; then
+		[ "$STATUS" -ne 0 ] || STATUS=99
+	fi
+	exit "$STATUS"
+}
+
+main "$@"

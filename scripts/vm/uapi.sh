@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs inside the test host: every binary of selftests/uapi against the module,
+# kselftest's TAP passed on; ends in "N passed, N failed".
+# shellcheck source=selftests/net/lib.sh
+. /kvnet/selftests/net/lib.sh
+
+PASSED=0
+FAILED=0
+
+run_binary()
+{
+	local name=${1##*/} log=/tmp/uapi.log status ok not_ok
+
+	echo "## $name"
+	marker "begin $name"
+	timeout "${UAPI_TIMEOUT:-300}" "$1" > $log 2>&1
+	status=$?
+	marker "end $name"
+	cat $log
+	ok=$(grep -cE '^ok ' $log)
+	not_ok=$(grep -cE '^not ok ' $log)
+	# died, or said nothing: that is a failure too
+	if [ $status -ne 0 ] && [ $status -ne 4 ] && [ "$not_ok" -eq 0 ]; then
+		echo "not ok - $name ended with status $status"
+		not_ok=1
+	elif [ $((ok + not_ok)) -eq 0 ]; then
+		echo "not ok - $name ran no test"
+		not_ok=1
+	fi
+	PASSED=$((PASSED + ok))
+	FAILED=$((FAILED + not_ok))
+}
+
+main()
+{
+	local binary
+
+	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
+	for binary in /kvnet/uapi/*; do
+		[ -x "$binary" ] && [ $FAILED -lt 50 ] && run_binary "$binary"
+	done
+	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
+	echo "$PASSED passed, $FAILED failed"
+	[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]
+}
+
+main
