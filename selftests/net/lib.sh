@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For scripts that run in the test host as root: taps, guests, and talking to
+# them. One guest at a time, "the guest"; its files are under $GUEST.
+#
+#   BACKEND   kvnet (default), vhost (in-tree vhost_net) or off (QEMU's own)
+#   QEMU      7.2 (default) or 10.0
+#
+#   host 10.9.0.1 (tap0)  <---- backend under test ---->  guest 10.9.0.2 (eth0)
+
+BACKEND=${BACKEND:-kvnet}
+QEMU=${QEMU:-7.2}
+DEVICE=/dev/kvnet
+TAP=tap0
+HOST_IP=10.9.0.1
+GUEST_IP=10.9.0.2
+GUEST=/tmp/guest
+GUEST_MAC=52:54:00:12:34:56
+BOOT_DEADLINE=${BOOT_DEADLINE:-120}
+
+marker()
+{
+	echo "<5>kvnet-test: $*" > /dev/kmsg
+}
+
+fail()
+{
+	echo "# $*"
+	return 1
+}
+
+# seconds since boot, with hundredths
+uptime_now()
+{
+	cut -d' ' -f1 /proc/uptime
+}
+
+# wait_until SECONDS COMMAND...: poll for a condition
+wait_until()
+{
+	local deadline=$((SECONDS + $1))
+
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.05
+	done
+}
+
+### modules and taps
+
+kvnet_loaded()
+{
+	[ -d /sys/module/kvnet ]
+}
+
+load_kvnet()
+{
+	modprobe -a tun tap || return
+	kvnet_loaded || insmod /kvnet/kvnet.ko || return
+	wait_until 5 test -c $DEVICE
+}
+
+load_backend()
+{
+	modprobe tun || return
+	case $BACKEND in
+	kvnet) load_kvnet ;;
+	vhost) modprobe vhost_net ;;
+	off) ;;
+	*) fail "unknown BACKEND '$BACKEND'" ;;
+	esac
+}
+
+# what users of the module are left: the reference count
+kvnet_users()
+{
+	cat /sys/module/kvnet/refcnt
+}
+
+# a persistent tap; more arguments go to "ip tuntap"
+tap_create()
+{
+	local name=$1
+
+	shift
+	ip tuntap add dev "$name" mode tap vnet_hdr "$@" || return
+	if [ "$name" = $TAP ]; then
+		ip addr add $HOST_IP/24 dev "$name" || return
+	fi
+	ip link set "$name" up
+}
+
+tap_delete()
+{
+	ip link del "$1" 2>/dev/null
+}
+
+### the guest's life
+
+guest_pid()
+{
+	cat $GUEST/pid 2>/dev/null
+}
+
+guest_running()
+{
+	local pid
+
+	pid=$(guest_pid)
+	[ -n "$pid" ] && [ -d "/proc/$pid/task" ] && ! grep -q '^State:.Z' "/proc/$pid/status"
+}
+
+netdev_argument()
+{
+	local arg="tap,id=net0,ifname=$TAP,script=no,downscript=no"
+
+	case $BACKEND in
+	kvnet) echo "$arg,vhost=on,vhostfd=9" ;;
+	vhost) echo "$arg,vhost=on" ;;
+	off) echo "$arg,vhost=off" ;;
+	esac
+}
+
+# guest_exec DEVICE-OPTIONS QEMU-ARGUMENTS...: becomes QEMU; descriptor 9 is the
+# backend's, opened here and handed over
+guest_exec()
+{
+	local options=$1
+
+	shift
+	if [ "$BACKEND" = kvnet ]; then
+		exec 9<> $DEVICE
+	fi
+	exec "/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
+		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
+		-accel kvm -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M q35 \
+		-kernel /guest-kernel -initrd $GUEST/initrd \
+		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check ${GUEST_APPEND:-}" \
+		-serial "file:$GUEST/console" \
+		-chardev "pipe,id=monitor,path=$GUEST/monitor" -mon chardev=monitor,mode=readline \
+		-chardev "pipe,id=control,path=$GUEST/control" \
+		-device virtio-serial-pci -device virtserialport,chardev=control,name=control \
+		-netdev "${GUEST_NETDEV:-$(netdev_argument)}" \
+		-device "virtio-net-pci,id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC$options" "$@"
+}
+
+prepare_guest_files()
+{
+	local name
+
+	rm -rf $GUEST
+	mkdir -p $GUEST
+	for name in control monitor; do
+		mkfifo $GUEST/$name.in $GUEST/$name.out || return
+	done
+	cat /guest.cpio /kvnet/guest-overlay.cpio > $GUEST/initrd
+}
+
+guest_configuration()
+{
+	echo "$BACKEND $QEMU ${GUEST_SMP:-1} $1"
+}
+
+# guest_start [,device-option]... [-- qemu arguments]: boots and waits for it
+guest_start()
+{
+	local options=''
+
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		options=$options,${1#,}
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	prepare_guest_files || return
+	(guest_exec "$options" "$@") > $GUEST/qemu.log 2>&1 < /dev/null &
+	echo $! > $GUEST/pid
+	guest_configuration "$options" > $GUEST/config
+	guest_wait_up
+}
+
+# guest_need [device options]: as guest_start, but keeps a good guest that has
+# just this configuration; so that many tests share one boot
+guest_need()
+{
+	local options='' option
+
+	for option; do
+		options=$options,${option#,}
+	done
+	if guest_running && [ "$(cat $GUEST/config)" = "$(guest_configuration "$options")" ] && guest_reachable 2; then
+		return
+	fi
+	guest_stop
+	load_backend || return
+	[ -e /sys/class/net/$TAP ] || tap_create $TAP || return
+	guest_start "$@" && guest_reachable 30
+}
+
+guest_wait_up()
+{
+	local deadline=$((SECONDS + BOOT_DEADLINE))
+
+	until guest -t 2 true 2>/dev/null; do
+		if ! guest_running || [ $SECONDS -ge $deadline ]; then
+			echo "# the guest does not come up; QEMU said: $(cat $GUEST/qemu.log)"
+			tail -n 5 $GUEST/console | sed 's/^/# /'
+			return 1
+		fi
+	done
+}
+
+guest_gone()
+{
+	! guest_running
+}
+
+guest_signal()
+{
+	local pid
+
+	pid=$(guest_pid)
+	[ -n "$pid" ] || return 0
+	kill "-$1" "$pid" 2>/dev/null
+	wait_until 30 guest_gone
+}
+
+guest_stop()
+{
+	[ -e $GUEST/pid ] || return 0
+	guest_signal TERM || guest_signal KILL
+	wait "$(guest_pid)" 2>/dev/null
+	rm -f $GUEST/pid
+}
+
+### talking to the guest
+
+# guest [-t SECONDS] COMMAND: run by the guest's shell, over virtio-serial and
+# so without the network under test; prints its output, returns its status
+guest()
+{
+	local limit=60 id=$RANDOM$RANDOM line in out status=124 deadline
+
+	if [ "$1" = -t ]; then
+		limit=$2
+		shift 2
+	fi
+	command=$*
+	deadline=$((SECONDS + limit + 1))
+	exec {in}<> $GUEST/control.in {out}<> $GUEST/control.out
+	echo "$id ${command//$'\n'/ }" >&"$in"
+	while [ $SECONDS -lt $deadline ] && IFS= read -r -t "$limit" line <&"$out"; do
+		if [[ $line == *@@$id\ * ]]; then
+			status=${line##*@@"$id" }
+			[ -z "${line%@@*}" ] || echo "${line%@@*}"
+			break
+		fi
+		# the end of an answer that nobody waited for any more
+		[[ $line == @@* ]] || echo "$line"
+	done
+	exec {in}>&- {out}>&-
+	return "$status"
+}
+
+# a command for QEMU's monitor; the answer is not waited for
+monitor()
+{
+	local in
+
+	exec {in}<> $GUEST/monitor.in
+	echo "$*" >&"$in"
+	exec {in}>&-
+}
+
+ping_guest()
+{
+	ping -q -c "${1:-3}" -i 0.05 -W 2 $GUEST_IP
+}
+
+guest_reachable()
+{
+	wait_until "${1:-20}" ping -q -c 1 -W 1 $GUEST_IP
+}
+
+### what the backend says of itself
+
+# the QEMU process's descriptors of the backend's device, one per line
+backend_fd()
+{
+	# shellcheck disable=SC2012 # busybox's find cannot match what links point to
+	ls -l "/proc/$(guest_pid)/fd" | awk -v dev=$DEVICE '$NF == dev { print $(NF - 2); n++ } END { exit !n }'
+}
+
+# kvnet_counter REGEX: the sum of the counters whose name, without its "kvnet.",
+# matches as a whole, as in "rx.packets" or ".*.drop_.*"
+kvnet_counter()
+{
+	kvnet_counters | awk -v name="^kvnet\\.($1):$" '$1 ~ name { sum += $2; n++ } END { print sum + 0; exit !n }'
+}
+
+kvnet_counters()
+{
+	local fd
+
+	for fd in $(backend_fd); do
+		grep '^kvnet\.' "/proc/$(guest_pid)/fdinfo/$fd"
+	done
+}
+
+### running tests
+
+TESTS_PASSED=0
+TESTS_FAILED=0
+
+# run_test NAME FUNCTION [arguments]: one TAP line; what it said only on failure
+run_test()
+{
+	local name=$1 log=/tmp/test.log start status
+
+	shift
+	start=$(uptime_now)
+	marker "begin $name"
+	set +e
+	"$@" > $log 2>&1
+	status=$?
+	marker "end $name"
+	if [ $status -eq 0 ]; then
+		TESTS_PASSED=$((TESTS_PASSED + 1))
+		grep '^#' $log
+		echo "ok - $name ($(took "$start") s)"
+	else
+		TESTS_FAILED=$((TESTS_FAILED + 1))
+		sed 's/^\(# \)\?/# /' $log | tail -n 30
+		echo "not ok - $name ($(took "$start") s)"
+	fi
+	return $status
+}
+
+took()
+{
+	awk -v a="$1" -v b="$(uptime_now)" 'BEGIN { printf "%.1f", b - a }'
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: on the data path nothing returns to QEMU. Counted per packet, for
+# kvnet, vhost_net and QEMU's own device: context switches of QEMU's threads that
+# are no virtual CPUs (its main loop, which would serve kicks and calls), and the
+# process's read and write system calls (which would move packets through the tap).
+
+declare -A SWITCHES SYSCALLS
+
+# context switches of all threads but the virtual CPUs and in-kernel workers
+loop_switches()
+{
+	local task sum=0 n
+
+	for task in "/proc/$(guest_pid)/task"/*; do
+		case $(cat "$task/comm") in
+		CPU* | vhost-* | kvnet*) continue ;;
+		esac
+		n=$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "$task/status")
+		sum=$((sum + n))
+	done
+	echo $sum
+}
+
+io_calls()
+{
+	awk '/^sysc[rw]:/ { sum += $2 } END { print sum }' "/proc/$(guest_pid)/io"
+}
+
+tap_packets()
+{
+	cat /sys/class/net/$TAP/statistics/[rt]x_packets | awk '{ sum += $1 } END { print sum }'
+}
+
+# The figures for one backend, per 1000 packets of ping both ways.
+count_backend()
+{
+	local switches calls packets
+
+	BACKEND=$1
+	guest_need && ping_guest 20 || return
+	switches=$(loop_switches)
+	calls=$(io_calls)
+	packets=$(tap_packets)
+	ping -q -c 1000 -f -W 2 $GUEST_IP || return
+	packets=$(($(tap_packets) - packets))
+	SWITCHES[$1]=$((($(loop_switches) - switches) * 1000 / packets))
+	SYSCALLS[$1]=$((($(io_calls) - calls) * 1000 / packets))
+	echo "# $1: per 1000 packets ${SWITCHES[$1]} switches of QEMU's loop, ${SYSCALLS[$1]} reads and writes"
+	[ $packets -ge 1900 ]
+}
+
+count_all()
+{
+	local wanted=$BACKEND status
+
+	count_backend off && count_backend vhost
+	status=$?
+	if [ $status -eq 0 ] && [ "$wanted" = kvnet ]; then
+		count_backend kvnet
+		status=$?
+	fi
+	BACKEND=$wanted
+	return $status
+}
+
+# near nothing for the kernel's backend, one or more per packet for QEMU's own
+stays_in_kernel()
+{
+	local backend=$BACKEND
+
+	[ "$backend" != off ] || return 0
+	[ "${SWITCHES[$backend]}" -le 20 ] || fail "QEMU's loop woke ${SWITCHES[$backend]} times per 1000 packets" || return
+	[ "${SYSCALLS[$backend]}" -le 20 ] || fail "QEMU read or wrote ${SYSCALLS[$backend]} times per 1000 packets" || return
+	[ "${SWITCHES[off]}" -ge 200 ] && [ "${SYSCALLS[off]}" -ge 500 ] || fail "the measurement does not see QEMU's own device work"
+}
+
+run_test "exits: counted for each backend" count_all
+run_test "exits: the data path does not return to QEMU" stays_in_kernel

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: QEMU dies by kill -9 under load, again and again; nothing is left.
+
+users_gone()
+{
+	[ "$BACKEND" != kvnet ] || [ "$(kvnet_users)" -eq 0 ]
+}
+
+workers_gone()
+{
+	! ps -o comm | grep -qE '^\[?kvnet|^\[?vhost-[0-9]'
+}
+
+kill_under_load()
+{
+	guest_need || return
+	load_start
+	wait_until 20 tap_moves || fail "no load" || return
+	guest_signal KILL || fail "QEMU survives kill -9" || return
+	rm -f $GUEST/pid
+	load_stop 2>/dev/null
+	wait_until 10 users_gone || fail "the device is still held" || return
+	wait_until 10 workers_gone || fail "a worker is left: $(ps -o pid,comm | grep kvnet)"
+}
+
+usable_again()
+{
+	guest_need && ping_guest 20 && tcp_both_ways 20
+}
+
+run_test "kill: QEMU dies by kill -9 under load" kill_under_load
+run_test "kill: and once more" kill_under_load
+run_test "kill: everything is usable again" usable_again

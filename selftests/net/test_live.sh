@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: the guest's driver and QEMU change things while traffic runs.
+
+traffic_goes_on()
+{
+	guest_reachable 30 && wait_until 30 tap_moves || fail "traffic does not go on"
+}
+
+# under_load FUNCTION: a change in the middle of traffic both ways
+under_load()
+{
+	local status
+
+	load_start
+	traffic_goes_on && "$@" && traffic_goes_on
+	status=$?
+	load_stop
+	[ $status -eq 0 ] && ping_guest 10
+}
+
+link_down_up()
+{
+	local i
+
+	for i in 1 2 3 4 5; do
+		guest "ip link set eth0 down; ip link set eth0 up" || return
+	done
+}
+
+monitor_link()
+{
+	local i
+
+	for i in 1 2 3; do
+		monitor set_link nic0 off
+		wait_until 10 guest 'grep -q 0 /sys/class/net/eth0/carrier' || return
+		monitor set_link nic0 on
+		wait_until 10 guest 'grep -q 1 /sys/class/net/eth0/carrier' || return
+	done
+}
+
+# stops and starts both rings, and with them all of MSI-X
+rebind_driver()
+{
+	local dir=/sys/bus/virtio/drivers/virtio_net
+
+	guest "killall -q ping; dev=\$(basename \$(readlink /sys/class/net/eth0/device));
+		for i in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
+		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up;
+		ping -f -s 1000 $HOST_IP > /dev/null 2>&1 &" || return
+	guest_reachable 30
+}
+
+# Moving an interrupt between the two virtual CPUs masks its MSI-X entry, changes
+# it and unmasks it: each time QEMU switches the call descriptor of a live ring.
+mask_vectors()
+{
+	guest 'for i in $(seq 30); do
+		for irq in $(sed -n "s/^ *\([0-9]*\):.*virtio.*put.*/\1/p" /proc/interrupts); do
+			echo 1 > /proc/irq/$irq/smp_affinity && echo 2 > /proc/irq/$irq/smp_affinity || exit 1;
+		done;
+	done;
+	grep -q "virtio.*input" /proc/interrupts'
+}
+
+# each resize resets one queue alone where the guest and QEMU know how to
+resize_ring()
+{
+	local size
+
+	if [ "$BACKEND" = vhost ] && [[ $(uname -r) == 6.1.* ]]; then
+		echo "# in-tree vhost_net of 6.1 offers no queue reset"
+		return
+	fi
+	for size in 128 64 256; do
+		guest "ethtool -G eth0 rx $size" || fail "resizing rx to $size" || return
+		guest "ethtool -G eth0 tx $size" || fail "resizing tx to $size" || return
+		guest_reachable 10 || return
+	done
+}
+
+pause_resume()
+{
+	local round
+
+	for round in 1 2 3; do
+		echo "round $round"
+		monitor stop
+		guest -t 1 true && fail "the guest did not stop" && return 1
+		monitor cont
+		wait_until 10 guest true || return
+	done
+}
+
+# shellcheck disable=SC2034 # read by lib.sh
+GUEST_SMP=2
+run_test "live: guest with two CPUs boots" guest_need
+run_test "live: link down and up by the guest" under_load link_down_up
+run_test "live: link off and on by the monitor" under_load monitor_link
+run_test "live: driver unbound and bound" under_load rebind_driver
+run_test "live: interrupt vectors moved" under_load mask_vectors
+run_test "live: rings resized one by one" under_load resize_ring
+run_test "live: machine stopped and continued" under_load pause_resume
+run_test "live: TCP both ways afterwards" tcp_both_ways 20
+unset GUEST_SMP

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: the module's own life: refused while in use, removed when idle,
+# loaded again; opening and closing its device leaks nothing.
+
+test_rmmod_refused()
+{
+	guest_need || return
+	! rmmod kvnet || fail "rmmod succeeded under a running guest" || return
+	[ "$(kvnet_users)" -gt 0 ] && ping_guest 5
+}
+
+test_rmmod_idle()
+{
+	local i
+
+	guest_stop
+	for i in 1 2 3 4 5; do
+		rmmod kvnet || return
+		[ ! -e $DEVICE ] || fail "$DEVICE is still there" || return
+		load_kvnet || return
+	done
+}
+
+test_reload_works()
+{
+	guest_need && ping_guest 10
+}
+
+# pages in use that a leak of the module would be part of
+kernel_memory()
+{
+	echo 3 > /proc/sys/vm/drop_caches
+	awk '/^(Slab|KernelStack|PageTables|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+thread_count()
+{
+	# shellcheck disable=SC2012 # names are numbers
+	ls -d /proc/[0-9]* | wc -l
+}
+
+open_close()
+{
+	local i fd
+
+	for ((i = 0; i < $1; i++)); do
+		exec {fd}<> $DEVICE || return
+		exec {fd}>&-
+	done
+}
+
+# what stays is compared for 200 cycles after 200 that warmed every cache
+test_open_close()
+{
+	local memory threads files grown
+
+	guest_stop
+	open_close 200 || return
+	memory=$(kernel_memory)
+	threads=$(thread_count)
+	files=$(cut -f1 /proc/sys/fs/file-nr)
+	open_close 200 || return
+	wait_until 5 test "$(kvnet_users)" -eq 0 || fail "the device is still held" || return
+	grown=$(($(kernel_memory) - memory))
+	echo "# kernel memory grew by $grown kB, threads by $(($(thread_count) - threads)), open files by $(($(cut -f1 /proc/sys/fs/file-nr) - files))"
+	# one kB leaked per cycle would be 200
+	[ $grown -lt 200 ] && [ $(($(thread_count) - threads)) -le 1 ]
+}
+
+# the same with a whole life of a device each: a guest is started and stopped
+test_guests_leak_nothing()
+{
+	local memory grown i
+
+	guest_need && guest_stop || return
+	memory=$(kernel_memory)
+	for i in 1 2 3; do
+		guest_need && guest_stop || return
+	done
+	grown=$(($(kernel_memory) - memory))
+	echo "# kernel memory grew by $grown kB over 3 guests"
+	[ $grown -lt 3000 ] && [ "$(kvnet_users)" -eq 0 ]
+}
+
+if [ "$BACKEND" = kvnet ]; then
+	run_test "module: rmmod is refused while a guest runs" test_rmmod_refused
+	run_test "module: removed and loaded when idle" test_rmmod_idle
+	run_test "module: works after that" test_reload_works
+	run_test "module: 200 times open and close leak nothing" test_open_close
+	[ -n "${SHORT:-}" ] || run_test "module: guests that end leak nothing" test_guests_leak_nothing
+fi

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: MTU 9000, and segmentation and checksum offload on and off; each
+# combination carries a stream that is compared byte by byte.
+
+OFFLOAD_BYTES=$((16 << 20))
+
+offload_stream()
+{
+	stream_to_guest $OFFLOAD_BYTES && stream_to_host $OFFLOAD_BYTES
+}
+
+set_mtu()
+{
+	ip link set $TAP mtu "$1" && guest ip link set eth0 mtu "$1"
+}
+
+test_mtu_9000()
+{
+	local status
+
+	set_mtu 9000 || return
+	ping -q -c 10 -i 0.05 -M "do" -s 8972 -W 2 $GUEST_IP && udp_to_guest 8900 &&
+		udp_to_host 8900 && offload_stream
+	status=$?
+	set_mtu 1500
+	return $status
+}
+
+# test_offload HOST-WORDS GUEST-WORDS: as for ethtool -K
+test_offload()
+{
+	# shellcheck disable=SC2086 # lists of words
+	ethtool -K $TAP $1 && guest "ethtool -K eth0 $2" && offload_stream
+}
+
+run_test "offload: guest boots" guest_need
+run_test "offload: MTU 9000" test_mtu_9000
+run_test "offload: no segmentation offload" \
+	test_offload "tso off gso off gro off" "tso off gso off gro off"
+run_test "offload: no checksum offload either" \
+	test_offload "tx off" "tx off rx off"
+run_test "offload: checksum offload alone" \
+	test_offload "tx on" "tx on rx on"
+run_test "offload: everything on" \
+	test_offload "tso on gso on gro on" "tso on gso on gro on"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: the guest reboots, by itself and by QEMU's reset; the device works.
+
+rebooted()
+{
+	guest -t 2 'test ! -e /tmp/before-reboot'
+}
+
+# after_reboot COMMAND...: that reboots the guest
+after_reboot()
+{
+	guest 'touch /tmp/before-reboot' || return
+	"$@"
+	wait_until "$BOOT_DEADLINE" rebooted || fail "no sign of a reboot" || return
+	guest_reachable 30 && tcp_both_ways 20
+}
+
+reboot_inside()
+{
+	guest '(usleep 100000; reboot -f) > /dev/null 2>&1 &'
+}
+
+reset_under_load()
+{
+	(iperf -c $GUEST_IP -t 3 > /dev/null 2>&1 &)
+	wait_until 10 tap_moves
+	monitor system_reset
+}
+
+run_test "reboot: guest boots" guest_need
+run_test "reboot: by the guest" after_reboot reboot_inside
+run_test "reboot: reset by the monitor under load" after_reboot reset_under_load

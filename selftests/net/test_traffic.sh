@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: plain traffic both ways, and its bytes arrive unchanged.
+
+STREAM_BYTES=${STREAM_BYTES:-$((1 << 30))}
+
+test_counters()
+{
+	local rx tx
+
+	[ "$BACKEND" = kvnet ] || return 0
+	rx=$(kvnet_counter rx.packets) && tx=$(kvnet_counter tx.packets) || return
+	echo "# kvnet carried $rx packets to the guest, $tx from it"
+	[ "$rx" -gt 1000 ] && [ "$tx" -gt 1000 ]
+}
+
+# kicks that find nothing and calls that nobody asked for would not show in rates
+test_quiet_when_idle()
+{
+	local before after
+
+	[ "$BACKEND" = kvnet ] || return 0
+	before=$(kvnet_counter '.*.runs')
+	sleep 0.5
+	after=$(kvnet_counter '.*.runs')
+	echo "# $((after - before)) turns of the workers in an idle half second"
+	[ $((after - before)) -lt 50 ]
+}
+
+run_test "traffic: guest boots" guest_need
+run_test "traffic: ping" ping_guest 100
+run_test "traffic: ping of 20000 bytes" ping -q -c 10 -i 0.05 -s 20000 -W 2 $GUEST_IP
+run_test "traffic: TCP to the guest" tcp_to_guest 100
+run_test "traffic: TCP to the host" tcp_to_host 100
+run_test "traffic: UDP of 64 bytes to the guest" udp_to_guest 64
+run_test "traffic: UDP of 64 bytes to the host" udp_to_host 64
+run_test "traffic: UDP of 1472 bytes to the guest" udp_to_guest 1472
+run_test "traffic: UDP of 1472 bytes to the host" udp_to_host 1472
+run_test "traffic: the backend's counters show it" test_counters
+run_test "traffic: workers rest when nothing moves" test_quiet_when_idle
+run_test "traffic: $STREAM_BYTES bytes to the guest arrive unchanged" stream_to_guest "$STREAM_BYTES"
+run_test "traffic: $STREAM_BYTES bytes to the host arrive unchanged" stream_to_host "$STREAM_BYTES"
