@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TAP harness: see ksft.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ksft.h"
+
+/* What a case tells its parent; shared, so that its own children can, too. */
+struct verdict {
+	int failures;
+	int skipped;
+	char reason[200];
+};
+
+static struct ksft_case *cases;
+static struct verdict *verdict;
+static unsigned int slow = 1, rounds = 1;
+static uint32_t seed, rng;
+
+/* What a kernel prints when something is wrong with it. */
+static const char *const splats[] = {
+	"BUG:", "WARNING:", "Oops", "KASAN", "UBSAN", "general protection",
+	"circular locking", "recursive locking", "suspicious RCU",
+	"sleeping function", "rcu_sched self-detected", "INFO: task",
+	"kernel BUG", "refcount_t:", "soft lockup", "scheduling while atomic",
+	"suspected memory leaks",
+};
+
+void ksft_register(struct ksft_case *c)
+{
+	struct ksft_case **p = &cases;
+
+	while (*p)
+		p = &(*p)->next;
+	*p = c;
+}
+
+uint64_t ksft_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+unsigned int ksft_patience(unsigned int ms)
+{
+	return ms * slow;
+}
+
+unsigned int ksft_rounds(unsigned int n)
+{
+	return n * rounds;
+}
+
+/* xorshift32: repeatable from the printed seed */
+uint32_t ksft_random(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 17;
+	rng ^= rng << 5;
+	return rng;
+}
+
+void ksft_relax(unsigned int turn)
+{
+	if (turn < 64)
+		sched_yield();
+	else
+		poll(NULL, 0, 1);
+}
+
+static void say(const char *fmt, va_list ap, const char *file, int line)
+{
+	char buf[512];
+	int n = 0;
+
+	if (file)
+		n = snprintf(buf, sizeof(buf), "%s:%d: ",
+			     strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
+			     line);
+	vsnprintf(buf + n, sizeof(buf) - n, fmt, ap);
+	printf("# %s\n", buf);
+	fflush(stdout);
+}
+
+void ksft_fail(const char *file, int line, const char *fmt, ...)
+{
+	va_list ap;
+	int n = __atomic_add_fetch(&verdict->failures, 1, __ATOMIC_RELAXED);
+
+	if (n > 20)
+		return;
+	va_start(ap, fmt);
+	say(fmt, ap, file, line);
+	va_end(ap);
+}
+
+void ksft_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap, NULL, 0);
+	va_end(ap);
+}
+
+void ksft_skip(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(verdict->reason, sizeof(verdict->reason), fmt, ap);
+	va_end(ap);
+	verdict->skipped = 1;
+	fflush(stdout);
+	_exit(KSFT_SKIP);
+}
+
+void ksft_abort(void)
+{
+	fflush(stdout);
+	_exit(KSFT_FAIL);
+}
+
+bool ksft_failed(void)
+{
+	return verdict->failures;
+}
+
+static void kmsg_mark(const char *edge, const char *prog, const char *name)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "<6>selftest: %s %s.%s\n", edge, prog, name);
+	close(fd);
+}
+
+static int kmsg_open(void)
+{
+	int fd;
+
+	if (getenv("KSFT_NO_KMSG"))
+		return -1;
+	fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* Every line since kmsg_open(): print what looks like trouble. */
+static int kmsg_verdict(int fd)
+{
+	char buf[8192], *text;
+	int bad = 0, shown = 0;
+	size_t i;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	for (;;) {
+		n = read(fd, buf, sizeof(buf) - 1);
+		if (n < 0 && errno == EPIPE)
+			continue;	/* overwritten: go on with the rest */
+		if (n <= 0)
+			break;
+		buf[n] = 0;
+		buf[strcspn(buf, "\n")] = 0;
+		text = strchr(buf, ';');
+		text = text ? text + 1 : buf;
+		for (i = 0; i < sizeof(splats) / sizeof(*splats); i++)
+			bad += !!strstr(text, splats[i]);
+		if (bad && shown++ < 60)
+			printf("#   kernel: %s\n", text);
+	}
+	close(fd);
+	return bad;
+}
+
+/* -1: the deadline passed */
+static int wait_child(pid_t pid, unsigned int ms)
+{
+	uint64_t end = ksft_now_ms() + ms;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		struct timespec ts = { .tv_nsec = 50000000 };
+		sigset_t set;
+
+		if (ksft_now_ms() >= end)
+			return -1;
+		sigemptyset(&set);
+		sigaddset(&set, SIGCHLD);
+		sigtimedwait(&set, NULL, &ts);
+	}
+	return status;
+}
+
+static int run_case(const struct ksft_case *c, unsigned int n, const char *prog)
+{
+	int kmsg = kmsg_open(), status, ret = KSFT_PASS;
+	uint64_t start = ksft_now_ms();
+	const char *why = "";
+	pid_t pid;
+
+	memset(verdict, 0, sizeof(*verdict));
+	kmsg_mark("start", prog, c->name);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		sigset_t none;
+
+		setpgid(0, 0);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		rng = seed;
+		c->fn();
+		ksft_abort();	/* the status is in *verdict */
+	}
+	setpgid(pid, pid);
+	status = wait_child(pid, ksft_patience(c->seconds * 1000));
+	kill(-pid, SIGKILL);
+	if (status == -1) {
+		ret = KSFT_FAIL;
+		why = wait_child(pid, 5000) == -1 ?
+			" (deadline; cannot be killed)" : " (deadline)";
+	} else if (WIFSIGNALED(status)) {
+		printf("# died of signal %d\n", WTERMSIG(status));
+		ret = KSFT_FAIL;
+	} else if (verdict->failures) {
+		ret = KSFT_FAIL;
+	} else if (verdict->skipped) {
+		ret = KSFT_SKIP;
+	}
+	kmsg_mark("end", prog, c->name);
+	if (kmsg_verdict(kmsg)) {
+		ret = KSFT_FAIL;
+		why = " (kernel log)";
+	}
+	printf("%s %u %s.%s%s%s%s # %llu ms\n",
+	       ret == KSFT_FAIL ? "not ok" : "ok", n, prog, c->name, why,
+	       ret == KSFT_SKIP ? " # SKIP " : "",
+	       ret == KSFT_SKIP ? verdict->reason : "",
+	       (unsigned long long)(ksft_now_ms() - start));
+	fflush(stdout);
+	return ret;
+}
+
+static unsigned int env_number(const char *name, unsigned int otherwise)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? strtoul(s, NULL, 0) : otherwise;
+}
+
+static bool selected(const struct ksft_case *c, int argc, char **argv)
+{
+	bool invert = argc > 1 && !strcmp(argv[1], "-x");
+	bool hit = argc <= 1;
+	int i;
+
+	for (i = 1 + invert; i < argc; i++)
+		hit |= !!strstr(c->name, argv[i]);
+	return hit != invert;
+}
+
+int ksft_run(int argc, char **argv)
+{
+	unsigned int n = 0, count[5] = { 0 };
+	const char *prog = strrchr(argv[0], '/');
+	struct ksft_case *c;
+	sigset_t set;
+
+	prog = prog ? prog + 1 : argv[0];
+	if (argc > 1 && !strcmp(argv[1], "-l")) {
+		for (c = cases; c; c = c->next)
+			printf("%s\n", c->name);
+		return KSFT_PASS;
+	}
+	slow = env_number("KSFT_SLOW", 1);
+	rounds = env_number("KSFT_LONG", 1);
+	seed = env_number("KSFT_SEED", (uint32_t)time(NULL) * 2654435761u) | 1;
+	verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+
+	for (c = cases; c; c = c->next)
+		n += selected(c, argc, argv);
+	printf("TAP version 13\n# seed KSFT_SEED=%u\n1..%u\n", seed, n);
+	for (n = 0, c = cases; c; c = c->next)
+		if (selected(c, argc, argv))
+			count[run_case(c, ++n, prog)]++;
+	printf("# Totals: pass:%u fail:%u skip:%u\n", count[KSFT_PASS],
+	       count[KSFT_FAIL], count[KSFT_SKIP]);
+	if (count[KSFT_FAIL])
+		return KSFT_FAIL;
+	return n && count[KSFT_SKIP] == n ? KSFT_SKIP : KSFT_PASS;
+}

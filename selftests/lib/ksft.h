@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ksft - a small TAP harness for tests that may hang or upset a kernel.
+ *
+ * Every CASE runs in a process of its own, with a deadline, between two marks
+ * in the kernel log; a splat between the marks fails the case.
+ *
+ *   CASE(name) { EXPECT_EQ(a, b); ASSERT(c); ... }      KSFT_MAIN()
+ *
+ * Arguments: substrings of the names of the cases to run; -l lists, -x inverts.
+ * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this),
+ * KSFT_LONG (more rounds), KSFT_NO_KMSG=1 (no marks, no log verdict).
+ */
+#ifndef SELFTESTS_KSFT_H
+#define SELFTESTS_KSFT_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { KSFT_PASS = 0, KSFT_FAIL = 1, KSFT_SKIP = 4 };
+
+struct ksft_case {
+	const char *name;
+	void (*fn)(void);
+	unsigned int seconds;
+	struct ksft_case *next;
+};
+
+void ksft_register(struct ksft_case *c);
+int ksft_run(int argc, char **argv);
+void ksft_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void ksft_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void ksft_skip(const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+void ksft_abort(void) __attribute__((noreturn));
+bool ksft_failed(void);
+
+uint64_t ksft_now_ms(void);
+/* 'ms' scaled by KSFT_SLOW: how long a test waits before it calls it lost. */
+unsigned int ksft_patience(unsigned int ms);
+unsigned int ksft_rounds(unsigned int n);
+uint32_t ksft_random(void);
+static inline uint32_t ksft_below(uint32_t n)
+{
+	return ksft_random() % n;
+}
+
+#define CASE_TIMED(id, secs)						\
+	static void id(void);						\
+	static struct ksft_case id##_case = {				\
+		.name = #id, .fn = id, .seconds = secs };		\
+	__attribute__((constructor)) static void id##_register(void)	\
+	{								\
+		ksft_register(&id##_case);				\
+	}								\
+	static void id(void)
+
+#define CASE(id) CASE_TIMED(id, 20)
+
+#define KSFT_MAIN()							\
+	int main(int argc, char **argv)					\
+	{								\
+		return ksft_run(argc, argv);				\
+	}
+
+#define FAIL(...) ksft_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+#define EXPECT(cond) \
+	((cond) ? true : (FAIL("expected: %s", #cond), false))
+
+#define EXPECT_OP(a, op, b) __extension__ ({				\
+	long long a_ = (long long)(a), b_ = (long long)(b);		\
+	bool ok_ = a_ op b_;						\
+	if (!ok_)							\
+		FAIL("expected %s %s %s: %lld, %lld (0x%llx, 0x%llx)",	\
+		     #a, #op, #b, a_, b_, a_, b_);			\
+	ok_; })
+
+#define EXPECT_EQ(a, b) EXPECT_OP(a, ==, b)
+#define EXPECT_GE(a, b) EXPECT_OP(a, >=, b)
+#define EXPECT_LE(a, b) EXPECT_OP(a, <=, b)
+
+#define ASSERT(cond) do { if (!EXPECT(cond)) ksft_abort(); } while (0)
+#define ASSERT_EQ(a, b) do { if (!EXPECT_EQ(a, b)) ksft_abort(); } while (0)
+/* For calls that set errno. */
+#define ASSERT_SYS(expr) __extension__ ({				\
+	__typeof__(expr) r_ = (expr);					\
+	if (r_ < 0) {							\
+		FAIL("%s: %s", #expr, strerror(errno));			\
+		ksft_abort();						\
+	}								\
+	r_; })
+
+/* Poll for a condition with a deadline; false when it did not come true. */
+#define WAIT_FOR(ms, cond) __extension__ ({				\
+	uint64_t end_ = ksft_now_ms() + ksft_patience(ms);		\
+	unsigned int turn_ = 0;						\
+	bool ok_;							\
+	while (!(ok_ = (cond)) && ksft_now_ms() < end_)			\
+		ksft_relax(turn_++);					\
+	ok_ || (cond); })
+
+void ksft_relax(unsigned int turn);
+
+#endif /* SELFTESTS_KSFT_H */

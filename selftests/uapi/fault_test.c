@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocations that fail: each one of every call, one after the other; and, at
+ * random, those of the worker while packets flow.  Needs a kernel with
+ * CONFIG_FAILSLAB and debugfs.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "procfs.h"
+#include "rig.h"
+
+#define DEBUGFS "/sys/kernel/debug/"
+
+static struct rig rig;
+
+static bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void knobs(const char *probability)
+{
+	static const char *const dirs[] = { "failslab", "fail_page_alloc" };
+	char path[128];
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+#define KNOB(name, value) do {						\
+		snprintf(path, sizeof(path), DEBUGFS "%s/" name, dirs[i]); \
+		if (!put(path, value) && !i)				\
+			ksft_skip("no %s", path);			\
+	} while (0)
+		KNOB("verbose", "0");
+		KNOB("ignore-gfp-wait", "N");
+		KNOB("task-filter", "Y");
+		KNOB("times", "-1");
+		KNOB("probability", probability);
+	}
+	snprintf(path, sizeof(path), DEBUGFS "fail_page_alloc/min-order");
+	put(path, "0");
+}
+
+static void fail_nth(unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	if (!put("/proc/thread-self/fail-nth", text))
+		ksft_skip("no /proc/thread-self/fail-nth");
+}
+
+static bool was_injected(void)
+{
+	char text[16] = { 0 };
+	int fd = open("/proc/thread-self/fail-nth", O_RDONLY);
+
+	ASSERT(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return atoi(text) == 0;
+}
+
+static int do_open(void)
+{
+	rig.v.fd = open(vdev_path(), O_RDWR);
+	return rig.v.fd < 0 ? -errno : 0;
+}
+
+static int do_owner(void)
+{
+	return __vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
+}
+
+static int do_features(void)
+{
+	return __vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
+}
+
+static int do_mem(void)
+{
+	return __vdev_set_mem(&rig.v);
+}
+
+static int do_num(void)
+{
+	struct vhost_vring_state s = { .index = 1, .num = 256 };
+
+	return __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &s);
+}
+
+static int do_addr(void)
+{
+	struct vhost_vring_addr a;
+
+	vdev_queue_addr(&rig.v, 1, &a);
+	return __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+}
+
+static int do_kick(void)
+{
+	return __vdev_vring_fd(&rig.v, VHOST_SET_VRING_KICK, 1,
+			       rig.v.q[1].kick);
+}
+
+static int do_call(void)
+{
+	return __vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1,
+			       rig.v.q[1].call);
+}
+
+static int do_backend_tx(void)
+{
+	return __vdev_backend(&rig.v, 1, rig.tap);
+}
+
+static int do_backend_rx(void)
+{
+	vdev_queue_tell(&rig.v, 0, 0);
+	return __vdev_backend(&rig.v, 0, rig.tap);
+}
+
+static int do_stop(void)
+{
+	int ret = __vdev_backend(&rig.v, 0, -1);
+
+	return ret ? ret : __vdev_backend(&rig.v, 0, rig.tap);
+}
+
+static const struct step {
+	const char *name;
+	int (*call)(void);
+} steps[] = {
+#define S(f) { #f, do_##f }
+	S(open), S(owner), S(features), S(mem), S(num), S(addr), S(kick),
+	S(call), S(backend_tx), S(backend_rx), S(stop), S(mem),
+};
+
+static void carries_packets(void)
+{
+	rig_rx_post(&rig, 8, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	rig_inject(&rig, 1, 80);
+	rig_rx_expect(&rig, 1, 80);
+	ASSERT_EQ(rig_tx(&rig, 90, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	rig_expect(&rig, rig.tx_seq - 1, 90);
+	rig_tx_drain(&rig, 3000);
+}
+
+CASE_TIMED(each_allocation_of_each_call, 60)
+{
+	unsigned int before = workers(), n, hits = 0;
+	bool hit;
+	size_t i;
+	int ret;
+
+	knobs("0");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(rig.v.fd);
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		for (n = 1, hit = true, ret = -1; hit && n < 300; n++) {
+			fail_nth(n);
+			ret = steps[i].call();
+			hit = was_injected();
+			fail_nth(0);
+			hits += hit;
+			if (hit && ret && ret != -ENOMEM && ret != -EAGAIN)
+				FAIL("%s, allocation %u: %s", steps[i].name, n,
+				     strerror(-ret));
+			if (hit && !ret)	/* it could do without */
+				break;
+		}
+		if (ret)
+			ret = steps[i].call();
+		if (ret && !(steps[i].call == do_owner && ret == -EBUSY))
+			FAIL("%s: %s", steps[i].name, strerror(-ret));
+	}
+	ksft_note("%u allocations failed", hits);
+	carries_packets();
+	rig_close(&rig);
+	no_worker_left(before);
+	no_leak_found();
+}
+
+/* Let the allocations of this process' workers fail. */
+static void mark_workers(const char *value)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	char path[300], comm[32];
+	int marked = 0;
+
+	while ((d = readdir(proc))) {
+		int fd, n;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		n = read(fd, comm, 31);
+		close(fd);
+		if (n <= 0 || (strncmp(comm, "kvnet", 5) &&
+			       strncmp(comm, "vhost-", 6)))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
+			 d->d_name);
+		marked += put(path, value);
+	}
+	closedir(proc);
+	ksft_note("%d workers marked", marked);
+}
+
+CASE_TIMED(allocations_of_the_worker, 60)
+{
+	unsigned int round, i, back = 0, lost = 0;
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+	uint32_t seq = 100, last = 0;
+	static uint8_t f[70000];
+	ssize_t n;
+
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 64,
+					  .rx_buf = 2048 });
+	carries_packets();
+	last = rig.tx_seq - 1;
+	mark_workers("1");
+	knobs("20");
+	for (round = 0; round < ksft_rounds(50) && !ksft_failed(); round++) {
+		rig_rx_post(&rig, 64, NULL);
+		vdev_kick_always(&rig.v.q[VDEV_RX]);
+		for (i = 0; i < 16; i++) {
+			rig_tx(&rig, FRAME_MIN + ksft_below(i % 4 ? 1400 :
+							    60000), NULL);
+			rig_inject(&rig, seq++, 500);
+		}
+		vdev_kick_always(tx);
+		/* lost is allowed; wrong, twice or stuck is not */
+		WAIT_FOR(200, rig_tx_reap(&rig) < 0 || !rig.tx_out);
+		while ((n = rig_sniff(&rig, f, sizeof(f), 0)) >= 0) {
+			if (frame_seq(f) <= last)
+				FAIL("frame %u after %u", frame_seq(f), last);
+			lost += frame_seq(f) - last - 1;
+			last = frame_seq(f);
+			frame_check(f, n, last, n);
+		}
+		while ((n = rig_rx(&rig, NULL, f, sizeof(f), 1)) >= 0) {
+			frame_check(f, n, frame_seq(f), 500);
+			back++;
+		}
+	}
+	knobs("0");
+	ksft_note("%u frames lost on the way out, %u of %u came in", lost, back,
+		  seq - 100);
+	vdev_kick_always(tx);
+	rig_tx_drain(&rig, 3000);
+	while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
+		;
+	while (rig_rx(&rig, NULL, f, sizeof(f), 100) >= 0)
+		;
+	carries_packets();
+	rig_close(&rig);
+	no_leak_found();
+}
+
+KSFT_MAIN()

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Birth and death: stopped, closed, killed, reset and replaced in every state.
+ */
+#define _GNU_SOURCE
+#include <linux/rtnetlink.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "procfs.h"
+#include "rig.h"
+
+static struct rig rig;
+
+static void carries_packets(struct rig *r)
+{
+	static uint32_t seq;
+
+	rig_rx_post(r, 8, NULL);
+	vdev_kick(&r->v.q[VDEV_RX]);
+	rig_inject(r, ++seq, 80);
+	rig_rx_expect(r, seq, 80);
+	ASSERT_EQ(rig_tx(r, 90, NULL), 0);
+	vdev_kick(&r->v.q[VDEV_TX]);
+	rig_expect(r, r->tx_seq - 1, 90);
+	rig_tx_drain(r, 3000);
+}
+
+CASE_TIMED(close_in_every_state, 30)
+{
+	unsigned int before = workers(), last, state, i;
+	struct vhost_vring_state s = { .num = 256 };
+
+	for (last = 0; last < 12 && !ksft_failed(); last++) {
+		struct vdev *v = &rig.v;
+
+		rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+		close(v->fd);
+		v->fd = vdev_open_node();
+		for (state = 1; state <= last; state++) {
+			switch (state) {
+			case 1:
+				vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL);
+				break;
+			case 2:
+				vdev_set_features(v, v->features);
+				break;
+			case 3:
+				vdev_set_mem(v);
+				break;
+			case 4:
+				vdev_ioctl(v->fd, VHOST_SET_VRING_NUM, &s);
+				break;
+			case 5:
+				ASSERT_EQ(__vdev_vring_fd(v,
+					VHOST_SET_VRING_KICK, 0,
+					v->q[0].kick), 0);
+				break;
+			case 6:
+				vdev_queue_tell(v, 0, 0);
+				break;
+			case 7:
+				vdev_backend(v, 0, rig.tap);
+				break;
+			case 8:
+				vdev_queue_tell(v, 1, 0);
+				vdev_backend(v, 1, rig.tap);
+				break;
+			case 9:		/* work for both queues */
+				rig_rx_post(&rig, 64, NULL);
+				vdev_kick_always(&v->q[0]);
+				for (i = 0; i < 64; i++) {
+					rig_inject(&rig, i, 1000);
+					rig_tx(&rig, 1000, NULL);
+				}
+				vdev_kick_always(&v->q[1]);
+				break;
+			case 10:
+				vdev_backend(v, 1, -1);
+				break;
+			case 11:
+				vdev_backend(v, 0, -1);
+				break;
+			}
+		}
+		rig_close(&rig);
+		no_worker_left(before);
+	}
+}
+
+CASE(stop_and_start_carries_the_base)
+{
+	struct vhost_vring_state s = { 0 };
+	uint32_t sent = 0, got = 0, rx = 0, rx_got = 0, q, i;
+	unsigned int round;
+	uint16_t base[2];
+
+	rig_open(&rig, &(struct rig_cfg){ .base = 65500, .num = 64 });
+	for (round = 0; round < ksft_rounds(60) && !ksft_failed(); round++) {
+		for (i = ksft_below(32); i; i--)
+			sent += !rig_tx(&rig, 200, NULL);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_rx_post(&rig, 64, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		for (i = ksft_below(32); i; i--)
+			rig_inject(&rig, rx++, 300);
+		ksft_relax(round);
+		rig_stop(&rig);
+		for (q = 0; q < 2; q++) {
+			base[q] = vdev_get_base(&rig.v, q);
+			EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), base[q]);
+		}
+		/* more of both while nobody serves them */
+		sent += !rig_tx(&rig, 201, NULL);
+		vdev_kick_always(&rig.v.q[VDEV_TX]);
+		rig_inject(&rig, rx++, 300);
+		for (q = 0; q < 2; q++) {
+			s = (struct vhost_vring_state){ q, base[q] };
+			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BASE, &s);
+		}
+		rig_start(&rig);
+		while (got < sent && !ksft_failed()) {
+			static uint8_t f[4096];
+			ssize_t n = rig_sniff(&rig, f, sizeof(f), 3000);
+
+			if (n < 0)
+				FAIL("TX: frame %u is lost", got);
+			else
+				frame_check(f, n, got++, n);
+		}
+		rig_tx_drain(&rig, 3000);
+		while (rx_got < rx && rig_rx_expect(&rig, rx_got, 300))
+			rx_got++;
+	}
+}
+
+CASE(nothing_is_touched_after_a_stop)
+{
+	uint8_t *copy = malloc(VDEV_RING_ZONE);
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	carries_packets(&rig);
+	rig_rx_post(&rig, 32, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	for (i = 0; i < 30; i++)
+		rig_inject(&rig, i, 100);
+	rig_stop(&rig);
+	for (i = 0; i < 30; i++) {
+		rig_inject(&rig, i, 100);
+		rig_tx(&rig, 100, NULL);
+	}
+	memcpy(copy, rig.v.mem, VDEV_RING_ZONE);
+	vdev_eventfd_take(rig.v.q[0].call);
+	vdev_eventfd_take(rig.v.q[1].call);
+	for (i = 0; i < 2; i++) {
+		uint64_t one = 1;
+
+		ASSERT_EQ(write(rig.v.q[i].kick, &one, 8), 8);
+	}
+	EXPECT(!vdev_eventfd_wait(rig.v.q[1].call, 100));
+	EXPECT(!memcmp(copy, rig.v.mem, VDEV_RING_ZONE));
+}
+
+CASE(one_queue_reset_alone)
+{
+	unsigned int round, q;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (round = 0; round < 20 && !ksft_failed(); round++) {
+		carries_packets(&rig);
+		q = round % 2;
+		vdev_backend(&rig.v, q, -1);
+		if (q == VDEV_RX) {	/* the other one goes on */
+			ASSERT_EQ(rig_tx(&rig, 70, NULL), 0);
+			vdev_kick(&rig.v.q[VDEV_TX]);
+			rig_expect(&rig, rig.tx_seq - 1, 70);
+			rig_tx_drain(&rig, 3000);
+		} else {
+			rig_inject(&rig, 5000 + round, 70);
+			rig_rx_post(&rig, 8, NULL);
+			vdev_kick(&rig.v.q[VDEV_RX]);
+			rig_rx_expect(&rig, 5000 + round, 70);
+		}
+		vdev_queue_reset(&rig.v, q);
+		vdev_backend(&rig.v, q, rig.tap);
+	}
+}
+
+CASE(another_tap_takes_over)
+{
+	unsigned int round;
+	struct rig old;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (round = 0; round < 10 && !ksft_failed(); round++) {
+		carries_packets(&rig);
+		old = rig;
+		rig.tap = rig_tap_new(&rig, 0);
+		rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
+		rig.inject = rig_packet_socket(&rig, 0, false);
+		rig_start(&rig);
+		close(old.tap);
+		close(old.sniff);
+		close(old.inject);
+	}
+	carries_packets(&rig);
+}
+
+static void delete_link(int ifindex)
+{
+	struct {
+		struct nlmsghdr n;
+		struct ifinfomsg i;
+	} req = {
+		.n = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_DELLINK,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+		.i = { .ifi_index = ifindex },
+	};
+	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+	char buf[1024];
+
+	ASSERT_EQ(send(fd, &req, sizeof(req), 0), sizeof(req));
+	ASSERT(recv(fd, buf, sizeof(buf), 0) > 0);
+	close(fd);
+}
+
+CASE(tap_deleted_while_attached)
+{
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	carries_packets(&rig);
+	delete_link(rig.ifindex);
+	for (i = 0; i < 100; i++)
+		rig_tx(&rig, 100, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ksft_relax(1000);
+	rig_stop(&rig);
+	vdev_queue_reset(&rig.v, 0);
+	vdev_queue_reset(&rig.v, 1);
+	rig.tx_out = 0;
+	close(rig.tap);
+	close(rig.sniff);
+	close(rig.inject);
+	rig.tap = rig_tap_new(&rig, 0);
+	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
+	rig.inject = rig_packet_socket(&rig, 0, false);
+	rig_start(&rig);
+	carries_packets(&rig);
+}
+
+CASE(link_down_and_up)
+{
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 5; i++) {
+		carries_packets(&rig);
+		rig_link(&rig, false);
+		while (!rig_tx(&rig, 100, NULL))
+			;
+		vdev_kick_always(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);	/* lost, but given back */
+		rig_link(&rig, true);
+	}
+	carries_packets(&rig);
+}
+
+/* Frames in both directions until somebody stops us. */
+static void pump_for_ever(int ready)
+{
+	uint32_t seq = 0;
+	uint8_t f[4096];
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (;;) {
+		rig_rx_post(&rig, 64, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		while (!rig_tx(&rig, 1000, NULL))
+			rig_inject(&rig, seq++, 1000);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		while (rig_rx(&rig, NULL, f, sizeof(f), 1) >= 0)
+			;
+		rig_tx_reap(&rig);
+		while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
+			;
+		if (seq > 256 && ready >= 0) {
+			close(ready);
+			ready = -1;
+		}
+	}
+}
+
+CASE_TIMED(owner_killed_under_traffic, 40)
+{
+	unsigned int before = workers(), i;
+	char c;
+
+	for (i = 0; i < ksft_rounds(10) && !ksft_failed(); i++) {
+		int p[2], status;
+		pid_t pid;
+
+		ASSERT_SYS(pipe(p));
+		pid = fork();
+		if (!pid) {
+			close(p[0]);
+			pump_for_ever(p[1]);
+		}
+		close(p[1]);
+		EXPECT_EQ(read(p[0], &c, 1), 0);
+		close(p[0]);
+		if (i % 2)
+			ksft_relax(1000);
+		ASSERT_SYS(kill(pid, SIGKILL));
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		no_worker_left(before);
+	}
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	carries_packets(&rig);
+}
+
+CASE(duplicate_closed_elsewhere)
+{
+	int status, i, fd;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 10; i++) {
+		fd = dup(rig.v.fd);
+		if (!fork()) {
+			close(fd);
+			close(rig.v.fd);
+			_exit(0);
+		}
+		close(fd);
+		ASSERT_SYS(wait(&status));
+		carries_packets(&rig);
+	}
+}
+
+/* The owner goes, its child keeps the device: memory and worker stay. */
+CASE(owner_exits_child_holds_the_device)
+{
+	unsigned int before = workers();
+	int p[2], q[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe(p));
+	ASSERT_SYS(pipe(q));
+	pid = fork();
+	if (!pid) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		carries_packets(&rig);
+		if (fork())
+			_exit(0);
+		close(q[1]);
+		close(p[0]);
+		ASSERT_EQ(read(q[0], &c, 1), 0);	/* the owner is gone */
+		/* vhost_net's worker is a thread of the owner: gone, too */
+		if (!vdev_is_vhost())
+			carries_packets(&rig);
+		EXPECT_EQ(__vdev_backend(&rig.v, 0, -1), -EPERM);
+		_exit(0);
+	}
+	close(p[1]);
+	ASSERT_SYS(waitpid(pid, NULL, 0));
+	close(q[0]);
+	close(q[1]);
+	EXPECT_EQ(read(p[0], &c, 1), 0);
+	no_worker_left(before);
+}
+
+KSFT_MAIN()

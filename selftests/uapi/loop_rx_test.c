@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive: the host sends numbered frames into the tap, a process plays the
+ * guest.  rig_rx() watches that full buffers are full, that num_buffers is
+ * right and that no byte beyond the used length is touched.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+static void post(struct rig *r, unsigned int n, const struct shape *s)
+{
+	rig_rx_post(r, n, s);
+	vdev_kick(&r->v.q[VDEV_RX]);
+}
+
+static unsigned int buffers_for(const struct rig *r, uint32_t len)
+{
+	uint32_t size = r->v.q[VDEV_RX].buf_size;
+
+	return (len + r->v.hdr_len + size - 1) / size;
+}
+
+static void stream(struct rig *r, unsigned int count, uint32_t min,
+		   uint32_t max, const struct shape *shape)
+{
+	unsigned int burst, n, fit, total = 0;
+	uint32_t len[64];
+
+	fit = r->cfg.bufs / (r->v.features & F_MRG ? buffers_for(r, max) : 1);
+	ASSERT(fit);
+	post(r, r->cfg.bufs, shape);
+	while (total < count && !ksft_failed()) {
+		burst = 1 + ksft_below(fit < 64 ? fit : 64);
+		for (n = 0; n < burst; n++) {
+			len[n] = min + ksft_below(max - min + 1);
+			rig_inject(r, total + n, len[n]);
+		}
+		for (n = 0; n < burst; n++, total++) {
+			if (!rig_rx_expect(r, total, len[n]))
+				return;
+			if (r->v.features & F_MRG)
+				EXPECT_EQ(r->rx_bufs, buffers_for(r, len[n]));
+			post(r, r->cfg.bufs, shape);
+		}
+	}
+}
+
+static void stream_on(const struct rig_cfg *cfg, unsigned int count,
+		      uint32_t min, uint32_t max, const struct shape *shape)
+{
+	static struct rig r;
+
+	rig_open(&r, cfg);
+	stream(&r, count, min, max, shape);
+	rig_close(&r);
+}
+
+CASE(every_size_from_26_to_1600)
+{
+	static struct rig r;
+	uint32_t len;
+
+	rig_open(&r, &(struct rig_cfg){ .rx_buf = 2048 });
+	post(&r, 256, NULL);
+	for (len = FRAME_MIN; len <= 1600 && !ksft_failed(); len++) {
+		rig_inject(&r, len, len);
+		if (len % 64)
+			continue;
+		for (uint32_t i = len - 63 < FRAME_MIN ? FRAME_MIN : len - 63;
+		     i <= len && !ksft_failed(); i++)
+			rig_rx_expect(&r, i, i);
+		post(&r, 256, NULL);
+	}
+}
+
+CASE(sizes_up_to_65535)
+{
+	static const uint32_t len[] = {
+		2034, 2035, 2036, 2037, 4084, 4096, 9000, 16384, 32768, 65000,
+		65534, 65535
+	};
+	static struct rig r;
+	size_t i;
+
+	rig_open(&r, &(struct rig_cfg){ .rx_buf = 2048, .num = 64 });
+	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++) {
+		post(&r, 64, NULL);
+		rig_inject(&r, i, len[i]);
+		rig_rx_expect(&r, i, len[i]);
+		EXPECT_EQ(r.rx_bufs, buffers_for(&r, len[i]));
+	}
+}
+
+CASE(mergeable_with_small_buffers)
+{
+	/* even the header does not fit into one of these */
+	stream_on(&(struct rig_cfg){ .rx_buf = 1, .num = 1024, .bufs = 1024 },
+		  12, 26, 220, NULL);
+	stream_on(&(struct rig_cfg){ .rx_buf = 11, .num = 1024, .bufs = 1024 },
+		  20, 26, 1514, NULL);
+	stream_on(&(struct rig_cfg){ .rx_buf = 12, .num = 1024, .bufs = 1024 },
+		  20, 26, 1514, NULL);
+	stream_on(&(struct rig_cfg){ .rx_buf = 13, .num = 1024, .bufs = 1024 },
+		  20, 26, 1514, NULL);
+	stream_on(&(struct rig_cfg){ .rx_buf = 64, .num = 512, .bufs = 512 },
+		  100, 26, 4000, NULL);
+}
+
+CASE(mergeable_with_many_buffers)
+{
+	stream_on(&(struct rig_cfg){ .rx_buf = 64, .num = 1024,
+				     .bufs = 1024 }, 20, 30000, 60000, NULL);
+	stream_on(&(struct rig_cfg){ .rx_buf = 1526, .num = 128 },
+		  100, 26, 65535, NULL);
+}
+
+CASE(mergeable_exact_fit)
+{
+	static struct rig r;
+	uint32_t k;
+
+	rig_open(&r, &(struct rig_cfg){ .rx_buf = 256, .num = 64 });
+	for (k = 1; k <= 20 && !ksft_failed(); k++) {
+		post(&r, 64, NULL);
+		rig_inject(&r, 3 * k, 256 * k - 12);
+		rig_inject(&r, 3 * k + 1, 256 * k - 12 + 1);
+		rig_inject(&r, 3 * k + 2, 256 * k - 12 - 1);
+		rig_rx_expect(&r, 3 * k, 256 * k - 12);
+		EXPECT_EQ(r.rx_bufs, k);
+		rig_rx_expect(&r, 3 * k + 1, 256 * k - 12 + 1);
+		EXPECT_EQ(r.rx_bufs, k + 1);
+		post(&r, 64, NULL);
+		rig_rx_expect(&r, 3 * k + 2, 256 * k - 12 - 1);
+		EXPECT_EQ(r.rx_bufs, k);
+	}
+}
+
+CASE(waits_for_buffers)
+{
+	static struct rig r;
+	unsigned int i;
+
+	rig_open(&r, &(struct rig_cfg){ .rx_buf = 128, .num = 64 });
+	/* 1000 bytes need eight buffers: give seven, then the eighth */
+	post(&r, 7, NULL);
+	rig_inject(&r, 0, 1000);
+	EXPECT(!WAIT_FOR(100, gr_used_pending(&r.v.q[VDEV_RX].ring)));
+	post(&r, 1, NULL);
+	rig_rx_expect(&r, 0, 1000);
+	/* and one by one, each with a kick */
+	rig_inject(&r, 1, 1000);
+	for (i = 0; i < 8; i++)
+		post(&r, 1, NULL);
+	rig_rx_expect(&r, 1, 1000);
+	EXPECT_EQ(r.rx_bufs, 8);
+}
+
+CASE(chains_as_receive_buffers)
+{
+	struct shape s = { .piece = 100, .split_hdr = true };
+
+	stream_on(&(struct rig_cfg){ .rx_buf = 1700, .num = 1024,
+				     .bufs = 32 }, 100, 26, 1600, &s);
+	s.indirect = true;
+	stream_on(&(struct rig_cfg){ .rx_buf = 1700, .bufs = 64 },
+		  100, 26, 10000, &s);
+	s = (struct shape) { .piece = 1 };
+	stream_on(&(struct rig_cfg){ .rx_buf = 60, .num = 1024, .bufs = 16 },
+		  30, 26, 500, &s);
+}
+
+CASE(one_big_buffer_without_mergeable)
+{
+	struct shape s = { .piece = 4096, .split_hdr = true, .indirect = true };
+
+	stream_on(&(struct rig_cfg){ .features = F_V1, .rx_buf = 1600 },
+		  200, 26, 1588, NULL);
+	stream_on(&(struct rig_cfg){ .features = F_V1 | F_EVENT | F_IND,
+				     .rx_buf = 65600, .bufs = 32 },
+		  60, 26, 65535, &s);
+}
+
+CASE(ten_byte_header)
+{
+	static struct rig r;
+
+	rig_open(&r, &(struct rig_cfg){
+		.features = BIT64(VIRTIO_F_NOTIFY_ON_EMPTY), .rx_buf = 1600 });
+	ASSERT_EQ(r.v.hdr_len, 10);
+	stream(&r, 200, 26, 1590, NULL);
+}
+
+CASE(legacy_mergeable)
+{
+	stream_on(&(struct rig_cfg){ .features = F_MRG | F_IND,
+				     .rx_buf = 300 }, 200, 26, 3000, NULL);
+}
+
+/*
+ * Buffers too short for the frame: it is lost, whole or in part, but never
+ * goes past the buffer, and the queue lives on.
+ */
+static void too_short(uint64_t features, unsigned int tap, unsigned int size)
+{
+	static struct rig r;
+	struct vdev_queue *q = &r.v.q[VDEV_RX];
+	struct gr_done d;
+	unsigned int i;
+
+	rig_open(&r, &(struct rig_cfg){ .features = features, .tap = tap,
+					.rx_buf = size, .num = 64 });
+	memset(q->bufs, RX_CANARY, (size_t)q->buf_size * q->buf_num);
+	post(&r, 8, NULL);
+	for (i = 0; i < 4; i++)
+		rig_inject(&r, i, 600);
+	rig_inject(&r, 4, 40);
+	/* whatever came of the long ones, the short one arrives */
+	for (i = 0; i < 5; i++) {
+		if (!WAIT_FOR(3000, gr_used_pending(&q->ring))) {
+			FAIL("size %u: the short frame did not come", size);
+			break;
+		}
+		if (!EXPECT_EQ(gr_get_used(&q->ring, &d), 1))
+			break;
+		EXPECT_LE(d.len, size);
+		if (d.len == 40 + r.v.hdr_len &&
+		    frame_check((uint8_t *)d.token + r.v.hdr_len, 40, 4, 40))
+			break;
+	}
+	/* buffers that were never posted, and the ones not used, are whole */
+	for (i = 8 * size; i < q->buf_num * size && !ksft_failed(); i++)
+		if (q->bufs[i] != RX_CANARY)
+			FAIL("size %u: byte %u beyond the buffers", size, i);
+	rig_close(&r);
+}
+
+CASE(buffers_too_short_without_mergeable)
+{
+	too_short(F_V1, 0, 64);
+	too_short(F_V1 | F_EVENT, 0, 300);
+	too_short(F_V1 | F_NETHDR, TAP_BARE, 64);
+	too_short(BIT64(VIRTIO_F_NOTIFY_ON_EMPTY), 0, 100);
+}
+
+/* A guest page that is not there must not hurt more than the guest. */
+CASE(buffers_shorter_than_the_header)
+{
+	static struct rig r;
+	struct vdev_queue *q = &r.v.q[VDEV_RX];
+	unsigned int i;
+
+	rig_open(&r, &(struct rig_cfg){ .features = F_V1, .rx_buf = 8,
+					.num = 64 });
+	memset(q->bufs, RX_CANARY, (size_t)q->buf_size * q->buf_num);
+	post(&r, 8, NULL);
+	for (i = 0; i < 8; i++)
+		rig_inject(&r, i, 100);
+	WAIT_FOR(200, gr_used_pending(&q->ring));
+	for (i = 8 * 8; i < q->buf_num * 8 && !ksft_failed(); i++)
+		if (q->bufs[i] != RX_CANARY)
+			FAIL("byte %u beyond the buffers", i);
+	rig_stop(&r);
+	EXPECT_LE((uint16_t)vdev_get_base(&r.v, VDEV_RX), 8);
+}
+
+CASE(tap_without_header)
+{
+	static const struct virtio_net_hdr zero;
+	static const uint64_t features[] = {
+		F_V1 | F_NETHDR | F_MRG, F_NETHDR | F_MRG, F_NETHDR | F_V1,
+		F_NETHDR,
+	};
+	static uint8_t f[4096];
+	static struct rig r;
+	uint8_t hdr[12];
+	size_t i;
+
+	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		rig_open(&r, &(struct rig_cfg){ .features = features[i],
+						.tap = TAP_BARE,
+						.rx_buf = 2048 });
+		post(&r, 64, NULL);
+		rig_inject(&r, 7, 100);
+		memset(hdr, 0xff, sizeof(hdr));
+		EXPECT_EQ(rig_rx(&r, hdr, f, sizeof(f), 3000), 100);
+		EXPECT(!memcmp(hdr, &zero, sizeof(zero)));
+		frame_check(f, 100, 7, 100);
+		if (features[i] & F_MRG)
+			stream(&r, 100, 26, 10000, NULL);
+		else
+			stream(&r, 100, 26, 2000, NULL);
+		rig_close(&r);
+	}
+}
+
+CASE_TIMED(every_ring_size, 40)
+{
+	unsigned int num;
+
+	for (num = 1; num <= 32768 && !ksft_failed(); num *= 2)
+		stream_on(&(struct rig_cfg){ .num = num, .rx_buf = 1600 },
+			  num < 16 ? 10 : 40, 26, 1514, NULL);
+}
+
+CASE(index_wraps_from_a_base_near_65535)
+{
+	stream_on(&(struct rig_cfg){ .base = 65535, .num = 64, .rx_buf = 100 },
+		  200, 26, 900, NULL);
+	stream_on(&(struct rig_cfg){ .base = 65500, .num = 64, .rx_buf = 1600,
+				     .features = F_V1 }, 200, 26, 900, NULL);
+	stream_on(&(struct rig_cfg){ .base = 32760, .num = 64, .rx_buf = 100 },
+		  200, 26, 900, NULL);
+}
+
+CASE(buffers_across_memory_regions)
+{
+	stream_on(&(struct rig_cfg){ .regions = 8, .rx_buf = 65600,
+				     .bufs = 60 }, 60, 60000, 65535, NULL);
+}
+
+CASE_TIMED(more_than_65536_buffers, 60)
+{
+	static struct rig r;
+	struct vdev_queue *q = &r.v.q[VDEV_RX];
+	unsigned int total = ksft_rounds(70000), got = 0, seq = 0, i;
+	uint16_t base;
+
+	/* 64 buffers of 64 bytes each time: a frame of 4084 bytes */
+	rig_open(&r, &(struct rig_cfg){ .rx_buf = 64, .num = 256 });
+	while (got < total && !ksft_failed()) {
+		post(&r, 256, NULL);
+		for (i = 0; i < 4; i++)
+			rig_inject(&r, seq + i, 4084);
+		for (i = 0; i < 4; i++, got += 64)
+			if (!rig_rx_expect(&r, seq++, 4084))
+				return;
+	}
+	base = gr_raw_used_idx(&q->ring);
+	EXPECT_EQ(base, (uint16_t)got);
+}
+
+KSFT_MAIN()

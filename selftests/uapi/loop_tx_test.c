@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit: a process plays the guest, a packet socket on the tap says what
+ * reached the host.
+ */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+/* Send 'count' frames of our own numbers and see each arrive, in order. */
+static void stream(struct rig *r, unsigned int count, uint32_t min,
+		   uint32_t max, const struct shape *shape)
+{
+	struct vdev_queue *q = &r->v.q[VDEV_TX];
+	uint32_t first = r->tx_seq, got = r->tx_seq;
+	unsigned int burst, n;
+	uint32_t len[512];
+
+	while (got < first + count && !ksft_failed()) {
+		burst = 1 + ksft_below(q->num < 64 ? q->num : 64);
+		for (n = 0; n < burst && r->tx_seq < first + count; n++) {
+			len[n] = min + ksft_below(max - min + 1);
+			if (rig_tx(r, len[n], shape))
+				break;
+		}
+		vdev_kick(q);
+		for (burst = n, n = 0; n < burst; n++)
+			if (!rig_expect(r, got++, len[n]))
+				return;
+		if (!WAIT_FOR(3000, rig_tx_reap(r) || !r->tx_out))
+			FAIL("no buffer came back");
+	}
+	rig_tx_drain(r, 3000);
+}
+
+static void stream_on(const struct rig_cfg *cfg, unsigned int count,
+		      uint32_t min, uint32_t max, const struct shape *shape)
+{
+	static struct rig r;
+
+	rig_open(&r, cfg);
+	stream(&r, count, min, max, shape);
+	rig_close(&r);
+}
+
+CASE(every_size_from_26_to_1600)
+{
+	static struct rig r;
+	uint32_t len, i;
+
+	rig_open(&r, &(struct rig_cfg){ 0 });
+	for (len = FRAME_MIN; len <= 1600 && !ksft_failed();) {
+		uint32_t from = len;
+
+		for (i = 0; i < 128 && len <= 1600; i++, len++)
+			ASSERT_EQ(rig_tx(&r, len, NULL), 0);
+		vdev_kick(&r.v.q[VDEV_TX]);
+		for (i = from; i < len && !ksft_failed(); i++)
+			rig_expect(&r, i - FRAME_MIN, i);
+		rig_tx_drain(&r, 3000);
+	}
+}
+
+static void size_borders(unsigned int tap)
+{
+	static const uint32_t len[] = {
+		3000, 3400, 3500, 3550, 3600, 3700, 3776, 3800, 4050, 4084,
+		4085, 4096, 4097, 8192, 16384, 32768, 65000, 65520, 65534, 65535
+	};
+	static struct rig r;
+	size_t i;
+
+	rig_open(&r, &(struct rig_cfg){ .bufs = 8, .tx_buf = 65600,
+					.tap = tap });
+	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&r, 60, NULL), 0);
+		ASSERT_EQ(rig_tx(&r, len[i], NULL), 0);
+		ASSERT_EQ(rig_tx(&r, 61, NULL), 0);
+		vdev_kick(&r.v.q[VDEV_TX]);
+		rig_expect(&r, 3 * i, 60);
+		rig_expect(&r, 3 * i + 1, len[i]);
+		rig_expect(&r, 3 * i + 2, 61);
+		rig_tx_drain(&r, 3000);
+	}
+}
+
+CASE(size_borders_up_to_65535)
+{
+	size_borders(0);
+}
+
+CASE(size_borders_with_finite_sndbuf)
+{
+	size_borders(TAP_SNDBUF);
+}
+
+CASE(frames_shorter_than_a_header_are_dropped)
+{
+	static struct rig r;
+	uint8_t f[64] = { 0 };
+	uint32_t len;
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		rig_open(&r, &(struct rig_cfg){
+			.tap = round ? TAP_SNDBUF : 0 });
+		for (len = 0; len < 14; len++)
+			ASSERT_EQ(rig_tx_raw(&r, NULL, f, len, NULL), 0);
+		ASSERT_EQ(rig_tx(&r, 60, NULL), 0);
+		vdev_kick(&r.v.q[VDEV_TX]);
+		rig_expect(&r, 0, 60);
+		rig_tx_drain(&r, 3000);
+		rig_close(&r);
+	}
+}
+
+CASE(fourteen_bytes_are_a_frame)
+{
+	static struct rig r;
+	uint8_t f[64];
+
+	rig_open(&r, &(struct rig_cfg){ 0 });
+	ASSERT_EQ(rig_tx(&r, 14, NULL), 0);
+	ASSERT_EQ(rig_tx(&r, 15, NULL), 0);
+	vdev_kick(&r.v.q[VDEV_TX]);
+	EXPECT_EQ(rig_sniff(&r, f, sizeof(f), 3000), 14);
+	EXPECT(frame_is_ours(f, 14));
+	EXPECT_EQ(rig_sniff(&r, f, sizeof(f), 3000), 15);
+	rig_tx_drain(&r, 3000);
+}
+
+CASE(one_byte_descriptors)
+{
+	struct shape s = { .piece = 1 };
+
+	stream_on(&(struct rig_cfg){ .bufs = 16 }, 40, 26, 230, &s);
+}
+
+CASE(chains_of_many_descriptors)
+{
+	struct shape s = { .piece = 7, .split_hdr = true };
+
+	stream_on(&(struct rig_cfg){ .num = 1024 }, 100, 26, 4000, &s);
+	s.piece = 64;
+	stream_on(&(struct rig_cfg){ .num = 1024, .tx_buf = 65600,
+				     .bufs = 16 }, 40, 26, 60000, &s);
+}
+
+CASE(header_in_pieces)
+{
+	struct shape s = { .split_hdr = true };
+	unsigned int piece;
+
+	stream_on(&(struct rig_cfg){ 0 }, 100, 26, 1514, &s);
+	for (piece = 3; piece < 24; piece += 5) {
+		s = (struct shape) { .piece = piece };
+		stream_on(&(struct rig_cfg){ .num = 512 }, 20, 26, 1514, &s);
+	}
+}
+
+CASE(indirect_tables)
+{
+	struct shape s = { .indirect = true };
+
+	stream_on(&(struct rig_cfg){ 0 }, 200, 26, 1514, &s);
+	s.piece = 100;
+	stream_on(&(struct rig_cfg){ 0 }, 200, 26, 1514, &s);
+	s.piece = 1;	/* 63 of one byte and the rest in the last */
+	stream_on(&(struct rig_cfg){ 0 }, 200, 26, 1514, &s);
+	/* 2.7.5.3.2: some direct ones, then one that refers to a table */
+	s = (struct shape) { .indirect = true, .direct = 2, .piece = 64 };
+	stream_on(&(struct rig_cfg){ 0 }, 200, 150, 1514, &s);
+}
+
+CASE(buffers_across_memory_regions)
+{
+	struct shape s = { .indirect = true, .piece = 1000 };
+
+	stream_on(&(struct rig_cfg){ .regions = 8, .tx_buf = 65600,
+				     .bufs = 60 }, 120, 60000, 65000, NULL);
+	stream_on(&(struct rig_cfg){ .regions = 8, .tx_buf = 65600,
+				     .bufs = 60 }, 120, 26, 30000, &s);
+}
+
+CASE(event_idx_and_flags_with_each_layout)
+{
+	static const uint64_t features[] = {
+		F_V1, F_V1 | F_EVENT, F_V1 | F_IND | F_MRG, F_MRG | F_IND,
+		F_EVENT | F_IND, F_V1 | F_MRG | F_EVENT | F_IND,
+		BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) | F_MRG,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		struct rig_cfg c = { .features = features[i] };
+		struct shape s = { .indirect = features[i] & F_IND,
+				   .piece = 500 };
+
+		stream_on(&c, 150, 26, 1514, &s);
+	}
+}
+
+/* A legacy driver without any feature: ten bytes of header */
+CASE(legacy_header_of_ten_bytes)
+{
+	static struct rig r;
+
+	rig_open(&r, &(struct rig_cfg){
+		.features = BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) });
+	ASSERT_EQ(r.v.hdr_len, 10);
+	stream(&r, 200, 26, 1514, NULL);
+}
+
+CASE(tap_without_header)
+{
+	static const uint64_t features[] = {
+		F_V1 | F_NETHDR | F_EVENT, F_NETHDR | F_MRG, F_NETHDR,
+	};
+	static struct rig r;
+	size_t i;
+
+	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		rig_open(&r, &(struct rig_cfg){ .features = features[i],
+						.tap = TAP_BARE });
+		EXPECT_EQ(r.v.hdr_len, features[i] & (F_V1 | F_MRG) ? 12 : 10);
+		stream(&r, 200, 26, 3000, NULL);
+		rig_close(&r);
+	}
+}
+
+CASE_TIMED(every_ring_size, 40)
+{
+	unsigned int num;
+
+	for (num = 1; num <= 32768 && !ksft_failed(); num *= 2)
+		stream_on(&(struct rig_cfg){ .num = num },
+			  num < 16 ? 20 : 80, 26, 1514, NULL);
+}
+
+CASE(ring_filled_to_the_last_descriptor)
+{
+	static struct rig r;
+	unsigned int i;
+
+	rig_open(&r, &(struct rig_cfg){ .num = 256, .tx_buf = 2048 });
+	for (i = 0; i < 256; i++)
+		ASSERT_EQ(rig_tx(&r, 26 + i, NULL), 0);
+	EXPECT_EQ(rig_tx(&r, 26, NULL), -ENOSPC);
+	vdev_kick(&r.v.q[VDEV_TX]);
+	for (i = 0; i < 256 && !ksft_failed(); i++)
+		rig_expect(&r, i, 26 + i);
+	rig_tx_drain(&r, 3000);
+}
+
+CASE(index_wraps_from_a_base_near_65535)
+{
+	static const uint16_t base[] = { 65535, 65534, 65500, 32767, 32768 };
+	size_t i;
+
+	for (i = 0; i < sizeof(base) / sizeof(*base); i++) {
+		stream_on(&(struct rig_cfg){ .base = base[i], .num = 64 },
+			  200, 26, 300, NULL);
+		stream_on(&(struct rig_cfg){ .base = base[i], .num = 64,
+					     .features = F_V1 },
+			  200, 26, 300, NULL);
+	}
+}
+
+CASE_TIMED(more_than_65536_buffers, 60)
+{
+	static struct rig r;
+	struct vdev_queue *q = &r.v.q[VDEV_TX];
+	unsigned int sent = 0, got = 0, total = ksft_rounds(70000);
+	uint8_t f[128];
+
+	rig_open(&r, &(struct rig_cfg){ .num = 256, .tx_buf = 256 });
+	while (got < total && !ksft_failed()) {
+		while (sent < total && !rig_tx(&r, 40, NULL))
+			sent++;
+		vdev_kick(q);
+		for (; got < sent; got++) {
+			ssize_t n = rig_sniff(&r, f, sizeof(f), 3000);
+
+			if (n < 0)
+				FAIL("frame %u is lost", got);
+			else
+				frame_check(f, n, got, 40);
+			if (ksft_failed())
+				break;
+		}
+		rig_tx_drain(&r, 3000);
+	}
+	EXPECT_EQ(gr_raw_used_idx(&q->ring), (uint16_t)total);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Notifications, and their suppression, in both directions: a kick that is
+ * asked for moves packets, one that is not asked for is not needed; a call that
+ * is asked for comes, one that is not does not.
+ */
+#include <unistd.h>
+
+#include "rig.h"
+
+static struct rig rig;
+
+static void send_one(bool always)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	if (always)
+		vdev_kick_always(q);
+	else
+		vdev_kick(q);
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	rig_tx_drain(&rig, 3000);
+}
+
+/* Nothing moves before the first kick; each idle period needs one kick. */
+static void kicks(uint64_t features)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned long before;
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = features });
+	send_one(true);
+	for (i = 0; i < 200 && !ksft_failed(); i++) {
+		before = q->kicks;
+		send_one(false);
+		/* idle again: the device must have asked for it, or polls */
+		EXPECT_LE(q->kicks - before, 1);
+	}
+	ksft_note("features 0x%llx: 200 single frames, %lu kicks",
+		  (unsigned long long)features, q->kicks - 1);
+	/* a burst, published frame by frame, needs few of them */
+	before = q->kicks;
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+		vdev_kick(q);
+	}
+	for (i = 0; i < 200 && !ksft_failed(); i++)
+		rig_expect(&rig, rig.tx_seq - 200 + i, 100);
+	rig_tx_drain(&rig, 3000);
+	ksft_note("200 frames one after the other: %lu kicks",
+		  q->kicks - before);
+	EXPECT_LE(q->kicks - before, 200);
+	rig_close(&rig);
+}
+
+CASE(kicks_with_flags)
+{
+	kicks(F_V1 | F_MRG);
+}
+
+CASE(kicks_with_event_idx)
+{
+	kicks(F_V1 | F_MRG | F_EVENT);
+}
+
+CASE(spurious_kicks_are_harmless)
+{
+	unsigned int i, q;
+	uint64_t one = 1;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 500; i++)
+		for (q = 0; q < 2; q++)
+			ASSERT_EQ(write(rig.v.q[q].kick, &one, 8), 8);
+	send_one(false);
+	EXPECT_EQ(gr_raw_used_idx(&rig.v.q[VDEV_RX].ring), 0);
+	EXPECT_EQ(gr_raw_used_idx(&rig.v.q[VDEV_TX].ring), 1);
+}
+
+/* A call for each frame when we ask for each. */
+static void calls_asked_for(uint64_t features, uint16_t base)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX], *rx = &rig.v.q[VDEV_RX];
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = features, .base = base });
+	for (i = 0; i < 300 && !ksft_failed(); i++) {
+		gr_call_on(&tx->ring, 0);
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+		vdev_kick(tx);
+		if (!vdev_eventfd_wait(tx->call, 3000))
+			FAIL("TX: no call for frame %u", i);
+		vdev_eventfd_take(tx->call);
+		rig_tx_drain(&rig, 3000);
+		rig_expect(&rig, rig.tx_seq - 1, 100);
+
+		gr_call_on(&rx->ring, 0);
+		rig_rx_post(&rig, 4, NULL);
+		vdev_kick(rx);
+		rig_inject(&rig, i, 100);
+		if (!vdev_eventfd_wait(rx->call, 3000))
+			FAIL("RX: no call for frame %u", i);
+		vdev_eventfd_take(rx->call);
+		rig_rx_expect(&rig, i, 100);
+	}
+	rig_close(&rig);
+}
+
+CASE(calls_asked_for_come)
+{
+	calls_asked_for(F_V1 | F_MRG, 0);
+	calls_asked_for(F_V1 | F_MRG | F_EVENT | F_IND, 0);
+	calls_asked_for(F_V1 | F_MRG | F_EVENT | F_IND, 65400);
+}
+
+/* Nobody asks: nobody is called. */
+static void calls_not_asked_for(uint64_t features)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX], *rx = &rig.v.q[VDEV_RX];
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = features });
+	send_one(true);		/* with EVENT_IDX the first may come */
+	rig_rx_post(&rig, 4, NULL);
+	vdev_kick(rx);
+	rig_inject(&rig, 0, 100);
+	rig_rx_expect(&rig, 0, 100);
+	gr_call_off(&tx->ring);
+	gr_call_off(&rx->ring);
+	/* what was on its way is past when one more frame has gone through */
+	send_one(false);
+	vdev_eventfd_wait(tx->call, 20);
+	vdev_eventfd_take(tx->call);
+	vdev_eventfd_take(rx->call);
+	for (i = 1; i < 200 && !ksft_failed(); i++) {
+		send_one(false);
+		rig_rx_post(&rig, 4, NULL);
+		vdev_kick(rx);
+		rig_inject(&rig, i, 100);
+		rig_rx_expect(&rig, i, 100);
+	}
+	EXPECT_EQ(vdev_eventfd_take(tx->call), 0);
+	EXPECT_EQ(vdev_eventfd_take(rx->call), 0);
+	rig_close(&rig);
+}
+
+CASE(calls_not_asked_for_do_not_come)
+{
+	calls_not_asked_for(F_V1 | F_MRG);
+	calls_not_asked_for(F_V1 | F_MRG | F_EVENT);
+}
+
+/* "After the 31st from here": one call, and not before. */
+CASE(call_after_so_many)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int round, i;
+
+	rig_open(&rig, &(struct rig_cfg){ .base = 65000 });
+	send_one(true);
+	for (round = 0; round < 30 && !ksft_failed(); round++) {
+		gr_call_on(&q->ring, 30);
+		vdev_eventfd_wait(q->call, 0);
+		vdev_eventfd_take(q->call);
+		for (i = 0; i < 30; i++)
+			send_one(false);
+		EXPECT_EQ(vdev_eventfd_take(q->call), 0);
+		send_one(false);
+		if (!vdev_eventfd_wait(q->call, 3000))
+			FAIL("round %u: no call", round);
+		EXPECT_EQ(vdev_eventfd_take(q->call), 1);
+	}
+}
+
+/* In one burst that passes the event: the call must still come. */
+CASE(call_inside_a_batch)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int at, i;
+
+	rig_open(&rig, &(struct rig_cfg){ .base = 65400 });
+	for (at = 0; at < 100 && !ksft_failed(); at += 7) {
+		vdev_eventfd_take(q->call);
+		gr_call_on(&q->ring, at);
+		for (i = 0; i < 100; i++)
+			ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick(q);
+		if (!vdev_eventfd_wait(q->call, 3000))
+			FAIL("no call for %u of 100", at);
+		rig_tx_drain(&rig, 3000);
+		for (i = 0; i < 100 && !ksft_failed(); i++)
+			rig_expect(&rig, rig.tx_seq - 100 + i, 60);
+	}
+}
+
+CASE(no_call_eventfd_at_all)
+{
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
+	ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1, -1), 0);
+	send_one(true);
+	EXPECT_EQ(vdev_eventfd_take(rig.v.q[VDEV_TX].call), 0);
+}
+
+KSFT_MAIN()

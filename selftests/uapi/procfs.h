@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is left behind: worker threads, open files, eventfds, memory. */
+#ifndef SELFTESTS_PROCFS_H
+#define SELFTESTS_PROCFS_H
+
+/* Threads that serve a device, by their names. */
+unsigned int workers(void);
+void no_worker_left(unsigned int before);
+unsigned long open_files(void);
+/* The number of a new eventfd: small as long as old ones are really gone. */
+unsigned int eventfd_number(void);
+/* kmemleak, where the kernel has it. */
+void no_leak_found(void);
+
+#endif /* SELFTESTS_PROCFS_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rig - a device, a tap, and numbered frames between them.
+ *
+ * Each rig lives in a network namespace of its own, which goes with the
+ * process.  Frames carry an experimental EtherType (IEEE 802 local experimental
+ * 1), a number and a pattern made from it, so that nothing else on the tap can
+ * be taken for one of them and every lost, doubled or damaged one is seen.
+ */
+#ifndef SELFTESTS_RIG_H
+#define SELFTESTS_RIG_H
+
+#include "vdev.h"
+
+#define FRAME_TYPE	0x88b5
+#define FRAME_MIN	26	/* Ethernet header, number, length, check */
+#define FRAME_MAX	65535
+#define RX_CANARY	0xa5
+
+enum rig_tap {
+	TAP_BARE	= 1,	/* no IFF_VNET_HDR: the backend makes headers */
+	TAP_SNDBUF	= 2,	/* finite send buffer: no batching by sendmsg */
+	TAP_TUN_ONLY	= 4,	/* no device, only the tap and the sniffer */
+};
+
+struct rig_cfg {
+	uint64_t features;	/* default: V1 | MRG | IND | EVENT */
+	unsigned int num;	/* ring size, default 256 */
+	unsigned int rx_num;	/* default num */
+	uint16_t base;		/* of both rings */
+	unsigned int tap;	/* enum rig_tap */
+	unsigned int regions;	/* default 1 */
+	unsigned int bufs;	/* in each pool, default num, at most 256 */
+	unsigned int tx_buf;	/* bytes of one, default 4096 */
+	unsigned int rx_buf;
+	bool stopped;		/* do not attach the tap */
+};
+
+struct rig {
+	struct vdev v;
+	struct rig_cfg cfg;
+	int tap;
+	int sniff;		/* what the host gets from the tap */
+	int inject;		/* what the host sends into the tap */
+	int ifindex;
+	char name[16];
+	uint32_t tx_seq;	/* next number to send */
+	uint32_t tx_done;	/* buffers given back */
+	unsigned int tx_out;	/* buffers with the device */
+	unsigned int rx_bufs;	/* that the last rig_rx() took */
+};
+
+/* How a buffer is cut into descriptors. */
+struct shape {
+	unsigned int piece;	/* bytes per descriptor, 0: all in one */
+	unsigned int direct;	/* descriptors in the ring itself, 0: all */
+	bool indirect;		/* the others in an indirect table */
+	bool split_hdr;		/* the header has a descriptor of its own */
+};
+
+int rig_tap_new(struct rig *r, unsigned int flags);
+int rig_packet_socket(const struct rig *r, int proto, bool vnet);
+void rig_link(const struct rig *r, bool up);
+void rig_enter_netns(void);
+void rig_open(struct rig *r, const struct rig_cfg *cfg);
+void rig_start(struct rig *r);
+void rig_stop(struct rig *r);
+void rig_close(struct rig *r);
+
+void frame_make(uint8_t *f, uint32_t seq, uint32_t len);
+bool frame_is_ours(const uint8_t *f, size_t len);
+uint32_t frame_seq(const uint8_t *f);
+/* Right number, right length, right pattern. */
+bool frame_check(const uint8_t *f, size_t len, uint32_t seq, uint32_t want);
+
+/* Guest to host: place (not yet publish); 0 or -ENOSPC. */
+int rig_tx_raw(struct rig *r, const void *hdr, const void *frame, uint32_t len,
+	       const struct shape *shape);
+int rig_tx(struct rig *r, uint32_t len, const struct shape *shape);
+/* Take what the device gave back; -EPROTO when it broke a rule. */
+int rig_tx_reap(struct rig *r);
+bool rig_tx_drain(struct rig *r, unsigned int ms);
+/* Next frame of ours at the host, or -1 after the deadline. */
+ssize_t rig_sniff(struct rig *r, uint8_t *f, size_t size, unsigned int ms);
+bool rig_expect(struct rig *r, uint32_t seq, uint32_t len);
+
+/* Host to guest. */
+void rig_inject(struct rig *r, uint32_t seq, uint32_t len);
+int rig_rx_post(struct rig *r, unsigned int count, const struct shape *shape);
+/*
+ * One packet off the RX ring into f, over as many buffers as it has; returns
+ * the frame's length without header, -1 when none came in time.
+ */
+ssize_t rig_rx(struct rig *r, void *hdr, uint8_t *f, size_t size,
+	       unsigned int ms);
+bool rig_rx_expect(struct rig *r, uint32_t seq, uint32_t len);
+
+#endif /* SELFTESTS_RIG_H */
