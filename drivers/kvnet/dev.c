@@ -24,7 +24,15 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_worker_add(&net->worker, &q->src, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
-	q->busy_us = kvnet_poll_us;
+}
+
+static void reset_busy(struct kvnet_net *net)
+{
+	unsigned int us = READ_ONCE(kvnet_poll_us);
+
+	net->q[KVNET_RX].busy_us = us;
+	net->q[KVNET_TX].busy_us = us;
+	kvnet_worker_set_cap(&net->worker, (u64)us * NSEC_PER_USEC);
 }
 
 /**
@@ -41,7 +49,7 @@ struct kvnet_net *kvnet_net_create(void)
 	mutex_init(&net->lock);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
-	kvnet_worker_set_cap(&net->worker, (u64)kvnet_poll_us * NSEC_PER_USEC);
+	reset_busy(net);
 	return net;
 }
 
@@ -112,17 +120,12 @@ static int swap_kick(struct kvnet_queue *q, struct file *file)
 	return ret;
 }
 
-/**
- * kvnet_net_destroy() - end of a device, in whatever state
- * @net: the device; nobody else knows it any more
- *
- * Context: the last close of the file; may sleep.
- */
-void kvnet_net_destroy(struct kvnet_net *net)
+/* dev->lock. As after kvnet_net_create(), but for the counters. */
+static void release_owner(struct kvnet_net *net)
 {
+	struct mm_struct *mm = net->mm;
 	unsigned int i;
 
-	mutex_lock(&net->lock);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		stop_queue(&net->q[i]);
 		swap_kick(&net->q[i], NULL);
@@ -133,10 +136,42 @@ void kvnet_net_destroy(struct kvnet_net *net)
 		kvnet_vq_free(&net->q[i].vq);
 	}
 	kvnet_mem_put(net->mem);
+	net->mem = NULL;
+	net->mm = NULL;
+	WRITE_ONCE(net->features, 0);
+	reset_busy(net);
+	if (mm)
+		mmput(mm);
+}
+
+/**
+ * kvnet_net_destroy() - end of a device, in whatever state
+ * @net: the device; nobody else knows it any more
+ *
+ * Context: the last close of the file; may sleep.
+ */
+void kvnet_net_destroy(struct kvnet_net *net)
+{
+	mutex_lock(&net->lock);
+	release_owner(net);
 	mutex_unlock(&net->lock);
-	if (net->mm)
-		mmput(net->mm);
 	kvfree(net);
+}
+
+/**
+ * kvnet_net_reset_owner() - VHOST_RESET_OWNER: give the device back
+ * @net: the device
+ *
+ * Stops it and forgets all set-up; another process may become the owner.
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0.
+ */
+int kvnet_net_reset_owner(struct kvnet_net *net)
+{
+	lockdep_assert_held(&net->lock);
+	release_owner(net);
+	return 0;
 }
 
 /**
@@ -229,7 +264,7 @@ int kvnet_net_set_features(struct kvnet_net *net, u64 features)
 	unsigned int i;
 
 	mutex_lock(&net->lock);
-	net->features = features;
+	WRITE_ONCE(net->features, features);
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_set_features(&net->q[i].vq, features);
 	mutex_unlock(&net->lock);

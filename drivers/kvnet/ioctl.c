@@ -168,6 +168,8 @@ static long owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 	ret = kvnet_net_check_owner(net);
 	if (!ret && cmd == VHOST_SET_MEM_TABLE)
 		ret = set_mem_table(net, argp);
+	else if (!ret && cmd == VHOST_RESET_OWNER)
+		ret = kvnet_net_reset_owner(net);
 	else if (!ret)
 		ret = vring_ioctl(net, cmd, argp);
 	mutex_unlock(&net->lock);

@@ -81,6 +81,7 @@ struct kvnet_net *kvnet_net_create(void);
 void kvnet_net_destroy(struct kvnet_net *net);
 int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
+int kvnet_net_reset_owner(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_features(struct kvnet_net *net, u64 features);
 int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);

@@ -34,6 +34,15 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 	return 0;
 }
 
+/* No addresses, no features, base 0 and one entry, as vhost begins. */
+static void reset_ring(struct kvnet_vq *vq)
+{
+	mutex_lock(&vq->lock);
+	vq->ring = (struct kvnet_ring) { .num = 1 };
+	mutex_unlock(&vq->lock);
+	kvnet_vq_set_features(vq, 0);
+}
+
 /**
  * kvnet_vq_init() - when the device is opened
  * @vq: the queue, zeroed
@@ -43,9 +52,8 @@ void kvnet_vq_init(struct kvnet_vq *vq, u16 index)
 {
 	mutex_init(&vq->lock);
 	vq->index = index;
-	vq->ring.num = 1;
 	kvnet_stats_init(&vq->stats);
-	kvnet_vq_set_features(vq, 0);
+	reset_ring(vq);
 }
 
 /**
@@ -72,7 +80,7 @@ int kvnet_vq_alloc(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_free() - let go of all that the queue holds
+ * kvnet_vq_free() - let go of all that the queue holds, forget its set-up
  * @vq: the queue, stopped
  *
  * Context: may sleep; dev->lock.
@@ -88,6 +96,7 @@ void kvnet_vq_free(struct kvnet_vq *vq)
 	kvnet_vq_set_mem(vq, NULL);
 	kvnet_vq_set_call(vq, VHOST_FILE_UNBIND);
 	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
+	reset_ring(vq);
 }
 
 /**

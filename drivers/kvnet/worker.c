@@ -223,11 +223,14 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm)
 {
 	struct task_struct *task;
+	unsigned int i;
 	int ret;
 
 	w->owner = task_tgid_nr(current);
 	w->mm = mm;
 	w->ready = 0;
+	for (i = 0; i < w->n; i++)
+		w->source[i]->armed = 0;
 	task = kthread_create(worker_fn, w, "kvnet-%d", w->owner);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
