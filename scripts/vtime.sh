@@ -19,7 +19,7 @@ RUN_TIMEOUT=${RUN_TIMEOUT:-240}
 # A run can stall in the rig before the guest boots: then the next seed.
 run_seed()
 {
-	"$TOP/scripts/vm.sh" --name "vtime-$1" --icount "$1" --timeout "$RUN_TIMEOUT" \
+	"$TOP/scripts/vm.sh" --name "vtime-$1" --qemu 7.2 --icount "$1" --timeout "$RUN_TIMEOUT" \
 		--env "BACKENDS=${BACKENDS:-kvnet vhost off}" --env "AMOUNT=${AMOUNT:-24M}" \
 		--env "PINGS=${PINGS:-400}" --output "$BUILD/log/vtime-$1.rows" \
 		-- "$TOP/scripts/vm/vtime.sh" > /dev/null 2>&1

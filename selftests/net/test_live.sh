@@ -78,6 +78,8 @@ resize_ring()
 		guest "ethtool -G eth0 tx $size" || fail "resizing tx to $size" || return
 		guest_reachable 10 || return
 	done
+	# bit 40, queue reset: else the guest had refused, and nothing was tested
+	[ "$(guest cut -c41 /sys/class/net/eth0/device/features)" = 1 ]
 }
 
 pause_resume()

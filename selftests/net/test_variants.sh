@@ -3,12 +3,37 @@
 # Description: what the guest and QEMU may negotiate, one feature at a time, on
 # both versions of QEMU; every combination pings and carries compared streams.
 
+MRG_RXBUF=15
+INDIRECT=28
+EVENT_IDX=29
+MODERN=32
+RESET=40
+
+# what guest and backend agreed on: "BIT" must be set, "-BIT" must not
+negotiated()
+{
+	local bits want
+
+	bits=$(guest cat /sys/class/net/eth0/device/features) || return
+	for want; do
+		if [ "${bits:${want#-}:1}" != "$([[ $want == -* ]] && echo 0 || echo 1)" ]; then
+			fail "feature bit ${want#-} is ${bits:${want#-}:1}: $bits"
+			return
+		fi
+	done
+}
+
 variant_works()
 {
-	guest_need "$@" && ping_guest 20 &&
+	local wanted=$1
+
+	shift
+	# shellcheck disable=SC2086 # a list of bits
+	guest_need "$@" && negotiated $wanted && ping_guest 20 &&
 		stream_to_guest $((8 << 20)) && stream_to_host $((8 << 20)) && udp_to_guest 64
 }
 
+# variant TITLE BITS [device options]
 variant()
 {
 	local title=$1
@@ -19,27 +44,27 @@ variant()
 
 variants_of_queues()
 {
-	variant "legacy device" disable-modern=on,disable-legacy=off
-	variant "no mergeable buffers" mrg_rxbuf=off
-	variant "no event index" event_idx=off
-	variant "no indirect descriptors" indirect_desc=off
-	variant "neither of the three, legacy" \
+	variant "legacy device" "-$MODERN" disable-modern=on,disable-legacy=off
+	variant "no mergeable buffers" "-$MRG_RXBUF $MODERN" mrg_rxbuf=off
+	variant "no event index" "-$EVENT_IDX $MODERN" event_idx=off
+	variant "no indirect descriptors" "-$INDIRECT $MODERN" indirect_desc=off
+	variant "neither of the three, legacy" "-$MRG_RXBUF -$EVENT_IDX -$INDIRECT -$MODERN" \
 		mrg_rxbuf=off,event_idx=off,indirect_desc=off,disable-modern=on,disable-legacy=off
 }
 
 variants_of_device()
 {
-	variant "no offloads offered" \
+	variant "no offloads offered" "-$MRG_RXBUF" \
 		mrg_rxbuf=off,csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off,host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off
-	variant "large receive queue" rx_queue_size=1024
-	variant "no queue reset" queue_reset=off
-	variant "no MSI-X" vectors=0
+	variant "large receive queue" "$MRG_RXBUF" rx_queue_size=1024
+	variant "no queue reset" "-$RESET" queue_reset=off
+	variant "no MSI-X" "$MRG_RXBUF" vectors=0
 }
 
 OLD_QEMU=$QEMU
 QEMU=10.0
 [ -d /opt/qemu-10.0 ] || QEMU=7.2
-variant "defaults"
+variant "defaults" "$MRG_RXBUF $INDIRECT $EVENT_IDX $MODERN"
 variants_of_queues
 QEMU=7.2
 if [ -z "${SHORT:-}" ]; then

@@ -14,7 +14,7 @@ enum state { NEW, OWNED, READY, RUNNING };
 /* Symbolic file descriptors, opened when the row runs. */
 enum fds { FD_NONE = -1, FD_CLOSED = -2, FD_HUGE = 1 << 30, FD_FIRST = 1000,
 	   FD_EVENT = FD_FIRST, FD_MEM, FD_DIR, FD_PIPE, FD_UDP, FD_DGRAM,
-	   FD_SELF };
+	   FD_SELF, FD_TUN };
 
 struct row {
 	const char *what;
@@ -136,6 +136,8 @@ static const struct row when_ready[] = {
 	{ "BACKEND UDP", VHOST_NET_SET_BACKEND, VFILE(0, FD_UDP), ENOTSOCK },
 	{ "BACKEND packet/DGRAM", VHOST_NET_SET_BACKEND, VFILE(0, FD_DGRAM),
 	  ENOTSOCK },
+	{ "BACKEND tun without a device", VHOST_NET_SET_BACKEND,
+	  VFILE(0, FD_TUN), EINVAL },
 	{ "BACKEND itself", VHOST_NET_SET_BACKEND, VFILE(0, FD_SELF),
 	  ENOTSOCK },
 #define EVENTFD_ROWS(req)	\

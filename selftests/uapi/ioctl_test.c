@@ -42,6 +42,8 @@ static int open_symbol(int symbol, int self)
 		return socket(AF_INET, SOCK_DGRAM, 0);
 	case FD_DGRAM:
 		return socket(AF_PACKET, SOCK_DGRAM, 0);
+	case FD_TUN:
+		return open("/dev/net/tun", O_RDWR);
 	case FD_SELF:
 		return dup(self);
 	case FD_CLOSED:		/* -2 itself, and never a real one */
@@ -286,6 +288,13 @@ CASE(reset_owner_gives_the_device_back)
 	TRY(rig.v.fd, NEW, without_owner);
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT(__vdev_backend(&rig.v, VDEV_TX, rig.tap) < 0);
+	/* and it can be set up once more, by whoever owns it now */
+	vdev_set_features(&rig.v, rig.cfg.features);
+	vdev_set_mem(&rig.v);
+	vdev_queue_reset(&rig.v, 0);
+	vdev_queue_reset(&rig.v, 1);
+	rig_start(&rig);
+	still_carries_packets();
 }
 
 CASE(packet_socket_as_backend)

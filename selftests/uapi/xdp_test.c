@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A tap with an XDP program: frames need room in front of them, and those that
+ * the program sends back reach the guest without ever being a socket buffer.
+ */
+#define _GNU_SOURCE
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+static struct rig rig;
+
+/* r0 = verdict; exit */
+static int load_program(int verdict)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = verdict },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_XDP,
+		.insn_cnt = 2,
+		.insns = (uintptr_t)code,
+		.license = (uintptr_t)"GPL",
+	};
+	int fd = syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	if (fd < 0)
+		ksft_skip("no XDP programs: %s", strerror(errno));
+	return fd;
+}
+
+/* fd -1 takes the program away */
+static int attach(int fd)
+{
+	struct {
+		struct nlmsghdr n;
+		struct ifinfomsg i;
+		struct nlattr xdp, prog;
+		int fd;
+		struct nlattr how;
+		uint32_t flags;
+	} req = {
+		.n = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_SETLINK,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+		.i = { .ifi_index = rig.ifindex },
+		.xdp = { sizeof(req) - sizeof(req.n) - sizeof(req.i),
+			 IFLA_XDP | NLA_F_NESTED },
+		.prog = { 8, IFLA_XDP_FD },
+		.fd = fd,
+		.how = { 8, IFLA_XDP_FLAGS },
+		.flags = XDP_FLAGS_DRV_MODE,
+	};
+	int nl = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+	struct {
+		struct nlmsghdr n;
+		struct nlmsgerr e;
+		char more[512];
+	} ack;
+
+	ASSERT_EQ(send(nl, &req, sizeof(req), 0), sizeof(req));
+	ASSERT(recv(nl, &ack, sizeof(ack), 0) > 0);
+	close(nl);
+	return ack.e.error;
+}
+
+static void with_program(const struct rig_cfg *cfg, int verdict)
+{
+	int fd = load_program(verdict), ret;
+
+	rig_open(&rig, cfg);
+	ret = attach(fd);
+	close(fd);
+	if (ret)
+		ksft_skip("XDP on a tap: %s", strerror(-ret));
+}
+
+static void transmit(uint32_t len)
+{
+	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	rig_expect(&rig, rig.tx_seq - 1, len);
+	rig_tx_drain(&rig, 3000);
+}
+
+CASE(pass)
+{
+	static const uint32_t big[] = { 3000, 3200, 3300, 3400, 3500, 3600,
+					3800, 4000, 4096, 9000, 30000 };
+	uint32_t len;
+	size_t i;
+	int lane;
+
+	for (lane = 0; lane < 2; lane++) {
+		with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8,
+			.tap = lane ? TAP_SNDBUF : 0 }, XDP_PASS);
+		for (len = FRAME_MIN; len < 1600 && !ksft_failed(); len += 17)
+			transmit(len);
+		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
+			transmit(big[i]);
+		rig_close(&rig);
+	}
+}
+
+CASE(drop)
+{
+	unsigned int i;
+	uint8_t f[100];
+
+	with_program(&(struct rig_cfg){ 0 }, XDP_DROP);
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(rig_tx(&rig, 60 + i, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		if (i % 100 == 99)
+			rig_tx_drain(&rig, 3000);
+	}
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
+	ASSERT_EQ(attach(-1), 0);
+	transmit(100);
+}
+
+/* What the guest sends comes back to it. */
+static void reflected(const struct rig_cfg *cfg, uint32_t max)
+{
+	unsigned int i, n;
+
+	with_program(cfg, XDP_TX);
+	for (i = 0; i < 30 && !ksft_failed(); i++) {
+		uint32_t first = rig.tx_seq, len[20];
+
+		rig_rx_post(&rig, 256, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		for (n = 0; n < 20; n++) {
+			len[n] = FRAME_MIN + ksft_below(max - FRAME_MIN);
+			ASSERT_EQ(rig_tx(&rig, len[n], NULL), 0);
+		}
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);
+		for (n = 0; n < 20 && !ksft_failed(); n++)
+			rig_rx_expect(&rig, first + n, len[n]);
+	}
+	rig_close(&rig);
+}
+
+CASE(send_back)
+{
+	reflected(&(struct rig_cfg){ .rx_buf = 2048 }, 1514);
+	reflected(&(struct rig_cfg){ .rx_buf = 128 }, 1514);
+	reflected(&(struct rig_cfg){ .rx_buf = 2048, .features = F_V1 }, 250);
+	reflected(&(struct rig_cfg){ .rx_buf = 2048, .tap = TAP_BARE,
+				     .features = F_V1 | F_NETHDR }, 1514);
+}
+
+/* Attached and taken away while frames flow. */
+CASE(program_comes_and_goes)
+{
+	unsigned int i, n;
+	int fd;
+
+	with_program(&(struct rig_cfg){ 0 }, XDP_PASS);
+	for (i = 0; i < 40 && !ksft_failed(); i++) {
+		fd = load_program(XDP_PASS);
+		for (n = 0; n < 64; n++)
+			ASSERT_EQ(rig_tx(&rig, 1500, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		ASSERT_EQ(attach(i % 2 ? -1 : fd), 0);
+		close(fd);
+		for (n = 0; n < 64 && !ksft_failed(); n++)
+			rig_expect(&rig, rig.tx_seq - 64 + n, 1500);
+		rig_tx_drain(&rig, 3000);
+	}
+}
+
+KSFT_MAIN()

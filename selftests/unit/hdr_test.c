@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The packet header: length by feature, checksum bounds, num_buffers. */
+#include "hdr.h"
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/virtio_byteorder.h>
+#include <linux/virtio_config.h>
+#include <string.h>
+
+#include "unit.h"
+
+CASE(hdr_len_by_feature)
+{
+	u64 mrg = BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
+	u64 v1 = BIT_ULL(VIRTIO_F_VERSION_1);
+
+	EXPECT_EQ(kvnet_hdr_len(0), 10);
+	EXPECT_EQ(kvnet_hdr_len(mrg), 12);
+	EXPECT_EQ(kvnet_hdr_len(v1), 12);
+	EXPECT_EQ(kvnet_hdr_len(mrg | v1), 12);
+	EXPECT_EQ(kvnet_hdr_len(~(mrg | v1)), 10);
+	EXPECT_EQ(kvnet_hdr_len(~0ULL), 12);
+	EXPECT_EQ(KVNET_HDR_MAX, 12);
+}
+
+struct row {
+	u16 start, offset, hdr_len;
+	size_t len;
+	int ret;
+	u16 fixed;		/* hdr_len afterwards */
+};
+
+static const struct row rows[] = {
+	/* TCP over IPv4 over Ethernet, hdr_len as Linux sets it */
+	{ 34, 16, 54, 1514, 0, 54 },
+	{ 34, 16, 0, 1514, 0, 52 },
+	{ 34, 16, 51, 1514, 0, 52 },
+	{ 34, 16, 52, 1514, 0, 52 },
+	{ 34, 16, 53, 1514, 0, 53 },
+	/* the checksum is the packet's last two bytes, or beyond */
+	{ 34, 16, 0, 52, 0, 52 },
+	{ 34, 16, 0, 51, -EINVAL, 0 },
+	{ 0, 0, 0, 2, 0, 2 },
+	{ 0, 0, 0, 1, -EINVAL, 0 },
+	{ 0, 0, 0, 0, -EINVAL, 0 },
+	/* sums that do not fit 16 bits do not come back as small ones */
+	{ 65533, 0, 0, 70000, 0, 65535 },
+	{ 65534, 0, 0, 70000, -EINVAL, 0 },
+	{ 0, 65534, 0, 70000, -EINVAL, 0 },
+	{ 65535, 65535, 0, 200000, -EINVAL, 0 },
+	{ 65535, 3, 60, 70000, -EINVAL, 60 },
+	{ 32768, 32768, 60, 70000, -EINVAL, 60 },
+	{ 32768, 32765, 60, 70000, 0, 65535 },
+};
+
+static void fix_row(const struct row *row, bool le)
+{
+	struct virtio_net_hdr hdr, old;
+	int ret;
+
+	memset(&hdr, 0xa5, sizeof(hdr));
+	hdr.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	hdr.csum_start = __cpu_to_virtio16(le, row->start);
+	hdr.csum_offset = __cpu_to_virtio16(le, row->offset);
+	hdr.hdr_len = __cpu_to_virtio16(le, row->hdr_len);
+	old = hdr;
+
+	ret = kvnet_hdr_fix(&hdr, row->len, le);
+	EXPECT_EQ(ret, row->ret);
+	if (!ret)
+		EXPECT_EQ(__virtio16_to_cpu(le, hdr.hdr_len), row->fixed);
+	/* nothing else has changed */
+	hdr.hdr_len = old.hdr_len;
+	EXPECT_TRUE(!memcmp(&hdr, &old, sizeof(hdr)));
+}
+
+CASE(hdr_fix_table)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("row %u", i);
+		fix_row(&rows[i], true);
+		fix_row(&rows[i], false);
+	}
+}
+
+CASE(hdr_fix_only_with_needs_csum)
+{
+	struct virtio_net_hdr hdr, old;
+	unsigned int flags;
+
+	for (flags = 0; flags < 256; flags++) {
+		if (flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+			continue;
+		memset(&hdr, 0xff, sizeof(hdr));
+		hdr.flags = flags;
+		old = hdr;
+		EXPECT_EQ(kvnet_hdr_fix(&hdr, 0, flags & 8), 0);
+		EXPECT_TRUE(!memcmp(&hdr, &old, sizeof(hdr)));
+	}
+}
+
+CASE(hdr_fix_with_other_flags)
+{
+	struct virtio_net_hdr hdr = { .flags = 0xff };
+
+	EXPECT_EQ(kvnet_hdr_fix(&hdr, 1, true), -EINVAL);
+	EXPECT_EQ(kvnet_hdr_fix(&hdr, 2, true), 0);
+}
+
+/* After success: start + offset + 2 <= hdr_len, and <= the packet. */
+CASE(hdr_fix_random)
+{
+	struct virtio_net_hdr hdr = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM };
+	u32 start, offset, before, len, end;
+	unsigned int i;
+
+	for (i = 0; i < 200000; i++) {
+		start = unit_chance(2) ? unit_below(100) : unit_below(65536);
+		offset = unit_chance(2) ? unit_below(40) : unit_below(65536);
+		before = unit_below(unit_chance(2) ? 200 : 65536);
+		len = unit_below(unit_chance(2) ? 200 : 140000);
+		hdr.csum_start = htole16(start);
+		hdr.csum_offset = htole16(offset);
+		hdr.hdr_len = htole16(before);
+		end = start + offset + 2;
+		if (kvnet_hdr_fix(&hdr, len, true)) {
+			EXPECT_TRUE(end > len || end > 65535);
+			continue;
+		}
+		EXPECT_TRUE(end <= len);
+		EXPECT_EQ(le16toh(hdr.hdr_len), max(before, end));
+	}
+}
+
+CASE(hdr_set_buffers)
+{
+	u8 hdr[13];
+
+	memset(hdr, 0xee, sizeof(hdr));
+	kvnet_hdr_set_buffers(hdr, 10, 0x1234, true);
+	EXPECT_EQ(hdr[9], 0xee);
+	EXPECT_EQ(hdr[10], 0xee);
+	EXPECT_EQ(hdr[11], 0xee);
+
+	kvnet_hdr_set_buffers(hdr, 12, 0x1234, true);
+	EXPECT_EQ(hdr[9], 0xee);
+	EXPECT_EQ(hdr[10], 0x34);
+	EXPECT_EQ(hdr[11], 0x12);
+	EXPECT_EQ(hdr[12], 0xee);
+
+	kvnet_hdr_set_buffers(hdr, 12, 0x1234, false);
+	EXPECT_EQ(hdr[10], 0x12);
+	EXPECT_EQ(hdr[11], 0x34);
+	EXPECT_EQ(hdr[12], 0xee);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The memory table: regions sorted, disjoint, no wrap-around; lookup total. */
+#include "mem.h"
+
+#include <limits.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+
+#include "shim.h"
+#include "unit.h"
+
+#define MAX_REGIONS	12
+
+struct row {
+	const char *what;
+	u32 n;
+	struct vhost_memory_region r[3];
+	int ret;
+};
+
+#define REGION(gpa, len, hva) \
+	{ .guest_phys_addr = (gpa), .memory_size = (len), \
+	  .userspace_addr = (hva) }
+
+static const struct row rows[] = {
+	{ "no region", 0, {}, 0 },
+	{ "one byte at 0", 1, { REGION(0, 1, 0) }, 0 },
+	{ "the last byte", 1, { REGION(U64_MAX, 1, 4096) }, 0 },
+	{ "up to the last byte", 1, { REGION(U64_MAX - 4095, 4096, 4096) }, 0 },
+	{ "wraps by one", 1, { REGION(U64_MAX - 4095, 4097, 4096) }, -EFAULT },
+	{ "wraps to 0", 1, { REGION(U64_MAX, 2, 4096) }, -EFAULT },
+	{ "wraps far", 1, { REGION(U64_MAX, U64_MAX, 0) }, -EFAULT },
+	{ "empty", 1, { REGION(4096, 0, 4096) }, -EFAULT },
+	{ "empty at 0", 1, { REGION(0, 0, 0) }, -EFAULT },
+	{ "empty, second", 2,
+	  { REGION(0, 4096, 0), REGION(4096, 0, 4096) }, -EFAULT },
+	{ "owner's side wraps", 1, { REGION(0, 4096, U64_MAX - 4094) },
+	  -EFAULT },
+	{ "owner's side ends at the top", 1,
+	  { REGION(0, 4096, U64_MAX - 4095) }, -EFAULT },
+	{ "kernel address", 1, { REGION(0, 4096, 0xffff888000000000ULL) },
+	  -EFAULT },
+	{ "ends in the kernel", 1, { REGION(0, 4097, (1ULL << 47) - 4096) },
+	  -EFAULT },
+	{ "ends at the user's end", 1,
+	  { REGION(0, 4096, (1ULL << 47) - 4096) }, 0 },
+	{ "everything", 1, { REGION(0, U64_MAX, 0) }, -EFAULT },
+	{ "all of the user's", 1, { REGION(0, 1ULL << 47, 0) }, 0 },
+	{ "neighbours", 2,
+	  { REGION(0, 4096, 0), REGION(4096, 4096, 65536) }, 0 },
+	{ "neighbours, unsorted", 2,
+	  { REGION(4096, 4096, 65536), REGION(0, 4096, 0) }, 0 },
+	{ "neighbours of one byte", 3,
+	  { REGION(2, 1, 0), REGION(0, 1, 1), REGION(1, 1, 2) }, 0 },
+	{ "overlap by one", 2,
+	  { REGION(0, 4097, 0), REGION(4096, 4096, 65536) }, -EINVAL },
+	{ "overlap by one, unsorted", 2,
+	  { REGION(4096, 4096, 65536), REGION(0, 4097, 0) }, -EINVAL },
+	{ "the same twice", 2,
+	  { REGION(4096, 4096, 0), REGION(4096, 4096, 0) }, -EINVAL },
+	{ "one within another", 2,
+	  { REGION(0, 65536, 0), REGION(4096, 1, 65536) }, -EINVAL },
+	{ "first and third overlap", 3,
+	  { REGION(0, 8192, 0), REGION(65536, 1, 0), REGION(8191, 2, 0) },
+	  -EINVAL },
+	{ "both ends of the world", 2,
+	  { REGION(U64_MAX, 1, 0), REGION(0, 1, 1) }, 0 },
+	{ "owner's side shared", 2,
+	  { REGION(0, 4096, 0), REGION(65536, 4096, 0) }, 0 },
+};
+
+CASE(mem_build_table)
+{
+	struct kvnet_mem *mem;
+	unsigned int i;
+	u32 k;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("%s", rows[i].what);
+		shim_reset();
+		mem = kvnet_mem_build(rows[i].r, rows[i].n);
+		EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, rows[i].ret);
+		if (IS_ERR(mem)) {
+			EXPECT_EQ(shim_alloc_live, 0);
+			continue;
+		}
+		EXPECT_EQ(mem->n, rows[i].n);
+		for (k = 1; k < mem->n; k++)
+			EXPECT_TRUE(mem->region[k - 1].last <
+				    mem->region[k].gpa);
+		kvnet_mem_put(mem);
+		EXPECT_EQ(shim_alloc_live, 0);
+	}
+}
+
+CASE(mem_build_no_memory)
+{
+	shim_reset();
+	shim_alloc_budget = 0;
+	EXPECT_EQ(PTR_ERR(kvnet_mem_build(rows[1].r, 1)), -ENOMEM);
+	EXPECT_EQ(shim_alloc_live, 0);
+	shim_reset();
+}
+
+CASE(mem_references)
+{
+	struct kvnet_mem *mem;
+
+	shim_reset();
+	mem = kvnet_mem_build(rows[1].r, 1);
+	EXPECT_TRUE(kvnet_mem_get(mem) == mem);
+	kvnet_mem_put(mem);
+	EXPECT_EQ(shim_alloc_live, 1);
+	kvnet_mem_put(mem);
+	EXPECT_EQ(shim_alloc_live, 0);
+	EXPECT_TRUE(!kvnet_mem_get(NULL));
+	kvnet_mem_put(NULL);
+}
+
+CASE(mem_find_borders)
+{
+	static const struct vhost_memory_region r[] = {
+		REGION(U64_MAX, 1, 7), REGION(0, 1, 8), REGION(100, 10, 1000),
+		REGION(110, 1, 5000), REGION(1ULL << 32, 4096, 8192),
+	};
+	static const struct { u64 addr; u64 hva; } want[] = {
+		{ 0, 8 }, { 1, 0 }, { 99, 0 }, { 100, 1000 }, { 109, 1009 },
+		{ 110, 5000 }, { 111, 0 }, { U32_MAX, 0 },
+		{ 1ULL << 32, 8192 }, { (1ULL << 32) + 4095, 12287 },
+		{ (1ULL << 32) + 4096, 0 }, { U64_MAX - 1, 0 }, { U64_MAX, 7 },
+	};
+	static const u32 hints[] = { 0, 1, 2, 3, 4, 5, 6, U32_MAX };
+	const struct kvnet_region *found;
+	struct kvnet_mem *mem;
+	unsigned int i, h;
+	u32 hint;
+
+	shim_reset();
+	mem = kvnet_mem_build(r, ARRAY_SIZE(r));
+	if (!EXPECT_TRUE(!IS_ERR(mem)))
+		return;
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		for (h = 0; h < ARRAY_SIZE(hints); h++) {
+			unit_context("row %u, hint %u", i, hints[h]);
+			hint = hints[h];
+			found = kvnet_mem_find(mem, want[i].addr, &hint);
+			EXPECT_EQ(!!found, !!want[i].hva);
+			if (!found) {
+				EXPECT_EQ(hint, hints[h]);
+				continue;
+			}
+			EXPECT_EQ(found->hva + (want[i].addr - found->gpa),
+				  want[i].hva);
+			EXPECT_TRUE(found == &mem->region[hint]);
+		}
+	}
+	kvnet_mem_put(mem);
+}
+
+CASE(mem_find_in_nothing)
+{
+	struct kvnet_mem *mem;
+	u32 hint = 0;
+
+	shim_reset();
+	mem = kvnet_mem_build(NULL, 0);
+	EXPECT_TRUE(!IS_ERR(mem));
+	EXPECT_TRUE(!kvnet_mem_find(mem, 0, &hint));
+	EXPECT_TRUE(!kvnet_mem_find(mem, U64_MAX, &hint));
+	kvnet_mem_put(mem);
+}
+
+/* The naive model: is any byte claimed by two regions? */
+static int model_build(const struct vhost_memory_region *r, u32 n)
+{
+	bool taken[256] = { false };
+	u64 i, k;
+
+	for (i = 0; i < n; i++)
+		if (!r[i].memory_size)
+			return -EFAULT;
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < r[i].memory_size; k++) {
+			if (taken[r[i].guest_phys_addr + k])
+				return -EINVAL;
+			taken[r[i].guest_phys_addr + k] = true;
+		}
+	}
+	return 0;
+}
+
+static u64 model_find(const struct vhost_memory_region *r, u32 n, u64 addr)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (addr >= r[i].guest_phys_addr &&
+		    addr - r[i].guest_phys_addr < r[i].memory_size)
+			return r[i].userspace_addr +
+			       (addr - r[i].guest_phys_addr);
+	return 0;
+}
+
+static void random_round(void)
+{
+	struct vhost_memory_region r[MAX_REGIONS] = { };
+	const struct kvnet_region *found;
+	u32 i, n = unit_below(MAX_REGIONS + 1), hint = unit_rand();
+	struct kvnet_mem *mem;
+	int want;
+	u64 hva;
+
+	for (i = 0; i < n; i++) {
+		r[i].guest_phys_addr = unit_below(200);
+		r[i].memory_size = unit_chance(50) ? 0 :
+				   1 + unit_below(unit_chance(4) ? 40 : 8);
+		r[i].userspace_addr = (1 + unit_below(1000)) * 1000;
+	}
+	want = model_build(r, n);
+	mem = kvnet_mem_build(r, n);
+	if (!EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, want) || IS_ERR(mem))
+		return;
+	for (i = 0; i < 256; i++) {
+		found = kvnet_mem_find(mem, i, &hint);
+		hva = found ? found->hva + (i - found->gpa) : 0;
+		EXPECT_EQ(hva, model_find(r, n, i));
+	}
+	kvnet_mem_put(mem);
+}
+
+CASE(mem_random_against_model)
+{
+	unsigned int i;
+
+	shim_reset();
+	for (i = 0; i < 10000; i++)
+		random_round();
+	EXPECT_EQ(shim_alloc_live, 0);
+}

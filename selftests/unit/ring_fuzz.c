@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bytes to a ring's contents, a list of verbs, and a schedule of changes and
+ * faults that strike while the device reads. Whatever they are: every verb ends
+ * within its bound, touches only what it may, gives a valid chain or one of the
+ * documented errors, and does not move after an error. While nothing changes,
+ * it also agrees with a naive second walker.
+ *
+ * A libFuzzer target with -DUNIT_LIBFUZZER, else a test of its own that makes
+ * a bounded number of inputs from the seed.
+ */
+#include "ring.h"
+
+#include <endian.h>
+#include <linux/errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring_rig.h"
+#include "unit.h"
+
+#define MAX_CAP		64
+#define MAX_STRIKES	8
+#define MAX_OPS		32
+#define FAULT		0xfff	/* a strike there is a fault, not a change */
+
+struct input {
+	const u8 *p;
+	size_t left;
+};
+
+struct strike {
+	u16 at;			/* the access, from 0 */
+	u16 where;
+	u8 value;
+};
+
+struct fuzz {
+	struct rig *g;
+	struct strike strike[MAX_STRIKES];
+	unsigned int n_strikes;
+	unsigned int accesses, total;
+	bool faulted;
+};
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+static u8 take8(struct input *in)
+{
+	if (!in->left)
+		return 0;
+	in->left--;
+	return *in->p++;
+}
+
+static u16 take16(struct input *in)
+{
+	u16 lo = take8(in);
+
+	return lo | take8(in) << 8;
+}
+
+static bool within(const struct shim_event *ev, const u8 *area, size_t len)
+{
+	return ev->addr >= (uintptr_t)area &&
+	       ev->addr + ev->len <= (uintptr_t)area + len;
+}
+
+static void strike_at(struct fuzz *f, const struct strike *s)
+{
+	struct rig *g = f->g;
+	size_t where = s->where, desc = rig_desc_bytes(g->cfg.num),
+	       avail = rig_avail_bytes(g->cfg.num);
+
+	if (where < desc)
+		g->desc[where] = s->value;
+	else if (where - desc < avail)
+		g->avail[where - desc] = s->value;
+	else
+		g->table[(where - desc - avail) % sizeof(g->table)] = s->value;
+}
+
+static bool hook(void *ctx, const struct shim_event *ev)
+{
+	struct fuzz *f = ctx;
+	struct rig *g = f->g;
+	bool fault = false, ok;
+	unsigned int i;
+
+	if (ev->done)
+		return false;
+	ok = within(ev, g->used, rig_used_bytes(g->cfg.num));
+	if (ev->op == SHIM_LOAD || ev->op == SHIM_COPY_IN)
+		ok |= within(ev, g->desc, rig_desc_bytes(g->cfg.num)) ||
+		      within(ev, g->avail, rig_avail_bytes(g->cfg.num));
+	EXPECT_TRUE(ok);
+	for (i = 0; i < f->n_strikes; i++) {
+		if (f->strike[i].at != f->total)
+			continue;
+		fault |= f->strike[i].where == FAULT;
+		if (f->strike[i].where != FAULT)
+			strike_at(f, &f->strike[i]);
+	}
+	f->accesses++;
+	f->total++;
+	f->faulted |= fault;
+	return fault;
+}
+
+/* Wild bytes everywhere, or only what gets past the first checks. */
+static void fill(struct fuzz *f, struct input *in, bool tame)
+{
+	struct rig *g = f->g;
+	u32 num = g->cfg.num, i, k, n, count;
+	u16 flags, next;
+	u64 addr;
+	u32 len;
+
+	for (k = 0; k < 2; k++) {
+		count = k ? RIG_TABLE : num;
+		n = k ? 1 + take8(in) % RIG_TABLE : num;
+		for (i = 0; i < count && in->left; i++) {
+			flags = take8(in);
+			next = take8(in);
+			len = take16(in);
+			addr = take8(in);
+			if (tame) {
+				/* a few still stray */
+				next = next == 0xff ? n : next % n;
+				flags &= k && flags < 0xf0 ? 3 : 7;
+			} else {
+				next |= take8(in) << 8;
+				addr |= (u64)take16(in) << 48;
+				len |= (u32)take16(in) << 16;
+			}
+			if (flags & F_INDIRECT && addr < 0xf0) {
+				addr = RIG_GPA + 16 * (addr % RIG_TABLE);
+				len = tame ? 16 * (len % n) : len;
+				if (tame && flags < 0x80)
+					flags &= ~F_NEXT;
+			}
+			(k ? rig_table : rig_desc)(g, i, addr, len, flags, next);
+		}
+	}
+	for (i = 0; i < num; i++) {
+		next = take8(in);
+		rig_avail(g, g->cfg.base + i, tame && next != 0xff ?
+			  next % num : next | take8(in) << 8);
+	}
+	n = take8(in);
+	rig_avail_idx(g, g->cfg.base + (tame ? n % (num + 1) :
+					n | take8(in) << 8));
+	rig_avail_flags(g, take16(in));
+	rig_used_event(g, g->cfg.base + take8(in));
+}
+
+struct ref {
+	struct kvnet_seg seg[MAX_CAP];
+	unsigned int n_out, n_in;
+};
+
+/* 1: a chain, -1: against the rules, 2: up to who reads how much ahead */
+static int ref_walk(const struct rig *g, const u8 *table, u32 count, u32 i,
+		    bool inner, struct ref *ref)
+{
+	u32 steps, len, n;
+	u16 flags, next;
+	u64 addr;
+
+	for (steps = 0; steps < count; steps++, i = next) {
+		memcpy(&addr, table + 16 * i, 8);
+		memcpy(&len, table + 16 * i + 8, 4);
+		memcpy(&flags, table + 16 * i + 12, 2);
+		memcpy(&next, table + 16 * i + 14, 2);
+		addr = g->cfg.be ? be64toh(addr) : le64toh(addr);
+		len = g->cfg.be ? be32toh(len) : le32toh(len);
+		flags = g->cfg.be ? be16toh(flags) : le16toh(flags);
+		next = g->cfg.be ? be16toh(next) : le16toh(next);
+		if (flags & F_INDIRECT) {
+			if (inner || flags & F_NEXT || !len || len % 16)
+				return -1;
+			addr -= RIG_GPA;
+			if (addr > sizeof(g->table) ||
+			    len > sizeof(g->table) - addr)
+				return 2;
+			return ref_walk(g, g->table + addr, len / 16, 0, true,
+					ref);
+		}
+		n = ref->n_out + ref->n_in;
+		if (n == g->chain.cap || (ref->n_in && !(flags & F_WRITE)))
+			return -1;
+		ref->n_out += !(flags & F_WRITE);
+		ref->n_in += !!(flags & F_WRITE);
+		ref->seg[n].addr = addr;
+		ref->seg[n].len = len;
+		if (!(flags & F_NEXT))
+			return 1;
+		if (next >= count)
+			return -1;
+	}
+	return -1;
+}
+
+static int ref_next(const struct rig *g, struct ref *ref)
+{
+	u16 pos = kvnet_ring_base_get(&g->ring), idx, head;
+
+	memset(ref, 0, sizeof(*ref));
+	memcpy(&idx, g->avail + 2, 2);
+	memcpy(&head, g->avail + 4 + 2 * (pos % g->cfg.num), 2);
+	idx = g->cfg.be ? be16toh(idx) : le16toh(idx);
+	head = g->cfg.be ? be16toh(head) : le16toh(head);
+	if (idx == pos)
+		return 0;
+	if ((u16)(idx - pos) > g->cfg.num || head >= g->cfg.num)
+		return -1;
+	return ref_walk(g, g->desc, g->cfg.num, head, false, ref);
+}
+
+static void do_next(struct fuzz *f)
+{
+	struct rig *g = f->g;
+	u16 pos = kvnet_ring_base_get(&g->ring);
+	struct kvnet_chain *c = &g->chain;
+	struct ref ref;
+	unsigned int n;
+	int ret, want = f->n_strikes ? 2 : ref_next(g, &ref);
+
+	f->accesses = 0;
+	g->reads = 0;
+	ret = rig_next(g);
+	EXPECT_TRUE(f->accesses <= 2 + min_t(u32, g->cfg.num, c->cap + 1));
+	EXPECT_TRUE(g->reads <= c->cap + 1);
+	EXPECT_EQ(kvnet_ring_base_get(&g->ring), (u16)(pos + (ret == 1)));
+	EXPECT_TRUE(ret == 1 || ret == 0 || ret == -EFAULT || ret == -EINVAL ||
+		    ret == -ELOOP || ret == -EMSGSIZE);
+	if (want != 2)
+		EXPECT_EQ(ret < 0 ? -1 : ret, want);
+	if (ret != 1)
+		return;
+	n = c->n_out + c->n_in;
+	EXPECT_TRUE(c->id < g->cfg.num && n && n <= c->cap);
+	if (want == 1) {
+		EXPECT_EQ(c->n_out, ref.n_out);
+		EXPECT_EQ(c->n_in, ref.n_in);
+		while (n--) {
+			EXPECT_EQ(c->seg[n].addr, ref.seg[n].addr);
+			EXPECT_EQ(c->seg[n].len, ref.seg[n].len);
+		}
+	}
+}
+
+static void do_put(struct fuzz *f, u8 arg)
+{
+	struct kvnet_used used[256] = { { 0 } };
+	struct rig *g = f->g;
+	u32 n = arg % (g->cfg.num + 1);
+	u16 idx = rig_used_idx(g);
+	int ret;
+
+	f->accesses = 0;
+	f->faulted = false;
+	ret = kvnet_ring_put(&g->ring, used, n);
+	EXPECT_EQ(ret, f->faulted ? -EFAULT : 0);
+	EXPECT_EQ(rig_used_idx(g), (u16)(idx + (ret ? 0 : n)));
+	EXPECT_TRUE(f->accesses <= 3 + n / 16);
+}
+
+static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
+{
+	struct kvnet_ring *r = &f->g->ring;
+	u16 before = kvnet_ring_base_get(r);
+	int ret = 0;
+
+	f->accesses = 0;
+	switch (op & 15) {
+	case 8:
+		do_put(f, op >> 4);
+		return;
+	case 9:
+		ret = kvnet_ring_kick_on(r);
+		EXPECT_TRUE(f->accesses <= 2);
+		break;
+	case 10:
+		ret = kvnet_ring_kick_off(r);
+		EXPECT_TRUE(ret <= 0 && f->accesses <= 1);
+		break;
+	case 11:
+		ret = kvnet_ring_should_call(r);
+		EXPECT_TRUE(f->accesses <= 1);
+		break;
+	case 12:
+		kvnet_ring_pending(r);
+		EXPECT_EQ(f->accesses, 1);
+		break;
+	case 13:
+		kvnet_ring_rewind(r, *pos);
+		return;
+	case 14:
+		*pos = kvnet_ring_pos(r);
+		break;
+	case 15:
+		ret = kvnet_ring_start(r);
+		EXPECT_TRUE(ret <= 0 && f->accesses <= 3);
+		break;
+	default:
+		do_next(f);
+		return;
+	}
+	EXPECT_TRUE(ret == 0 || ret == 1 || ret == -EFAULT || ret == -EINVAL);
+	EXPECT_EQ(kvnet_ring_base_get(r), before);
+}
+
+static void fuzz_one(const u8 *data, size_t size)
+{
+	struct input in = { .p = data, .left = size };
+	u8 flags = take8(&in), ops[MAX_OPS];
+	struct rig_cfg cfg = {
+		.event_idx = flags & 1, .be = flags & 2, .on_empty = flags & 4,
+		.num = 1U << (take8(&in) & 7), .cap = 1 + take8(&in) % MAX_CAP,
+		.base = take16(&in),
+	};
+	struct fuzz f = { .g = rig_new(&cfg) };
+	kvnet_ring_pos_t pos = kvnet_ring_pos(&f.g->ring);
+	unsigned int i, n_ops;
+
+	f.n_strikes = flags & 16 ? take8(&in) % (MAX_STRIKES + 1) : 0;
+	for (i = 0; i < f.n_strikes; i++) {
+		f.strike[i].at = take8(&in);
+		f.strike[i].where = take16(&in) & 0xfff;
+		f.strike[i].value = take8(&in);
+	}
+	n_ops = 1 + take8(&in) % MAX_OPS;
+	for (i = 0; i < n_ops; i++)
+		ops[i] = take8(&in);
+	fill(&f, &in, flags & 8);
+
+	shim_hook(hook, &f);
+	for (i = 0; i < n_ops; i++)
+		do_op(&f, ops[i], &pos);
+	EXPECT_EQ(shim_outside(), 0);
+	rig_free(f.g);
+}
+
+#ifdef UNIT_LIBFUZZER
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	fuzz_one(data, size);
+	if (unit_failed())
+		abort();
+	return 0;
+}
+#else
+#define INPUTS		40000
+#define MAX_SIZE	900
+
+static void check_input(const u8 *data, size_t size)
+{
+	size_t i;
+
+	fuzz_one(data, size);
+	if (!unit_failed())
+		return;
+	printf("# input of %zu bytes:", size);
+	for (i = 0; i < size; i++)
+		printf(" %02x", data[i]);
+	printf("\n");
+}
+
+/* Inputs that look like themselves in one byte, and the empty one. */
+CASE(fuzz_uniform)
+{
+	u8 data[MAX_SIZE] = { 0 };
+	unsigned int i;
+
+	check_input(data, 0);
+	for (i = 0; i < 256 * 8 && !unit_failed(); i++) {
+		memset(data, i, sizeof(data));
+		data[1] = i >> 8;
+		check_input(data, sizeof(data));
+	}
+}
+
+CASE(fuzz_random)
+{
+	u8 data[MAX_SIZE];
+	size_t size, k;
+	unsigned int i;
+
+	for (i = 0; i < INPUTS && !unit_failed(); i++) {
+		size = 8 + unit_below(MAX_SIZE - 8);
+		for (k = 0; k < size; k++)
+			data[k] = unit_rand();
+		/* mostly well-behaved, mostly undisturbed, mostly next() */
+		data[0] |= unit_below(8) ? 8 : 0;
+		data[0] &= unit_below(3) ? ~16 : 255;
+		check_input(data, size);
+	}
+}
+#endif

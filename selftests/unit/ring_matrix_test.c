@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two readings of the specification meet: the driver of lib/guest_ring.c and
+ * the device of ring_split.c, over {event_idx} x {indirect} x {byte order} x
+ * {size}, each across the wrap of the 16-bit index.
+ *
+ * The driver speaks little-endian only. For a big-endian ring it has areas of
+ * its own, which are carried over, swapped, whenever the other side's turn
+ * comes.
+ */
+#include "ring.h"
+
+#include <linux/errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest_ring.h"
+#include "ring_rig.h"
+#include "unit.h"
+
+#define OFFSET		0x100000000000ULL	/* gpa - pointer */
+#define MAX_SEGS	8
+#define MAX_TABLES	128
+
+struct sent {
+	struct gr_buf buf[MAX_SEGS];
+	unsigned int n;
+	unsigned int head;
+	u32 written;		/* what the device says it wrote */
+};
+
+struct pair {
+	struct rig *rig;
+	struct guest_ring guest;
+	struct gr_cfg cfg;
+	bool indirect;
+	u8 *desc, *avail, *used;	/* the driver's, if big-endian */
+	struct gr_desc *tables, *swapped;
+	struct kvnet_reader reader;
+
+	/* in the order made available, by free-running number */
+	struct sent *sent;
+	u32 n_sent, n_popped, n_done;
+	/* what the device holds and will give back in any order */
+	u32 *held;
+	u32 n_held;
+};
+
+static void swap_desc(void *to, const void *from, u32 n)
+{
+	const struct gr_desc *f = from;
+	struct gr_desc *t = to;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		t[i].addr = __builtin_bswap64(f[i].addr);
+		t[i].len = __builtin_bswap32(f[i].len);
+		t[i].flags = __builtin_bswap16(f[i].flags);
+		t[i].next = __builtin_bswap16(f[i].next);
+	}
+}
+
+static void swap16s(void *to, const void *from, u32 n)
+{
+	const u16 *f = from;
+	u16 *t = to;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		t[i] = __builtin_bswap16(f[i]);
+}
+
+static void swap_used(void *to, const void *from, u32 num)
+{
+	const u32 *f = (const u32 *)((const u8 *)from + 4);
+	u32 *t = (u32 *)((u8 *)to + 4);
+	u32 i;
+
+	swap16s(to, from, 2);
+	for (i = 0; i < 2 * num; i++)
+		t[i] = __builtin_bswap32(f[i]);
+	swap16s(t + 2 * num, f + 2 * num, 1);
+}
+
+static void to_device(struct pair *p)
+{
+	u32 num = p->rig->cfg.num;
+
+	if (!p->rig->cfg.be)
+		return;
+	swap_desc(p->rig->desc, p->desc, num);
+	swap16s(p->rig->avail, p->avail, 3 + num);
+	swap_desc(p->swapped, p->tables, MAX_TABLES * MAX_SEGS);
+}
+
+static void to_driver(struct pair *p)
+{
+	if (p->rig->cfg.be)
+		swap_used(p->used, p->rig->used, p->rig->cfg.num);
+}
+
+static int read_table(void *ctx, u64 addr, void *dst, u32 len)
+{
+	struct pair *p = ctx;
+	u64 off = addr - OFFSET - (uintptr_t)p->tables;
+	const void *from = p->rig->cfg.be ? p->swapped : p->tables;
+
+	if (off + len > MAX_TABLES * MAX_SEGS * sizeof(struct gr_desc))
+		return -EFAULT;
+	memcpy(dst, (const u8 *)from + off, len);
+	return 0;
+}
+
+static void pair_init(struct pair *p, const struct rig_cfg *cfg, bool indirect)
+{
+	u32 num = cfg->num;
+
+	memset(p, 0, sizeof(*p));
+	p->rig = rig_new(cfg);
+	p->indirect = indirect;
+	p->sent = calloc(65536, sizeof(*p->sent));
+	p->held = calloc(num, sizeof(*p->held));
+	p->tables = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->tables));
+	p->swapped = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->swapped));
+	p->reader.read = read_table;
+	p->reader.ctx = p;
+	p->desc = calloc(1, rig_desc_bytes(num));
+	p->avail = calloc(1, rig_avail_bytes(num));
+	p->used = calloc(1, rig_used_bytes(num));
+	p->cfg = (struct gr_cfg) {
+		.num = num, .event_idx = cfg->event_idx, .lax = true,
+		.desc = cfg->be ? p->desc : p->rig->desc,
+		.avail = cfg->be ? p->avail : p->rig->avail,
+		.used = cfg->be ? p->used : p->rig->used,
+		.ind = p->tables, .offset = OFFSET,
+		.ind_tables = indirect ? MAX_TABLES : 0,
+		.ind_max = indirect ? MAX_SEGS : 0,
+	};
+	EXPECT_EQ(gr_init(&p->guest, &p->cfg), 0);
+	gr_start_at(&p->guest, cfg->base);
+	to_device(p);
+	rig_set_used_idx(p->rig, cfg->base);
+	EXPECT_EQ(kvnet_ring_start(&p->rig->ring), 0);
+	to_driver(p);
+}
+
+static void pair_exit(struct pair *p)
+{
+	EXPECT_EQ(shim_outside(), 0);
+	gr_exit(&p->guest);
+	rig_free(p->rig);
+	free(p->sent);
+	free(p->held);
+	free(p->tables);
+	free(p->swapped);
+	free(p->desc);
+	free(p->avail);
+	free(p->used);
+}
+
+/* Some buffer of some shape; false if the ring is full. */
+static bool driver_add(struct pair *p)
+{
+	struct sent *s = &p->sent[p->n_sent & 0xffff];
+	unsigned int i, n_out, direct = GR_ALL_DIRECT;
+	int head;
+
+	s->n = 1 + unit_below(unit_chance(2) ? 2 : MAX_SEGS);
+	if (!p->indirect)
+		s->n = min_t(u32, s->n, p->rig->cfg.num);
+	else if (p->rig->cfg.num == 1 || unit_chance(2))
+		direct = p->rig->cfg.num == 1 ? 0 : unit_below(3);
+	n_out = unit_below(s->n + 1);
+	for (i = 0; i < s->n; i++) {
+		/* never looked into: only where it is matters */
+		s->buf[i].ptr = (void *)(uintptr_t)(1 + unit_rand());
+		s->buf[i].len = unit_below(100000);
+		s->buf[i].write = i >= n_out;
+	}
+	head = gr_add(&p->guest, s->buf, s->n, direct,
+		      (void *)(uintptr_t)(p->n_sent + 1));
+	if (head < 0) {
+		EXPECT_EQ(head, -ENOSPC);
+		return false;
+	}
+	s->head = head;
+	p->n_sent++;
+	return true;
+}
+
+static void check_chain(struct pair *p, const struct sent *s)
+{
+	const struct kvnet_chain *c = &p->rig->chain;
+	unsigned int i;
+
+	EXPECT_EQ(c->id, s->head);
+	if (!EXPECT_EQ(c->n_out + c->n_in, s->n))
+		return;
+	for (i = 0; i < s->n; i++) {
+		EXPECT_EQ(c->seg[i].addr, (uintptr_t)s->buf[i].ptr + OFFSET);
+		EXPECT_EQ(c->seg[i].len, s->buf[i].len);
+		EXPECT_EQ(i >= c->n_out, s->buf[i].write);
+	}
+}
+
+static int device_next(struct pair *p)
+{
+	return kvnet_ring_next(&p->rig->ring, &p->rig->chain, &p->reader);
+}
+
+static void device_pop(struct pair *p, u32 want)
+{
+	kvnet_ring_pos_t pos = kvnet_ring_pos(&p->rig->ring);
+	u32 k, n = min_t(u32, want, p->n_sent - p->n_popped);
+
+	/* now and then all of it for nothing */
+	if (unit_chance(3)) {
+		for (k = 0; k < n; k++)
+			EXPECT_EQ(device_next(p), 1);
+		kvnet_ring_rewind(&p->rig->ring, pos);
+	}
+	for (k = 0; k < n; k++) {
+		if (!EXPECT_EQ(device_next(p), 1))
+			return;
+		check_chain(p, &p->sent[p->n_popped & 0xffff]);
+		p->held[p->n_held++] = p->n_popped++;
+	}
+	if (n < want)
+		EXPECT_EQ(device_next(p), 0);
+}
+
+static void device_put(struct pair *p, u32 n)
+{
+	static struct kvnet_used used[32768];
+	struct sent *s;
+	u32 i, k;
+
+	n = min_t(u32, n, p->n_held);
+	for (i = 0; i < n; i++) {
+		k = unit_below(p->n_held);
+		s = &p->sent[p->held[k] & 0xffff];
+		p->held[k] = p->held[--p->n_held];
+		s->written = 0;
+		for (k = 0; k < s->n; k++)
+			s->written += s->buf[k].write ? s->buf[k].len : 0;
+		s->written = s->written ? unit_below(s->written + 1) : 0;
+		used[i].id = s->head;
+		used[i].len = s->written;
+	}
+	EXPECT_EQ(kvnet_ring_put(&p->rig->ring, used, n), 0);
+}
+
+static void driver_collect(struct pair *p, u32 n)
+{
+	struct gr_done done;
+	u32 i, number;
+	int ret = 1;
+
+	for (i = 0; i < n && ret == 1; i++) {
+		ret = gr_get_used(&p->guest, &done);
+		if (!EXPECT_EQ(ret, 1))
+			break;
+		number = (uintptr_t)done.token - 1;
+		EXPECT_EQ(done.head, p->sent[number & 0xffff].head);
+		EXPECT_EQ(done.len, p->sent[number & 0xffff].written);
+		p->n_done++;
+	}
+	EXPECT_EQ(gr_get_used(&p->guest, &done), 0);
+	EXPECT_TRUE(!p->guest.broken);
+}
+
+/* One turn of each side, with the notifications that it must come to. */
+static void turn(struct pair *p)
+{
+	struct kvnet_ring *r = &p->rig->ring;
+	u32 num = p->rig->cfg.num, k, n, before;
+	bool armed, wanted;
+	int call;
+
+	/* the device sleeps, or it is at work */
+	armed = p->n_popped == p->n_sent && unit_chance(2);
+	EXPECT_EQ(kvnet_ring_kick_off(r), 0);
+	if (armed)
+		EXPECT_EQ(kvnet_ring_kick_on(r), 0);
+	to_driver(p);
+
+	n = 1 + unit_below(unit_chance(3) ? num : min_t(u32, num, 6));
+	before = p->n_sent;
+	for (k = 0; k < n && driver_add(p); k++)
+		;
+	gr_publish(&p->guest);
+	n = p->n_sent - before;
+	wanted = gr_kick_needed(&p->guest);
+	if (armed)
+		EXPECT_EQ(wanted, n > 0);
+	else if (!p->cfg.event_idx)
+		EXPECT_TRUE(!wanted);
+	/* how many more buffers the driver waits for */
+	k = p->cfg.event_idx ? unit_below(4) : 0;
+	wanted = unit_chance(2);
+	if (wanted)
+		EXPECT_TRUE(!gr_call_on(&p->guest, k));
+	else
+		gr_call_off(&p->guest);
+	to_device(p);
+
+	if (n)
+		EXPECT_TRUE(kvnet_ring_pending(r));
+	device_pop(p, unit_below(2 * num));
+	before = p->n_held;
+	device_put(p, unit_below(2 * num));
+	n = before - p->n_held;
+	call = kvnet_ring_should_call(r);
+	if (wanted && n > k)
+		EXPECT_EQ(call, 1);
+	if (!wanted && !p->cfg.event_idx)
+		EXPECT_EQ(call, 0);
+	to_driver(p);
+	driver_collect(p, n);
+}
+
+static void run_pair(const struct rig_cfg *cfg, bool indirect)
+{
+	u32 chains = 2 * cfg->num + 400, turns = 0;
+	struct pair p;
+
+	unit_context("num %u, be %d, event_idx %d, indirect %d, base %u",
+		     cfg->num, cfg->be, cfg->event_idx, indirect, cfg->base);
+	pair_init(&p, cfg, indirect);
+	while (p.n_done < chains && !unit_failed() && turns++ < 20000)
+		turn(&p);
+	EXPECT_TRUE(p.n_done >= chains);
+	pair_exit(&p);
+}
+
+static void run_matrix(bool be)
+{
+	struct rig_cfg cfg = { .be = be };
+	unsigned int i;
+
+	for (cfg.num = 1; cfg.num <= KVNET_RING_MAX; cfg.num *= 2) {
+		for (i = 0; i < 4 && !unit_failed(); i++) {
+			cfg.event_idx = i & 1;
+			cfg.base = -(u16)unit_below(cfg.num + 200);
+			run_pair(&cfg, i & 2);
+		}
+	}
+}
+
+CASE(ring_matrix_little_endian)
+{
+	run_matrix(false);
+}
+
+CASE(ring_matrix_big_endian)
+{
+	run_matrix(true);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A ring in memory of its own, see ring_rig.h. */
+#include "ring_rig.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP	70000
+
+static void put16(const struct rig *g, u8 *p, u16 v)
+{
+	v = g->cfg.be ? htobe16(v) : htole16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void put32(const struct rig *g, u8 *p, u32 v)
+{
+	v = g->cfg.be ? htobe32(v) : htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void put64(const struct rig *g, u8 *p, u64 v)
+{
+	v = g->cfg.be ? htobe64(v) : htole64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static u16 get16(const struct rig *g, const u8 *p)
+{
+	u16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return g->cfg.be ? be16toh(v) : le16toh(v);
+}
+
+static u32 get32(const struct rig *g, const u8 *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return g->cfg.be ? be32toh(v) : le32toh(v);
+}
+
+size_t rig_desc_bytes(u32 num)
+{
+	return 16 * (size_t)num;
+}
+
+size_t rig_avail_bytes(u32 num)
+{
+	return 6 + 2 * (size_t)num;
+}
+
+size_t rig_used_bytes(u32 num)
+{
+	return 6 + 8 * (size_t)num;
+}
+
+static int rig_read(void *ctx, u64 addr, void *dst, u32 len)
+{
+	struct rig *g = ctx;
+	u64 off = addr - RIG_GPA;
+
+	g->reads++;
+	if (g->read_error)
+		return g->read_error;
+	if (off > sizeof(g->table) || len > sizeof(g->table) - off)
+		return -EFAULT;
+	memcpy(dst, g->table + off, len);
+	if (g->poison)
+		memset(g->table + off, 0xff, len);
+	return 0;
+}
+
+struct rig *rig_new(const struct rig_cfg *cfg)
+{
+	struct rig *g = calloc(1, sizeof(*g));
+	size_t tail = cfg->event_idx ? 0 : 2;
+
+	g->cfg = *cfg;
+	g->desc = calloc(1, rig_desc_bytes(cfg->num));
+	g->avail = calloc(1, rig_avail_bytes(cfg->num));
+	g->used = calloc(1, rig_used_bytes(cfg->num));
+	shim_reset();
+	shim_window(g->desc, rig_desc_bytes(cfg->num));
+	shim_window(g->avail, rig_avail_bytes(cfg->num) - tail);
+	shim_window(g->used, rig_used_bytes(cfg->num) - tail);
+
+	g->ring.num = cfg->num;
+	g->ring.le = !cfg->be;
+	g->ring.event_idx = cfg->event_idx;
+	g->ring.notify_on_empty = cfg->on_empty;
+	g->ring.desc = (void *)g->desc;
+	g->ring.avail = (void *)g->avail;
+	g->ring.used = (void *)g->used;
+	g->chain.cap = cfg->cap ? cfg->cap : CAP;
+	g->chain.seg = calloc(g->chain.cap, sizeof(*g->chain.seg));
+	g->reader.read = rig_read;
+	g->reader.ctx = g;
+
+	g->avail_idx = cfg->base;
+	rig_avail_idx(g, cfg->base);
+	rig_set_used_idx(g, cfg->base);
+	kvnet_ring_base_set(&g->ring, cfg->base);
+	if (kvnet_ring_start(&g->ring))
+		abort();
+	return g;
+}
+
+void rig_free(struct rig *g)
+{
+	shim_reset();
+	free(g->desc);
+	free(g->avail);
+	free(g->used);
+	free(g->chain.seg);
+	free(g);
+}
+
+static void set_desc(const struct rig *g, u8 *p, u64 addr, u32 len, u16 flags,
+		     u16 next)
+{
+	put64(g, p, addr);
+	put32(g, p + 8, len);
+	put16(g, p + 12, flags);
+	put16(g, p + 14, next);
+}
+
+void rig_desc(struct rig *g, u32 i, u64 addr, u32 len, u16 flags, u16 next)
+{
+	set_desc(g, g->desc + 16 * i, addr, len, flags, next);
+}
+
+void rig_table(struct rig *g, u32 i, u64 addr, u32 len, u16 flags, u16 next)
+{
+	set_desc(g, g->table + 16 * i, addr, len, flags, next);
+}
+
+void rig_avail(struct rig *g, u16 pos, u16 head)
+{
+	put16(g, g->avail + 4 + 2 * (pos % g->cfg.num), head);
+}
+
+void rig_avail_idx(struct rig *g, u16 idx)
+{
+	put16(g, g->avail + 2, idx);
+}
+
+void rig_avail_flags(struct rig *g, u16 flags)
+{
+	put16(g, g->avail, flags);
+}
+
+void rig_used_event(struct rig *g, u16 event)
+{
+	put16(g, g->avail + 4 + 2 * g->cfg.num, event);
+}
+
+void rig_set_used_idx(struct rig *g, u16 idx)
+{
+	put16(g, g->used + 2, idx);
+}
+
+u16 rig_used_flags(const struct rig *g)
+{
+	return get16(g, g->used);
+}
+
+u16 rig_used_idx(const struct rig *g)
+{
+	return get16(g, g->used + 2);
+}
+
+u16 rig_avail_event(const struct rig *g)
+{
+	return get16(g, g->used + 4 + 8 * g->cfg.num);
+}
+
+struct kvnet_used rig_used(const struct rig *g, u16 pos)
+{
+	const u8 *p = g->used + 4 + 8 * (pos % g->cfg.num);
+
+	return (struct kvnet_used) {
+		.id = get32(g, p), .len = get32(g, p + 4),
+	};
+}
+
+void rig_offer(struct rig *g, u16 head)
+{
+	rig_avail(g, g->avail_idx++, head);
+	rig_avail_idx(g, g->avail_idx);
+}
+
+int rig_next(struct rig *g)
+{
+	return kvnet_ring_next(&g->ring, &g->chain, &g->reader);
+}
+
+int rig_put(struct rig *g, u16 id, u32 len)
+{
+	struct kvnet_used used = { .id = id, .len = len };
+
+	return kvnet_ring_put(&g->ring, &used, 1);
+}
+
+static bool watch_hook(void *ctx, const struct shim_event *ev)
+{
+	struct rig_watch *w = ctx;
+
+	if (!ev->done)
+		return ++w->accesses == w->fail_at;
+	if (w->n < ARRAY_SIZE(w->log)) {
+		w->log[w->n].op = ev->op;
+		w->log[w->n++].addr = ev->addr;
+	}
+	if (w->poison && (ev->op == SHIM_LOAD || ev->op == SHIM_COPY_IN))
+		memset((void *)ev->addr, 0xff, ev->len);
+	return false;
+}
+
+void rig_watch(struct rig_watch *w)
+{
+	memset(w, 0, sizeof(*w));
+	shim_hook(watch_hook, w);
+}
+
+int rig_when(const struct rig_watch *w, enum shim_op op, const void *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->n; i++)
+		if (w->log[i].op == op && w->log[i].addr == (uintptr_t)addr)
+			return i;
+	return -1;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIT_SHIM_ASM_BARRIER_H
+#define UNIT_SHIM_ASM_BARRIER_H
+
+#include "../shim.h"
+
+#define smp_mb()	shim_barrier(SHIM_MB)
+#define smp_rmb()	shim_barrier(SHIM_RMB)
+#define smp_wmb()	shim_barrier(SHIM_WMB)
+
+#endif /* UNIT_SHIM_ASM_BARRIER_H */

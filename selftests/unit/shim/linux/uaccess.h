@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIT_SHIM_LINUX_UACCESS_H
+#define UNIT_SHIM_LINUX_UACCESS_H
+
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#include "../shim.h"
+
+#define get_user(x, ptr) __extension__ ({				\
+	const __typeof__(*(ptr)) *gu_p_ = (ptr);			\
+	int gu_ret_ = -EFAULT;						\
+									\
+	(x) = 0;							\
+	if (shim_before(SHIM_LOAD, gu_p_, sizeof(*gu_p_))) {		\
+		(x) = __atomic_load_n(gu_p_, __ATOMIC_RELAXED);		\
+		shim_after(SHIM_LOAD, gu_p_, sizeof(*gu_p_));		\
+		gu_ret_ = 0;						\
+	}								\
+	gu_ret_; })
+
+#define put_user(x, ptr) __extension__ ({				\
+	__typeof__(*(ptr)) *pu_p_ = (ptr);				\
+	__typeof__(*(ptr)) pu_val_ = (x);				\
+	int pu_ret_ = -EFAULT;						\
+									\
+	if (shim_before(SHIM_STORE, pu_p_, sizeof(*pu_p_))) {		\
+		if (shim_store_releases())				\
+			__atomic_store_n(pu_p_, pu_val_, __ATOMIC_RELEASE); \
+		else							\
+			__atomic_store_n(pu_p_, pu_val_, __ATOMIC_RELAXED); \
+		shim_after(SHIM_STORE, pu_p_, sizeof(*pu_p_));		\
+		pu_ret_ = 0;						\
+	}								\
+	pu_ret_; })
+
+static inline size_t copy_from_user(void *to, const void *from, size_t n)
+{
+	return shim_copy(to, from, n, SHIM_COPY_IN);
+}
+
+static inline size_t copy_to_user(void *to, const void *from, size_t n)
+{
+	return shim_copy(to, from, n, SHIM_COPY_OUT);
+}
+
+static inline bool access_ok(const void *p, size_t n)
+{
+	return (uintptr_t)p <= shim_user_end && n <= shim_user_end &&
+	       (uintptr_t)p <= shim_user_end - n;
+}
+
+#endif /* UNIT_SHIM_LINUX_UACCESS_H */
