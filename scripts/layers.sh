@@ -14,15 +14,18 @@ allowed()
 	main) echo "ioctl dev net worker stats trace" ;;
 	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
 	dev) echo "ioctl net vq worker mem features stats trace" ;;
-	net) echo "dev vq tap hdr worker poll features stats trace" ;;
-	tx | rx) echo "net dev vq tap hdr worker poll ring stats trace" ;;
-	vq) echo "ring xlate mem iotlb dirty notify access stats trace" ;;
+	net) echo "dev notify vq tap hdr worker poll features stats trace" ;;
+	tx | rx) echo "net dev vq tap hdr features worker poll ring stats trace" ;;
+	vq | vq_setup) echo "vq features ring xlate mem iotlb dirty notify access stats trace" ;;
 	xlate) echo "mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	worker) echo "poll stats trace" ;;
-	tap | notify | iotlb) echo "stats trace" ;;
+	tap) echo "hdr stats trace" ;;
+	notify) echo "worker stats trace" ;;
+	iotlb) echo "stats trace" ;;
 	ring | ring_split | ring_packed) echo "ring access" ;;
-	stats | trace) echo "stats trace" ;;
+	stats) echo "" ;;
+	trace) echo "vq worker" ;;
 	*) echo "" ;;
 	esac
 }

@@ -74,26 +74,41 @@ typedef u32 kvnet_ring_pos_t;
 /**
  * struct kvnet_ring - the device's side of a ring
  *
- * The set-up fields change only while the queue has no session; the rest
- * belongs to the holder of the session.
+ * The session fields belong to the holder of the session; the others change
+ * only while the queue has none.
+ *
+ * @last_avail: session; next avail entry to fetch
+ * @avail_idx: session; newest avail index seen
+ * @last_used: session; next used entry to write
+ * @signalled: session; @last_used at the last kvnet_ring_should_call()
+ * @signalled_valid: session; @signalled can be compared with
+ * @kicks_on: session; the driver has been asked to kick
+ * @head_first: session; avail index of the first of @heads
+ * @head_n: session; valid entries of @heads
+ * @heads: session; avail entries read ahead
+ * @num: entries; a power of two
+ * @le: fields are little-endian
+ * @event_idx: VIRTIO_F_EVENT_IDX
+ * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
+ * @desc: descriptor area, the owner's address
+ * @avail: driver area, the owner's address
+ * @used: device area, the owner's address
  */
 struct kvnet_ring {
-	/* session */
-	u16 last_avail;			/* next avail entry to fetch */
-	u16 avail_idx;			/* newest avail index seen */
-	u16 last_used;			/* next used entry to write */
-	u16 signalled;			/* last_used at the last should_call */
+	u16 last_avail;
+	u16 avail_idx;
+	u16 last_used;
+	u16 signalled;
 	bool signalled_valid;
-	bool kicks_on;			/* the driver has been asked to kick */
-	u16 head_first;			/* avail index of heads[0] */
-	u16 head_n;			/* valid entries of heads[] */
+	bool kicks_on;
+	u16 head_first;
+	u16 head_n;
 	__virtio16 heads[KVNET_RING_PREFETCH];
 
-	/* set-up */
-	u32 num;			/* entries; a power of two, 0: unset */
-	bool le;			/* little-endian fields */
-	bool event_idx;			/* VIRTIO_F_EVENT_IDX */
-	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
+	u32 num;
+	bool le;
+	bool event_idx;
+	bool notify_on_empty;
 	const struct vring_desc __user *desc;
 	struct vring_avail __user *avail;
 	struct vring_used __user *used;
@@ -110,9 +125,40 @@ int kvnet_ring_should_call(struct kvnet_ring *r);
 bool kvnet_ring_pending(const struct kvnet_ring *r);
 void kvnet_ring_base_set(struct kvnet_ring *r, u16 base);
 
-size_t kvnet_ring_desc_size(const struct kvnet_ring *r);
-size_t kvnet_ring_avail_size(const struct kvnet_ring *r);
-size_t kvnet_ring_used_size(const struct kvnet_ring *r);
+/**
+ * kvnet_ring_desc_size() - size of the descriptor area
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->desc) * r->num;
+}
+
+/**
+ * kvnet_ring_avail_size() - size of the driver area, used_event included
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->avail) + sizeof(*r->avail->ring) * r->num +
+	       (r->event_idx ? sizeof(__virtio16) : 0);
+}
+
+/**
+ * kvnet_ring_used_size() - size of the device area, avail_event included
+ * @r: the ring, with num set
+ *
+ * Return: bytes.
+ */
+static inline size_t kvnet_ring_used_size(const struct kvnet_ring *r)
+{
+	return sizeof(*r->used) + sizeof(*r->used->ring) * r->num +
+	       (r->event_idx ? sizeof(__virtio16) : 0);
+}
 
 /**
  * kvnet_ring_pos() - where the next chain will be fetched

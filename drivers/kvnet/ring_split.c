@@ -60,41 +60,6 @@ static __virtio16 __user *avail_event(const struct kvnet_ring *r)
 	return (__virtio16 __user *)&r->used->ring[r->num];
 }
 
-/**
- * kvnet_ring_desc_size() - size of the descriptor area
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
-size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
-{
-	return sizeof(*r->desc) * r->num;
-}
-
-/**
- * kvnet_ring_avail_size() - size of the driver area, used_event included
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
-size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
-{
-	return sizeof(*r->avail) + sizeof(*r->avail->ring) * r->num +
-	       (r->event_idx ? sizeof(__virtio16) : 0);
-}
-
-/**
- * kvnet_ring_used_size() - size of the device area, avail_event included
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
-size_t kvnet_ring_used_size(const struct kvnet_ring *r)
-{
-	return sizeof(*r->used) + sizeof(*r->used->ring) * r->num +
-	       (r->event_idx ? sizeof(__virtio16) : 0);
-}
-
 /*
  * Read the avail index. Returns 1 if there are chains to fetch, 0 if not. An
  * index that claims more than "num" chains is a lie (2.7.6.1).

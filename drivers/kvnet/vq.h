@@ -72,11 +72,30 @@ enum kvnet_dir {
 
 /**
  * struct kvnet_vq - a virtqueue
+ *
+ * The session fields belong to the holder of @lock; the set-up fields change
+ * with @lock held; the rest is constant while there is an owner.
+ *
+ * @lock: held for a session, and to change the set-up
+ * @state: session
+ * @mem_hint: session; see kvnet_mem_find()
+ * @n_used: session; entries in @used
+ * @n_seg: session; segments of the packet popped last
+ * @n_iov: session; entries in @iov of the packet popped last
+ * @ring: session
+ * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
+ * @seg: session; segments of a chain: UIO_MAXIOV entries
+ * @iov: session; pieces of a packet: UIO_MAXIOV entries
+ * @stats: written in a session
+ * @mem: set-up; with a reference
+ * @features: set-up; as acknowledged by the driver
+ * @call: set-up; eventfd to signal for used buffers, or NULL
+ * @error: set-up; eventfd to signal when the queue breaks, or NULL
+ * @owner: pid, for traces
+ * @index: KVNET_RX or KVNET_TX
  */
 struct kvnet_vq {
 	struct mutex lock;
-
-	/* session */
 	enum kvnet_vq_state state;
 	u32 mem_hint;
 	unsigned int n_used;
@@ -88,22 +107,19 @@ struct kvnet_vq {
 	struct iovec *iov;
 	struct kvnet_stats stats;
 
-	/* set-up; changes with lock held */
 	struct kvnet_mem *mem;
 	u64 features;
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *error;
 
-	/* const while there is an owner */
 	pid_t owner;
 	u16 index;
 };
 
+/* set-up: vq_setup.c */
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index);
 int kvnet_vq_alloc(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);
-
-/* set-up */
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num);
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base);
@@ -116,7 +132,7 @@ int kvnet_vq_check(const struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
 
-/* session */
+/* session: vq.c */
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,

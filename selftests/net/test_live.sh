@@ -32,7 +32,7 @@ monitor_link()
 {
 	local i
 
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		monitor set_link nic0 off
 		wait_until 10 guest 'grep -q 0 /sys/class/net/eth0/carrier' || return
 		monitor set_link nic0 on
@@ -46,7 +46,7 @@ rebind_driver()
 	local dir=/sys/bus/virtio/drivers/virtio_net
 
 	guest "killall -q ping; dev=\$(basename \$(readlink /sys/class/net/eth0/device));
-		for i in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
+		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
 		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up;
 		ping -f -s 1000 $HOST_IP > /dev/null 2>&1 &" || return
 	guest_reachable 30

@@ -145,8 +145,11 @@ static void fill(struct fuzz *f, struct input *in, bool tame)
 	}
 	for (i = 0; i < num; i++) {
 		next = take8(in);
-		rig_avail(g, g->cfg.base + i, tame && next != 0xff ?
-			  next % num : next | take8(in) << 8);
+		if (!tame)
+			next |= take8(in) << 8;
+		else
+			next = next == 0xff ? num : next % num;
+		rig_avail(g, g->cfg.base + i, next);
 	}
 	n = take8(in);
 	rig_avail_idx(g, g->cfg.base + (tame ? n % (num + 1) :

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vq_setup.c - a virtqueue's set-up, see vq.h
+ *
+ * All functions take vq->lock themselves and may sleep, except where noted.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vhost.h>
+#include <linux/virtio_config.h>
+
+#include "features.h"
+#include "trace.h"
+#include "vq.h"
+
+/* No addresses, no features, base 0 and one entry, as vhost begins. */
+static void reset_ring(struct kvnet_vq *vq)
+{
+	mutex_lock(&vq->lock);
+	vq->ring = (struct kvnet_ring) { .num = 1 };
+	mutex_unlock(&vq->lock);
+	kvnet_vq_set_features(vq, 0);
+}
+
+/**
+ * kvnet_vq_init() - when the device is opened
+ * @vq: the queue, zeroed
+ * @index: its number: 0 receives, 1 transmits
+ */
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index)
+{
+	mutex_init(&vq->lock);
+	vq->index = index;
+	kvnet_stats_init(&vq->stats);
+	reset_ring(vq);
+}
+
+/**
+ * kvnet_vq_alloc() - memory that the queue needs once it has an owner
+ * @vq: the queue
+ *
+ * Context: the owner; may sleep; dev->lock.
+ * Return: 0 or -ENOMEM.
+ */
+int kvnet_vq_alloc(struct kvnet_vq *vq)
+{
+	vq->seg = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->seg),
+				 GFP_KERNEL_ACCOUNT);
+	vq->iov = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->iov),
+				 GFP_KERNEL_ACCOUNT);
+	vq->used = kvmalloc_array(KVNET_VQ_USED_MAX, sizeof(*vq->used),
+				  GFP_KERNEL_ACCOUNT);
+	if (!vq->seg || !vq->iov || !vq->used) {
+		kvnet_vq_free(vq);
+		return -ENOMEM;
+	}
+	vq->owner = task_tgid_nr(current);
+	return 0;
+}
+
+/**
+ * kvnet_vq_free() - let go of all that the queue holds, forget its set-up
+ * @vq: the queue, stopped
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_vq_free(struct kvnet_vq *vq)
+{
+	kvfree(vq->seg);
+	kvfree(vq->iov);
+	kvfree(vq->used);
+	vq->seg = NULL;
+	vq->iov = NULL;
+	vq->used = NULL;
+	kvnet_vq_set_mem(vq, NULL);
+	kvnet_vq_set_call(vq, VHOST_FILE_UNBIND);
+	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
+	reset_ring(vq);
+}
+
+/**
+ * kvnet_vq_set_num() - VHOST_SET_VRING_NUM
+ * @vq: the queue
+ * @num: entries
+ *
+ * Return: 0, -EBUSY with a backend, -EINVAL if not a power of two <= 32768.
+ */
+int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
+{
+	int ret = 0;
+
+	mutex_lock(&vq->lock);
+	if (vq->state != KVNET_VQ_STOPPED)
+		ret = -EBUSY;
+	else if (!num || num > KVNET_RING_MAX || (num & (num - 1)))
+		ret = -EINVAL;
+	else
+		vq->ring.num = num;
+	mutex_unlock(&vq->lock);
+	return ret;
+}
+
+static int check_areas(const struct kvnet_ring *r)
+{
+	return access_ok(r->desc, kvnet_ring_desc_size(r)) &&
+	       access_ok(r->avail, kvnet_ring_avail_size(r)) &&
+	       access_ok(r->used, kvnet_ring_used_size(r)) ? 0 : -EFAULT;
+}
+
+/**
+ * kvnet_vq_set_addr() - VHOST_SET_VRING_ADDR
+ * @vq: the queue, also a running one
+ * @a: addresses in the owner's address space
+ *
+ * Return: 0; -EOPNOTSUPP for an unknown flag; -EFAULT for an address that is
+ * none; -EINVAL for a misaligned one or, on a running queue, for an area that
+ * is not the owner's.
+ */
+int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
+{
+	unsigned long desc = a->desc_user_addr, avail = a->avail_user_addr;
+	unsigned long used = a->used_user_addr;
+	struct kvnet_ring r;
+	int ret = 0;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (desc != a->desc_user_addr || avail != a->avail_user_addr ||
+	    used != a->used_user_addr)
+		return -EFAULT;
+	if (avail & (VRING_AVAIL_ALIGN_SIZE - 1) ||
+	    used & (VRING_USED_ALIGN_SIZE - 1) ||
+	    a->log_guest_addr & (VRING_USED_ALIGN_SIZE - 1))
+		return -EINVAL;
+
+	mutex_lock(&vq->lock);
+	r = vq->ring;
+	r.desc = (void __user *)desc;
+	r.avail = (void __user *)avail;
+	r.used = (void __user *)used;
+	if (vq->state != KVNET_VQ_STOPPED && check_areas(&r))
+		ret = -EINVAL;
+	else
+		vq->ring = r;
+	mutex_unlock(&vq->lock);
+	return ret;
+}
+
+/**
+ * kvnet_vq_set_base() - VHOST_SET_VRING_BASE
+ * @vq: the queue
+ * @base: avail index to go on from
+ *
+ * Return: 0, -EBUSY with a backend, -EINVAL if @base has more than 16 bits.
+ */
+int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
+{
+	int ret = 0;
+
+	mutex_lock(&vq->lock);
+	if (vq->state != KVNET_VQ_STOPPED)
+		ret = -EBUSY;
+	else if (base > U16_MAX)
+		ret = -EINVAL;
+	else
+		kvnet_ring_base_set(&vq->ring, base);
+	mutex_unlock(&vq->lock);
+	return ret;
+}
+
+/**
+ * kvnet_vq_base() - VHOST_GET_VRING_BASE
+ * @vq: the queue
+ *
+ * Return: the avail index to go on from.
+ */
+u32 kvnet_vq_base(struct kvnet_vq *vq)
+{
+	u32 base;
+
+	mutex_lock(&vq->lock);
+	base = kvnet_ring_base_get(&vq->ring);
+	mutex_unlock(&vq->lock);
+	return base;
+}
+
+static int set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
+{
+	struct eventfd_ctx *ctx = kvnet_eventfd_get(fd);
+
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	mutex_lock(&vq->lock);
+	swap(*slot, ctx);
+	mutex_unlock(&vq->lock);
+	kvnet_eventfd_put(ctx);
+	return 0;
+}
+
+/**
+ * kvnet_vq_set_call() - VHOST_SET_VRING_CALL, at any time
+ * @vq: the queue
+ * @fd: eventfd to signal when buffers are used, or VHOST_FILE_UNBIND
+ *
+ * When it returns the old eventfd is signalled no more.
+ *
+ * Return: 0, -EBADF or -EINVAL.
+ */
+int kvnet_vq_set_call(struct kvnet_vq *vq, int fd)
+{
+	return set_eventfd(vq, &vq->call, fd);
+}
+
+/**
+ * kvnet_vq_set_error() - VHOST_SET_VRING_ERR, at any time
+ * @vq: the queue
+ * @fd: eventfd to signal when the queue breaks, or VHOST_FILE_UNBIND
+ *
+ * Return: 0, -EBADF or -EINVAL.
+ */
+int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
+{
+	return set_eventfd(vq, &vq->error, fd);
+}
+
+/**
+ * kvnet_vq_set_mem() - change the memory table, at any time
+ * @vq: the queue
+ * @mem: the new table, or NULL; the queue takes a reference of its own
+ *
+ * When it returns the old table is used no more. A queue that broke may have
+ * done so for want of this table, and gets another try.
+ */
+void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
+{
+	struct kvnet_mem *old;
+
+	kvnet_mem_get(mem);
+	mutex_lock(&vq->lock);
+	old = vq->mem;
+	vq->mem = mem;
+	if (mem && vq->state == KVNET_VQ_BROKEN)
+		vq->state = KVNET_VQ_RUNNING;
+	mutex_unlock(&vq->lock);
+	kvnet_mem_put(old);
+}
+
+/**
+ * kvnet_vq_set_features() - what the driver has acknowledged
+ * @vq: the queue
+ * @features: checked by kvnet_features_check()
+ */
+void kvnet_vq_set_features(struct kvnet_vq *vq, u64 features)
+{
+	mutex_lock(&vq->lock);
+	vq->features = features;
+	vq->ring.le = kvnet_features_le(features);
+	vq->ring.event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
+	vq->ring.notify_on_empty = features & BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY);
+	mutex_unlock(&vq->lock);
+}
+
+/**
+ * kvnet_vq_check() - is the queue set up for kvnet_vq_start()?
+ * @vq: the queue
+ *
+ * Context: vq->lock.
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_vq_check(const struct kvnet_vq *vq)
+{
+	lockdep_assert_held(&vq->lock);
+	return vq->mem ? check_areas(&vq->ring) : -EFAULT;
+}
+
+/**
+ * kvnet_vq_start() - the queue has a backend from now on
+ * @vq: the queue, set up; not running, or running on another backend
+ *
+ * Context: the owner; may sleep; vq->lock.
+ * Return: 0, or -EFAULT with the state unchanged.
+ */
+int kvnet_vq_start(struct kvnet_vq *vq)
+{
+	int ret;
+
+	lockdep_assert_held(&vq->lock);
+	ret = kvnet_ring_start(&vq->ring);
+	if (ret)
+		return ret;
+	vq->n_used = 0;
+	vq->state = KVNET_VQ_RUNNING;
+	trace_kvnet_vq_start(vq);
+	return 0;
+}
+
+/**
+ * kvnet_vq_stop() - the queue has no backend any more
+ * @vq: the queue, in any state
+ *
+ * Nothing touches the ring once vq->lock is released.
+ *
+ * Context: vq->lock.
+ */
+void kvnet_vq_stop(struct kvnet_vq *vq)
+{
+	lockdep_assert_held(&vq->lock);
+	if (vq->state == KVNET_VQ_STOPPED)
+		return;
+	vq->state = KVNET_VQ_STOPPED;
+	trace_kvnet_vq_stop(vq);
+}
