@@ -268,11 +268,13 @@ static int write_used(struct kvnet_ring *r, u16 at,
  * kvnet_ring_put() - give buffers back to the driver, all in one step
  * @r: the ring
  * @used: the chains and what was written to them
- * @n: how many, at most num
+ * @n: how many
  *
- * The entries become visible together, by one store of the used index.
+ * The entries become visible together, by one store of the used index. There
+ * are never more than num of them, unless the driver made chains available
+ * again before it got them back.
  *
- * Return: 0, or -EFAULT with nothing made visible.
+ * Return: 0; -EFAULT or, for more than num, -EINVAL with nothing made visible.
  */
 int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
 		   unsigned int n)
@@ -282,6 +284,8 @@ int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	u16 idx = r->last_used + n;
 	int ret;
 
+	if (n > r->num)
+		return -EINVAL;
 	ret = write_used(r, at, used, part);
 	if (!ret && n > part)
 		ret = write_used(r, 0, used + part, n - part);

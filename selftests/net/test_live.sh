@@ -21,17 +21,13 @@ under_load()
 
 link_down_up()
 {
-	local i
-
-	for i in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		guest "ip link set eth0 down; ip link set eth0 up" || return
 	done
 }
 
 monitor_link()
 {
-	local i
-
 	for _ in 1 2 3; do
 		monitor set_link nic0 off
 		wait_until 10 guest 'grep -q 0 /sys/class/net/eth0/carrier' || return

@@ -138,6 +138,32 @@ CASE(stop_and_start_carries_the_base)
 	}
 }
 
+/* The device may have taken them off the tap before it ran out of buffers. */
+CASE(frames_without_buffers_survive_a_stop)
+{
+	struct vhost_vring_state s = { 0 };
+	uint32_t round, i, seq = 0, got = 0;
+
+	rig_open(&rig, &(struct rig_cfg){ .num = 64 });
+	for (round = 0; round < 20 && !ksft_failed(); round++) {
+		rig_rx_post(&rig, 2, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		for (i = 0; i < 50; i++)
+			rig_inject(&rig, seq++, 300);
+		rig_rx_expect(&rig, got++, 300);
+		rig_rx_expect(&rig, got++, 300);
+		vdev_backend(&rig.v, VDEV_RX, -1);
+		s.num = vdev_get_base(&rig.v, VDEV_RX);
+		EXPECT_EQ(s.num, 50 * round + 2);
+		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BASE, &s);
+		vdev_backend(&rig.v, VDEV_RX, rig.tap);
+		rig_rx_post(&rig, 48, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		while (got < seq && rig_rx_expect(&rig, got, 300))
+			got++;
+	}
+}
+
 CASE(nothing_is_touched_after_a_stop)
 {
 	uint8_t *copy = malloc(VDEV_RING_ZONE);

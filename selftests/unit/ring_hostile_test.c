@@ -239,3 +239,26 @@ CASE(ring_reader_error_is_passed_on)
 	EXPECT_EQ(rig_next(g), 1);
 	rig_free(g);
 }
+
+/*
+ * A driver that makes chains available again before it got them back: more
+ * are outstanding than the used ring has entries.
+ */
+CASE(ring_more_outstanding_than_entries)
+{
+	const struct rig_cfg cfg = { .num = 2 };
+	const struct kvnet_used used[3] = { { 0, 1 }, { 0, 1 }, { 0, 1 } };
+	struct rig *g = rig_new(&cfg);
+	unsigned int i;
+
+	rig_desc(g, 0, RIG_GPA, 16, 0, 0);
+	for (i = 0; i < 3; i++) {
+		rig_offer(g, 0);
+		EXPECT_EQ(rig_next(g), 1);
+	}
+	EXPECT_EQ(kvnet_ring_put(&g->ring, used, 3), -EINVAL);
+	EXPECT_EQ(rig_used_idx(g), 0);
+	EXPECT_EQ(kvnet_ring_put(&g->ring, used, 2), 0);
+	EXPECT_EQ(rig_used_idx(g), 2);
+	rig_free(g);
+}
