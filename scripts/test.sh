@@ -84,7 +84,7 @@ run_vm()
 	shift 2
 	[ "$series" != 6.1 ] || short=1
 	info "$name: test host with kernel $series"
-	"$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 1200 --env "SHORT=$short" \
+	"$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 1700 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" \
 		--output "$BUILD/log/$name.tap" -- "$@" || status=$?
 	count_log "$BUILD/log/$name.tap" "$name"
