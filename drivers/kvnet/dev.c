@@ -2,7 +2,7 @@
 /*
  * dev.c - the life of a device: owner, memory, backend
  *
- * All functions take dev->lock themselves, except where noted.
+ * Each function says whether it wants dev->lock held; the others take it.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -53,7 +53,7 @@ struct kvnet_net *kvnet_net_create(void)
 	return net;
 }
 
-/* The queue's view of its tap; the old tap's socket is now the caller's. */
+/* vq->lock. The old tap's socket is now the caller's. */
 static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 {
 	lockdep_assert_held(&q->vq.lock);
@@ -220,8 +220,11 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	goto out;
 
 err_free:
-	while (i--)
+	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_vq_free(&net->q[i].vq);
+		/* They may be set before there is an owner. */
+		kvnet_vq_set_features(&net->q[i].vq, net->features);
+	}
 	mmput(mm);
 out:
 	mutex_unlock(&net->lock);

@@ -76,7 +76,7 @@ struct kvnet_net {
 extern const struct kvnet_source_ops kvnet_rx_ops;
 extern const struct kvnet_source_ops kvnet_tx_ops;
 
-/* The owner's ioctls, dev->lock taken inside: dev.c */
+/* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
 void kvnet_net_destroy(struct kvnet_net *net);
 int kvnet_net_check_owner(const struct kvnet_net *net);

@@ -268,11 +268,11 @@ bool kvnet_tap_batches(const struct kvnet_tap *tap)
  *
  * If not, the tap will wake its wait queue with EPOLLOUT.
  *
- * Return: true if so.
+ * Return: true if so, or if the tap has lost its device: sending fails then.
  */
 bool kvnet_tap_writable(struct kvnet_tap *tap)
 {
-	return vfs_poll(tap->sock->file, NULL) & EPOLLOUT;
+	return vfs_poll(tap->sock->file, NULL) & (EPOLLOUT | EPOLLERR);
 }
 
 /*
@@ -334,8 +334,8 @@ int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from,
 		     sizeof(struct virtio_net_hdr) > NET_SKB_PAD);
 	if (size > LINEAR_MAX && (!hdr_len || size > LINEAR_MAX_GSO))
 		return -EMSGSIZE;
-	buf = page_frag_alloc_align(&tap->frags, size, GFP_KERNEL,
-				    SMP_CACHE_BYTES);
+	/* A multiple of the cache line, and so is each place in a chunk. */
+	buf = page_frag_alloc(&tap->frags, size, GFP_KERNEL);
 	if (!buf)
 		return size > LINEAR_MAX ? -EMSGSIZE : -ENOMEM;
 
@@ -389,15 +389,17 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
  * kvnet_tap_send() - hand one packet over
  * @tap: the tap, with no frames queued
  * @from: the packet, with the header that the tap is set up for
- * @more: another packet follows at once
+ *
+ * Never with MSG_MORE: a tun that collects packets would keep them, and with
+ * them the room in its send buffer, until another one comes.
  *
  * Return: bytes, -EAGAIN if a limited send buffer is full, or -errno.
  */
-int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from, bool more)
+int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from)
 {
 	struct msghdr msg = {
 		.msg_iter = *from,
-		.msg_flags = MSG_DONTWAIT | (more ? MSG_MORE : 0),
+		.msg_flags = MSG_DONTWAIT,
 	};
 
 	return tap->sock->ops->sendmsg(tap->sock, &msg, iov_iter_count(from));

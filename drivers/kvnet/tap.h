@@ -58,6 +58,6 @@ bool kvnet_tap_writable(struct kvnet_tap *tap);
 int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from,
 		    size_t hdr_len, bool le);
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
-int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from, bool more);
+int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from);
 
 #endif /* _KVNET_TAP_H */

@@ -82,15 +82,15 @@ static int send_single(const struct tx_turn *t, struct iov_iter *from,
 		       size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	bool more = kvnet_vq_more(&q->vq);
 	int ret;
 
 	send_queued(q);
-	ret = kvnet_tap_send(&q->tap, from, more && !t->batches);
+	ret = kvnet_tap_send(&q->tap, from);
 	if (ret == -EAGAIN)
 		return ret;
 	if (ret < 0) {
-		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_tap);
+		kvnet_vq_drop(&q->vq, ret == -EFAULT ? KVNET_STAT_drop_fault :
+						       KVNET_STAT_drop_tap);
 		return 0;
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_singles);

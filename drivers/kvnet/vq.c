@@ -114,6 +114,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 {
 	const struct kvnet_reader reader = { .read = read_guest, .ctx = vq };
 	struct kvnet_chain chain = { .seg = vq->seg };
+	struct kvnet_mark mark = kvnet_vq_mark(vq);
 	struct iovec *iov;
 	unsigned int i;
 	int ret;
@@ -153,6 +154,8 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	return 1;
 
 broken:
+	/* Another memory table gives the chain another try. */
+	kvnet_vq_rewind(vq, mark);
 	kvnet_vq_break(vq, ret);
 	return ret;
 }

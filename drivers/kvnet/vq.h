@@ -32,7 +32,7 @@ struct vhost_vring_addr;
  * @KVNET_VQ_STOPPED: no backend; ring size, base and addresses may change
  * @KVNET_VQ_RUNNING: sessions can be opened
  * @KVNET_VQ_BROKEN: has a backend, but the driver broke the rules; only
- *	kvnet_vq_stop() or another memory table leads on
+ *	another backend, none, or another memory table leads on
  */
 enum kvnet_vq_state {
 	KVNET_VQ_STOPPED,
@@ -144,19 +144,6 @@ void kvnet_vq_flush_full(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
 int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
-
-/**
- * kvnet_vq_more() - are there chains that have been seen but not popped?
- * @vq: the queue
- *
- * Context: session.
- * Return: true if the next pop is known to succeed or to break the queue.
- */
-static inline bool kvnet_vq_more(const struct kvnet_vq *vq)
-{
-	return !kvnet_ring_seen_all(&vq->ring);
-}
-
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 
