@@ -21,7 +21,7 @@ help:
 	@echo 'make test        everything that is tested, on kernels 6.1 and 6.12'
 	@echo 'make unit        userspace tests of the pure parts'
 	@echo 'make uapi        a process plays the guest against the module, in a VM'
-	@echo 'make net         real guests against the module, in a VM (TESTS="ping tcp")'
+	@echo 'make net         real guests against the module, in a VM (TESTS="traffic live")'
 	@echo 'make vtime       compare the backends in virtual time (SEEDS=7)'
 	@echo 'make check       style and static checks'
 

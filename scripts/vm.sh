@@ -9,6 +9,7 @@
 #
 #   --kernel SERIES     6.12 (default) or 6.1; prepared by itself when needed
 #   --timeout SECONDS   for the whole run (default 900)
+#   --stall SECONDS     end it when the script says nothing for so long
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
 #   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
 #   --add FILE[:DEST]   put a file or directory into the test host, by default
@@ -47,7 +48,7 @@ usage()
 parse_options()
 {
 	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 HOST_QEMU='' APPEND='' ICOUNT=''
-	OUTPUT='' NAME='' SHELL_MODE=0 VERDICT=1 ADD=() ENVS=() SCRIPT=()
+	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 ADD=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
@@ -65,6 +66,7 @@ parse_options()
 		--qemu) HOST_QEMU=$2 ;;
 		--add) ADD+=("$2") ;;
 		--env) ENVS+=("$2") ;;
+		--stall) STALL=$2 ;;
 		--append) APPEND=$2 ;;
 		--icount) ICOUNT=$2 ;;
 		--output) OUTPUT=$2 ;;
@@ -102,7 +104,7 @@ write_run_script()
 	dest=$(inside_path "${SCRIPT[0]}")
 	[ -e "$1/../$dest" ] || cp "${SCRIPT[0]}" "$1/${dest#/kvnet/}"
 	printf 'echo "@@vm-up"\nexec bash %q' "$dest" > "$1/run.sh"
-	printf ' %q' "${SCRIPT[@]:1}" >> "$1/run.sh"
+	[ ${#SCRIPT[@]} -eq 1 ] || printf ' %q' "${SCRIPT[@]:1}" >> "$1/run.sh"
 	printf '\n' >> "$1/run.sh"
 }
 
@@ -230,10 +232,10 @@ attempt_status()
 	local status
 
 	status=$(sed -n 's/^@@vm-status //p' "$LOG/output.log" | tail -n 1)
-	if [ -n "$status" ]; then
-		echo "$status"
-	elif grep -aq 'Oops: int3' "$LOG/console.log"; then
+	if [ "$ACCEL" = tcg ] && grep -aq 'Oops: int3' "$LOG/console.log"; then
 		echo 125
+	elif [ -n "$status" ]; then
+		echo "$status"
 	elif [ "$SHELL_MODE" -eq 0 ] && ! grep -q '^@@vm-up' "$LOG/output.log"; then
 		echo 125
 	elif grep -aqE 'Kernel panic|Oops|BUG:' "$LOG/console.log"; then
@@ -243,18 +245,34 @@ attempt_status()
 	fi
 }
 
-# ends a test host that does not come up, long before the whole time is over
-watch_boot()
+end_test_host()
 {
-	local deadline=$((SECONDS + BOOT_TIMEOUT)) pid
+	local pid
 
-	while [ $SECONDS -lt $deadline ]; do
-		grep -q '^@@vm-' "$LOG/output.log" 2>/dev/null && return
-		sleep 1
-	done
 	for pid in $(pgrep -f -- "path=$LOG/console.log"); do
 		kill "$pid" 2>/dev/null || true
 	done
+}
+
+# ends a test host that does not come up, long before the whole time is over;
+# with --stall also one whose script says nothing more
+watch_test_host()
+{
+	local deadline=$((SECONDS + BOOT_TIMEOUT)) size=0 now
+
+	until grep -q '^@@vm-' "$LOG/output.log" 2>/dev/null; do
+		[ $SECONDS -lt $deadline ] || { end_test_host; return; }
+		sleep 1
+	done
+	[ "$STALL" -gt 0 ] || return 0
+	deadline=$((SECONDS + STALL))
+	while [ $SECONDS -lt $deadline ]; do
+		now=$(stat -c %s "$LOG/output.log")
+		[ "$now" -eq "$size" ] || deadline=$((SECONDS + STALL))
+		size=$now
+		sleep 1
+	done
+	end_test_host
 }
 
 run_attempts()
@@ -266,7 +284,7 @@ run_attempts()
 		: > "$LOG/output.log"
 		watcher=''
 		if [ "$SHELL_MODE" -eq 0 ]; then
-			watch_boot &
+			watch_test_host &
 			watcher=$!
 		fi
 		run_qemu || true

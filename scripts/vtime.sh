@@ -14,12 +14,13 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SEEDS=${1:-7}
-RUN_TIMEOUT=${RUN_TIMEOUT:-240}
+RUN_TIMEOUT=${RUN_TIMEOUT:-600}
+STALL=${STALL:-75}
 
 # A run can stall in the rig before the guest boots: then the next seed.
 run_seed()
 {
-	"$TOP/scripts/vm.sh" --name "vtime-$1" --qemu 7.2 --icount "$1" --timeout "$RUN_TIMEOUT" \
+	"$TOP/scripts/vm.sh" --name "vtime-$1" --qemu 7.2 --icount "$1" --timeout "$RUN_TIMEOUT" --stall "$STALL" \
 		--env "BACKENDS=${BACKENDS:-kvnet vhost off}" --env "AMOUNT=${AMOUNT:-24M}" \
 		--env "PINGS=${PINGS:-400}" --output "$BUILD/log/vtime-$1.rows" \
 		-- "$TOP/scripts/vm/vtime.sh" > /dev/null 2>&1

@@ -59,9 +59,9 @@ pin_everything()
 {
 	local task
 
-	for task in $(pgrep '^(kvnet|vhost)'); do
-		taskset -p 1 "$task"
-	done > /dev/null 2>&1
+	for task in $(ps -o pid,comm | awk '$2 ~ /^(kvnet|vhost)-/ { print $1 }'); do
+		taskset -p 1 "$task" > /dev/null || return
+	done
 }
 
 main()
@@ -69,7 +69,7 @@ main()
 	taskset -p 1 $$ > /dev/null
 	for BACKEND in ${BACKENDS:-kvnet vhost off}; do
 		load_backend && tap_create $TAP && guest_start && guest_reachable 30 || exit
-		pin_everything
+		pin_everything || exit
 		ping_guest 3 > /dev/null
 		counted rtt flood
 		counted to-guest bench_tcp_to_guest -n "$AMOUNT"
