@@ -243,6 +243,69 @@ CASE(ring_in_unmapped_memory)
 	still_carries_packets();
 }
 
+static void set_up_step(unsigned int step, unsigned int q)
+{
+	struct vhost_vring_state s = { .index = q };
+	struct vdev *v = &rig.v;
+	struct vhost_vring_addr a;
+
+	switch (step) {
+	case 0:
+		s.num = v->q[q].num;
+		vdev_ioctl(v->fd, VHOST_SET_VRING_NUM, &s);
+		break;
+	case 1:
+		s.num = 65000;
+		vdev_ioctl(v->fd, VHOST_SET_VRING_BASE, &s);
+		break;
+	case 2:
+		vdev_queue_addr(v, q, &a);
+		vdev_ioctl(v->fd, VHOST_SET_VRING_ADDR, &a);
+		break;
+	case 3:
+		vdev_set_features(v, rig.cfg.features);
+		break;
+	case 4:
+		vdev_set_mem(v);
+		break;
+	case 5:
+		ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_KICK, q,
+					  v->q[q].kick), 0);
+		break;
+	case 6:
+		ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_CALL, q,
+					  v->q[q].call), 0);
+		break;
+	}
+}
+
+CASE(order_of_set_up_does_not_matter)
+{
+	unsigned int round, i, left[7], n;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .base = 65000 });
+	for (round = 0; round < 30 && !ksft_failed(); round++) {
+		close(rig.v.fd);
+		rig.v.fd = vdev_open_node();
+		vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
+		for (n = 0; n < 7; n++)
+			left[n] = n;
+		while (n) {
+			i = ksft_below(n);
+			set_up_step(left[i], 0);
+			set_up_step(left[i], 1);
+			left[i] = left[--n];
+		}
+		EXPECT_EQ(vdev_get_base(&rig.v, 0), 65000);
+		vdev_queue_make(&rig.v, 0, 256);
+		vdev_queue_make(&rig.v, 1, 256);
+		gr_start_at(&rig.v.q[0].ring, 65000);
+		gr_start_at(&rig.v.q[1].ring, 65000);
+		rig_start(&rig);
+		still_carries_packets();
+	}
+}
+
 static unsigned int max_regions(void)
 {
 	const char *path = vdev_is_vhost() ?

@@ -370,7 +370,9 @@ CASE(receive_tagged_beside)
 	bridge_ioctl(SIOCBRADDIF, br.name, other.ifindex);
 	bridge_ioctl(SIOCBRADDIF, br.name, rig.ifindex);
 	rig_link(&br, true);
-	for (payload = 100; payload < 180 && !ksft_failed(); payload++) {
+	/* around the borders of buffers, short frames and long ones */
+	for (payload = 100; payload < 1482 && !ksft_failed();
+	     payload += payload < 300 ? 3 : 59) {
 		rig_rx_post(&rig, 64, NULL);
 		vdev_kick(&rig.v.q[VDEV_RX]);
 		len = tagged_frame(frame, 0x0123, payload);

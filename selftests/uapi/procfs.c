@@ -89,3 +89,16 @@ unsigned int eventfd_number(void)
 	close(fd);
 	return id;
 }
+
+long memory_available_kb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kb = -1;
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "MemAvailable: %ld", &kb);
+	fclose(f);
+	return kb;
+}

@@ -9,6 +9,7 @@ void no_worker_left(unsigned int before);
 unsigned long open_files(void);
 /* The number of a new eventfd: small as long as old ones are really gone. */
 unsigned int eventfd_number(void);
+long memory_available_kb(void);
 /* kmemleak, where the kernel has it. */
 void no_leak_found(void);
 
