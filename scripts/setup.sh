@@ -198,7 +198,7 @@ unpack_qemu10()
 
 	stamp_is qemu10 "$dir" && return
 	info "fetching QEMU 10 from the distribution's backports"
-	if ! backports_config || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep -q '^Version: 1:10'; then
+	if ! backports_config || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
 		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
 		return
 	fi
@@ -208,7 +208,7 @@ unpack_qemu10()
 		deb=$(fetch_deb "$pkg" "${BPO[@]}" -t bookworm-backports)
 		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
 	done
-	if ldd "$dir/usr/bin/qemu-system-x86_64" | grep -q 'not found'; then
+	if ldd "$dir/usr/bin/qemu-system-x86_64" | grep 'not found' > /dev/null; then
 		info "QEMU 10 lacks libraries here: going on with Debian's own 7.2 only"
 		rm -rf "$dir"
 		return
