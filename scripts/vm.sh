@@ -291,7 +291,9 @@ run_attempts()
 		[ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
 		STATUS=$(attempt_status)
 		[ "$STATUS" -eq 125 ] || return 0
+		cp "$LOG/console.log" "$LOG/console-fault-$((attempt + 1)).log"
 		echo "vm.sh: fault of the rig (the test host did not boot, or the emulator's int3 hazard); attempt $((attempt + 1)) of $((RETRIES + 1))" >&2
+		grep -am 1 -A 3 'Oops: int3' "$LOG/console.log" >&2 || true
 	done
 }
 
