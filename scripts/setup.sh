@@ -15,7 +15,7 @@ set -euo pipefail
 NEED_MB=4000
 
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils iperf
-iputils-ping ethtool iproute2 procps gcc make libc6-dev bc sparse shellcheck"
+iputils-ping ethtool iproute2 procps gcc make libc6-dev bc pahole sparse shellcheck"
 
 check_root()
 {
