@@ -35,6 +35,25 @@ unsigned int workers(void)
 	return n;
 }
 
+/*
+ * The kernel counts open files per CPU and, up to 6.1, shows the sum without
+ * what is still to be added up: up to max(32, 2 * CPUs) on each.
+ */
+static unsigned long files_unsure(void)
+{
+	unsigned long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpus * (cpus > 16 ? 2 * cpus : 32);
+}
+
+void no_file_left(unsigned long before, unsigned long others)
+{
+	/* Either reading may be off, in different directions. */
+	others += 2 * files_unsure();
+	if (!WAIT_FOR(3000, open_files() <= before + others))
+		FAIL("open files: %lu, then %lu", before, open_files());
+}
+
 unsigned long open_files(void)
 {
 	unsigned long n = 0;
