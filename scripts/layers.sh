@@ -13,17 +13,17 @@ allowed()
 	case $1 in
 	main) echo "ioctl dev net worker stats trace" ;;
 	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
-	dev) echo "ioctl net vq worker mem features stats trace" ;;
+	dev | dev_iommu | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev notify vq tap hdr worker poll features stats trace" ;;
 	tx | rx) echo "net dev vq tap hdr features worker poll ring stats trace" ;;
-	vq | vq_setup) echo "vq features ring xlate mem iotlb dirty notify access stats trace" ;;
-	xlate) echo "mem iotlb ring" ;;
+	vq | vq_setup | vq_area) echo "vq features ring xlate mem iotlb dirty miss notify area features stats trace" ;;
+	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	worker) echo "poll stats trace" ;;
-	tap) echo "hdr stats trace" ;;
+	tap) echo "features hdr stats trace" ;;
 	notify) echo "worker stats trace" ;;
 	iotlb) echo "stats trace" ;;
-	ring | ring_split | ring_packed) echo "ring access" ;;
+	ring | ring_split | ring_packed | chain) echo "ring chain area" ;;
 	stats) echo "" ;;
 	trace) echo "vq worker" ;;
 	*) echo "" ;;

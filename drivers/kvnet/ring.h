@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - a virtqueue's ring as the device sees it: nine verbs
+ * ring.h - a virtqueue's ring as the device sees it: ten verbs
  *
  * A ring speaks guest addresses only. It fetches chains, validated and with
  * indirect tables expanded, and gives used buffers back; it never translates
@@ -15,6 +15,8 @@
 
 #include <linux/types.h>
 #include <linux/virtio_ring.h>
+
+#include "area.h"
 
 /** Avail entries that are fetched from the guest in one copy. */
 #define KVNET_RING_PREFETCH	64
@@ -68,6 +70,21 @@ struct kvnet_reader {
 	void *ctx;
 };
 
+/** Parts of the areas that kvnet_ring_written() may name. */
+#define KVNET_RING_SPANS	4
+
+/**
+ * struct kvnet_ring_span - a part of an area
+ * @area: one of the ring's
+ * @off: where it begins
+ * @len: bytes
+ */
+struct kvnet_ring_span {
+	const struct kvnet_area *area;
+	u32 off;
+	u32 len;
+};
+
 /** An opaque place in a ring, see kvnet_ring_pos(). */
 typedef u32 kvnet_ring_pos_t;
 
@@ -83,6 +100,9 @@ typedef u32 kvnet_ring_pos_t;
  * @signalled: session; @last_used at the last kvnet_ring_should_call()
  * @signalled_valid: session; @signalled can be compared with
  * @kicks_on: session; the driver has been asked to kick
+ * @logged: session; @last_used at the last kvnet_ring_written()
+ * @wrote_flags: session; flags written since then
+ * @wrote_event: session; avail_event written since then
  * @head_first: session; avail index of the first of @heads
  * @head_n: session; valid entries of @heads
  * @heads: session; avail entries read ahead
@@ -90,9 +110,9 @@ typedef u32 kvnet_ring_pos_t;
  * @le: fields are little-endian
  * @event_idx: VIRTIO_F_EVENT_IDX
  * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
- * @desc: descriptor area, the owner's address
- * @avail: driver area, the owner's address
- * @used: device area, the owner's address
+ * @desc: descriptor area
+ * @avail: driver area
+ * @used: device area
  */
 struct kvnet_ring {
 	u16 last_avail;
@@ -101,6 +121,9 @@ struct kvnet_ring {
 	u16 signalled;
 	bool signalled_valid;
 	bool kicks_on;
+	u16 logged;
+	bool wrote_flags;
+	bool wrote_event;
 	u16 head_first;
 	u16 head_n;
 	__virtio16 heads[KVNET_RING_PREFETCH];
@@ -109,9 +132,9 @@ struct kvnet_ring {
 	bool le;
 	bool event_idx;
 	bool notify_on_empty;
-	const struct vring_desc __user *desc;
-	struct vring_avail __user *avail;
-	struct vring_used __user *used;
+	struct kvnet_area desc;
+	struct kvnet_area avail;
+	struct kvnet_area used;
 };
 
 int kvnet_ring_start(struct kvnet_ring *r);
@@ -123,6 +146,8 @@ int kvnet_ring_kick_off(struct kvnet_ring *r);
 int kvnet_ring_kick_on(struct kvnet_ring *r);
 int kvnet_ring_should_call(struct kvnet_ring *r);
 bool kvnet_ring_pending(const struct kvnet_ring *r);
+unsigned int kvnet_ring_written(struct kvnet_ring *r,
+				struct kvnet_ring_span *span);
 void kvnet_ring_base_set(struct kvnet_ring *r, u16 base);
 
 /**
@@ -133,7 +158,7 @@ void kvnet_ring_base_set(struct kvnet_ring *r, u16 base);
  */
 static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
 {
-	return sizeof(*r->desc) * r->num;
+	return sizeof(struct vring_desc) * r->num;
 }
 
 /**
@@ -144,7 +169,7 @@ static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
  */
 static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
 {
-	return sizeof(*r->avail) + sizeof(*r->avail->ring) * r->num +
+	return sizeof(struct vring_avail) + sizeof(__virtio16) * r->num +
 	       (r->event_idx ? sizeof(__virtio16) : 0);
 }
 
@@ -156,7 +181,8 @@ static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
  */
 static inline size_t kvnet_ring_used_size(const struct kvnet_ring *r)
 {
-	return sizeof(*r->used) + sizeof(*r->used->ring) * r->num +
+	return sizeof(struct vring_used) +
+	       sizeof(struct vring_used_elem) * r->num +
 	       (r->event_idx ? sizeof(__virtio16) : 0);
 }
 

@@ -13,21 +13,13 @@
 #include <linux/kernel.h>
 #include <linux/virtio_byteorder.h>
 
-#include "access.h"
+#include "chain.h"
 
-/* Descriptors of an indirect table that are read in one copy. */
-#define INDIRECT_CHUNK	16
-
-#define FLAGS_KNOWN	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
-			 VRING_DESC_F_INDIRECT)
-
-/* A descriptor in host byte order. */
-struct desc {
-	u64 addr;
-	u32 len;
-	u16 flags;
-	u16 next;
-};
+/* Where things are in the driver and the device area (2.7.6, 2.7.8). */
+#define AVAIL_FLAGS	offsetof(struct vring_avail, flags)
+#define AVAIL_IDX	offsetof(struct vring_avail, idx)
+#define USED_FLAGS	offsetof(struct vring_used, flags)
+#define USED_IDX	offsetof(struct vring_used, idx)
 
 static u16 to_cpu16(const struct kvnet_ring *r, __virtio16 val)
 {
@@ -39,25 +31,24 @@ static __virtio16 from_cpu16(const struct kvnet_ring *r, u16 val)
 	return __cpu_to_virtio16(r->le, val);
 }
 
-static struct desc desc_to_cpu(const struct kvnet_ring *r,
-			       const struct vring_desc *raw)
+static u32 avail_entry(u32 i)
 {
-	return (struct desc) {
-		.addr = __virtio64_to_cpu(r->le, raw->addr),
-		.len = __virtio32_to_cpu(r->le, raw->len),
-		.flags = to_cpu16(r, raw->flags) & FLAGS_KNOWN,
-		.next = to_cpu16(r, raw->next),
-	};
+	return sizeof(struct vring_avail) + i * sizeof(__virtio16);
 }
 
-static const __virtio16 __user *used_event(const struct kvnet_ring *r)
+static u32 used_entry(u32 i)
 {
-	return (const __virtio16 __user *)&r->avail->ring[r->num];
+	return sizeof(struct vring_used) + i * sizeof(struct vring_used_elem);
 }
 
-static __virtio16 __user *avail_event(const struct kvnet_ring *r)
+static u32 used_event(const struct kvnet_ring *r)
 {
-	return (__virtio16 __user *)&r->used->ring[r->num];
+	return avail_entry(r->num);
+}
+
+static u32 avail_event(const struct kvnet_ring *r)
+{
+	return used_entry(r->num);
 }
 
 /*
@@ -69,7 +60,7 @@ static int fetch_avail_idx(struct kvnet_ring *r)
 	__virtio16 val;
 	u16 idx;
 
-	if (kvnet_load16(&r->avail->idx, &val))
+	if (kvnet_load16(&r->avail, AVAIL_IDX, &val))
 		return -EFAULT;
 	idx = to_cpu16(r, val);
 	if ((u16)(idx - r->last_avail) > r->num)
@@ -92,7 +83,7 @@ static int fetch_heads(struct kvnet_ring *r)
 	n = min_t(u32, n, KVNET_RING_PREFETCH);
 	n = min_t(u32, n, r->num - at);
 	r->head_n = 0;
-	if (kvnet_copy_in(r->heads, &r->avail->ring[at],
+	if (kvnet_copy_in(r->heads, &r->avail, avail_entry(at),
 			  n * sizeof(r->heads[0])))
 		return -EFAULT;
 	r->head_first = r->last_avail;
@@ -117,85 +108,26 @@ static int get_head(struct kvnet_ring *r)
 	return head < r->num ? head : -EINVAL;
 }
 
-/* Append @d to @chain; readable segments come before writable (2.7.4.2). */
-static int add_seg(struct kvnet_chain *chain, const struct desc *d)
-{
-	unsigned int n = chain->n_out + chain->n_in;
-
-	if (n >= chain->cap)
-		return -EMSGSIZE;
-	if (d->flags & VRING_DESC_F_WRITE)
-		chain->n_in++;
-	else if (chain->n_in)
-		return -EINVAL;
-	else
-		chain->n_out++;
-	chain->seg[n].addr = d->addr;
-	chain->seg[n].len = d->len;
-	return 0;
-}
-
-/* Expand the indirect table that @table refers to (2.7.5.3). */
-static int add_indirect(const struct kvnet_ring *r, struct kvnet_chain *chain,
-			const struct desc *table,
-			const struct kvnet_reader *reader)
-{
-	struct vring_desc raw[INDIRECT_CHUNK];
-	u32 count = table->len / sizeof(raw[0]);
-	u32 first = 0, have = 0, steps, i = 0;
-	struct desc d;
-	int ret;
-
-	if (!count || table->len % sizeof(raw[0]) || count > U16_MAX + 1)
-		return -EINVAL;
-	if (table->addr + table->len - 1 < table->addr)
-		return -EINVAL;
-
-	for (steps = 0; steps < count; steps++) {
-		if (i - first >= have) {
-			first = i;
-			have = min_t(u32, count - i, INDIRECT_CHUNK);
-			ret = reader->read(reader->ctx, table->addr +
-					   (u64)first * sizeof(raw[0]), raw,
-					   have * sizeof(raw[0]));
-			if (ret)
-				return ret;
-		}
-		d = desc_to_cpu(r, &raw[i - first]);
-		if (d.flags & VRING_DESC_F_INDIRECT)
-			return -EINVAL;
-		ret = add_seg(chain, &d);
-		if (ret)
-			return ret;
-		if (!(d.flags & VRING_DESC_F_NEXT))
-			return 0;
-		if (d.next >= count)
-			return -EINVAL;
-		i = d.next;
-	}
-	return -ELOOP;
-}
-
 /* Walk the chain that starts at descriptor @i. */
 static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 		      u16 i, const struct kvnet_reader *reader)
 {
 	struct vring_desc raw;
-	struct desc d;
+	struct kvnet_desc d;
 	u32 steps;
 	int ret;
 
 	for (steps = 0; steps < r->num; steps++) {
-		if (kvnet_copy_in(&raw, &r->desc[i], sizeof(raw)))
+		if (kvnet_copy_in(&raw, &r->desc, i * sizeof(raw), sizeof(raw)))
 			return -EFAULT;
-		d = desc_to_cpu(r, &raw);
+		d = kvnet_desc_to_cpu(&raw, r->le);
 		if (d.flags & VRING_DESC_F_INDIRECT) {
 			/* An indirect descriptor ends its chain (2.7.5.3.1). */
 			if (d.flags & VRING_DESC_F_NEXT)
 				return -EINVAL;
-			return add_indirect(r, chain, &d, reader);
+			return kvnet_chain_add_table(chain, &d, r->le, reader);
 		}
-		ret = add_seg(chain, &d);
+		ret = kvnet_chain_add(chain, &d);
 		if (ret)
 			return ret;
 		if (!(d.flags & VRING_DESC_F_NEXT))
@@ -257,7 +189,7 @@ static int write_used(struct kvnet_ring *r, u16 at,
 			elem[i].id = __cpu_to_virtio32(r->le, used[i].id);
 			elem[i].len = __cpu_to_virtio32(r->le, used[i].len);
 		}
-		if (kvnet_copy_out(&r->used->ring[at], elem,
+		if (kvnet_copy_out(&r->used, used_entry(at), elem,
 				   part * sizeof(elem[0])))
 			return -EFAULT;
 	}
@@ -294,7 +226,7 @@ int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
 
 	/* B: entries before the index; pairs with the driver's rmb. */
 	smp_wmb();
-	if (kvnet_store16(&r->used->idx, from_cpu16(r, idx)))
+	if (kvnet_store16(&r->used, USED_IDX, from_cpu16(r, idx)))
 		return -EFAULT;
 	/* Moved a whole 2^16 past the last signalled index: forget it. */
 	if ((u16)(idx - r->signalled) < n)
@@ -319,7 +251,8 @@ int kvnet_ring_kick_off(struct kvnet_ring *r)
 	r->kicks_on = false;
 	if (r->event_idx)
 		return 0;
-	return kvnet_store16(&r->used->flags,
+	r->wrote_flags = true;
+	return kvnet_store16(&r->used, USED_FLAGS,
 			     from_cpu16(r, VRING_USED_F_NO_NOTIFY));
 }
 
@@ -340,12 +273,15 @@ int kvnet_ring_kick_on(struct kvnet_ring *r)
 
 	if (!r->kicks_on) {
 		if (r->event_idx)
-			ret = kvnet_store16(avail_event(r),
+			ret = kvnet_store16(&r->used, avail_event(r),
 					    from_cpu16(r, seen));
 		else
-			ret = kvnet_store16(&r->used->flags, from_cpu16(r, 0));
+			ret = kvnet_store16(&r->used, USED_FLAGS,
+					    from_cpu16(r, 0));
 		if (ret)
 			return ret;
+		r->wrote_event |= r->event_idx;
+		r->wrote_flags |= !r->event_idx;
 		r->kicks_on = true;
 	}
 	/* C: the request before the second look; pairs with the driver's mb. */
@@ -376,7 +312,7 @@ int kvnet_ring_should_call(struct kvnet_ring *r)
 	if (r->notify_on_empty && kvnet_ring_seen_all(r))
 		return 1;
 	if (!r->event_idx) {
-		if (kvnet_load16(&r->avail->flags, &val))
+		if (kvnet_load16(&r->avail, AVAIL_FLAGS, &val))
 			return -EFAULT;
 		return !(to_cpu16(r, val) & VRING_AVAIL_F_NO_INTERRUPT);
 	}
@@ -385,7 +321,7 @@ int kvnet_ring_should_call(struct kvnet_ring *r)
 	r->signalled_valid = true;
 	if (!valid)
 		return 1;
-	if (kvnet_load16(used_event(r), &val))
+	if (kvnet_load16(&r->avail, used_event(r), &val))
 		return -EFAULT;
 	return vring_need_event(to_cpu16(r, val), r->last_used, old);
 }
@@ -403,9 +339,45 @@ bool kvnet_ring_pending(const struct kvnet_ring *r)
 {
 	__virtio16 val;
 
-	if (kvnet_load16(&r->avail->idx, &val))
+	if (kvnet_load16(&r->avail, AVAIL_IDX, &val))
 		return true;
 	return to_cpu16(r, val) != r->avail_idx;
+}
+
+/**
+ * kvnet_ring_written() - what has been written to the ring's areas?
+ * @r: the ring
+ * @span: filled in; room for KVNET_RING_SPANS
+ *
+ * Return: entries in @span; all that was written since the last time is in
+ * them.
+ */
+unsigned int kvnet_ring_written(struct kvnet_ring *r,
+				struct kvnet_ring_span *span)
+{
+	u32 n = min_t(u32, (u16)(r->last_used - r->logged), r->num);
+	u16 at = (r->last_used - n) & (r->num - 1);
+	u32 part = min_t(u32, n, r->num - at);
+	struct kvnet_ring_span *to = span;
+
+	if (n || r->wrote_flags)
+		*to++ = (struct kvnet_ring_span) {
+			&r->used, 0, used_entry(0) };
+	if (part)
+		*to++ = (struct kvnet_ring_span) {
+			&r->used, used_entry(at), used_entry(part) -
+			used_entry(0) };
+	if (n > part)
+		*to++ = (struct kvnet_ring_span) {
+			&r->used, used_entry(0), used_entry(n - part) -
+			used_entry(0) };
+	if (r->wrote_event)
+		*to++ = (struct kvnet_ring_span) {
+			&r->used, avail_event(r), sizeof(__virtio16) };
+	r->logged = r->last_used;
+	r->wrote_flags = false;
+	r->wrote_event = false;
+	return to - span;
 }
 
 /**
@@ -434,14 +406,16 @@ int kvnet_ring_start(struct kvnet_ring *r)
 	u16 flags = r->event_idx ? 0 : VRING_USED_F_NO_NOTIFY;
 	__virtio16 val;
 
-	if (kvnet_load16(&r->used->idx, &val))
+	if (kvnet_load16(&r->used, USED_IDX, &val))
 		return -EFAULT;
 	r->last_used = to_cpu16(r, val);
 	r->signalled_valid = false;
 	r->avail_idx = r->last_avail;
 	r->head_n = 0;
 	r->kicks_on = false;
-	if (kvnet_store16(&r->used->flags, from_cpu16(r, flags)))
+	r->logged = r->last_used;
+	r->wrote_flags = true;
+	if (kvnet_store16(&r->used, USED_FLAGS, from_cpu16(r, flags)))
 		return -EFAULT;
-	return kvnet_load16(&r->avail->idx, &val);
+	return kvnet_load16(&r->avail, AVAIL_IDX, &val);
 }

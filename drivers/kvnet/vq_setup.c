@@ -104,9 +104,9 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 
 static int check_areas(const struct kvnet_ring *r)
 {
-	return access_ok(r->desc, kvnet_ring_desc_size(r)) &&
-	       access_ok(r->avail, kvnet_ring_avail_size(r)) &&
-	       access_ok(r->used, kvnet_ring_used_size(r)) ? 0 : -EFAULT;
+	return access_ok(r->desc.base, kvnet_ring_desc_size(r)) &&
+	       access_ok(r->avail.base, kvnet_ring_avail_size(r)) &&
+	       access_ok(r->used.base, kvnet_ring_used_size(r)) ? 0 : -EFAULT;
 }
 
 /**
@@ -137,9 +137,9 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 
 	mutex_lock(&vq->lock);
 	r = vq->ring;
-	r.desc = (void __user *)desc;
-	r.avail = (void __user *)avail;
-	r.used = (void __user *)used;
+	r.desc.base = (void __user *)desc;
+	r.avail.base = (void __user *)avail;
+	r.used.base = (void __user *)used;
 	if (vq->state != KVNET_VQ_STOPPED && check_areas(&r))
 		ret = -EINVAL;
 	else

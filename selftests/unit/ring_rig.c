@@ -91,9 +91,9 @@ struct rig *rig_new(const struct rig_cfg *cfg)
 	g->ring.le = !cfg->be;
 	g->ring.event_idx = cfg->event_idx;
 	g->ring.notify_on_empty = cfg->on_empty;
-	g->ring.desc = (void *)g->desc;
-	g->ring.avail = (void *)g->avail;
-	g->ring.used = (void *)g->used;
+	g->ring.desc.base = g->desc;
+	g->ring.avail.base = g->avail;
+	g->ring.used.base = g->used;
 	g->chain.cap = cfg->cap ? cfg->cap : CAP;
 	g->chain.seg = calloc(g->chain.cap, sizeof(*g->chain.seg));
 	g->reader.read = rig_read;

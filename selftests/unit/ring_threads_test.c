@@ -278,9 +278,9 @@ static void set_up(struct both *b)
 	r->num = b->num;
 	r->le = true;
 	r->event_idx = b->event_idx;
-	r->desc = b->cfg.desc;
-	r->avail = b->cfg.avail;
-	r->used = b->cfg.used;
+	r->desc.base = b->cfg.desc;
+	r->avail.base = b->cfg.avail;
+	r->used.base = b->cfg.used;
 	kvnet_ring_base_set(r, base);
 	EXPECT_EQ(kvnet_ring_start(r), 0);
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * area.h - a ring's areas, and the four accessors through which it touches them
+ *
+ * The ring's areas (descriptor, driver, device) are reached by nothing else, so
+ * that another way of reaching them is another version of this page only.
+ * Here: plain user access, from a thread that has entered the owner's address
+ * space. Each accessor may sleep on a page fault and returns 0 or -EFAULT.
+ *
+ * An area is one piece of the owner's memory, unless an IOMMU has scattered it.
+ */
+#ifndef _KVNET_AREA_H
+#define _KVNET_AREA_H
+
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+#include <linux/virtio_types.h>
+
+/* Pieces that an area may fall into: the largest one, of 4 KiB pages. */
+#define KVNET_AREA_PIECES	130
+
+/**
+ * struct kvnet_piece - a part of an area, contiguous in the owner's memory
+ * @base: the owner's address
+ * @off: where it begins in the area
+ */
+struct kvnet_piece {
+	void __user *base;
+	u32 off;
+};
+
+/**
+ * struct kvnet_area - one of a ring's areas
+ * @base: the owner's address, if the area is in one piece; else NULL
+ * @len: bytes, of an area in pieces
+ * @n: entries in @piece
+ * @piece: by their offset; room for KVNET_AREA_PIECES, or NULL
+ */
+struct kvnet_area {
+	void __user *base;
+	u32 len;
+	u32 n;
+	struct kvnet_piece *piece;
+};
+
+void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);
+int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len);
+int kvnet_area_copy_out(const struct kvnet_area *a, u32 off, const void *src,
+			u32 len);
+
+static inline void __user *kvnet_area_at16(const struct kvnet_area *a, u32 off)
+{
+	u32 len = sizeof(__virtio16);
+	void __user *p;
+
+	if (likely(a->base))
+		return a->base + off;
+	p = kvnet_area_find(a, off, &len);
+	return len == sizeof(__virtio16) ? p : NULL;
+}
+
+static inline int kvnet_load16(const struct kvnet_area *a, u32 off,
+			       __virtio16 *val)
+{
+	const __virtio16 __user *p = kvnet_area_at16(a, off);
+
+	return p ? get_user(*val, p) : -EFAULT;
+}
+
+static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
+				__virtio16 val)
+{
+	__virtio16 __user *p = kvnet_area_at16(a, off);
+
+	return p ? put_user(val, p) : -EFAULT;
+}
+
+static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
+				u32 len)
+{
+	if (unlikely(!a->base))
+		return kvnet_area_copy_in(dst, a, off, len);
+	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
+}
+
+static inline int kvnet_copy_out(const struct kvnet_area *a, u32 off,
+				 const void *src, u32 len)
+{
+	if (unlikely(!a->base))
+		return kvnet_area_copy_out(a, off, src, len);
+	return copy_to_user(a->base + off, src, len) ? -EFAULT : 0;
+}
+
+#endif /* _KVNET_AREA_H */
