@@ -20,7 +20,7 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 {
 	struct kvnet_queue *q = &net->q[index];
 
-	kvnet_vq_init(&q->vq, index);
+	kvnet_vq_init(&q->vq, index, &net->misses);
 	kvnet_worker_add(&net->worker, &q->src, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
@@ -47,6 +47,7 @@ struct kvnet_net *kvnet_net_create(void)
 	if (!net)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);
+	kvnet_misses_init(&net->misses);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	reset_busy(net);
@@ -134,11 +135,17 @@ static void release_owner(struct kvnet_net *net)
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_tap_free(&net->q[i].tap);
 		kvnet_vq_free(&net->q[i].vq);
+		kvnet_vq_reset(&net->q[i].vq);
 	}
 	kvnet_mem_put(net->mem);
+	kvnet_eventfd_put(net->log_call);
+	kvnet_iotlb_free(net->iotlb);
+	kvnet_misses_set(&net->misses, false);
 	net->mem = NULL;
+	net->log_call = NULL;
+	net->iotlb = NULL;
 	net->mm = NULL;
-	WRITE_ONCE(net->features, 0);
+	net->features = (struct kvnet_features) {};
 	reset_busy(net);
 	if (mm)
 		mmput(mm);
@@ -220,11 +227,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	goto out;
 
 err_free:
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_free(&net->q[i].vq);
-		/* They may be set before there is an owner. */
-		kvnet_vq_set_features(&net->q[i].vq, net->features);
-	}
+	for (i = 0; i < KVNET_QUEUES; i++)
+		kvnet_vq_unalloc(&net->q[i].vq);
 	mmput(mm);
 out:
 	mutex_unlock(&net->lock);
@@ -255,23 +259,77 @@ int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
 	return 0;
 }
 
-/**
- * kvnet_net_set_features() - VHOST_SET_FEATURES
- * @net: the device
- * @features: checked by kvnet_features_check()
- *
- * Return: 0.
- */
-int kvnet_net_set_features(struct kvnet_net *net, u64 features)
+static bool log_ok(struct kvnet_net *net)
 {
 	unsigned int i;
+	bool ok = true;
+
+	for (i = 0; i < KVNET_QUEUES && ok; i++) {
+		struct kvnet_vq *vq = &net->q[i].vq;
+
+		mutex_lock(&vq->lock);
+		/* Others are checked when they start. */
+		ok = vq->state == KVNET_VQ_STOPPED ||
+		     kvnet_vq_log_ok(vq, vq->log.base, true);
+		mutex_unlock(&vq->lock);
+	}
+	return ok;
+}
+
+/* dev->lock. There will be an IOMMU. */
+static int prepare_iommu(struct kvnet_net *net)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		ret = kvnet_vq_iommu_prepare(&net->q[i].vq);
+		if (ret)
+			return ret;
+	}
+	net->iotlb = kvnet_iotlb_alloc(READ_ONCE(kvnet_max_iotlb_entries));
+	if (!net->iotlb)
+		return -ENOMEM;
+	kvnet_misses_set(&net->misses, true);
+	return 0;
+}
+
+/**
+ * kvnet_net_set_features() - VHOST_SET_FEATURES, at any time
+ * @net: the device
+ * @f: checked by kvnet_features_check()
+ *
+ * Return: 0; -EFAULT if there can be no dirty log; -ENOMEM.
+ */
+int kvnet_net_set_features(struct kvnet_net *net,
+			   const struct kvnet_features *f)
+{
+	bool iommu = kvnet_has(f, VIRTIO_F_ACCESS_PLATFORM);
+	struct kvnet_iotlb *iotlb = NULL;
+	unsigned int i;
+	int ret = 0;
 
 	mutex_lock(&net->lock);
-	WRITE_ONCE(net->features, features);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		kvnet_vq_set_features(&net->q[i].vq, features);
+	if (kvnet_has(f, VHOST_F_LOG_ALL) && !log_ok(net))
+		ret = -EFAULT;
+	else if (iommu && !net->iotlb)
+		ret = prepare_iommu(net);
+	if (ret)
+		goto out;
+	if (!iommu) {
+		swap(net->iotlb, iotlb);
+		kvnet_misses_set(&net->misses, false);
+	}
+	net->features = *f;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_set_features(&net->q[i].vq, f, net->iotlb);
+		if (net->mm)
+			kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+	}
+	kvnet_iotlb_free(iotlb);
+out:
 	mutex_unlock(&net->lock);
-	return 0;
+	return ret;
 }
 
 /**
@@ -366,7 +424,10 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 	struct kvnet_queue *q;
 	unsigned int i;
 
-	seq_printf(m, "kvnet.features:\t0x%llx\n", READ_ONCE(net->features));
+	seq_printf(m, "kvnet.features:\t0x%llx\n",
+		   READ_ONCE(net->features.word[0]));
+	seq_printf(m, "kvnet.features_hi:\t0x%llx\n",
+		   READ_ONCE(net->features.word[1]));
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		q = &net->q[i];
 		seq_printf(m, "%s.state:\t%s\n", name[i],

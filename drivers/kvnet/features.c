@@ -7,7 +7,6 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/vhost_types.h>
-#include <linux/virtio_byteorder.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
 #include <linux/virtio_ring.h>
@@ -20,48 +19,77 @@
 static const u8 offered[] = {
 	VIRTIO_NET_F_MRG_RXBUF,
 	VIRTIO_F_NOTIFY_ON_EMPTY,
+	VHOST_F_LOG_ALL,
 	VHOST_NET_F_VIRTIO_NET_HDR,
 	VIRTIO_RING_F_INDIRECT_DESC,
 	VIRTIO_RING_F_EVENT_IDX,
 	VIRTIO_F_VERSION_1,
+	VIRTIO_F_ACCESS_PLATFORM,
+	VIRTIO_F_IN_ORDER,
 	VIRTIO_F_RING_RESET,
+	VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO,
+	VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO,
 };
 
 /**
  * kvnet_features_offered() - for VHOST_GET_FEATURES
  *
- * Return: the feature bits that a VMM may set.
+ * Return: the features that a VMM may set.
  */
-u64 kvnet_features_offered(void)
+struct kvnet_features kvnet_features_offered(void)
 {
-	u64 all = 0;
+	struct kvnet_features all = {};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(offered); i++)
-		all |= BIT_ULL(offered[i]);
+		all.word[offered[i] / 64] |= BIT_ULL(offered[i] % 64);
 	return all;
 }
 
 /**
  * kvnet_features_check() - may the VMM set these?
- * @features: from VHOST_SET_FEATURES
+ * @f: from VHOST_SET_FEATURES or VHOST_SET_FEATURES_ARRAY
  *
  * Return: 0, or -EOPNOTSUPP if one of them is not offered.
  */
-int kvnet_features_check(u64 features)
+int kvnet_features_check(const struct kvnet_features *f)
 {
-	return features & ~kvnet_features_offered() ? -EOPNOTSUPP : 0;
+	const struct kvnet_features all = kvnet_features_offered();
+	unsigned int i;
+
+	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
+		if (f->word[i] & ~all.word[i])
+			return -EOPNOTSUPP;
+	return 0;
 }
 
 /**
  * kvnet_features_le() - byte order of rings and headers
- * @features: as acknowledged by the driver
+ * @f: as acknowledged by the driver
+ * @legacy_le: what a driver of the legacy interface uses
  *
- * Return: true if little-endian: always since virtio 1.0, and on a
- * little-endian host before that (the legacy interface is guest-native).
+ * Return: true if little-endian: always since virtio 1.0; before that it was
+ * the guest's own.
  */
-bool kvnet_features_le(u64 features)
+bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le)
 {
-	return (features & BIT_ULL(VIRTIO_F_VERSION_1)) ||
-	       virtio_legacy_is_little_endian();
+	return kvnet_has(f, VIRTIO_F_VERSION_1) || legacy_le;
+}
+
+/**
+ * kvnet_features_hdr_len() - length of the header between driver and device
+ * @f: as acknowledged by the driver
+ *
+ * Return: bytes: 24 with the offsets of a UDP tunnel, which follow the hash,
+ * negotiated or not; 12 with num_buffers; else 10 (virtio 1.3, 5.1.6).
+ */
+size_t kvnet_features_hdr_len(const struct kvnet_features *f)
+{
+	if (kvnet_has(f, VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO) ||
+	    kvnet_has(f, VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO))
+		return KVNET_HDR_MAX;
+	if (kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ||
+	    kvnet_has(f, VIRTIO_F_VERSION_1))
+		return sizeof(struct virtio_net_hdr_mrg_rxbuf);
+	return sizeof(struct virtio_net_hdr);
 }

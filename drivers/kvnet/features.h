@@ -1,16 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * features.h - what kvnet offers, and what may go together
+ * features.h - what kvnet offers, what may go together, what follows from it
  */
 #ifndef _KVNET_FEATURES_H
 #define _KVNET_FEATURES_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
+#include <linux/vhost_types.h>
 
-#define KVNET_BACKEND_FEATURES	0ULL
+/* Feature bits come in words of 64. */
+#define KVNET_FEATURE_WORDS	2
 
-u64 kvnet_features_offered(void);
-int kvnet_features_check(u64 features);
-bool kvnet_features_le(u64 features);
+#define KVNET_BACKEND_FEATURES	BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
+
+/* The longest header that the features can ask for, in bytes. */
+#define KVNET_HDR_MAX	24
+
+/**
+ * struct kvnet_features - a set of feature bits
+ * @word: bit n is bit n % 64 of word n / 64
+ */
+struct kvnet_features {
+	u64 word[KVNET_FEATURE_WORDS];
+};
+
+/**
+ * kvnet_has() - is a feature in the set?
+ * @f: the set
+ * @bit: its number
+ *
+ * Return: true if so.
+ */
+static inline bool kvnet_has(const struct kvnet_features *f, unsigned int bit)
+{
+	return f->word[bit / 64] & BIT_ULL(bit % 64);
+}
+
+struct kvnet_features kvnet_features_offered(void);
+int kvnet_features_check(const struct kvnet_features *f);
+bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le);
+size_t kvnet_features_hdr_len(const struct kvnet_features *f);
 
 #endif /* _KVNET_FEATURES_H */

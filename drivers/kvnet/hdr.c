@@ -7,21 +7,6 @@
 #include <linux/errno.h>
 #include <linux/stddef.h>
 #include <linux/virtio_byteorder.h>
-#include <linux/virtio_config.h>
-
-/**
- * kvnet_hdr_len() - length of the header between driver and device
- * @features: as acknowledged by the driver
- *
- * Return: bytes: 12 with num_buffers (5.1.6.1), else 10.
- */
-size_t kvnet_hdr_len(u64 features)
-{
-	if (features & (BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) |
-			BIT_ULL(VIRTIO_F_VERSION_1)))
-		return sizeof(struct virtio_net_hdr_mrg_rxbuf);
-	return sizeof(struct virtio_net_hdr);
-}
 
 /**
  * kvnet_hdr_fix() - make a driver's header fit to be handed to the stack

@@ -8,10 +8,6 @@
 #include <linux/types.h>
 #include <linux/virtio_net.h>
 
-/* The longest header that the features can ask for, in bytes. */
-#define KVNET_HDR_MAX	sizeof(struct virtio_net_hdr_mrg_rxbuf)
-
-size_t kvnet_hdr_len(u64 features);
 int kvnet_hdr_fix(struct virtio_net_hdr *hdr, size_t len, bool le);
 void kvnet_hdr_set_buffers(void *hdr, size_t hdr_len, u16 n, bool le);
 

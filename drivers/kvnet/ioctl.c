@@ -5,6 +5,8 @@
  * The ABI is that of <linux/vhost.h>; values and errno are those of vhost_net,
  * see Documentation/uapi.rst. No state of its own.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/compat.h>
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -18,29 +20,104 @@
 #include "features.h"
 #include "net.h"
 
-static long get_features(u64 features, void __user *argp)
+static long put_u64(u64 val, void __user *argp)
 {
-	return copy_to_user(argp, &features, sizeof(features)) ? -EFAULT : 0;
+	return copy_to_user(argp, &val, sizeof(val)) ? -EFAULT : 0;
+}
+
+static long get_features(void __user *argp)
+{
+	return put_u64(kvnet_features_offered().word[0], argp);
+}
+
+static long set_checked(struct kvnet_net *net, const struct kvnet_features *f)
+{
+	int ret = kvnet_features_check(f);
+
+	return ret ? ret : kvnet_net_set_features(net, f);
 }
 
 static long set_features(struct kvnet_net *net, void __user *argp)
 {
-	u64 features;
-	int ret;
+	struct kvnet_features f = {};
 
-	if (copy_from_user(&features, argp, sizeof(features)))
+	if (copy_from_user(&f.word[0], argp, sizeof(f.word[0])))
 		return -EFAULT;
-	ret = kvnet_features_check(features);
-	return ret ? ret : kvnet_net_set_features(net, features);
+	return set_checked(net, &f);
 }
 
-static long set_backend_features(void __user *argp)
+/* Words that the VMM may speak of: ours, and others as long as they are 0. */
+#define WORDS_MAX	64
+
+static long get_features_array(void __user *argp)
+{
+	const struct kvnet_features f = kvnet_features_offered();
+	u64 count, n;
+
+	if (copy_from_user(&count, argp, sizeof(count)))
+		return -EFAULT;
+	if (count > WORDS_MAX)
+		return -E2BIG;
+	argp += sizeof(count);
+	n = min_t(u64, count, KVNET_FEATURE_WORDS);
+	if (copy_to_user(argp, f.word, n * sizeof(u64)) ||
+	    clear_user(argp + n * sizeof(u64), (count - n) * sizeof(u64)))
+		return -EFAULT;
+	return 0;
+}
+
+static long set_features_array(struct kvnet_net *net, void __user *argp)
+{
+	struct kvnet_features f = {};
+	u64 word[WORDS_MAX], count, i;
+
+	if (copy_from_user(&count, argp, sizeof(count)))
+		return -EFAULT;
+	if (count > WORDS_MAX)
+		return -E2BIG;
+	if (copy_from_user(word, argp + sizeof(count), count * sizeof(u64)))
+		return -EFAULT;
+	for (i = 0; i < count; i++) {
+		if (i < KVNET_FEATURE_WORDS)
+			f.word[i] = word[i];
+		else if (word[i])
+			return -EOPNOTSUPP;
+	}
+	return set_checked(net, &f);
+}
+
+static long set_backend_features(struct kvnet_net *net, void __user *argp)
 {
 	u64 features;
 
 	if (copy_from_user(&features, argp, sizeof(features)))
 		return -EFAULT;
-	return features & ~KVNET_BACKEND_FEATURES ? -EOPNOTSUPP : 0;
+	if (features & ~KVNET_BACKEND_FEATURES)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(net->misses.v2,
+		   features & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2));
+	return 0;
+}
+
+/*
+ * The worker is a kernel thread in the owner's cgroups, on every kernel. There
+ * is no other kind to choose.
+ */
+static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
+{
+	bool owned;
+	u8 mode;
+
+	mutex_lock(&net->lock);
+	owned = net->mm;
+	mutex_unlock(&net->lock);
+	if (owned)
+		return -EBUSY;
+	if (get_user(mode, argp))
+		return -EFAULT;
+	if (mode == VHOST_FORK_OWNER_TASK)
+		return -EOPNOTSUPP;
+	return mode == VHOST_FORK_OWNER_KTHREAD ? 0 : -EINVAL;
 }
 
 static long set_mem_table(struct kvnet_net *net, void __user *argp)
@@ -76,6 +153,19 @@ static long set_addr(struct kvnet_vq *vq, void __user *argp)
 	return kvnet_vq_set_addr(vq, &addr);
 }
 
+static long set_endian(struct kvnet_vq *vq, u32 num)
+{
+	if (num != VHOST_VRING_LITTLE_ENDIAN && num != VHOST_VRING_BIG_ENDIAN)
+		return -EINVAL;
+	return kvnet_vq_set_endian(vq, num == VHOST_VRING_LITTLE_ENDIAN);
+}
+
+static u32 get_endian(const struct kvnet_vq *vq)
+{
+	return vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN :
+			       VHOST_VRING_BIG_ENDIAN;
+}
+
 /* Commands of { index, num }. */
 static long vring_state(struct kvnet_net *net, unsigned int index,
 			unsigned int cmd, void __user *argp)
@@ -90,9 +180,14 @@ static long vring_state(struct kvnet_net *net, unsigned int index,
 		return kvnet_vq_set_num(vq, s.num);
 	case VHOST_SET_VRING_BASE:
 		return kvnet_vq_set_base(vq, s.num);
+	case VHOST_SET_VRING_ENDIAN:
+		return set_endian(vq, s.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
 		kvnet_net_set_busy(net, index, s.num);
 		return 0;
+	case VHOST_GET_VRING_ENDIAN:
+		s.num = get_endian(vq);
+		break;
 	case VHOST_GET_VRING_BASE:
 		s.num = kvnet_vq_base(vq);
 		break;
@@ -144,6 +239,8 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_SET_VRING_NUM:
 	case VHOST_SET_VRING_BASE:
 	case VHOST_GET_VRING_BASE:
+	case VHOST_SET_VRING_ENDIAN:
+	case VHOST_GET_VRING_ENDIAN:
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
 		return vring_state(net, index, cmd, argp);
@@ -159,6 +256,44 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	}
 }
 
+static long set_log_base(struct kvnet_net *net, void __user *argp)
+{
+	u64 base;
+
+	if (copy_from_user(&base, argp, sizeof(base)))
+		return -EFAULT;
+	if ((unsigned long)base != base)
+		return -EFAULT;
+	return kvnet_net_set_log_base(net, base);
+}
+
+static long set_log_fd(struct kvnet_net *net, int __user *argp)
+{
+	int fd;
+
+	if (get_user(fd, argp))
+		return -EFAULT;
+	return kvnet_net_set_log_fd(net, fd);
+}
+
+/* dev->lock, of the owner */
+static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
+			void __user *argp)
+{
+	switch (cmd) {
+	case VHOST_SET_MEM_TABLE:
+		return set_mem_table(net, argp);
+	case VHOST_SET_LOG_BASE:
+		return set_log_base(net, argp);
+	case VHOST_SET_LOG_FD:
+		return set_log_fd(net, argp);
+	case VHOST_RESET_OWNER:
+		return kvnet_net_reset_owner(net);
+	default:
+		return vring_ioctl(net, cmd, argp);
+	}
+}
+
 static long owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 			void __user *argp)
 {
@@ -166,12 +301,8 @@ static long owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 
 	mutex_lock(&net->lock);
 	ret = kvnet_net_check_owner(net);
-	if (!ret && cmd == VHOST_SET_MEM_TABLE)
-		ret = set_mem_table(net, argp);
-	else if (!ret && cmd == VHOST_RESET_OWNER)
-		ret = kvnet_net_reset_owner(net);
-	else if (!ret)
-		ret = vring_ioctl(net, cmd, argp);
+	if (!ret)
+		ret = owned_ioctl(net, cmd, argp);
 	mutex_unlock(&net->lock);
 	return ret;
 }
@@ -183,18 +314,45 @@ static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	switch (cmd) {
 	case VHOST_GET_FEATURES:
-		return get_features(kvnet_features_offered(), argp);
+		return get_features(argp);
 	case VHOST_SET_FEATURES:
 		return set_features(net, argp);
+	case VHOST_GET_FEATURES_ARRAY:
+		return get_features_array(argp);
+	case VHOST_SET_FEATURES_ARRAY:
+		return set_features_array(net, argp);
 	case VHOST_GET_BACKEND_FEATURES:
-		return get_features(KVNET_BACKEND_FEATURES, argp);
+		return put_u64(KVNET_BACKEND_FEATURES, argp);
 	case VHOST_SET_BACKEND_FEATURES:
-		return set_backend_features(argp);
+		return set_backend_features(net, argp);
+	case VHOST_SET_FORK_FROM_OWNER:
+		return set_fork_from_owner(net, argp);
+	case VHOST_GET_FORK_FROM_OWNER:
+		return put_user(VHOST_FORK_OWNER_KTHREAD, (u8 __user *)argp);
 	case VHOST_SET_OWNER:
 		return kvnet_net_set_owner(net);
 	default:
 		return owner_ioctl(net, cmd, argp);
 	}
+}
+
+static ssize_t chr_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct file *file = iocb->ki_filp;
+
+	return kvnet_msg_read(file->private_data, to,
+			      file->f_flags & O_NONBLOCK ||
+			      iocb->ki_flags & IOCB_NOWAIT);
+}
+
+static ssize_t chr_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	return kvnet_msg_write(iocb->ki_filp->private_data, from);
+}
+
+static __poll_t chr_poll(struct file *file, poll_table *table)
+{
+	return kvnet_msg_poll(file->private_data, file, table);
 }
 
 static int chr_open(struct inode *inode, struct file *file)
@@ -222,33 +380,60 @@ static const struct file_operations chr_fops = {
 	.owner = THIS_MODULE,
 	.open = chr_open,
 	.release = chr_release,
+	.read_iter = chr_read,
+	.write_iter = chr_write,
+	.poll = chr_poll,
 	.unlocked_ioctl = chr_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = chr_show_fdinfo,
 	.llseek = noop_llseek,
 };
 
-/* A misc device: DPDK takes no other for a kernel backend. */
+/* Misc devices: DPDK takes no other for a kernel backend. */
 static struct miscdevice chr_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kvnet",
 	.fops = &chr_fops,
 };
 
+/* For VMMs that know no other name. */
+static struct miscdevice chr_vhost_net = {
+	.minor = VHOST_NET_MINOR,
+	.name = "vhost-net",
+	.fops = &chr_fops,
+};
+
+static bool replaced;
+
 /**
  * kvnet_chr_register() - make /dev/kvnet
+ * @replace: and take vhost_net's place as /dev/vhost-net
  *
- * Return: 0 or -errno.
+ * Return: 0; -EBUSY if vhost_net has its place; -errno.
  */
-int kvnet_chr_register(void)
+int kvnet_chr_register(bool replace)
 {
-	return misc_register(&chr_misc);
+	int ret = misc_register(&chr_misc);
+
+	if (ret || !replace)
+		return ret;
+	ret = misc_register(&chr_vhost_net);
+	if (ret) {
+		if (ret == -EBUSY)
+			pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
+		misc_deregister(&chr_misc);
+		return ret;
+	}
+	replaced = true;
+	return 0;
 }
 
 /**
- * kvnet_chr_unregister() - remove /dev/kvnet, which nobody has open
+ * kvnet_chr_unregister() - remove the device nodes, which nobody has open
  */
 void kvnet_chr_unregister(void)
 {
+	if (replaced)
+		misc_deregister(&chr_vhost_net);
 	misc_deregister(&chr_misc);
 }

@@ -12,6 +12,16 @@ module_param_named(max_mem_regions, kvnet_max_mem_regions, uint, 0444);
 MODULE_PARM_DESC(max_mem_regions,
 		 "Most regions in a memory table (default 509)");
 
+unsigned int kvnet_max_iotlb_entries = 2048;
+module_param_named(max_iotlb_entries, kvnet_max_iotlb_entries, uint, 0644);
+MODULE_PARM_DESC(max_iotlb_entries,
+		 "Most translations that a device keeps of a vIOMMU's, for IOTLBs made from now on (default 2048)");
+
+static bool replace_vhost_net;
+module_param(replace_vhost_net, bool, 0444);
+MODULE_PARM_DESC(replace_vhost_net,
+		 "Be /dev/vhost-net too, for VMMs that know no other name; vhost_net must not be loaded (default N)");
+
 unsigned int kvnet_poll_us;
 module_param_named(poll_us, kvnet_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
@@ -19,7 +29,7 @@ MODULE_PARM_DESC(poll_us,
 
 static int __init kvnet_init(void)
 {
-	return kvnet_chr_register();
+	return kvnet_chr_register(replace_vhost_net);
 }
 
 static void __exit kvnet_exit(void)

@@ -60,6 +60,10 @@ struct kvnet_queue {
  * @mm: the owner's address space, with a reference on its users; NULL: none
  * @mem: the owner's memory table, or NULL
  * @features: as acknowledged by the driver
+ * @log_call: eventfd to signal for new bits in the dirty log, or NULL
+ * @iotlb: what the VMM's IOMMU has told, or NULL without one; readers hold a
+ *	   vq->lock, writers dev->lock and all of them
+ * @misses: what the queues ask of the VMM's IOMMU
  * @worker: serves both queues
  * @q: the queues
  */
@@ -67,7 +71,10 @@ struct kvnet_net {
 	struct mutex lock;
 	struct mm_struct *mm;
 	struct kvnet_mem *mem;
-	u64 features;
+	struct kvnet_features features;
+	struct eventfd_ctx *log_call;
+	struct kvnet_iotlb *iotlb;
+	struct kvnet_misses misses;
 	struct kvnet_worker worker;
 	struct kvnet_queue q[KVNET_QUEUES];
 };
@@ -83,18 +90,34 @@ int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_reset_owner(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
-int kvnet_net_set_features(struct kvnet_net *net, u64 features);
+int kvnet_net_set_features(struct kvnet_net *net,
+			   const struct kvnet_features *f);
 int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd);
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
 
+/* Dirty log and IOMMU, see there for locks: dev_iommu.c */
+int kvnet_net_set_log_base(struct kvnet_net *net, u64 base);
+int kvnet_net_set_log_fd(struct kvnet_net *net, int fd);
+int kvnet_net_iotlb_update(struct kvnet_net *net,
+			   const struct kvnet_iotlb_entry *entry);
+int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size);
+
+/* IOTLB messages: msg.c */
+ssize_t kvnet_msg_read(struct kvnet_net *net, struct iov_iter *to,
+		       bool nonblock);
+ssize_t kvnet_msg_write(struct kvnet_net *net, struct iov_iter *from);
+__poll_t kvnet_msg_poll(struct kvnet_net *net, struct file *file,
+			poll_table *table);
+
 /* The character device: ioctl.c */
-int kvnet_chr_register(void);
+int kvnet_chr_register(bool replace);
 void kvnet_chr_unregister(void);
 
 /* Module parameters: main.c */
 extern unsigned int kvnet_max_mem_regions;
+extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
 
 #endif /* _KVNET_NET_H */

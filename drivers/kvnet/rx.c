@@ -37,17 +37,17 @@ static struct kvnet_queue *to_queue(struct kvnet_source *src)
 
 static struct rx_turn turn_of(struct kvnet_queue *q)
 {
-	u64 features = q->vq.features;
-	size_t hdr_len = kvnet_hdr_len(features);
+	const struct kvnet_features *f = &q->vq.features;
+	size_t hdr_len = kvnet_features_hdr_len(f);
 
 	return (struct rx_turn) {
 		.q = q,
 		.hdr_len = hdr_len,
-		.tap_hdr = features & BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) ?
+		.tap_hdr = kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
 			   0 : hdr_len,
-		.buffers_max = features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) ?
+		.buffers_max = kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
 			       min_t(u32, q->vq.ring.num, UIO_MAXIOV) : 1,
-		.le = kvnet_features_le(features),
+		.le = q->vq.ring.le,
 	};
 }
 
@@ -164,6 +164,8 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 		ret = copy_short(t, buffers, &to, len);
 	else
 		ret = copy_long(t, buffers, &to, len);
+	/* Also a copy that failed has left something. */
+	kvnet_vq_wrote(&q->vq, t->hdr_len + len);
 	if (ret) {
 		kvnet_vq_rewind(&q->vq, mark);
 		kvnet_vq_drop(&q->vq, drop_reason(ret));
@@ -224,7 +226,7 @@ static bool rx_pending(struct kvnet_source *src)
 		return kvnet_vq_pending(&q->vq);
 	if (!mutex_trylock(&q->vq.lock))
 		return true;
-	ret = q->vq.state == KVNET_VQ_RUNNING && kvnet_tap_readable(&q->tap);
+	ret = kvnet_vq_runs(&q->vq) && kvnet_tap_readable(&q->tap);
 	mutex_unlock(&q->vq.lock);
 	return ret;
 }

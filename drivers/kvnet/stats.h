@@ -26,6 +26,7 @@ struct seq_file;
 	X(singles)		/* packets handed over one by one */	\
 	X(wait_buffers)		/* stopped: the driver gave no buffers */ \
 	X(wait_tap)		/* stopped: the tap's send buffer is full */ \
+	X(iotlb_misses)		/* stopped: to ask the VMM's IOMMU */	\
 	X(broken)		/* stopped: the driver broke the rules */ \
 	X(drop_short)		/* shorter than an Ethernet header */	\
 	X(drop_long)		/* longer than any packet can be */	\

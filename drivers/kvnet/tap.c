@@ -20,6 +20,7 @@
 #include <linux/virtio_net.h>
 #include <net/sock.h>
 
+#include "features.h"
 #include "hdr.h"
 
 /*

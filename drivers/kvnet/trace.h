@@ -113,6 +113,67 @@ TRACE_EVENT(kvnet_vq_broken,
 		  __entry->index, __entry->last_avail, __entry->err)
 );
 
+/* The queue waits for the VMM's IOMMU; perm 1: to read, 2: to write. */
+TRACE_EVENT(kvnet_iotlb_miss,
+	TP_PROTO(const struct kvnet_vq *vq, u64 iova, u8 perm),
+	TP_ARGS(vq, iova, perm),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(u16, index)
+		__field(u8, perm)
+		__field(u64, iova)
+	),
+	TP_fast_assign(
+		__entry->owner = vq->owner;
+		__entry->index = vq->index;
+		__entry->perm = perm;
+		__entry->iova = iova;
+	),
+	TP_printk("owner=%d vq=%u iova=%#llx perm=%u", __entry->owner,
+		  __entry->index, __entry->iova, __entry->perm)
+);
+
+/* The VMM told a translation. */
+TRACE_EVENT(kvnet_iotlb_update,
+	TP_PROTO(const struct kvnet_iotlb_entry *e, int ret),
+	TP_ARGS(e, ret),
+	TP_STRUCT__entry(
+		__field(u64, iova)
+		__field(u64, last)
+		__field(u64, hva)
+		__field(u8, perm)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->iova = e->iova;
+		__entry->last = e->last;
+		__entry->hva = e->hva;
+		__entry->perm = e->perm;
+		__entry->ret = ret;
+	),
+	TP_printk("iova=%#llx last=%#llx hva=%#llx perm=%u ret=%d",
+		  __entry->iova, __entry->last, __entry->hva, __entry->perm,
+		  __entry->ret)
+);
+
+/* The VMM took translations back. */
+TRACE_EVENT(kvnet_iotlb_invalidate,
+	TP_PROTO(u64 iova, u64 last, int ret),
+	TP_ARGS(iova, last, ret),
+	TP_STRUCT__entry(
+		__field(u64, iova)
+		__field(u64, last)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->iova = iova;
+		__entry->last = last;
+		__entry->ret = ret;
+	),
+	TP_printk("iova=%#llx last=%#llx ret=%d", __entry->iova, __entry->last,
+		  __entry->ret)
+);
+
 /* A packet went nowhere; reason is the number of the drop_* counter. */
 TRACE_EVENT(kvnet_drop,
 	TP_PROTO(const struct kvnet_vq *vq, enum kvnet_stat reason),

@@ -40,15 +40,15 @@ static struct kvnet_queue *to_queue(struct kvnet_source *src)
 
 static struct tx_turn turn_of(struct kvnet_queue *q)
 {
-	u64 features = q->vq.features;
-	size_t hdr_len = kvnet_hdr_len(features);
+	const struct kvnet_features *f = &q->vq.features;
+	size_t hdr_len = kvnet_features_hdr_len(f);
 
 	return (struct tx_turn) {
 		.q = q,
 		.hdr_len = hdr_len,
-		.tap_hdr = features & BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) ?
+		.tap_hdr = kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
 			   0 : hdr_len,
-		.le = kvnet_features_le(features),
+		.le = q->vq.ring.le,
 		.batches = kvnet_tap_batches(&q->tap),
 	};
 }

@@ -6,9 +6,9 @@
 
 #include <linux/errno.h>
 #include <linux/uaccess.h>
+#include <linux/vhost_types.h>
 
 #include "trace.h"
-#include "xlate.h"
 
 /*
  * The lock is held, and the thread is in the owner's address space. The
@@ -19,14 +19,52 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 	struct kvnet_vq *vq = ctx;
 	void __user *base;
 	u32 part;
+	int ret;
 
 	for (; len; len -= part, addr += part, dst += part) {
 		part = len;
-		base = kvnet_mem_span(vq->mem, addr, &part, &vq->mem_hint);
-		if (!base || copy_from_user(dst, base, part))
+		ret = kvnet_xlate_span(&vq->space, addr, VHOST_ACCESS_RO,
+				       &part, &base);
+		if (ret)
+			return ret;
+		if (copy_from_user(dst, base, part))
 			return -EFAULT;
 	}
 	return 0;
+}
+
+/* Stop for @err: till the VMM has answered an IOTLB miss, or altogether. */
+static void stop_for(struct kvnet_vq *vq, int err)
+{
+	if (err != -EAGAIN) {
+		kvnet_vq_break(vq, err);
+		return;
+	}
+	vq->missing = true;
+	kvnet_stat_inc(&vq->stats, KVNET_STAT_iotlb_misses);
+	trace_kvnet_iotlb_miss(vq, vq->space.miss, vq->space.miss_perm);
+	kvnet_miss_report(vq->misses, vq->index, vq->space.miss,
+			  vq->space.miss_perm);
+}
+
+/* What comes before the first verb of a session. */
+static int open_ring(struct kvnet_vq *vq)
+{
+	int ret;
+
+	if (!vq->found) {
+		ret = kvnet_vq_find_areas(vq);
+		if (ret)
+			return ret;
+		vq->found = true;
+	}
+	if (!vq->started) {
+		ret = kvnet_ring_start(&vq->ring);
+		if (ret)
+			return ret;
+		vq->started = true;
+	}
+	return kvnet_ring_kick_off(&vq->ring);
 }
 
 /**
@@ -34,21 +72,60 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
  * @vq: the queue
  *
  * Context: the worker thread; may sleep. Takes vq->lock on success.
- * Return: true with a session and kicks off; false if the queue does not run.
+ * Return: true with a session and kicks off; false if the queue does not run,
+ * or has to wait for an answer to an IOTLB miss.
  */
 bool kvnet_vq_begin(struct kvnet_vq *vq)
 {
 	int ret;
 
 	mutex_lock(&vq->lock);
-	if (vq->state == KVNET_VQ_RUNNING) {
-		ret = kvnet_ring_kick_off(&vq->ring);
+	if (kvnet_vq_runs(vq)) {
+		ret = open_ring(vq);
 		if (!ret)
 			return true;
-		kvnet_vq_break(vq, ret);
+		stop_for(vq, ret);
 	}
 	mutex_unlock(&vq->lock);
 	return false;
+}
+
+/*
+ * The VMM has told where the ring is for the guest, unless an IOMMU comes in
+ * between: then its memory tells.
+ */
+static int log_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
+{
+	u32 off = span->off, len = span->len, part;
+	void __user *p;
+	int ret = 0;
+
+	if (!vq->space.iotlb)
+		return kvnet_dirty_mark(&vq->log, vq->addr.log + off, len);
+	for (; len && !ret; len -= part, off += part) {
+		part = len;
+		p = kvnet_area_find(span->area, off, &part);
+		if (!p)
+			return -EFAULT;
+		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
+					   (unsigned long)p, part);
+	}
+	return ret;
+}
+
+/* Put into the log what has been written to the ring. */
+static int log_ring(struct kvnet_vq *vq)
+{
+	struct kvnet_ring_span span[KVNET_RING_SPANS];
+	unsigned int i, n;
+	int ret = 0;
+
+	if (likely(!vq->log_used))
+		return 0;
+	n = kvnet_ring_written(&vq->ring, span);
+	for (i = 0; i < n && !ret; i++)
+		ret = log_span(vq, &span[i]);
+	return ret;
 }
 
 /**
@@ -59,7 +136,14 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
  */
 void kvnet_vq_end(struct kvnet_vq *vq)
 {
+	int ret;
+
 	kvnet_vq_flush(vq);
+	ret = log_ring(vq);
+	if (ret)
+		kvnet_vq_break(vq, ret);
+	if (kvnet_dirty_end(&vq->log))
+		kvnet_eventfd_signal(vq->log_call);
 	mutex_unlock(&vq->lock);
 }
 
@@ -107,7 +191,8 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
  *
  * Context: session; may sleep.
  * Return: 1; 0 if there is none; -EMSGSIZE if chains before it have left too
- * little room for it, see UIO_MAXIOV; or -errno: the queue is broken.
+ * little room for it, see UIO_MAXIOV; -EAGAIN to wait for the IOTLB, the chain
+ * being still there; or -errno: the queue is broken.
  */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
@@ -130,17 +215,15 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	if (!ret || (ret == -EMSGSIZE && nth))
 		return ret;
 	if (ret < 0)
-		goto broken;
+		goto stop;
 	ret = -EINVAL;
 	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
-		goto broken;
-	ret = kvnet_xlate(vq->mem, &vq->mem_hint, chain.seg,
-			  chain.n_out + chain.n_in, iov,
-			  UIO_MAXIOV - vq->n_iov);
+		goto stop;
+	ret = kvnet_xlate(&vq->space, &chain, iov, UIO_MAXIOV - vq->n_iov);
 	if (ret == -EMSGSIZE && nth)
 		return ret;
 	if (ret < 0)
-		goto broken;
+		goto stop;
 
 	buf->iov = iov;
 	buf->n = ret;
@@ -153,10 +236,10 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	trace_kvnet_pop(vq, buf->id, buf->n, buf->len);
 	return 1;
 
-broken:
-	/* Another memory table gives the chain another try. */
+stop:
+	/* The IOTLB, or another memory table, gives the chain another try. */
 	kvnet_vq_rewind(vq, mark);
-	kvnet_vq_break(vq, ret);
+	stop_for(vq, ret);
 	return ret;
 }
 
@@ -175,6 +258,34 @@ void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len)
 	vq->used[vq->n_used].id = id;
 	vq->used[vq->n_used].len = len;
 	vq->n_used++;
+}
+
+/**
+ * kvnet_vq_wrote() - the buffers of the packet popped last have been written
+ * @vq: the queue
+ * @len: bytes, from the first one on
+ *
+ * Puts them into the dirty log, after the data and before the used ring.
+ *
+ * Context: session; may sleep.
+ */
+void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
+{
+	size_t part;
+	unsigned int i;
+	int ret = 0;
+
+	lockdep_assert_held(&vq->lock);
+	if (likely(!kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
+		return;
+	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
+		part = min(len, vq->iov[i].iov_len);
+		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
+					   (unsigned long)vq->iov[i].iov_base,
+					   part);
+	}
+	if (ret)
+		kvnet_vq_break(vq, ret);
 }
 
 /**
@@ -222,8 +333,8 @@ void kvnet_vq_flush_full(struct kvnet_vq *vq)
  * kvnet_vq_flush() - publish what was pushed, and call the driver if it asks
  * @vq: the queue
  *
- * The only place that orders data, used ring and call; see
- * Documentation/ordering.rst.
+ * The only place that orders used ring, its dirty log, and call; data and the
+ * log of it have gone before. See Documentation/ordering.rst.
  *
  * Context: session; may sleep.
  */
@@ -237,6 +348,8 @@ void kvnet_vq_flush(struct kvnet_vq *vq)
 		return;
 	vq->n_used = 0;
 	ret = kvnet_ring_put(&vq->ring, vq->used, n);
+	if (!ret)
+		ret = log_ring(vq);
 	if (!ret)
 		ret = kvnet_ring_should_call(&vq->ring);
 	if (ret < 0) {
@@ -284,7 +397,8 @@ bool kvnet_vq_pending(struct kvnet_vq *vq)
 
 	if (!mutex_trylock(&vq->lock))
 		return true;
-	ret = vq->state == KVNET_VQ_RUNNING && kvnet_ring_pending(&vq->ring);
+	ret = kvnet_vq_runs(vq) &&
+	      (!vq->found || kvnet_ring_pending(&vq->ring));
 	mutex_unlock(&vq->lock);
 	return ret;
 }

@@ -14,10 +14,13 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-#include "mem.h"
+#include "dirty.h"
+#include "features.h"
+#include "miss.h"
 #include "notify.h"
 #include "ring.h"
 #include "stats.h"
+#include "xlate.h"
 
 struct vhost_vring_addr;
 
@@ -71,6 +74,20 @@ enum kvnet_dir {
 };
 
 /**
+ * struct kvnet_vq_addr - where the VMM says that the ring is
+ * @desc: descriptor area; the owner's address, or I/O virtual behind an IOMMU
+ * @avail: driver area
+ * @used: device area
+ * @log: guest-physical address of the device area, for the dirty log
+ */
+struct kvnet_vq_addr {
+	u64 desc;
+	u64 avail;
+	u64 used;
+	u64 log;
+};
+
+/**
  * struct kvnet_vq - a virtqueue
  *
  * The session fields belong to the holder of @lock; the set-up fields change
@@ -78,7 +95,9 @@ enum kvnet_dir {
  *
  * @lock: held for a session, and to change the set-up
  * @state: session
- * @mem_hint: session; see kvnet_mem_find()
+ * @missing: session; waits for the VMM's answer to an IOTLB miss
+ * @found: session; @ring knows where its areas are
+ * @started: session; kvnet_ring_start() has been done
  * @n_used: session; entries in @used
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
@@ -86,18 +105,27 @@ enum kvnet_dir {
  * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
  * @seg: session; segments of a chain: UIO_MAXIOV entries
  * @iov: session; pieces of a packet: UIO_MAXIOV entries
+ * @log: session; the dirty log
  * @stats: written in a session
- * @mem: set-up; with a reference
+ * @space: set-up, but for its hints; what guest addresses mean; with a
+ *	   reference on its memory table
+ * @addr: set-up; where the ring is
  * @features: set-up; as acknowledged by the driver
+ * @legacy_le: set-up; byte order of a driver of the legacy interface
+ * @log_used: set-up; what is written to the ring goes to the dirty log
+ * @log_call: set-up; eventfd to signal for new bits in the log, or NULL
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
+ * @misses: the device's, const after init
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
  */
 struct kvnet_vq {
 	struct mutex lock;
 	enum kvnet_vq_state state;
-	u32 mem_hint;
+	bool missing;
+	bool found;
+	bool started;
 	unsigned int n_used;
 	unsigned int n_seg;
 	unsigned int n_iov;
@@ -105,32 +133,49 @@ struct kvnet_vq {
 	struct kvnet_used *used;
 	struct kvnet_seg *seg;
 	struct iovec *iov;
+	struct kvnet_dirty log;
 	struct kvnet_stats stats;
 
-	struct kvnet_mem *mem;
-	u64 features;
+	struct kvnet_space space;
+	struct kvnet_vq_addr addr;
+	struct kvnet_features features;
+	bool legacy_le;
+	bool log_used;
+	struct eventfd_ctx *log_call;
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *error;
 
+	struct kvnet_misses *misses;
 	pid_t owner;
 	u16 index;
 };
 
 /* set-up: vq_setup.c */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index);
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses);
 int kvnet_vq_alloc(struct kvnet_vq *vq);
+void kvnet_vq_unalloc(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);
+void kvnet_vq_reset(struct kvnet_vq *vq);
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num);
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base);
 u32 kvnet_vq_base(struct kvnet_vq *vq);
+int kvnet_vq_set_endian(struct kvnet_vq *vq, bool le);
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd);
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd);
 void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem);
-void kvnet_vq_set_features(struct kvnet_vq *vq, u64 features);
-int kvnet_vq_check(const struct kvnet_vq *vq);
+void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
+			   struct kvnet_iotlb *iotlb);
+int kvnet_vq_check(struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
+
+/* where things are: vq_area.c */
+int kvnet_vq_iommu_prepare(struct kvnet_vq *vq);
+int kvnet_vq_find_areas(struct kvnet_vq *vq);
+bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
+		      const struct kvnet_vq_addr *addr, bool log_used);
+bool kvnet_vq_log_ok(const struct kvnet_vq *vq, u64 base, bool all);
 
 /* session: vq.c */
 bool kvnet_vq_begin(struct kvnet_vq *vq);
@@ -138,6 +183,7 @@ void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len);
+void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len);
 struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq);
 void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark);
 void kvnet_vq_flush_full(struct kvnet_vq *vq);
@@ -146,5 +192,17 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
+
+/**
+ * kvnet_vq_runs() - can there be a session now?
+ * @vq: the queue
+ *
+ * Context: vq->lock.
+ * Return: true if so, unless the driver or the VMM is up to no good.
+ */
+static inline bool kvnet_vq_runs(const struct kvnet_vq *vq)
+{
+	return vq->state == KVNET_VQ_RUNNING && !vq->missing;
+}
 
 #endif /* _KVNET_VQ_H */

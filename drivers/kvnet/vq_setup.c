@@ -9,32 +9,47 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vhost.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_config.h>
 
-#include "features.h"
 #include "trace.h"
 #include "vq.h"
 
-/* No addresses, no features, base 0 and one entry, as vhost begins. */
-static void reset_ring(struct kvnet_vq *vq)
+/**
+ * kvnet_vq_reset() - forget the set-up, as far as it is mere numbers
+ * @vq: the queue, stopped
+ *
+ * No addresses, no features, no IOMMU, base 0 and one entry, as vhost begins.
+ */
+void kvnet_vq_reset(struct kvnet_vq *vq)
 {
+	const struct kvnet_features none = {};
+
 	mutex_lock(&vq->lock);
-	vq->ring = (struct kvnet_ring) { .num = 1 };
+	vq->ring.num = 1;
+	kvnet_ring_base_set(&vq->ring, 0);
+	vq->addr = (struct kvnet_vq_addr) {};
+	vq->legacy_le = virtio_legacy_is_little_endian();
+	vq->log_used = false;
+	vq->log_call = NULL;
+	vq->log.base = 0;
 	mutex_unlock(&vq->lock);
-	kvnet_vq_set_features(vq, 0);
+	kvnet_vq_set_features(vq, &none, NULL);
 }
 
 /**
  * kvnet_vq_init() - when the device is opened
  * @vq: the queue, zeroed
  * @index: its number: 0 receives, 1 transmits
+ * @misses: the device's
  */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index)
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses)
 {
 	mutex_init(&vq->lock);
 	vq->index = index;
+	vq->misses = misses;
 	kvnet_stats_init(&vq->stats);
-	reset_ring(vq);
+	kvnet_vq_reset(vq);
 }
 
 /**
@@ -53,7 +68,7 @@ int kvnet_vq_alloc(struct kvnet_vq *vq)
 	vq->used = kvmalloc_array(KVNET_VQ_USED_MAX, sizeof(*vq->used),
 				  GFP_KERNEL_ACCOUNT);
 	if (!vq->seg || !vq->iov || !vq->used) {
-		kvnet_vq_free(vq);
+		kvnet_vq_unalloc(vq);
 		return -ENOMEM;
 	}
 	vq->owner = task_tgid_nr(current);
@@ -61,12 +76,12 @@ int kvnet_vq_alloc(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_free() - let go of all that the queue holds, forget its set-up
+ * kvnet_vq_unalloc() - undo kvnet_vq_alloc()
  * @vq: the queue, stopped
  *
- * Context: may sleep; dev->lock.
+ * Context: dev->lock.
  */
-void kvnet_vq_free(struct kvnet_vq *vq)
+void kvnet_vq_unalloc(struct kvnet_vq *vq)
 {
 	kvfree(vq->seg);
 	kvfree(vq->iov);
@@ -74,10 +89,28 @@ void kvnet_vq_free(struct kvnet_vq *vq)
 	vq->seg = NULL;
 	vq->iov = NULL;
 	vq->used = NULL;
+}
+
+/**
+ * kvnet_vq_free() - let go of what the queue holds
+ * @vq: the queue, stopped
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_vq_free(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+
+	kvnet_vq_unalloc(vq);
+	kvfree(r->desc.piece);
+	kvfree(r->avail.piece);
+	kvfree(r->used.piece);
+	r->desc.piece = NULL;
+	r->avail.piece = NULL;
+	r->used.piece = NULL;
 	kvnet_vq_set_mem(vq, NULL);
 	kvnet_vq_set_call(vq, VHOST_FILE_UNBIND);
 	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
-	reset_ring(vq);
 }
 
 /**
@@ -98,52 +131,50 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 		ret = -EINVAL;
 	else
 		vq->ring.num = num;
+	vq->found = false;
 	mutex_unlock(&vq->lock);
 	return ret;
-}
-
-static int check_areas(const struct kvnet_ring *r)
-{
-	return access_ok(r->desc.base, kvnet_ring_desc_size(r)) &&
-	       access_ok(r->avail.base, kvnet_ring_avail_size(r)) &&
-	       access_ok(r->used.base, kvnet_ring_used_size(r)) ? 0 : -EFAULT;
 }
 
 /**
  * kvnet_vq_set_addr() - VHOST_SET_VRING_ADDR
  * @vq: the queue, also a running one
- * @a: addresses in the owner's address space
+ * @a: addresses in the owner's address space, or I/O virtual ones
  *
  * Return: 0; -EOPNOTSUPP for an unknown flag; -EFAULT for an address that is
- * none; -EINVAL for a misaligned one or, on a running queue, for an area that
- * is not the owner's.
+ * none; -EINVAL for a misaligned one or, on a running queue, for an area or a
+ * log that is not the owner's.
  */
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 {
-	unsigned long desc = a->desc_user_addr, avail = a->avail_user_addr;
-	unsigned long used = a->used_user_addr;
-	struct kvnet_ring r;
+	const struct kvnet_vq_addr addr = {
+		.desc = a->desc_user_addr,
+		.avail = a->avail_user_addr,
+		.used = a->used_user_addr,
+		.log = a->log_guest_addr,
+	};
+	bool log_used = a->flags & BIT(VHOST_VRING_F_LOG);
 	int ret = 0;
 
-	if (a->flags)
+	if (a->flags & ~BIT(VHOST_VRING_F_LOG))
 		return -EOPNOTSUPP;
-	if (desc != a->desc_user_addr || avail != a->avail_user_addr ||
-	    used != a->used_user_addr)
+	if ((unsigned long)addr.desc != addr.desc ||
+	    (unsigned long)addr.avail != addr.avail ||
+	    (unsigned long)addr.used != addr.used)
 		return -EFAULT;
-	if (avail & (VRING_AVAIL_ALIGN_SIZE - 1) ||
-	    used & (VRING_USED_ALIGN_SIZE - 1) ||
-	    a->log_guest_addr & (VRING_USED_ALIGN_SIZE - 1))
+	if (addr.avail & (VRING_AVAIL_ALIGN_SIZE - 1) ||
+	    addr.used & (VRING_USED_ALIGN_SIZE - 1) ||
+	    addr.log & (VRING_USED_ALIGN_SIZE - 1))
 		return -EINVAL;
 
 	mutex_lock(&vq->lock);
-	r = vq->ring;
-	r.desc.base = (void __user *)desc;
-	r.avail.base = (void __user *)avail;
-	r.used.base = (void __user *)used;
-	if (vq->state != KVNET_VQ_STOPPED && check_areas(&r))
+	if (vq->state != KVNET_VQ_STOPPED && !kvnet_vq_addr_ok(vq, &addr, log_used)) {
 		ret = -EINVAL;
-	else
-		vq->ring = r;
+	} else {
+		vq->addr = addr;
+		vq->log_used = log_used;
+		vq->found = false;
+	}
 	mutex_unlock(&vq->lock);
 	return ret;
 }
@@ -184,6 +215,28 @@ u32 kvnet_vq_base(struct kvnet_vq *vq)
 	base = kvnet_ring_base_get(&vq->ring);
 	mutex_unlock(&vq->lock);
 	return base;
+}
+
+/**
+ * kvnet_vq_set_endian() - VHOST_SET_VRING_ENDIAN
+ * @vq: the queue
+ * @le: a driver of the legacy interface is little-endian
+ *
+ * Return: 0, or -EBUSY with a backend.
+ */
+int kvnet_vq_set_endian(struct kvnet_vq *vq, bool le)
+{
+	int ret = 0;
+
+	mutex_lock(&vq->lock);
+	if (vq->state != KVNET_VQ_STOPPED) {
+		ret = -EBUSY;
+	} else {
+		vq->legacy_le = le;
+		vq->ring.le = kvnet_features_le(&vq->features, le);
+	}
+	mutex_unlock(&vq->lock);
+	return ret;
 }
 
 static int set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
@@ -239,8 +292,8 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 
 	kvnet_mem_get(mem);
 	mutex_lock(&vq->lock);
-	old = vq->mem;
-	vq->mem = mem;
+	old = vq->space.mem;
+	vq->space.mem = mem;
 	if (mem && vq->state == KVNET_VQ_BROKEN)
 		vq->state = KVNET_VQ_RUNNING;
 	mutex_unlock(&vq->lock);
@@ -248,17 +301,26 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 }
 
 /**
- * kvnet_vq_set_features() - what the driver has acknowledged
+ * kvnet_vq_set_features() - what the driver has acknowledged, at any time
  * @vq: the queue
- * @features: checked by kvnet_features_check()
+ * @f: checked by kvnet_features_check()
+ * @iotlb: the device's, or NULL without an IOMMU
+ *
+ * When it returns the IOTLB from before is used no more, if it is another one.
  */
-void kvnet_vq_set_features(struct kvnet_vq *vq, u64 features)
+void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
+			   struct kvnet_iotlb *iotlb)
 {
 	mutex_lock(&vq->lock);
-	vq->features = features;
-	vq->ring.le = kvnet_features_le(features);
-	vq->ring.event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
-	vq->ring.notify_on_empty = features & BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY);
+	vq->features = *f;
+	vq->ring.le = kvnet_features_le(f, vq->legacy_le);
+	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
+	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
+	vq->ring.in_order = kvnet_has(f, VIRTIO_F_IN_ORDER);
+	if (vq->space.iotlb != iotlb)
+		vq->missing = false;
+	vq->space.iotlb = iotlb;
+	vq->found = false;
 	mutex_unlock(&vq->lock);
 }
 
@@ -266,18 +328,23 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, u64 features)
  * kvnet_vq_check() - is the queue set up for kvnet_vq_start()?
  * @vq: the queue
  *
+ * Behind an IOMMU the areas are looked for later.
+ *
  * Context: vq->lock.
  * Return: 0 or -EFAULT.
  */
-int kvnet_vq_check(const struct kvnet_vq *vq)
+int kvnet_vq_check(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
-	return vq->mem ? check_areas(&vq->ring) : -EFAULT;
+	if (!kvnet_vq_log_ok(vq, vq->log.base,
+			     kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
+		return -EFAULT;
+	return vq->space.iotlb ? 0 : kvnet_vq_find_areas(vq);
 }
 
 /**
  * kvnet_vq_start() - the queue has a backend from now on
- * @vq: the queue, set up; not running, or running on another backend
+ * @vq: the queue, checked; not running, or running on another backend
  *
  * Context: the owner; may sleep; vq->lock.
  * Return: 0, or -EFAULT with the state unchanged.
@@ -287,9 +354,13 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	ret = kvnet_ring_start(&vq->ring);
-	if (ret)
-		return ret;
+	if (!vq->space.iotlb) {
+		ret = kvnet_ring_start(&vq->ring);
+		if (ret)
+			return ret;
+	}
+	vq->found = !vq->space.iotlb;
+	vq->started = !vq->space.iotlb;
 	vq->n_used = 0;
 	vq->state = KVNET_VQ_RUNNING;
 	trace_kvnet_vq_start(vq);
@@ -310,5 +381,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
 	vq->state = KVNET_VQ_STOPPED;
+	vq->missing = false;
+	kvnet_miss_cancel(vq->misses, vq->index);
 	trace_kvnet_vq_stop(vq);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The packet header: length by feature, checksum bounds, num_buffers. */
+/* The packet header: checksum bounds, num_buffers. */
 #include "hdr.h"
 
 #include <linux/errno.h>
@@ -9,20 +9,6 @@
 #include <string.h>
 
 #include "unit.h"
-
-CASE(hdr_len_by_feature)
-{
-	u64 mrg = BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
-	u64 v1 = BIT_ULL(VIRTIO_F_VERSION_1);
-
-	EXPECT_EQ(kvnet_hdr_len(0), 10);
-	EXPECT_EQ(kvnet_hdr_len(mrg), 12);
-	EXPECT_EQ(kvnet_hdr_len(v1), 12);
-	EXPECT_EQ(kvnet_hdr_len(mrg | v1), 12);
-	EXPECT_EQ(kvnet_hdr_len(~(mrg | v1)), 10);
-	EXPECT_EQ(kvnet_hdr_len(~0ULL), 12);
-	EXPECT_EQ(KVNET_HDR_MAX, 12);
-}
 
 struct row {
 	u16 start, offset, hdr_len;

@@ -21,6 +21,11 @@ static inline void *kvzalloc(size_t size, int gfp)
 	return calloc(1, size);
 }
 
+static inline void *kvmalloc_array(size_t n, size_t size, int gfp)
+{
+	return size && n > SIZE_MAX / size ? NULL : kvzalloc(n * size, gfp);
+}
+
 static inline void kvfree(const void *p)
 {
 	if (p)

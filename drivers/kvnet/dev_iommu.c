@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dev_iommu.c - a device's IOTLB and dirty log, see net.h
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/uaccess.h>
+#include <linux/vhost_types.h>
+
+#include "net.h"
+#include "trace.h"
+
+/* dev->lock. No session is open, and none will be, on return. */
+static void lock_queues(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&net->lock);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		mutex_lock_nested(&net->q[i].vq.lock, i);
+}
+
+static void unlock_queues(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		mutex_unlock(&net->q[i].vq.lock);
+}
+
+/**
+ * kvnet_net_set_log_base() - VHOST_SET_LOG_BASE, at any time
+ * @net: the device
+ * @base: of the dirty log, the owner's address
+ *
+ * When it returns the old log is written no more.
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0, or -EFAULT with nothing changed if a running queue's log would
+ * not be the owner's memory.
+ */
+int kvnet_net_set_log_base(struct kvnet_net *net, u64 base)
+{
+	struct kvnet_vq *vq;
+	unsigned int i;
+	int ret = 0;
+
+	lock_queues(net);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		vq = &net->q[i].vq;
+		if (vq->state != KVNET_VQ_STOPPED &&
+		    !kvnet_vq_log_ok(vq, base, kvnet_has(&vq->features,
+							 VHOST_F_LOG_ALL)))
+			ret = -EFAULT;
+	}
+	for (i = 0; i < KVNET_QUEUES && !ret; i++)
+		net->q[i].vq.log.base = base;
+	unlock_queues(net);
+	return ret;
+}
+
+/**
+ * kvnet_net_set_log_fd() - VHOST_SET_LOG_FD, at any time
+ * @net: the device
+ * @fd: eventfd to signal when there are new bits in the log, or
+ *	VHOST_FILE_UNBIND
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0, -EBADF or -EINVAL.
+ */
+int kvnet_net_set_log_fd(struct kvnet_net *net, int fd)
+{
+	struct eventfd_ctx *ctx = kvnet_eventfd_get(fd);
+	unsigned int i;
+
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	swap(ctx, net->log_call);
+	lock_queues(net);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.log_call = net->log_call;
+	unlock_queues(net);
+	kvnet_eventfd_put(ctx);
+	return 0;
+}
+
+/* The locks of all queues. What they know of the IOTLB may be wrong now. */
+static void forget_areas(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.found = false;
+}
+
+/**
+ * kvnet_net_iotlb_update() - VHOST_IOTLB_UPDATE
+ * @net: the device
+ * @entry: the translation
+ *
+ * Queues that wait for it go on.
+ *
+ * Context: may sleep; takes dev->lock.
+ * Return: 0; -EFAULT without an IOMMU, or if the memory is not a user's;
+ * as kvnet_iotlb_update().
+ */
+int kvnet_net_iotlb_update(struct kvnet_net *net,
+			   const struct kvnet_iotlb_entry *entry)
+{
+	u64 len = entry->last - entry->iova + 1;
+	unsigned long hva = entry->hva, answered;
+	unsigned int i;
+	int ret;
+
+	if (hva != entry->hva || (unsigned long)len != len || !len ||
+	    !access_ok((void __user *)hva, len))
+		return -EFAULT;
+	mutex_lock(&net->lock);
+	lock_queues(net);
+	ret = -EFAULT;
+	if (!net->iotlb)
+		goto out;
+	forget_areas(net);
+	ret = kvnet_iotlb_update(net->iotlb, entry);
+	if (ret)
+		goto out;
+	answered = kvnet_miss_answer(&net->misses, entry->iova, entry->last);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		if (!(answered & BIT(i)))
+			continue;
+		net->q[i].vq.missing = false;
+		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+	}
+out:
+	unlock_queues(net);
+	mutex_unlock(&net->lock);
+	trace_kvnet_iotlb_update(entry, ret);
+	return ret;
+}
+
+/**
+ * kvnet_net_iotlb_invalidate() - VHOST_IOTLB_INVALIDATE
+ * @net: the device
+ * @iova: first address
+ * @size: bytes; 0 from address 0 on is everything, as 2^64 cannot be told
+ *
+ * When it returns the memory is not touched any more by these addresses.
+ *
+ * Context: may sleep; takes dev->lock.
+ * Return: 0; -EFAULT without an IOMMU; -EINVAL for a range that wraps around.
+ */
+int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
+{
+	u64 last = iova + size - 1;
+	int ret = 0;
+
+	if (iova && !size)
+		return 0;
+	if (last < iova)
+		return -EINVAL;
+	mutex_lock(&net->lock);
+	lock_queues(net);
+	if (net->iotlb) {
+		forget_areas(net);
+		kvnet_iotlb_invalidate(net->iotlb, iova, last);
+	} else {
+		ret = -EFAULT;
+	}
+	unlock_queues(net);
+	mutex_unlock(&net->lock);
+	trace_kvnet_iotlb_invalidate(iova, last, ret);
+	return ret;
+}

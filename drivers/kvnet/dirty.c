@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dirty.c - the dirty log, see dirty.h
+ */
+#include "dirty.h"
+
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/highmem.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "mem.h"
+
+/**
+ * kvnet_dirty_ok() - can there be a log of a range?
+ * @base: of the log, the owner's address
+ * @gpa: first guest-physical address
+ * @len: bytes
+ *
+ * Return: true if its bits would be in user memory, mapped or not.
+ */
+bool kvnet_dirty_ok(u64 base, u64 gpa, u64 len)
+{
+	u64 first = gpa / KVNET_DIRTY_PAGE / 8, at, last;
+
+	if (!len)
+		return true;
+	last = (gpa + (len - 1)) / KVNET_DIRTY_PAGE / 8;
+	if (check_add_overflow(base, first, &at) || (unsigned long)at != at ||
+	    gpa + (len - 1) < gpa)
+		return false;
+	return access_ok((void __user *)(unsigned long)at, last - first + 1);
+}
+
+static void unpin(struct kvnet_dirty *d)
+{
+	if (d->page)
+		unpin_user_pages_dirty_lock(&d->page, 1, true);
+	d->page = NULL;
+}
+
+/* Have the page of the log at @addr pinned; most often it is already. */
+static int pin(struct kvnet_dirty *d, unsigned long addr)
+{
+	if (d->page && d->addr == addr)
+		return 0;
+	unpin(d);
+	if (pin_user_pages_fast(addr, 1, FOLL_WRITE, &d->page) != 1) {
+		d->page = NULL;
+		return -EFAULT;
+	}
+	d->addr = addr;
+	return 0;
+}
+
+/* Set the bits of pages @nr to @last, as far as they are in one page of log. */
+static int mark_some(struct kvnet_dirty *d, u64 *nr, u64 last)
+{
+	unsigned long at = d->base + *nr / 8, bit;
+	void *map;
+	int ret;
+
+	ret = pin(d, at & PAGE_MASK);
+	if (ret)
+		return ret;
+	map = kmap_local_page(d->page);
+	bit = offset_in_page(at) * 8 + *nr % 8;
+	for (; *nr <= last && bit < PAGE_SIZE * 8; (*nr)++, bit++) {
+		if (!test_bit(bit, map)) {
+			set_bit(bit, map);
+			d->marks++;
+		}
+	}
+	kunmap_local(map);
+	return 0;
+}
+
+/**
+ * kvnet_dirty_mark() - guest memory has been written
+ * @d: the log
+ * @gpa: first guest-physical address
+ * @len: bytes
+ *
+ * Context: the queue's session; may sleep in a page fault.
+ * Return: 0, or -EFAULT if the log cannot be written.
+ */
+int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len)
+{
+	u64 nr = gpa / KVNET_DIRTY_PAGE, last;
+	int ret;
+
+	if (!len)
+		return 0;
+	last = (gpa + (len - 1)) / KVNET_DIRTY_PAGE;
+	/*
+	 * F: what was written before its bit is looked at; pairs with the VMM's
+	 * atomic exchange of the bits before it copies the page.
+	 */
+	smp_mb();
+	while (nr <= last) {
+		ret = mark_some(d, &nr, last);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * kvnet_dirty_mark_hva() - the owner's memory has been written
+ * @d: the log
+ * @mem: where guest memory is in it; a page may be there more than once
+ * @hva: first address
+ * @len: bytes
+ *
+ * Context: as kvnet_dirty_mark().
+ * Return: 0, also if it is not the guest's; -EFAULT: the log cannot be written.
+ */
+int kvnet_dirty_mark_hva(struct kvnet_dirty *d, const struct kvnet_mem *mem,
+			 u64 hva, u64 len)
+{
+	const struct kvnet_region *r;
+	u64 first, last, size;
+	int ret;
+	u32 i;
+
+	if (!len)
+		return 0;
+	for (i = 0; i < mem->n; i++) {
+		r = &mem->region[i];
+		size = r->last - r->gpa;
+		first = max(hva, r->hva);
+		last = min(hva + (len - 1), r->hva + size);
+		if (first > last)
+			continue;
+		ret = kvnet_dirty_mark(d, r->gpa + (first - r->hva),
+				       last - first + 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * kvnet_dirty_end() - no more for now: let go of the log's memory
+ * @d: the log
+ *
+ * Context: the queue's session; may sleep.
+ * Return: bits set since the last time.
+ */
+unsigned int kvnet_dirty_end(struct kvnet_dirty *d)
+{
+	unsigned int marks = d->marks;
+
+	unpin(d);
+	d->marks = 0;
+	return marks;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iotlb.c - the device IOTLB, see iotlb.h
+ */
+#include "iotlb.h"
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+/* Room for this many entries at first. */
+#define ROOM_MIN	16
+
+/**
+ * kvnet_iotlb_alloc() - an empty IOTLB
+ * @max: entries that there may be
+ *
+ * Context: may sleep.
+ * Return: the IOTLB, or NULL for want of memory.
+ */
+struct kvnet_iotlb *kvnet_iotlb_alloc(u32 max)
+{
+	struct kvnet_iotlb *tlb = kvzalloc(sizeof(*tlb), GFP_KERNEL_ACCOUNT);
+
+	if (tlb)
+		tlb->max = max;
+	return tlb;
+}
+
+/**
+ * kvnet_iotlb_free() - the end of it
+ * @tlb: an IOTLB, or NULL
+ */
+void kvnet_iotlb_free(struct kvnet_iotlb *tlb)
+{
+	if (!tlb)
+		return;
+	kvfree(tlb->entry);
+	kvfree(tlb);
+}
+
+/* The first entry that ends at or after @addr. */
+static u32 lower_bound(const struct kvnet_iotlb *tlb, u64 addr)
+{
+	u32 lo = 0, hi = tlb->n, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (tlb->entry[mid].last < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void remove_entries(struct kvnet_iotlb *tlb, u32 at, u32 count)
+{
+	struct kvnet_iotlb_entry *e = tlb->entry + at;
+
+	if (!count)
+		return;
+	tlb->n -= count;
+	memmove(e, e + count, (tlb->n - at) * sizeof(*e));
+}
+
+static void insert_entry(struct kvnet_iotlb *tlb, u32 at,
+			 const struct kvnet_iotlb_entry *entry)
+{
+	struct kvnet_iotlb_entry *e = tlb->entry + at;
+
+	memmove(e + 1, e, (tlb->n - at) * sizeof(*e));
+	*e = *entry;
+	tlb->n++;
+}
+
+/* Room for one entry more, at the cost of another one if need be. */
+static int make_room(struct kvnet_iotlb *tlb)
+{
+	struct kvnet_iotlb_entry *entry;
+	u32 room;
+
+	if (tlb->n < tlb->room)
+		return 0;
+	if (!tlb->max)
+		return -ENOSPC;
+	if (tlb->n == tlb->max) {
+		tlb->victim %= tlb->n;
+		remove_entries(tlb, tlb->victim, 1);
+		tlb->victim++;
+		return 0;
+	}
+	room = min(max(tlb->room * 2, (u32)ROOM_MIN), tlb->max);
+	entry = kvmalloc_array(room, sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return -ENOMEM;
+	memcpy(entry, tlb->entry, tlb->n * sizeof(*entry));
+	kvfree(tlb->entry);
+	tlb->entry = entry;
+	tlb->room = room;
+	return 0;
+}
+
+/**
+ * kvnet_iotlb_invalidate() - forget the translations of a range
+ * @tlb: the IOTLB
+ * @iova: first address
+ * @last: last address
+ *
+ * Of an entry that reaches beyond the range the rest is kept, or, where that
+ * would take one more entry than there is room for, the greater part of it.
+ *
+ * Context: the locks of all queues.
+ */
+void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
+{
+	u32 at = lower_bound(tlb, iova), count = 0;
+	struct kvnet_iotlb_entry *e, rest;
+
+	if (last < iova)
+		return;
+	e = tlb->entry + at;
+	if (at < tlb->n && e->iova < iova) {
+		rest = *e;
+		e->last = iova - 1;
+		at++;
+		if (rest.last > last) {
+			rest.hva += last + 1 - rest.iova;
+			rest.iova = last + 1;
+			if (tlb->n < tlb->room)
+				insert_entry(tlb, at, &rest);
+			else if (rest.last - rest.iova > e->last - e->iova)
+				*e = rest;
+			return;
+		}
+	}
+	while (at + count < tlb->n && tlb->entry[at + count].last <= last)
+		count++;
+	remove_entries(tlb, at, count);
+	e = tlb->entry + at;
+	if (at < tlb->n && e->iova <= last) {
+		e->hva += last + 1 - e->iova;
+		e->iova = last + 1;
+	}
+}
+
+/**
+ * kvnet_iotlb_update() - add a translation
+ * @tlb: the IOTLB
+ * @entry: the translation, which takes the place of others of its range
+ *
+ * Context: may sleep; the locks of all queues.
+ * Return: 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if there
+ * may be no entries at all.
+ */
+int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
+		       const struct kvnet_iotlb_entry *entry)
+{
+	int ret;
+
+	if (entry->last < entry->iova)
+		return -EINVAL;
+	kvnet_iotlb_invalidate(tlb, entry->iova, entry->last);
+	ret = make_room(tlb);
+	if (ret)
+		return ret;
+	insert_entry(tlb, lower_bound(tlb, entry->iova), entry);
+	return 0;
+}
+
+/**
+ * kvnet_iotlb_find() - the translation of an address
+ * @tlb: the IOTLB
+ * @addr: I/O virtual address
+ * @hint: index of the entry found last time, updated; any value will do
+ *
+ * Context: the lock of a queue.
+ * Return: the entry that holds @addr, or NULL.
+ */
+const struct kvnet_iotlb_entry *
+kvnet_iotlb_find(const struct kvnet_iotlb *tlb, u64 addr, u32 *hint)
+{
+	u32 at = *hint;
+
+	if (at >= tlb->n || addr < tlb->entry[at].iova ||
+	    addr > tlb->entry[at].last)
+		at = lower_bound(tlb, addr);
+	if (at >= tlb->n || addr < tlb->entry[at].iova)
+		return NULL;
+	*hint = at;
+	return &tlb->entry[at];
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _KVNET_COMPAT_VIRTIO_NET_H
+#define _KVNET_COMPAT_VIRTIO_NET_H
+
+#include_next <linux/virtio_net.h>
+
+/* Linux 6.17 */
+#ifndef VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO
+#define VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO	65
+#endif
+#ifndef VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO
+#define VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO	67
+#endif
+
+#endif /* _KVNET_COMPAT_VIRTIO_NET_H */
