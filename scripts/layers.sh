@@ -20,7 +20,8 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	worker) echo "poll stats trace" ;;
-	tap) echo "features hdr stats trace" ;;
+	tap | tap_send) echo "tap packet features hdr stats trace" ;;
+	packet) echo "features" ;;
 	notify) echo "worker stats trace" ;;
 	iotlb) echo "stats trace" ;;
 	ring | ring_split | ring_packed | chain) echo "ring chain area" ;;

@@ -93,3 +93,16 @@ size_t kvnet_features_hdr_len(const struct kvnet_features *f)
 		return sizeof(struct virtio_net_hdr_mrg_rxbuf);
 	return sizeof(struct virtio_net_hdr);
 }
+
+/**
+ * kvnet_features_tap_hdr_len() - length of the header that the backend handles
+ * @f: as acknowledged by the driver
+ *
+ * Return: bytes: that between driver and device, or 0 if the backend has none
+ * and we make it up and drop it ourselves.
+ */
+size_t kvnet_features_tap_hdr_len(const struct kvnet_features *f)
+{
+	return kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
+	       0 : kvnet_features_hdr_len(f);
+}

@@ -41,5 +41,6 @@ struct kvnet_features kvnet_features_offered(void);
 int kvnet_features_check(const struct kvnet_features *f);
 bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le);
 size_t kvnet_features_hdr_len(const struct kvnet_features *f);
+size_t kvnet_features_tap_hdr_len(const struct kvnet_features *f);
 
 #endif /* _KVNET_FEATURES_H */

@@ -161,3 +161,20 @@ int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss)
 	spin_unlock(&m->lock);
 	return ret;
 }
+
+/**
+ * kvnet_miss_untake() - the VMM did not get the question after all
+ * @m: the questions
+ * @miss: from kvnet_miss_take()
+ */
+void kvnet_miss_untake(struct kvnet_misses *m, const struct kvnet_miss *miss)
+{
+	unsigned int i;
+
+	spin_lock(&m->lock);
+	for (i = 0; i < KVNET_MISS_QUEUES; i++)
+		if (m->q[i].state == KVNET_MISS_READ &&
+		    m->q[i].iova == miss->iova && m->q[i].perm == miss->perm)
+			m->q[i].state = KVNET_MISS_WAITS;
+	spin_unlock(&m->lock);
+}

@@ -63,6 +63,7 @@ void kvnet_miss_report(struct kvnet_misses *m, unsigned int queue, u64 iova,
 void kvnet_miss_cancel(struct kvnet_misses *m, unsigned int queue);
 unsigned long kvnet_miss_answer(struct kvnet_misses *m, u64 iova, u64 last);
 int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss);
+void kvnet_miss_untake(struct kvnet_misses *m, const struct kvnet_miss *miss);
 bool kvnet_miss_waits(struct kvnet_misses *m);
 
 #endif /* _KVNET_MISS_H */

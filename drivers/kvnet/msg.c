@@ -29,7 +29,8 @@ static ssize_t put_miss(const struct kvnet_miss *miss, bool v2,
 	msg.iotlb.type = VHOST_IOTLB_MISS;
 	msg.iotlb.iova = miss->iova;
 	msg.iotlb.perm = miss->perm;
-	return copy_to_iter(&msg, sizeof(msg), to);
+	return copy_to_iter(&msg, sizeof(msg), to) == sizeof(msg) ?
+	       sizeof(msg) : -EFAULT;
 }
 
 /**
@@ -40,14 +41,14 @@ static ssize_t put_miss(const struct kvnet_miss *miss, bool v2,
  *
  * Context: may sleep, interruptibly.
  * Return: bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD
- * to wait without an IOMMU.
+ * to wait without an IOMMU; -EFAULT with the message still to be read.
  */
 ssize_t kvnet_msg_read(struct kvnet_net *net, struct iov_iter *to,
 		       bool nonblock)
 {
 	struct kvnet_misses *m = &net->misses;
 	struct kvnet_miss miss;
-	int ret;
+	ssize_t ret;
 
 	if (iov_iter_count(to) < sizeof(struct vhost_msg))
 		return 0;
@@ -62,7 +63,10 @@ ssize_t kvnet_msg_read(struct kvnet_net *net, struct iov_iter *to,
 		if (ret)
 			return ret;
 	}
-	return put_miss(&miss, READ_ONCE(m->v2), to);
+	ret = put_miss(&miss, READ_ONCE(m->v2), to);
+	if (ret < 0)
+		kvnet_miss_untake(m, &miss);
+	return ret;
 }
 
 static int process(struct kvnet_net *net, const struct vhost_iotlb_msg *msg)

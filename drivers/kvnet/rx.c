@@ -18,16 +18,12 @@
  * struct rx_turn - what stays the same during a turn
  * @q: the queue
  * @hdr_len: length of the driver's header
- * @tap_hdr: length of the header that the tap makes: the same, or 0
  * @buffers_max: buffers that a packet may take
- * @le: headers are little-endian
  */
 struct rx_turn {
 	struct kvnet_queue *q;
 	size_t hdr_len;
-	size_t tap_hdr;
 	unsigned int buffers_max;
-	bool le;
 };
 
 static struct kvnet_queue *to_queue(struct kvnet_source *src)
@@ -35,19 +31,16 @@ static struct kvnet_queue *to_queue(struct kvnet_source *src)
 	return container_of(src, struct kvnet_queue, src);
 }
 
-static struct rx_turn turn_of(struct kvnet_queue *q)
+static struct rx_turn start_turn(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
-	size_t hdr_len = kvnet_features_hdr_len(f);
 
+	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
 	return (struct rx_turn) {
 		.q = q,
-		.hdr_len = hdr_len,
-		.tap_hdr = kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
-			   0 : hdr_len,
+		.hdr_len = kvnet_features_hdr_len(f),
 		.buffers_max = kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
 			       min_t(u32, q->vq.ring.num, UIO_MAXIOV) : 1,
-		.le = q->vq.ring.le,
 	};
 }
 
@@ -84,13 +77,13 @@ static int copy_short(const struct rx_turn *t, unsigned int buffers,
 		      struct iov_iter *to, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	size_t gap = t->hdr_len - t->tap_hdr;
+	size_t want = q->tap.hdr_len + len;
+	u8 *buf = q->bounce + t->hdr_len - q->tap.hdr_len;
 
 	memset(q->bounce, 0, t->hdr_len);
-	if (kvnet_tap_read(&q->tap, q->bounce + gap, t->tap_hdr + len) !=
-	    t->tap_hdr + len)
+	if (kvnet_tap_read(&q->tap, buf, want) != want)
 		return -EIO;
-	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, t->le);
+	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	len += t->hdr_len;
 	return copy_to_iter(q->bounce, len, to) == len ? 0 : -EFAULT;
 }
@@ -105,26 +98,26 @@ static int copy_long(const struct rx_turn *t, unsigned int buffers,
 	struct kvnet_queue *q = t->q;
 	struct iov_iter data = *to;
 	u8 hdr[KVNET_HDR_MAX] = {};
-	size_t expect = t->tap_hdr + len;
+	size_t expect = q->tap.hdr_len + len;
 	int ret;
 
 	iov_iter_advance(&data, t->hdr_len);
-	if (t->tap_hdr) {
+	if (q->tap.hdr_len) {
 		/* The length of a cut-off XDP frame is not reported. */
 		if (kvnet_tap_next_is_xdp(&q->tap))
-			expect = t->tap_hdr;
+			expect = q->tap.hdr_len;
 		ret = kvnet_tap_copy(&q->tap, &data);
 		if (ret) {
 			kvnet_tap_discard(&q->tap);
 			return ret;
 		}
-		ret = kvnet_tap_read(&q->tap, hdr, t->tap_hdr);
+		ret = kvnet_tap_read(&q->tap, hdr, q->tap.hdr_len);
 	} else {
 		ret = kvnet_tap_read_iter(&q->tap, &data);
 	}
 	if (ret != expect)
 		return ret == -EFAULT ? ret : -EIO;
-	kvnet_hdr_set_buffers(hdr, t->hdr_len, buffers, t->le);
+	kvnet_hdr_set_buffers(hdr, t->hdr_len, buffers, q->tap.le);
 	return copy_to_iter(hdr, t->hdr_len, to) == t->hdr_len ? 0 : -EFAULT;
 }
 
@@ -180,7 +173,7 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 /* Receive until the tap or the ring is empty or the budget is spent. */
 static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 {
-	const struct rx_turn t = turn_of(q);
+	const struct rx_turn t = start_turn(q);
 	struct kvnet_budget budget;
 	size_t len;
 	int ret;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tap.h - all that is true of a tun, tap or macvtap queue
+ * tap.h - the backend: a queue of a tun, tap or macvtap, or a packet socket
  */
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
@@ -19,7 +19,10 @@ struct socket;
 /**
  * struct kvnet_tap - one queue's view of a tap; protected by vq->lock
  * @sock: the tap's socket, with a reference on its file; NULL: no backend
- * @ring: frames from the host to the guest, owned by the tap
+ * @ring: frames from the host to the guest, owned by the tap; NULL for a
+ *	  packet socket
+ * @hdr_len: length of the header that the backend makes and takes; 0: none
+ * @le: its fields are little-endian
  * @rx: frames taken from @ring, not read yet: entries @rx_head to @rx_tail
  * @rx_head: see @rx
  * @rx_tail: see @rx
@@ -30,6 +33,8 @@ struct socket;
 struct kvnet_tap {
 	struct socket *sock;
 	struct ptr_ring *ring;
+	size_t hdr_len;
+	bool le;
 	unsigned int rx_head;
 	unsigned int rx_tail;
 	void *rx[KVNET_TAP_BATCH];
@@ -42,8 +47,9 @@ struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock);
 void kvnet_tap_free(struct kvnet_tap *tap);
+void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
-/* host to guest */
+/* host to guest: tap.c */
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
 bool kvnet_tap_next_is_xdp(const struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
@@ -52,11 +58,10 @@ int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to);
 void kvnet_tap_discard(struct kvnet_tap *tap);
 
-/* guest to host */
+/* guest to host: tap_send.c */
 bool kvnet_tap_batches(const struct kvnet_tap *tap);
 bool kvnet_tap_writable(struct kvnet_tap *tap);
-int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from,
-		    size_t hdr_len, bool le);
+int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from);
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
 int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from);
 

@@ -21,15 +21,11 @@
  * struct tx_turn - what stays the same during a turn
  * @q: the queue
  * @hdr_len: length of the driver's header
- * @tap_hdr: length of the header that the tap takes: the same, or 0
- * @le: headers are little-endian
  * @batches: kvnet_tap_batches()
  */
 struct tx_turn {
 	struct kvnet_queue *q;
 	size_t hdr_len;
-	size_t tap_hdr;
-	bool le;
 	bool batches;
 };
 
@@ -38,17 +34,14 @@ static struct kvnet_queue *to_queue(struct kvnet_source *src)
 	return container_of(src, struct kvnet_queue, src);
 }
 
-static struct tx_turn turn_of(struct kvnet_queue *q)
+static struct tx_turn start_turn(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
-	size_t hdr_len = kvnet_features_hdr_len(f);
 
+	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
 	return (struct tx_turn) {
 		.q = q,
-		.hdr_len = hdr_len,
-		.tap_hdr = kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
-			   0 : hdr_len,
-		.le = q->vq.ring.le,
+		.hdr_len = kvnet_features_hdr_len(f),
 		.batches = kvnet_tap_batches(&q->tap),
 	};
 }
@@ -128,11 +121,11 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 		return 0;
 	}
 	iov_iter_init(&from, ITER_SOURCE, buf->iov, buf->n, buf->len);
-	iov_iter_advance(&from, t->hdr_len - t->tap_hdr);
+	iov_iter_advance(&from, t->hdr_len - q->tap.hdr_len);
 	if (!t->batches)
 		return send_single(t, &from, len);
 
-	ret = kvnet_tap_queue(&q->tap, &from, t->tap_hdr, t->le);
+	ret = kvnet_tap_queue(&q->tap, &from);
 	if (ret == -EMSGSIZE)
 		return send_single(t, &from, len);
 	if (ret)
@@ -145,7 +138,7 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 /* Send until the ring is empty, the tap is full or the budget is spent. */
 static enum kvnet_verdict send_packets(struct kvnet_queue *q)
 {
-	const struct tx_turn t = turn_of(q);
+	const struct tx_turn t = start_turn(q);
 	struct kvnet_budget budget;
 	struct kvnet_mark mark;
 	struct kvnet_buf buf;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * packet.c - raw packet sockets, see packet.h
+ *
+ * Frames are taken out of the socket's queue as they are, tag and all, and
+ * read by tap.c. They stay charged to the socket until they are freed.
+ */
+#include "packet.h"
+
+#include <linux/errno.h>
+#include <linux/if_vlan.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <linux/uio.h>
+#include <linux/virtio_net.h>
+#include <net/sock.h>
+
+#include "features.h"
+
+/**
+ * kvnet_packet_ok() - can this be a backend?
+ * @sock: any socket
+ *
+ * Return: true for a raw packet socket.
+ */
+bool kvnet_packet_ok(const struct socket *sock)
+{
+	return sock->sk->sk_family == AF_PACKET &&
+	       sock->sk->sk_type == SOCK_RAW;
+}
+
+/**
+ * kvnet_packet_waits() - is there a frame?
+ * @sock: the socket
+ *
+ * Return: true if so.
+ */
+bool kvnet_packet_waits(const struct socket *sock)
+{
+	return !skb_queue_empty_lockless(&sock->sk->sk_receive_queue);
+}
+
+/**
+ * kvnet_packet_take() - take frames out of the socket's queue
+ * @sock: the socket
+ * @frame: filled in with socket buffers
+ * @max: entries in @frame
+ *
+ * Return: how many.
+ */
+unsigned int kvnet_packet_take(struct socket *sock, void **frame,
+			       unsigned int max)
+{
+	unsigned int n;
+	int err;
+
+	for (n = 0; n < max; n++) {
+		frame[n] = skb_recv_datagram(sock->sk, MSG_DONTWAIT, &err);
+		if (!frame[n])
+			break;
+	}
+	return n;
+}
+
+/**
+ * kvnet_packet_give_back() - undo kvnet_packet_take()
+ * @sock: the socket
+ * @frame: frames to go to the front of its queue
+ * @n: how many
+ */
+void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n)
+{
+	while (n--)
+		skb_queue_head(&sock->sk->sk_receive_queue, frame[n]);
+}
+
+/**
+ * kvnet_packet_header() - make a frame's header
+ * @skb: the frame
+ * @to: where to
+ * @hdr_len: length of the header
+ * @le: its fields are little-endian
+ *
+ * Return: 0, -EINVAL for a frame that no header describes, or -EFAULT.
+ */
+int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
+			size_t hdr_len, bool le)
+{
+	union {
+		struct virtio_net_hdr hdr;
+		u8 bytes[KVNET_HDR_MAX];
+	} u = {};
+
+	if (virtio_net_hdr_from_skb(skb, &u.hdr, le, true,
+				    skb_vlan_tag_present(skb) ? VLAN_HLEN : 0))
+		return -EINVAL;
+	return copy_to_iter(&u, hdr_len, to) == hdr_len ? 0 : -EFAULT;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * packet.h - a raw packet socket (AF_PACKET) as backend
+ */
+#ifndef _KVNET_PACKET_H
+#define _KVNET_PACKET_H
+
+#include <linux/types.h>
+
+struct iov_iter;
+struct sk_buff;
+struct socket;
+
+bool kvnet_packet_ok(const struct socket *sock);
+bool kvnet_packet_waits(const struct socket *sock);
+unsigned int kvnet_packet_take(struct socket *sock, void **frame,
+			       unsigned int max);
+void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n);
+int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
+			size_t hdr_len, bool le);
+
+#endif /* _KVNET_PACKET_H */

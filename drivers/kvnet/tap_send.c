@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tap_send.c - frames to the host, see tap.h
+ *
+ * All functions here are for the holder of vq->lock, in the owner's address
+ * space, and may sleep.
+ */
+#include "tap.h"
+
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/if_tun.h>
+#include <linux/net.h>
+#include <linux/poll.h>
+#include <linux/skbuff.h>
+#include <linux/virtio_net.h>
+#include <net/sock.h>
+
+#include "features.h"
+#include "hdr.h"
+
+/*
+ * The longest linear frame, with its room in front and behind. A GSO frame may
+ * be as long as a chunk of the frag cache; others stay within a page, since
+ * an XDP program that is attached meanwhile expects no more.
+ */
+#define LINEAR_MAX	PAGE_SIZE
+#define LINEAR_MAX_GSO	(32 * 1024)
+
+#define SHINFO_LEN	SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
+
+/**
+ * kvnet_tap_batches() - can frames be handed over in batches?
+ * @tap: the tap
+ *
+ * Batches know no back-pressure, hence only with an unlimited send buffer. A
+ * packet socket takes none.
+ *
+ * Return: true if so; may change from turn to turn.
+ */
+bool kvnet_tap_batches(const struct kvnet_tap *tap)
+{
+	return tap->ring && READ_ONCE(tap->sock->sk->sk_sndbuf) == INT_MAX;
+}
+
+/**
+ * kvnet_tap_writable() - has a limited send buffer room again?
+ * @tap: the tap
+ *
+ * If not, the tap will wake its wait queue with EPOLLOUT.
+ *
+ * Return: true if so, or if the tap has lost its device: sending fails then.
+ */
+bool kvnet_tap_writable(struct kvnet_tap *tap)
+{
+	return vfs_poll(tap->sock->file, NULL) & (EPOLLOUT | EPOLLERR);
+}
+
+/*
+ * Read the header to where tun expects it. Without one the stack is told that
+ * there is nothing to know.
+ */
+static int read_header(const struct kvnet_tap *tap, struct virtio_net_hdr *gso,
+		       struct iov_iter *from)
+{
+	if (!tap->hdr_len) {
+		memset(gso, 0, sizeof(*gso));
+		return 0;
+	}
+	if (copy_from_iter(gso, tap->hdr_len, from) != tap->hdr_len)
+		return -EFAULT;
+	return kvnet_hdr_fix(gso, iov_iter_count(from), tap->le);
+}
+
+static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
+		      size_t size, struct iov_iter *from)
+{
+	struct virtio_net_hdr *gso = kvnet_tun_frame_init(buf, size);
+	int ret = read_header(tap, gso, from);
+	size_t len = iov_iter_count(from);
+
+	if (ret)
+		return ret;
+	if (size > LINEAR_MAX && !gso->gso_type)
+		return -EMSGSIZE;
+	return copy_from_iter(buf + pad, len, from) == len ? 0 : -EFAULT;
+}
+
+/**
+ * kvnet_tap_queue() - add a packet to the batch
+ * @tap: the tap, with fewer than KVNET_TAP_BATCH frames queued
+ * @from: the packet, header in front; copied on success, else untouched
+ *
+ * Return: 0; -EMSGSIZE if it is too long for a batch; -ENOMEM;
+ * -EFAULT if @from cannot be read; -EINVAL for a nonsensical header.
+ */
+int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
+{
+	int room = sock_flag(tap->sock->sk, SOCK_XDP) ? XDP_PACKET_HEADROOM : 0;
+	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + room +
+				 tap->hdr_len);
+	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
+	struct iov_iter orig = *from;
+	size_t len = iov_iter_count(from) - tap->hdr_len;
+	size_t size = SKB_DATA_ALIGN(len + pad) + SHINFO_LEN;
+	void *buf;
+	int ret;
+
+	BUILD_BUG_ON(KVNET_TUN_FRAME_HDR + KVNET_HDR_MAX > NET_SKB_PAD);
+	if (size > LINEAR_MAX && (!tap->hdr_len || size > LINEAR_MAX_GSO))
+		return -EMSGSIZE;
+	/* A multiple of the cache line, and so is each place in a chunk. */
+	buf = page_frag_alloc(&tap->frags, size, GFP_KERNEL);
+	if (!buf)
+		return size > LINEAR_MAX ? -EMSGSIZE : -ENOMEM;
+
+	ret = fill_frame(tap, buf, pad, size, from);
+	if (ret) {
+		*from = orig;
+		page_frag_free(buf);
+		return ret;
+	}
+	xdp_init_buff(xdp, size, NULL);
+	xdp_prepare_buff(xdp, buf, pad, len, true);
+	tap->n_xdp++;
+	return 0;
+}
+
+/**
+ * kvnet_tap_send_queued() - hand the batch over
+ * @tap: the tap
+ *
+ * The batch is empty afterwards, and its frames belong to the tap or are gone.
+ *
+ * Return: frames in the batch, or -errno: the tap refused them all.
+ */
+int kvnet_tap_send_queued(struct kvnet_tap *tap)
+{
+	struct tun_msg_ctl ctl = {
+		.type = TUN_MSG_PTR,
+		.num = tap->n_xdp,
+		.ptr = tap->xdp,
+	};
+	struct msghdr msg = {
+		.msg_control = &ctl,
+		.msg_controllen = sizeof(ctl),
+		.msg_flags = MSG_DONTWAIT,
+	};
+	unsigned int i, n = tap->n_xdp;
+	int ret;
+
+	if (!n)
+		return 0;
+	tap->n_xdp = 0;
+	ret = tap->sock->ops->sendmsg(tap->sock, &msg, 0);
+	if (ret >= 0)
+		return n;
+	for (i = 0; i < n; i++)
+		page_frag_free(tap->xdp[i].data_hard_start);
+	return ret;
+}
+
+/**
+ * kvnet_tap_send() - hand one packet over
+ * @tap: the tap, with no frames queued
+ * @from: the packet, with the header that the tap is set up for
+ *
+ * Never with MSG_MORE: a tun that collects packets would keep them, and with
+ * them the room in its send buffer, until another one comes.
+ *
+ * Return: bytes, -EAGAIN if a limited send buffer is full, or -errno.
+ */
+int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from)
+{
+	struct msghdr msg = {
+		.msg_iter = *from,
+		.msg_flags = MSG_DONTWAIT,
+	};
+
+	return tap->sock->ops->sendmsg(tap->sock, &msg, iov_iter_count(from));
+}
