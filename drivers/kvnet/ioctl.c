@@ -153,13 +153,6 @@ static long set_addr(struct kvnet_vq *vq, void __user *argp)
 	return kvnet_vq_set_addr(vq, &addr);
 }
 
-static long set_endian(struct kvnet_vq *vq, u32 num)
-{
-	if (num != VHOST_VRING_LITTLE_ENDIAN && num != VHOST_VRING_BIG_ENDIAN)
-		return -EINVAL;
-	return kvnet_vq_set_endian(vq, num == VHOST_VRING_LITTLE_ENDIAN);
-}
-
 static u32 get_endian(const struct kvnet_vq *vq)
 {
 	return vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN :
@@ -181,7 +174,7 @@ static long vring_state(struct kvnet_net *net, unsigned int index,
 	case VHOST_SET_VRING_BASE:
 		return kvnet_vq_set_base(vq, s.num);
 	case VHOST_SET_VRING_ENDIAN:
-		return set_endian(vq, s.num);
+		return kvnet_vq_set_endian(vq, s.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
 		kvnet_net_set_busy(net, index, s.num);
 		return 0;

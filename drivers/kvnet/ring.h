@@ -100,9 +100,9 @@ typedef u32 kvnet_ring_pos_t;
  * @signalled: session; @last_used at the last kvnet_ring_should_call()
  * @signalled_valid: session; @signalled can be compared with
  * @kicks_on: session; the driver has been asked to kick
- * @logged: session; @last_used at the last kvnet_ring_written()
  * @wrote_flags: session; flags written since then
  * @wrote_event: session; avail_event written since then
+ * @unlogged: session; newest used entries not told by kvnet_ring_written()
  * @head_first: session; avail index of the first of @heads
  * @head_n: session; valid entries of @heads
  * @heads: session; avail entries read ahead
@@ -122,9 +122,9 @@ struct kvnet_ring {
 	u16 signalled;
 	bool signalled_valid;
 	bool kicks_on;
-	u16 logged;
 	bool wrote_flags;
 	bool wrote_event;
+	u32 unlogged;
 	u16 head_first;
 	u16 head_n;
 	__virtio16 heads[KVNET_RING_PREFETCH];

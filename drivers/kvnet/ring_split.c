@@ -232,6 +232,7 @@ int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	if ((u16)(idx - r->signalled) < n)
 		r->signalled_valid = false;
 	r->last_used = idx;
+	r->unlogged = min(r->unlogged + n, r->num);
 	return 0;
 }
 
@@ -355,7 +356,7 @@ bool kvnet_ring_pending(const struct kvnet_ring *r)
 unsigned int kvnet_ring_written(struct kvnet_ring *r,
 				struct kvnet_ring_span *span)
 {
-	u32 n = min_t(u32, (u16)(r->last_used - r->logged), r->num);
+	u32 n = r->unlogged;
 	u16 at = (r->last_used - n) & (r->num - 1);
 	u32 part = min_t(u32, n, r->num - at);
 	struct kvnet_ring_span *to = span;
@@ -371,10 +372,10 @@ unsigned int kvnet_ring_written(struct kvnet_ring *r,
 		*to++ = (struct kvnet_ring_span) {
 			&r->used, used_entry(0), used_entry(n - part) -
 			used_entry(0) };
-	if (r->wrote_event)
+	if (r->wrote_event && r->event_idx)
 		*to++ = (struct kvnet_ring_span) {
 			&r->used, avail_event(r), sizeof(__virtio16) };
-	r->logged = r->last_used;
+	r->unlogged = 0;
 	r->wrote_flags = false;
 	r->wrote_event = false;
 	return to - span;
@@ -413,7 +414,8 @@ int kvnet_ring_start(struct kvnet_ring *r)
 	r->avail_idx = r->last_avail;
 	r->head_n = 0;
 	r->kicks_on = false;
-	r->logged = r->last_used;
+	r->unlogged = 0;
+	r->wrote_event = false;
 	r->wrote_flags = true;
 	if (kvnet_store16(&r->used, USED_FLAGS, from_cpu16(r, flags)))
 		return -EFAULT;

@@ -160,7 +160,7 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num);
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base);
 u32 kvnet_vq_base(struct kvnet_vq *vq);
-int kvnet_vq_set_endian(struct kvnet_vq *vq, bool le);
+int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian);
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd);
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd);
 void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem);

@@ -220,20 +220,23 @@ u32 kvnet_vq_base(struct kvnet_vq *vq)
 /**
  * kvnet_vq_set_endian() - VHOST_SET_VRING_ENDIAN
  * @vq: the queue
- * @le: a driver of the legacy interface is little-endian
+ * @endian: of a driver of the legacy interface: VHOST_VRING_*_ENDIAN
  *
- * Return: 0, or -EBUSY with a backend.
+ * Return: 0, -EBUSY with a backend, -EINVAL if @endian is neither.
  */
-int kvnet_vq_set_endian(struct kvnet_vq *vq, bool le)
+int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 {
 	int ret = 0;
 
 	mutex_lock(&vq->lock);
 	if (vq->state != KVNET_VQ_STOPPED) {
 		ret = -EBUSY;
+	} else if (endian != VHOST_VRING_LITTLE_ENDIAN &&
+		   endian != VHOST_VRING_BIG_ENDIAN) {
+		ret = -EINVAL;
 	} else {
-		vq->legacy_le = le;
-		vq->ring.le = kvnet_features_le(&vq->features, le);
+		vq->legacy_le = endian == VHOST_VRING_LITTLE_ENDIAN;
+		vq->ring.le = kvnet_features_le(&vq->features, vq->legacy_le);
 	}
 	mutex_unlock(&vq->lock);
 	return ret;
