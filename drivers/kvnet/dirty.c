@@ -95,7 +95,7 @@ int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len)
 		return 0;
 	last = (gpa + (len - 1)) / KVNET_DIRTY_PAGE;
 	/*
-	 * F: what was written before its bit is looked at; pairs with the VMM's
+	 * G: what was written before its bit is looked at; pairs with the VMM's
 	 * atomic exchange of the bits before it copies the page.
 	 */
 	smp_mb();
