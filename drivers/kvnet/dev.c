@@ -44,6 +44,7 @@ struct kvnet_net *kvnet_net_create(void)
 {
 	struct kvnet_net *net = kvzalloc(sizeof(*net), GFP_KERNEL_ACCOUNT);
 
+	BUILD_BUG_ON(KVNET_MISS_QUEUES != KVNET_QUEUES);
 	if (!net)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);
@@ -141,11 +142,13 @@ static void release_owner(struct kvnet_net *net)
 	kvnet_eventfd_put(net->log_call);
 	kvnet_iotlb_free(net->iotlb);
 	kvnet_misses_set(&net->misses, false);
+	WRITE_ONCE(net->misses.v2, false);
 	net->mem = NULL;
 	net->log_call = NULL;
 	net->iotlb = NULL;
 	net->mm = NULL;
-	net->features = (struct kvnet_features) {};
+	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
+		WRITE_ONCE(net->features.word[i], 0);
 	reset_busy(net);
 	if (mm)
 		mmput(mm);
@@ -243,13 +246,17 @@ out:
  * The old table is not used any more on return.
  *
  * Context: dev->lock, of the owner.
- * Return: 0.
+ * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue
+ * does not reach so far.
  */
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&net->lock);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		if (!kvnet_vq_mem_ok(&net->q[i].vq, mem))
+			return -EFAULT;
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_vq_set_mem(&net->q[i].vq, mem);
 		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
@@ -259,76 +266,25 @@ int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
 	return 0;
 }
 
-static bool log_ok(struct kvnet_net *net)
-{
-	unsigned int i;
-	bool ok = true;
-
-	for (i = 0; i < KVNET_QUEUES && ok; i++) {
-		struct kvnet_vq *vq = &net->q[i].vq;
-
-		mutex_lock(&vq->lock);
-		/* Others are checked when they start. */
-		ok = vq->state == KVNET_VQ_STOPPED ||
-		     kvnet_vq_log_ok(vq, vq->log.base, true);
-		mutex_unlock(&vq->lock);
-	}
-	return ok;
-}
-
-/* dev->lock. There will be an IOMMU. */
-static int prepare_iommu(struct kvnet_net *net)
-{
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		ret = kvnet_vq_iommu_prepare(&net->q[i].vq);
-		if (ret)
-			return ret;
-	}
-	net->iotlb = kvnet_iotlb_alloc(READ_ONCE(kvnet_max_iotlb_entries));
-	if (!net->iotlb)
-		return -ENOMEM;
-	kvnet_misses_set(&net->misses, true);
-	return 0;
-}
-
 /**
- * kvnet_net_set_features() - VHOST_SET_FEATURES, at any time
+ * kvnet_net_set_addr() - VHOST_SET_VRING_ADDR, at any time
  * @net: the device
- * @f: checked by kvnet_features_check()
+ * @index: the queue, in range
+ * @a: addresses
  *
- * Return: 0; -EFAULT if there can be no dirty log; -ENOMEM.
+ * Context: dev->lock, of the owner.
+ * Return: as kvnet_vq_set_addr().
  */
-int kvnet_net_set_features(struct kvnet_net *net,
-			   const struct kvnet_features *f)
+int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
+		       const struct vhost_vring_addr *a)
 {
-	bool iommu = kvnet_has(f, VIRTIO_F_ACCESS_PLATFORM);
-	struct kvnet_iotlb *iotlb = NULL;
-	unsigned int i;
-	int ret = 0;
+	struct kvnet_queue *q = &net->q[index];
+	int ret = kvnet_vq_set_addr(&q->vq, a);
 
-	mutex_lock(&net->lock);
-	if (kvnet_has(f, VHOST_F_LOG_ALL) && !log_ok(net))
-		ret = -EFAULT;
-	else if (iommu && !net->iotlb)
-		ret = prepare_iommu(net);
-	if (ret)
-		goto out;
-	if (!iommu) {
-		swap(net->iotlb, iotlb);
-		kvnet_misses_set(&net->misses, false);
-	}
-	net->features = *f;
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_set_features(&net->q[i].vq, f, net->iotlb);
-		if (net->mm)
-			kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
-	}
-	kvnet_iotlb_free(iotlb);
-out:
-	mutex_unlock(&net->lock);
+	lockdep_assert_held(&net->lock);
+	/* It may have waited for an address of the old ring. */
+	if (!ret)
+		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
 	return ret;
 }
 
@@ -421,6 +377,7 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 {
 	static const char * const name[] = { "kvnet.rx", "kvnet.tx" };
 	static const char * const state[] = { "stopped", "running", "broken" };
+	const char *what;
 	struct kvnet_queue *q;
 	unsigned int i;
 
@@ -430,8 +387,10 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 		   READ_ONCE(net->features.word[1]));
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		q = &net->q[i];
-		seq_printf(m, "%s.state:\t%s\n", name[i],
-			   state[READ_ONCE(q->vq.state)]);
+		what = state[READ_ONCE(q->vq.state)];
+		if (READ_ONCE(q->vq.missing))
+			what = "waits for the IOMMU";
+		seq_printf(m, "%s.state:\t%s\n", name[i], what);
 		seq_printf(m, "%s.kicks:\t%lu\n", name[i],
 			   atomic_long_read(&q->src.kicks));
 		seq_printf(m, "%s.wakes:\t%lu\n", name[i],

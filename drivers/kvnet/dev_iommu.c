@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev_iommu.c - a device's IOTLB and dirty log, see net.h
+ * dev_iommu.c - features, and what comes with them: IOTLB and dirty log
  */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/uaccess.h>
 #include <linux/vhost_types.h>
+#include <linux/virtio_config.h>
 
 #include "net.h"
 #include "trace.h"
@@ -29,6 +30,79 @@ static void unlock_queues(struct kvnet_net *net)
 		mutex_unlock(&net->q[i].vq.lock);
 }
 
+/* The locks of all queues. Others are checked when they start. */
+static bool log_ok(const struct kvnet_net *net, u64 base, bool all)
+{
+	const struct kvnet_vq *vq;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		vq = &net->q[i].vq;
+		all |= kvnet_has(&vq->features, VHOST_F_LOG_ALL);
+		if (vq->state != KVNET_VQ_STOPPED &&
+		    !kvnet_vq_log_ok(vq, vq->space.mem, base, all))
+			return false;
+	}
+	return true;
+}
+
+/* dev->lock. What is needed for there to be an IOMMU. */
+static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		if (kvnet_vq_iommu_prepare(&net->q[i].vq))
+			return NULL;
+	return kvnet_iotlb_alloc(READ_ONCE(kvnet_max_iotlb_entries));
+}
+
+/**
+ * kvnet_net_set_features() - VHOST_SET_FEATURES, at any time
+ * @net: the device
+ * @f: checked by kvnet_features_check()
+ *
+ * With ACCESS_PLATFORM this begins with an empty IOTLB, also if there was one
+ * before: VMMs count on that when they start a device again.
+ *
+ * Context: may sleep; takes dev->lock.
+ * Return: 0; -EFAULT if there can be no dirty log; -ENOMEM.
+ */
+int kvnet_net_set_features(struct kvnet_net *net,
+			   const struct kvnet_features *f)
+{
+	bool iommu = kvnet_has(f, VIRTIO_F_ACCESS_PLATFORM);
+	struct kvnet_iotlb *iotlb = NULL;
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&net->lock);
+	if (iommu) {
+		iotlb = new_iotlb(net);
+		ret = iotlb ? 0 : -ENOMEM;
+	}
+	lock_queues(net);
+	if (!ret && kvnet_has(f, VHOST_F_LOG_ALL))
+		for (i = 0; i < KVNET_QUEUES; i++)
+			if (!log_ok(net, net->q[i].vq.log.base, true))
+				ret = -EFAULT;
+	if (!ret) {
+		swap(net->iotlb, iotlb);
+		for (i = 0; i < KVNET_FEATURE_WORDS; i++)
+			WRITE_ONCE(net->features.word[i], f->word[i]);
+		for (i = 0; i < KVNET_QUEUES; i++)
+			kvnet_vq_set_features(&net->q[i].vq, f, net->iotlb);
+		kvnet_misses_set(&net->misses, iommu);
+	}
+	unlock_queues(net);
+	/* They may have waited for an address of the old IOTLB. */
+	for (i = 0; i < KVNET_QUEUES && net->mm; i++)
+		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+	kvnet_iotlb_free(iotlb);
+	mutex_unlock(&net->lock);
+	return ret;
+}
+
 /**
  * kvnet_net_set_log_base() - VHOST_SET_LOG_BASE, at any time
  * @net: the device
@@ -42,18 +116,12 @@ static void unlock_queues(struct kvnet_net *net)
  */
 int kvnet_net_set_log_base(struct kvnet_net *net, u64 base)
 {
-	struct kvnet_vq *vq;
 	unsigned int i;
 	int ret = 0;
 
 	lock_queues(net);
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		vq = &net->q[i].vq;
-		if (vq->state != KVNET_VQ_STOPPED &&
-		    !kvnet_vq_log_ok(vq, base, kvnet_has(&vq->features,
-							 VHOST_F_LOG_ALL)))
-			ret = -EFAULT;
-	}
+	if (!log_ok(net, base, false))
+		ret = -EFAULT;
 	for (i = 0; i < KVNET_QUEUES && !ret; i++)
 		net->q[i].vq.log.base = base;
 	unlock_queues(net);
@@ -102,7 +170,8 @@ static void forget_areas(struct kvnet_net *net)
  * Queues that wait for it go on.
  *
  * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOMMU, or if the memory is not a user's;
+ * Return: 0; -EFAULT without an IOMMU, from a process that is not the owner, or
+ * if the memory is not a user's;
  * as kvnet_iotlb_update().
  */
 int kvnet_net_iotlb_update(struct kvnet_net *net,
@@ -111,15 +180,12 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 	u64 len = entry->last - entry->iova + 1;
 	unsigned long hva = entry->hva, answered;
 	unsigned int i;
-	int ret;
+	int ret = -EFAULT;
 
-	if (hva != entry->hva || (unsigned long)len != len || !len ||
-	    !access_ok((void __user *)hva, len))
-		return -EFAULT;
 	mutex_lock(&net->lock);
 	lock_queues(net);
-	ret = -EFAULT;
-	if (!net->iotlb)
+	if (!net->iotlb || kvnet_net_check_owner(net) || hva != entry->hva || (unsigned long)len != len ||
+	    !len || !access_ok((void __user *)hva, len))
 		goto out;
 	forget_areas(net);
 	ret = kvnet_iotlb_update(net->iotlb, entry);
@@ -148,7 +214,8 @@ out:
  * When it returns the memory is not touched any more by these addresses.
  *
  * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOMMU; -EINVAL for a range that wraps around.
+ * Return: 0; -EFAULT without an IOMMU, or from a process that is not the owner;
+ * -EINVAL for a range that wraps around.
  */
 int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
 {
@@ -161,7 +228,7 @@ int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
 		return -EINVAL;
 	mutex_lock(&net->lock);
 	lock_queues(net);
-	if (net->iotlb) {
+	if (net->iotlb && !kvnet_net_check_owner(net)) {
 		forget_areas(net);
 		kvnet_iotlb_invalidate(net->iotlb, iova, last);
 	} else {

@@ -126,6 +126,7 @@ static long set_mem_table(struct kvnet_net *net, void __user *argp)
 	struct vhost_memory head;
 	struct kvnet_mem *mem;
 	size_t size;
+	int ret;
 
 	if (copy_from_user(&head, argp, sizeof(head)))
 		return -EFAULT;
@@ -141,16 +142,22 @@ static long set_mem_table(struct kvnet_net *net, void __user *argp)
 	if (!copy_from_user(region, argp + sizeof(head), size))
 		mem = kvnet_mem_build(region, head.nregions);
 	kvfree(region);
-	return IS_ERR(mem) ? PTR_ERR(mem) : kvnet_net_set_mem(net, mem);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	ret = kvnet_net_set_mem(net, mem);
+	if (ret)
+		kvnet_mem_put(mem);
+	return ret;
 }
 
-static long set_addr(struct kvnet_vq *vq, void __user *argp)
+static long set_addr(struct kvnet_net *net, unsigned int index,
+		     void __user *argp)
 {
 	struct vhost_vring_addr addr;
 
 	if (copy_from_user(&addr, argp, sizeof(addr)))
 		return -EFAULT;
-	return kvnet_vq_set_addr(vq, &addr);
+	return kvnet_net_set_addr(net, index, &addr);
 }
 
 static u32 get_endian(const struct kvnet_vq *vq)
@@ -238,7 +245,7 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
 		return vring_state(net, index, cmd, argp);
 	case VHOST_SET_VRING_ADDR:
-		return set_addr(&net->q[index].vq, argp);
+		return set_addr(net, index, argp);
 	case VHOST_SET_VRING_KICK:
 	case VHOST_SET_VRING_CALL:
 	case VHOST_SET_VRING_ERR:

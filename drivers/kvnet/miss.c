@@ -5,7 +5,11 @@
 #include "miss.h"
 
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+
+/* A question that has not been answered for so long may be asked again. */
+#define PATIENCE	HZ
 
 /**
  * kvnet_misses_init() - before first use
@@ -49,6 +53,12 @@ static bool asked(const struct kvnet_misses *m, const struct kvnet_miss *miss,
 	return false;
 }
 
+/* Who waits with poll(), or in read(). */
+static void wake_readers(struct kvnet_misses *m)
+{
+	wake_up_interruptible_poll(&m->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 /**
  * kvnet_miss_report() - a queue asks for an address
  * @m: the questions
@@ -68,10 +78,33 @@ void kvnet_miss_report(struct kvnet_misses *m, unsigned int queue, u64 iova,
 	/* The answer that another queue waits for will do. */
 	wake = !asked(m, &miss, KVNET_MISS_READ);
 	miss.state = wake ? KVNET_MISS_WAITS : KVNET_MISS_READ;
+	miss.read_at = jiffies;
 	m->q[queue] = miss;
 	spin_unlock(&m->lock);
 	if (wake)
-		wake_up_interruptible_poll(&m->wait, EPOLLIN | EPOLLRDNORM);
+		wake_readers(m);
+}
+
+/**
+ * kvnet_miss_repeat() - ask again what has not been answered for long
+ * @m: the questions
+ * @queue: its number
+ *
+ * Context: the lock of the queue.
+ */
+void kvnet_miss_repeat(struct kvnet_misses *m, unsigned int queue)
+{
+	struct kvnet_miss *miss = &m->q[queue];
+	bool again;
+
+	spin_lock(&m->lock);
+	again = miss->state == KVNET_MISS_READ &&
+		time_after(jiffies, miss->read_at + PATIENCE);
+	if (again)
+		miss->state = KVNET_MISS_WAITS;
+	spin_unlock(&m->lock);
+	if (again)
+		wake_readers(m);
 }
 
 /**
@@ -118,6 +151,7 @@ unsigned long kvnet_miss_answer(struct kvnet_misses *m, u64 iova, u64 last)
  * kvnet_miss_waits() - is there a question to be read?
  * @m: the questions
  *
+ * Context: any but interrupts.
  * Return: true if so.
  */
 bool kvnet_miss_waits(struct kvnet_misses *m)
@@ -132,16 +166,32 @@ bool kvnet_miss_waits(struct kvnet_misses *m)
 	return ret;
 }
 
+/* m->lock. The same question of another queue goes with it. */
+static void move(struct kvnet_misses *m, const struct kvnet_miss *miss,
+		 enum kvnet_miss_state from, enum kvnet_miss_state to)
+{
+	struct kvnet_miss *q;
+
+	for (q = m->q; q < m->q + KVNET_MISS_QUEUES; q++) {
+		if (q->state == from && q->iova == miss->iova &&
+		    q->perm == miss->perm) {
+			q->state = to;
+			q->read_at = jiffies;
+		}
+	}
+}
+
 /**
  * kvnet_miss_take() - the next question for the VMM
  * @m: the questions
  * @miss: filled in
  *
+ * Context: any but interrupts.
  * Return: 0; -EAGAIN if there is none now; -EBADFD if there is no IOMMU.
  */
 int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss)
 {
-	unsigned int i, k;
+	unsigned int i;
 	int ret;
 
 	spin_lock(&m->lock);
@@ -151,11 +201,7 @@ int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss)
 			break;
 	if (i < KVNET_MISS_QUEUES) {
 		*miss = m->q[i];
-		for (k = i; k < KVNET_MISS_QUEUES; k++)
-			if (m->q[k].state == KVNET_MISS_WAITS &&
-			    m->q[k].iova == miss->iova &&
-			    m->q[k].perm == miss->perm)
-				m->q[k].state = KVNET_MISS_READ;
+		move(m, miss, KVNET_MISS_WAITS, KVNET_MISS_READ);
 		ret = 0;
 	}
 	spin_unlock(&m->lock);
@@ -166,15 +212,13 @@ int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss)
  * kvnet_miss_untake() - the VMM did not get the question after all
  * @m: the questions
  * @miss: from kvnet_miss_take()
+ *
+ * Context: any but interrupts.
  */
 void kvnet_miss_untake(struct kvnet_misses *m, const struct kvnet_miss *miss)
 {
-	unsigned int i;
-
 	spin_lock(&m->lock);
-	for (i = 0; i < KVNET_MISS_QUEUES; i++)
-		if (m->q[i].state == KVNET_MISS_READ &&
-		    m->q[i].iova == miss->iova && m->q[i].perm == miss->perm)
-			m->q[i].state = KVNET_MISS_WAITS;
+	move(m, miss, KVNET_MISS_READ, KVNET_MISS_WAITS);
 	spin_unlock(&m->lock);
+	wake_readers(m);
 }

@@ -3,8 +3,8 @@
  * miss.h - what the queues ask of the VMM's IOMMU
  *
  * A queue that meets an address which the IOTLB does not know stops there and
- * asks for it. So there is never more than one question of a queue, and none
- * is asked twice.
+ * asks for it. So there is never more than one question of a queue. It is asked
+ * again only if the driver kicks long after.
  */
 #ifndef _KVNET_MISS_H
 #define _KVNET_MISS_H
@@ -32,11 +32,13 @@ enum kvnet_miss_state {
  * struct kvnet_miss - a queue's question
  * @state: how far it has come
  * @perm: access wanted, VHOST_ACCESS_*
+ * @read_at: in jiffies, when it was read
  * @iova: I/O virtual address
  */
 struct kvnet_miss {
 	enum kvnet_miss_state state;
 	u8 perm;
+	unsigned long read_at;
 	u64 iova;
 };
 
@@ -60,6 +62,7 @@ void kvnet_misses_init(struct kvnet_misses *m);
 void kvnet_misses_set(struct kvnet_misses *m, bool on);
 void kvnet_miss_report(struct kvnet_misses *m, unsigned int queue, u64 iova,
 		       u8 perm);
+void kvnet_miss_repeat(struct kvnet_misses *m, unsigned int queue);
 void kvnet_miss_cancel(struct kvnet_misses *m, unsigned int queue);
 unsigned long kvnet_miss_answer(struct kvnet_misses *m, u64 iova, u64 last);
 int kvnet_miss_take(struct kvnet_misses *m, struct kvnet_miss *miss);

@@ -90,14 +90,16 @@ int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_reset_owner(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
-int kvnet_net_set_features(struct kvnet_net *net,
-			   const struct kvnet_features *f);
+int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
+		       const struct vhost_vring_addr *a);
 int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd);
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
 
-/* Dirty log and IOMMU, see there for locks: dev_iommu.c */
+/* Features, IOMMU and dirty log, see there for locks: dev_iommu.c */
+int kvnet_net_set_features(struct kvnet_net *net,
+			   const struct kvnet_features *f);
 int kvnet_net_set_log_base(struct kvnet_net *net, u64 base);
 int kvnet_net_set_log_fd(struct kvnet_net *net, int fd);
 int kvnet_net_iotlb_update(struct kvnet_net *net,

@@ -10,6 +10,7 @@
 #include <linux/errno.h>
 #include <linux/if_vlan.h>
 #include <linux/net.h>
+#include <linux/poll.h>
 #include <linux/skbuff.h>
 #include <linux/uio.h>
 #include <linux/virtio_net.h>
@@ -59,6 +60,9 @@ unsigned int kvnet_packet_take(struct socket *sock, void **frame,
 		if (!frame[n])
 			break;
 	}
+	/* A fanout that had found the queue full hears that it is not. */
+	if (!n)
+		vfs_poll(sock->file, NULL);
 	return n;
 }
 
@@ -72,6 +76,7 @@ void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n)
 {
 	while (n--)
 		skb_queue_head(&sock->sk->sk_receive_queue, frame[n]);
+	sock->sk->sk_data_ready(sock->sk);
 }
 
 /**

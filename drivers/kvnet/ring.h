@@ -110,7 +110,6 @@ typedef u32 kvnet_ring_pos_t;
  * @le: fields are little-endian
  * @event_idx: VIRTIO_F_EVENT_IDX
  * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
- * @in_order: VIRTIO_F_IN_ORDER
  * @desc: descriptor area
  * @avail: driver area
  * @used: device area
@@ -133,7 +132,6 @@ struct kvnet_ring {
 	bool le;
 	bool event_idx;
 	bool notify_on_empty;
-	bool in_order;
 	struct kvnet_area desc;
 	struct kvnet_area avail;
 	struct kvnet_area used;

@@ -158,7 +158,8 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 	else
 		ret = copy_long(t, buffers, &to, len);
 	/* Also a copy that failed has left something. */
-	kvnet_vq_wrote(&q->vq, t->hdr_len + len);
+	if (kvnet_vq_wrote(&q->vq, t->hdr_len + len))
+		ret = -EFAULT;
 	if (ret) {
 		kvnet_vq_rewind(&q->vq, mark);
 		kvnet_vq_drop(&q->vq, drop_reason(ret));
@@ -198,8 +199,10 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
 
-	if (!kvnet_vq_begin(&q->vq))
+	if (!kvnet_vq_begin(&q->vq)) {
+		kvnet_vq_ask_again(&q->vq);
 		return KVNET_DONE;
+	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	verdict = receive_packets(q);
 	if (q->starved)
@@ -229,8 +232,10 @@ static bool rx_arm(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	bool more;
 
-	if (!kvnet_vq_begin(&q->vq))
+	if (!kvnet_vq_begin(&q->vq)) {
+		kvnet_source_expect(src, KVNET_EV_KICK);
 		return false;
+	}
 	if (q->starved) {
 		kvnet_source_expect(src, KVNET_EV_KICK);
 		more = kvnet_vq_kick_on(&q->vq) == 1;

@@ -53,23 +53,28 @@ bool kvnet_tap_batches(const struct kvnet_tap *tap)
  */
 bool kvnet_tap_writable(struct kvnet_tap *tap)
 {
-	return vfs_poll(tap->sock->file, NULL) & (EPOLLOUT | EPOLLERR);
+	__poll_t mask = vfs_poll(tap->sock->file, NULL);
+
+	/* A packet socket is also in error while its error queue is not empty. */
+	if (!tap->ring && !READ_ONCE(tap->sock->sk->sk_err))
+		mask &= ~EPOLLERR;
+	return mask & (EPOLLOUT | EPOLLERR);
 }
 
 /*
  * Read the header to where tun expects it. Without one the stack is told that
  * there is nothing to know.
  */
-static int read_header(const struct kvnet_tap *tap, struct virtio_net_hdr *gso,
+static int read_header(const struct kvnet_tap *tap, void *to,
 		       struct iov_iter *from)
 {
-	if (!tap->hdr_len) {
-		memset(gso, 0, sizeof(*gso));
+	/* The tap may have been told of a longer one. */
+	memset(to, 0, KVNET_HDR_MAX);
+	if (!tap->hdr_len)
 		return 0;
-	}
-	if (copy_from_iter(gso, tap->hdr_len, from) != tap->hdr_len)
+	if (copy_from_iter(to, tap->hdr_len, from) != tap->hdr_len)
 		return -EFAULT;
-	return kvnet_hdr_fix(gso, iov_iter_count(from), tap->le);
+	return kvnet_hdr_fix(to, iov_iter_count(from), tap->le);
 }
 
 static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,

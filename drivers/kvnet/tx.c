@@ -163,8 +163,10 @@ static enum kvnet_verdict tx_run(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
 
-	if (!kvnet_vq_begin(&q->vq))
+	if (!kvnet_vq_begin(&q->vq)) {
+		kvnet_vq_ask_again(&q->vq);
 		return KVNET_DONE;
+	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	verdict = send_packets(q);
 	send_queued(q);
@@ -187,8 +189,10 @@ static bool tx_arm(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	bool more;
 
-	if (!kvnet_vq_begin(&q->vq))
+	if (!kvnet_vq_begin(&q->vq)) {
+		kvnet_source_expect(src, KVNET_EV_KICK);
 		return false;
+	}
 	if (q->starved) {
 		kvnet_source_expect(src, KVNET_EV_TAP);
 		more = kvnet_tap_writable(&q->tap);

@@ -38,6 +38,7 @@ static void stop_for(struct kvnet_vq *vq, int err)
 {
 	if (err != -EAGAIN) {
 		kvnet_vq_break(vq, err);
+		vq->retry = true;
 		return;
 	}
 	vq->missing = true;
@@ -129,6 +130,40 @@ static int log_ring(struct kvnet_vq *vq)
 }
 
 /**
+ * kvnet_vq_log() - complete the dirty log, for now
+ * @vq: the queue
+ *
+ * Context: the end of a session, or the owner who starts the queue; may sleep;
+ * vq->lock.
+ */
+void kvnet_vq_log(struct kvnet_vq *vq)
+{
+	int ret = log_ring(vq);
+
+	lockdep_assert_held(&vq->lock);
+	if (ret)
+		kvnet_vq_break(vq, ret);
+	if (kvnet_dirty_end(&vq->log))
+		kvnet_eventfd_signal(vq->log_call);
+}
+
+/**
+ * kvnet_vq_ask_again() - the driver kicks a queue that waits for the IOTLB
+ * @vq: the queue, without a session
+ *
+ * A VMM that could not answer may be able to by now.
+ *
+ * Context: the worker thread; may sleep.
+ */
+void kvnet_vq_ask_again(struct kvnet_vq *vq)
+{
+	mutex_lock(&vq->lock);
+	if (vq->missing)
+		kvnet_miss_repeat(vq->misses, vq->index);
+	mutex_unlock(&vq->lock);
+}
+
+/**
  * kvnet_vq_end() - publish what was pushed and close the session
  * @vq: the queue
  *
@@ -136,14 +171,8 @@ static int log_ring(struct kvnet_vq *vq)
  */
 void kvnet_vq_end(struct kvnet_vq *vq)
 {
-	int ret;
-
 	kvnet_vq_flush(vq);
-	ret = log_ring(vq);
-	if (ret)
-		kvnet_vq_break(vq, ret);
-	if (kvnet_dirty_end(&vq->log))
-		kvnet_eventfd_signal(vq->log_call);
+	kvnet_vq_log(vq);
 	mutex_unlock(&vq->lock);
 }
 
@@ -162,6 +191,7 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
 	if (vq->state != KVNET_VQ_RUNNING)
 		return;
 	vq->state = KVNET_VQ_BROKEN;
+	vq->retry = false;
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_broken);
 	trace_kvnet_vq_broken(vq, err);
 	kvnet_eventfd_signal(vq->error);
@@ -205,6 +235,9 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
+	/* Broken in the midst of a session, by the dirty log. */
+	if (vq->state != KVNET_VQ_RUNNING)
+		return -EIO;
 	if (!nth) {
 		vq->n_seg = 0;
 		vq->n_iov = 0;
@@ -268,8 +301,9 @@ void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len)
  * Puts them into the dirty log, after the data and before the used ring.
  *
  * Context: session; may sleep.
+ * Return: 0, or -errno: the queue is broken, since the log cannot be written.
  */
-void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
+int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
 {
 	size_t part;
 	unsigned int i;
@@ -277,7 +311,9 @@ void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
 
 	lockdep_assert_held(&vq->lock);
 	if (likely(!kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
-		return;
+		return 0;
+	/* A packet of many buffers, and a table of many regions to search. */
+	cond_resched();
 	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
 		part = min(len, vq->iov[i].iov_len);
 		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
@@ -286,6 +322,7 @@ void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
 	}
 	if (ret)
 		kvnet_vq_break(vq, ret);
+	return ret;
 }
 
 /**

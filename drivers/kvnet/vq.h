@@ -96,6 +96,7 @@ struct kvnet_vq_addr {
  * @lock: held for a session, and to change the set-up
  * @state: session
  * @missing: session; waits for the VMM's answer to an IOTLB miss
+ * @retry: session; when broken, the chain that broke it is still there
  * @found: session; @ring knows where its areas are
  * @started: session; kvnet_ring_start() has been done
  * @n_used: session; entries in @used
@@ -124,6 +125,7 @@ struct kvnet_vq {
 	struct mutex lock;
 	enum kvnet_vq_state state;
 	bool missing;
+	bool retry;
 	bool found;
 	bool started;
 	unsigned int n_used;
@@ -175,7 +177,9 @@ int kvnet_vq_iommu_prepare(struct kvnet_vq *vq);
 int kvnet_vq_find_areas(struct kvnet_vq *vq);
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used);
-bool kvnet_vq_log_ok(const struct kvnet_vq *vq, u64 base, bool all);
+bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
+		     u64 base, bool all);
+bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
 
 /* session: vq.c */
 bool kvnet_vq_begin(struct kvnet_vq *vq);
@@ -183,7 +187,9 @@ void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len);
-void kvnet_vq_wrote(struct kvnet_vq *vq, size_t len);
+int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len);
+void kvnet_vq_log(struct kvnet_vq *vq);
+void kvnet_vq_ask_again(struct kvnet_vq *vq);
 struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq);
 void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark);
 void kvnet_vq_flush_full(struct kvnet_vq *vq);

@@ -59,16 +59,17 @@ int kvnet_vq_find_areas(struct kvnet_vq *vq)
 
 /**
  * kvnet_vq_log_ok() - can there be a dirty log here?
- * @vq: the queue, with a memory table
+ * @vq: the queue
+ * @mem: a memory table, or NULL
  * @base: of the log
  * @all: log the guest's memory, not only what the queue's set-up asks for
  *
  * Context: vq->lock.
  * Return: true if so.
  */
-bool kvnet_vq_log_ok(const struct kvnet_vq *vq, u64 base, bool all)
+bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
+		     u64 base, bool all)
 {
-	const struct kvnet_mem *mem = vq->space.mem;
 	u32 i;
 
 	lockdep_assert_held(&vq->lock);
@@ -82,6 +83,26 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, u64 base, bool all)
 	return vq->space.iotlb || !vq->log_used ||
 	       kvnet_dirty_ok(base, vq->addr.log,
 			      kvnet_ring_used_size(&vq->ring));
+}
+
+/**
+ * kvnet_vq_mem_ok() - would a queue do with another memory table?
+ * @vq: the queue
+ * @mem: the table
+ *
+ * Context: may sleep; takes vq->lock.
+ * Return: true if so, or if it does not run.
+ */
+bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem)
+{
+	bool ok;
+
+	mutex_lock(&vq->lock);
+	ok = vq->state == KVNET_VQ_STOPPED ||
+	     kvnet_vq_log_ok(vq, mem, vq->log.base,
+			     kvnet_has(&vq->features, VHOST_F_LOG_ALL));
+	mutex_unlock(&vq->lock);
+	return ok;
 }
 
 /**

@@ -33,8 +33,8 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	vq->log_used = false;
 	vq->log_call = NULL;
 	vq->log.base = 0;
-	mutex_unlock(&vq->lock);
 	kvnet_vq_set_features(vq, &none, NULL);
+	mutex_unlock(&vq->lock);
 }
 
 /**
@@ -174,6 +174,8 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 		vq->addr = addr;
 		vq->log_used = log_used;
 		vq->found = false;
+		vq->missing = false;
+		kvnet_miss_cancel(vq->misses, vq->index);
 	}
 	mutex_unlock(&vq->lock);
 	return ret;
@@ -297,7 +299,7 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 	mutex_lock(&vq->lock);
 	old = vq->space.mem;
 	vq->space.mem = mem;
-	if (mem && vq->state == KVNET_VQ_BROKEN)
+	if (mem && vq->state == KVNET_VQ_BROKEN && vq->retry)
 		vq->state = KVNET_VQ_RUNNING;
 	mutex_unlock(&vq->lock);
 	kvnet_mem_put(old);
@@ -309,22 +311,21 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
  * @f: checked by kvnet_features_check()
  * @iotlb: the device's, or NULL without an IOMMU
  *
- * When it returns the IOTLB from before is used no more, if it is another one.
+ * The caller drops the question that the queue may have for the old IOTLB.
+ *
+ * Context: vq->lock.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
 {
-	mutex_lock(&vq->lock);
+	lockdep_assert_held(&vq->lock);
 	vq->features = *f;
 	vq->ring.le = kvnet_features_le(f, vq->legacy_le);
 	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
-	vq->ring.in_order = kvnet_has(f, VIRTIO_F_IN_ORDER);
-	if (vq->space.iotlb != iotlb)
-		vq->missing = false;
 	vq->space.iotlb = iotlb;
+	vq->missing = false;
 	vq->found = false;
-	mutex_unlock(&vq->lock);
 }
 
 /**
@@ -339,7 +340,7 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 int kvnet_vq_check(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
-	if (!kvnet_vq_log_ok(vq, vq->log.base,
+	if (!kvnet_vq_log_ok(vq, vq->space.mem, vq->log.base,
 			     kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
 		return -EFAULT;
 	return vq->space.iotlb ? 0 : kvnet_vq_find_areas(vq);
@@ -359,6 +360,7 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	lockdep_assert_held(&vq->lock);
 	if (!vq->space.iotlb) {
 		ret = kvnet_ring_start(&vq->ring);
+		kvnet_vq_log(vq);
 		if (ret)
 			return ret;
 	}

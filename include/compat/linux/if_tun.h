@@ -19,17 +19,22 @@ static inline void tun_wake_queue(struct file *file, int consumed)
 #ifdef KVNET_HAVE_TUN_XDP_HDR
 #define KVNET_TUN_FRAME_HDR	offsetof(struct tun_xdp_hdr, gso)
 
-static inline struct virtio_net_hdr *kvnet_tun_frame_init(void *buf, int size)
+static inline void *kvnet_tun_frame_init(void *buf, int size)
 {
 	struct tun_xdp_hdr *hdr = buf;
 
 	hdr->buflen = size;
-	return &hdr->gso;
+	return buf + KVNET_TUN_FRAME_HDR;
 }
 #else
 #define KVNET_TUN_FRAME_HDR	0
 
-static inline struct virtio_net_hdr *kvnet_tun_frame_init(void *buf, int size)
+/* An error if the kernel has it after all. */
+struct tun_xdp_hdr {
+	char not_in_this_kernel;
+};
+
+static inline void *kvnet_tun_frame_init(void *buf, int size)
 {
 	return buf;
 }
