@@ -111,3 +111,20 @@ CASE(features_hdr_len)
 			  bit == 65 || bit == 67 ? 24 : 10);
 	}
 }
+
+/* Bit 27 is two things: to a VMM, that the backend has no header of its own. */
+CASE(features_tap_hdr_len)
+{
+	struct kvnet_features f;
+	unsigned int bit;
+
+	for (bit = 0; bit < 128; bit++) {
+		unit_context("bit %u", bit);
+		f = only(bit);
+		EXPECT_EQ(kvnet_features_tap_hdr_len(&f),
+			  bit == 27 ? 0 : hdr_len(bit, bit));
+		EXPECT_EQ(kvnet_features_hdr_len(&f), hdr_len(bit, 27));
+		f.word[0] |= BIT_ULL(27);
+		EXPECT_EQ(kvnet_features_tap_hdr_len(&f), 0);
+	}
+}

@@ -11,9 +11,11 @@
 #include "ring_rig.h"
 #include "unit.h"
 
-static struct rig *good_chain(bool event_idx)
+static struct rig *good_chain_in(bool event_idx, unsigned int pieces)
 {
-	struct rig_cfg cfg = { .num = 4, .event_idx = event_idx };
+	struct rig_cfg cfg = {
+		.num = 4, .event_idx = event_idx, .pieces = pieces,
+	};
 	struct rig *g = rig_new(&cfg);
 	unsigned int i;
 
@@ -25,6 +27,11 @@ static struct rig *good_chain(bool event_idx)
 	rig_offer(g, 2);
 	rig_offer(g, 2);
 	return g;
+}
+
+static struct rig *good_chain(bool event_idx)
+{
+	return good_chain_in(event_idx, 0);
 }
 
 /* What has been read is destroyed at once: nothing may be read again. */
@@ -86,9 +93,8 @@ CASE(ring_reads_each_field_once)
 	EXPECT_TRUE(at_ > 1);						\
 } while (0)
 
-CASE(ring_next_faults)
+static void next_faults(struct rig *g)
 {
-	struct rig *g = good_chain(false);
 	kvnet_ring_pos_t pos = kvnet_ring_pos(&g->ring);
 	struct rig_watch w;
 
@@ -101,10 +107,17 @@ CASE(ring_next_faults)
 	rig_free(g);
 }
 
-/* Nothing is made visible, and the same put can be done again. */
-CASE(ring_put_faults)
+CASE(ring_next_faults)
 {
-	struct rig_cfg cfg = { .num = 64, .base = 0xfff0 };
+	next_faults(good_chain(false));
+	next_faults(good_chain_in(false, 40));
+	next_faults(good_chain_in(true, 5));
+}
+
+/* Nothing is made visible, and the same put can be done again. */
+static void put_faults(unsigned int pieces)
+{
+	struct rig_cfg cfg = { .num = 64, .base = 0xfff0, .pieces = pieces };
 	struct rig *g = rig_new(&cfg);
 	struct kvnet_used used[64];
 	struct rig_watch w;
@@ -123,12 +136,18 @@ CASE(ring_put_faults)
 	rig_free(g);
 }
 
+CASE(ring_put_faults)
+{
+	put_faults(0);
+	put_faults(30);
+}
+
 CASE(ring_kick_faults)
 {
 	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
-		struct rig *g = good_chain(i);
+	for (i = 0; i < 4; i++) {
+		struct rig *g = good_chain_in(i & 1, i < 2 ? 0 : 9);
 		struct rig_watch w;
 
 		EACH_FAULT(w, kvnet_ring_kick_on(&g->ring), {});

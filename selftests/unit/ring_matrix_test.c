@@ -2,7 +2,8 @@
 /*
  * Two readings of the specification meet: the driver of lib/guest_ring.c and
  * the device of ring_split.c, over {event_idx} x {indirect} x {byte order} x
- * {size}, each across the wrap of the 16-bit index.
+ * {size}, each across the wrap of the 16-bit index; and once more with areas
+ * in pieces, which move now and then.
  *
  * The driver speaks little-endian only. For a big-endian ring it has areas of
  * its own, which are carried over, swapped, whenever the other side's turn
@@ -38,13 +39,18 @@ struct pair {
 	struct gr_desc *tables, *swapped;
 	struct kvnet_reader reader;
 
-	/* in the order made available, by free-running number */
+	/* in the order made available, by free-running number modulo n_kept */
 	struct sent *sent;
-	u32 n_sent, n_popped, n_done;
+	u32 n_kept, n_sent, n_popped, n_done;
 	/* what the device holds and will give back in any order */
 	u32 *held;
 	u32 n_held;
 };
+
+static struct sent *sent_of(const struct pair *p, u32 number)
+{
+	return &p->sent[number & (p->n_kept - 1)];
+}
 
 static void swap_desc(void *to, const void *from, u32 n)
 {
@@ -90,7 +96,8 @@ static void to_device(struct pair *p)
 		return;
 	swap_desc(p->rig->desc, p->desc, num);
 	swap16s(p->rig->avail, p->avail, 3 + num);
-	swap_desc(p->swapped, p->tables, MAX_TABLES * MAX_SEGS);
+	if (p->indirect)
+		swap_desc(p->swapped, p->tables, MAX_TABLES * MAX_SEGS);
 }
 
 static void to_driver(struct pair *p)
@@ -118,7 +125,8 @@ static void pair_init(struct pair *p, const struct rig_cfg *cfg, bool indirect)
 	memset(p, 0, sizeof(*p));
 	p->rig = rig_new(cfg);
 	p->indirect = indirect;
-	p->sent = calloc(65536, sizeof(*p->sent));
+	p->n_kept = min_t(u32, 64 * num, 65536);
+	p->sent = calloc(p->n_kept, sizeof(*p->sent));
 	p->held = calloc(num, sizeof(*p->held));
 	p->tables = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->tables));
 	p->swapped = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->swapped));
@@ -161,7 +169,7 @@ static void pair_exit(struct pair *p)
 /* Some buffer of some shape; false if the ring is full. */
 static bool driver_add(struct pair *p)
 {
-	struct sent *s = &p->sent[p->n_sent & 0xffff];
+	struct sent *s = sent_of(p, p->n_sent);
 	unsigned int i, n_out, direct = GR_ALL_DIRECT;
 	int head;
 
@@ -222,7 +230,7 @@ static void device_pop(struct pair *p, u32 want)
 	for (k = 0; k < n; k++) {
 		if (!EXPECT_EQ(device_next(p), 1))
 			return;
-		check_chain(p, &p->sent[p->n_popped & 0xffff]);
+		check_chain(p, sent_of(p, p->n_popped));
 		p->held[p->n_held++] = p->n_popped++;
 	}
 	if (n < want)
@@ -238,7 +246,7 @@ static void device_put(struct pair *p, u32 n)
 	n = min_t(u32, n, p->n_held);
 	for (i = 0; i < n; i++) {
 		k = unit_below(p->n_held);
-		s = &p->sent[p->held[k] & 0xffff];
+		s = sent_of(p, p->held[k]);
 		p->held[k] = p->held[--p->n_held];
 		s->written = 0;
 		for (k = 0; k < s->n; k++)
@@ -261,8 +269,8 @@ static void driver_collect(struct pair *p, u32 n)
 		if (!EXPECT_EQ(ret, 1))
 			break;
 		number = (uintptr_t)done.token - 1;
-		EXPECT_EQ(done.head, p->sent[number & 0xffff].head);
-		EXPECT_EQ(done.len, p->sent[number & 0xffff].written);
+		EXPECT_EQ(done.head, sent_of(p, number)->head);
+		EXPECT_EQ(done.len, sent_of(p, number)->written);
 		p->n_done++;
 	}
 	EXPECT_EQ(gr_get_used(&p->guest, &done), 0);
@@ -324,24 +332,35 @@ static void run_pair(const struct rig_cfg *cfg, bool indirect)
 	u32 chains = 2 * cfg->num + 400, turns = 0;
 	struct pair p;
 
-	unit_context("num %u, be %d, event_idx %d, indirect %d, base %u",
-		     cfg->num, cfg->be, cfg->event_idx, indirect, cfg->base);
+	unit_context("num %u, be %d, event_idx %d, indirect %d, base %u, pieces %u",
+		     cfg->num, cfg->be, cfg->event_idx, indirect, cfg->base,
+		     cfg->pieces);
 	pair_init(&p, cfg, indirect);
-	while (p.n_done < chains && !unit_failed() && turns++ < 20000)
+	while (p.n_done < chains && !unit_failed() && turns++ < 20000) {
 		turn(&p);
+		if (cfg->pieces && unit_chance(8)) {
+			EXPECT_EQ(shim_outside(), 0);
+			rig_map(p.rig);
+		}
+	}
 	EXPECT_TRUE(p.n_done >= chains);
 	pair_exit(&p);
 }
 
-static void run_matrix(bool be)
+static void run_matrix(bool be, bool pieces)
 {
-	struct rig_cfg cfg = { .be = be };
+	struct rig_cfg cfg = { 0 };
 	unsigned int i;
 
 	for (cfg.num = 1; cfg.num <= KVNET_RING_MAX; cfg.num *= 2) {
 		for (i = 0; i < 4 && !unit_failed(); i++) {
 			cfg.event_idx = i & 1;
 			cfg.base = -(u16)unit_below(cfg.num + 200);
+			/* makes no difference */
+			cfg.be = pieces ? unit_chance(2) : be;
+			if (pieces)
+				cfg.pieces = unit_chance(3) ? KVNET_AREA_PIECES :
+					     2 + unit_below(8);
 			run_pair(&cfg, i & 2);
 		}
 	}
@@ -349,10 +368,15 @@ static void run_matrix(bool be)
 
 CASE(ring_matrix_little_endian)
 {
-	run_matrix(false);
+	run_matrix(false, false);
 }
 
 CASE(ring_matrix_big_endian)
 {
-	run_matrix(true);
+	run_matrix(true, false);
+}
+
+CASE(ring_matrix_in_pieces)
+{
+	run_matrix(false, true);
 }

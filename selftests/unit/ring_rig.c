@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit.h"
+
 #define CAP	70000
 
 static void put16(const struct rig *g, u8 *p, u16 v)
@@ -73,27 +75,73 @@ static int rig_read(void *ctx, u64 addr, void *dst, u32 len)
 	return 0;
 }
 
+static int cmp_u32(const void *a, const void *b)
+{
+	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+}
+
+/*
+ * Descriptors are cut anywhere, the others between fields of two bytes. What
+ * comes next for the driver is anywhere for the owner, or goes on there.
+ */
+static void cut_area(struct rig *g, unsigned int nr, struct kvnet_area *a,
+		     u8 *mem, u32 len)
+{
+	u32 at[KVNET_AREA_PIECES + 1] = { 0 }, i, n = 1;
+	u64 user = 0;
+
+	for (i = 1; i < g->cfg.pieces; i++)
+		at[n++] = nr ? 2 * unit_below(len / 2) : unit_below(len);
+	qsort(at, n, sizeof(at[0]), cmp_u32);
+	at[n] = len;
+	*a = (struct kvnet_area) { .len = len, .piece = g->piece[nr] };
+	for (i = 0; i < n; i++) {
+		if (at[i] == at[i + 1])
+			continue;
+		if (!user || !unit_chance(5))
+			user = ((u64)unit_rand() << 30) + ((i * 3 + nr) << 20);
+		a->piece[a->n].base = (void *)(uintptr_t)user;
+		a->piece[a->n++].off = at[i];
+		shim_map(user, mem + at[i], at[i + 1] - at[i]);
+		user += at[i + 1] - at[i];
+	}
+}
+
+void rig_map(struct rig *g)
+{
+	u32 num = g->cfg.num, tail = g->cfg.event_idx ? 0 : 2;
+	struct kvnet_ring *r = &g->ring;
+
+	shim_reset();
+	if (g->cfg.pieces) {
+		cut_area(g, 0, &r->desc, g->desc, rig_desc_bytes(num));
+		cut_area(g, 1, &r->avail, g->avail,
+			 rig_avail_bytes(num) - tail);
+		cut_area(g, 2, &r->used, g->used, rig_used_bytes(num) - tail);
+		return;
+	}
+	shim_window(g->desc, rig_desc_bytes(num));
+	shim_window(g->avail, rig_avail_bytes(num) - tail);
+	shim_window(g->used, rig_used_bytes(num) - tail);
+	r->desc.base = g->desc;
+	r->avail.base = g->avail;
+	r->used.base = g->used;
+}
+
 struct rig *rig_new(const struct rig_cfg *cfg)
 {
 	struct rig *g = calloc(1, sizeof(*g));
-	size_t tail = cfg->event_idx ? 0 : 2;
 
 	g->cfg = *cfg;
 	g->desc = calloc(1, rig_desc_bytes(cfg->num));
 	g->avail = calloc(1, rig_avail_bytes(cfg->num));
 	g->used = calloc(1, rig_used_bytes(cfg->num));
-	shim_reset();
-	shim_window(g->desc, rig_desc_bytes(cfg->num));
-	shim_window(g->avail, rig_avail_bytes(cfg->num) - tail);
-	shim_window(g->used, rig_used_bytes(cfg->num) - tail);
+	rig_map(g);
 
 	g->ring.num = cfg->num;
 	g->ring.le = !cfg->be;
 	g->ring.event_idx = cfg->event_idx;
 	g->ring.notify_on_empty = cfg->on_empty;
-	g->ring.desc.base = g->desc;
-	g->ring.avail.base = g->avail;
-	g->ring.used.base = g->used;
 	g->chain.cap = cfg->cap ? cfg->cap : CAP;
 	g->chain.seg = calloc(g->chain.cap, sizeof(*g->chain.seg));
 	g->reader.read = rig_read;

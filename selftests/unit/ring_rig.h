@@ -5,6 +5,9 @@
  * Each area is an allocation of its own size, and a shim window of the size
  * that the features ask for: one byte beyond is seen. Fields are written in
  * the byte order of the ring. Offsets are those of virtio 1.3, 2.7.
+ *
+ * The device may see an area in pieces, each somewhere else and a window of its
+ * own; the test sees it in one.
  */
 #ifndef UNIT_RING_RIG_H
 #define UNIT_RING_RIG_H
@@ -30,6 +33,7 @@ struct rig_cfg {
 	bool on_empty;
 	unsigned int cap;	/* 0: as much as any test needs */
 	u16 base;
+	unsigned int pieces;	/* at most, of an area; 0: it is not cut */
 };
 
 struct rig {
@@ -38,6 +42,7 @@ struct rig {
 	struct kvnet_reader reader;
 	struct rig_cfg cfg;
 	u8 *desc, *avail, *used;
+	struct kvnet_piece piece[3][KVNET_AREA_PIECES];
 	u8 table[RIG_TABLE * 16];	/* guest memory at RIG_GPA */
 	u16 avail_idx;			/* for rig_offer() */
 	unsigned int reads;		/* calls of the reader */
@@ -60,6 +65,8 @@ int rig_when(const struct rig_watch *w, enum shim_op op, const void *addr);
 
 struct rig *rig_new(const struct rig_cfg *cfg);
 void rig_free(struct rig *g);
+/* Make the windows of the areas anew, cut elsewhere. */
+void rig_map(struct rig *g);
 size_t rig_desc_bytes(u32 num);
 size_t rig_avail_bytes(u32 num);
 size_t rig_used_bytes(u32 num);

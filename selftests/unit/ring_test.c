@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The nine verbs of a split ring, each by hand. */
+/* The verbs of a split ring, each by hand. */
 #include "ring.h"
 
 #include <string.h>
@@ -7,19 +7,19 @@
 #include "ring_rig.h"
 #include "unit.h"
 
-/* The four ways to lay out a ring, and three sizes. */
-#define N_WAYS	12
+/* The four ways to lay out a ring, three sizes, whole and in pieces. */
+#define N_WAYS	24
 
 static struct rig_cfg way(unsigned int i)
 {
 	static const u32 sizes[] = { 1, 8, 32768 };
 	struct rig_cfg cfg = {
-		.num = sizes[i / 4], .be = i & 1, .event_idx = i & 2,
-		.base = unit_rand(),
+		.num = sizes[i / 4 % 3], .be = i & 1, .event_idx = i & 2,
+		.base = unit_rand(), .pieces = i < 12 ? 0 : 2 + unit_below(9),
 	};
 
-	unit_context("num %u, be %d, event_idx %d, base %u", cfg.num, cfg.be,
-		     cfg.event_idx, cfg.base);
+	unit_context("num %u, be %d, event_idx %d, base %u, pieces %u",
+		     cfg.num, cfg.be, cfg.event_idx, cfg.base, cfg.pieces);
 	return cfg;
 }
 

@@ -2,6 +2,8 @@
 /* The state behind the shim headers, see shim.h. */
 #include "shim.h"
 
+#include <linux/mm.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__has_feature)
@@ -17,9 +19,13 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#define MAX_WINDOWS	8
+#define MAX_WINDOWS	400
 
-static struct { uintptr_t start; size_t len; } windows[MAX_WINDOWS];
+static struct window {
+	uintptr_t start;
+	size_t len;
+	uint8_t *host;
+} windows[MAX_WINDOWS];
 static unsigned int n_windows, n_outside;
 static shim_hook_t the_hook;
 static void *the_ctx;
@@ -27,6 +33,11 @@ static void *the_ctx;
 uint64_t shim_user_end = 1ULL << 47;
 int shim_alloc_budget = -1;
 int shim_alloc_live;
+int shim_pin_budget = -1;
+int shim_pin_live;
+unsigned int shim_pins;
+int shim_kmap_live;
+unsigned int shim_unpin_clean;
 
 void shim_reset(void)
 {
@@ -35,6 +46,9 @@ void shim_reset(void)
 	the_hook = NULL;
 	shim_user_end = 1ULL << 47;
 	shim_alloc_budget = -1;
+	shim_pin_budget = -1;
+	shim_pins = 0;
+	shim_unpin_clean = 0;
 }
 
 void shim_hook(shim_hook_t hook, void *ctx)
@@ -43,11 +57,18 @@ void shim_hook(shim_hook_t hook, void *ctx)
 	the_ctx = ctx;
 }
 
+void shim_map(uintptr_t user, const void *p, size_t len)
+{
+	if (n_windows == MAX_WINDOWS)
+		abort();
+	windows[n_windows++] = (struct window) {
+		.start = user, .len = len, .host = (uint8_t *)p,
+	};
+}
+
 void shim_window(const void *p, size_t len)
 {
-	windows[n_windows].start = (uintptr_t)p;
-	windows[n_windows].len = len;
-	n_windows++;
+	shim_map((uintptr_t)p, p, len);
 }
 
 unsigned int shim_outside(void)
@@ -55,15 +76,15 @@ unsigned int shim_outside(void)
 	return n_outside;
 }
 
-static bool inside(uintptr_t addr, size_t len)
+static void *host_of(uintptr_t addr, size_t len)
 {
-	unsigned int i;
+	const struct window *w;
 
-	for (i = 0; i < n_windows; i++)
-		if (addr - windows[i].start <= windows[i].len &&
-		    len <= windows[i].len - (addr - windows[i].start))
-			return true;
-	return false;
+	for (w = windows; w < windows + n_windows; w++)
+		if (addr - w->start <= w->len &&
+		    len <= w->len - (addr - w->start))
+			return w->host + (addr - w->start);
+	return NULL;
 }
 
 static bool tell(enum shim_op op, bool done, const volatile void *p,
@@ -129,13 +150,15 @@ static void note_load(const volatile void *p)
 }
 #endif
 
-bool shim_before(enum shim_op op, const volatile void *p, size_t len)
+void *shim_before(enum shim_op op, const volatile void *p, size_t len)
 {
-	if (!inside((uintptr_t)p, len)) {
+	void *host = host_of((uintptr_t)p, len);
+
+	if (!host)
 		n_outside++;
-		return false;
-	}
-	return !tell(op, false, p, len);
+	else if (tell(op, false, host, len))
+		host = NULL;
+	return host;
 }
 
 void shim_after(enum shim_op op, const volatile void *p, size_t len)
@@ -154,19 +177,46 @@ void shim_barrier(enum shim_op op)
 /* Returns what was not copied. A copy that faults gets half-way, as they do. */
 size_t shim_copy(void *dst, const void *src, size_t len, enum shim_op op)
 {
-	const void *user = op == SHIM_COPY_IN ? src : dst;
-	size_t half = len / 2;
+	bool in = op == SHIM_COPY_IN;
+	void *host = host_of((uintptr_t)(in ? src : dst), len);
+	size_t half = host ? len / 2 : 0;
 
-	if (!inside((uintptr_t)user, len)) {
+	if (!host) {
 		n_outside++;
-		half = 0;
-	} else if (!tell(op, false, user, len)) {
-		memcpy(dst, src, len);
-		shim_after(op, user, len);
+	} else if (!tell(op, false, host, len)) {
+		memcpy(in ? dst : host, in ? host : src, len);
+		shim_after(op, host, len);
 		return 0;
 	}
-	memcpy(dst, src, half);
-	if (op == SHIM_COPY_IN)
+	if (half)
+		memcpy(in ? dst : host, in ? host : src, half);
+	if (in)
 		memset((char *)dst + half, 0, len - half);
 	return len - half;
+}
+
+/* A page is good until it is unpinned: then it is freed, and ASan sees to it. */
+int shim_pin(uintptr_t addr, struct page **page)
+{
+	void *host = host_of(addr, PAGE_SIZE);
+
+	if (!host || !shim_pin_budget) {
+		/* nothing to go by */
+		*page = (struct page *)0x5a5a;
+		return -EFAULT;
+	}
+	if (shim_pin_budget > 0)
+		shim_pin_budget--;
+	*page = malloc(sizeof(**page));
+	(*page)->host = host;
+	shim_pin_live++;
+	shim_pins++;
+	return 1;
+}
+
+void shim_unpin(struct page *page, bool dirty)
+{
+	shim_pin_live--;
+	shim_unpin_clean += !dirty;
+	free(page);
 }

@@ -10,11 +10,12 @@
 #include "../shim.h"
 
 #define get_user(x, ptr) __extension__ ({				\
-	const __typeof__(*(ptr)) *gu_p_ = (ptr);			\
+	const __typeof__(*(ptr)) *gu_p_;				\
 	int gu_ret_ = -EFAULT;						\
 									\
 	(x) = 0;							\
-	if (shim_before(SHIM_LOAD, gu_p_, sizeof(*gu_p_))) {		\
+	gu_p_ = shim_before(SHIM_LOAD, (ptr), sizeof(*gu_p_));		\
+	if (gu_p_) {							\
 		(x) = __atomic_load_n(gu_p_, __ATOMIC_RELAXED);		\
 		shim_after(SHIM_LOAD, gu_p_, sizeof(*gu_p_));		\
 		gu_ret_ = 0;						\
@@ -22,11 +23,12 @@
 	gu_ret_; })
 
 #define put_user(x, ptr) __extension__ ({				\
-	__typeof__(*(ptr)) *pu_p_ = (ptr);				\
+	__typeof__(*(ptr)) *pu_p_;					\
 	__typeof__(*(ptr)) pu_val_ = (x);				\
 	int pu_ret_ = -EFAULT;						\
 									\
-	if (shim_before(SHIM_STORE, pu_p_, sizeof(*pu_p_))) {		\
+	pu_p_ = shim_before(SHIM_STORE, (ptr), sizeof(*pu_p_));		\
+	if (pu_p_) {							\
 		if (shim_store_releases())				\
 			__atomic_store_n(pu_p_, pu_val_, __ATOMIC_RELEASE); \
 		else							\

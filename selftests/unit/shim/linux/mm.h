@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIT_SHIM_LINUX_MM_H
+#define UNIT_SHIM_LINUX_MM_H
+
+#include <linux/errno.h>
+#include <linux/overflow.h>
+#include <linux/types.h>
+
+#include "../shim.h"
+
+#define PAGE_SIZE		4096UL
+#define PAGE_MASK		(~(PAGE_SIZE - 1))
+#define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
+#define FOLL_WRITE		1
+
+struct page {
+	void *host;
+};
+
+static inline int pin_user_pages_fast(unsigned long addr, int n,
+				      unsigned int flags, struct page **page)
+{
+	/* one page, to be written to: what else is there to ask for? */
+	if (n != 1 || flags != FOLL_WRITE || offset_in_page(addr))
+		return -EINVAL;
+	return shim_pin(addr, page);
+}
+
+static inline void unpin_user_pages_dirty_lock(struct page **page,
+					       unsigned long n, bool dirty)
+{
+	while (n--)
+		shim_unpin(*page++, dirty);
+}
+
+#endif /* UNIT_SHIM_LINUX_MM_H */
