@@ -156,10 +156,15 @@ uint64_t vdev_gpa(const struct vdev *v, const void *ptr)
 	return VDEV_GPA + (uint64_t)((const uint8_t *)ptr - v->mem);
 }
 
-static uint64_t ring_gpa(void *ctx, const void *ptr, size_t len)
+uint64_t vdev_bus(const struct vdev *v, const void *ptr)
+{
+	return vdev_gpa(v, ptr) + (v->features & F_PLATFORM ? v->bus : 0);
+}
+
+static uint64_t ring_bus(void *ctx, const void *ptr, size_t len)
 {
 	(void)len;
-	return vdev_gpa(ctx, ptr);
+	return vdev_bus(ctx, ptr);
 }
 
 struct vhost_memory *vdev_table(const struct vdev *v)
@@ -213,7 +218,7 @@ void vdev_queue_make(struct vdev *v, unsigned int i, unsigned int num)
 		.event_idx = v->features & F_EVENT,
 		.ind_tables = ind_tables(v, num),
 		.ind_max = IND_MAX,
-		.to_gpa = ring_gpa,
+		.to_gpa = ring_bus,
 		.ctx = v,
 	};
 	size_t bytes = gr_block_bytes(num, 4096);
@@ -249,8 +254,10 @@ void vdev_queue_free(struct vdev *v, unsigned int i)
 	memset(q, 0, sizeof(*q));
 }
 
-static uint64_t ring_hva(const struct vdev *v, const void *ptr)
+static uint64_t ring_addr(const struct vdev *v, const void *ptr)
 {
+	if (v->features & F_PLATFORM)
+		return vdev_bus(v, ptr);
 	return (uintptr_t)v->ring_host + ((const uint8_t *)ptr - v->mem);
 }
 
@@ -261,10 +268,14 @@ void vdev_queue_addr(const struct vdev *v, unsigned int i,
 
 	*addr = (struct vhost_vring_addr) {
 		.index = i,
-		.desc_user_addr = ring_hva(v, cfg->desc),
-		.avail_user_addr = ring_hva(v, cfg->avail),
-		.used_user_addr = ring_hva(v, cfg->used),
+		.desc_user_addr = ring_addr(v, cfg->desc),
+		.avail_user_addr = ring_addr(v, cfg->avail),
+		.used_user_addr = ring_addr(v, cfg->used),
 	};
+	if (!v->log_used)
+		return;
+	addr->flags = 1 << VHOST_VRING_F_LOG;
+	addr->log_guest_addr = vdev_gpa(v, cfg->used);
 }
 
 int __vdev_vring_fd(const struct vdev *v, unsigned long req, unsigned int i,

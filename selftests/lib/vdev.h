@@ -34,6 +34,8 @@
 #define F_EVENT		BIT64(VIRTIO_RING_F_EVENT_IDX)
 #define F_IND		BIT64(VIRTIO_RING_F_INDIRECT_DESC)
 #define F_NETHDR	BIT64(VHOST_NET_F_VIRTIO_NET_HDR)
+#define F_PLATFORM	BIT64(VIRTIO_F_ACCESS_PLATFORM)
+#define F_LOG		BIT64(VHOST_F_LOG_ALL)
 
 struct vdev_queue {
 	struct guest_ring ring;
@@ -57,6 +59,8 @@ struct vdev {
 	uint64_t offered;
 	uint64_t features;
 	unsigned int hdr_len;	/* what the guest sees before a frame */
+	uint64_t bus;		/* IOVA of guest-physical 0, with F_PLATFORM */
+	bool log_used;		/* tell the device to log its used rings */
 	int memfd;
 	size_t mem_size;
 	size_t mem_used;
@@ -91,6 +95,8 @@ uint8_t *vdev_map_host(struct vdev *v);
 void vdev_unmap_host(struct vdev *v, uint8_t *host);
 void *vdev_alloc(struct vdev *v, size_t size, size_t align);
 uint64_t vdev_gpa(const struct vdev *v, const void *ptr);
+/* What a descriptor says: an IOVA with F_PLATFORM, else guest-physical. */
+uint64_t vdev_bus(const struct vdev *v, const void *ptr);
 /* The table for the current mapping; caller frees. */
 struct vhost_memory *vdev_table(const struct vdev *v);
 void vdev_set_mem(struct vdev *v);

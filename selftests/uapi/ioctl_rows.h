@@ -1,49 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The rows of ioctl_test.c: what is asked, and what must come of it.
- *
- * Where in-tree vhost_net answers differently, the row says so, and why.
- */
+/* The rows for what every VMM uses: see row.h. */
 #ifndef SELFTESTS_IOCTL_ROWS_H
 #define SELFTESTS_IOCTL_ROWS_H
 
-#include "vdev.h"
+#include "row.h"
 
-enum state { NEW, OWNED, READY, RUNNING };
-
-/* Symbolic file descriptors, opened when the row runs. */
-enum fds { FD_NONE = -1, FD_CLOSED = -2, FD_HUGE = 1 << 30, FD_FIRST = 1000,
-	   FD_EVENT = FD_FIRST, FD_MEM, FD_DIR, FD_PIPE, FD_UDP, FD_DGRAM,
-	   FD_SELF, FD_TUN };
-
-struct row {
-	const char *what;
-	unsigned long req;
-	const void *arg;
-	int err;
-	const char *vhost_why;	/* vhost_net answers vhost_err instead */
-	int vhost_err;
-};
-
-#define STATE(i, n)	(&(const struct vhost_vring_state){ i, n })
-#define VFILE(i, n)	(&(const struct vhost_vring_file){ i, n })
-#define U64(v)		(&(const uint64_t){ v })
-#define ADDR(...)	(&(const struct vhost_vring_addr){ __VA_ARGS__ })
-#define BAD_INDEX(req)	\
-	{ #req ", index 2", req, ADDR(.index = 2), ENOBUFS }, \
-	{ #req ", index -1", req, ADDR(.index = -1u), ENOBUFS }
-
-struct mem2 {
-	struct vhost_memory m;
-	struct vhost_memory_region r[2];
-};
-#define REG(gpa, size, hva)	{ gpa, size, hva, 0 }
-#define MEM1(...)	\
-	(&(const struct mem2){ { .nregions = 1 }, { __VA_ARGS__ } })
-#define MEM2(...)	\
-	(&(const struct mem2){ { .nregions = 2 }, { __VA_ARGS__ } })
-#define KERNEL_ADDR	0xffff880000000000ull
-#define USER_ADDR	0x10000000ull
 #define STOPPED_OK	"checks user addresses only with a backend attached"
 
 static const struct row without_owner[] = {
@@ -64,8 +25,8 @@ static const struct row with_nothing_set[] = {
 	{ "SET_BACKEND, nothing set", VHOST_NET_SET_BACKEND, VFILE(0, FD_SELF),
 	  EFAULT },
 	{ "SET_BACKEND -1, nothing set", VHOST_NET_SET_BACKEND, VFILE(1, -1), 0,
-	  "QEMU aborts when unbinding fails; vhost checks the ring first",
-	  EFAULT },
+	  VHOST("QEMU aborts if unbinding fails; vhost checks the ring",
+		EFAULT) },
 };
 
 static const struct row with_owner[] = {
@@ -110,20 +71,24 @@ static const struct row when_ready[] = {
 	{ "MEM size 0", VHOST_SET_MEM_TABLE,
 	  MEM1(REG(4096, 0, USER_ADDR)), EFAULT },
 	{ "MEM size 0 at 0", VHOST_SET_MEM_TABLE,
-	  MEM1(REG(0, 0, USER_ADDR)), EFAULT, "takes it for all of memory", 0 },
+	  MEM1(REG(0, 0, USER_ADDR)), EFAULT,
+	  VHOST("takes it for all of memory", 0) },
 	{ "MEM guest address wraps", VHOST_SET_MEM_TABLE,
 	  MEM1(REG(-4096ull, 8192, USER_ADDR)), EFAULT },
 	{ "MEM user address wraps", VHOST_SET_MEM_TABLE,
-	  MEM1(REG(0, 8192, -4096ull)), EFAULT, STOPPED_OK, 0 },
+	  MEM1(REG(0, 8192, -4096ull)), EFAULT,
+	  VHOST(STOPPED_OK, 0) },
 	{ "MEM kernel address", VHOST_SET_MEM_TABLE,
-	  MEM1(REG(0, 4096, KERNEL_ADDR)), EFAULT, STOPPED_OK, 0 },
+	  MEM1(REG(0, 4096, KERNEL_ADDR)), EFAULT,
+	  VHOST(STOPPED_OK, 0) },
 	{ "MEM runs into the kernel", VHOST_SET_MEM_TABLE,
-	  MEM1(REG(0, KERNEL_ADDR, USER_ADDR)), EFAULT, STOPPED_OK, 0 },
+	  MEM1(REG(0, KERNEL_ADDR, USER_ADDR)), EFAULT,
+	  VHOST(STOPPED_OK, 0) },
 	{ "MEM second region bad", VHOST_SET_MEM_TABLE,
 	  MEM2(REG(0, 4096, USER_ADDR), REG(8192, 0, USER_ADDR)), EFAULT },
 	{ "MEM regions overlap", VHOST_SET_MEM_TABLE,
 	  MEM2(REG(0, 8192, USER_ADDR), REG(4096, 8192, USER_ADDR)), EINVAL,
-	  "takes the first that it finds", 0 },
+	  VHOST("takes the first that it finds", 0) },
 	{ "BACKEND closed", VHOST_NET_SET_BACKEND, VFILE(0, FD_CLOSED),
 	  ENOTSOCK },
 	{ "BACKEND huge", VHOST_NET_SET_BACKEND, VFILE(0, FD_HUGE), ENOTSOCK },
@@ -136,6 +101,9 @@ static const struct row when_ready[] = {
 	{ "BACKEND UDP", VHOST_NET_SET_BACKEND, VFILE(0, FD_UDP), ENOTSOCK },
 	{ "BACKEND packet/DGRAM", VHOST_NET_SET_BACKEND, VFILE(0, FD_DGRAM),
 	  ENOTSOCK },
+	{ "BACKEND IP/RAW", VHOST_NET_SET_BACKEND, VFILE(0, FD_INET_RAW),
+	  ENOTSOCK },
+	{ "BACKEND unix", VHOST_NET_SET_BACKEND, VFILE(1, FD_UNIX), ENOTSOCK },
 	{ "BACKEND tun without a device", VHOST_NET_SET_BACKEND,
 	  VFILE(0, FD_TUN), EINVAL },
 	{ "BACKEND itself", VHOST_NET_SET_BACKEND, VFILE(0, FD_SELF),
@@ -185,6 +153,9 @@ static const struct {
 	P(VHOST_SET_VRING_CALL, struct vhost_vring_file),
 	P(VHOST_SET_VRING_ERR, struct vhost_vring_file),
 	P(VHOST_NET_SET_BACKEND, struct vhost_vring_file),
+	P(VHOST_SET_LOG_BASE, uint64_t), P(VHOST_SET_LOG_FD, int),
+	P(VHOST_SET_VRING_BUSYLOOP_TIMEOUT, struct vhost_vring_state),
+	P(VHOST_GET_VRING_BUSYLOOP_TIMEOUT, struct vhost_vring_state),
 };
 
 #endif /* SELFTESTS_IOCTL_ROWS_H */

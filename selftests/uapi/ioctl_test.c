@@ -10,87 +10,21 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi_rows.h"
 #include "ioctl_rows.h"
-#include "rig.h"
-
-static bool has_fd(unsigned long req)
-{
-	return req == VHOST_SET_VRING_KICK || req == VHOST_SET_VRING_CALL ||
-	       req == VHOST_SET_VRING_ERR || req == VHOST_NET_SET_BACKEND;
-}
-
-static int open_symbol(int symbol, int self)
-{
-	static int pipes[2];
-
-	switch (symbol) {
-	case FD_EVENT:
-		return vdev_eventfd();
-	case FD_MEM:
-		return memfd_create("x", MFD_CLOEXEC);
-	case FD_DIR:
-		return open("/", O_RDONLY | O_DIRECTORY);
-	case FD_PIPE:
-		if (!pipes[0])
-			ASSERT_SYS(pipe(pipes));
-		return dup(pipes[1]);
-	case FD_UDP:
-		return socket(AF_INET, SOCK_DGRAM, 0);
-	case FD_DGRAM:
-		return socket(AF_PACKET, SOCK_DGRAM, 0);
-	case FD_TUN:
-		return open("/dev/net/tun", O_RDWR);
-	case FD_SELF:
-		return dup(self);
-	case FD_CLOSED:		/* -2 itself, and never a real one */
-	default:
-		return symbol;
-	}
-}
-
-static int try_row(int fd, const struct row *row)
-{
-	struct vhost_vring_file f;
-	int ret;
-
-	if (!has_fd(row->req) || !row->arg)
-		return __vdev_ioctl(fd, row->req, row->arg);
-	f = *(const struct vhost_vring_file *)row->arg;
-	f.fd = open_symbol(f.fd, fd);
-	ret = __vdev_ioctl(fd, row->req, &f);
-	if (f.fd >= 0 && f.fd < FD_FIRST)
-		close(f.fd);
-	return ret;
-}
 
 static struct rig rig;
-static uint32_t seq;
 
-static void still_carries_packets(void)
-{
-	struct vdev *v = &rig.v;
-
-	rig_rx_post(&rig, 4, NULL);
-	vdev_kick(&v->q[VDEV_RX]);
-	rig_inject(&rig, ++seq, 80);
-	rig_rx_expect(&rig, seq, 80);
-	ASSERT_EQ(rig_tx(&rig, 90, NULL), 0);
-	vdev_kick(&v->q[VDEV_TX]);
-	rig_expect(&rig, rig.tx_seq - 1, 90);
-	rig_tx_drain(&rig, 3000);
-}
-
-static void try_rows(int fd, enum state state, const struct row *rows, size_t n)
+static void try_rows(int fd, enum row_state state, const struct row *rows,
+		     size_t n)
 {
 	uint64_t before = 0, after = 0;
-	bool vhost = vdev_is_vhost();
 	uint16_t base[2] = { 0 };
-	size_t i;
 	int want, ret;
+	size_t i;
 
 	vdev_ioctl(fd, VHOST_GET_FEATURES, &before);
 	for (i = 0; i < n && !ksft_failed(); i++) {
@@ -100,47 +34,40 @@ static void try_rows(int fd, enum state state, const struct row *rows, size_t n)
 			base[0] = vdev_get_base(&rig.v, 0);
 			base[1] = vdev_get_base(&rig.v, 1);
 		}
-		want = vhost && row->vhost_why ? row->vhost_err : row->err;
-		ret = try_row(fd, row);
+		want = row_wants(row, vdev_is_vhost());
+		ret = row_try(fd, row, false);
 		if (ret != -want)
-			FAIL("%s: %s, expected %s", row->what, strerror(-ret),
-			     strerror(want));
+			FAIL("%s: %s, expected %s", row->what, row_error(-ret),
+			     row_error(want));
 		vdev_ioctl(fd, VHOST_GET_FEATURES, &after);
 		EXPECT_EQ(before, after);
 		if (state >= READY) {
 			EXPECT_EQ(vdev_get_base(&rig.v, 0), base[0]);
 			EXPECT_EQ(vdev_get_base(&rig.v, 1), base[1]);
 		}
+		if (!want && state >= READY)
+			row_restore(&rig);
 		if (state == RUNNING)
-			still_carries_packets();
+			row_packets(&rig);
 	}
+	if (state != RUNNING)
+		return;
+	rig_stop(&rig);	/* what is stored may be used at the next start only */
+	rig_start(&rig);
+	row_packets(&rig);
 }
 
 #define TRY(fd, state, rows) \
 	try_rows(fd, state, rows, sizeof(rows) / sizeof(*(rows)))
 
-CASE(features_as_documented)
-{
-	uint64_t want = F_V1 | F_MRG | F_EVENT | F_IND | F_NETHDR |
-			BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) |
-			BIT64(VIRTIO_F_RING_RESET), offered = 0;
-	int fd = vdev_open_node();
-
-	vdev_ioctl(fd, VHOST_GET_FEATURES, &offered);
-	ksft_note("features 0x%llx", (unsigned long long)offered);
-	EXPECT_EQ(offered & want, want);
-	/* none that a kernel backend cannot do, and nothing half done */
-	EXPECT_EQ(offered & BIT64(34), 0);
-	if (!vdev_is_vhost())
-		EXPECT_EQ(offered, want);
-	vdev_ioctl(fd, VHOST_SET_FEATURES, &want);
-	vdev_ioctl(fd, VHOST_GET_BACKEND_FEATURES, &offered);
-	vdev_ioctl(fd, VHOST_SET_BACKEND_FEATURES, &offered);
-}
-
 CASE(no_owner)
 {
-	TRY(vdev_open_node(), NEW, without_owner);
+	int fd = vdev_open_node();
+
+	TRY(fd, NEW, without_owner);
+	TRY(fd, NEW, abi_without_owner);
+	TRY(fd, NEW, for_anybody);
+	TRY(fd, NEW, new_device);
 }
 
 CASE(owner_only)
@@ -148,6 +75,9 @@ CASE(owner_only)
 	vdev_open(&rig.v);
 	TRY(rig.v.fd, OWNED, with_nothing_set);
 	TRY(rig.v.fd, OWNED, with_owner);
+	TRY(rig.v.fd, OWNED, abi_with_owner);
+	TRY(rig.v.fd, OWNED, abi_owner_only);
+	TRY(rig.v.fd, OWNED, for_anybody);
 }
 
 CASE(ready)
@@ -155,18 +85,22 @@ CASE(ready)
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	TRY(rig.v.fd, READY, with_owner);
 	TRY(rig.v.fd, READY, when_ready);
+	TRY(rig.v.fd, READY, abi_with_owner);
+	TRY(rig.v.fd, READY, abi_when_ready);
 	/* what vhost accepted of the wrong ones is gone with the next table */
 	vdev_set_mem(&rig.v);
 	rig_start(&rig);
-	still_carries_packets();
+	row_packets(&rig);
 }
 
 CASE(running)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	still_carries_packets();
+	row_packets(&rig);
 	TRY(rig.v.fd, RUNNING, with_owner);
 	TRY(rig.v.fd, RUNNING, when_running);
+	TRY(rig.v.fd, RUNNING, abi_with_owner);
+	TRY(rig.v.fd, RUNNING, abi_when_running);
 }
 
 CASE(another_process)
@@ -176,11 +110,14 @@ CASE(another_process)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (!fork()) {
 		TRY(rig.v.fd, NEW, without_owner);
+		TRY(rig.v.fd, NEW, abi_without_owner);
+		TRY(rig.v.fd, NEW, with_another_owner);
+		TRY(rig.v.fd, NEW, for_anybody);
 		_exit(0);
 	}
 	ASSERT_SYS(wait(&status));
 	EXPECT_EQ(status, 0);
-	still_carries_packets();
+	row_packets(&rig);
 }
 
 CASE(unmapped_arguments)
@@ -212,7 +149,7 @@ CASE(unmapped_arguments)
 			FAIL("%s accepts a kernel address", pointers[i].what);
 	}
 	rig_start(&rig);
-	still_carries_packets();
+	row_packets(&rig);
 }
 
 CASE(ring_in_unmapped_memory)
@@ -240,7 +177,7 @@ CASE(ring_in_unmapped_memory)
 	EXPECT_EQ(__vdev_backend(&rig.v, 1, rig.tap), -EFAULT);
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &good);
 	rig_start(&rig);
-	still_carries_packets();
+	row_packets(&rig);
 }
 
 static void set_up_step(unsigned int step, unsigned int q)
@@ -302,7 +239,7 @@ CASE(order_of_set_up_does_not_matter)
 		gr_start_at(&rig.v.q[0].ring, 65000);
 		gr_start_at(&rig.v.q[1].ring, 65000);
 		rig_start(&rig);
-		still_carries_packets();
+		row_packets(&rig);
 	}
 }
 
@@ -337,16 +274,16 @@ CASE(as_many_regions_as_allowed)
 		};
 	m->nregions = max;
 	vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m);
-	still_carries_packets();
+	row_packets(&rig);
 	m->nregions = max + 1;
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m), -E2BIG);
-	still_carries_packets();
+	row_packets(&rig);
 }
 
 CASE(reset_owner_gives_the_device_back)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	still_carries_packets();
+	row_packets(&rig);
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	TRY(rig.v.fd, NEW, without_owner);
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
@@ -357,19 +294,7 @@ CASE(reset_owner_gives_the_device_back)
 	vdev_queue_reset(&rig.v, 0);
 	vdev_queue_reset(&rig.v, 1);
 	rig_start(&rig);
-	still_carries_packets();
-}
-
-CASE(packet_socket_as_backend)
-{
-	int fd;
-
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true,
-					  .features = F_V1 | F_NETHDR });
-	fd = rig_packet_socket(&rig, FRAME_TYPE, false);
-	if (__vdev_backend(&rig.v, VDEV_TX, fd) == -ENOTSOCK)
-		ksft_skip("packet sockets are not supported");
-	vdev_backend(&rig.v, VDEV_TX, -1);
+	row_packets(&rig);
 }
 
 KSFT_MAIN()

@@ -134,6 +134,7 @@ void rig_open(struct rig *r, const struct rig_cfg *cfg)
 	cfg = &r->cfg;
 	rig_enter_netns();
 	vdev_open(v);
+	v->bus = cfg->bus;
 	vdev_set_features(v, cfg->features);
 	size = VDEV_RING_ZONE + (2u << 20) +
 	       (size_t)cfg->bufs * (cfg->tx_buf + cfg->rx_buf);

@@ -34,6 +34,7 @@ struct rig_cfg {
 	unsigned int tx_buf;	/* bytes of one, default 4096 */
 	unsigned int rx_buf;
 	bool stopped;		/* do not attach the tap */
+	uint64_t bus;		/* see struct vdev */
 };
 
 struct rig {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What can happen to a packet socket, and to its device, while it is a backend:
+ * frames may get lost, none is damaged, and afterwards all goes on.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "links.h"
+#include "packet_rig.h"
+
+static struct packet_rig p;
+
+static void one_end_down_and_up(unsigned int i)
+{
+	int which = ksft_below(2) ? p.near : p.far;
+
+	EXPECT_EQ(link_up(which, false), 0);
+	if (i % 3)
+		ksft_relax(100);
+	EXPECT_EQ(link_up(which, true), 0);
+}
+
+CASE_TIMED(link_goes_down_and_up, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, ksft_rounds(15), one_end_down_and_up);
+	if (vdev_is_vhost()) {	/* stops to listen when the socket says so */
+		rig_stop(&p.r);
+		packet_attach(&p, p.r.tap);
+	}
+	flow_settled(&p.flow);
+}
+
+static void steal(unsigned int i)
+{
+	uint8_t f[PACKET_MTU + 100];
+	int fd = dup(p.r.tap);
+	int flags = i % 2 ? MSG_DONTWAIT : MSG_DONTWAIT | MSG_PEEK;
+
+	for (i = 0; i < 20; i++)
+		if (recv(fd, f, sizeof(f), flags) < 0)
+			ksft_relax(0);
+	close(fd);
+}
+
+/* What another reader takes is lost; what it leaves is whole. */
+CASE_TIMED(another_reader_of_the_socket, 40)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net measures one frame and reads another");
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, ksft_rounds(40), steal);
+	flow_settled(&p.flow);
+}
+
+static void toggle_header(unsigned int i)
+{
+	int on = !(i % 2);
+
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_PACKET, PACKET_VNET_HDR, &on,
+			      sizeof(on)));
+}
+
+CASE_TIMED(header_comes_and_goes, 40)
+{
+	packet_open(&p, &packet_bare);
+	p.flow.opaque = true;
+	flow_storm(&p.flow, 2 * ksft_rounds(10), toggle_header);
+	packet_header(p.r.tap, 0);
+	flow_stop_empty(&p.flow);
+	packet_attach(&p, p.r.tap);
+	flow_quiesces(&p.flow);
+	p.flow.opaque = false;
+	flow_settled(&p.flow);
+}
+
+static void toggle_ring(unsigned int i)
+{
+	struct tpacket_req req = {
+		.tp_block_size = 65536, .tp_block_nr = 1,
+		.tp_frame_size = 2048, .tp_frame_nr = 32,
+	};
+
+	if (i % 2)
+		memset(&req, 0, sizeof(req));
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_PACKET, PACKET_RX_RING, &req,
+			      sizeof(req)));
+}
+
+/* Then frames go to memory that the two share, and none to the queue. */
+CASE_TIMED(owner_maps_a_ring, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, 2 * ksft_rounds(8), toggle_ring);
+	flow_settled(&p.flow);
+}
+
+static void bind_to(unsigned int i)
+{
+	struct sockaddr_ll sll = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(i % 2 ? ETH_P_ALL : ETH_P_LOOPBACK),
+		.sll_ifindex = i % 2 ? p.near : 1,
+	};
+
+	ASSERT_SYS(bind(p.r.tap, (struct sockaddr *)&sll, sizeof(sll)));
+}
+
+CASE_TIMED(bound_elsewhere_and_back, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, 2 * ksft_rounds(10), bind_to);
+	flow_settled(&p.flow);
+}
+
+static void delete_it(unsigned int i)
+{
+	EXPECT_EQ(link_delete(i % 2 ? p.near : p.far), 0);
+}
+
+CASE(interface_deleted)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		packet_open(&p, &packet_bare);
+		flow_storm(&p.flow, 1, delete_it);
+		flow_pump(&p.flow);
+		flow_stop_empty(&p.flow);
+		packet_veth(&p);
+		fd = packet_backend(&p, p.near, &packet_bare);
+		flow_swap(&p.r, fd, p.far);
+		packet_attach(&p, fd);
+		flow_settled(&p.flow);
+		rig_close(&p.r);
+		ASSERT_EQ(link_delete(p.far), 0);
+	}
+}
+
+CASE(descriptor_closed_by_its_owner)
+{
+	packet_open(&p, &packet_bare);
+	close(p.r.tap);
+	p.r.tap = -1;
+	flow_settled(&p.flow);
+}
+
+/* From a tap to a socket and back, as a VMM may do between two guests. */
+CASE(socket_and_tap_take_turns)
+{
+	struct rig other;
+	unsigned int i;
+	int fd, bare_tap;
+
+	packet_open(&p, &packet_bare);
+	other = (struct rig){ .v.hdr_len = 12 };
+	bare_tap = rig_tap_new(&other, TAP_BARE);
+	fd = dup(p.r.tap);
+	for (i = 0; i < 6 && !ksft_failed(); i++) {
+		flow_swap(&p.r, dup(i % 2 ? fd : bare_tap),
+			  i % 2 ? p.far : other.ifindex);
+		packet_attach(&p, p.r.tap);
+		flow_settled(&p.flow);
+	}
+}
+
+KSFT_MAIN()

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Network devices, made and changed as an operator does: by netlink.  All of
+ * these are for the network namespace of the caller.
+ */
+#ifndef SELFTESTS_LINKS_H
+#define SELFTESTS_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* modprobe, where there is one: a test host may not let the kernel do it. */
+bool link_module(const char *name);
+/* A pair: what goes into one comes out of the other. */
+int link_add_veth(const char *name, const char *peer);
+/* "macvtap" or "ipvtap" on another device, with a mode of <linux/if_link.h> */
+int link_add_upper(const char *kind, const char *name, int lower,
+		   unsigned int mode);
+/* 0 or -errno; the netlink way, for an index that only the kernel knows */
+int link_delete(int ifindex);
+int link_rename(int ifindex, const char *name);
+int link_move(int ifindex, int netns);
+int link_up(int ifindex, bool up);
+int link_mtu(int ifindex, uint32_t mtu);
+int link_mac(int ifindex, const uint8_t *mac);
+/* The character device of a macvtap or ipvtap, or -errno. */
+int link_open_tap(int ifindex);
+/* A new namespace, which the caller is in afterwards; returns the old one. */
+int link_new_netns(void);
+int link_own_netns(void);
+
+#endif /* SELFTESTS_LINKS_H */
