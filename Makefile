@@ -18,12 +18,13 @@ help:
 	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
 	@echo ''
 	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
-	@echo 'make test        everything that is tested, on kernels 6.1 and 6.12'
+	@echo 'make test        everything that is tested: units, User-Mode Linux, VMs with 6.1 and 6.12'
 	@echo 'make unit        userspace tests of the pure parts'
-	@echo 'make uapi        a process plays the guest against the module, in a VM'
+	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep'
+	@echo 'make uapi        the same in a VM, with more CPUs (KERNEL=6.1)'
 	@echo 'make net         real guests against the module, in a VM (TESTS="traffic live")'
 	@echo 'make vtime       compare the backends in virtual time (SEEDS=7)'
-	@echo 'make check       style and static checks'
+	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
 	@$(SCRIPTS)/load.sh load $(MODULE)
@@ -37,7 +38,7 @@ demo:
 test:
 	@$(SCRIPTS)/test.sh all
 
-unit uapi net:
+unit uml uapi net:
 	@$(SCRIPTS)/test.sh $@
 
 vtime:
@@ -58,4 +59,4 @@ clean:
 	@$(MAKE) -s -C selftests/net clean
 	rm -rf build/mod-* build/uapi build/net-tools build/log
 
-.PHONY: modules help load unload demo test unit uapi net vtime check install clean
+.PHONY: modules help load unload demo test unit uml uapi net vtime check install clean

@@ -5,7 +5,7 @@
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
 # with endianness checks (its messages about kernel headers do not count).
 #
-#   scripts/build-module.sh [--sparse] 6.12
+#   scripts/build-module.sh [--sparse] 6.12 | 6.1 | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -33,7 +33,7 @@ copy_sources()
 
 kmake()
 {
-	make -s -C "$HEADERS" M="$DIR" W=1 "$@" modules
+	make -s -C "$HEADERS" M="$DIR" W=1 "${ARCH[@]}" "$@" modules
 }
 
 # messages that point into our own sources
@@ -71,6 +71,25 @@ run_sparse()
 	[ -z "$messages" ] || { echo "$messages" >&2; die "sparse has complaints for $SERIES"; }
 }
 
+# prepared by themselves when they are not there
+find_headers()
+{
+	ARCH=()
+	case " $UML_ALL " in
+	*" $SERIES "*)
+		[ -f "$STAMPS/$SERIES" ] || "$TOP/scripts/uml/build.sh" "$SERIES"
+		HEADERS=$BUILD/$SERIES
+		RELEASE=$SERIES
+		ARCH=(ARCH=um)
+		return
+		;;
+	esac
+	check_series "$SERIES"
+	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" "$SERIES"
+	HEADERS=$(kernel_headers "$SERIES")
+	RELEASE=$(kernel_release "$SERIES")
+}
+
 main()
 {
 	local sparse=0
@@ -79,16 +98,14 @@ main()
 		sparse=1
 		shift
 	fi
-	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] <kernel series, one of: $SERIES_ALL>"
+	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] <one of: $SERIES_ALL $UML_ALL>"
 	SERIES=$1
-	check_series "$SERIES"
-	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" "$SERIES"
-	HEADERS=$(kernel_headers "$SERIES")
+	find_headers
 	DIR=$BUILD/mod-$SERIES
 	copy_sources
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
-	info "built kvnet.ko for $(kernel_release "$SERIES")"
+	info "built kvnet.ko for $RELEASE"
 }
 
 main "$@"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Style and static checks; each prints what it finds, the last line says how many
-# checks failed.
+# What is quick: builds (the module for each kernel of the test host with W=1 and
+# sparse, and the test programs), unit tests, style and static checks. Each prints
+# what it finds, the last line says how many failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -37,9 +38,32 @@ check_kernel_doc()
 	(cd "$TOP" && ! "$tool" -none drivers/kvnet/*.[ch] 2>&1 | grep -E 'warning|error')
 }
 
-check_sparse()
+check_module()
 {
-	"$TOP/scripts/build-module.sh" --sparse $SERIES
+	local series bad=0
+
+	for series in $SERIES_ALL; do
+		"$TOP/scripts/build-module.sh" --sparse "$series" || bad=1
+	done
+	return $bad
+}
+
+check_programs()
+{
+	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" &&
+		make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+}
+
+check_unit()
+{
+	local log=$BUILD/log/unit.log
+
+	mkdir -p "$BUILD/log"
+	if ! make -s -C "$TOP/selftests/unit" run > "$log" 2>&1; then
+		grep -E '^not ok|^# |error|ERROR' "$log" || tail -n 20 "$log"
+		return 1
+	fi
+	tail -n 1 "$log"
 }
 
 check_caps()
@@ -80,8 +104,10 @@ main()
 {
 	local check failed=0
 
-	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" $SERIES
-	for check in shell kernel_doc sparse caps spdx versions; do
+	for check in $SERIES_ALL; do
+		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
+	done
+	for check in module programs unit shell kernel_doc caps spdx versions; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

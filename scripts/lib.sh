@@ -8,7 +8,9 @@
 #   build/kernel-X/    unpacked image, headers and kbuild of kernel series X
 #   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
 #   build/image-X/     kernel and initramfs of the test host and of its guest
-#   build/mod-X/       the module, built for kernel series X
+#   build/uml-src/     source of User-Mode Linux, without what it does not need
+#   build/uml[-fast]/  User-Mode Linux that looks for bugs, or is fast
+#   build/mod-X/       the module, built for kernel series X, uml or uml-fast
 #   build/log/         one directory of logs per run of a test host
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,6 +19,9 @@ BUILD=${KVNET_BUILD:-$TOP/build}
 DEBS=${KVNET_DOWNLOADS:-$BUILD/debs}
 STAMPS=$BUILD/stamps
 SERIES_ALL="6.12 6.1"
+# kernels that the module is built for and that are no series of Debian's
+# shellcheck disable=SC2034 # for build-module.sh
+UML_ALL="uml uml-fast"
 
 PROG=${0##*/}
 

@@ -7,13 +7,15 @@
 # run (kvnet.ko, tests) is not in them: vm.sh appends it as a second archive.
 #
 #   scripts/mkimage.sh 6.12
+#   scripts/mkimage.sh --guests     build/guests/X/: kernel and guest.cpio of each
+#                                   series that is here, for vm.sh --guests
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-HOST_MODULES="kvm_amd kvm_intel vhost_net vhost_iotlb tun tap macvtap macvlan veth bridge
+HOST_MODULES="kvm_amd kvm_intel vhost_net vhost_iotlb tun tap macvtap macvlan ipvtap ipvlan veth bridge
 dummy pktgen af_packet virtio_net virtio_pci virtio_console sch_fq_codel sch_netem cls_u32"
-GUEST_MODULES="virtio_net virtio_pci virtio_console pktgen af_packet dummy"
+GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy"
 
 HOST_TOOLS="bash kmod ip ethtool iperf ping taskset perl"
 GUEST_TOOLS="iperf ping ethtool"
@@ -109,6 +111,8 @@ copy_qemu()
 		cp -L "$share/$rom" "$root/opt/qemu-$version/share/"
 	done
 	cp -L "$bios/bios-256k.bin" "$root/opt/qemu-$version/share/"
+	# iPXE, the guest of test_ipxe.sh
+	cp -L /usr/lib/ipxe/qemu/efi-virtio.rom "$root/opt/qemu-$version/share/"
 }
 
 build_host()
@@ -140,13 +144,40 @@ inputs()
 {
 	cat "$STAMPS/kernel-$SERIES" "$STAMPS/qemu10" 2>/dev/null || true
 	cat "$TOP/scripts/mkimage.sh" "$TOP"/scripts/vm/*-init | sha256sum
-	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios
+	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios ipxe-qemu
+}
+
+# the guest alone, of every series that is unpacked
+build_guests()
+{
+	local stamp
+
+	for SERIES in $SERIES_ALL newest; do
+		[ -f "$STAMPS/kernel-$SERIES" ] || continue
+		RELEASE=$(kernel_release "$SERIES")
+		stamp=$(inputs | sha256sum)
+		! stamp_is "guest-$SERIES" "$stamp" || continue
+		info "building a guest, kernel $RELEASE"
+		WORK=$BUILD/guests/$SERIES
+		rm -rf "$WORK"
+		mkdir -p "$WORK"
+		build_guest
+		cp -L "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$WORK/kernel"
+		mv "$WORK/l2.cpio" "$WORK/guest.cpio"
+		echo "$RELEASE" > "$WORK/release"
+		rm -rf "$WORK/l2"
+		stamp_set "guest-$SERIES" "$stamp"
+	done
 }
 
 main()
 {
 	local stamp
 
+	if [ "${1:-}" = --guests ]; then
+		build_guests
+		return
+	fi
 	[ $# -eq 1 ] || die "usage: mkimage.sh <kernel series, one of: $SERIES_ALL>"
 	SERIES=$1
 	RELEASE=$(kernel_release "$SERIES")

@@ -6,6 +6,8 @@
 # Nothing is loaded or configured on this machine, no kernel is installed.
 #
 #   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
+#   scripts/setup.sh --guests      both, and the newest kernel, for guests only
+#   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #
 # A second run finds everything done and takes about a second.
 set -euo pipefail
@@ -14,8 +16,8 @@ set -euo pipefail
 
 NEED_MB=4000
 
-PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils iperf
-iputils-ping ethtool iproute2 procps gcc make libc6-dev bc pahole sparse shellcheck"
+PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils iperf
+iputils-ping ethtool iproute2 procps gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
 
 check_root()
 {
@@ -178,14 +180,16 @@ system_mirror()
 		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }'
 }
 
+# backports_config SUITE
 backports_config()
 {
 	local dir=$BUILD/apt mirror
 
+	[ "$1" = bookworm-backports ] || dir=$BUILD/apt-$1
 	mirror=$(system_mirror)
 	[ -n "$mirror" ] || return 1
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	echo "deb $mirror bookworm-backports main" > "$dir/sources.list"
+	echo "deb $mirror $1 main" > "$dir/sources.list"
 	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
 		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o "APT::Sandbox::User=root")
@@ -198,7 +202,7 @@ unpack_qemu10()
 
 	stamp_is qemu10 "$dir" && return
 	info "fetching QEMU 10 from the distribution's backports"
-	if ! backports_config || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
+	if ! backports_config bookworm-backports || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
 		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
 		return
 	fi
@@ -216,20 +220,95 @@ unpack_qemu10()
 	stamp_set qemu10 "$dir"
 }
 
+# the newest release of a kernel that the configuration BPO can really deliver
+newest_release()
+{
+	local release
+
+	while read -r release; do
+		if apt-get "${BPO[@]}" download -q --print-uris "linux-modules-$release" > /dev/null 2>&1; then
+			echo "$release"
+			return
+		fi
+	done < <(apt-cache "${BPO[@]}" pkgnames linux-image- | sed -nE 's/^linux-image-([0-9.]+\+deb13-amd64)$/\1/p' | sort -rV)
+}
+
+# A kernel that guests boot, but no test host: image and modules, no headers. It
+# comes in other packages than those of Debian 12, laid out below /usr.
+unpack_newest()
+{
+	local dir=$BUILD/kernel-newest release='' part deb
+
+	# what is newest changes from day to day: what is there will do
+	stamp_is kernel-newest "$dir" && return
+	info "fetching the newest kernel that Debian has, for guests"
+	! backports_config trixie-backports || release=$(newest_release)
+	if [ -z "$release" ]; then
+		info "it cannot be had here: going on without"
+		return
+	fi
+	rm -rf "$dir"
+	mkdir -p "$dir/boot"
+	for part in binary modules base; do
+		deb=$(fetch_deb "linux-$part-$release" "${BPO[@]}")
+		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+	done
+	ln -s usr/lib "$dir/lib"
+	ln -s "../lib/modules/$release/vmlinuz" "$dir/boot/vmlinuz-$release"
+	depmod -b "$dir" "$release"
+	stamp_set kernel-newest "$dir"
+}
+
+# What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
+# and Makefiles there stay, since others name them.
+source_to_skip()
+{
+	local dir
+
+	printf -- '--exclude=*/%s\n' 'tools/testing/*' 'tools/perf/*' '*.dts*' '*_defconfig' 'Documentation/*.rst' 'Documentation/*.yaml'
+	for dir in drivers/{accel,clk,crypto,gpu,hid,hwmon,iio,infiniband,md,media,mfd,mtd,pinctrl,scsi,soc,staging,usb,video} \
+		drivers/net/{can,dsa,ethernet,phy,usb,wireless,wwan} sound \
+		arch/{arc,arm,arm64,m68k,mips,parisc,powerpc,riscv,s390,sh,sparc}; do
+		printf -- '--exclude=*/%s/*.[chS]\n' "$dir"
+	done
+}
+
+unpack_source()
+{
+	local dir=$BUILD/uml-src deb input skip
+
+	deb=$(fetch_deb linux-source-6.12)
+	input="${deb##*/} $dir $(cat "$TOP"/scripts/uml/*.patch | sha256sum)"
+	stamp_is uml-source "$input" && return
+	info "unpacking the source of User-Mode Linux"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	readarray -t skip < <(source_to_skip)
+	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
+		tar -xJ -C "$dir" --strip-components=1 "${skip[@]}" || die "unpacking $deb failed; delete it and run again"
+	patch -s -d "$dir" -p1 < <(cat "$TOP"/scripts/uml/*.patch) || die "the patches of scripts/uml do not apply to $deb"
+	stamp_set uml-source "$input"
+}
+
 main()
 {
-	local series packages_only=0
+	local series packages_only=0 guests=0 source_only=0
 
-	if [ "${1:-}" = --packages-only ]; then
-		packages_only=1
-		shift
-	fi
+	case ${1:-} in
+	--packages-only) packages_only=1; shift ;;
+	--guests) guests=1; shift ;;
+	--source) source_only=1; shift ;;
+	esac
 	check_distribution
 	check_root
 	check_space
 	mkdir -p "$DEBS"
 	install_packages
 	[ "$packages_only" -eq 0 ] || return 0
+	if [ "$source_only" -eq 1 ]; then
+		unpack_source
+		return
+	fi
 	# shellcheck disable=SC2086 # a list of words
 	[ $# -gt 0 ] || set -- $SERIES_ALL
 	for series in "$@"; do
@@ -237,6 +316,7 @@ main()
 		unpack_kernel "$series"
 	done
 	unpack_qemu10
+	[ "$guests" -eq 0 ] || unpack_newest
 }
 
 main "$@"

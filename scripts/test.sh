@@ -1,13 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests: builds, unit tests, and the test host on both kernels. Goes on after
-# a failure; the last line is "N passed, N failed".
+# The tests: builds, unit tests, User-Mode Linux, and the test host on both
+# kernels. Goes on after a failure; the last line is "N passed, N failed".
 #
-#   scripts/test.sh all | unit | uapi | net
+#   scripts/test.sh all | unit | uml | uapi | net
 #
-#   TESTS="name..."   net tests to run (default all; a shorter set on 6.1)
+#   TESTS="name..."   tests of "uml", "uapi" or "net" to run (default all; of net
+#                     tests a shorter set on 6.1)
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12)
+#
+# What does not need each other runs at the same time, in lanes: each tells its
+# steps as it goes, and shows its whole log (build/log/lane-NAME.log) when it ends.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -15,11 +19,24 @@ set -euo pipefail
 PASSED=0
 FAILED=0
 SHORT_NET="traffic live variants kill module"
+# memory in MB for two test hosts and User-Mode Linux at the same time
+LANES_MB=8000
+
+declare -A LANES=()
+LANE=''
+
+### counting
 
 count()
 {
 	PASSED=$((PASSED + $1))
 	FAILED=$((FAILED + $2))
+}
+
+say()
+{
+	info "$*"
+	[ -z "$LANE" ] || printf '[%4ds] %s: %s\n' "$SECONDS" "$LANE" "$*" >&3
 }
 
 # one step that is a test as a whole
@@ -28,7 +45,7 @@ step()
 	local name=$1
 
 	shift
-	info "$name"
+	say "$name"
 	if "$@"; then
 		echo "ok - $name"
 		count 1 0
@@ -64,11 +81,65 @@ count_status()
 	fi
 }
 
+### lanes
+
+# lane NAME COMMAND...: in the background; a process group, so that it can be ended
+lane()
+{
+	local name=$1 log=$BUILD/log/lane-$1
+
+	shift
+	mkdir -p "$BUILD/log"
+	rm -f "$log.count"
+	set -m
+	(
+		set +m
+		trap - EXIT INT TERM
+		exec 3>&1 > "$log.log" 2>&1 < /dev/null
+		LANE=$name PASSED=0 FAILED=0
+		"$@"
+		echo "$PASSED $FAILED" > "$log.count"
+	) &
+	set +m
+	LANES[$!]=$name
+}
+
+# waits for all lanes; one that did not come to its end counts as failed
+lanes_end()
+{
+	local pid name sums
+
+	while [ ${#LANES[@]} -gt 0 ]; do
+		wait -n -p pid "${!LANES[@]}" || true
+		name=${LANES[$pid]}
+		unset "LANES[$pid]"
+		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null || echo "0 1 died")
+		echo
+		printf '[%4ds] ===== %s: %s =====\n' "$SECONDS" "$name" "$(awk '{ print $1, "passed,", $2, "failed", $3 }' <<< "$sums")"
+		cat "$BUILD/log/lane-$name.log"
+		# shellcheck disable=SC2086 # numbers
+		count ${sums% died}
+	done
+	echo
+}
+
+# shellcheck disable=SC2317 # a trap
+lanes_kill()
+{
+	local pid
+
+	for pid in "${!LANES[@]}"; do
+		kill -- "-$pid" 2>/dev/null || true
+	done
+}
+
+### what the lanes do
+
 run_unit()
 {
 	local log=$BUILD/log/unit.log before=$FAILED status=0
 
-	info "unit tests"
+	say "unit tests"
 	mkdir -p "$BUILD/log"
 	make -s -C "$TOP/selftests/unit" run > "$log" 2>&1 || status=$?
 	grep -E '^not ok|^# |passed,|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
@@ -76,19 +147,55 @@ run_unit()
 	count_status "$before" $status "unit tests"
 }
 
+# run_host NAME COMMAND...: a test host or User-Mode Linux
+run_host()
+{
+	local name=$1 before=$FAILED status=0
+
+	shift
+	say "$name: starting"
+	"$@" || status=$?
+	count_log "$BUILD/log/$name.tap" "$name"
+	count_status "$before" $status "$name"
+	say "$name: ended"
+}
+
+# find_extras TEST...: what these net tests want beyond the usual: trees of VMMs,
+# guests with other kernels. What cannot be had is left out, and its test says so.
+find_extras()
+{
+	local name
+
+	EXTRAS=()
+	[ $# -gt 0 ] || set -- dpdk libvirt guests
+	for name in dpdk libvirt; do
+		[[ " $* " != *" $name "* ]] || ! "$TOP/scripts/mkvmm.sh" "$name" || EXTRAS+=(--tree "$BUILD/vmm-$name")
+	done
+	[[ " $* " != *" guests "* ]] || EXTRAS+=(--guests)
+}
+
 # run_vm SERIES NAME SCRIPT ARGUMENTS...
 run_vm()
 {
-	local series=$1 name=$2 before=$FAILED status=0 short=''
+	local series=$1 name=$2 short='' EXTRAS=()
 
 	shift 2
+	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
-	info "$name: test host with kernel $series"
-	"$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 1700 --env "SHORT=$short" \
+	rm -f "$BUILD/log/$name.tap"
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 1700 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" \
-		--output "$BUILD/log/$name.tap" -- "$@" || status=$?
-	count_log "$BUILD/log/$name.tap" "$name"
-	count_status "$before" $status "$name"
+		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
+}
+
+run_uml()
+{
+	local name=uapi-uml
+
+	rm -f "$BUILD/log/$name.tap"
+	# shellcheck disable=SC2086 # a list of names
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1500 --env "BACKEND=${BACKEND:-kvnet}" \
+		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
 build_uapi()
@@ -98,22 +205,65 @@ build_uapi()
 
 build_module()
 {
-	"$TOP/scripts/build-module.sh" --sparse "$1"
+	step "kvnet.ko for $1 builds without a warning (W=1, sparse)" "$TOP/scripts/build-module.sh" --sparse "$1"
+}
+
+build_uml()
+{
+	step "User-Mode Linux is there" "$TOP/scripts/uml/build.sh" uml
+	[ "$FAILED" -gt 0 ] || step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
+	run_unit
+}
+
+build_for_hosts()
+{
+	local series
+
+	say "kernels and QEMU of the test hosts"
+	"$TOP/scripts/setup.sh"
+	for series in $SERIES_ALL; do
+		build_module "$series"
+	done
+	step "uapi tests build" build_uapi
+}
+
+test_6.12()
+{
+	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh"
+}
+
+test_6.1()
+{
+	# shellcheck disable=SC2086 # a list of names
+	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $SHORT_NET
+}
+
+test_both()
+{
+	test_6.12
+	test_6.1
 }
 
 run_all()
 {
-	local series
+	local free
 
-	"$TOP/scripts/setup.sh"
-	for series in $SERIES_ALL; do
-		step "kvnet.ko for $series builds without a warning (W=1, sparse)" build_module "$series"
-	done
-	run_unit
-	step "uapi tests build" build_uapi
-	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh"
-	# shellcheck disable=SC2086 # a list of names
-	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $SHORT_NET
+	"$TOP/scripts/setup.sh" --packages-only
+	lane uml-build build_uml
+	lane builds build_for_hosts
+	lanes_end
+
+	# tests have deadlines: none runs beside a build
+	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+	lane uml run_uml
+	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+	if [ "$free" -ge $LANES_MB ]; then
+		lane test-6.12 test_6.12
+		lane test-6.1 test_6.1
+	else
+		lane tests test_both
+	fi
+	lanes_end
 }
 
 run_one()
@@ -125,23 +275,37 @@ run_one()
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ "$1" = uapi ]; then
 		step "uapi tests build" build_uapi
-		run_vm "$series" "uapi-$series" "$TOP/scripts/vm/uapi.sh"
+		# shellcheck disable=SC2086 # a list of names
+		run_vm "$series" "uapi-$series" "$TOP/scripts/vm/uapi.sh" ${TESTS:-}
 	else
 		# shellcheck disable=SC2086 # a list of names
 		run_vm "$series" "net-$series" "$TOP/selftests/net/run.sh" ${TESTS:-}
 	fi
 }
 
+run_one_uml()
+{
+	"$TOP/scripts/setup.sh" --packages-only
+	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" uml
+	step "uapi tests build" build_uapi
+	[ "$FAILED" -eq 0 ] || return 0
+	# shellcheck disable=SC2086 # a list of names
+	run_uml ${TESTS:-}
+}
+
 main()
 {
+	trap lanes_kill EXIT
+	trap 'exit 130' INT TERM
 	case ${1:-all} in
 	all) run_all ;;
 	unit)
 		"$TOP/scripts/setup.sh" --packages-only
 		run_unit
 		;;
+	uml) run_one_uml ;;
 	uapi | net) run_one "$1" ;;
-	*) die "usage: test.sh all | unit | uapi | net" ;;
+	*) die "usage: test.sh all | unit | uml | uapi | net" ;;
 	esac
 	info "done"
 	echo "$PASSED passed, $FAILED failed"

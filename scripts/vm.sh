@@ -14,6 +14,8 @@
 #   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
 #   --add FILE[:DEST]   put a file or directory into the test host, by default
 #                       as /kvnet/<name>; may be repeated
+#   --tree DIR          merge a directory into the test host's root; may be repeated
+#   --guests            add guests with the other kernels, as /kvnet/guests/X/
 #   --env NAME=VALUE    set a variable for the script; may be repeated
 #   --append WORDS      more words for the kernel command line
 #   --icount SEED       virtual time: the same seed gives the same figures
@@ -48,11 +50,12 @@ usage()
 parse_options()
 {
 	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 HOST_QEMU='' APPEND='' ICOUNT=''
-	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 ADD=() ENVS=() SCRIPT=()
+	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
 		--shell) SHELL_MODE=1; shift; continue ;;
+		--guests) GUESTS=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
 		-*) [ $# -ge 2 ] || die "$1 needs a value; see vm.sh --help" ;;
@@ -65,6 +68,7 @@ parse_options()
 		--smp) SMP=$2 ;;
 		--qemu) HOST_QEMU=$2 ;;
 		--add) ADD+=("$2") ;;
+		--tree) TREES+=("$2") ;;
 		--env) ENVS+=("$2") ;;
 		--stall) STALL=$2 ;;
 		--append) APPEND=$2 ;;
@@ -123,10 +127,10 @@ write_env()
 # the guest's own second archive: the test programs that run in it
 write_guest_overlay()
 {
-	local tree=$LOG/guest-tree tool=$BUILD/net-tools/stream
+	local tree=$LOG/guest-tree
 
 	mkdir -p "$tree/usr/bin"
-	[ ! -x "$tool" ] || cp "$tool" "$tree/usr/bin/"
+	cp "$BUILD"/net-tools/* "$tree/usr/bin/"
 	(cd "$tree" && find . | cpio -o -H newc --quiet) > "$1/guest-overlay.cpio"
 	rm -rf "$tree"
 }
@@ -146,13 +150,16 @@ write_overlay()
 	cp -r "$TOP/scripts" "$dir/scripts"
 	cp -r "$TOP/selftests/net" "$dir/selftests/net"
 	[ ! -f "$module" ] || cp "$module" "$dir/"
-	[ ! -x "$BUILD/net-tools/stream" ] || install -D "$BUILD/net-tools/stream" "$tree/usr/bin/stream"
+	install -D -t "$tree/usr/bin" "$BUILD"/net-tools/*
 	[ ! -d "$BUILD/uapi" ] || copy_uapi_tests "$dir/uapi"
 	for item in "${ADD[@]}"; do
 		dest=${item#*:}
 		[ "$dest" != "$item" ] || dest=/kvnet/${item##*/}
 		mkdir -p "$tree$(dirname "$dest")"
 		cp -rL "${item%%:*}" "$tree$dest"
+	done
+	for item in "${TREES[@]}"; do
+		cp -a "$item/." "$tree/"
 	done
 	write_run_script "$dir"
 	write_env "$dir"
@@ -197,6 +204,19 @@ choose_accel()
 	ACCEL=$(cat "$STAMPS/accel")
 }
 
+# The emulated time stamp counter is this machine's; on a busy one the test host
+# cannot find out how fast it is.
+tsc_words()
+{
+	local tool=$BUILD/tsc-khz source=$TOP/scripts/vm/tsc-khz.c
+
+	[ "$ACCEL" = tcg ] && [ -z "$ICOUNT" ] || return 0
+	if [ ! "$tool" -nt "$source" ]; then
+		gcc -O2 -o "$tool.$$" "$source" && mv "$tool.$$" "$tool" || return 0
+	fi
+	echo "tsc_early_khz=$("$tool")"
+}
+
 accel_arguments()
 {
 	if [ -n "$ICOUNT" ]; then
@@ -213,6 +233,7 @@ run_qemu()
 {
 	local words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
 
+	words="$words $(tsc_words)"
 	[ -z "$ICOUNT" ] || words="$words nokaslr"
 	[ "$SHELL_MODE" -eq 0 ] || exec 3<&0
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
@@ -297,6 +318,18 @@ run_attempts()
 	done
 }
 
+# the guest with the test host's own kernel is there anyway
+add_guests()
+{
+	local dir
+
+	[ -f "$STAMPS/kernel-newest" ] || "$TOP/scripts/setup.sh" --guests
+	"$TOP/scripts/mkimage.sh" --guests
+	for dir in "$BUILD/guests"/*; do
+		[ "${dir##*/}" = "$KERNEL" ] || ADD+=("$dir:/kvnet/guests/${dir##*/}")
+	done
+}
+
 prepare()
 {
 	NAME=${NAME:-$KERNEL-$$}
@@ -304,6 +337,7 @@ prepare()
 	mkdir -p "$LOG"
 	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
 	"$TOP/scripts/mkimage.sh" "$KERNEL"
+	[ "$GUESTS" -eq 0 ] || add_guests
 	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
 	choose_qemu
 	choose_accel

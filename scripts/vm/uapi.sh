@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs inside the test host: every binary of selftests/uapi against the module,
-# kselftest's TAP passed on; ends in "N passed, N failed".
+# Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
+# are named, or all, kselftest's TAP passed on; ends in "N passed, N failed". With
+# BACKEND=vhost they run against in-tree vhost_net.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
@@ -38,12 +39,19 @@ main()
 	local binary
 
 	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
-	for binary in /kvnet/uapi/*; do
-		[ -x "$binary" ] && [ $FAILED -lt 50 ] && run_binary "$binary"
+	if [ "$BACKEND" = vhost ]; then
+		load_backend || { echo "not ok - loading vhost_net"; FAILED=1; }
+		export KVNET_DEV=/dev/vhost-net
+	fi
+	[ $# -gt 0 ] || set -- /kvnet/uapi/*
+	for binary; do
+		binary=/kvnet/uapi/${binary##*/}
+		[ -x "$binary" ] || { echo "not ok - no test $binary"; FAILED=$((FAILED + 1)); continue; }
+		[ $FAILED -ge 50 ] || run_binary "$binary"
 	done
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed"
 	[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]
 }
 
-main
+main "$@"
