@@ -7,6 +7,10 @@
 #   BACKEND   kvnet (default), vhost (in-tree vhost_net) or off (QEMU's own)
 #   QEMU      7.2 (default) or 10.0
 #
+# A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
+# words for its kernel), GUEST_KERNEL and GUEST_CPIO (files), and GUEST_FIRST, an
+# array: devices that QEMU must know before all others. It unsets them at its end.
+#
 #   host 10.9.0.1 (tap0)  <---- backend under test ---->  guest 10.9.0.2 (eth0)
 
 BACKEND=${BACKEND:-kvnet}
@@ -18,6 +22,7 @@ GUEST_IP=10.9.0.2
 GUEST=/tmp/guest
 GUEST_MAC=52:54:00:12:34:56
 BOOT_DEADLINE=${BOOT_DEADLINE:-120}
+GUEST_FIRST=()
 
 marker()
 {
@@ -135,11 +140,12 @@ guest_exec()
 	fi
 	exec "/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M q35 \
-		-kernel /guest-kernel -initrd $GUEST/initrd \
+		-accel kvm -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M "${GUEST_MACHINE:-q35}" \
+		-kernel "${GUEST_KERNEL:-/guest-kernel}" -initrd $GUEST/initrd \
 		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check ${GUEST_APPEND:-}" \
-		-serial "file:$GUEST/console" \
+		-serial "file:$GUEST/console" "${GUEST_FIRST[@]}" \
 		-chardev "pipe,id=monitor,path=$GUEST/monitor" -mon chardev=monitor,mode=readline \
+		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
 		-chardev "pipe,id=control,path=$GUEST/control" \
 		-device virtio-serial-pci -device virtserialport,chardev=control,name=control \
 		-netdev "${GUEST_NETDEV:-$(netdev_argument)}" \
@@ -152,19 +158,25 @@ prepare_guest_files()
 
 	rm -rf $GUEST
 	mkdir -p $GUEST
-	for name in control monitor; do
+	for name in control monitor qmp; do
 		mkfifo $GUEST/$name.in $GUEST/$name.out || return
 	done
-	cat /guest.cpio /kvnet/guest-overlay.cpio > $GUEST/initrd
+	cat "${GUEST_CPIO:-/guest.cpio}" /kvnet/guest-overlay.cpio > $GUEST/initrd
 }
 
 guest_configuration()
 {
-	echo "$BACKEND $QEMU ${GUEST_SMP:-1} $1"
+	echo "$BACKEND $QEMU ${GUEST_SMP:-1} ${GUEST_KERNEL:-} ${GUEST_APPEND:-} ${GUEST_FIRST[*]} $1"
 }
 
 # guest_start [,device-option]... [-- qemu arguments]: boots and waits for it
 guest_start()
+{
+	guest_launch "$@" && guest_wait_up
+}
+
+# the same, for a guest that waits to be migrated to: with "-- -incoming defer"
+guest_launch()
 {
 	local options=''
 
@@ -177,7 +189,6 @@ guest_start()
 	(guest_exec "$options" "$@") > $GUEST/qemu.log 2>&1 < /dev/null &
 	echo $! > $GUEST/pid
 	guest_configuration "$options" > $GUEST/config
-	guest_wait_up
 }
 
 # guest_need [device options]: as guest_start, but keeps a good guest that has
@@ -271,6 +282,24 @@ monitor()
 	exec {in}<> $GUEST/monitor.in
 	echo "$*" >&"$in"
 	exec {in}>&-
+}
+
+# qmp COMMAND [ARGUMENTS]: QEMU's answer, one line of JSON; fails on an error
+qmp()
+{
+	local id=$RANDOM$RANDOM arguments=${2:-} in out line='' status=1
+
+	[ -n "$arguments" ] || arguments='{}'
+	exec {in}<> $GUEST/qmp.in {out}<> $GUEST/qmp.out
+	# it takes no command before the first, and refuses that one later
+	echo "{\"execute\":\"qmp_capabilities\"}{\"execute\":\"$1\",\"arguments\":$arguments,\"id\":\"$id\"}" >&"$in"
+	while IFS= read -r -t 20 line <&"$out"; do
+		[[ $line == *"\"id\": \"$id\""* ]] && break
+	done
+	exec {in}>&- {out}>&-
+	echo "${line:-no answer}"
+	[[ $line != *'"return"'* ]] || status=0
+	return $status
 }
 
 ping_guest()

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: DPDK's virtio-user driver on the backend, no guest and no QEMU: a
+# process has the rings in its own memory and polls them. For each layout of the
+# ring it answers pings with compared data, sends and receives; every packet is
+# counted by DPDK, by the tap and by the module, and the three must agree.
+
+PMD_LIBS=/usr/lib/x86_64-linux-gnu
+PMD_HUGEPAGES=128
+PMD_PACKETS=10000
+PMD_QUEUES=1
+MRG_RXBUF=15
+VIRTIO_MQ=22
+VIRTIO_IN_ORDER=35
+VIRTIO_PACKED=34
+
+dpdk_node()
+{
+	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
+}
+
+# backend_offers BIT: asks with VHOST_GET_FEATURES
+backend_offers()
+{
+	perl -e 'open(my $f, "+<", $ARGV[0]) or exit 2; my $b = "\0" x 8;
+		ioctl($f, 0x8008af00, $b) or exit 2; exit !((unpack("Q", $b) >> $ARGV[1]) & 1)' "$(dpdk_node)" "$1"
+}
+
+hugepages_get()
+{
+	echo $PMD_HUGEPAGES > /proc/sys/vm/nr_hugepages
+	[ "$(cat /proc/sys/vm/nr_hugepages)" -eq $PMD_HUGEPAGES ] || fail "no $PMD_HUGEPAGES huge pages" || return
+	mkdir -p /dev/hugepages
+	mount -t hugetlbfs none /dev/hugepages
+}
+
+hugepages_put()
+{
+	umount /dev/hugepages
+	echo 0 > /proc/sys/vm/nr_hugepages
+}
+
+### testpmd: takes the guest's place in lib.sh ("the guest" is its process)
+
+pmd_exec()
+{
+	local plugin plugins=()
+
+	for plugin in bus_vdev net_virtio mempool_ring; do
+		plugins+=(-d "$PMD_LIBS/librte_$plugin.so.23")
+	done
+	export LD_PRELOAD=/usr/libexec/coreutils/libstdbuf.so _STDBUF_O=L
+	exec dpdk-testpmd --no-pci --no-telemetry -m 128 --single-file-segments -l 0,1 "${plugins[@]}" \
+		--log-level=pmd.net.virtio.init:debug \
+		"--vdev=net_virtio_user0,path=$(dpdk_node),iface=$TAP,mac=$GUEST_MAC,$1" \
+		-- -i --forward-mode=icmpecho --auto-start --total-num-mbufs=8192 --nb-cores=1 "${@:2}"
+}
+
+# a command; the answer is not waited for
+pmd()
+{
+	echo "$*" >&"$PMD_IN"
+}
+
+pmd_said()
+{
+	grep -q "$1" $GUEST/testpmd.log
+}
+
+# pmd_start VDEV-OPTIONS [testpmd options]: forwards pings when this returns
+pmd_start()
+{
+	guest_stop
+	tap_delete $TAP
+	rm -rf $GUEST
+	mkdir -p $GUEST
+	mkfifo $GUEST/stdin
+	exec {PMD_IN}<> $GUEST/stdin
+	(pmd_exec "$@") < $GUEST/stdin > $GUEST/testpmd.log 2>&1 &
+	echo $! > $GUEST/pid
+	wait_until 60 pmd_ready || fail "testpmd does not start: $(tail -n 12 $GUEST/testpmd.log)" || return
+	# nothing but the packets of this test on the wire
+	echo 1 > /proc/sys/net/ipv6/conf/$TAP/disable_ipv6
+	ip addr add $HOST_IP/24 dev $TAP && ip link set $TAP up
+}
+
+pmd_ready()
+{
+	guest_running || exit
+	[ -e /sys/class/net/$TAP ] && pmd_said 'testpmd>' && pmd_said 'icmpecho packet forwarding'
+}
+
+pmd_stop()
+{
+	guest_stop
+	exec {PMD_IN}>&-
+}
+
+# pmd_mode NAME: the next way of forwarding
+pmd_mode()
+{
+	pmd stop
+	pmd set fwd "$1"
+	pmd start
+	wait_until 20 pmd_said "^ *$1 packet forwarding" || fail "no $1"
+}
+
+# DPDK's own counters: asks anew and reads the last complete answer
+pmd_counters()
+{
+	local before
+
+	before=$(grep -c 'Tx-pps:' $GUEST/testpmd.log)
+	pmd show port stats 0
+	wait_until 20 pmd_answers "$before" || return
+	awk '/NIC statistics/ { text = "" } { text = text "\n" $0 } END { print text }' $GUEST/testpmd.log
+}
+
+pmd_answers()
+{
+	[ "$(grep -c 'Tx-pps:' $GUEST/testpmd.log)" -gt "$1" ]
+}
+
+# pmd_counter TX-packets
+pmd_counter()
+{
+	pmd_counters | tr -s ' ' '\n' | awk -v name="$1:" 'found { print; exit } $1 == name { found = 1 }'
+}
+
+tap_counter()
+{
+	cat /sys/class/net/$TAP/statistics/"$1"
+}
+
+### the checks
+
+# pmd_negotiated BIT...: what DPDK and the backend agreed on; "-BIT" must not be set
+pmd_negotiated()
+{
+	local bits want expect
+
+	bits=0x$(sed -n 's/.*features after negotiate = //p' $GUEST/testpmd.log | tail -n 1)
+	for want; do
+		expect=1
+		[[ $want != -* ]] || expect=0
+		[ $((bits >> ${want#-} & 1)) -eq $expect ] || fail "feature bit ${want#-} is not as it should be: $bits" || return
+	done
+}
+
+# what testpmd sent came out of the tap, and the other way round, to the packet
+# and the byte: DPDK's counter, the tap's and the module's; all since the start
+counts_agree()
+{
+	wait_until 20 counts_settled || fail "DPDK $(pmd_figures), tap $(tap_figures)" || return
+	[ "$BACKEND" = kvnet ] || return 0
+	[ "$(module_figures)" = "$(tap_figures)" ] ||
+		fail "the module counted: $(module_figures)" || return
+	[ "$(kvnet_counter '.*drop_.*')" -eq 0 ] || fail "drops: $(kvnet_counters | grep drop)"
+}
+
+counts_settled()
+{
+	[ "$(pmd_figures)" = "$(tap_figures)" ]
+}
+
+pmd_figures()
+{
+	local text
+
+	text=$(pmd_counters | tr -s ' ' ' ')
+	for name in TX-packets TX-bytes RX-packets RX-bytes; do
+		sed -n "s/.*$name: \([0-9]*\).*/$name \1/p" <<< "$text"
+	done | paste -sd' '
+}
+
+tap_figures()
+{
+	echo "TX-packets $(tap_counter rx_packets) TX-bytes $(tap_counter rx_bytes)" \
+		"RX-packets $(tap_counter tx_packets) RX-bytes $(tap_counter tx_bytes)"
+}
+
+module_figures()
+{
+	echo "TX-packets $(kvnet_counter 'tx.packets') TX-bytes $(kvnet_counter 'tx.bytes')" \
+		"RX-packets $(kvnet_counter 'rx.packets') RX-bytes $(kvnet_counter 'rx.bytes')"
+}
+
+# Pings of several sizes, each byte of the answers compared by ping. With -c alone
+# it would wait for the last only as long as the others took.
+dpdk_echo()
+{
+	local size said wrong
+
+	wrong=$(icmp_wrong)
+	for size in 0 18 100 700 1472; do
+		said=$(ping -c 25 -i 0.01 -w 30 -s $size -p a53c0f $GUEST_IP 2>&1) &&
+			[[ $said != *"wrong data"* && $said != *DUP* ]] ||
+			fail "ping of $size bytes: $(tail -n 6 <<< "$said")" || return
+	done
+	[ "$(icmp_wrong)" -eq "$wrong" ] || fail "$(($(icmp_wrong) - wrong)) answers with a wrong checksum"
+}
+
+# answers that the kernel threw away, so that ping does not see them
+icmp_wrong()
+{
+	awk '$1 == "Icmp:" && !n { n = split($0, name); next }
+		$1 == "Icmp:" { for (i = 2; i <= n; i++) if (name[i] == "InCsumErrors") print $i; exit }' /proc/net/snmp
+}
+
+tap_received()
+{
+	[ "$(tap_counter rx_packets)" -ge "$1" ]
+}
+
+# as fast as testpmd can
+dpdk_send()
+{
+	local want=$(($(tap_counter rx_packets) + PMD_PACKETS))
+
+	pmd_mode txonly || return
+	wait_until 60 tap_received $want || fail "only $(tap_counter rx_packets) of $want packets" || return
+	pmd stop
+	counts_agree
+}
+
+pktgen_set()
+{
+	echo "$1" > "/proc/net/pktgen/$2" || fail "pktgen refuses '$1'"
+}
+
+# The kernel sends a known number of frames of this size into the tap, to all its
+# queues in turn; one that has no room there is sent again.
+pktgen_send()
+{
+	local line
+
+	modprobe pktgen || return
+	pktgen_set rem_device_all kpktgend_0 && pktgen_set "add_device $TAP" kpktgend_0 || return
+	for line in "pkt_size $1" "count $PMD_PACKETS" "clone_skb 0" "delay 30000" "dst $GUEST_IP" \
+		"dst_mac $GUEST_MAC" "udp_src_min 9" "udp_src_max 200" "flag UDPSRC_RND" \
+		"queue_map_min 0" "queue_map_max $((PMD_QUEUES - 1))"; do
+		pktgen_set "$line" $TAP || return
+	done
+	pktgen_set start pgctrl || return
+	grep -q '^Result: OK' /proc/net/pktgen/$TAP || fail "pktgen: $(tail -n 3 /proc/net/pktgen/$TAP)"
+}
+
+# dpdk_receive SIZE
+dpdk_receive()
+{
+	local before received
+
+	pmd_mode rxonly || return
+	before=$(pmd_counter RX-packets)
+	pktgen_send "$1" && counts_agree || return
+	received=$(($(pmd_counter RX-packets) - before))
+	[ $received -eq $PMD_PACKETS ] || fail "$received of $PMD_PACKETS frames of $1 bytes arrived"
+}
+
+# dpdk_works FEATURE-BITS VDEV-OPTIONS [testpmd options]
+dpdk_works()
+{
+	# shellcheck disable=SC2086 # a list of bits
+	pmd_start "${@:2}" && pmd_negotiated $1 && dpdk_echo && counts_agree && dpdk_send && dpdk_receive 60 && dpdk_receive 1400 || return
+	echo "# all agree: $(tap_figures)"
+}
+
+# every queue pair has a device of its own, and each carried packets both ways
+dpdk_all_queues()
+{
+	local PMD_QUEUES=$1 fd name fds=0
+
+	dpdk_works "$MRG_RXBUF $VIRTIO_MQ" "queues=$1,queue_size=256,in_order=0" "--rxq=$1" "--txq=$1" || return
+	[ "$BACKEND" = kvnet ] || return 0
+	for fd in $(backend_fd); do
+		fds=$((fds + 1))
+		for name in tx rx; do
+			awk -v name="kvnet.$name.packets:" '$1 == name { sum += $2 } END { exit sum < 1000 }' \
+				"/proc/$(guest_pid)/fdinfo/$fd" || fail "descriptor $fd: hardly any $name packets" || return
+		done
+	done
+	[ $fds -eq "$1" ] || fail "$fds devices are open"
+}
+
+# dpdk_test TITLE FUNCTION ARGUMENTS...
+dpdk_test()
+{
+	run_test "dpdk: $1" "${@:2}"
+	pmd_stop
+}
+
+# dpdk_layout TITLE BITS VDEV-OPTIONS
+dpdk_layout()
+{
+	local bit
+
+	for bit in $2; do
+		backend_offers "$bit" && continue
+		echo "# SKIP dpdk: $1: the backend does not offer feature bit $bit"
+		return
+	done
+	dpdk_test "$1" dpdk_works "$2" "queue_size=256,$3"
+}
+
+dpdk_tests()
+{
+	dpdk_test "split ring" dpdk_works "$MRG_RXBUF -$VIRTIO_IN_ORDER -$VIRTIO_PACKED" \
+		queue_size=256,in_order=0,mrg_rxbuf=1
+	dpdk_test "split ring, no mergeable buffers" dpdk_works "-$MRG_RXBUF" \
+		queue_size=256,in_order=0,mrg_rxbuf=0
+	dpdk_test "a frame in several buffers" dpdk_works $MRG_RXBUF queue_size=1024,in_order=0,mrg_rxbuf=1 \
+		--mbuf-size=512 --enable-scatter --tx-offloads=0x8000
+	dpdk_test "two queue pairs" dpdk_all_queues 2
+	dpdk_layout "split ring, in order" "$VIRTIO_IN_ORDER" in_order=1
+	dpdk_layout "packed ring" "$VIRTIO_PACKED" in_order=0,packed_vq=1
+	dpdk_layout "packed ring, in order" "$VIRTIO_PACKED $VIRTIO_IN_ORDER" in_order=1,packed_vq=1
+}
+
+dpdk_main()
+{
+	[ "$BACKEND" != off ] || return 0
+	if ! type -P dpdk-testpmd > /dev/null; then
+		echo "# SKIP dpdk: no dpdk-testpmd in the test host (vm.sh --tree build/vmm-dpdk; scripts/mkvmm.sh dpdk)"
+		return 0
+	fi
+	guest_stop
+	run_test "dpdk: huge pages" hugepages_get && load_backend && dpdk_tests
+	hugepages_put
+	tap_delete $TAP
+}
+
+dpdk_main

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: guests with other kernels than the test host's, on modern and
+# legacy devices, with large receive queues and packed rings refused, on both
+# versions of QEMU. Needs vm.sh --guests.
+
+GUESTS_DIR=/kvnet/guests
+
+guest_feature()
+{
+	[ "$(guest cut -c$(($1 + 1)) /sys/class/net/eth0/device/features)" = "$2" ]
+}
+
+# guest_boots KERNEL-RELEASE DEVICE-OPTIONS: and has what was asked for
+guest_boots()
+{
+	guest_need "$2" || return
+	[ "$(guest uname -r)" = "$1" ] || fail "the guest runs $(guest uname -r), not $1" || return
+	if [[ $2 == *disable-modern=on* ]]; then
+		guest_feature 32 0 || fail "the device is not legacy" || return
+	else
+		guest_feature 32 1 || fail "the device is not modern" || return
+	fi
+	[[ $2 != *rx_queue_size=1024* ]] || [ "$(guest 'ethtool -g eth0 | sed -n "s/^RX:[^0-9]*//p" | tail -n 1')" = 1024 ] ||
+		fail "the receive queue has not 1024 entries: $(guest ethtool -g eth0)" || return
+	guest_feature 34 0 || fail "packed rings, which the backend has not"
+}
+
+# guest_works KERNEL-RELEASE DEVICE-OPTIONS
+guest_works()
+{
+	guest_boots "$@" && ping_guest 20 &&
+		stream_to_guest $((8 << 20)) && stream_to_host $((8 << 20)) && ping_guest 20
+}
+
+# guest_case SERIES QEMU DEVICE-OPTIONS: the series "own" is the test host's;
+# one that is not here, or is the test host's own, is passed over
+guest_case()
+{
+	local release wanted=$QEMU
+
+	[ "$1" = own ] || [ -e "$GUESTS_DIR/$1/kernel" ] || return 0
+	QEMU=$2
+	[ -d "/opt/qemu-$QEMU" ] || QEMU=7.2
+	release=$(uname -r)
+	if [ "$1" != own ]; then
+		# shellcheck disable=SC2034 # both are read by lib.sh
+		GUEST_KERNEL=$GUESTS_DIR/$1/kernel GUEST_CPIO=$GUESTS_DIR/$1/guest.cpio
+		release=$(cat "$GUESTS_DIR/$1/release")
+	fi
+	run_test "guests: $release, QEMU $QEMU, ${3//,/ }" guest_works "$release" "$3"
+	unset GUEST_KERNEL GUEST_CPIO
+	QEMU=$wanted
+}
+
+# Modern and legacy, small and large queues, over the kernels and both QEMUs; the
+# test host's own kernel has the rest in test_variants.sh.
+guests_all()
+{
+	local legacy=disable-modern=on,disable-legacy=off
+
+	guest_case own 10.0 packed=off,rx_queue_size=1024
+	guest_case 6.12 10.0 packed=off
+	guest_case 6.1 10.0 $legacy,rx_queue_size=1024
+	guest_case newest 10.0 packed=off,rx_queue_size=1024
+	guest_case newest 7.2 $legacy
+}
+
+if [ -d $GUESTS_DIR ]; then
+	guests_all
+	[ -e $GUESTS_DIR/newest/kernel ] || echo "# SKIP guests: the newest kernel could not be had"
+else
+	echo "# SKIP guests: no other kernels in the test host (vm.sh --guests)"
+fi
+guest_stop

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: a guest moves from one backend to another, under traffic.
+#
+#   host 10.9.0.1 (bridge mig) --- mig-a <-> QEMU a
+#                               \- mig-b <-> QEMU b
+#
+# What a backend writes into the guest's memory is migrated only if the backend
+# logs it, so the blocks of memsum must still lie where the backend wrote them
+# when the source stops: its UDP receiver sleeps during all of the migration, its
+# TCP receiver leaves the last 2 MiB unread. Both read the rest on the destination.
+
+MIGRATE_SOCKET=/tmp/migrate.sock
+UDP_BLOCKS=5201
+TCP_BLOCKS=5202
+HOST_BLOCKS=5203
+# numbers of processes, for the end of a test that has failed
+PINGER='' UDP_SENDER='' TCP_SENDER='' HOST_RECEIVER=''
+
+# the guest of lib.sh is from now on the one on side a or b
+use_side()
+{
+	SIDE=$1
+	GUEST=/tmp/guest-$1
+	TAP=mig-$1
+}
+
+other_side()
+{
+	[ "$SIDE" = a ] && echo b || echo a
+}
+
+# name_of BACKEND/QEMU
+name_of()
+{
+	local backend=${1%/*}
+
+	[ "$backend" != vhost ] || backend=vhost_net
+	echo "$backend (QEMU ${1#*/})"
+}
+
+# backend_offers BACKEND BIT: what GET_FEATURES says
+backend_offers()
+{
+	local device=/dev/$1
+
+	[ "$1" != vhost ] || device=/dev/vhost-net
+	perl -e 'open(my $f, "+<", $ARGV[0]) or exit 1; my $b = "\0" x 8;
+		ioctl($f, 0x8008af00, $b) or exit 1; exit !(unpack("Q", $b) >> $ARGV[1] & 1)' $device "$2"
+}
+
+bridge_create()
+{
+	local side
+
+	ip link add mig type bridge || return
+	ip addr add $HOST_IP/24 dev mig || return
+	ip link set mig up || return
+	for side in a b; do
+		tap_create mig-$side && ip link set mig-$side master mig || return
+	done
+}
+
+bridge_delete()
+{
+	tap_delete mig-a
+	tap_delete mig-b
+	tap_delete mig
+}
+
+### traffic
+
+# in_guest NAME COMMAND: in the guest, its number in /tmp/NAME.pid
+in_guest()
+{
+	guest "$2 > /tmp/$1 2>&1 & echo \$! > /tmp/$1.pid"
+}
+
+flows_start()
+{
+	in_guest udp "memsum recv udp $UDP_BLOCKS 8 0" &&
+		in_guest tcp "memsum recv tcp $TCP_BLOCKS 16 2048" || return
+	memsum recv tcp $HOST_BLOCKS 1 0 > /tmp/host-tcp 2>&1 &
+	HOST_RECEIVER=$!
+	wait_until 30 host_listens $HOST_BLOCKS tcp &&
+		wait_until 30 guest_listens $TCP_BLOCKS tcp &&
+		in_guest sender "memsum send tcp $HOST_IP $HOST_BLOCKS 800" || return
+	memsum send udp $GUEST_IP $UDP_BLOCKS 400 > /tmp/host-udp-sender 2>&1 &
+	UDP_SENDER=$!
+	memsum send tcp $GUEST_IP $TCP_BLOCKS 1500 > /tmp/host-tcp-sender 2>&1 &
+	TCP_SENDER=$!
+	ping -D -i 0.01 $GUEST_IP > /tmp/ping 2>&1 &
+	PINGER=$!
+	wait_until 30 tap_moves
+}
+
+# ends all flows: each sender first, then its receiver
+flows_stop()
+{
+	kill -INT "$PINGER"
+	kill $UDP_SENDER $TCP_SENDER
+	# shellcheck disable=SC2016 # for the guest's shell
+	guest 'kill $(cat /tmp/sender.pid); kill -CONT $(cat /tmp/udp.pid); kill $(cat /tmp/udp.pid)' || return
+	wait $PINGER
+	wait $UDP_SENDER $TCP_SENDER || fail "a sender: $(cat /tmp/host-*-sender)" || return
+	wait_until 60 guest 'cat /tmp/udp /tmp/tcp | grep -c received | grep -q 2' ||
+		fail "the guest's receivers do not end" || return
+	wait $HOST_RECEIVER
+	guest 'cat /tmp/sender' > /tmp/sender
+	guest 'cat /tmp/udp' > /tmp/udp
+	guest 'cat /tmp/tcp' > /tmp/tcp
+}
+
+blocks()
+{
+	sed -n "s/.*$1 \([0-9]*\).*/\1/p" "/tmp/$2"
+}
+
+# whole_flow SENDER RECEIVER: nothing wrong; over TCP also nothing missing
+whole_flow()
+{
+	echo "$1: $(cat "/tmp/$1"); $2: $(cat "/tmp/$2")"
+	grep -q ', wrong 0, stale 0, damaged in memory 0$' "/tmp/$2" ||
+		fail "$2: wrong blocks: $(cat "/tmp/$2")" || return
+	[ "$(blocks received "$2")" -gt 0 ] || fail "$2: nothing came" || return
+	[ "$2" = udp ] || [ "$(blocks sent "$1")" = "$(blocks received "$2")" ] ||
+		fail "$2: blocks are missing"
+}
+
+whole_flows()
+{
+	local status=0
+
+	whole_flow host-udp-sender udp || status=1
+	whole_flow host-tcp-sender tcp || status=1
+	whole_flow sender host-tcp || status=1
+	return $status
+}
+
+# what a socket of the guest holds unread, in KiB of its buffer
+guest_waiting()
+{
+	guest cat "/proc/net/$1" | awk -v port="$(printf ':%04X' "$2")" '
+		$2 ~ port "$" && ($4 == "01" || $4 == "07") { split($5, queue, ":"); print queue[2] }' | {
+		read -r size
+		echo $((0x$size / 1024))
+	}
+}
+
+# "LOST of SENT, longest gap between answers in ms"
+ping_summary()
+{
+	sed -n 's/^\[\([0-9.]*\)\].*icmp_seq=\([0-9]*\).*/\1 \2/p' /tmp/ping | awk '
+		NR > 1 && $1 - last > gap { gap = $1 - last }
+		$2 > top { top = $2 }
+		{ last = $1 }
+		END { printf "%d of %d, %d ms", top - NR, top, gap * 1000 }'
+}
+
+### migration
+
+# the number NAME of a query's answer
+field()
+{
+	sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" <<< "$1"
+}
+
+migration_is()
+{
+	[[ $(qmp query-migrate) == *'"status": "'"$1"'"'* ]]
+}
+
+migration_over()
+{
+	migration_is completed || migration_is failed || migration_is cancelled
+}
+
+# set_pace BYTES-PER-SECOND: slow enough for some rounds under traffic
+set_pace()
+{
+	qmp migrate-set-parameters "{\"max-bandwidth\":$1,\"downtime-limit\":200}" > /dev/null
+}
+
+# A machine that both QEMUs know. init_on_alloc=0: a page that the guest clears
+# just before the backend writes it would be logged for that reason.
+migrate_launch()
+{
+	# shellcheck disable=SC2086 # one word or none
+	GUEST_MEM=192 GUEST_MACHINE=pc-q35-7.2$MACHINE GUEST_APPEND="init_on_alloc=0$WORDS" \
+		guest_launch $OPTIONS -- "$@"
+}
+
+migrate_boot()
+{
+	use_side a
+	migrate_launch && guest_wait_up && guest_reachable 30 || return
+	# pages: room for all that comes during a migration
+	guest 'echo 24000 24000 24000 > /proc/sys/net/ipv4/udp_mem'
+}
+
+launch_destination()
+{
+	rm -f $MIGRATE_SOCKET
+	migrate_launch -incoming unix:$MIGRATE_SOCKET
+	wait_until 30 test -S $MIGRATE_SOCKET || fail "no destination: $(cat $GUEST/qemu.log)"
+}
+
+# move_guest BACKEND QEMU: to the other side, which uses these
+move_guest()
+{
+	local from=$SIDE to
+
+	to=$(other_side)
+	use_side "$to"
+	BACKEND=$1 QEMU=$2 launch_destination || return
+	use_side "$from"
+	set_pace 40000000 && qmp migrate "{\"uri\":\"unix:$MIGRATE_SOCKET\"}" > /dev/null || return
+	wait_until 90 migration_over
+	RESULT=$(qmp query-migrate)
+	[[ $RESULT == *'"status": "completed"'* ]] ||
+		fail "$RESULT $(cat /tmp/guest-"$to"/qemu.log)" || return
+	use_side "$to"
+	wait_until 90 guest -t 5 true ||
+		fail "the guest does not go on: $(qmp query-status) $(cat $GUEST/qemu.log) $(tail -n 5 $GUEST/console)" || return
+	use_side "$from"
+	guest_stop
+	use_side "$to"
+}
+
+report_move()
+{
+	local lost sent
+
+	sent=$(blocks sent host-udp-sender)
+	lost=$((sent - $(blocks received udp)))
+	echo "# migrate: $1: downtime $(field "$RESULT" downtime) ms," \
+		"ping lost $(ping_summary), udp lost $lost of $sent," \
+		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
+		"unread at switch-over: udp $2 KiB, tcp $3 KiB"
+}
+
+# migrate FROM TO: BACKEND/QEMU each; the guest runs on FROM already
+migrate()
+{
+	local udp tcp
+
+	flows_start || fail "no traffic" || return
+	# shellcheck disable=SC2016 # for the guest's shell
+	guest 'kill -STOP $(cat /tmp/udp.pid)'
+	move_guest "${2%/*}" "${2#*/}" || return
+	udp=$(guest_waiting udp $UDP_BLOCKS)
+	tcp=$(guest_waiting tcp $TCP_BLOCKS)
+	wait_until 30 tap_moves || fail "no traffic on the destination" || return
+	flows_stop || return
+	report_move "$(name_of "$1") -> $(name_of "$2")" "$udp" "$tcp"
+	whole_flows || return
+	[ "$udp" -ge 1000 ] && [ "$tcp" -ge 1000 ] || fail "too little was unread" || return
+	[ "$(field "$RESULT" dirty-sync-count)" -ge 3 ] || fail "too few rounds: $RESULT"
+}
+
+sending()
+{
+	[ "$(field "$(qmp query-migrate)" transferred)" -gt 2000000 ]
+}
+
+# the log goes on and off under traffic
+cancel()
+{
+	flows_start || fail "no traffic" || return
+	set_pace 3000000 || return
+	for _ in 1 2 3; do
+		qmp migrate '{"uri":"exec:cat > /dev/null"}' > /dev/null || return
+		wait_until 30 sending || fail "no migration" || return
+		qmp migrate_cancel > /dev/null || return
+		wait_until 30 migration_is cancelled || fail "not cancelled" || return
+		wait_until 30 tap_moves || fail "no traffic after a cancelled migration" || return
+	done
+	flows_stop && whole_flows
+}
+
+# whatever a failed test has left
+migrate_clean()
+{
+	kill "$PINGER" "$UDP_SENDER" "$TCP_SENDER" "$HOST_RECEIVER" 2>/dev/null
+	use_side a
+	guest_stop
+	use_side b
+	guest_stop
+}
+
+# migrate_chain NAME BACKEND/QEMU...: one guest, moved from each to the next
+migrate_chain()
+{
+	local name=$1 from=$2 to
+
+	shift 2
+	run_test "$name: the guest boots on $(name_of "$from")" migrate_boot &&
+		run_test "$name: started and cancelled three times" cancel || return
+	for to; do
+		run_test "$name: $(name_of "$from") to $(name_of "$to")" migrate "$from" "$to" || return
+		from=$to
+	done
+}
+
+migrate_plain()
+{
+	local chain newer=10.0
+
+	[ -x /opt/qemu-$newer/bin/qemu-system-x86_64 ] || newer=$QEMU
+	chain="$BACKEND/$QEMU $BACKEND/$QEMU"
+	[ "$BACKEND" = vhost ] || chain="$chain vhost/$QEMU vhost/$QEMU $BACKEND/$QEMU"
+	[ $newer = "$QEMU" ] || chain="$chain $BACKEND/$newer"
+	# shellcheck disable=SC2086 # a list
+	migrate_chain migrate $chain
+}
+
+# The backend then writes at addresses that are not the log's. Only with
+# MIGRATE_IOMMU=1: too slow for this traffic where the CPU is emulated.
+migrate_iommu()
+{
+	local OPTIONS=$OPTIONS,iommu_platform=on,disable-legacy=on,ats=on
+	local MACHINE=,kernel-irqchip=split WORDS=" intel_iommu=on iommu.strict=1" GUEST_FIRST
+
+	if ! backend_offers "$BACKEND" 33; then
+		echo "# SKIP migrate: backend $BACKEND does not offer ACCESS_PLATFORM"
+		return
+	fi
+	# shellcheck disable=SC2034 # read by lib.sh
+	GUEST_FIRST=(-device "intel-iommu,intremap=on,device-iotlb=on")
+	migrate_chain "migrate with vIOMMU" "$BACKEND/$QEMU" "vhost/$QEMU" "$BACKEND/$QEMU"
+}
+
+migrate_main()
+{
+	local saved_guest=$GUEST saved_tap=$TAP OPTIONS=queue_reset=on MACHINE='' WORDS=''
+
+	guest_stop
+	tap_delete $TAP
+	load_backend && modprobe -a vhost_net bridge
+	if [ "$BACKEND" = off ] || ! backend_offers "$BACKEND" 26; then
+		echo "# SKIP migrate: backend $BACKEND does not offer VHOST_F_LOG_ALL"
+		return
+	fi
+	# vhost_net of 6.1 has none, and a feature cannot be lost on the way
+	[[ $(uname -r) != 6.1.* ]] || OPTIONS=queue_reset=off
+	run_test "migrate: bridge" bridge_create
+	if [ -z "${MIGRATE_IOMMU:-}" ]; then
+		migrate_plain
+	else
+		migrate_iommu
+	fi
+	migrate_clean
+	bridge_delete
+	GUEST=$saved_guest TAP=$saved_tap
+}
+
+migrate_main

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: a guest with a virtual IOMMU in front of the network device: the
+# backend sees addresses that only QEMU can translate, asks for them, and forgets
+# them when the guest takes them back. Traffic, a new start of the driver (the
+# rings move), a reset of the machine; Intel's and virtio's IOMMU, strict (each
+# buffer is invalidated) and lazy.
+
+VIOMMU_BIT=33
+VIOMMU_DEVICE=iommu_platform=on,ats=on,disable-legacy=on,disable-modern=off
+VIOMMU_BYTES=$((2 << 20))
+
+# VHOST_GET_FEATURES
+backend_offers()
+{
+	local node=$DEVICE
+
+	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
+	# shellcheck disable=SC2016 # perl's own variables
+	perl -e 'open(my $dev, "+<", $ARGV[0]) or exit 2;
+		my $bits = pack("Q", 0);
+		ioctl($dev, 0x8008af00, $bits) or exit 3;
+		exit !(unpack("Q", $bits) >> $ARGV[1] & 1)' "$node" "$1"
+}
+
+# viommu_boot TYPE: what the guest's kernel calls the mode: DMA is strict, DMA-FQ lazy
+viommu_boot()
+{
+	local dir=/sys/class/net/eth0/device said
+
+	guest_stop
+	tap_delete $TAP
+	guest_need $VIOMMU_DEVICE || return
+	[ "$(guest cut -c$((VIOMMU_BIT + 1)) $dir/features)" = 1 ] ||
+		fail "the driver did not take feature bit $VIOMMU_BIT" || return
+	said=$(guest "cat \$(readlink -f $dir/..)/iommu_group/type")
+	[ "$said" = "$1" ] || fail "the card's IOMMU domain is '$said', not $1"
+}
+
+# the guest's own trace: the driver got addresses that are no physical ones
+viommu_translates()
+{
+	local said
+
+	guest 'mount -t tracefs tracefs /sys/kernel/tracing 2> /dev/null;
+		echo 1 > /sys/kernel/tracing/events/iommu/map/enable' || return
+	ping_guest 20 || return
+	said=$(guest 'cd /sys/kernel/tracing; echo 0 > events/iommu/map/enable;
+		sed -n "s/.*iova=0x\([0-9a-f]*\) .*paddr=0x\([0-9a-f]*\) .*/\1 \2/p" trace | { n=0; moved=0;
+			while read -r a b; do n=$((n + 1)); [ $a = $b ] || moved=$((moved + 1)); done; echo $n $moved; };
+		echo > trace')
+	echo "# pages mapped during 20 pings, and how many elsewhere than where they are: $said"
+	[ "${said#* }" -gt 0 ] || fail "nothing is translated"
+}
+
+viommu_traffic()
+{
+	ping_guest 20 && stream_to_guest $VIOMMU_BYTES && stream_to_host $VIOMMU_BYTES
+}
+
+viommu_reachable()
+{
+	guest_reachable 30 && return
+	[ "$BACKEND" != kvnet ] || kvnet_counters | grep -v '[[:space:]]0$'
+	fail "the guest is lost after $1"
+}
+
+viommu_rebind()
+{
+	local dir=/sys/bus/virtio/drivers/virtio_net
+
+	guest "dev=\$(basename \$(readlink /sys/class/net/eth0/device));
+		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
+		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" || return
+	viommu_reachable "binding the driver anew"
+}
+
+viommu_link()
+{
+	guest 'for _ in 1 2 3; do ip link set eth0 down; ip link set eth0 up; done' || return
+	viommu_reachable "the link going down and up"
+}
+
+viommu_rebooted()
+{
+	guest -t 2 'test ! -e /tmp/before-reset'
+}
+
+viommu_reset()
+{
+	guest 'touch /tmp/before-reset' || return
+	monitor system_reset
+	wait_until "$BOOT_DEADLINE" viommu_rebooted || fail "no sign of a reset" || return
+	viommu_reachable "a reset"
+}
+
+# nothing that the backend should have reached was out of its reach
+viommu_clean()
+{
+	[ "$BACKEND" = kvnet ] || return 0
+	[ "$(kvnet_counter '.*[.](drop_.*|broken)')" -eq 0 ] || fail "$(kvnet_counters | grep -E 'drop|broken')"
+}
+
+viommu_works()
+{
+	viommu_boot "$1" && viommu_translates && viommu_traffic && viommu_link && viommu_rebind &&
+		viommu_traffic && viommu_clean
+}
+
+viommu_survives_reset()
+{
+	viommu_reset && viommu_translates && viommu_traffic && viommu_clean
+}
+
+# viommu_case TITLE TYPE QEMU KERNEL-WORDS IOMMU-OPTIONS [reset]
+viommu_case()
+{
+	local wanted=$QEMU
+
+	QEMU=$3
+	[ -d "/opt/qemu-$QEMU" ] || QEMU=7.2
+	# shellcheck disable=SC2034 # read by lib.sh
+	GUEST_MACHINE=q35,kernel-irqchip=split GUEST_APPEND=$4 GUEST_FIRST=(-device "$5")
+	run_test "viommu: $1, QEMU $QEMU" viommu_works "$2"
+	[ -z "${6:-}" ] || run_test "viommu: $1, the machine is reset" viommu_survives_reset
+	guest_stop
+	unset GUEST_MACHINE GUEST_APPEND
+	# shellcheck disable=SC2034
+	GUEST_FIRST=()
+	QEMU=$wanted
+}
+
+viommu_all()
+{
+	viommu_case "Intel, strict, with interrupt remapping" DMA 7.2 \
+		"intel_iommu=on iommu.strict=1" intel-iommu,intremap=on,device-iotlb=on
+	viommu_case "Intel, lazy" DMA-FQ 10.0 \
+		"intel_iommu=on iommu.strict=0" intel-iommu,intremap=off,device-iotlb=on
+	# Debian's 6.1 has no driver for it
+	if [[ $(uname -r) == 6.1.* ]]; then
+		echo "# SKIP viommu: the guest's kernel has no driver for virtio-iommu"
+	else
+		viommu_case "virtio-iommu" DMA 10.0 "iommu.strict=1" virtio-iommu-pci reset
+	fi
+}
+
+if load_backend && backend_offers $VIOMMU_BIT; then
+	viommu_all
+else
+	echo "# SKIP viommu: the backend does not offer feature bit $VIOMMU_BIT"
+fi
