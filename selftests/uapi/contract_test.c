@@ -12,6 +12,7 @@
 
 #include "abi_rows.h"
 #include "file_rows.h"
+#include "flow.h"
 #include "ioctl_rows.h"
 #include "links.h"
 
@@ -114,11 +115,11 @@ static void still_works(struct rig *r, enum row_state state, int ret)
 	if (ret >= 0)
 		row_restore(r);
 	if (state == RUNNING) {
-		row_packets(r);
+		flow_one(r);
 		rig_stop(r);
 	}
 	rig_start(r);
-	row_packets(r);
+	flow_one(r);
 	if (state == READY)
 		rig_stop(r);
 }
@@ -211,7 +212,7 @@ CASE(not_the_owner)
 	ASSERT_SYS(wait(&status));
 	EXPECT_EQ(status, 0);
 	for (i = 0; i < 2; i++)
-		row_packets(&rigs[i]);
+		flow_one(&rigs[i]);
 }
 
 static void start_logging(struct rig *r)
@@ -280,7 +281,7 @@ CASE(log_out_of_reach)
 
 		rig_start(r);
 		got[i] = __vdev_ioctl(r->v.fd, VHOST_SET_FEATURES, &log);
-		row_packets(r);
+		flow_one(r);
 	}
 	judge("running", "SET_FEATURES LOG_ALL, out of reach", got, EFAULT,
 	      NULL);

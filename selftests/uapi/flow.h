@@ -25,6 +25,8 @@ struct flow {
 	unsigned long tx_seen;
 };
 
+/* One frame each way arrives; the device must be running. */
+void flow_one(struct rig *r);
 /* Another backend than the rig's own tap: r->tap, sniff, inject are set. */
 void flow_swap(struct rig *r, int backend, int far_ifindex);
 /* Sockets of the rig anew, after its device was elsewhere. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "abi_rows.h"
+#include "flow.h"
 #include "ioctl_rows.h"
 
 static struct rig rig;
@@ -48,13 +49,13 @@ static void try_rows(int fd, enum row_state state, const struct row *rows,
 		if (!want && state >= READY)
 			row_restore(&rig);
 		if (state == RUNNING)
-			row_packets(&rig);
+			flow_one(&rig);
 	}
 	if (state != RUNNING)
 		return;
 	rig_stop(&rig);	/* what is stored may be used at the next start only */
 	rig_start(&rig);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 #define TRY(fd, state, rows) \
@@ -90,13 +91,13 @@ CASE(ready)
 	/* what vhost accepted of the wrong ones is gone with the next table */
 	vdev_set_mem(&rig.v);
 	rig_start(&rig);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(running)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	row_packets(&rig);
+	flow_one(&rig);
 	TRY(rig.v.fd, RUNNING, with_owner);
 	TRY(rig.v.fd, RUNNING, when_running);
 	TRY(rig.v.fd, RUNNING, abi_with_owner);
@@ -117,7 +118,7 @@ CASE(another_process)
 	}
 	ASSERT_SYS(wait(&status));
 	EXPECT_EQ(status, 0);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(unmapped_arguments)
@@ -149,7 +150,7 @@ CASE(unmapped_arguments)
 			FAIL("%s accepts a kernel address", pointers[i].what);
 	}
 	rig_start(&rig);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(ring_in_unmapped_memory)
@@ -177,7 +178,7 @@ CASE(ring_in_unmapped_memory)
 	EXPECT_EQ(__vdev_backend(&rig.v, 1, rig.tap), -EFAULT);
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &good);
 	rig_start(&rig);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 static void set_up_step(unsigned int step, unsigned int q)
@@ -239,7 +240,7 @@ CASE(order_of_set_up_does_not_matter)
 		gr_start_at(&rig.v.q[0].ring, 65000);
 		gr_start_at(&rig.v.q[1].ring, 65000);
 		rig_start(&rig);
-		row_packets(&rig);
+		flow_one(&rig);
 	}
 }
 
@@ -274,16 +275,16 @@ CASE(as_many_regions_as_allowed)
 		};
 	m->nregions = max;
 	vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m);
-	row_packets(&rig);
+	flow_one(&rig);
 	m->nregions = max + 1;
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m), -E2BIG);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(reset_owner_gives_the_device_back)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	row_packets(&rig);
+	flow_one(&rig);
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	TRY(rig.v.fd, NEW, without_owner);
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
@@ -294,7 +295,7 @@ CASE(reset_owner_gives_the_device_back)
 	vdev_queue_reset(&rig.v, 0);
 	vdev_queue_reset(&rig.v, 1);
 	rig_start(&rig);
-	row_packets(&rig);
+	flow_one(&rig);
 }
 
 KSFT_MAIN()

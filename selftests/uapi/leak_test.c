@@ -5,24 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "flow.h"
 #include "procfs.h"
 #include "rig.h"
 
 static struct rig rig;
-
-static void carries_packets(struct rig *r)
-{
-	static uint32_t seq;
-
-	rig_rx_post(r, 8, NULL);
-	vdev_kick(&r->v.q[VDEV_RX]);
-	rig_inject(r, ++seq, 80);
-	rig_rx_expect(r, seq, 80);
-	ASSERT_EQ(rig_tx(r, 90, NULL), 0);
-	vdev_kick(&r->v.q[VDEV_TX]);
-	rig_expect(r, r->tx_seq - 1, 90);
-	rig_tx_drain(r, 3000);
-}
 
 CASE_TIMED(open_and_close_200_times, 60)
 {
@@ -101,10 +88,10 @@ CASE(as_many_devices_as_descriptors)
 	}
 	EXPECT_EQ(errno, EMFILE);
 	EXPECT_GE(n, 20);
-	carries_packets(&rig);
+	flow_one(&rig);
 	while (n--)
 		close(fd[n]);
-	carries_packets(&rig);
+	flow_one(&rig);
 	no_worker_left(before + 2);
 }
 
@@ -146,7 +133,7 @@ CASE_TIMED(refused_frames_do_not_leak, 60)
 			FAIL("kind %u: %ld kB available, then %ld", kind,
 			     before, after);
 	}
-	carries_packets(&rig);
+	flow_one(&rig);
 }
 
 KSFT_MAIN()

@@ -11,24 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "flow.h"
 #include "procfs.h"
 #include "rig.h"
 
 static struct rig rig;
-
-static void carries_packets(struct rig *r)
-{
-	static uint32_t seq;
-
-	rig_rx_post(r, 8, NULL);
-	vdev_kick(&r->v.q[VDEV_RX]);
-	rig_inject(r, ++seq, 80);
-	rig_rx_expect(r, seq, 80);
-	ASSERT_EQ(rig_tx(r, 90, NULL), 0);
-	vdev_kick(&r->v.q[VDEV_TX]);
-	rig_expect(r, r->tx_seq - 1, 90);
-	rig_tx_drain(r, 3000);
-}
 
 CASE_TIMED(close_in_every_state, 30)
 {
@@ -170,7 +157,7 @@ CASE(nothing_is_touched_after_a_stop)
 	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	carries_packets(&rig);
+	flow_one(&rig);
 	rig_rx_post(&rig, 32, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
 	for (i = 0; i < 30; i++)
@@ -198,7 +185,7 @@ CASE(one_queue_reset_alone)
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (round = 0; round < 20 && !ksft_failed(); round++) {
-		carries_packets(&rig);
+		flow_one(&rig);
 		q = round % 2;
 		vdev_backend(&rig.v, q, -1);
 		if (q == VDEV_RX) {	/* the other one goes on */
@@ -224,7 +211,7 @@ CASE(another_tap_takes_over)
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (round = 0; round < 10 && !ksft_failed(); round++) {
-		carries_packets(&rig);
+		flow_one(&rig);
 		old = rig;
 		rig.tap = rig_tap_new(&rig, 0);
 		rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
@@ -234,7 +221,7 @@ CASE(another_tap_takes_over)
 		close(old.sniff);
 		close(old.inject);
 	}
-	carries_packets(&rig);
+	flow_one(&rig);
 }
 
 static void delete_link(int ifindex)
@@ -260,7 +247,7 @@ CASE(tap_deleted_while_attached)
 	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	carries_packets(&rig);
+	flow_one(&rig);
 	delete_link(rig.ifindex);
 	for (i = 0; i < 100; i++)
 		rig_tx(&rig, 100, NULL);
@@ -277,7 +264,7 @@ CASE(tap_deleted_while_attached)
 	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
 	rig.inject = rig_packet_socket(&rig, 0, false);
 	rig_start(&rig);
-	carries_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(link_down_and_up)
@@ -286,7 +273,7 @@ CASE(link_down_and_up)
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (i = 0; i < 5; i++) {
-		carries_packets(&rig);
+		flow_one(&rig);
 		rig_link(&rig, false);
 		while (!rig_tx(&rig, 100, NULL))
 			;
@@ -294,7 +281,7 @@ CASE(link_down_and_up)
 		rig_tx_drain(&rig, 3000);	/* lost, but given back */
 		rig_link(&rig, true);
 	}
-	carries_packets(&rig);
+	flow_one(&rig);
 }
 
 /* Frames in both directions until somebody stops us. */
@@ -347,7 +334,7 @@ CASE_TIMED(owner_killed_under_traffic, 40)
 		no_worker_left(before);
 	}
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	carries_packets(&rig);
+	flow_one(&rig);
 }
 
 CASE(duplicate_closed_elsewhere)
@@ -364,7 +351,7 @@ CASE(duplicate_closed_elsewhere)
 		}
 		close(fd);
 		ASSERT_SYS(wait(&status));
-		carries_packets(&rig);
+		flow_one(&rig);
 	}
 }
 
@@ -381,7 +368,7 @@ CASE(owner_exits_child_holds_the_device)
 	pid = fork();
 	if (!pid) {
 		rig_open(&rig, &(struct rig_cfg){ 0 });
-		carries_packets(&rig);
+		flow_one(&rig);
 		if (fork())
 			_exit(0);
 		close(q[1]);
@@ -389,7 +376,7 @@ CASE(owner_exits_child_holds_the_device)
 		ASSERT_EQ(read(q[0], &c, 1), 0);	/* the owner is gone */
 		/* vhost_net's worker is a thread of the owner: gone, too */
 		if (!vdev_is_vhost())
-			carries_packets(&rig);
+			flow_one(&rig);
 		EXPECT_EQ(__vdev_backend(&rig.v, 0, -1), -EPERM);
 		_exit(0);
 	}

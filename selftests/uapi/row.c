@@ -201,20 +201,6 @@ const char *row_error(int err)
 	return err ? name ? name : "?" : "ok";
 }
 
-void row_packets(struct rig *r)
-{
-	static uint32_t seq;
-
-	rig_rx_post(r, 4, NULL);
-	vdev_kick(&r->v.q[VDEV_RX]);
-	rig_inject(r, ++seq, 80);
-	rig_rx_expect(r, seq, 80);
-	ASSERT_EQ(rig_tx(r, 90, NULL), 0);
-	vdev_kick(&r->v.q[VDEV_TX]);
-	rig_expect(r, r->tx_seq - 1, 90);
-	rig_tx_drain(r, 3000);
-}
-
 void row_restore(struct rig *r)
 {
 	struct vhost_vring_state s = { 0 };

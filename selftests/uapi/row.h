@@ -70,8 +70,6 @@ int row_try(int fd, const struct row *row, bool compat);
 /* Has this kernel an entry for 32-bit processes? */
 bool row_compat(void);
 const char *row_error(int err);
-/* Frames both ways; the device must be running. */
-void row_packets(struct rig *r);
 /* What an accepted row may have changed, as it was. */
 void row_restore(struct rig *r);
 
