@@ -24,6 +24,7 @@ help:
 	@echo 'make uapi        the same in a VM, with more CPUs (KERNEL=6.1)'
 	@echo 'make net         real guests against the module, in a VM (TESTS="traffic live")'
 	@echo 'make vtime       compare the backends in virtual time (SEEDS=7)'
+	@echo 'make native      compare packet rates with vhost_net, in User-Mode Linux (ROUNDS=7)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -44,6 +45,9 @@ unit uml uapi net:
 vtime:
 	@$(SCRIPTS)/vtime.sh $(SEEDS)
 
+native:
+	@$(SCRIPTS)/native.sh
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -57,6 +61,7 @@ clean:
 	@$(MAKE) -s -C selftests/unit clean
 	@$(MAKE) -s -C selftests/uapi clean
 	@$(MAKE) -s -C selftests/net clean
-	rm -rf build/mod-* build/uapi build/net-tools build/log
+	@$(MAKE) -s -C selftests/perf clean
+	rm -rf build/mod-* build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net vtime check install clean
+.PHONY: modules help load unload demo test unit uml uapi net vtime native check install clean

@@ -51,7 +51,8 @@ check_module()
 check_programs()
 {
 	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" &&
-		make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+		make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools" &&
+		make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf"
 }
 
 check_unit()
