@@ -105,8 +105,7 @@ int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
 	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + room +
 				 tap->hdr_len);
 	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
-	struct iov_iter orig = *from;
-	size_t len = iov_iter_count(from) - tap->hdr_len;
+	size_t all = iov_iter_count(from), len = all - tap->hdr_len;
 	size_t size = SKB_DATA_ALIGN(len + pad) + SHINFO_LEN;
 	void *buf;
 	int ret;
@@ -121,7 +120,7 @@ int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
 
 	ret = fill_frame(tap, buf, pad, size, from);
 	if (ret) {
-		*from = orig;
+		iov_iter_revert(from, all - iov_iter_count(from));
 		page_frag_free(buf);
 		return ret;
 	}
