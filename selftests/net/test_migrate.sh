@@ -9,6 +9,9 @@
 # logs it, so the blocks of memsum must still lie where the backend wrote them
 # when the source stops: its UDP receiver sleeps during all of the migration, its
 # TCP receiver leaves the last 2 MiB unread. Both read the rest on the destination.
+#
+#   MIGRATE_CHAIN="vhost/7.2 vhost/7.2 kvnet/10.0"   from the first to the second,
+#   and so on; default: to kvnet, to vhost_net and back
 
 MIGRATE_SOCKET=/tmp/migrate.sock
 UDP_BLOCKS=5201
@@ -261,7 +264,7 @@ migrate()
 # the kernel of the guest has died, on either side; says how
 guest_died()
 {
-	grep -ahE 'Kernel panic|Oops|BUG:|general protection|unable to handle' /tmp/guest-[ab]/console
+	grep -ahE -A 30 'Kernel panic|Oops|BUG:|general protection|unable to handle' /tmp/guest-[ab]/console
 }
 
 # As migrate, but where the CPU is emulated a guest that dies is given another
@@ -271,7 +274,8 @@ migrate_once_more()
 {
 	migrate "$@" && return
 	[ "${VM_ACCEL:-}" = tcg ] && guest_died > /tmp/died || return
-	echo "# migrate: the guest died, $(name_of "$1") to $(name_of "$2"); once more: $(head -n 1 /tmp/died)"
+	echo "# migrate: the guest died, $(name_of "$1") to $(name_of "$2"); once more"
+	head -n 60 /tmp/died | sed 's/^/# /'
 	migrate_clean
 	BACKEND=${1%/*} QEMU=${1#*/} migrate_boot && migrate "$@"
 }
@@ -322,14 +326,11 @@ migrate_chain()
 
 migrate_plain()
 {
-	local chain newer=10.0
+	local chain="$BACKEND/$QEMU $BACKEND/$QEMU"
 
-	[ -x /opt/qemu-$newer/bin/qemu-system-x86_64 ] || newer=$QEMU
-	chain="$BACKEND/$QEMU $BACKEND/$QEMU"
-	[ "$BACKEND" = vhost ] || chain="$chain vhost/$QEMU vhost/$QEMU $BACKEND/$QEMU"
-	[ $newer = "$QEMU" ] || chain="$chain $BACKEND/$newer"
+	[ "$BACKEND" = vhost ] || chain="$chain vhost/$QEMU $BACKEND/$QEMU"
 	# shellcheck disable=SC2086 # a list
-	migrate_chain migrate $chain
+	migrate_chain migrate ${MIGRATE_CHAIN:-$chain}
 }
 
 # The backend then writes at addresses that are not the log's. Only with
