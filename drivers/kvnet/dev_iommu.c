@@ -82,10 +82,10 @@ int kvnet_net_set_features(struct kvnet_net *net,
 		ret = iotlb ? 0 : -ENOMEM;
 	}
 	lock_queues(net);
-	if (!ret && kvnet_has(f, VHOST_F_LOG_ALL))
-		for (i = 0; i < KVNET_QUEUES; i++)
-			if (!log_ok(net, net->q[i].vq.log.base, true))
-				ret = -EFAULT;
+	/* All queues have the same log. */
+	if (!ret && kvnet_has(f, VHOST_F_LOG_ALL) &&
+	    !log_ok(net, net->q[KVNET_RX].vq.log.base, true))
+		ret = -EFAULT;
 	if (!ret) {
 		swap(net->iotlb, iotlb);
 		for (i = 0; i < KVNET_FEATURE_WORDS; i++)
