@@ -171,8 +171,7 @@ static void forget_areas(struct kvnet_net *net)
  *
  * Context: may sleep; takes dev->lock.
  * Return: 0; -EFAULT without an IOMMU, from a process that is not the owner, or
- * if the memory is not a user's;
- * as kvnet_iotlb_update().
+ * if the memory is not a user's; or as kvnet_iotlb_update().
  */
 int kvnet_net_iotlb_update(struct kvnet_net *net,
 			   const struct kvnet_iotlb_entry *entry)
@@ -184,8 +183,9 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 
 	mutex_lock(&net->lock);
 	lock_queues(net);
-	if (!net->iotlb || kvnet_net_check_owner(net) || hva != entry->hva || (unsigned long)len != len ||
-	    !len || !access_ok((void __user *)hva, len))
+	if (!net->iotlb || kvnet_net_check_owner(net) || hva != entry->hva ||
+	    (unsigned long)len != len || !len ||
+	    !access_ok((void __user *)hva, len))
 		goto out;
 	forget_areas(net);
 	ret = kvnet_iotlb_update(net->iotlb, entry);

@@ -26,6 +26,7 @@ struct iommu {
 	struct vdev *v;
 	int version;		/* of the messages: 1 or 2 */
 	bool in_table;		/* pages stay where the memory table has them */
+	bool off;		/* the device may refuse messages now */
 	unsigned int chunk;	/* pages that an answer covers */
 	size_t pages;
 	uint8_t **at;		/* user address of each, NULL: not mapped */
@@ -58,6 +59,11 @@ bool iommu_readable(const struct iommu *io, unsigned int ms);
 uint64_t iommu_iova(const struct iommu *io, size_t page);
 size_t iommu_page(const struct iommu *io, const void *ptr);
 
+/*
+ * With F_PLATFORM or without.  An answer to a question that was read before may
+ * be refused after F_PLATFORM has gone.
+ */
+void iommu_set_features(struct iommu *io, uint64_t features);
 void iommu_map(struct iommu *io, size_t page, uint8_t perm);
 /* All pages that hold [ptr, ptr + len). */
 void iommu_map_area(struct iommu *io, const void *ptr, size_t len, uint8_t perm);

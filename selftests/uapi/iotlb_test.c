@@ -253,7 +253,7 @@ CASE(platform_toggled_while_running)
 	off = on & ~F_PLATFORM;
 	iommu_serve(&io);
 	for (i = 0; i < ksft_rounds(200); i++) {
-		vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, i % 2 ? &on : &off);
+		iommu_set_features(&io, i % 2 ? on : off);
 		if (rig_tx(&rig, 100, NULL) == 0)
 			vdev_kick_always(&rig.v.q[VDEV_TX]);
 		rig_inject(&rig, i, 100);
@@ -261,6 +261,7 @@ CASE(platform_toggled_while_running)
 			   (uintptr_t)rig.v.host, IOMMU_RW);
 	}
 	iommu_serve_end(&io);
+	iommu_set_features(&io, on);
 	iommu_forget(&io);
 	restart_with(on);
 	while (rig_sniff(&rig, rig.v.mem + rig.v.mem_size - 256, 256, 0) >= 0)
