@@ -8,7 +8,7 @@
 
 /**
  * kvnet_area_find() - where is a part of an area, as far as it is in one piece?
- * @a: an area in pieces
+ * @a: an area
  * @off: where the part begins
  * @len: bytes wanted; shortened to what is there in one piece
  *
@@ -18,9 +18,13 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 {
 	u32 lo = 0, hi = a->n, mid, end;
 
-	if (off >= a->len || !a->n) {
+	if (off >= a->len || (!a->base && !a->n)) {
 		*len = 0;
 		return NULL;
+	}
+	if (a->base) {
+		*len = min(*len, a->len - off);
+		return a->base + off;
 	}
 	/* The last piece that begins at or before @off; the first is at 0. */
 	while (hi - lo > 1) {

@@ -2,18 +2,22 @@
 /*
  * area.h - a ring's areas, and the four accessors through which it touches them
  *
- * The ring's areas (descriptor, driver, device) are reached by nothing else, so
- * that another way of reaching them is another version of this page only.
- * Here: plain user access, from a thread that has entered the owner's address
- * space. Each accessor may sleep on a page fault and returns 0 or -EFAULT.
+ * The ring's areas (descriptor, driver, device) are reached by nothing else.
+ * There are two ways: by the kernel's own addresses, if the area's pages are
+ * pinned (pin.h); or by plain user access, from a thread that has entered the
+ * owner's address space. Then each accessor may sleep on a page fault. All
+ * return 0 or -EFAULT.
  *
  * An area is one piece of the owner's memory, unless an IOMMU has scattered it.
+ *
+ * What lies there changes at any time. A value that is read is read once.
  */
 #ifndef _KVNET_AREA_H
 #define _KVNET_AREA_H
 
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 #include <linux/virtio_types.h>
@@ -33,12 +37,14 @@ struct kvnet_piece {
 
 /**
  * struct kvnet_area - one of a ring's areas
+ * @kaddr: the kernel's address, if the area is pinned; else NULL
  * @base: the owner's address, if the area is in one piece; else NULL
- * @len: bytes, of an area in pieces
+ * @len: bytes
  * @n: entries in @piece
  * @piece: by their offset; room for KVNET_AREA_PIECES, or NULL
  */
 struct kvnet_area {
+	void *kaddr;
 	void __user *base;
 	u32 len;
 	u32 n;
@@ -64,22 +70,38 @@ static inline void __user *kvnet_area_at16(const struct kvnet_area *a, u32 off)
 static inline int kvnet_load16(const struct kvnet_area *a, u32 off,
 			       __virtio16 *val)
 {
-	const __virtio16 __user *p = kvnet_area_at16(a, off);
+	const __virtio16 __user *p;
 
+	if (likely(a->kaddr)) {
+		*val = READ_ONCE(*(const __virtio16 *)(a->kaddr + off));
+		return 0;
+	}
+	p = kvnet_area_at16(a, off);
 	return p ? get_user(*val, p) : -EFAULT;
 }
 
 static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
 				__virtio16 val)
 {
-	__virtio16 __user *p = kvnet_area_at16(a, off);
+	__virtio16 __user *p;
 
+	if (likely(a->kaddr)) {
+		WRITE_ONCE(*(__virtio16 *)(a->kaddr + off), val);
+		return 0;
+	}
+	p = kvnet_area_at16(a, off);
 	return p ? put_user(val, p) : -EFAULT;
 }
 
 static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
 				u32 len)
 {
+	if (likely(a->kaddr)) {
+		memcpy(dst, a->kaddr + off, len);
+		/* The copy is what counts: do not read there again. */
+		barrier();
+		return 0;
+	}
 	if (unlikely(!a->base))
 		return kvnet_area_copy_in(dst, a, off, len);
 	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
@@ -88,6 +110,10 @@ static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
 static inline int kvnet_copy_out(const struct kvnet_area *a, u32 off,
 				 const void *src, u32 len)
 {
+	if (likely(a->kaddr)) {
+		memcpy(a->kaddr + off, src, len);
+		return 0;
+	}
 	if (unlikely(!a->base))
 		return kvnet_area_copy_out(a, off, src, len);
 	return copy_to_user(a->base + off, src, len) ? -EFAULT : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chain.h - building a descriptor chain out of what the driver has written
+ * chain.h - descriptor chains, out of what the driver has written
  */
 #ifndef _KVNET_CHAIN_H
 #define _KVNET_CHAIN_H
@@ -8,14 +8,65 @@
 #include <linux/types.h>
 #include <linux/virtio_ring.h>
 
-#include "ring.h"
+/**
+ * struct kvnet_seg - a piece of guest memory
+ * @addr: guest address of the first byte
+ * @len: length in bytes, may be 0
+ */
+struct kvnet_seg {
+	u64 addr;
+	u32 len;
+};
 
 /**
- * struct kvnet_desc - a descriptor of a split ring, in host byte order
+ * struct kvnet_chain - a descriptor chain, as fetched by kvnet_ring_next()
+ * @seg: the caller's array; device-readable segments first, then writable
+ * @cap: entries in @seg; a longer chain is -EMSGSIZE
+ * @n_out: device-readable segments
+ * @n_in: device-writable segments
+ * @id: what kvnet_ring_put() gives back to the driver
+ * @count: ring descriptors that it occupies, as far as put() must know; 1 for
+ *	   a split ring
+ */
+struct kvnet_chain {
+	struct kvnet_seg *seg;
+	unsigned int cap;
+	unsigned int n_out;
+	unsigned int n_in;
+	u16 id;
+	u16 count;
+};
+
+/**
+ * struct kvnet_used - a chain given back to the driver
+ * @id: &struct kvnet_chain.id
+ * @count: &struct kvnet_chain.count
+ * @silent: used in order, it need not be told of if the next one is
+ * @len: bytes written into its device-writable part
+ */
+struct kvnet_used {
+	u16 id;
+	u16 count;
+	bool silent;
+	u32 len;
+};
+
+/**
+ * struct kvnet_reader - how a ring reads guest memory (indirect tables)
+ * @read: copies @len bytes at guest address @addr to @dst; 0 or -errno
+ * @ctx: handed to @read
+ */
+struct kvnet_reader {
+	int (*read)(void *ctx, u64 addr, void *dst, u32 len);
+	void *ctx;
+};
+
+/**
+ * struct kvnet_desc - a descriptor, in host byte order
  * @addr: guest address
  * @len: bytes
  * @flags: those that are known: VRING_DESC_F_*
- * @next: the next one, with VRING_DESC_F_NEXT
+ * @next: of a split ring, the next one, with VRING_DESC_F_NEXT
  */
 struct kvnet_desc {
 	u64 addr;
@@ -23,6 +74,23 @@ struct kvnet_desc {
 	u16 flags;
 	u16 next;
 };
+
+/**
+ * kvnet_used_batch() - how many buffers can be given back as one?
+ * @used: buffers, used in order
+ * @n: how many, not 0
+ *
+ * Return: as many of them as the last one speaks for.
+ */
+static inline unsigned int kvnet_used_batch(const struct kvnet_used *used,
+					    unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n - 1 && used[i].silent; i++)
+		;
+	return i + 1;
+}
 
 struct kvnet_desc kvnet_desc_to_cpu(const struct vring_desc *raw, bool le);
 int kvnet_chain_add(struct kvnet_chain *chain, const struct kvnet_desc *d);

@@ -20,7 +20,7 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 {
 	struct kvnet_queue *q = &net->q[index];
 
-	kvnet_vq_init(&q->vq, index, &net->misses);
+	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
 	kvnet_worker_add(&net->worker, &q->src, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
@@ -138,6 +138,7 @@ static void release_owner(struct kvnet_net *net)
 		kvnet_vq_free(&net->q[i].vq);
 		kvnet_vq_reset(&net->q[i].vq);
 	}
+	kvnet_payer_put(&net->payer);
 	kvnet_mem_put(net->mem);
 	kvnet_eventfd_put(net->log_call);
 	kvnet_iotlb_free(net->iotlb);
@@ -227,6 +228,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	if (ret)
 		goto err_free;
 	net->mm = mm;
+	if (READ_ONCE(kvnet_pin_rings))
+		kvnet_payer_get(&net->payer, mm);
 	goto out;
 
 err_free:
@@ -391,6 +394,8 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 		if (READ_ONCE(q->vq.missing))
 			what = "waits for the IOMMU";
 		seq_printf(m, "%s.state:\t%s\n", name[i], what);
+		seq_printf(m, "%s.ring:\t%s\n", name[i],
+			   READ_ONCE(q->vq.pin[0].charged) ? "pinned" : "user");
 		seq_printf(m, "%s.kicks:\t%lu\n", name[i],
 			   atomic_long_read(&q->src.kicks));
 		seq_printf(m, "%s.wakes:\t%lu\n", name[i],

@@ -46,6 +46,22 @@ static bool log_ok(const struct kvnet_net *net, u64 base, bool all)
 	return true;
 }
 
+/* The locks of all queues. The layout of a ring in use cannot change. */
+static bool layout_ok(const struct kvnet_net *net,
+		      const struct kvnet_features *f)
+{
+	const struct kvnet_vq *vq;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		vq = &net->q[i].vq;
+		if (vq->state != KVNET_VQ_STOPPED &&
+		    vq->ring.packed != kvnet_has(f, VIRTIO_F_RING_PACKED))
+			return false;
+	}
+	return true;
+}
+
 /* dev->lock. What is needed for there to be an IOMMU. */
 static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
 {
@@ -66,7 +82,8 @@ static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
  * before: VMMs count on that when they start a device again.
  *
  * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT if there can be no dirty log; -ENOMEM.
+ * Return: 0; -EBUSY for another layout of a ring in use; -EFAULT if there can be
+ * no dirty log; -ENOMEM.
  */
 int kvnet_net_set_features(struct kvnet_net *net,
 			   const struct kvnet_features *f)
@@ -82,6 +99,8 @@ int kvnet_net_set_features(struct kvnet_net *net,
 		ret = iotlb ? 0 : -ENOMEM;
 	}
 	lock_queues(net);
+	if (!ret && !layout_ok(net, f))
+		ret = -EBUSY;
 	/* All queues have the same log. */
 	if (!ret && kvnet_has(f, VHOST_F_LOG_ALL) &&
 	    !log_ok(net, net->q[KVNET_RX].vq.log.base, true))
@@ -154,12 +173,12 @@ int kvnet_net_set_log_fd(struct kvnet_net *net, int fd)
 }
 
 /* The locks of all queues. What they know of the IOTLB may be wrong now. */
-static void forget_areas(struct kvnet_net *net)
+static void forget_range(struct kvnet_net *net, u64 iova, u64 last)
 {
 	unsigned int i;
 
 	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.found = false;
+		kvnet_vq_forget_range(&net->q[i].vq, iova, last);
 }
 
 /**
@@ -187,7 +206,7 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 	    (unsigned long)len != len || !len ||
 	    !access_ok((void __user *)hva, len))
 		goto out;
-	forget_areas(net);
+	forget_range(net, entry->iova, entry->last);
 	ret = kvnet_iotlb_update(net->iotlb, entry);
 	if (ret)
 		goto out;
@@ -229,7 +248,7 @@ int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
 	mutex_lock(&net->lock);
 	lock_queues(net);
 	if (net->iotlb && !kvnet_net_check_owner(net)) {
-		forget_areas(net);
+		forget_range(net, iova, last);
 		kvnet_iotlb_invalidate(net->iotlb, iova, last);
 	} else {
 		ret = -EFAULT;

@@ -25,6 +25,7 @@ static const u8 offered[] = {
 	VIRTIO_RING_F_EVENT_IDX,
 	VIRTIO_F_VERSION_1,
 	VIRTIO_F_ACCESS_PLATFORM,
+	VIRTIO_F_RING_PACKED,
 	VIRTIO_F_IN_ORDER,
 	VIRTIO_F_RING_RESET,
 	VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO,
@@ -50,7 +51,8 @@ struct kvnet_features kvnet_features_offered(void)
  * kvnet_features_check() - may the VMM set these?
  * @f: from VHOST_SET_FEATURES or VHOST_SET_FEATURES_ARRAY
  *
- * Return: 0, or -EOPNOTSUPP if one of them is not offered.
+ * Return: 0, or -EOPNOTSUPP if one of them is not offered, or for a packed ring
+ * of a legacy driver.
  */
 int kvnet_features_check(const struct kvnet_features *f)
 {
@@ -60,6 +62,9 @@ int kvnet_features_check(const struct kvnet_features *f)
 	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
 		if (f->word[i] & ~all.word[i])
 			return -EOPNOTSUPP;
+	if (kvnet_has(f, VIRTIO_F_RING_PACKED) &&
+	    !kvnet_has(f, VIRTIO_F_VERSION_1))
+		return -EOPNOTSUPP;
 	return 0;
 }
 

@@ -27,6 +27,11 @@ module_param_named(poll_us, kvnet_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
 		 "Longest spin before a worker sleeps, in us, for devices opened from now on (default 0: none)");
 
+bool kvnet_pin_rings = true;
+module_param_named(pin_rings, kvnet_pin_rings, bool, 0644);
+MODULE_PARM_DESC(pin_rings,
+		 "Pin the pages of rings and map them into the kernel, for devices that get an owner from now on (default Y)");
+
 static int __init kvnet_init(void)
 {
 	return kvnet_chr_register(replace_vhost_net);

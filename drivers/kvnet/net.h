@@ -58,6 +58,7 @@ struct kvnet_queue {
  * struct kvnet_net - an open /dev/kvnet
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, with a reference on its users; NULL: none
+ * @payer: who pays for pinned rings
  * @mem: the owner's memory table, or NULL
  * @features: as acknowledged by the driver
  * @log_call: eventfd to signal for new bits in the dirty log, or NULL
@@ -70,6 +71,7 @@ struct kvnet_queue {
 struct kvnet_net {
 	struct mutex lock;
 	struct mm_struct *mm;
+	struct kvnet_payer payer;
 	struct kvnet_mem *mem;
 	struct kvnet_features features;
 	struct eventfd_ctx *log_call;
@@ -121,5 +123,6 @@ void kvnet_chr_unregister(void);
 extern unsigned int kvnet_max_mem_regions;
 extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
+extern bool kvnet_pin_rings;
 
 #endif /* _KVNET_NET_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - a virtqueue's ring as the device sees it: ten verbs
+ * ring.h - a virtqueue's ring as the device sees it: its state and ten verbs
  *
  * A ring speaks guest addresses only. It fetches chains, validated and with
  * indirect tables expanded, and gives used buffers back; it never translates
@@ -8,7 +8,9 @@
  * called by the holder of the queue's session (vq->lock); all may sleep on a
  * page fault.
  *
- * Virtio 1.3, 2.7 "Split Virtqueues".
+ * There are two layouts, each in a file of its own: virtio 1.3, 2.7 "Split
+ * Virtqueues" and 2.8 "Packed Virtqueues". What a verb does is said here, how
+ * it does it there.
  */
 #ifndef _KVNET_RING_H
 #define _KVNET_RING_H
@@ -17,58 +19,13 @@
 #include <linux/virtio_ring.h>
 
 #include "area.h"
+#include "chain.h"
 
 /** Avail entries that are fetched from the guest in one copy. */
 #define KVNET_RING_PREFETCH	64
 
-/** The largest ring: 2.7 "Queue Size value is always a power of 2 ... 32768" */
+/** The largest ring, of either layout. */
 #define KVNET_RING_MAX		32768
-
-/**
- * struct kvnet_seg - a piece of guest memory
- * @addr: guest address of the first byte
- * @len: length in bytes, may be 0
- */
-struct kvnet_seg {
-	u64 addr;
-	u32 len;
-};
-
-/**
- * struct kvnet_chain - a descriptor chain, as fetched by kvnet_ring_next()
- * @seg: the caller's array; device-readable segments first, then writable
- * @cap: entries in @seg; a longer chain is -EMSGSIZE
- * @n_out: device-readable segments
- * @n_in: device-writable segments
- * @id: what kvnet_ring_put() gives back to the driver
- */
-struct kvnet_chain {
-	struct kvnet_seg *seg;
-	unsigned int cap;
-	unsigned int n_out;
-	unsigned int n_in;
-	u16 id;
-};
-
-/**
- * struct kvnet_used - a chain given back to the driver
- * @id: &struct kvnet_chain.id
- * @len: bytes written into its device-writable part
- */
-struct kvnet_used {
-	u32 id;
-	u32 len;
-};
-
-/**
- * struct kvnet_reader - how a ring reads guest memory (indirect tables)
- * @read: copies @len bytes at guest address @addr to @dst; 0 or -errno
- * @ctx: handed to @read
- */
-struct kvnet_reader {
-	int (*read)(void *ctx, u64 addr, void *dst, u32 len);
-	void *ctx;
-};
 
 /** Parts of the areas that kvnet_ring_written() may name. */
 #define KVNET_RING_SPANS	4
@@ -92,31 +49,40 @@ typedef u32 kvnet_ring_pos_t;
  * struct kvnet_ring - the device's side of a ring
  *
  * The session fields belong to the holder of the session; the others change
- * only while the queue has none.
+ * only while the queue has none. A place in a packed ring is a descriptor's
+ * index with the wrap counter in bit 15, as in its event suppression areas.
  *
- * @last_avail: session; next avail entry to fetch
- * @avail_idx: session; newest avail index seen
- * @last_used: session; next used entry to write
- * @signalled: session; @last_used at the last kvnet_ring_should_call()
- * @signalled_valid: session; @signalled can be compared with
+ * @last_avail: session; split: next avail entry to fetch; packed: place of the
+ *	next descriptor to fetch
+ * @last_used: session; next used entry to write; packed: its place
+ * @signalled: session; split: @last_used at the last kvnet_ring_should_call()
+ * @signalled_valid: session; it is known since when the driver was called last
  * @kicks_on: session; the driver has been asked to kick
  * @wrote_flags: session; flags written since then
- * @wrote_event: session; avail_event written since then
- * @unlogged: session; newest used entries not told by kvnet_ring_written()
- * @head_first: session; avail index of the first of @heads
- * @head_n: session; valid entries of @heads
- * @heads: session; avail entries read ahead
- * @num: entries; a power of two
+ * @wrote_event: session; avail_event, or all of a packed ring's device area,
+ *	written since then
+ * @unlogged: session; newest used entries, or descriptors, not told by
+ *	kvnet_ring_written()
+ * @avail_idx: session; split: newest avail index seen
+ * @head_first: session; split: avail index of the first of @heads
+ * @head_n: session; split: valid entries of @heads
+ * @ahead: session; packed: descriptors from @last_avail on that have been seen
+ *	to be available
+ * @since: session; packed: descriptors used since kvnet_ring_should_call()
+ * @heads: session; split: avail entries read ahead
+ * @num: entries; a power of two in a split ring
+ * @packed: VIRTIO_F_RING_PACKED
+ * @in_order: VIRTIO_F_IN_ORDER
  * @le: fields are little-endian
  * @event_idx: VIRTIO_F_EVENT_IDX
  * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
+ * @based: @last_avail and @last_used have been set, or moved
  * @desc: descriptor area
  * @avail: driver area
  * @used: device area
  */
 struct kvnet_ring {
 	u16 last_avail;
-	u16 avail_idx;
 	u16 last_used;
 	u16 signalled;
 	bool signalled_valid;
@@ -124,31 +90,213 @@ struct kvnet_ring {
 	bool wrote_flags;
 	bool wrote_event;
 	u32 unlogged;
+	u16 avail_idx;
 	u16 head_first;
 	u16 head_n;
+	u16 ahead;
+	u32 since;
 	__virtio16 heads[KVNET_RING_PREFETCH];
 
 	u32 num;
+	bool packed;
+	bool in_order;
 	bool le;
 	bool event_idx;
 	bool notify_on_empty;
+	bool based;
 	struct kvnet_area desc;
 	struct kvnet_area avail;
 	struct kvnet_area used;
 };
 
-int kvnet_ring_start(struct kvnet_ring *r);
-int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *chain,
-		    const struct kvnet_reader *reader);
-int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
-		   unsigned int n);
-int kvnet_ring_kick_off(struct kvnet_ring *r);
-int kvnet_ring_kick_on(struct kvnet_ring *r);
-int kvnet_ring_should_call(struct kvnet_ring *r);
-bool kvnet_ring_pending(const struct kvnet_ring *r);
-unsigned int kvnet_ring_written(struct kvnet_ring *r,
-				struct kvnet_ring_span *span);
-void kvnet_ring_base_set(struct kvnet_ring *r, u16 base);
+#include "ring_layout.h"
+
+/**
+ * kvnet_ring_start() - first touch of the areas, before any other verb
+ * @r: the ring, with num, addresses and properties set
+ *
+ * Kicks are off. A split ring goes on from the used index that stands in the
+ * ring, as vhost does.
+ *
+ * Return: 0, -EFAULT, or -EINVAL for a base that is not in the ring.
+ */
+static inline int kvnet_ring_start(struct kvnet_ring *r)
+{
+	return r->packed ? kvnet_packed_start(r) : kvnet_split_start(r);
+}
+
+/**
+ * kvnet_ring_next() - fetch the next descriptor chain
+ * @r: the ring
+ * @chain: @seg and @cap set by the caller, the rest filled in
+ * @reader: reads indirect tables
+ *
+ * On success the ring has moved on by one chain; on any other outcome it
+ * stays where it was.
+ *
+ * Return: 1 with a chain, 0 if there is none, -EFAULT if the ring or a table
+ * cannot be read, -EINVAL, -ELOOP or -EMSGSIZE if the driver broke the rules,
+ * or what @reader returned.
+ */
+static inline int kvnet_ring_next(struct kvnet_ring *r,
+				  struct kvnet_chain *chain,
+				  const struct kvnet_reader *reader)
+{
+	return r->packed ? kvnet_packed_next(r, chain, reader) :
+			   kvnet_split_next(r, chain, reader);
+}
+
+/**
+ * kvnet_ring_put() - give buffers back to the driver, all in one step
+ * @r: the ring
+ * @used: the chains and what was written to them; with in_order, in the order
+ *	in which they were fetched
+ * @n: how many
+ *
+ * The chains become visible together. There are never more than num of them,
+ * unless the driver made chains available again before it got them back.
+ *
+ * Return: 0; -EFAULT or, for more than num, -EINVAL with nothing made visible.
+ */
+static inline int kvnet_ring_put(struct kvnet_ring *r,
+				 const struct kvnet_used *used, unsigned int n)
+{
+	return r->packed ? kvnet_packed_put(r, used, n) :
+			   kvnet_split_put(r, used, n);
+}
+
+/**
+ * kvnet_ring_kick_off() - tell the driver that kicks are not needed
+ * @r: the ring
+ *
+ * A hint: the driver may kick all the same (2.7.10). With EVENT_IDX nothing
+ * is written: the event that was asked for falls behind by itself.
+ *
+ * Return: 0 or -EFAULT.
+ */
+static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
+{
+	if (!r->kicks_on)
+		return 0;
+	return r->packed ? kvnet_packed_kick_off(r) : kvnet_split_kick_off(r);
+}
+
+/**
+ * kvnet_ring_kick_on() - ask the driver to kick when it adds another chain
+ * @r: the ring
+ *
+ * Asks for a kick for chains beyond those already seen, fetched or not. To be
+ * used after kick_off(): a wish that stands is not renewed.
+ *
+ * Return: 1 if more chains arrived meanwhile (the caller looks again and does
+ * not wait), 0 if not, -EFAULT, or -EINVAL for a nonsensical avail index.
+ */
+static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
+{
+	return r->packed ? kvnet_packed_kick_on(r) : kvnet_split_kick_on(r);
+}
+
+/**
+ * kvnet_ring_should_call() - does the driver want to be told of used buffers?
+ * @r: the ring
+ *
+ * To be asked once after each kvnet_ring_put(); includes the full barrier
+ * between what was put and the driver's wish.
+ *
+ * Return: 1 to call, 0 not to, or -EFAULT.
+ */
+static inline int kvnet_ring_should_call(struct kvnet_ring *r)
+{
+	return r->packed ? kvnet_packed_should_call(r) :
+			   kvnet_split_should_call(r);
+}
+
+/**
+ * kvnet_ring_pending() - a cheap look: has the driver added chains?
+ * @r: the ring
+ *
+ * Reads one field, and no barrier: the answer may be old.
+ *
+ * Return: true if so, or if it cannot be told.
+ */
+static inline bool kvnet_ring_pending(const struct kvnet_ring *r)
+{
+	return r->packed ? kvnet_packed_pending(r) : kvnet_split_pending(r);
+}
+
+/**
+ * kvnet_ring_written() - what has been written since it was last asked
+ * @r: the ring
+ * @span: room for KVNET_RING_SPANS
+ *
+ * For the dirty log.
+ *
+ * Return: entries filled in at @span.
+ */
+static inline unsigned int kvnet_ring_written(struct kvnet_ring *r,
+					      struct kvnet_ring_span *span)
+{
+	return r->packed ? kvnet_packed_written(r, span) :
+			   kvnet_split_written(r, span);
+}
+
+/**
+ * kvnet_ring_rewind() - un-fetch all chains fetched since @pos was taken
+ * @r: the ring
+ * @pos: from kvnet_ring_pos(); none of the chains since may have been put
+ */
+static inline void kvnet_ring_rewind(struct kvnet_ring *r, kvnet_ring_pos_t pos)
+{
+	if (r->packed)
+		kvnet_packed_rewind(r, pos);
+	r->last_avail = pos;
+}
+
+/**
+ * kvnet_ring_pos() - where the next chain will be fetched
+ * @r: the ring
+ *
+ * Return: a place for kvnet_ring_rewind().
+ */
+static inline kvnet_ring_pos_t kvnet_ring_pos(const struct kvnet_ring *r)
+{
+	return r->last_avail;
+}
+
+/**
+ * kvnet_ring_base_get() - the state that moves with a stopped queue
+ * @r: the ring
+ *
+ * Return: for VHOST_GET_VRING_BASE: the avail index to go on from; of a packed
+ * ring the places of the next descriptors to fetch (low 16 bits) and to use.
+ */
+static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
+{
+	return r->packed ? r->last_avail | (u32)r->last_used << 16 :
+			   r->last_avail;
+}
+
+/**
+ * kvnet_ring_base_set() - go on from a given state
+ * @r: the ring, not started
+ * @base: as from kvnet_ring_base_get()
+ */
+static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
+{
+	r->last_avail = base;
+	r->last_used = base >> 16;
+	r->based = true;
+}
+
+/**
+ * kvnet_ring_base_reset() - begin at the beginning
+ * @r: the ring, not started
+ */
+static inline void kvnet_ring_base_reset(struct kvnet_ring *r)
+{
+	kvnet_ring_base_set(r, 0);
+	r->based = false;
+}
 
 /**
  * kvnet_ring_desc_size() - size of the descriptor area
@@ -169,6 +317,8 @@ static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
  */
 static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
 {
+	if (r->packed)
+		return sizeof(struct vring_packed_desc_event);
 	return sizeof(struct vring_avail) + sizeof(__virtio16) * r->num +
 	       (r->event_idx ? sizeof(__virtio16) : 0);
 }
@@ -181,52 +331,11 @@ static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
  */
 static inline size_t kvnet_ring_used_size(const struct kvnet_ring *r)
 {
+	if (r->packed)
+		return sizeof(struct vring_packed_desc_event);
 	return sizeof(struct vring_used) +
 	       sizeof(struct vring_used_elem) * r->num +
 	       (r->event_idx ? sizeof(__virtio16) : 0);
-}
-
-/**
- * kvnet_ring_pos() - where the next chain will be fetched
- * @r: the ring
- *
- * Return: a place for kvnet_ring_rewind().
- */
-static inline kvnet_ring_pos_t kvnet_ring_pos(const struct kvnet_ring *r)
-{
-	return r->last_avail;
-}
-
-/**
- * kvnet_ring_rewind() - un-fetch all chains fetched since @pos was taken
- * @r: the ring
- * @pos: from kvnet_ring_pos(); none of the chains since may have been put
- */
-static inline void kvnet_ring_rewind(struct kvnet_ring *r, kvnet_ring_pos_t pos)
-{
-	r->last_avail = pos;
-}
-
-/**
- * kvnet_ring_base_get() - the state that moves with a stopped queue
- * @r: the ring
- *
- * Return: the avail index to go on from, for VHOST_GET_VRING_BASE.
- */
-static inline u16 kvnet_ring_base_get(const struct kvnet_ring *r)
-{
-	return r->last_avail;
-}
-
-/**
- * kvnet_ring_seen_all() - has every chain seen so far been fetched?
- * @r: the ring
- *
- * Return: true if the next kvnet_ring_next() has to read the avail index.
- */
-static inline bool kvnet_ring_seen_all(const struct kvnet_ring *r)
-{
-	return r->last_avail == r->avail_idx;
 }
 
 #endif /* _KVNET_RING_H */

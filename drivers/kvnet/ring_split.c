@@ -13,8 +13,6 @@
 #include <linux/kernel.h>
 #include <linux/virtio_byteorder.h>
 
-#include "chain.h"
-
 /* Where things are in the driver and the device area (2.7.6, 2.7.8). */
 #define AVAIL_FLAGS	offsetof(struct vring_avail, flags)
 #define AVAIL_IDX	offsetof(struct vring_avail, idx)
@@ -49,6 +47,12 @@ static u32 used_event(const struct kvnet_ring *r)
 static u32 avail_event(const struct kvnet_ring *r)
 {
 	return used_entry(r->num);
+}
+
+/* Does the next kvnet_split_next() have to read the avail index? */
+static bool seen_all(const struct kvnet_ring *r)
+{
+	return r->last_avail == r->avail_idx;
 }
 
 /*
@@ -139,25 +143,12 @@ static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 	return -ELOOP;
 }
 
-/**
- * kvnet_ring_next() - fetch the next descriptor chain
- * @r: the ring
- * @chain: @seg and @cap set by the caller, the rest filled in
- * @reader: reads indirect tables
- *
- * On success the ring has moved on by one chain; on any other outcome it
- * stays where it was.
- *
- * Return: 1 with a chain, 0 if there is none, -EFAULT if the ring or a table
- * cannot be read, -EINVAL, -ELOOP or -EMSGSIZE if the driver broke the rules,
- * or what @reader returned.
- */
-int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *chain,
-		    const struct kvnet_reader *reader)
+int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+		     const struct kvnet_reader *reader)
 {
 	int ret;
 
-	if (kvnet_ring_seen_all(r)) {
+	if (seen_all(r)) {
 		ret = fetch_avail_idx(r);
 		if (ret <= 0)
 			return ret;
@@ -167,6 +158,7 @@ int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		return ret;
 
 	chain->id = ret;
+	chain->count = 1;
 	chain->n_out = 0;
 	chain->n_in = 0;
 	ret = walk_chain(r, chain, chain->id, reader);
@@ -196,31 +188,46 @@ static int write_used(struct kvnet_ring *r, u16 at,
 	return 0;
 }
 
-/**
- * kvnet_ring_put() - give buffers back to the driver, all in one step
- * @r: the ring
- * @used: the chains and what was written to them
- * @n: how many
- *
- * The entries become visible together, by one store of the used index. There
- * are never more than num of them, unless the driver made chains available
- * again before it got them back.
- *
- * Return: 0; -EFAULT or, for more than num, -EINVAL with nothing made visible.
- */
-int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
-		   unsigned int n)
+static int write_all(struct kvnet_ring *r, const struct kvnet_used *used,
+		     unsigned int n)
 {
 	u16 at = r->last_used & (r->num - 1);
 	unsigned int part = min_t(unsigned int, n, r->num - at);
+	int ret = write_used(r, at, used, part);
+
+	return ret || n == part ? ret : write_used(r, 0, used + part, n - part);
+}
+
+/*
+ * Of buffers used in order the last of a batch speaks for those before it, in
+ * the place of the first (2.7.7.2).
+ */
+static int write_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
+			  unsigned int n)
+{
+	unsigned int first, i;
+	u16 at;
+	int ret;
+
+	for (first = 0; first < n; first = i + 1) {
+		i = first + kvnet_used_batch(used + first, n - first) - 1;
+		at = (r->last_used + first) & (r->num - 1);
+		ret = write_used(r, at, used + i, 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int kvnet_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
+		    unsigned int n)
+{
 	u16 idx = r->last_used + n;
 	int ret;
 
 	if (n > r->num)
 		return -EINVAL;
-	ret = write_used(r, at, used, part);
-	if (!ret && n > part)
-		ret = write_used(r, 0, used + part, n - part);
+	ret = r->in_order ? write_in_order(r, used, n) : write_all(r, used, n);
 	if (ret)
 		return ret;
 
@@ -236,19 +243,8 @@ int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	return 0;
 }
 
-/**
- * kvnet_ring_kick_off() - tell the driver that kicks are not needed
- * @r: the ring
- *
- * A hint: the driver may kick all the same (2.7.10). With EVENT_IDX nothing
- * is written: avail_event falls behind by itself.
- *
- * Return: 0 or -EFAULT.
- */
-int kvnet_ring_kick_off(struct kvnet_ring *r)
+int kvnet_split_kick_off(struct kvnet_ring *r)
 {
-	if (!r->kicks_on)
-		return 0;
 	r->kicks_on = false;
 	if (r->event_idx)
 		return 0;
@@ -257,17 +253,7 @@ int kvnet_ring_kick_off(struct kvnet_ring *r)
 			     from_cpu16(r, VRING_USED_F_NO_NOTIFY));
 }
 
-/**
- * kvnet_ring_kick_on() - ask the driver to kick when it adds another chain
- * @r: the ring
- *
- * Asks for a kick for chains beyond those already seen, fetched or not. To be
- * used after kick_off(): a wish that stands is not renewed.
- *
- * Return: 1 if more chains arrived meanwhile (the caller looks again and does
- * not wait), 0 if not, -EFAULT, or -EINVAL for a nonsensical avail index.
- */
-int kvnet_ring_kick_on(struct kvnet_ring *r)
+int kvnet_split_kick_on(struct kvnet_ring *r)
 {
 	u16 seen = r->avail_idx;
 	int ret;
@@ -293,16 +279,7 @@ int kvnet_ring_kick_on(struct kvnet_ring *r)
 	return r->avail_idx != seen;
 }
 
-/**
- * kvnet_ring_should_call() - does the driver want to be told of used buffers?
- * @r: the ring
- *
- * To be asked once after each kvnet_ring_put(); includes the full barrier
- * between the used index and the driver's wish.
- *
- * Return: 1 to call, 0 not to, or -EFAULT.
- */
-int kvnet_ring_should_call(struct kvnet_ring *r)
+int kvnet_split_should_call(struct kvnet_ring *r)
 {
 	u16 old = r->signalled;
 	bool valid = r->signalled_valid;
@@ -310,7 +287,7 @@ int kvnet_ring_should_call(struct kvnet_ring *r)
 
 	/* D: the used index before the wish; pairs with the driver's mb. */
 	smp_mb();
-	if (r->notify_on_empty && kvnet_ring_seen_all(r))
+	if (r->notify_on_empty && seen_all(r))
 		return 1;
 	if (!r->event_idx) {
 		if (kvnet_load16(&r->avail, AVAIL_FLAGS, &val))
@@ -327,16 +304,7 @@ int kvnet_ring_should_call(struct kvnet_ring *r)
 	return vring_need_event(to_cpu16(r, val), r->last_used, old);
 }
 
-/**
- * kvnet_ring_pending() - a cheap look: has the driver added chains?
- * @r: the ring
- *
- * Reads one field. The answer may be stale by the time it is used.
- *
- * Return: true if there are chains that have not been seen, or if the ring
- * cannot be read (so that the caller goes and finds out).
- */
-bool kvnet_ring_pending(const struct kvnet_ring *r)
+bool kvnet_split_pending(const struct kvnet_ring *r)
 {
 	__virtio16 val;
 
@@ -345,16 +313,8 @@ bool kvnet_ring_pending(const struct kvnet_ring *r)
 	return to_cpu16(r, val) != r->avail_idx;
 }
 
-/**
- * kvnet_ring_written() - what has been written to the ring's areas?
- * @r: the ring
- * @span: filled in; room for KVNET_RING_SPANS
- *
- * Return: entries in @span; all that was written since the last time is in
- * them.
- */
-unsigned int kvnet_ring_written(struct kvnet_ring *r,
-				struct kvnet_ring_span *span)
+unsigned int kvnet_split_written(struct kvnet_ring *r,
+				 struct kvnet_ring_span *span)
 {
 	u32 n = r->unlogged;
 	u16 at = (r->last_used - n) & (r->num - 1);
@@ -381,28 +341,7 @@ unsigned int kvnet_ring_written(struct kvnet_ring *r,
 	return to - span;
 }
 
-/**
- * kvnet_ring_base_set() - go on from a given avail index
- * @r: the ring, not started
- * @base: from VHOST_SET_VRING_BASE
- */
-void kvnet_ring_base_set(struct kvnet_ring *r, u16 base)
-{
-	r->last_avail = base;
-	r->avail_idx = base;
-	r->head_n = 0;
-}
-
-/**
- * kvnet_ring_start() - first touch of the areas, before any other verb
- * @r: the ring, with num, addresses and properties set
- *
- * Goes on from the used index that stands in the ring, as vhost does, with
- * kicks off.
- *
- * Return: 0 or -EFAULT.
- */
-int kvnet_ring_start(struct kvnet_ring *r)
+int kvnet_split_start(struct kvnet_ring *r)
 {
 	u16 flags = r->event_idx ? 0 : VRING_USED_F_NO_NOTIFY;
 	__virtio16 val;

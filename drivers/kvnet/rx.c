@@ -61,7 +61,7 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 		if (ret <= 0)
 			return ret;
 		n++;
-		kvnet_vq_push(vq, buf.id, min(buf.len, need));
+		kvnet_vq_push(vq, &buf, min(buf.len, need));
 		if (buf.len >= need) {
 			*buffers = n;
 			return 1;

@@ -152,7 +152,7 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q)
 			kvnet_vq_rewind(&q->vq, mark);
 			return KVNET_WAIT;
 		}
-		kvnet_vq_push(&q->vq, buf.id, 0);
+		kvnet_vq_push(&q->vq, &buf, 0);
 		kvnet_vq_flush_full(&q->vq);
 	} while (kvnet_budget_spend(&budget, buf.len));
 	return KVNET_AGAIN;

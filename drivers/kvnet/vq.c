@@ -57,7 +57,6 @@ static int open_ring(struct kvnet_vq *vq)
 		ret = kvnet_vq_find_areas(vq);
 		if (ret)
 			return ret;
-		vq->found = true;
 	}
 	if (!vq->started) {
 		ret = kvnet_ring_start(&vq->ring);
@@ -92,8 +91,8 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 }
 
 /*
- * The VMM has told where the ring is for the guest, unless an IOMMU comes in
- * between: then its memory tells.
+ * The VMM has told where the device area is for the guest, unless an IOMMU
+ * comes in between. Of other areas its memory tells.
  */
 static int log_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 {
@@ -101,7 +100,7 @@ static int log_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 	void __user *p;
 	int ret = 0;
 
-	if (!vq->space.iotlb)
+	if (!vq->space.iotlb && span->area == &vq->ring.used)
 		return kvnet_dirty_mark(&vq->log, vq->addr.log + off, len);
 	for (; len && !ret; len -= part, off += part) {
 		part = len;
@@ -261,6 +260,8 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	buf->iov = iov;
 	buf->n = ret;
 	buf->id = chain.id;
+	buf->count = chain.count;
+	buf->writable = chain.n_in;
 	vq->n_seg += chain.n_out + chain.n_in;
 	vq->n_iov += buf->n;
 	buf->len = 0;
@@ -279,18 +280,25 @@ stop:
 /**
  * kvnet_vq_push() - give a chain back; it becomes visible with the next flush
  * @vq: the queue
- * @id: of the chain
+ * @buf: the chain, from kvnet_vq_pop(); those given back together are in the
+ *	 order in which they were popped
  * @len: bytes written to it; in place by the time of the flush
+ *
+ * Used in order, chains that have been written are told of one by one: a driver
+ * may look for the length of each (DPDK does).
  *
  * Context: session; at most UIO_MAXIOV times between two calls of
  * kvnet_vq_flush_full().
  */
-void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len)
+void kvnet_vq_push(struct kvnet_vq *vq, const struct kvnet_buf *buf, u32 len)
 {
 	lockdep_assert_held(&vq->lock);
-	vq->used[vq->n_used].id = id;
-	vq->used[vq->n_used].len = len;
-	vq->n_used++;
+	vq->used[vq->n_used++] = (struct kvnet_used) {
+		.id = buf->id,
+		.count = buf->count,
+		.silent = !buf->writable,
+		.len = len,
+	};
 }
 
 /**

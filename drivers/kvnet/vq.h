@@ -18,6 +18,7 @@
 #include "features.h"
 #include "miss.h"
 #include "notify.h"
+#include "pin.h"
 #include "ring.h"
 #include "stats.h"
 #include "xlate.h"
@@ -48,13 +49,17 @@ enum kvnet_vq_state {
  * @iov: its pieces in the owner's memory
  * @n: entries in @iov
  * @len: bytes in all of them
- * @id: for kvnet_vq_push()
+ * @id: what the driver knows it by
+ * @count: ring descriptors that it occupies
+ * @writable: by the device
  */
 struct kvnet_buf {
 	const struct iovec *iov;
 	unsigned int n;
 	size_t len;
 	u16 id;
+	u16 count;
+	bool writable;
 };
 
 /**
@@ -103,6 +108,7 @@ struct kvnet_vq_addr {
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
  * @ring: session
+ * @pin: session; the pages of the ring's areas: desc, avail, used
  * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
  * @seg: session; segments of a chain: UIO_MAXIOV entries
  * @iov: session; pieces of a packet: UIO_MAXIOV entries
@@ -118,6 +124,7 @@ struct kvnet_vq_addr {
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
  * @misses: the device's, const after init
+ * @payer: the device's, const after init; changes only while there is no owner
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
  */
@@ -132,6 +139,7 @@ struct kvnet_vq {
 	unsigned int n_seg;
 	unsigned int n_iov;
 	struct kvnet_ring ring;
+	struct kvnet_pin pin[3];
 	struct kvnet_used *used;
 	struct kvnet_seg *seg;
 	struct iovec *iov;
@@ -148,12 +156,14 @@ struct kvnet_vq {
 	struct eventfd_ctx *error;
 
 	struct kvnet_misses *misses;
+	const struct kvnet_payer *payer;
 	pid_t owner;
 	u16 index;
 };
 
 /* set-up: vq_setup.c */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses);
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
+		   const struct kvnet_payer *payer);
 int kvnet_vq_alloc(struct kvnet_vq *vq);
 void kvnet_vq_unalloc(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);
@@ -175,6 +185,8 @@ void kvnet_vq_stop(struct kvnet_vq *vq);
 /* where things are: vq_area.c */
 int kvnet_vq_iommu_prepare(struct kvnet_vq *vq);
 int kvnet_vq_find_areas(struct kvnet_vq *vq);
+void kvnet_vq_forget_areas(struct kvnet_vq *vq);
+void kvnet_vq_forget_range(struct kvnet_vq *vq, u64 iova, u64 last);
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used);
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
@@ -186,7 +198,7 @@ bool kvnet_vq_begin(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
-void kvnet_vq_push(struct kvnet_vq *vq, u16 id, u32 len);
+void kvnet_vq_push(struct kvnet_vq *vq, const struct kvnet_buf *buf, u32 len);
 int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_ask_again(struct kvnet_vq *vq);

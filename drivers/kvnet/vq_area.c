@@ -17,44 +17,113 @@ static void __user *user_area(u64 addr, size_t size)
 	return access_ok(p, size) ? p : NULL;
 }
 
-static int find_plain(const struct kvnet_vq *vq,
-		      const struct kvnet_vq_addr *addr, struct kvnet_ring *r)
+static bool plain_ok(const struct kvnet_ring *r,
+		     const struct kvnet_vq_addr *addr)
 {
-	r->desc.base = user_area(addr->desc, kvnet_ring_desc_size(r));
-	r->avail.base = user_area(addr->avail, kvnet_ring_avail_size(r));
-	r->used.base = user_area(addr->used, kvnet_ring_used_size(r));
-	r->desc.n = 0;
-	r->avail.n = 0;
-	r->used.n = 0;
-	return r->desc.base && r->avail.base && r->used.base ? 0 : -EFAULT;
+	return user_area(addr->desc, kvnet_ring_desc_size(r)) &&
+	       user_area(addr->avail, kvnet_ring_avail_size(r)) &&
+	       user_area(addr->used, kvnet_ring_used_size(r));
+}
+
+static int find_plain(struct kvnet_area *area, u64 addr, size_t size)
+{
+	area->base = user_area(addr, size);
+	area->len = size;
+	area->n = 0;
+	return area->base ? 0 : -EFAULT;
+}
+
+static int find(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr,
+		u8 perm, size_t size)
+{
+	if (!vq->space.iotlb)
+		return find_plain(area, addr, size);
+	return kvnet_xlate_area(&vq->space, addr, perm, size, area);
+}
+
+/* All of them or none: a mixture would only be hard to understand. */
+static void pin_areas(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+
+	if (!vq->payer->mm)
+		return;
+	if (!kvnet_pin(&vq->pin[0], &r->desc, vq->payer) &&
+	    !kvnet_pin(&vq->pin[1], &r->avail, vq->payer) &&
+	    !kvnet_pin(&vq->pin[2], &r->used, vq->payer))
+		return;
+	kvnet_unpin(&vq->pin[0], &r->desc, vq->payer);
+	kvnet_unpin(&vq->pin[1], &r->avail, vq->payer);
 }
 
 /**
  * kvnet_vq_find_areas() - let the ring know where its areas are
- * @vq: the queue
+ * @vq: the queue, that does not know
  *
- * Context: the worker thread, or the owner without an IOMMU; vq->lock.
+ * Context: the worker thread, or the owner without an IOMMU; may sleep;
+ * vq->lock.
  * Return: 0; -EFAULT for an area that is not the owner's; -EAGAIN for one that
  * the IOTLB does not know; as kvnet_xlate_area().
  */
 int kvnet_vq_find_areas(struct kvnet_vq *vq)
 {
-	struct kvnet_space *space = &vq->space;
 	struct kvnet_ring *r = &vq->ring;
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	if (!space->iotlb)
-		return find_plain(vq, &vq->addr, r);
-	ret = kvnet_xlate_area(space, vq->addr.desc, VHOST_ACCESS_RO,
-			       kvnet_ring_desc_size(r), &r->desc);
+	ret = find(vq, &r->desc, vq->addr.desc, VHOST_ACCESS_RO,
+		   kvnet_ring_desc_size(r));
 	if (!ret)
-		ret = kvnet_xlate_area(space, vq->addr.avail, VHOST_ACCESS_RO,
-				       kvnet_ring_avail_size(r), &r->avail);
+		ret = find(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
+			   kvnet_ring_avail_size(r));
 	if (!ret)
-		ret = kvnet_xlate_area(space, vq->addr.used, VHOST_ACCESS_WO,
-				       kvnet_ring_used_size(r), &r->used);
-	return ret;
+		ret = find(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
+			   kvnet_ring_used_size(r));
+	if (ret)
+		return ret;
+	pin_areas(vq);
+	vq->found = true;
+	return 0;
+}
+
+/**
+ * kvnet_vq_forget_areas() - what is known of the areas may be wrong now
+ * @vq: the queue
+ *
+ * Context: may sleep; vq->lock.
+ */
+void kvnet_vq_forget_areas(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+
+	vq->found = false;
+	kvnet_unpin(&vq->pin[0], &r->desc, vq->payer);
+	kvnet_unpin(&vq->pin[1], &r->avail, vq->payer);
+	kvnet_unpin(&vq->pin[2], &r->used, vq->payer);
+}
+
+static bool meets(u64 first, u64 last, u64 addr, size_t size)
+{
+	return first <= addr + (size - 1) && last >= addr;
+}
+
+/**
+ * kvnet_vq_forget_range() - translations of a range have changed
+ * @vq: the queue
+ * @iova: first address
+ * @last: last address
+ *
+ * Context: may sleep; vq->lock.
+ */
+void kvnet_vq_forget_range(struct kvnet_vq *vq, u64 iova, u64 last)
+{
+	const struct kvnet_ring *r = &vq->ring;
+
+	lockdep_assert_held(&vq->lock);
+	if (meets(iova, last, vq->addr.desc, kvnet_ring_desc_size(r)) ||
+	    meets(iova, last, vq->addr.avail, kvnet_ring_avail_size(r)) ||
+	    meets(iova, last, vq->addr.used, kvnet_ring_used_size(r)))
+		kvnet_vq_forget_areas(vq);
 }
 
 /**
@@ -117,13 +186,13 @@ bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem)
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used)
 {
-	struct kvnet_ring r = vq->ring;
+	const struct kvnet_ring *r = &vq->ring;
 
 	if (vq->space.iotlb)
 		return true;
-	return !find_plain(vq, addr, &r) &&
+	return plain_ok(r, addr) &&
 	       (!log_used || kvnet_dirty_ok(vq->log.base, addr->log,
-					    kvnet_ring_used_size(&r)));
+					    kvnet_ring_used_size(r)));
 }
 
 static struct kvnet_piece *alloc_pieces(struct kvnet_piece *old)

@@ -27,7 +27,7 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 
 	mutex_lock(&vq->lock);
 	vq->ring.num = 1;
-	kvnet_ring_base_set(&vq->ring, 0);
+	kvnet_ring_base_reset(&vq->ring);
 	vq->addr = (struct kvnet_vq_addr) {};
 	vq->legacy_le = virtio_legacy_is_little_endian();
 	vq->log_used = false;
@@ -42,12 +42,15 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
  * @vq: the queue, zeroed
  * @index: its number: 0 receives, 1 transmits
  * @misses: the device's
+ * @payer: the device's
  */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses)
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
+		   const struct kvnet_payer *payer)
 {
 	mutex_init(&vq->lock);
 	vq->index = index;
 	vq->misses = misses;
+	vq->payer = payer;
 	kvnet_stats_init(&vq->stats);
 	kvnet_vq_reset(vq);
 }
@@ -113,12 +116,20 @@ void kvnet_vq_free(struct kvnet_vq *vq)
 	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
 }
 
+static bool num_ok(const struct kvnet_vq *vq, u32 num)
+{
+	if (!num || num > KVNET_RING_MAX)
+		return false;
+	return vq->ring.packed || !(num & (num - 1));
+}
+
 /**
  * kvnet_vq_set_num() - VHOST_SET_VRING_NUM
  * @vq: the queue
  * @num: entries
  *
- * Return: 0, -EBUSY with a backend, -EINVAL if not a power of two <= 32768.
+ * Return: 0, -EBUSY with a backend, -EINVAL if not a power of two <= 32768; of
+ * a packed ring any number will do.
  */
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 {
@@ -127,11 +138,10 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 	mutex_lock(&vq->lock);
 	if (vq->state != KVNET_VQ_STOPPED)
 		ret = -EBUSY;
-	else if (!num || num > KVNET_RING_MAX || (num & (num - 1)))
+	else if (!num_ok(vq, num))
 		ret = -EINVAL;
 	else
 		vq->ring.num = num;
-	vq->found = false;
 	mutex_unlock(&vq->lock);
 	return ret;
 }
@@ -173,7 +183,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 	} else {
 		vq->addr = addr;
 		vq->log_used = log_used;
-		vq->found = false;
+		kvnet_vq_forget_areas(vq);
 		vq->missing = false;
 		kvnet_miss_cancel(vq->misses, vq->index);
 	}
@@ -184,9 +194,10 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 /**
  * kvnet_vq_set_base() - VHOST_SET_VRING_BASE
  * @vq: the queue
- * @base: avail index to go on from
+ * @base: as from kvnet_vq_base()
  *
- * Return: 0, -EBUSY with a backend, -EINVAL if @base has more than 16 bits.
+ * Return: 0, -EBUSY with a backend, -EINVAL if @base has more than 16 bits, and
+ * the ring is not packed.
  */
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 {
@@ -195,7 +206,7 @@ int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 	mutex_lock(&vq->lock);
 	if (vq->state != KVNET_VQ_STOPPED)
 		ret = -EBUSY;
-	else if (base > U16_MAX)
+	else if (base > U16_MAX && !vq->ring.packed)
 		ret = -EINVAL;
 	else
 		kvnet_ring_base_set(&vq->ring, base);
@@ -207,7 +218,7 @@ int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
  * kvnet_vq_base() - VHOST_GET_VRING_BASE
  * @vq: the queue
  *
- * Return: the avail index to go on from.
+ * Return: see kvnet_ring_base_get().
  */
 u32 kvnet_vq_base(struct kvnet_vq *vq)
 {
@@ -299,6 +310,7 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 	mutex_lock(&vq->lock);
 	old = vq->space.mem;
 	vq->space.mem = mem;
+	kvnet_vq_forget_areas(vq);
 	if (mem && vq->state == KVNET_VQ_BROKEN && vq->retry)
 		vq->state = KVNET_VQ_RUNNING;
 	mutex_unlock(&vq->lock);
@@ -311,6 +323,8 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
  * @f: checked by kvnet_features_check()
  * @iotlb: the device's, or NULL without an IOMMU
  *
+ * The layout of a ring changes only while the queue is stopped.
+ *
  * The caller drops the question that the queue may have for the old IOTLB.
  *
  * Context: vq->lock.
@@ -321,11 +335,13 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	lockdep_assert_held(&vq->lock);
 	vq->features = *f;
 	vq->ring.le = kvnet_features_le(f, vq->legacy_le);
+	vq->ring.packed = kvnet_has(f, VIRTIO_F_RING_PACKED);
+	vq->ring.in_order = kvnet_has(f, VIRTIO_F_IN_ORDER);
 	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
 	vq->space.iotlb = iotlb;
 	vq->missing = false;
-	vq->found = false;
+	kvnet_vq_forget_areas(vq);
 }
 
 /**
@@ -335,15 +351,17 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
  * Behind an IOMMU the areas are looked for later.
  *
  * Context: vq->lock.
- * Return: 0 or -EFAULT.
+ * Return: 0; -EFAULT; -EINVAL for a size that does not go with the layout.
  */
 int kvnet_vq_check(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
+	if (!num_ok(vq, vq->ring.num))
+		return -EINVAL;
 	if (!kvnet_vq_log_ok(vq, vq->space.mem, vq->log.base,
 			     kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
 		return -EFAULT;
-	return vq->space.iotlb ? 0 : kvnet_vq_find_areas(vq);
+	return kvnet_vq_addr_ok(vq, &vq->addr, false) ? 0 : -EFAULT;
 }
 
 /**
@@ -351,20 +369,25 @@ int kvnet_vq_check(struct kvnet_vq *vq)
  * @vq: the queue, checked; not running, or running on another backend
  *
  * Context: the owner; may sleep; vq->lock.
- * Return: 0, or -EFAULT with the state unchanged.
+ * Return: 0; -EFAULT, or -EINVAL for a base that is not in the ring, with the
+ * state unchanged.
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
+	kvnet_vq_forget_areas(vq);
 	if (!vq->space.iotlb) {
-		ret = kvnet_ring_start(&vq->ring);
+		ret = kvnet_vq_find_areas(vq);
+		if (!ret)
+			ret = kvnet_ring_start(&vq->ring);
 		kvnet_vq_log(vq);
-		if (ret)
+		if (ret) {
+			kvnet_vq_forget_areas(vq);
 			return ret;
+		}
 	}
-	vq->found = !vq->space.iotlb;
 	vq->started = !vq->space.iotlb;
 	vq->n_used = 0;
 	vq->state = KVNET_VQ_RUNNING;
@@ -386,6 +409,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
 	vq->state = KVNET_VQ_STOPPED;
+	kvnet_vq_forget_areas(vq);
 	vq->missing = false;
 	kvnet_miss_cancel(vq->misses, vq->index);
 	trace_kvnet_vq_stop(vq);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pin.c - a ring's areas pinned and mapped into the kernel, see pin.h
+ */
+#include "pin.h"
+
+#include <linux/capability.h>
+#include <linux/errno.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+/**
+ * kvnet_payer_get() - the caller's memory is going to be pinned
+ * @payer: filled in
+ * @mm: the caller's address space
+ *
+ * As for all pinned memory the caller's RLIMIT_MEMLOCK counts, unless it may
+ * lock any.
+ *
+ * Context: the owner, when it becomes so.
+ */
+void kvnet_payer_get(struct kvnet_payer *payer, struct mm_struct *mm)
+{
+	payer->mm = mm;
+	payer->task = get_task_struct(current->group_leader);
+	payer->unlimited = capable(CAP_IPC_LOCK);
+}
+
+/**
+ * kvnet_payer_put() - no pins are left
+ * @payer: from kvnet_payer_get(), or zeroed
+ */
+void kvnet_payer_put(struct kvnet_payer *payer)
+{
+	if (payer->task)
+		put_task_struct(payer->task);
+	*payer = (struct kvnet_payer) {};
+}
+
+static int charge(const struct kvnet_payer *payer, u32 n)
+{
+	unsigned long limit = task_rlimit(payer->task, RLIMIT_MEMLOCK);
+	u64 all = atomic64_add_return(n, &payer->mm->pinned_vm);
+
+	if (payer->unlimited || all <= limit >> PAGE_SHIFT)
+		return 0;
+	atomic64_sub(n, &payer->mm->pinned_vm);
+	return -ENOMEM;
+}
+
+/* Where the next part of an area is that lies in one piece. */
+static unsigned long part_at(const struct kvnet_area *a, u32 off, u32 *len)
+{
+	*len = a->len - off;
+	return (unsigned long)kvnet_area_find(a, off, len);
+}
+
+/* Do its pieces make up whole pages, but for the two ends? */
+static bool fits_pages(const struct kvnet_area *a)
+{
+	unsigned long at;
+	u32 off, len;
+
+	for (off = 0; off < a->len; off += len) {
+		at = part_at(a, off, &len);
+		if (off && !PAGE_ALIGNED(at))
+			return false;
+		if (off + len < a->len && !PAGE_ALIGNED(at + len))
+			return false;
+	}
+	return true;
+}
+
+/* Hold the pages of an area; all @pin->n of them, or fewer after an error. */
+static int hold_pages(struct kvnet_pin *pin, const struct kvnet_area *a)
+{
+	unsigned long at;
+	u32 off, len;
+	int want, got;
+
+	pin->n = 0;
+	for (off = 0; off < a->len; off += len) {
+		at = part_at(a, off, &len);
+		want = (offset_in_page(at) + len - 1) / PAGE_SIZE + 1;
+		got = pin_user_pages_fast(at & PAGE_MASK, want,
+					  FOLL_WRITE | FOLL_LONGTERM,
+					  pin->page + pin->n);
+		if (got < 0)
+			return got;
+		pin->n += got;
+		if (got < want)
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static void *map_pages(struct kvnet_pin *pin)
+{
+	if (pin->n == 1 && !PageHighMem(pin->page[0]))
+		return page_address(pin->page[0]);
+	pin->map = vmap(pin->page, pin->n, VM_MAP, PAGE_KERNEL);
+	return pin->map;
+}
+
+/**
+ * kvnet_pin() - reach an area by the kernel's own addresses, if possible
+ * @pin: of the area; holds nothing
+ * @a: an area that has been found; its kaddr is set on success
+ * @payer: whose memory it is
+ *
+ * Context: in the owner's address space; may sleep, also for as long as a
+ * user's page fault handler takes; vq->lock.
+ * Return: 0, or -errno with the area as it was: -EINVAL if its pieces are not
+ * whole pages; -ENOMEM for want of memory or beyond the owner's limit;
+ * -EFAULT and others if its pages cannot be held.
+ */
+int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
+	      const struct kvnet_payer *payer)
+{
+	unsigned long first;
+	u32 n, len;
+	int ret;
+
+	if (!a->len || !fits_pages(a))
+		return -EINVAL;
+	first = offset_in_page(part_at(a, 0, &len));
+	n = (first + a->len - 1) / PAGE_SIZE + 1;
+	if (charge(payer, n))
+		return -ENOMEM;
+	ret = -ENOMEM;
+	pin->charged = n;
+	pin->page = kvmalloc_array(n, sizeof(*pin->page), GFP_KERNEL_ACCOUNT);
+	if (!pin->page)
+		goto err;
+	ret = hold_pages(pin, a);
+	if (ret)
+		goto err;
+	a->kaddr = map_pages(pin);
+	if (!a->kaddr) {
+		ret = -ENOMEM;
+		goto err;
+	}
+	a->kaddr += first;
+	return 0;
+
+err:
+	kvnet_unpin(pin, a, payer);
+	return ret;
+}
+
+/**
+ * kvnet_unpin() - undo kvnet_pin()
+ * @pin: of the area; may hold nothing
+ * @a: the area, reached by user addresses from now on
+ * @payer: as for kvnet_pin()
+ *
+ * Context: may sleep; vq->lock.
+ */
+void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
+		 const struct kvnet_payer *payer)
+{
+	a->kaddr = NULL;
+	if (!pin->charged)
+		return;
+	vunmap(pin->map);
+	/* All may have been written, and none can tell. */
+	unpin_user_pages_dirty_lock(pin->page, pin->n, true);
+	kvfree(pin->page);
+	atomic64_sub(pin->charged, &payer->mm->pinned_vm);
+	*pin = (struct kvnet_pin) {};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ring_layout.h - the verbs of ring.h in both layouts; included there only
+ */
+#ifndef _KVNET_RING_LAYOUT_H
+#define _KVNET_RING_LAYOUT_H
+
+int kvnet_split_start(struct kvnet_ring *r);
+int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+		     const struct kvnet_reader *reader);
+int kvnet_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
+		    unsigned int n);
+int kvnet_split_kick_off(struct kvnet_ring *r);
+int kvnet_split_kick_on(struct kvnet_ring *r);
+int kvnet_split_should_call(struct kvnet_ring *r);
+bool kvnet_split_pending(const struct kvnet_ring *r);
+unsigned int kvnet_split_written(struct kvnet_ring *r,
+				 struct kvnet_ring_span *span);
+
+int kvnet_packed_start(struct kvnet_ring *r);
+int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+		      const struct kvnet_reader *reader);
+int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
+		     unsigned int n);
+int kvnet_packed_kick_off(struct kvnet_ring *r);
+int kvnet_packed_kick_on(struct kvnet_ring *r);
+int kvnet_packed_should_call(struct kvnet_ring *r);
+bool kvnet_packed_pending(const struct kvnet_ring *r);
+unsigned int kvnet_packed_written(struct kvnet_ring *r,
+				  struct kvnet_ring_span *span);
+void kvnet_packed_rewind(struct kvnet_ring *r, u16 pos);
+
+#endif /* _KVNET_RING_LAYOUT_H */

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring_packed.c - the packed virtqueue, device side (virtio 1.3, 2.8)
+ *
+ * Whatever bytes the driver writes, next() ends within "num" steps of the
+ * ring and "count" steps of an indirect table, with a valid chain or with an
+ * error; each field is read once. Barriers are named as in
+ * Documentation/ordering.rst. Verbs are described in ring.h.
+ *
+ * A place is a descriptor's index with the wrap counter in bit 15.
+ */
+#include "ring.h"
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/virtio_byteorder.h>
+
+#define WRAP		BIT(VRING_PACKED_EVENT_F_WRAP_CTR)
+#define F_AVAIL		BIT(VRING_PACKED_DESC_F_AVAIL)
+#define F_USED		BIT(VRING_PACKED_DESC_F_USED)
+
+/* Flags that mean something in the descriptor of a chain, or of a table. */
+#define FLAGS_RING	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
+			 VRING_DESC_F_INDIRECT)
+#define FLAGS_TABLE	VRING_DESC_F_WRITE
+
+/* Descriptors of an indirect table that are read in one copy. */
+#define TABLE_CHUNK	16
+
+/* What is written of a used descriptor: all but the address. */
+struct used_tail {
+	__le32 len;
+	__le16 id;
+	__le16 flags;
+};
+
+static u16 to_cpu16(__virtio16 val)
+{
+	return __virtio16_to_cpu(true, val);
+}
+
+static __virtio16 from_cpu16(u16 val)
+{
+	return __cpu_to_virtio16(true, val);
+}
+
+static u16 index_of(u16 place)
+{
+	return place & ~WRAP;
+}
+
+static u32 desc_at(u16 place, size_t field)
+{
+	return index_of(place) * sizeof(struct vring_packed_desc) + field;
+}
+
+/* The place @n descriptors on, @n <= num. */
+static u16 move_on(const struct kvnet_ring *r, u16 place, u32 n)
+{
+	u32 i = index_of(place) + n;
+
+	if (i >= r->num)
+		return (i - r->num) | ((place & WRAP) ^ WRAP);
+	return i | (place & WRAP);
+}
+
+/* Descriptors from place @a on to place @b, at most a whole ring. */
+static u32 distance(const struct kvnet_ring *r, u16 a, u16 b)
+{
+	if ((a ^ b) & WRAP)
+		return index_of(b) + r->num - index_of(a);
+	return index_of(b) - index_of(a);
+}
+
+static bool is_avail(u16 flags, u16 place)
+{
+	bool wrap = place & WRAP;
+
+	return !!(flags & F_AVAIL) == wrap && !!(flags & F_USED) != wrap;
+}
+
+/* The flags of a descriptor that may be available. Returns 1, 0 or -EFAULT. */
+static int look(const struct kvnet_ring *r, u16 place, u16 *flags)
+{
+	__virtio16 val;
+
+	if (kvnet_load16(&r->desc, desc_at(place, offsetof(struct
+			 vring_packed_desc, flags)), &val))
+		return -EFAULT;
+	*flags = to_cpu16(val);
+	return is_avail(*flags, place);
+}
+
+static struct kvnet_desc to_cpu(const struct vring_packed_desc *raw, u16 known)
+{
+	return (struct kvnet_desc) {
+		.addr = le64_to_cpu(raw->addr),
+		.len = le32_to_cpu(raw->len),
+		.flags = le16_to_cpu(raw->flags) & known,
+	};
+}
+
+/* All of its descriptors count, in order; there is no "next" (2.8.7). */
+static int add_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
+		     const struct kvnet_reader *reader)
+{
+	struct vring_packed_desc raw[TABLE_CHUNK];
+	u32 count = table->len / sizeof(raw[0]), i, have = 0;
+	struct kvnet_desc d;
+	int ret;
+
+	if (!count || table->len % sizeof(raw[0]) || count > U16_MAX + 1)
+		return -EINVAL;
+	if (table->addr + table->len - 1 < table->addr)
+		return -EINVAL;
+	for (i = 0; i < count; i++) {
+		if (i % TABLE_CHUNK == 0) {
+			have = min_t(u32, count - i, TABLE_CHUNK);
+			ret = reader->read(reader->ctx, table->addr +
+					   (u64)i * sizeof(raw[0]), raw,
+					   have * sizeof(raw[0]));
+			if (ret)
+				return ret;
+		}
+		d = to_cpu(&raw[i % TABLE_CHUNK], FLAGS_TABLE);
+		ret = kvnet_chain_add(chain, &d);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * Read the chain that starts at last_avail, whose first descriptor has @flags.
+ * The others were written before it, and their flags tell nothing more.
+ */
+static int read_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
+		      u16 flags, const struct kvnet_reader *reader)
+{
+	struct vring_packed_desc raw;
+	u16 place = r->last_avail;
+	struct kvnet_desc d;
+	u32 n;
+	int ret;
+
+	for (n = 1; n <= r->num; n++) {
+		if (kvnet_copy_in(&raw, &r->desc, desc_at(place, 0),
+				  sizeof(raw)))
+			return -EFAULT;
+		/* What was looked at is what counts, it may be another now. */
+		if (n == 1)
+			raw.flags = cpu_to_le16(flags);
+		d = to_cpu(&raw, FLAGS_RING);
+		chain->id = le16_to_cpu(raw.id);
+		chain->count = n;
+		if (d.flags & VRING_DESC_F_INDIRECT) {
+			/* A table is all there is to its chain (2.8.5). */
+			if (n > 1 || d.flags & VRING_DESC_F_NEXT)
+				return -EINVAL;
+			return add_table(chain, &d, reader);
+		}
+		ret = kvnet_chain_add(chain, &d);
+		if (ret || !(d.flags & VRING_DESC_F_NEXT))
+			return ret;
+		place = move_on(r, place, 1);
+	}
+	return -ELOOP;
+}
+
+int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+		      const struct kvnet_reader *reader)
+{
+	u16 flags;
+	int ret;
+
+	ret = look(r, r->last_avail, &flags);
+	if (ret <= 0)
+		return ret;
+	/* A: the rest is read after the flags; pairs with the driver's wmb. */
+	smp_rmb();
+	chain->n_out = 0;
+	chain->n_in = 0;
+	ret = read_chain(r, chain, flags, reader);
+	if (ret)
+		return ret;
+	r->last_avail = move_on(r, r->last_avail, chain->count);
+	r->ahead -= min(r->ahead, chain->count);
+	return 1;
+}
+
+/* Chains that are un-fetched have been seen to be available. */
+void kvnet_packed_rewind(struct kvnet_ring *r, u16 pos)
+{
+	r->ahead += distance(r, pos, r->last_avail);
+}
+
+static struct used_tail tail_of(const struct kvnet_used *used, u16 place)
+{
+	u16 flags = place & WRAP ? F_AVAIL | F_USED : 0;
+
+	if (used->len)
+		flags |= VRING_DESC_F_WRITE;
+	return (struct used_tail) {
+		.len = cpu_to_le32(used->len),
+		.id = cpu_to_le16(used->id),
+		.flags = cpu_to_le16(flags),
+	};
+}
+
+/* Descriptors that a batch of buffers occupies. */
+static u32 sum_counts(const struct kvnet_used *used, unsigned int n)
+{
+	u32 sum = 0;
+
+	while (n--)
+		sum += used++->count;
+	return sum;
+}
+
+/*
+ * The first descriptor's flags are written last: the driver looks at no other
+ * before it has seen them (2.8.1, and 2.8.9 for the buffers of one packet).
+ */
+int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
+		     unsigned int n)
+{
+	const size_t at = offsetof(struct vring_packed_desc, len);
+	struct used_tail tail, head = {};
+	u16 place = r->last_used;
+	u32 slots = 0, part;
+	unsigned int i, last;
+
+	if (sum_counts(used, n) > r->num)
+		return -EINVAL;
+	for (i = 0; i < n; i = last + 1) {
+		last = i + (r->in_order ?
+			    kvnet_used_batch(used + i, n - i) - 1 : 0);
+		tail = tail_of(&used[last], place);
+		if (!i)
+			head = tail;
+		if (kvnet_copy_out(&r->desc, desc_at(place, at), &tail,
+				   i ? sizeof(tail) :
+				       offsetof(struct used_tail, flags)))
+			return -EFAULT;
+		part = sum_counts(used + i, last - i + 1);
+		place = move_on(r, place, part);
+		slots += part;
+	}
+	/* B: all else before the first flags; pairs with the driver's rmb. */
+	smp_wmb();
+	if (n && kvnet_store16(&r->desc, desc_at(r->last_used, at +
+			       offsetof(struct used_tail, flags)),
+			       (__force __virtio16)head.flags))
+		return -EFAULT;
+	r->last_used = place;
+	r->unlogged = min(r->unlogged + slots, r->num);
+	r->since = min(r->since + slots, 2 * r->num);
+	return 0;
+}
+
+/* What the device asks of the driver (2.8.10). */
+static int put_event(struct kvnet_ring *r, u16 flags)
+{
+	r->wrote_event = true;
+	return kvnet_store16(&r->used, offsetof(struct vring_packed_desc_event,
+						flags), from_cpu16(flags));
+}
+
+int kvnet_packed_kick_off(struct kvnet_ring *r)
+{
+	r->kicks_on = false;
+	if (r->event_idx)
+		return 0;
+	return put_event(r, VRING_PACKED_EVENT_FLAG_DISABLE);
+}
+
+static int ask_for_kicks(struct kvnet_ring *r, u16 seen)
+{
+	if (!r->event_idx)
+		return put_event(r, VRING_PACKED_EVENT_FLAG_ENABLE);
+	if (kvnet_store16(&r->used, offsetof(struct vring_packed_desc_event,
+					     off_wrap), from_cpu16(seen)))
+		return -EFAULT;
+	/* E: the place before the flags that make it count. */
+	smp_wmb();
+	return put_event(r, VRING_PACKED_EVENT_FLAG_DESC);
+}
+
+int kvnet_packed_kick_on(struct kvnet_ring *r)
+{
+	u16 seen = move_on(r, r->last_avail, r->ahead);
+	u16 flags;
+	int ret;
+
+	if (!r->kicks_on) {
+		ret = ask_for_kicks(r, seen);
+		if (ret)
+			return ret;
+		r->kicks_on = true;
+	}
+	/* C: the request before the second look; pairs with the driver's mb. */
+	smp_mb();
+	return look(r, seen, &flags);
+}
+
+int kvnet_packed_should_call(struct kvnet_ring *r)
+{
+	u32 since = r->since;
+	bool valid = r->signalled_valid;
+	__virtio16 val;
+	u16 event, now;
+	u32 at;
+
+	/* D: the used descriptors before the wish; pairs with the driver's mb. */
+	smp_mb();
+	r->since = 0;
+	r->signalled_valid = true;
+	if (kvnet_load16(&r->avail, offsetof(struct vring_packed_desc_event,
+					     flags), &val))
+		return -EFAULT;
+	switch (to_cpu16(val) & 3) {
+	case VRING_PACKED_EVENT_FLAG_DISABLE:
+		return 0;
+	case VRING_PACKED_EVENT_FLAG_DESC:
+		if (r->event_idx && valid && since <= r->num)
+			break;
+		fallthrough;
+	default:
+		return 1;
+	}
+	/* F: the flags before the place; pairs with the driver's wmb. */
+	smp_rmb();
+	if (kvnet_load16(&r->avail, offsetof(struct vring_packed_desc_event,
+					     off_wrap), &val))
+		return -EFAULT;
+	event = to_cpu16(val);
+	/* Both as numbers of descriptors, the event's at most a ring behind. */
+	now = index_of(r->last_used);
+	at = index_of(event);
+	if ((event ^ r->last_used) & WRAP)
+		at -= r->num;
+	return vring_need_event(at, now, now - since);
+}
+
+bool kvnet_packed_pending(const struct kvnet_ring *r)
+{
+	u16 flags;
+
+	return look(r, move_on(r, r->last_avail, r->ahead), &flags);
+}
+
+unsigned int kvnet_packed_written(struct kvnet_ring *r,
+				  struct kvnet_ring_span *span)
+{
+	const u32 size = sizeof(struct vring_packed_desc);
+	u32 n = r->unlogged, end = index_of(r->last_used), part = min(n, end);
+	struct kvnet_ring_span *to = span;
+
+	/* The newest end before last_used, and may begin in the lap before. */
+	if (part)
+		*to++ = (struct kvnet_ring_span) {
+			&r->desc, (end - part) * size, part * size };
+	if (n > part)
+		*to++ = (struct kvnet_ring_span) {
+			&r->desc, (r->num - (n - part)) * size,
+			(n - part) * size };
+	if (r->wrote_event)
+		*to++ = (struct kvnet_ring_span) {
+			&r->used, 0, sizeof(struct vring_packed_desc_event) };
+	r->unlogged = 0;
+	r->wrote_event = false;
+	return to - span;
+}
+
+/*
+ * Places from a VMM that tells one of them, or none, as some do: nothing is
+ * under way then.
+ */
+static void complete_base(struct kvnet_ring *r)
+{
+	if (!r->based)
+		r->last_avail = WRAP;
+	if (!r->last_used)
+		r->last_used = r->last_avail;
+	r->based = true;
+}
+
+int kvnet_packed_start(struct kvnet_ring *r)
+{
+	u16 flags;
+
+	complete_base(r);
+	if (index_of(r->last_avail) >= r->num ||
+	    index_of(r->last_used) >= r->num)
+		return -EINVAL;
+	r->signalled_valid = false;
+	r->since = 0;
+	r->ahead = 0;
+	r->kicks_on = false;
+	r->unlogged = 0;
+	if (put_event(r, r->event_idx ? VRING_PACKED_EVENT_FLAG_ENABLE :
+					VRING_PACKED_EVENT_FLAG_DISABLE))
+		return -EFAULT;
+	return look(r, r->last_avail, &flags) < 0 ? -EFAULT : 0;
+}
