@@ -374,15 +374,15 @@ unsigned int kvnet_packed_written(struct kvnet_ring *r,
 }
 
 /*
- * Places from a VMM that tells one of them, or none, as some do: nothing is
- * under way then.
+ * A VMM that tells nothing, or, as DPDK does, only where to begin to fetch,
+ * means the beginning.
  */
 static void complete_base(struct kvnet_ring *r)
 {
 	if (!r->based)
 		r->last_avail = WRAP;
-	if (!r->last_used)
-		r->last_used = r->last_avail;
+	if (r->last_avail == WRAP && !r->last_used)
+		r->last_used = WRAP;
 	r->based = true;
 }
 
