@@ -68,6 +68,7 @@ typedef u32 kvnet_ring_pos_t;
  * @head_n: session; split: valid entries of @heads
  * @ahead: session; packed: descriptors from @last_avail on that have been seen
  *	to be available
+ * @out: session; packed: descriptors fetched and not yet put
  * @since: session; packed: descriptors used since kvnet_ring_should_call()
  * @heads: session; split: avail entries read ahead
  * @num: entries; a power of two in a split ring
@@ -94,6 +95,7 @@ struct kvnet_ring {
 	u16 head_first;
 	u16 head_n;
 	u16 ahead;
+	u32 out;
 	u32 since;
 	__virtio16 heads[KVNET_RING_PREFETCH];
 

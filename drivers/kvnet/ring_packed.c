@@ -184,6 +184,10 @@ int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	ret = read_chain(r, chain, flags, reader);
 	if (ret)
 		return ret;
+	/* Available again before it was used (2.8.1). */
+	if (r->out + chain->count > r->num)
+		return -EINVAL;
+	r->out += chain->count;
 	r->last_avail = move_on(r, r->last_avail, chain->count);
 	r->ahead -= min(r->ahead, chain->count);
 	return 1;
@@ -192,7 +196,10 @@ int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 /* Chains that are un-fetched have been seen to be available. */
 void kvnet_packed_rewind(struct kvnet_ring *r, u16 pos)
 {
-	r->ahead += distance(r, pos, r->last_avail);
+	u32 n = distance(r, pos, r->last_avail);
+
+	r->out -= min(r->out, n);
+	r->ahead = min(r->ahead + n, r->num);
 }
 
 static struct used_tail tail_of(const struct kvnet_used *used, u16 place)
@@ -254,6 +261,7 @@ int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 			       (__force __virtio16)head.flags))
 		return -EFAULT;
 	r->last_used = place;
+	r->out -= min(r->out, slots);
 	r->unlogged = min(r->unlogged + slots, r->num);
 	r->since = min(r->since + slots, 2 * r->num);
 	return 0;
@@ -282,7 +290,7 @@ static int ask_for_kicks(struct kvnet_ring *r, u16 seen)
 	if (kvnet_store16(&r->used, offsetof(struct vring_packed_desc_event,
 					     off_wrap), from_cpu16(seen)))
 		return -EFAULT;
-	/* E: the place before the flags that make it count. */
+	/* H: the place before the flags that make it count. */
 	smp_wmb();
 	return put_event(r, VRING_PACKED_EVENT_FLAG_DESC);
 }
@@ -329,7 +337,7 @@ int kvnet_packed_should_call(struct kvnet_ring *r)
 	default:
 		return 1;
 	}
-	/* F: the flags before the place; pairs with the driver's wmb. */
+	/* I: the flags before the place; pairs with the driver's wmb. */
 	smp_rmb();
 	if (kvnet_load16(&r->avail, offsetof(struct vring_packed_desc_event,
 					     off_wrap), &val))
@@ -397,6 +405,7 @@ int kvnet_packed_start(struct kvnet_ring *r)
 	r->signalled_valid = false;
 	r->since = 0;
 	r->ahead = 0;
+	r->out = 0;
 	r->kicks_on = false;
 	r->unlogged = 0;
 	if (put_event(r, r->event_idx ? VRING_PACKED_EVENT_FLAG_ENABLE :

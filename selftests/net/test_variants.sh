@@ -7,6 +7,7 @@ MRG_RXBUF=15
 INDIRECT=28
 EVENT_IDX=29
 MODERN=32
+PACKED=34
 RESET=40
 
 # what guest and backend agreed on: "BIT" must be set, "-BIT" must not
@@ -61,12 +62,25 @@ variants_of_device()
 	variant "no MSI-X" "$MRG_RXBUF" vectors=0
 }
 
+variants_of_packed()
+{
+	variant "packed rings" "$PACKED $MRG_RXBUF $INDIRECT $EVENT_IDX $MODERN" packed=on
+	[ -z "${SHORT:-}" ] || return 0
+	variant "packed rings, no event index" "$PACKED -$EVENT_IDX" packed=on,event_idx=off
+	variant "packed rings, no indirect descriptors" "$PACKED -$INDIRECT" packed=on,indirect_desc=off
+	variant "packed rings, no mergeable buffers" "$PACKED -$MRG_RXBUF" packed=on,mrg_rxbuf=off
+	variant "packed rings, large receive queue" "$PACKED" packed=on,rx_queue_size=1024
+	variant "packed rings, no MSI-X" "$PACKED" packed=on,vectors=0
+}
+
 OLD_QEMU=$QEMU
 QEMU=10.0
 [ -d /opt/qemu-10.0 ] || QEMU=7.2
 variant "defaults" "$MRG_RXBUF $INDIRECT $EVENT_IDX $MODERN"
 variants_of_queues
+variants_of_packed
 QEMU=7.2
+variant "packed rings" "$PACKED $MRG_RXBUF $INDIRECT $EVENT_IDX $MODERN" packed=on
 if [ -z "${SHORT:-}" ]; then
 	variants_of_queues
 	variants_of_device
