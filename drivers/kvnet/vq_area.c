@@ -71,7 +71,8 @@ int kvnet_vq_find_areas(struct kvnet_vq *vq)
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	ret = find(vq, &r->desc, vq->addr.desc, VHOST_ACCESS_RO,
+	ret = find(vq, &r->desc, vq->addr.desc,
+		   r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO,
 		   kvnet_ring_desc_size(r));
 	if (!ret)
 		ret = find(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
