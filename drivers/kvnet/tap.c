@@ -258,6 +258,24 @@ static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
 	return err ? err : ret;
 }
 
+/*
+ * @msg has its iterator. The other fields that a tap looks at are set one by one:
+ * clearing all of it takes as long as some of the rest.
+ */
+static int receive(struct kvnet_tap *tap, struct msghdr *msg)
+{
+	if (!tap->ring)
+		return read_packet(tap, &msg->msg_iter);
+	msg->msg_name = NULL;
+	msg->msg_namelen = 0;
+	msg->msg_flags = 0;
+	msg->msg_controllen = 0;
+	msg->msg_control = tap->rx[tap->rx_head++];
+	return tap->sock->ops->recvmsg(tap->sock, msg,
+				       iov_iter_count(&msg->msg_iter),
+				       MSG_DONTWAIT | MSG_TRUNC);
+}
+
 /**
  * kvnet_tap_read_iter() - read the next frame by way of the tap, header and all
  * @tap: the tap; kvnet_tap_peek() has said that there is a frame
@@ -271,13 +289,10 @@ static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
  */
 int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to)
 {
-	struct msghdr msg = { .msg_iter = *to };
+	struct msghdr msg;
 
-	if (!tap->ring)
-		return read_packet(tap, to);
-	msg.msg_control = tap->rx[tap->rx_head++];
-	return tap->sock->ops->recvmsg(tap->sock, &msg, iov_iter_count(to),
-				       MSG_DONTWAIT | MSG_TRUNC);
+	msg.msg_iter = *to;
+	return receive(tap, &msg);
 }
 
 /**
@@ -291,10 +306,10 @@ int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to)
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len)
 {
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
-	struct iov_iter to;
+	struct msghdr msg;
 
-	iov_iter_kvec(&to, ITER_DEST, &vec, 1, len);
-	return kvnet_tap_read_iter(tap, &to);
+	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
+	return receive(tap, &msg);
 }
 
 /**
