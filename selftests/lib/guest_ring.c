@@ -1,108 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver side of a split virtqueue: see guest_ring.h.
+ * The driver side of a virtqueue, what both layouts share: see guest_ring.h.
  *
  * Section numbers are those of the virtio 1.3 specification.
  */
 #define _DEFAULT_SOURCE
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest_ring.h"
+#include "guest_ring_layout.h"
 
-/*
- * 2.7.13.4.1 wants a barrier between "idx written" and "suppression read".
- * ThreadSanitizer does not model fences, but it does model a read-modify-write.
- */
-static void full_barrier(struct guest_ring *r)
+size_t gr_desc_bytes(const struct gr_cfg *cfg)
 {
-#if defined(__SANITIZE_THREAD__)
-	__atomic_fetch_add(&r->fence, 1, __ATOMIC_SEQ_CST);
-#else
-	(void)r;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
+	return 16 * (size_t)cfg->num;
 }
 
-/* struct virtq_avail { flags, idx, ring[num], used_event }, all le16 */
-static uint16_t *avail_flags(const struct guest_ring *r)
+size_t gr_avail_bytes(const struct gr_cfg *cfg)
 {
-	return r->cfg.avail;
+	return cfg->packed ? sizeof(struct gr_event) : 6 + 2 * (size_t)cfg->num;
 }
 
-static uint16_t *avail_idx(const struct guest_ring *r)
+size_t gr_used_bytes(const struct gr_cfg *cfg)
 {
-	return (uint16_t *)r->cfg.avail + 1;
-}
-
-static uint16_t *avail_entry(const struct guest_ring *r, uint16_t pos)
-{
-	return (uint16_t *)r->cfg.avail + 2 + pos % r->cfg.num;
-}
-
-static uint16_t *used_event(const struct guest_ring *r)
-{
-	return (uint16_t *)r->cfg.avail + 2 + r->cfg.num;
-}
-
-/* struct virtq_used { flags, idx, elem[num], avail_event } */
-static uint16_t *used_flags(const struct guest_ring *r)
-{
-	return r->cfg.used;
-}
-
-static uint16_t *used_idx(const struct guest_ring *r)
-{
-	return (uint16_t *)r->cfg.used + 1;
-}
-
-static struct gr_used_elem *used_entry(const struct guest_ring *r, uint16_t pos)
-{
-	return (struct gr_used_elem *)((char *)r->cfg.used + 4) +
-	       pos % r->cfg.num;
-}
-
-static uint16_t *avail_event(const struct guest_ring *r)
-{
-	return (uint16_t *)((char *)r->cfg.used + 4 +
-			    sizeof(struct gr_used_elem) * r->cfg.num);
-}
-
-static uint16_t get16(const uint16_t *p)
-{
-	return le16toh(__atomic_load_n(p, __ATOMIC_RELAXED));
-}
-
-static uint16_t get16_acquire(const uint16_t *p)
-{
-	return le16toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
-}
-
-static void put16(uint16_t *p, uint16_t v)
-{
-	__atomic_store_n(p, htole16(v), __ATOMIC_RELAXED);
-}
-
-static void put16_release(uint16_t *p, uint16_t v)
-{
-	__atomic_store_n(p, htole16(v), __ATOMIC_RELEASE);
-}
-
-size_t gr_desc_bytes(unsigned int num)
-{
-	return 16 * (size_t)num;
-}
-
-size_t gr_avail_bytes(unsigned int num)
-{
-	return 6 + 2 * (size_t)num;
-}
-
-size_t gr_used_bytes(unsigned int num)
-{
-	return 6 + 8 * (size_t)num;
+	return cfg->packed ? sizeof(struct gr_event) : 6 + 8 * (size_t)cfg->num;
 }
 
 static size_t round_to(size_t v, size_t align)
@@ -110,10 +31,14 @@ static size_t round_to(size_t v, size_t align)
 	return (v + align - 1) / align * align;
 }
 
-size_t gr_block_bytes(unsigned int num, size_t align)
+static size_t used_offset(const struct gr_cfg *cfg, size_t align)
 {
-	return round_to(gr_desc_bytes(num) + gr_avail_bytes(num), align) +
-	       round_to(gr_used_bytes(num), align);
+	return round_to(gr_desc_bytes(cfg) + gr_avail_bytes(cfg), align);
+}
+
+size_t gr_block_bytes(const struct gr_cfg *cfg, size_t align)
+{
+	return used_offset(cfg, align) + round_to(gr_used_bytes(cfg), align);
 }
 
 void gr_block_cut(struct gr_cfg *cfg, void *block, size_t align)
@@ -121,9 +46,19 @@ void gr_block_cut(struct gr_cfg *cfg, void *block, size_t align)
 	char *p = block;
 
 	cfg->desc = p;
-	cfg->avail = p + gr_desc_bytes(cfg->num);
-	cfg->used = p + round_to(gr_desc_bytes(cfg->num) +
-				 gr_avail_bytes(cfg->num), align);
+	cfg->avail = p + gr_desc_bytes(cfg);
+	cfg->used = p + used_offset(cfg, align);
+}
+
+static bool cfg_is_good(const struct gr_cfg *cfg)
+{
+	if (!cfg->num || cfg->num > GR_NUM_MAX)
+		return false;
+	if (!cfg->packed && cfg->num & (cfg->num - 1))
+		return false;
+	return !((uintptr_t)cfg->desc % 16) &&
+	       !((uintptr_t)cfg->avail % (cfg->packed ? 4 : 2)) &&
+	       !((uintptr_t)cfg->used % 4);
 }
 
 int gr_init(struct guest_ring *r, const struct gr_cfg *cfg)
@@ -131,28 +66,34 @@ int gr_init(struct guest_ring *r, const struct gr_cfg *cfg)
 	unsigned int i;
 
 	memset(r, 0, sizeof(*r));
-	if (!cfg->num || cfg->num > GR_NUM_MAX || cfg->num & (cfg->num - 1))
-		return -EINVAL;
-	if ((uintptr_t)cfg->desc % 16 || (uintptr_t)cfg->avail % 2 ||
-	    (uintptr_t)cfg->used % 4)
+	if (!cfg_is_good(cfg))
 		return -EINVAL;
 	r->cfg = *cfg;
 	r->slot = calloc(cfg->num, sizeof(*r->slot));
 	r->link = calloc(cfg->num, sizeof(*r->link));
+	r->order = calloc(cfg->num, sizeof(*r->order));
+	r->taken = calloc(cfg->num, sizeof(*r->taken));
+	r->withheld = calloc(cfg->num, sizeof(*r->withheld));
 	r->ind_free = calloc(cfg->ind_tables + 1, sizeof(*r->ind_free));
-	if (!r->slot || !r->link || !r->ind_free) {
+	if (!r->slot || !r->link || !r->order || !r->taken || !r->withheld ||
+	    !r->ind_free) {
 		gr_exit(r);
 		return -ENOMEM;
 	}
+	/* ids of packed buffers start from the last: no one's place */
 	for (i = 0; i < cfg->num; i++)
-		r->link[i] = i + 1;
+		r->link[i] = cfg->packed ? i - 1 : i + 1;
+	r->free_head = cfg->packed ? cfg->num - 1 : 0;
 	for (i = 0; i < cfg->ind_tables; i++)
 		r->ind_free[i] = i;
 	r->ind_left = cfg->ind_tables;
 	r->num_free = cfg->num;
-	memset(cfg->desc, 0, gr_desc_bytes(cfg->num));
-	memset(cfg->avail, 0, gr_avail_bytes(cfg->num));
-	memset(cfg->used, 0, gr_used_bytes(cfg->num));
+	memset(cfg->desc, 0, gr_desc_bytes(cfg));
+	memset(cfg->avail, 0, gr_avail_bytes(cfg));
+	memset(cfg->used, 0, gr_used_bytes(cfg));
+	r->next_avail.wrap = true;
+	r->next_used.wrap = true;
+	r->kick_from.wrap = true;
 	return 0;
 }
 
@@ -160,19 +101,45 @@ void gr_exit(struct guest_ring *r)
 {
 	free(r->slot);
 	free(r->link);
+	free(r->order);
+	free(r->taken);
+	free(r->withheld);
 	free(r->ind_free);
 	memset(r, 0, sizeof(*r));
 }
 
-void gr_start_at(struct guest_ring *r, uint16_t base)
+void gr_start_at(struct guest_ring *r, uint16_t n)
 {
-	r->avail_idx = base;
-	r->shown_idx = base;
-	r->kick_idx = base;
-	r->used_idx = base;
-	put16(used_idx(r), base);
-	put16_release(avail_idx(r), base);
-	put16(used_event(r), base);
+	r->avail_idx = n;
+	r->shown_idx = n;
+	r->kick_idx = n;
+	r->used_idx = n;
+	if (r->cfg.packed)
+		gr_packed_start(r, n);
+	else
+		gr_split_start(r, n);
+}
+
+static uint32_t packed_base(struct gr_place p)
+{
+	uint32_t half = p.pos | (p.wrap ? GR_EVENT_WRAP : 0);
+
+	return half << 16 | half;
+}
+
+uint32_t gr_base_at(const struct gr_cfg *cfg, uint16_t n)
+{
+	return cfg->packed ? packed_base(gr_packed_place_of(cfg, n)) : n;
+}
+
+uint32_t gr_base(const struct guest_ring *r)
+{
+	struct gr_place end;
+
+	if (!r->cfg.packed)
+		return gr_raw_used_idx(r);
+	gr_packed_waiting(r, ~0u, &end);
+	return packed_base(end);
 }
 
 uint64_t gr_gpa(const struct guest_ring *r, const void *ptr, size_t len)
@@ -182,39 +149,39 @@ uint64_t gr_gpa(const struct guest_ring *r, const void *ptr, size_t len)
 	return (uint64_t)(uintptr_t)ptr + r->cfg.offset;
 }
 
-static void fill_desc(struct guest_ring *r, struct gr_desc *d,
-		      const struct gr_buf *b)
+void gr_fill(struct guest_ring *r, struct gr_desc *d, const struct gr_buf *b)
 {
 	d->addr = htole64(gr_gpa(r, b->ptr, b->len));
 	d->len = htole32(b->len);
-	d->flags = htole16(b->write ? GR_DESC_F_WRITE : 0);
-	d->next = 0;
 }
 
-static void chain_desc(struct gr_desc *d, uint16_t next)
-{
-	d->flags |= htole16(GR_DESC_F_NEXT);
-	d->next = htole16(next);
-}
-
-/* 2.7.5.3: a table of its own, entries in order, referred to by *d */
-static int fill_indirect(struct guest_ring *r, struct gr_desc *d,
-			 const struct gr_buf *buf, unsigned int n)
+/*
+ * 2.7.5.3: entries in order, linked all the same. 2.8.7: entries in order, no
+ * flag but WRITE; the id means nothing.
+ */
+int gr_fill_table(struct guest_ring *r, const struct gr_buf *buf,
+		  unsigned int n, uint64_t *gpa)
 {
 	int table = r->ind_free[--r->ind_left];
 	struct gr_desc *t = (struct gr_desc *)r->cfg.ind +
 			    (size_t)table * r->cfg.ind_max;
+	uint16_t flags;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		fill_desc(r, &t[i], &buf[i]);
-		if (i + 1 < n)
-			chain_desc(&t[i], i + 1);
+		gr_fill(r, &t[i], &buf[i]);
+		flags = buf[i].write ? GR_DESC_F_WRITE : 0;
+		if (r->cfg.packed)
+			gr_raw_set_packed(&t[i], le64toh(t[i].addr), buf[i].len,
+					  0xa5a5 ^ i, flags);
+		else if (i + 1 < n)
+			gr_raw_set(&t[i], le64toh(t[i].addr), buf[i].len,
+				   flags | GR_DESC_F_NEXT, i + 1);
+		else
+			gr_raw_set(&t[i], le64toh(t[i].addr), buf[i].len,
+				   flags, 0);
 	}
-	d->addr = htole64(gr_gpa(r, t, n * sizeof(*t)));
-	d->len = htole32(n * sizeof(*t));
-	d->flags = htole16(GR_DESC_F_INDIRECT);
-	d->next = 0;
+	*gpa = gr_gpa(r, t, n * sizeof(*t));
 	return table;
 }
 
@@ -240,154 +207,213 @@ static int check_buffer(const struct guest_ring *r, const struct gr_buf *buf,
 int gr_add(struct guest_ring *r, const struct gr_buf *buf, unsigned int n,
 	   unsigned int direct, void *token)
 {
-	unsigned int head, i, d, need;
-	struct gr_desc *desc = r->cfg.desc;
+	unsigned int i, id, need;
 	struct gr_slot *s;
-	int ret;
+	int ret, table = -1;
 
 	ret = check_buffer(r, buf, n);
 	if (ret)
 		return ret;
 	if (direct > n)
 		direct = n;
+	if (direct < n && r->cfg.packed)
+		direct = 0;
 	need = direct + (direct < n);
 	if (n - direct > r->cfg.ind_max)
 		return -EINVAL;
 	if (need > r->num_free || (direct < n && !r->ind_left))
 		return -ENOSPC;
 
-	head = r->free_head;
-	s = &r->slot[head];
+	if (r->cfg.packed)
+		id = gr_packed_place(r, buf, n, direct < n ? &table : NULL);
+	else
+		id = gr_split_place(r, buf, n, direct, &table);
+	s = &r->slot[id];
 	s->token = token;
-	s->ind = -1;
+	s->ind = table;
 	s->busy = true;
+	s->count = need;
 	s->writable = 0;
 	for (i = 0; i < n; i++)
 		s->writable += buf[i].write ? buf[i].len : 0;
-
-	for (i = 0, d = head; i < need; i++) {
-		if (i < direct)
-			fill_desc(r, &desc[d], &buf[i]);
-		else
-			s->ind = fill_indirect(r, &desc[d], &buf[i], n - i);
-		if (i + 1 < need) {
-			chain_desc(&desc[d], r->link[d]);
-			d = r->link[d];
-		}
-	}
-	r->free_head = r->link[d];
-	r->link[d] = d;		/* a link to itself ends the chain */
 	r->num_free -= need;
-
-	put16(avail_entry(r, r->avail_idx++), head);
-	return head;
+	r->order[r->order_in] = id;
+	r->order_in = (r->order_in + 1) % r->cfg.num;
+	r->avail_idx++;
+	return id;
 }
 
 void gr_publish(struct guest_ring *r)
 {
-	/* 2.7.13.3.1: descriptors and entries before idx */
-	put16_release(avail_idx(r), r->avail_idx);
+	if (r->cfg.packed)
+		gr_packed_publish(r);
+	else
+		gr_split_publish(r);
 	r->shown_idx = r->avail_idx;
-	full_barrier(r);
+	gr_full_barrier(r);
 }
 
 bool gr_kick_needed(struct guest_ring *r)
 {
-	uint16_t from = r->kick_idx, added = r->shown_idx - from;
-
-	r->kick_idx = r->shown_idx;
-	if (!added)
-		return false;
-	if (!r->cfg.event_idx)
-		return !(get16(used_flags(r)) & GR_USED_F_NO_NOTIFY);
-	/* 2.7.10.1: yes if one of the entries written had idx == avail_event */
-	return (uint16_t)(get16(avail_event(r)) - from) < added;
+	return r->cfg.packed ? gr_packed_kick_needed(r) :
+			       gr_split_kick_needed(r);
 }
 
-static int rule(struct guest_ring *r, const char *what)
+int gr_rule(struct guest_ring *r, const char *what)
 {
 	if (!r->broken)
 		r->broken = what;
 	return -EPROTO;
 }
 
-static void release_chain(struct guest_ring *r, unsigned int head)
+unsigned int gr_batch_of(const struct guest_ring *r, unsigned int from,
+			 unsigned int id)
 {
-	struct gr_slot *s = &r->slot[head];
-	unsigned int d = head;
+	uint16_t shown = r->shown_idx - r->used_idx, k;
 
+	if (id >= r->cfg.num || !r->slot[id].busy)
+		return 0;
+	if (!r->cfg.in_order)
+		return 1;
+	for (k = from; k < shown; k++)
+		if (r->order[(r->order_out + k) % r->cfg.num] == id)
+			return k + 1 - from;
+	return 0;
+}
+
+static void take(struct guest_ring *r, unsigned int id, uint32_t len,
+		 struct gr_done *done)
+{
+	struct gr_slot *s = &r->slot[id];
+
+	*done = (struct gr_done) { .head = id, .len = len, .token = s->token };
+	r->taken[r->taken_at] = *done;
+	r->taken_at = (r->taken_at + 1) % r->cfg.num;
 	if (s->ind >= 0)
 		r->ind_free[r->ind_left++] = s->ind;
 	s->busy = false;
-	r->num_free++;
-	while (r->link[d] != d) {
-		d = r->link[d];
-		r->num_free++;
-	}
-	r->link[d] = r->free_head;
-	r->free_head = head;
+	r->num_free += s->count;
+	if (r->cfg.packed)
+		gr_packed_release(r, id);
+	else
+		gr_split_release(r, id);
+	r->order_out = (r->order_out + 1) % r->cfg.num;
+	r->used_idx++;
+}
+
+/* 2.7.9, 2.8.8: those for which there is no entry have been used completely */
+static void take_of_batch(struct guest_ring *r, struct gr_done *done)
+{
+	unsigned int id = r->order[r->order_out];
+	bool last = --r->batch == 0;
+
+	r->skipped += !last;
+	take(r, id, last ? r->batch_len : r->slot[id].writable, done);
 }
 
 int gr_get_used(struct guest_ring *r, struct gr_done *done)
 {
-	const struct gr_used_elem *e;
-	uint16_t idx = get16_acquire(used_idx(r)), flags = get16(used_flags(r));
-	uint32_t id, len;
+	struct gr_used_elem e;
+	unsigned int n;
+	int ret;
 
-	if (idx == r->used_idx)
-		return 0;
-	if ((uint16_t)(idx - r->used_idx) > (uint16_t)(r->shown_idx -
-						       r->used_idx))
-		return rule(r, "used idx runs ahead of avail idx");
-	/* 2.7.10.1: with EVENT_IDX, too, the driver ignores the lower bit */
-	if (flags & ~GR_USED_F_NO_NOTIFY)
-		return rule(r, "used flags: reserved bit");
-
-	e = used_entry(r, r->used_idx);
-	id = le32toh(e->id);
-	len = le32toh(e->len);
-	if (id >= r->cfg.num)
-		return rule(r, "used id is no descriptor");
-	if (!r->slot[id].busy)
-		return rule(r, "used id was not available (returned twice?)");
-	if (len > r->slot[id].writable)
-		return rule(r, "used len exceeds the writable part");
-
-	done->head = id;
-	done->len = len;
-	done->token = r->slot[id].token;
-	release_chain(r, id);
-	r->used_idx++;
+	if (r->batch) {
+		take_of_batch(r, done);
+		return 1;
+	}
+	ret = r->cfg.packed ? gr_packed_look(r, &e) : gr_split_look(r, &e);
+	if (ret <= 0)
+		return ret;
+	if (e.id >= r->cfg.num)
+		return gr_rule(r, "used id is none of ours");
+	if (!r->slot[e.id].busy)
+		return gr_rule(r, "used id was not available (returned twice?)");
+	if (e.len > r->slot[e.id].writable)
+		return gr_rule(r, "used len exceeds the writable part");
+	if (!r->cfg.in_order) {
+		take(r, e.id, e.len, done);
+		return 1;
+	}
+	n = gr_batch_of(r, 0, e.id);
+	if (!n)
+		return gr_rule(r, "used id was not shown");
+	if (!r->cfg.packed && n > gr_split_waiting(r))
+		return gr_rule(r, "used idx is less than the batch");
+	r->batch = n;
+	r->batch_len = e.len;
+	take_of_batch(r, done);
 	return 1;
 }
 
 unsigned int gr_used_waiting(const struct guest_ring *r)
 {
-	return (uint16_t)(get16_acquire(used_idx(r)) - r->used_idx);
+	struct gr_place end;
+
+	return r->cfg.packed ? gr_packed_waiting(r, ~0u, &end) :
+			       gr_split_waiting(r);
 }
 
 bool gr_used_pending(const struct guest_ring *r)
 {
-	return gr_used_waiting(r) != 0;
+	struct gr_place end;
+
+	return r->cfg.packed ? gr_packed_waiting(r, 1, &end) :
+			       gr_split_waiting(r);
+}
+
+const struct gr_done *gr_taken(const struct guest_ring *r, unsigned int k)
+{
+	return &r->taken[(r->taken_at + r->cfg.num - k) % r->cfg.num];
 }
 
 void gr_call_off(struct guest_ring *r)
 {
-	/* 2.7.7.1: with EVENT_IDX flags stay 0, an event far behind is silent */
-	if (r->cfg.event_idx)
-		put16(used_event(r), r->used_idx - 1);
+	if (r->cfg.packed)
+		gr_packed_call(r, GR_EVENT_DISABLE, 0);
 	else
-		put16(avail_flags(r), GR_AVAIL_F_NO_INTERRUPT);
+		gr_split_call(r, false, 0);
+}
+
+static bool more_than(struct guest_ring *r, unsigned int after)
+{
+	struct gr_place end;
+
+	gr_full_barrier(r);
+	if (!r->cfg.event_idx)
+		after = 0;
+	return r->cfg.packed ? gr_packed_waiting(r, after + 1, &end) > after :
+			       gr_split_waiting(r) > after;
 }
 
 bool gr_call_on(struct guest_ring *r, unsigned int after)
 {
-	if (r->cfg.event_idx)
-		put16(used_event(r), r->used_idx + after);
+	if (r->cfg.packed)
+		gr_packed_call(r, r->cfg.event_idx ? GR_EVENT_DESC :
+						     GR_EVENT_ENABLE, after);
 	else
-		put16(avail_flags(r), 0);
-	full_barrier(r);
-	return gr_used_waiting(r) > (r->cfg.event_idx ? after : 0);
+		gr_split_call(r, true, after);
+	return more_than(r, after);
+}
+
+bool gr_call_each(struct guest_ring *r)
+{
+	if (!r->cfg.packed)
+		return gr_call_on(r, 0);
+	gr_packed_call(r, GR_EVENT_ENABLE, 0);
+	return more_than(r, 0);
+}
+
+void gr_watch_start(const struct guest_ring *r, struct gr_watch *w)
+{
+	w->at = r->next_used;
+	w->idx = r->used_idx;
+}
+
+bool gr_watch_next(const struct guest_ring *r, struct gr_watch *w,
+		   struct gr_used_elem *e)
+{
+	return r->cfg.packed ? gr_packed_watch(r, w, e) :
+			       gr_split_watch(r, w, e);
 }
 
 struct gr_desc *gr_raw_desc(struct guest_ring *r, unsigned int i)
@@ -395,56 +421,29 @@ struct gr_desc *gr_raw_desc(struct guest_ring *r, unsigned int i)
 	return (struct gr_desc *)r->cfg.desc + i;
 }
 
-void gr_raw_set(struct gr_desc *d, uint64_t gpa, uint32_t len, uint16_t flags,
-		uint16_t next)
-{
-	d->addr = htole64(gpa);
-	d->len = htole32(len);
-	d->flags = htole16(flags);
-	d->next = htole16(next);
-}
-
-void gr_raw_avail(struct guest_ring *r, uint16_t pos, uint16_t head)
-{
-	put16(avail_entry(r, pos), head);
-}
-
-void gr_raw_avail_idx(struct guest_ring *r, uint16_t idx)
-{
-	put16_release(avail_idx(r), idx);
-	full_barrier(r);
-}
-
-void gr_raw_avail_flags(struct guest_ring *r, uint16_t flags)
-{
-	put16(avail_flags(r), flags);
-}
-
-void gr_raw_used_event(struct guest_ring *r, uint16_t event)
-{
-	put16(used_event(r), event);
-}
-
 uint16_t gr_raw_used_idx(const struct guest_ring *r)
 {
-	return get16_acquire(used_idx(r));
+	return r->cfg.packed ? r->used_idx + gr_used_waiting(r) :
+			       gr_split_used_idx(r);
 }
 
-uint16_t gr_raw_used_flags(const struct guest_ring *r)
+void gr_raw_offer(struct guest_ring *r, uint64_t gpa, uint32_t len,
+		  uint16_t flags)
 {
-	return get16(used_flags(r));
+	struct gr_desc *d = gr_raw_desc(r, 0);
+
+	if (r->cfg.packed) {
+		gr_raw_set_packed(d, gpa, len, 0, 0);
+		gr_raw_show(r, 0, flags | gr_raw_lap(true, false));
+		return;
+	}
+	gr_raw_set(d, gpa, len, flags, 0);
+	gr_raw_avail(r, 0, 0);
+	gr_raw_avail_idx(r, 1);
 }
 
-uint16_t gr_raw_avail_event(const struct guest_ring *r)
+const void *gr_used_place(const struct guest_ring *r)
 {
-	return get16(avail_event(r));
-}
-
-struct gr_used_elem gr_raw_used(const struct guest_ring *r, uint16_t pos)
-{
-	struct gr_used_elem e = *used_entry(r, pos);
-
-	e.id = le32toh(e.id);
-	e.len = le32toh(e.len);
-	return e;
+	return r->cfg.packed ? (struct gr_desc *)r->cfg.desc + r->next_used.pos :
+			       r->cfg.used;
 }

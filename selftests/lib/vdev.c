@@ -26,6 +26,20 @@ bool vdev_is_vhost(void)
 	return strstr(vdev_path(), "vhost-net");
 }
 
+uint64_t vdev_layout(uint64_t features)
+{
+	const char *layout = getenv("KVNET_LAYOUT");
+
+	/* legacy drivers have neither */
+	if (!layout || !(features & F_V1))
+		return features;
+	if (strstr(layout, "packed"))
+		features |= F_PACKED;
+	if (strstr(layout, "in_order"))
+		features |= F_ORDER;
+	return features;
+}
+
 int vdev_open_node(void)
 {
 	int fd = open(vdev_path(), O_RDWR | O_CLOEXEC);
@@ -215,13 +229,15 @@ void vdev_queue_make(struct vdev *v, unsigned int i, unsigned int num)
 	struct vdev_queue *q = &v->q[i];
 	struct gr_cfg cfg = {
 		.num = num,
+		.packed = v->features & F_PACKED,
+		.in_order = v->features & F_ORDER,
 		.event_idx = v->features & F_EVENT,
 		.ind_tables = ind_tables(v, num),
 		.ind_max = IND_MAX,
 		.to_gpa = ring_bus,
 		.ctx = v,
 	};
-	size_t bytes = gr_block_bytes(num, 4096);
+	size_t bytes = gr_block_bytes(&cfg, 4096);
 
 	if (!q->area) {
 		ASSERT(v->ring_used + bytes <= VDEV_RING_ZONE);
@@ -254,10 +270,19 @@ void vdev_queue_free(struct vdev *v, unsigned int i)
 	memset(q, 0, sizeof(*q));
 }
 
+/*
+ * The log address is that of the used area. What else the device writes it finds
+ * in the memory table, so it must be there.
+ */
 static uint64_t ring_addr(const struct vdev *v, const void *ptr)
 {
+	size_t at = (const uint8_t *)ptr - v->mem;
+
 	if (v->features & F_PLATFORM)
 		return vdev_bus(v, ptr);
+	if (v->log_used && v->features & F_PACKED)
+		return (uintptr_t)v->host + host_offset(v, at / chunk(v)) +
+		       at % chunk(v);
 	return (uintptr_t)v->ring_host + ((const uint8_t *)ptr - v->mem);
 }
 
@@ -294,8 +319,7 @@ void vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base)
 
 	vdev_queue_addr(v, i, &addr);
 	vdev_ioctl(v->fd, VHOST_SET_VRING_NUM, &s);
-	s.num = base;
-	vdev_ioctl(v->fd, VHOST_SET_VRING_BASE, &s);
+	vdev_set_base(v, i, gr_base_at(&q->ring.cfg, base));
 	vdev_ioctl(v->fd, VHOST_SET_VRING_ADDR, &addr);
 	ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_KICK, i, q->kick), 0);
 	ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_CALL, i, q->call), 0);
@@ -360,14 +384,29 @@ void vdev_backend(const struct vdev *v, unsigned int i, int fd)
 	ASSERT_EQ(__vdev_backend(v, i, fd), 0);
 }
 
-uint16_t vdev_get_base(const struct vdev *v, unsigned int i)
+uint32_t vdev_get_base(const struct vdev *v, unsigned int i)
 {
 	struct vhost_vring_state s = { .index = i };
 
 	vdev_ioctl(v->fd, VHOST_GET_VRING_BASE, &s);
 	EXPECT_EQ(s.index, i);
-	EXPECT_LE(s.num, 0xffff);
+	if (!(v->features & F_PACKED))
+		EXPECT_LE(s.num, 0xffff);
 	return s.num;
+}
+
+bool vdev_settled(const struct vdev *v, unsigned int i, uint32_t base)
+{
+	if (v->features & F_PACKED)
+		return base >> 16 == (base & 0xffff);
+	return gr_raw_used_idx(&v->q[i].ring) == base;
+}
+
+void vdev_set_base(const struct vdev *v, unsigned int i, uint32_t base)
+{
+	struct vhost_vring_state s = { .index = i, .num = base };
+
+	vdev_ioctl(v->fd, VHOST_SET_VRING_BASE, &s);
 }
 
 void vdev_kick_always(struct vdev_queue *q)

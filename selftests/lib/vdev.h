@@ -36,6 +36,8 @@
 #define F_NETHDR	BIT64(VHOST_NET_F_VIRTIO_NET_HDR)
 #define F_PLATFORM	BIT64(VIRTIO_F_ACCESS_PLATFORM)
 #define F_LOG		BIT64(VHOST_F_LOG_ALL)
+#define F_PACKED	BIT64(VIRTIO_F_RING_PACKED)
+#define F_ORDER		BIT64(VIRTIO_F_IN_ORDER)
 
 struct vdev_queue {
 	struct guest_ring ring;
@@ -107,7 +109,7 @@ void vdev_queue_make(struct vdev *v, unsigned int i, unsigned int num);
 void vdev_queue_free(struct vdev *v, unsigned int i);
 void vdev_queue_addr(const struct vdev *v, unsigned int i,
 		     struct vhost_vring_addr *addr);
-/* NUM, BASE, ADDR, KICK, CALL, ERR. */
+/* NUM, BASE, ADDR, KICK, CALL, ERR; the base is that of gr_start_at(). */
 void vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base);
 void vdev_queue_pool(struct vdev *v, unsigned int i, unsigned int num,
 		     unsigned int size);
@@ -118,7 +120,13 @@ void vdev_buf_put(struct vdev_queue *q, uint8_t *buf);
 
 int __vdev_backend(const struct vdev *v, unsigned int i, int fd);
 void vdev_backend(const struct vdev *v, unsigned int i, int fd);
-uint16_t vdev_get_base(const struct vdev *v, unsigned int i);
+/* From KVNET_LAYOUT, a list of "packed" and "in_order": more features. */
+uint64_t vdev_layout(uint64_t features);
+/* Has a stopped device given back all that it took? */
+bool vdev_settled(const struct vdev *v, unsigned int i, uint32_t base);
+/* As the device says it. */
+uint32_t vdev_get_base(const struct vdev *v, unsigned int i);
+void vdev_set_base(const struct vdev *v, unsigned int i, uint32_t base);
 int __vdev_vring_fd(const struct vdev *v, unsigned long req, unsigned int i,
 		    int fd);
 

@@ -178,6 +178,8 @@ void pages_mark_used(const struct dirtylog *l, uint8_t *set)
 	for (q = 0; q < 2; q++) {
 		const struct gr_cfg *c = &l->v->q[q].ring.cfg;
 
-		pages_mark(l, set, c->used, gr_used_bytes(c->num));
+		pages_mark(l, set, c->used, gr_used_bytes(c));
+		if (c->packed)
+			pages_mark(l, set, c->desc, gr_desc_bytes(c));
 	}
 }

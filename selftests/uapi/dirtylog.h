@@ -45,7 +45,7 @@ unsigned int dirtylog_move(const struct dirtylog *l, uint64_t *map,
 /* One byte for each page of the guest's memory. */
 void pages_mark(const struct dirtylog *l, uint8_t *set, const void *ptr,
 		size_t len);
-/* The used rings of both queues. */
+/* The used rings of both queues, or what else the device writes there. */
 void pages_mark_used(const struct dirtylog *l, uint8_t *set);
 
 #endif /* SELFTESTS_DIRTYLOG_H */

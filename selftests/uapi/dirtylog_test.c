@@ -18,7 +18,6 @@ static struct rig rig;
 static struct iommu io;
 static struct dirtylog dl;
 static uint8_t *shadow, *expected;
-static void *tokens[GR_NUM_MAX];
 static uint32_t rx_seq;
 static bool platform;
 
@@ -59,29 +58,23 @@ static void finish(void)
 /* From here on the log is watched; the guest itself is to write no more. */
 static void watch(void)
 {
-	struct vdev_queue *q = &rig.v.q[VDEV_RX];
-	unsigned int i;
-
-	for (i = 0; i < q->num; i++)
-		tokens[i] = q->ring.slot[i].token;
 	dirtylog_clear(&dl);	/* before the copy: a bit comes after its write */
 	memcpy(shadow, rig.v.mem, rig.v.mem_size);
 	memset(expected, 0, dl.pages);
 	pages_mark_used(&dl, expected);
 }
 
-/* What entries [from, to) of the used ring say was written. */
-static void expect_used(uint16_t from, uint16_t to)
+/* What was written, as the last n used buffers say. */
+static void expect_used(uint16_t n)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 
-	for (; from != to; from++) {
-		struct gr_used_elem e = gr_raw_used(&q->ring, from);
+	for (; n; n--) {
+		const struct gr_done *d = gr_taken(&q->ring, n);
 		/* by IOVA, vhost logs all of a buffer that it uses */
-		size_t len = platform && vdev_is_vhost() ? q->buf_size : e.len;
+		size_t len = platform && vdev_is_vhost() ? q->buf_size : d->len;
 
-		ASSERT(e.id < q->num && tokens[e.id]);
-		pages_mark(&dl, expected, tokens[e.id], len);
+		pages_mark(&dl, expected, d->token, len);
 	}
 }
 
@@ -103,10 +96,9 @@ static void judge(const char *what)
 	EXPECT(!dirtylog_strays(&dl));
 }
 
-/* Pages that cannot have been missed: the ring's index has moved. */
-static void used_index_logged(unsigned int q)
+static size_t page_of(const void *p)
 {
-	expected[(rig.v.q[q].ring.cfg.used - (void *)rig.v.mem) / LOG_PAGE] = 2;
+	return ((const uint8_t *)p - rig.v.mem) / LOG_PAGE;
 }
 
 static void receive(unsigned int n, uint32_t len, const struct shape *shape)
@@ -114,21 +106,23 @@ static void receive(unsigned int n, uint32_t len, const struct shape *shape)
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 	uint16_t from;
 	unsigned int i;
+	size_t page;
 
 	rig_rx_post(&rig, q->buf_num, shape);
 	vdev_kick_always(q);
 	watch();
 	from = q->ring.used_idx;
+	page = page_of(gr_used_place(&q->ring));
 	for (i = 0; i < n; i++)
 		rig_inject(&rig, rx_seq + i, len);
 	for (i = 0; i < n; i++)
 		if (!rig_rx_expect(&rig, rx_seq++, len))
 			return;
-	expect_used(from, q->ring.used_idx);
-	used_index_logged(VDEV_RX);
+	expect_used(q->ring.used_idx - from);
+	/* this page cannot have been missed */
+	expected[page] = 2;
 	/* a bit of the used ring may be set after what it is for */
-	WAIT_FOR(1000, dirtylog_has(&dl, (q->ring.cfg.used - (void *)rig.v.mem) /
-				    LOG_PAGE));
+	WAIT_FOR(1000, dirtylog_has(&dl, page));
 	judge("RX");
 }
 
@@ -136,6 +130,7 @@ static void transmit(unsigned int n, uint32_t len, const struct shape *shape)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	uint32_t first = rig.tx_seq;
+	size_t page = page_of(gr_used_place(&q->ring));
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
@@ -148,11 +143,11 @@ static void transmit(unsigned int n, uint32_t len, const struct shape *shape)
 		if (!rig_expect(&rig, first + i, len))
 			return;
 	rig_tx_drain(&rig, 3000);
-	memcpy(shadow + (q->area - rig.v.mem), q->area,
-	       (uint8_t *)q->ring.cfg.used - q->area);
-	used_index_logged(VDEV_TX);
-	WAIT_FOR(1000, dirtylog_has(&dl, (q->ring.cfg.used - (void *)rig.v.mem) /
-				    LOG_PAGE));
+	if (!q->ring.cfg.packed)	/* else the device writes there, too */
+		memcpy(shadow + (q->area - rig.v.mem), q->area,
+		       (uint8_t *)q->ring.cfg.used - q->area);
+	expected[page] = 2;
+	WAIT_FOR(1000, dirtylog_has(&dl, page));
 	judge("TX");
 }
 
@@ -211,19 +206,20 @@ CASE_TIMED(pages_written_by_iova_are_logged, 40)
  * Whoever sees the used index sees the bits of the data.  Copies the page at
  * once then; a bit that came later would come too late for it.
  */
+static struct gr_watch seen;
+static void *tokens[GR_NUM_MAX];
+
 static void *order_reader(void *arg)
 {
 	struct guest_ring *ring = &rig.v.q[VDEV_RX].ring;
-	uint16_t seen = ring->used_idx, idx;
+	struct gr_used_elem e;
 	uint8_t *late = arg;
 	size_t i;
 
 	while (!__atomic_load_n(&late[0], __ATOMIC_ACQUIRE)) {
-		idx = gr_raw_used_idx(ring);
-		if (seen == idx)
+		if (!gr_watch_next(ring, &seen, &e)) {
 			sched_yield();
-		for (; seen != idx; seen++) {
-			struct gr_used_elem e = gr_raw_used(ring, seen);
+		} else {
 			size_t from = (uint8_t *)tokens[e.id] - rig.v.mem;
 
 			for (i = from / LOG_PAGE;
@@ -247,6 +243,9 @@ CASE_TIMED(data_is_logged_before_it_is_used, 40)
 		rig_rx_post(&rig, 48, NULL);
 		vdev_kick_always(&rig.v.q[VDEV_RX]);
 		watch();
+		for (i = 0; i < rig.v.q[VDEV_RX].num; i++)
+			tokens[i] = rig.v.q[VDEV_RX].ring.slot[i].token;
+		gr_watch_start(&rig.v.q[VDEV_RX].ring, &seen);
 		late[0] = 0;
 		ASSERT_EQ(pthread_create(&t, NULL, order_reader, late), 0);
 		for (i = 0; i < 40; i++)
@@ -294,12 +293,12 @@ CASE(used_ring_without_its_flag)
 	rig_rx_post(&rig, 32, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	watch();
+	page = page_of(gr_used_place(&rig.v.q[VDEV_RX].ring));
 	rig_inject(&rig, rx_seq, 500);
 	rig_rx_expect(&rig, rx_seq++, 500);
-	page = (rig.v.q[VDEV_RX].ring.cfg.used - (void *)rig.v.mem) / LOG_PAGE;
 	EXPECT(!dirtylog_has(&dl, page));
 	memset(expected, 0, dl.pages);
-	expect_used(0, 1);
+	expect_used(1);
 	for (i = 0; i < dl.pages; i++)
 		EXPECT_EQ(dirtylog_has(&dl, i), expected[i]);
 	finish();

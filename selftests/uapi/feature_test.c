@@ -32,6 +32,7 @@ static const struct feature {
 	{ "ACCESS_PLATFORM", VIRTIO_F_ACCESS_PLATFORM, ALL },
 	{ "IN_ORDER", VIRTIO_F_IN_ORDER, IN_6_17 },
 	{ "RING_RESET", VIRTIO_F_RING_RESET, IN_6_12 | IN_6_17 },
+	{ "RING_PACKED", VIRTIO_F_RING_PACKED, 0 },
 	{ "GUEST_UDP_TUNNEL_GSO", VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO, IN_6_17 },
 	{ "HOST_UDP_TUNNEL_GSO", VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO, IN_6_17 },
 	{ "backend IOTLB_MSG_V2", VHOST_BACKEND_F_IOTLB_MSG_V2, ALL, true },
@@ -170,7 +171,10 @@ CASE(nothing_else_is_offered)
 	no_other("/dev/kvnet");
 }
 
-/* What is offered can be set, all at once and each bit alone. */
+/*
+ * What is offered can be set, all at once and each bit alone, but for packed
+ * rings, which a legacy driver cannot have.
+ */
 CASE(what_is_offered_can_be_set)
 {
 	struct offer o;
@@ -190,6 +194,8 @@ CASE(what_is_offered_can_be_set)
 		struct abi_features a = { .count = 2 };
 		int want = o.word[i / 64] & BIT64(i % 64) ? 0 : -EOPNOTSUPP;
 
+		if (i == VIRTIO_F_RING_PACKED && !want)
+			want = -EOPNOTSUPP;
 		all = BIT64(i % 64);
 		a.word[i / 64] = all;
 		if (i < 64 && __vdev_ioctl(fd, VHOST_SET_FEATURES, &all) != want)

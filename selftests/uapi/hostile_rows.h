@@ -24,17 +24,37 @@ static struct gr_desc *table;	/* and of an indirect table */
 static uint64_t table_gpa;
 static uint64_t mem_end;
 static unsigned int queue;
+static uint16_t head_flags;	/* packed: of descriptor 0, when it is shown */
 
+static bool packed(void)
+{
+	return rig.v.features & F_PACKED;
+}
+
+/* In a packed ring the next one is the next, and that is where "next" ends. */
 static void desc(unsigned int i, uint64_t gpa, uint32_t len, uint16_t flags,
 		 uint16_t next)
 {
-	gr_raw_set(gr_raw_desc(&rig.v.q[queue].ring, i), gpa, len, flags, next);
+	struct gr_desc *d = gr_raw_desc(&rig.v.q[queue].ring, i);
+
+	if (!packed()) {
+		gr_raw_set(d, gpa, len, flags, next);
+		return;
+	}
+	flags &= ~(GR_PACKED_F_AVAIL | GR_PACKED_F_USED);
+	flags |= gr_raw_lap(true, false);
+	gr_raw_set_packed(d, gpa, len, i, i ? flags : 0);
+	if (!i)
+		head_flags = flags;
 }
 
 static void in_table(unsigned int i, uint64_t gpa, uint32_t len, uint16_t flags,
 		     uint16_t next)
 {
-	gr_raw_set(&table[i], gpa, len, flags, next);
+	if (packed())
+		gr_raw_set_packed(&table[i], gpa, len, next, flags);
+	else
+		gr_raw_set(&table[i], gpa, len, flags, next);
 }
 
 static uint16_t dir(void)
@@ -225,6 +245,29 @@ static void gigabytes_in_one_chain(void)
 	desc(255, data, 100, dir(), 0);
 }
 
+static void ring_without_an_end(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 256; i++)
+		desc(i, data, 1, dir() | NEXT, i);
+}
+
+static void indirect_in_a_list(void)
+{
+	in_table(0, data, 100, dir(), 0);
+	desc(0, data, 100, dir() | NEXT, 1);
+	desc(1, table_gpa, 16, IND, 0);
+}
+
+/* 2.8.7: in a table, flags but WRITE mean nothing */
+static void indirect_with_odd_flags(void)
+{
+	in_table(0, data, 800, dir() | IND | NEXT, 77);
+	in_table(1, data + 800, 800, dir() | 0xfff8 | IND | NEXT, 0);
+	desc(0, table_gpa, 32, IND, 0);
+}
+
 static void unknown_flags(void)
 {
 	desc(0, data, 1600, dir() | 0xfff8, 0);
@@ -236,10 +279,15 @@ static const struct attack {
 	enum outcome outcome;
 	const char *vhost_why;
 	enum outcome vhost_outcome;
+	enum { BOTH, SPLIT, PACKED } layout;
 } attacks[] = {
 #define A(f, ...)	{ #f, f, __VA_ARGS__ }
-	A(loop_to_itself, BROKEN), A(loop_of_two, BROKEN),
-	A(loop_of_empty_ones, BROKEN), A(next_out_of_range, BROKEN),
+#define S(f, o)		{ #f, f, o, .layout = SPLIT }
+#define P(f, o)		{ #f, f, o, .layout = PACKED }
+	S(loop_to_itself, BROKEN), S(loop_of_two, BROKEN),
+	S(loop_of_empty_ones, BROKEN), S(next_out_of_range, BROKEN),
+	P(ring_without_an_end, BROKEN), P(indirect_in_a_list, BROKEN),
+	P(indirect_with_odd_flags, TAKEN),
 	A(outside_memory, BROKEN),
 	A(address_zero, BROKEN), A(beyond_the_end, BROKEN),
 	A(before_the_start, BROKEN), A(address_wraps, BROKEN),
@@ -249,8 +297,8 @@ static const struct attack {
 	A(indirect_of_odd_length, BROKEN),
 	A(indirect_shorter_than_an_entry, BROKEN),
 	A(indirect_outside_memory, BROKEN),
-	A(indirect_in_indirect, BROKEN), A(indirect_next_out_of_table, BROKEN),
-	A(indirect_loop, BROKEN), A(indirect_of_65537_entries, BROKEN),
+	S(indirect_in_indirect, BROKEN), S(indirect_next_out_of_table, BROKEN),
+	S(indirect_loop, BROKEN), A(indirect_of_65537_entries, BROKEN),
 	A(indirect_with_next, BROKEN, "follows both", EITHER),
 	A(indirect_entry_outside, BROKEN), A(indirect_wrong_direction, BROKEN),
 	A(indirect_marked_writable, TAKEN),

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <endian.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -63,8 +64,12 @@ static void push_head(uint16_t pos, uint16_t head, uint16_t idx)
 	struct vdev_queue *q = &rig.v.q[queue];
 	uint64_t one = 1;
 
-	gr_raw_avail(&q->ring, pos, head);
-	gr_raw_avail_idx(&q->ring, idx);
+	if (packed()) {
+		gr_raw_show(&q->ring, 0, head_flags);
+	} else {
+		gr_raw_avail(&q->ring, pos, head);
+		gr_raw_avail_idx(&q->ring, idx);
+	}
 	ASSERT_EQ(write(q->kick, &one, 8), 8);
 	if (queue == VDEV_RX)
 		rig_inject(&rig, 1, 100);
@@ -113,11 +118,15 @@ static void all_attacks(unsigned int q)
 	for (i = 0; i < sizeof(attacks) / sizeof(*attacks); i++) {
 		const struct attack *a = &attacks[i];
 
+		if (a->layout == (packed() ? SPLIT : PACKED))
+			continue;
 		a->prepare();
 		push_head(0, 0, 1);
 		judge(a->name, vhost && a->vhost_why ? a->vhost_outcome :
 						       a->outcome);
 	}
+	if (packed())
+		return;
 	push_head(0, 256, 1);
 	judge("head out of range", BROKEN);
 	push_head(0, 65535, 1);
@@ -190,8 +199,14 @@ static void noise(void)
 			   ksft_below(32) ? ksft_below(2000) : ksft_random(),
 			   (ksft_below(8) ? dir() : 0) | ksft_below(8),
 			   ksft_below(257));
-		gr_raw_avail(&q->ring, i, ksft_below(257));
+		if (packed())
+			gr_raw_set_packed(d, le64toh(d->addr), le32toh(d->len),
+					  i, le16toh(d->flags) |
+					  gr_raw_lap(ksft_below(16), false));
+		else
+			gr_raw_avail(&q->ring, i, ksft_below(257));
 	}
+	head_flags = dir() | ksft_below(8) | gr_raw_lap(true, false);
 }
 
 CASE_TIMED(noise_in_the_rings, 60)
@@ -244,6 +259,22 @@ static bool resolve_fault(int fd)
 	return !ioctl(fd, UFFDIO_COPY, &copy);
 }
 
+/* The n-th buffer, in a ring of two. */
+static void show_another(unsigned int n, uint64_t gpa)
+{
+	struct guest_ring *ring = &rig.v.q[queue].ring;
+
+	if (packed()) {
+		gr_raw_set_packed(gr_raw_desc(ring, n % 2), gpa, 100, n % 2,
+				  gr_raw_lap(n / 2 % 2, false));
+		gr_raw_show(ring, n % 2, gr_raw_lap(!(n / 2 % 2), false));
+		return;
+	}
+	desc(n % 2, gpa, 100, 0, 0);
+	gr_raw_avail(ring, n, n % 2);
+	gr_raw_avail_idx(ring, n + 1);
+}
+
 /*
  * A ring of two entries, and a driver that hands out the next buffer as soon
  * as the last one was fetched, not waiting for any to be used: at no time does
@@ -262,7 +293,7 @@ CASE(more_buffers_than_the_ring_has)
 	rig_open(&rig, &cfg);
 	queue = VDEV_TX;
 	pages = vdev_gpa(&rig.v, q->bufs + 4096) & ~4095ull;
-	behind = (uint8_t *)q->ring.cfg.used + gr_used_bytes(2);
+	behind = (uint8_t *)q->ring.cfg.used + gr_used_bytes(&q->ring.cfg);
 	end = (uint8_t *)q->ring.cfg.used + 4096;
 	memset(behind, RX_CANARY, end - behind);
 	fd = watch_faults(rig.v.host, rig.v.mem_size);
@@ -271,11 +302,8 @@ CASE(more_buffers_than_the_ring_has)
 	for (i = 0; i < n; i++) {
 		if (!vdev_eventfd_wait(fd, 1000))
 			break;	/* the queue has stopped: well done */
-		if (i + 1 < n) {
-			desc((i + 1) % 2, pages + (i + 1) * 4096, 100, 0, 0);
-			gr_raw_avail(&q->ring, i + 1, (i + 1) % 2);
-			gr_raw_avail_idx(&q->ring, i + 2);
-		}
+		if (i + 1 < n)
+			show_another(i + 1, pages + (i + 1) * 4096);
 		ASSERT(resolve_fault(fd));
 	}
 	WAIT_FOR(500, vdev_eventfd_wait(q->err, 0) ||

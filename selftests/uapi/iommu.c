@@ -216,7 +216,10 @@ void iommu_map_used(struct iommu *io)
 	for (i = 0; i < 2; i++) {
 		const struct gr_cfg *c = &io->v->q[i].ring.cfg;
 
-		iommu_map_area(io, c->used, gr_used_bytes(c->num), IOMMU_RW);
+		iommu_map_area(io, c->used, gr_used_bytes(c), IOMMU_RW);
+		if (c->packed)
+			iommu_map_area(io, c->desc, gr_desc_bytes(c) +
+				       gr_avail_bytes(c), IOMMU_RW);
 	}
 }
 

@@ -67,7 +67,7 @@ void iommu_set_features(struct iommu *io, uint64_t features);
 void iommu_map(struct iommu *io, size_t page, uint8_t perm);
 /* All pages that hold [ptr, ptr + len). */
 void iommu_map_area(struct iommu *io, const void *ptr, size_t len, uint8_t perm);
-/* The used rings, which a device may need to set a backend. */
+/* The used rings, or packed ones, which a device may need to set a backend. */
 void iommu_map_used(struct iommu *io);
 void iommu_unmap(struct iommu *io, size_t page);
 void iommu_unmap_area(struct iommu *io, const void *ptr, size_t len);

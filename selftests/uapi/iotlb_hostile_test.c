@@ -81,9 +81,10 @@ static void map_all_but(const uint8_t *buf, size_t len)
 		struct vdev_queue *q = &rig.v.q[i];
 		const struct gr_cfg *c = &q->ring.cfg;
 
-		iommu_map_area(&io, c->desc, gr_desc_bytes(c->num) +
-			       gr_avail_bytes(c->num), IOMMU_RO);
-		iommu_map_area(&io, c->used, gr_used_bytes(c->num), IOMMU_RW);
+		iommu_map_area(&io, c->desc, gr_desc_bytes(c) +
+			       gr_avail_bytes(c),
+			       c->packed ? IOMMU_RW : IOMMU_RO);
+		iommu_map_area(&io, c->used, gr_used_bytes(c), IOMMU_RW);
 		iommu_map_area(&io, q->bufs, q->buf_size * q->buf_num,
 			       IOMMU_RW);
 	}
@@ -164,23 +165,33 @@ static void start_lamely(unsigned int q)
 	vdev_backend(&rig.v, !q, rig.tap);
 }
 
-/* A used ring that may only be read stays as it is. */
+/*
+ * A used ring that may only be read stays as it is. The device writes the
+ * descriptors of a packed one.
+ */
 CASE(permissions_of_rings)
 {
 	unsigned int q;
 
-	for (q = 0; q < 2; q++) {
+	for (q = 0; q < 4; q++) {
 		const struct gr_cfg *c;
 
 		ready(F_BASE);
-		c = &rig.v.q[q].ring.cfg;
-		map_all_but(c->used, gr_used_bytes(c->num));
-		iommu_map_area(&io, c->used, gr_used_bytes(c->num), IOMMU_RO);
-		start_lamely(q);
-		offer(q);
-		vdev_kick_always(&rig.v.q[q]);
-		other_queue_works(q);
-		EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), 0);
+		c = &rig.v.q[q % 2].ring.cfg;
+		if (q < 2 || !c->packed) {
+			map_all_but(c->used, gr_used_bytes(c));
+			iommu_map_area(&io, c->used, gr_used_bytes(c),
+				       IOMMU_RO);
+		} else {
+			map_all_but(c->desc, gr_desc_bytes(c));
+			iommu_map_area(&io, c->desc, gr_desc_bytes(c),
+				       IOMMU_RO);
+		}
+		start_lamely(q % 2);
+		offer(q % 2);
+		vdev_kick_always(&rig.v.q[q % 2]);
+		other_queue_works(q % 2);
+		EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q % 2].ring), 0);
 		as_new();
 	}
 }
@@ -303,10 +314,8 @@ static void wild_descriptor(unsigned int q, const struct wild *w)
 	struct vdev_queue *vq = &rig.v.q[q];
 	uint64_t one = 1;
 
-	gr_raw_set(gr_raw_desc(&vq->ring, 0), w->addr, w->len,
-		   w->flags | (q == VDEV_RX ? GR_DESC_F_WRITE : 0), 0);
-	gr_raw_avail(&vq->ring, 0, 0);
-	gr_raw_avail_idx(&vq->ring, 1);
+	gr_raw_offer(&vq->ring, w->addr, w->len,
+		     w->flags | (q == VDEV_RX ? GR_DESC_F_WRITE : 0));
 	if (q == VDEV_RX)
 		rig_inject(&rig, x.rx_seq++, 1000);
 	ASSERT_EQ(write(vq->kick, &one, 8), 8);

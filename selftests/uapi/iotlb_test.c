@@ -115,8 +115,9 @@ CASE(update_before_the_miss_is_read)
 	ready(2);
 	one_frame();
 	ASSERT(iommu_readable(&io, 3000));
-	iommu_map_area(&io, c->desc, gr_desc_bytes(c->num), IOMMU_RO);
-	iommu_map_area(&io, c->avail, gr_avail_bytes(c->num), IOMMU_RO);
+	iommu_map_area(&io, c->desc, gr_desc_bytes(c),
+		       c->packed ? IOMMU_RW : IOMMU_RO);
+	iommu_map_area(&io, c->avail, gr_avail_bytes(c), IOMMU_RO);
 	iommu_map_area(&io, rig.v.q[VDEV_TX].bufs, 4096, IOMMU_RO);
 	frame_passes();
 }

@@ -81,10 +81,8 @@ CASE_TIMED(close_in_every_state, 30)
 
 CASE(stop_and_start_carries_the_base)
 {
-	struct vhost_vring_state s = { 0 };
-	uint32_t sent = 0, got = 0, rx = 0, rx_got = 0, q, i;
+	uint32_t sent = 0, got = 0, rx = 0, rx_got = 0, q, i, base[2];
 	unsigned int round;
-	uint16_t base[2];
 
 	rig_open(&rig, &(struct rig_cfg){ .base = 65500, .num = 64 });
 	for (round = 0; round < ksft_rounds(60) && !ksft_failed(); round++) {
@@ -99,16 +97,15 @@ CASE(stop_and_start_carries_the_base)
 		rig_stop(&rig);
 		for (q = 0; q < 2; q++) {
 			base[q] = vdev_get_base(&rig.v, q);
-			EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), base[q]);
+			EXPECT(vdev_settled(&rig.v, q, base[q]));
+			EXPECT_EQ(gr_base(&rig.v.q[q].ring), base[q]);
 		}
 		/* more of both while nobody serves them */
 		sent += !rig_tx(&rig, 201, NULL);
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 		rig_inject(&rig, rx++, 300);
-		for (q = 0; q < 2; q++) {
-			s = (struct vhost_vring_state){ q, base[q] };
-			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BASE, &s);
-		}
+		for (q = 0; q < 2; q++)
+			vdev_set_base(&rig.v, q, base[q]);
 		rig_start(&rig);
 		while (got < sent && !ksft_failed()) {
 			static uint8_t f[4096];
@@ -125,11 +122,54 @@ CASE(stop_and_start_carries_the_base)
 	}
 }
 
+/* DPDK says where to fetch, and nothing of where to use. */
+CASE(base_of_a_new_packed_ring)
+{
+	unsigned int q;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	if (!(rig.v.features & F_PACKED))
+		ksft_skip("split");
+	for (q = 0; q < 2; q++)
+		vdev_set_base(&rig.v, q, 0x8000);
+	rig_start(&rig);
+	flow_one(&rig);
+	rig_close(&rig);
+}
+
+/* A place that is not in the ring is an error by the time of the start. */
+CASE(base_beyond_a_packed_ring)
+{
+	static const uint32_t bases[] = {
+		0x80408040, 0x80000040, 0x00408000, 0xffffffff, 0x7fff7fff,
+	};
+	struct vhost_vring_state s = { .index = VDEV_TX };
+	unsigned int i;
+	int ret;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .num = 64 });
+	if (!(rig.v.features & F_PACKED))
+		ksft_skip("split");
+	for (i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+		s.num = bases[i];
+		ret = __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BASE, &s);
+		if (!ret)
+			ret = __vdev_backend(&rig.v, VDEV_TX, rig.tap);
+		if (ret >= 0)
+			FAIL("base %x is taken", bases[i]);
+		__vdev_backend(&rig.v, VDEV_TX, -1);
+	}
+	vdev_queue_reset(&rig.v, VDEV_RX);
+	vdev_queue_reset(&rig.v, VDEV_TX);
+	rig_start(&rig);
+	flow_one(&rig);
+	rig_close(&rig);
+}
+
 /* The device may have taken them off the tap before it ran out of buffers. */
 CASE(frames_without_buffers_survive_a_stop)
 {
-	struct vhost_vring_state s = { 0 };
-	uint32_t round, i, seq = 0, got = 0;
+	uint32_t round, i, seq = 0, got = 0, base;
 
 	rig_open(&rig, &(struct rig_cfg){ .num = 64 });
 	for (round = 0; round < 20 && !ksft_failed(); round++) {
@@ -140,9 +180,10 @@ CASE(frames_without_buffers_survive_a_stop)
 		rig_rx_expect(&rig, got++, 300);
 		rig_rx_expect(&rig, got++, 300);
 		vdev_backend(&rig.v, VDEV_RX, -1);
-		s.num = vdev_get_base(&rig.v, VDEV_RX);
-		EXPECT_EQ(s.num, 50 * round + 2);
-		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BASE, &s);
+		base = vdev_get_base(&rig.v, VDEV_RX);
+		EXPECT_EQ(base, gr_base_at(&rig.v.q[VDEV_RX].ring.cfg,
+					   50 * round + 2));
+		vdev_set_base(&rig.v, VDEV_RX, base);
 		vdev_backend(&rig.v, VDEV_RX, rig.tap);
 		rig_rx_post(&rig, 48, NULL);
 		vdev_kick(&rig.v.q[VDEV_RX]);

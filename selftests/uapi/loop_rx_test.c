@@ -262,7 +262,7 @@ CASE(buffers_shorter_than_the_header)
 		if (q->bufs[i] != RX_CANARY)
 			FAIL("byte %u beyond the buffers", i);
 	rig_stop(&r);
-	EXPECT_LE((uint16_t)vdev_get_base(&r.v, VDEV_RX), 8);
+	EXPECT_LE(vdev_get_base(&r.v, VDEV_RX) & 0x7fff, 8);
 }
 
 CASE(tap_without_header)
@@ -299,7 +299,7 @@ CASE_TIMED(every_ring_size, 40)
 {
 	unsigned int num;
 
-	for (num = 1; num <= 32768 && !ksft_failed(); num *= 2)
+	for (num = 1; num <= 32768 && !ksft_failed(); num = rig_next_num(num))
 		stream_on(&(struct rig_cfg){ .num = num, .rx_buf = 1600 },
 			  num < 16 ? 10 : 40, 26, 1514, NULL);
 }

@@ -108,6 +108,7 @@ static void defaults(struct rig_cfg *c)
 {
 	if (!c->features)
 		c->features = F_V1 | F_MRG | F_IND | F_EVENT;
+	c->features = vdev_layout(c->features);
 	if (!c->num)
 		c->num = 256;
 	if (!c->rx_num)

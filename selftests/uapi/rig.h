@@ -6,6 +6,9 @@
  * process.  Frames carry an experimental EtherType (IEEE 802 local experimental
  * 1), a number and a pattern made from it, so that nothing else on the tap can
  * be taken for one of them and every lost, doubled or damaged one is seen.
+ *
+ * KVNET_LAYOUT=packed,in_order (or one of them) has drivers of virtio 1.0 and
+ * later negotiate those.
  */
 #ifndef SELFTESTS_RIG_H
 #define SELFTESTS_RIG_H
@@ -64,6 +67,18 @@ int rig_packet_socket(const struct rig *r, int proto, bool vnet);
 void rig_link(const struct rig *r, bool up);
 void rig_enter_netns(void);
 void rig_open(struct rig *r, const struct rig_cfg *cfg);
+/* The ring size to try next: powers of two; packed: others in between. */
+static inline unsigned int rig_next_num(unsigned int num)
+{
+	bool packed = vdev_layout(F_V1) & F_PACKED;
+
+	if (packed && num > 1 && !(num & (num - 1)))
+		return num + num / 2 - (num > 8);	/* 3, 6, 12, 23, ... */
+	for (num++; num & (num - 1);)
+		num++;
+	return num;
+}
+
 void rig_start(struct rig *r);
 void rig_stop(struct rig *r);
 void rig_close(struct rig *r);

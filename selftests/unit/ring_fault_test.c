@@ -73,26 +73,6 @@ CASE(ring_reads_each_field_once)
 	rig_free(g);
 }
 
-/* Run a verb with its first access failing, then its second, and so on. */
-#define EACH_FAULT(w, verb, check) do {				\
-	unsigned int at_;						\
-									\
-	for (at_ = 1; at_ < 100; at_++) {				\
-		int ret_;						\
-									\
-		unit_context("%s, access %u", #verb, at_);		\
-		rig_watch(&(w));					\
-		(w).fail_at = at_;					\
-		ret_ = verb;						\
-		shim_hook(NULL, NULL);					\
-		if ((w).accesses < at_)					\
-			break;						\
-		EXPECT_EQ(ret_, -EFAULT);				\
-		check;							\
-	}								\
-	EXPECT_TRUE(at_ > 1);						\
-} while (0)
-
 static void next_faults(struct rig *g)
 {
 	kvnet_ring_pos_t pos = kvnet_ring_pos(&g->ring);
@@ -233,9 +213,9 @@ CASE(ring_areas_unmapped)
 
 		unit_context("area %u", gone);
 		shim_reset();
-		shim_window(desc, rig_desc_bytes(4));
-		shim_window(avail, rig_avail_bytes(4));
-		shim_window(used, rig_used_bytes(4));
+		shim_window(desc, rig_desc_bytes(&g->cfg));
+		shim_window(avail, rig_avail_bytes(&g->cfg));
+		shim_window(used, rig_used_bytes(&g->cfg));
 		EXPECT_EQ(rig_next(g), gone == 2 ? 1 : -EFAULT);
 		EXPECT_EQ(rig_put(g, 0, 0), gone == 2 ? -EFAULT : 0);
 		EXPECT_EQ(kvnet_ring_kick_on(&g->ring), gone ? -EFAULT : 0);

@@ -11,16 +11,14 @@
  */
 #include "ring.h"
 
-#include <endian.h>
 #include <linux/errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring_rig.h"
+#include "ring_fuzz_ref.h"
 #include "unit.h"
 
-#define MAX_CAP		64
 #define MAX_STRIKES	8
 #define MAX_OPS		32
 #define FAULT		0xfff	/* a strike there is a fault, not a change */
@@ -70,8 +68,8 @@ static bool within(const struct shim_event *ev, const u8 *area, size_t len)
 static void strike_at(struct fuzz *f, const struct strike *s)
 {
 	struct rig *g = f->g;
-	size_t where = s->where, desc = rig_desc_bytes(g->cfg.num),
-	       avail = rig_avail_bytes(g->cfg.num);
+	size_t where = s->where, desc = rig_desc_bytes(&g->cfg),
+	       avail = rig_avail_bytes(&g->cfg);
 
 	if (where < desc)
 		g->desc[where] = s->value;
@@ -90,10 +88,13 @@ static bool hook(void *ctx, const struct shim_event *ev)
 
 	if (ev->done)
 		return false;
-	ok = within(ev, g->used, rig_used_bytes(g->cfg.num));
+	ok = within(ev, g->used, rig_used_bytes(&g->cfg));
+	if (g->cfg.packed)	/* all but the address may be written */
+		ok |= within(ev, g->desc, rig_desc_bytes(&g->cfg)) &&
+		      (ev->addr - (uintptr_t)g->desc) % 16 >= 8;
 	if (ev->op == SHIM_LOAD || ev->op == SHIM_COPY_IN)
-		ok |= within(ev, g->desc, rig_desc_bytes(g->cfg.num)) ||
-		      within(ev, g->avail, rig_avail_bytes(g->cfg.num));
+		ok |= within(ev, g->desc, rig_desc_bytes(&g->cfg)) ||
+		      within(ev, g->avail, rig_avail_bytes(&g->cfg));
 	EXPECT_TRUE(ok);
 	for (i = 0; i < f->n_strikes; i++) {
 		if (f->strike[i].at != f->total)
@@ -108,6 +109,33 @@ static bool hook(void *ctx, const struct shim_event *ev)
 	return fault;
 }
 
+/* From the base on, most of them in the lap that makes them available. */
+static void fill_packed(struct rig *g, struct input *in, bool tame)
+{
+	u16 flags, place = g->cfg.base;
+	u32 i, len;
+	u64 addr;
+
+	for (i = 0; i < g->cfg.num; i++) {
+		flags = take8(in);
+		len = take8(in);
+		addr = take8(in);
+		if (flags & F_INDIRECT) {
+			addr = RIG_GPA + 16 * (addr % RIG_TABLE);
+			len *= flags & 64 ? 1 : 16;
+		}
+		if (tame && flags < 0x80)
+			flags &= flags & F_INDIRECT ? ~F_NEXT : 7;
+		flags |= take8(in) << 8;
+		if (tame || flags & 0x100)
+			flags = (flags & ~(F_AVAIL | F_USED)) |
+				rig_lap(place & 0x8000, !(flags & 0x1e00));
+		rig_packed(g, place & 0x7fff, addr, len, take16(in), flags);
+		place = rig_step(g, place, 1);
+	}
+	rig_driver_event(g, take16(in), take8(in) & (tame ? 3 : 0xff));
+}
+
 /* Wild bytes everywhere, or only what gets past the first checks. */
 static void fill(struct fuzz *f, struct input *in, bool tame)
 {
@@ -117,7 +145,7 @@ static void fill(struct fuzz *f, struct input *in, bool tame)
 	u64 addr;
 	u32 len;
 
-	for (k = 0; k < 2; k++) {
+	for (k = g->cfg.packed; k < 2; k++) {
 		count = k ? RIG_TABLE : num;
 		n = k ? 1 + take8(in) % RIG_TABLE : num;
 		for (i = 0; i < count && in->left; i++) {
@@ -143,6 +171,10 @@ static void fill(struct fuzz *f, struct input *in, bool tame)
 			(k ? rig_table : rig_desc)(g, i, addr, len, flags, next);
 		}
 	}
+	if (g->cfg.packed) {
+		fill_packed(g, in, tame);
+		return;
+	}
 	for (i = 0; i < num; i++) {
 		next = take8(in);
 		if (!tame)
@@ -158,69 +190,6 @@ static void fill(struct fuzz *f, struct input *in, bool tame)
 	rig_used_event(g, g->cfg.base + take8(in));
 }
 
-struct ref {
-	struct kvnet_seg seg[MAX_CAP];
-	unsigned int n_out, n_in;
-};
-
-/* 1: a chain, -1: against the rules, 2: up to who reads how much ahead */
-static int ref_walk(const struct rig *g, const u8 *table, u32 count, u32 i,
-		    bool inner, struct ref *ref)
-{
-	u32 steps, len, n;
-	u16 flags, next;
-	u64 addr;
-
-	for (steps = 0; steps < count; steps++, i = next) {
-		memcpy(&addr, table + 16 * i, 8);
-		memcpy(&len, table + 16 * i + 8, 4);
-		memcpy(&flags, table + 16 * i + 12, 2);
-		memcpy(&next, table + 16 * i + 14, 2);
-		addr = g->cfg.be ? be64toh(addr) : le64toh(addr);
-		len = g->cfg.be ? be32toh(len) : le32toh(len);
-		flags = g->cfg.be ? be16toh(flags) : le16toh(flags);
-		next = g->cfg.be ? be16toh(next) : le16toh(next);
-		if (flags & F_INDIRECT) {
-			if (inner || flags & F_NEXT || !len || len % 16)
-				return -1;
-			addr -= RIG_GPA;
-			if (addr > sizeof(g->table) ||
-			    len > sizeof(g->table) - addr)
-				return 2;
-			return ref_walk(g, g->table + addr, len / 16, 0, true,
-					ref);
-		}
-		n = ref->n_out + ref->n_in;
-		if (n == g->chain.cap || (ref->n_in && !(flags & F_WRITE)))
-			return -1;
-		ref->n_out += !(flags & F_WRITE);
-		ref->n_in += !!(flags & F_WRITE);
-		ref->seg[n].addr = addr;
-		ref->seg[n].len = len;
-		if (!(flags & F_NEXT))
-			return 1;
-		if (next >= count)
-			return -1;
-	}
-	return -1;
-}
-
-static int ref_next(const struct rig *g, struct ref *ref)
-{
-	u16 pos = kvnet_ring_base_get(&g->ring), idx, head;
-
-	memset(ref, 0, sizeof(*ref));
-	memcpy(&idx, g->avail + 2, 2);
-	memcpy(&head, g->avail + 4 + 2 * (pos % g->cfg.num), 2);
-	idx = g->cfg.be ? be16toh(idx) : le16toh(idx);
-	head = g->cfg.be ? be16toh(head) : le16toh(head);
-	if (idx == pos)
-		return 0;
-	if ((u16)(idx - pos) > g->cfg.num || head >= g->cfg.num)
-		return -1;
-	return ref_walk(g, g->desc, g->cfg.num, head, false, ref);
-}
-
 static void do_next(struct fuzz *f)
 {
 	struct rig *g = f->g;
@@ -230,12 +199,17 @@ static void do_next(struct fuzz *f)
 	unsigned int n;
 	int ret, want = f->n_strikes ? 2 : ref_next(g, &ref);
 
+	/* more than the ring has: nothing that the walker knows of */
+	if (g->cfg.packed && want == 1 && g->ring.out + ref.count > g->cfg.num)
+		want = -1;
 	f->accesses = 0;
 	g->reads = 0;
 	ret = rig_next(g);
 	EXPECT_TRUE(f->accesses <= 2 + min_t(u32, g->cfg.num, c->cap + 1));
 	EXPECT_TRUE(g->reads <= c->cap + 1);
-	EXPECT_EQ(kvnet_ring_base_get(&g->ring), (u16)(pos + (ret == 1)));
+	if (ret == 1)
+		pos = g->cfg.packed ? rig_step(g, pos, c->count) : pos + 1;
+	EXPECT_EQ((u16)kvnet_ring_base_get(&g->ring), pos);
 	EXPECT_TRUE(ret == 1 || ret == 0 || ret == -EFAULT || ret == -EINVAL ||
 		    ret == -ELOOP || ret == -EMSGSIZE);
 	if (want != 2)
@@ -243,8 +217,12 @@ static void do_next(struct fuzz *f)
 	if (ret != 1)
 		return;
 	n = c->n_out + c->n_in;
-	EXPECT_TRUE(c->id < g->cfg.num && n && n <= c->cap);
+	EXPECT_TRUE(n && n <= c->cap && c->count && c->count <= g->cfg.num);
+	if (!g->cfg.packed)
+		EXPECT_TRUE(c->id < g->cfg.num && c->count == 1);
 	if (want == 1) {
+		if (g->cfg.packed)
+			EXPECT_TRUE(c->id == ref.id && c->count == ref.count);
 		EXPECT_EQ(c->n_out, ref.n_out);
 		EXPECT_EQ(c->n_in, ref.n_in);
 		while (n--) {
@@ -267,23 +245,51 @@ static void do_put(struct fuzz *f, u8 arg)
 	ret = kvnet_ring_put(&g->ring, used, n);
 	EXPECT_EQ(ret, f->faulted ? -EFAULT : 0);
 	EXPECT_EQ(rig_used_idx(g), (u16)(idx + (ret ? 0 : n)));
-	EXPECT_TRUE(f->accesses <= 3 + n / 16);
+	EXPECT_TRUE(f->accesses <= 3 + (g->cfg.in_order ? n : n / 16));
+}
+
+/* Chains of one and more; now and then more than there can be. */
+static void do_put_packed(struct fuzz *f, u8 arg)
+{
+	struct kvnet_used used[16] = { { 0 } };
+	struct rig *g = f->g;
+	u16 at = kvnet_ring_base_get(&g->ring) >> 16;
+	u32 n = arg, sum = 0, i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		used[i].count = 1 + (i * 5 + arg) % 3;
+		used[i].silent = i & 1;
+		used[i].len = arg * i;
+		sum += used[i].count;
+	}
+	f->accesses = 0;
+	f->faulted = false;
+	ret = kvnet_ring_put(&g->ring, used, n);
+	EXPECT_EQ(ret, sum > g->cfg.num ? -EINVAL : f->faulted ? -EFAULT : 0);
+	if (!ret)
+		at = rig_step(g, at, sum);
+	EXPECT_EQ(kvnet_ring_base_get(&g->ring) >> 16, at);
+	EXPECT_TRUE(f->accesses <= 2 * n + 1);
 }
 
 static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
 {
 	struct kvnet_ring *r = &f->g->ring;
-	u16 before = kvnet_ring_base_get(r);
+	u32 before = kvnet_ring_base_get(r);
 	int ret = 0;
 
 	f->accesses = 0;
 	switch (op & 15) {
 	case 8:
-		do_put(f, op >> 4);
+		if (r->packed)
+			do_put_packed(f, op >> 4);
+		else
+			do_put(f, op >> 4);
 		return;
 	case 9:
 		ret = kvnet_ring_kick_on(r);
-		EXPECT_TRUE(f->accesses <= 2);
+		EXPECT_TRUE(f->accesses <= 2 + r->packed);
 		break;
 	case 10:
 		ret = kvnet_ring_kick_off(r);
@@ -291,7 +297,7 @@ static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
 		break;
 	case 11:
 		ret = kvnet_ring_should_call(r);
-		EXPECT_TRUE(f->accesses <= 1);
+		EXPECT_TRUE(f->accesses <= 1 + r->packed);
 		break;
 	case 12:
 		kvnet_ring_pending(r);
@@ -306,6 +312,8 @@ static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
 	case 15:
 		ret = kvnet_ring_start(r);
 		EXPECT_TRUE(ret <= 0 && f->accesses <= 3);
+		if (r->packed && before == 0x8000)	/* the short form */
+			return;
 		break;
 	default:
 		do_next(f);
@@ -321,13 +329,22 @@ static void fuzz_one(const u8 *data, size_t size)
 	u8 flags = take8(&in), ops[MAX_OPS];
 	struct rig_cfg cfg = {
 		.event_idx = flags & 1, .be = flags & 2, .on_empty = flags & 4,
-		.num = 1U << (take8(&in) & 7), .cap = 1 + take8(&in) % MAX_CAP,
-		.base = take16(&in),
+		.packed = flags & 32, .in_order = flags & 64,
 	};
-	struct fuzz f = { .g = rig_new(&cfg) };
-	kvnet_ring_pos_t pos = kvnet_ring_pos(&f.g->ring);
+	struct fuzz f = { 0 };
+	kvnet_ring_pos_t pos;
 	unsigned int i, n_ops;
+	u8 size_byte = take8(&in);
 
+	cfg.num = cfg.packed ? 1 + size_byte % 130 : 1U << (size_byte & 7);
+	cfg.cap = 1 + take8(&in) % MAX_CAP;
+	cfg.base = take16(&in);
+	if (cfg.packed) {
+		cfg.base = (cfg.base & 0x7fff) % cfg.num | (cfg.base & 0x8000);
+		cfg.be = false;
+	}
+	f.g = rig_new(&cfg);
+	pos = kvnet_ring_pos(&f.g->ring);
 	f.n_strikes = flags & 16 ? take8(&in) % (MAX_STRIKES + 1) : 0;
 	for (i = 0; i < f.n_strikes; i++) {
 		f.strike[i].at = take8(&in);

@@ -141,7 +141,7 @@ CASE(ring_malformed_table)
 		if (row->ret != 1) {
 			rig_desc(g, 0, 77, 78, 0, 0);
 			rig_avail(g, 0xffff, 0);
-			kvnet_ring_base_set(&g->ring, 0xffff);
+			rig_restart(g, 0xffff);
 			EXPECT_EQ(rig_next(g), 1);
 			EXPECT_EQ(g->chain.seg[0].addr, 77);
 		}
@@ -164,7 +164,7 @@ CASE(ring_avail_index_bounds)
 		for (ahead = 0; ahead < 65536; ahead += 1 + unit_below(3)) {
 			unit_context("num %u, base %u, ahead %u", cfg.num,
 				     base, ahead);
-			kvnet_ring_base_set(&g->ring, base);
+			rig_restart(g, base);
 			rig_avail_idx(g, base + ahead);
 			EXPECT_EQ(rig_next(g), ahead > cfg.num ? -EINVAL :
 				  ahead > 0);
@@ -172,7 +172,7 @@ CASE(ring_avail_index_bounds)
 				  (u16)(base + (ahead && ahead <= cfg.num)));
 		}
 		/* and the two edges, whatever the step was */
-		kvnet_ring_base_set(&g->ring, base);
+		rig_restart(g, base);
 		rig_avail_idx(g, base + cfg.num + 1);
 		EXPECT_EQ(rig_next(g), -EINVAL);
 		EXPECT_EQ(kvnet_ring_kick_on(&g->ring), -EINVAL);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two readings of the specification meet: the driver of lib/guest_ring.c and
- * the device of ring_split.c, over {event_idx} x {indirect} x {byte order} x
- * {size}, each across the wrap of the 16-bit index; and once more with areas
- * in pieces, which move now and then.
+ * Two readings of the specification meet: the driver of lib/guest_ring*.c and
+ * the device of ring_*.c, over {layout} x {event_idx} x {indirect} x {in order} x
+ * {byte order} x {size}, each across the wrap of the 16-bit index or of the
+ * ring; some of them pinned, and once more with areas in pieces, which move now
+ * and then. Now and then the device stops, and another one goes on from its base.
  *
  * The driver speaks little-endian only. For a big-endian ring it has areas of
  * its own, which are carried over, swapped, whenever the other side's turn
@@ -17,6 +18,7 @@
 
 #include "guest_ring.h"
 #include "ring_rig.h"
+#include "ring_swap.h"
 #include "unit.h"
 
 #define OFFSET		0x100000000000ULL	/* gpa - pointer */
@@ -27,6 +29,8 @@ struct sent {
 	struct gr_buf buf[MAX_SEGS];
 	unsigned int n;
 	unsigned int head;
+	u32 count;		/* descriptors in the ring */
+	u32 room;		/* that the device may write */
 	u32 written;		/* what the device says it wrote */
 };
 
@@ -42,50 +46,15 @@ struct pair {
 	/* in the order made available, by free-running number modulo n_kept */
 	struct sent *sent;
 	u32 n_kept, n_sent, n_popped, n_done;
-	/* what the device holds and will give back in any order */
+	/* what the device holds and will give back, in any order or not */
 	u32 *held;
 	u32 n_held;
+	bool asked;		/* has should_call() been asked since the start? */
 };
 
 static struct sent *sent_of(const struct pair *p, u32 number)
 {
 	return &p->sent[number & (p->n_kept - 1)];
-}
-
-static void swap_desc(void *to, const void *from, u32 n)
-{
-	const struct gr_desc *f = from;
-	struct gr_desc *t = to;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		t[i].addr = __builtin_bswap64(f[i].addr);
-		t[i].len = __builtin_bswap32(f[i].len);
-		t[i].flags = __builtin_bswap16(f[i].flags);
-		t[i].next = __builtin_bswap16(f[i].next);
-	}
-}
-
-static void swap16s(void *to, const void *from, u32 n)
-{
-	const u16 *f = from;
-	u16 *t = to;
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		t[i] = __builtin_bswap16(f[i]);
-}
-
-static void swap_used(void *to, const void *from, u32 num)
-{
-	const u32 *f = (const u32 *)((const u8 *)from + 4);
-	u32 *t = (u32 *)((u8 *)to + 4);
-	u32 i;
-
-	swap16s(to, from, 2);
-	for (i = 0; i < 2 * num; i++)
-		t[i] = __builtin_bswap32(f[i]);
-	swap16s(t + 2 * num, f + 2 * num, 1);
 }
 
 static void to_device(struct pair *p)
@@ -120,23 +89,29 @@ static int read_table(void *ctx, u64 addr, void *dst, u32 len)
 
 static void pair_init(struct pair *p, const struct rig_cfg *cfg, bool indirect)
 {
+	struct rig_cfg rig = *cfg;
 	u32 num = cfg->num;
 
 	memset(p, 0, sizeof(*p));
-	p->rig = rig_new(cfg);
+	if (cfg->packed)	/* a place, for a while */
+		rig.base = RIG_PACKED_NEW;
+	p->rig = rig_new(&rig);
 	p->indirect = indirect;
-	p->n_kept = min_t(u32, 64 * num, 65536);
+	/* a power of two, for numbers wrap */
+	for (p->n_kept = 64; p->n_kept < 2 * num;)
+		p->n_kept *= 2;
 	p->sent = calloc(p->n_kept, sizeof(*p->sent));
 	p->held = calloc(num, sizeof(*p->held));
 	p->tables = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->tables));
 	p->swapped = calloc(MAX_TABLES * MAX_SEGS, sizeof(*p->swapped));
 	p->reader.read = read_table;
 	p->reader.ctx = p;
-	p->desc = calloc(1, rig_desc_bytes(num));
-	p->avail = calloc(1, rig_avail_bytes(num));
-	p->used = calloc(1, rig_used_bytes(num));
+	p->desc = calloc(1, rig_desc_bytes(cfg));
+	p->avail = calloc(1, rig_avail_bytes(cfg));
+	p->used = calloc(1, rig_used_bytes(cfg));
 	p->cfg = (struct gr_cfg) {
 		.num = num, .event_idx = cfg->event_idx, .lax = true,
+		.packed = cfg->packed, .in_order = cfg->in_order,
 		.desc = cfg->be ? p->desc : p->rig->desc,
 		.avail = cfg->be ? p->avail : p->rig->avail,
 		.used = cfg->be ? p->used : p->rig->used,
@@ -147,7 +122,9 @@ static void pair_init(struct pair *p, const struct rig_cfg *cfg, bool indirect)
 	EXPECT_EQ(gr_init(&p->guest, &p->cfg), 0);
 	gr_start_at(&p->guest, cfg->base);
 	to_device(p);
-	rig_set_used_idx(p->rig, cfg->base);
+	if (!cfg->packed)
+		rig_set_used_idx(p->rig, cfg->base);
+	kvnet_ring_base_set(&p->rig->ring, gr_base_at(&p->cfg, cfg->base));
 	EXPECT_EQ(kvnet_ring_start(&p->rig->ring), 0);
 	to_driver(p);
 }
@@ -192,15 +169,20 @@ static bool driver_add(struct pair *p)
 		return false;
 	}
 	s->head = head;
+	s->room = 0;
+	for (i = 0; i < s->n; i++)
+		s->room += s->buf[i].write ? s->buf[i].len : 0;
 	p->n_sent++;
 	return true;
 }
 
-static void check_chain(struct pair *p, const struct sent *s)
+static void check_chain(struct pair *p, struct sent *s)
 {
 	const struct kvnet_chain *c = &p->rig->chain;
 	unsigned int i;
 
+	s->count = p->cfg.packed ? p->guest.slot[s->head].count : 1;
+	EXPECT_EQ(c->count, s->count);
 	EXPECT_EQ(c->id, s->head);
 	if (!EXPECT_EQ(c->n_out + c->n_in, s->n))
 		return;
@@ -237,25 +219,61 @@ static void device_pop(struct pair *p, u32 want)
 		EXPECT_EQ(device_next(p), 0);
 }
 
-static void device_put(struct pair *p, u32 n)
+/* The one to give back next. */
+static struct sent *let_go(struct pair *p)
+{
+	u32 k = p->cfg.in_order ? 0 : unit_below(p->n_held), number;
+
+	number = p->held[k];
+	p->n_held--;
+	if (p->cfg.in_order)
+		memmove(p->held, p->held + 1, p->n_held * sizeof(*p->held));
+	else
+		p->held[k] = p->held[p->n_held];
+	return sent_of(p, number);
+}
+
+/* How many entries or descriptors the ring has moved on by. */
+static u32 device_put(struct pair *p, u32 n)
 {
 	static struct kvnet_used used[32768];
+	u32 i, moved = 0;
 	struct sent *s;
-	u32 i, k;
 
 	n = min_t(u32, n, p->n_held);
 	for (i = 0; i < n; i++) {
-		k = unit_below(p->n_held);
-		s = sent_of(p, p->held[k]);
-		p->held[k] = p->held[--p->n_held];
-		s->written = 0;
-		for (k = 0; k < s->n; k++)
-			s->written += s->buf[k].write ? s->buf[k].len : 0;
-		s->written = s->written ? unit_below(s->written + 1) : 0;
+		s = let_go(p);
+		s->written = s->room && unit_chance(2) ?
+			     unit_below(s->room + 1) : s->room;
 		used[i].id = s->head;
 		used[i].len = s->written;
+		used[i].count = s->count;
+		used[i].silent = s->written == s->room;
+		moved += s->count;
 	}
 	EXPECT_EQ(kvnet_ring_put(&p->rig->ring, used, n), 0);
+	return moved;
+}
+
+/* Another device, which knows the base and no more. */
+static void device_restart(struct pair *p)
+{
+	struct kvnet_ring *r = &p->rig->ring;
+	u32 base = kvnet_ring_base_get(r);
+
+	/* with nothing in the upper half this would be taken for a short form */
+	if (p->cfg.packed && p->n_held && !(base >> 16))
+		return;
+	if (p->n_popped == p->n_sent && !p->n_held)
+		EXPECT_EQ(base, gr_base(&p->guest));
+	if (p->cfg.packed && base == 0x80008000 && unit_chance(2))
+		base = 0x8000;
+	memset(r, 0x77, offsetof(struct kvnet_ring, num));
+	kvnet_ring_base_set(r, base);
+	EXPECT_EQ(kvnet_ring_base_get(r) & 0xffff, base & 0xffff);
+	EXPECT_EQ(kvnet_ring_start(r), 0);
+	p->asked = false;
+	to_driver(p);
 }
 
 static void driver_collect(struct pair *p, u32 n)
@@ -281,7 +299,8 @@ static void driver_collect(struct pair *p, u32 n)
 static void turn(struct pair *p)
 {
 	struct kvnet_ring *r = &p->rig->ring;
-	u32 num = p->rig->cfg.num, k, n, before;
+	u32 num = p->rig->cfg.num, k, n, before, moved;
+	enum { OFF, ON, EACH } wish = unit_below(3);
 	bool armed, wanted;
 	int call;
 
@@ -304,10 +323,12 @@ static void turn(struct pair *p)
 	else if (!p->cfg.event_idx)
 		EXPECT_TRUE(!wanted);
 	/* how many more buffers the driver waits for */
-	k = p->cfg.event_idx ? unit_below(4) : 0;
-	wanted = unit_chance(2);
-	if (wanted)
+	k = p->cfg.event_idx && wish == ON ?
+	    unit_below(p->cfg.packed ? min_t(u32, num, 4) : 4) : 0;
+	if (wish == ON)
 		EXPECT_TRUE(!gr_call_on(&p->guest, k));
+	else if (wish == EACH)
+		EXPECT_TRUE(!gr_call_each(&p->guest));
 	else
 		gr_call_off(&p->guest);
 	to_device(p);
@@ -316,15 +337,21 @@ static void turn(struct pair *p)
 		EXPECT_TRUE(kvnet_ring_pending(r));
 	device_pop(p, unit_below(2 * num));
 	before = p->n_held;
-	device_put(p, unit_below(2 * num));
+	moved = device_put(p, unit_below(2 * num));
 	n = before - p->n_held;
 	call = kvnet_ring_should_call(r);
-	if (wanted && n > k)
+	/* whatever it was when it was asked before is not known */
+	if (wish != OFF && moved > k)
 		EXPECT_EQ(call, 1);
-	if (!wanted && !p->cfg.event_idx)
+	else if (p->asked && p->cfg.event_idx && wish == ON)
 		EXPECT_EQ(call, 0);
+	else if (wish == OFF && (p->cfg.packed || !p->cfg.event_idx))
+		EXPECT_EQ(call, 0);
+	p->asked = true;
 	to_driver(p);
 	driver_collect(p, n);
+	if (unit_chance(12))
+		device_restart(p);
 }
 
 static void run_pair(const struct rig_cfg *cfg, bool indirect)
@@ -332,9 +359,11 @@ static void run_pair(const struct rig_cfg *cfg, bool indirect)
 	u32 chains = 2 * cfg->num + 400, turns = 0;
 	struct pair p;
 
-	unit_context("num %u, be %d, event_idx %d, indirect %d, base %u, pieces %u",
-		     cfg->num, cfg->be, cfg->event_idx, indirect, cfg->base,
-		     cfg->pieces);
+	unit_context("num %u, %s, be %d, event_idx %d, indirect %d, "
+		     "in_order %d, base %u, pinned %d, pieces %u",
+		     cfg->num, cfg->packed ? "packed" : "split", cfg->be,
+		     cfg->event_idx, indirect, cfg->in_order, cfg->base,
+		     cfg->pinned, cfg->pieces);
 	pair_init(&p, cfg, indirect);
 	while (p.n_done < chains && !unit_failed() && turns++ < 20000) {
 		turn(&p);
@@ -344,20 +373,42 @@ static void run_pair(const struct rig_cfg *cfg, bool indirect)
 		}
 	}
 	EXPECT_TRUE(p.n_done >= chains);
+	/* it makes use of the right to skip entries */
+	EXPECT_TRUE(!cfg->in_order || cfg->num == 1 || p.guest.skipped);
 	pair_exit(&p);
 }
 
-static void run_matrix(bool be, bool pieces)
+/* All powers of two; packed: and others. */
+static u32 next_size(const struct rig_cfg *cfg)
 {
-	struct rig_cfg cfg = { 0 };
-	unsigned int i;
+	u32 num = cfg->num;
 
-	for (cfg.num = 1; cfg.num <= KVNET_RING_MAX; cfg.num *= 2) {
-		for (i = 0; i < 4 && !unit_failed(); i++) {
+	if (!cfg->packed)
+		return num ? 2 * num : 1;
+	if (num < 10)
+		return num + 1;
+	if (num == KVNET_RING_MAX - 1)
+		return KVNET_RING_MAX;
+	num += num / 3 + unit_below(num / 2);
+	return num == KVNET_RING_MAX ? num + 1 :
+	       num > 20000 && cfg->num < KVNET_RING_MAX ?
+	       KVNET_RING_MAX - 1 : num;
+}
+
+static void run_matrix(struct rig_cfg cfg, bool pieces)
+{
+	unsigned int i, ways = 8;
+
+	for (cfg.num = next_size(&cfg); cfg.num <= KVNET_RING_MAX;
+	     cfg.num = next_size(&cfg)) {
+		for (i = 0; i < ways && !unit_failed(); i++) {
 			cfg.event_idx = i & 1;
+			cfg.in_order = i & 4;
 			cfg.base = -(u16)unit_below(cfg.num + 200);
 			/* makes no difference */
-			cfg.be = pieces ? unit_chance(2) : be;
+			if (pieces && !cfg.packed)
+				cfg.be = unit_chance(2);
+			cfg.pinned = !pieces && unit_chance(2);
 			if (pieces)
 				cfg.pieces = unit_chance(3) ? KVNET_AREA_PIECES :
 					     2 + unit_below(8);
@@ -368,15 +419,27 @@ static void run_matrix(bool be, bool pieces)
 
 CASE(ring_matrix_little_endian)
 {
-	run_matrix(false, false);
+	run_matrix((struct rig_cfg) { 0 }, false);
 }
 
+#ifndef RING_NAIVE
 CASE(ring_matrix_big_endian)
 {
-	run_matrix(true, false);
+	run_matrix((struct rig_cfg) { .be = true }, false);
 }
 
 CASE(ring_matrix_in_pieces)
 {
-	run_matrix(false, true);
+	run_matrix((struct rig_cfg) { 0 }, true);
+}
+#endif
+
+CASE(ring_matrix_packed)
+{
+	run_matrix((struct rig_cfg) { .packed = true }, false);
+}
+
+CASE(ring_matrix_packed_in_pieces)
+{
+	run_matrix((struct rig_cfg) { .packed = true }, true);
 }

@@ -44,19 +44,19 @@ static u32 get32(const struct rig *g, const u8 *p)
 	return g->cfg.be ? be32toh(v) : le32toh(v);
 }
 
-size_t rig_desc_bytes(u32 num)
+size_t rig_desc_bytes(const struct rig_cfg *cfg)
 {
-	return 16 * (size_t)num;
+	return 16 * (size_t)cfg->num;
 }
 
-size_t rig_avail_bytes(u32 num)
+size_t rig_avail_bytes(const struct rig_cfg *cfg)
 {
-	return 6 + 2 * (size_t)num;
+	return cfg->packed ? 4 : 6 + 2 * (size_t)cfg->num;
 }
 
-size_t rig_used_bytes(u32 num)
+size_t rig_used_bytes(const struct rig_cfg *cfg)
 {
-	return 6 + 8 * (size_t)num;
+	return cfg->packed ? 4 : 6 + 8 * (size_t)cfg->num;
 }
 
 static int rig_read(void *ctx, u64 addr, void *dst, u32 len)
@@ -81,17 +81,19 @@ static int cmp_u32(const void *a, const void *b)
 }
 
 /*
- * Descriptors are cut anywhere, the others between fields of two bytes. What
- * comes next for the driver is anywhere for the owner, or goes on there.
+ * Descriptors are cut anywhere, the others between fields of two bytes; of a
+ * packed ring, between descriptors. What comes next for the driver is anywhere
+ * for the owner, or goes on there.
  */
 static void cut_area(struct rig *g, unsigned int nr, struct kvnet_area *a,
 		     u8 *mem, u32 len)
 {
 	u32 at[KVNET_AREA_PIECES + 1] = { 0 }, i, n = 1;
+	u32 unit = g->cfg.packed ? nr ? 4 : 16 : nr ? 2 : 1;
 	u64 user = 0;
 
 	for (i = 1; i < g->cfg.pieces; i++)
-		at[n++] = nr ? 2 * unit_below(len / 2) : unit_below(len);
+		at[n++] = unit * unit_below(len / unit);
 	qsort(at, n, sizeof(at[0]), cmp_u32);
 	at[n] = len;
 	*a = (struct kvnet_area) { .len = len, .piece = g->piece[nr] };
@@ -109,23 +111,44 @@ static void cut_area(struct rig *g, unsigned int nr, struct kvnet_area *a,
 
 void rig_map(struct rig *g)
 {
-	u32 num = g->cfg.num, tail = g->cfg.event_idx ? 0 : 2;
+	const struct rig_cfg *cfg = &g->cfg;
+	u32 tail = cfg->event_idx || cfg->packed ? 0 : 2;
 	struct kvnet_ring *r = &g->ring;
 
 	shim_reset();
-	if (g->cfg.pieces) {
-		cut_area(g, 0, &r->desc, g->desc, rig_desc_bytes(num));
+	if (cfg->pieces) {
+		cut_area(g, 0, &r->desc, g->desc, rig_desc_bytes(cfg));
 		cut_area(g, 1, &r->avail, g->avail,
-			 rig_avail_bytes(num) - tail);
-		cut_area(g, 2, &r->used, g->used, rig_used_bytes(num) - tail);
+			 rig_avail_bytes(cfg) - tail);
+		cut_area(g, 2, &r->used, g->used, rig_used_bytes(cfg) - tail);
 		return;
 	}
-	shim_window(g->desc, rig_desc_bytes(num));
-	shim_window(g->avail, rig_avail_bytes(num) - tail);
-	shim_window(g->used, rig_used_bytes(num) - tail);
+	shim_window(g->desc, rig_desc_bytes(cfg));
+	shim_window(g->avail, rig_avail_bytes(cfg) - tail);
+	shim_window(g->used, rig_used_bytes(cfg) - tail);
 	r->desc.base = g->desc;
 	r->avail.base = g->avail;
 	r->used.base = g->used;
+	r->desc.kaddr = cfg->pinned ? g->desc : NULL;
+	r->avail.kaddr = cfg->pinned ? g->avail : NULL;
+	r->used.kaddr = cfg->pinned ? g->used : NULL;
+}
+
+u32 rig_base(const struct rig_cfg *cfg, u16 place)
+{
+	return cfg->packed ? (u32)place << 16 | place : place;
+}
+
+/* Behind the base all was used in this lap, ahead of it in the last one. */
+static void past_laps(struct rig *g)
+{
+	u16 place = g->cfg.base;
+	bool wrap = place & 0x8000;
+	u32 i;
+
+	for (i = 0; i < g->cfg.num; i++)
+		rig_packed(g, i, 0, 0, 0,
+			   rig_lap(i < (place & 0x7fff) ? wrap : !wrap, true));
 }
 
 struct rig *rig_new(const struct rig_cfg *cfg)
@@ -133,13 +156,15 @@ struct rig *rig_new(const struct rig_cfg *cfg)
 	struct rig *g = calloc(1, sizeof(*g));
 
 	g->cfg = *cfg;
-	g->desc = calloc(1, rig_desc_bytes(cfg->num));
-	g->avail = calloc(1, rig_avail_bytes(cfg->num));
-	g->used = calloc(1, rig_used_bytes(cfg->num));
+	g->desc = calloc(1, rig_desc_bytes(cfg));
+	g->avail = calloc(1, rig_avail_bytes(cfg));
+	g->used = calloc(1, rig_used_bytes(cfg));
 	rig_map(g);
 
 	g->ring.num = cfg->num;
 	g->ring.le = !cfg->be;
+	g->ring.packed = cfg->packed;
+	g->ring.in_order = cfg->in_order;
 	g->ring.event_idx = cfg->event_idx;
 	g->ring.notify_on_empty = cfg->on_empty;
 	g->chain.cap = cfg->cap ? cfg->cap : CAP;
@@ -148,12 +173,22 @@ struct rig *rig_new(const struct rig_cfg *cfg)
 	g->reader.ctx = g;
 
 	g->avail_idx = cfg->base;
-	rig_avail_idx(g, cfg->base);
-	rig_set_used_idx(g, cfg->base);
-	kvnet_ring_base_set(&g->ring, cfg->base);
+	if (cfg->packed) {
+		past_laps(g);
+	} else {
+		rig_avail_idx(g, cfg->base);
+		rig_set_used_idx(g, cfg->base);
+	}
+	kvnet_ring_base_set(&g->ring, rig_base(cfg, cfg->base));
 	if (kvnet_ring_start(&g->ring))
 		abort();
 	return g;
+}
+
+void rig_restart(struct rig *g, u32 base)
+{
+	kvnet_ring_base_set(&g->ring, base);
+	EXPECT_EQ(kvnet_ring_start(&g->ring), 0);
 }
 
 void rig_free(struct rig *g)
@@ -234,8 +269,32 @@ struct kvnet_used rig_used(const struct rig *g, u16 pos)
 	};
 }
 
+u16 rig_step(const struct rig *g, u16 place, u32 n)
+{
+	u32 pos = (place & 0x7fff) + n, laps = pos / g->cfg.num;
+
+	return (pos % g->cfg.num) | ((place & 0x8000) ^ (laps & 1) << 15);
+}
+
+void rig_show(struct rig *g, u64 addr, u32 len, u16 id, u16 flags)
+{
+	rig_packed(g, g->avail_idx & 0x7fff, addr, len, id,
+		   flags | rig_lap(g->avail_idx & 0x8000, false));
+	g->avail_idx = rig_step(g, g->avail_idx, 1);
+}
+
+bool rig_is_used(const struct rig *g, u16 place)
+{
+	return (rig_packed_at(g, place & 0x7fff).flags & (F_AVAIL | F_USED)) ==
+	       rig_lap(place & 0x8000, true);
+}
+
 void rig_offer(struct rig *g, u16 head)
 {
+	if (g->cfg.packed) {
+		rig_show(g, 0x1000 + head, 1, head, 0);
+		return;
+	}
 	rig_avail(g, g->avail_idx++, head);
 	rig_avail_idx(g, g->avail_idx);
 }
@@ -245,9 +304,55 @@ int rig_next(struct rig *g)
 	return kvnet_ring_next(&g->ring, &g->chain, &g->reader);
 }
 
+void rig_packed(struct rig *g, u32 i, u64 addr, u32 len, u16 id, u16 flags)
+{
+	set_desc(g, g->desc + 16 * i, addr, len, id, flags);
+}
+
+struct rig_packed rig_packed_at(const struct rig *g, u32 i)
+{
+	const u8 *p = g->desc + 16 * i;
+
+	return (struct rig_packed) {
+		.addr = get32(g, p) | (u64)get32(g, p + 4) << 32,
+		.len = get32(g, p + 8),
+		.id = get16(g, p + 12), .flags = get16(g, p + 14),
+	};
+}
+
+u16 rig_lap(bool wrap, bool used)
+{
+	return (wrap ? F_AVAIL : 0) | (wrap == used ? F_USED : 0);
+}
+
+void rig_driver_event(struct rig *g, u16 where, u16 flags)
+{
+	put16(g, g->avail, where);
+	put16(g, g->avail + 2, flags);
+}
+
+u16 rig_device_event(const struct rig *g)
+{
+	return get16(g, g->used);
+}
+
+u16 rig_device_event_flags(const struct rig *g)
+{
+	return get16(g, g->used + 2);
+}
+
 int rig_put(struct rig *g, u16 id, u32 len)
 {
-	struct kvnet_used used = { .id = id, .len = len };
+	struct kvnet_used used = { .id = id, .len = len, .count = 1 };
+
+	return kvnet_ring_put(&g->ring, &used, 1);
+}
+
+int rig_put_chain(struct rig *g, u32 len)
+{
+	struct kvnet_used used = {
+		.id = g->chain.id, .len = len, .count = g->chain.count
+	};
 
 	return kvnet_ring_put(&g->ring, &used, 1);
 }
@@ -260,6 +365,7 @@ static bool watch_hook(void *ctx, const struct shim_event *ev)
 		return ++w->accesses == w->fail_at;
 	if (w->n < ARRAY_SIZE(w->log)) {
 		w->log[w->n].op = ev->op;
+		w->log[w->n].len = ev->len;
 		w->log[w->n++].addr = ev->addr;
 	}
 	if (w->poison && (ev->op == SHIM_LOAD || ev->op == SHIM_COPY_IN))
@@ -281,4 +387,48 @@ int rig_when(const struct rig_watch *w, enum shim_op op, const void *addr)
 		if (w->log[i].op == op && w->log[i].addr == (uintptr_t)addr)
 			return i;
 	return -1;
+}
+
+static bool hits(const struct rig_watch *w, int i, bool write, const void *addr,
+		 size_t len)
+{
+	enum shim_op op = w->log[i].op;
+	uintptr_t a = (uintptr_t)addr, b = w->log[i].addr;
+
+	if (op != (write ? SHIM_STORE : SHIM_LOAD) &&
+	    op != (write ? SHIM_COPY_OUT : SHIM_COPY_IN))
+		return false;
+	return b < a + len && a < b + w->log[i].len;
+}
+
+int rig_first(const struct rig_watch *w, bool write, const void *addr,
+	      size_t len)
+{
+	int i;
+
+	for (i = 0; i < (int)w->n; i++)
+		if (hits(w, i, write, addr, len))
+			return i;
+	return -1;
+}
+
+int rig_last(const struct rig_watch *w, bool write, const void *addr,
+	     size_t len)
+{
+	int i;
+
+	for (i = (int)w->n - 1; i >= 0; i--)
+		if (hits(w, i, write, addr, len))
+			break;
+	return i;
+}
+
+bool rig_barrier(const struct rig_watch *w, enum shim_op op, int from, int to)
+{
+	int i;
+
+	for (i = from + 1; from >= 0 && i < to; i++)
+		if (w->log[i].op == op || w->log[i].op == SHIM_MB)
+			return true;
+	return false;
 }

@@ -22,7 +22,7 @@
 #include <linux/kernel.h>
 
 #include "guest_ring.h"
-#include "shim.h"
+#include "ring_rig.h"
 #include "unit.h"
 
 #ifndef PATIENCE
@@ -34,7 +34,7 @@
 struct both {
 	/* const while the threads run */
 	u32 num, total;
-	bool event_idx, indirect;
+	bool packed, in_order, event_idx, indirect, pinned;
 	struct gr_cfg cfg;
 	int kick, call;
 	u64 seed;
@@ -131,6 +131,8 @@ static void device(struct both *b)
 		while ((ret = kvnet_ring_next(&b->ring, &chain, &reader)) == 1) {
 			if (!answer(&chain, number++))
 				return;
+			used[n].count = chain.count;
+			used[n].silent = true;
 			used[n].id = chain.id;
 			used[n++].len = sizeof(u64);
 			if (n < batch)
@@ -257,15 +259,16 @@ static void set_up(struct both *b)
 	struct kvnet_ring *r = &b->ring;
 	u16 base = unit_rand();
 
-	b->block = aligned_alloc(4096, 4096 + (gr_block_bytes(b->num, 4) &
-					       ~4095ULL));
 	b->tables = calloc(b->num * SEGS, sizeof(*b->tables));
 	b->data = calloc(b->num, sizeof(*b->data));
 	b->cfg = (struct gr_cfg) {
 		.num = b->num, .event_idx = b->event_idx, .lax = true,
+		.packed = b->packed, .in_order = b->in_order,
 		.ind = b->tables, .ind_tables = b->indirect ? b->num : 0,
 		.ind_max = SEGS, .offset = OFFSET,
 	};
+	b->block = aligned_alloc(4096, 4096 + (gr_block_bytes(&b->cfg, 4) &
+					       ~4095ULL));
 	gr_block_cut(&b->cfg, b->block, 4);
 	EXPECT_EQ(gr_init(&b->guest, &b->cfg), 0);
 	gr_start_at(&b->guest, base);
@@ -274,22 +277,30 @@ static void set_up(struct both *b)
 	b->seed = unit_rand();
 
 	shim_reset();
-	shim_window(b->block, gr_block_bytes(b->num, 4));
+	shim_window(b->block, gr_block_bytes(&b->cfg, 4));
 	r->num = b->num;
 	r->le = true;
+	r->packed = b->packed;
+	r->in_order = b->in_order;
 	r->event_idx = b->event_idx;
 	r->desc.base = b->cfg.desc;
 	r->avail.base = b->cfg.avail;
 	r->used.base = b->cfg.used;
-	kvnet_ring_base_set(r, base);
+	r->desc.kaddr = b->pinned ? b->cfg.desc : NULL;
+	r->avail.kaddr = b->pinned ? b->cfg.avail : NULL;
+	r->used.kaddr = b->pinned ? b->cfg.used : NULL;
+	kvnet_ring_base_set(r, gr_base_at(&b->cfg, base));
 	EXPECT_EQ(kvnet_ring_start(r), 0);
 }
 
-static void run(u32 num, bool event_idx, bool indirect, u32 total)
+enum { EVENT = 1, IND = 2, PACKED = 4, ORDER = 8, PINNED = 16 };
+
+static void run(u32 num, unsigned int how, u32 total)
 {
 	struct both b = {
-		.num = num, .event_idx = event_idx, .indirect = indirect,
-		.total = total,
+		.num = num, .event_idx = how & EVENT, .indirect = how & IND,
+		.packed = how & PACKED, .in_order = how & ORDER,
+		.pinned = how & PINNED, .total = total,
 	};
 	pthread_t one, two;
 
@@ -298,10 +309,12 @@ static void run(u32 num, bool event_idx, bool indirect, u32 total)
 	pthread_create(&two, NULL, run_driver, &b);
 	pthread_join(two, NULL);
 	pthread_join(one, NULL);
-	EXPECT_TRUE(!b.guest.broken);
+	if (b.guest.broken)
+		unit_fail(__FILE__, __LINE__, "%s", b.guest.broken);
 	EXPECT_EQ(shim_outside(), 0);
-	printf("# %u buffers, ring of %u: %u kicks, %u waits; %u calls, %u waits\n",
-	       total, num, b.kicks, b.kick_waits, b.calls, b.call_waits);
+	printf("# %u buffers, ring of %u: %u kicks, %u waits; %u calls, %u waits; %lu skipped\n",
+	       total, num, b.kicks, b.kick_waits, b.calls, b.call_waits,
+	       b.guest.skipped);
 
 	close(b.kick);
 	close(b.call);
@@ -313,35 +326,90 @@ static void run(u32 num, bool event_idx, bool indirect, u32 total)
 
 CASE(threads_event_idx_256)
 {
-	run(256, true, false, 400000);
+	run(256, EVENT, 400000);
 }
 
 CASE(threads_event_idx_256_indirect)
 {
-	run(256, true, true, 200000);
+	run(256, EVENT | IND, 200000);
 }
 
 CASE(threads_flags_256)
 {
-	run(256, false, false, 200000);
+	run(256, 0, 200000);
 }
 
 CASE(threads_event_idx_4)
 {
-	run(4, true, true, 80000);
+	run(4, EVENT | IND, 80000);
 }
 
 CASE(threads_flags_8)
 {
-	run(8, false, false, 60000);
+	run(8, 0, 60000);
 }
 
 CASE(threads_event_idx_1)
 {
-	run(1, true, true, 40000);
+	run(1, EVENT | IND, 40000);
 }
 
 CASE(threads_flags_1)
 {
-	run(1, false, true, 20000);
+	run(1, IND, 20000);
 }
+
+CASE(threads_in_order)
+{
+	run(256, ORDER | EVENT, 100000);
+	run(8, ORDER, 60000);
+	run(4, ORDER | EVENT | IND, 60000);
+}
+
+CASE(threads_packed_event_idx_256)
+{
+	run(256, PACKED | EVENT, 200000);
+}
+
+CASE(threads_packed_event_idx_100_indirect)
+{
+	run(100, PACKED | EVENT | IND, 200000);
+}
+
+CASE(threads_packed_flags_77)
+{
+	run(77, PACKED, 100000);
+}
+
+CASE(threads_packed_small)
+{
+	run(7, PACKED | EVENT, 60000);
+	run(3, PACKED | EVENT | IND, 60000);
+	run(5, PACKED, 40000);
+	run(2, PACKED | IND, 40000);
+}
+
+CASE(threads_packed_1)
+{
+	run(1, PACKED | EVENT | IND, 30000);
+	run(1, PACKED | IND, 20000);
+}
+
+CASE(threads_packed_in_order)
+{
+	run(250, PACKED | ORDER | EVENT, 100000);
+	run(9, PACKED | ORDER, 60000);
+	run(3, PACKED | ORDER | EVENT | IND, 60000);
+}
+
+/* ThreadSanitizer knows our barriers by the shim's accesses only. */
+#ifndef __SANITIZE_THREAD__
+CASE(threads_pinned)
+{
+	run(256, PINNED | EVENT, 200000);
+	run(8, PINNED, 60000);
+	run(3, PINNED | PACKED | EVENT | IND, 60000);
+	run(77, PINNED | PACKED | EVENT, 100000);
+	run(9, PINNED | PACKED | ORDER, 60000);
+}
+#endif

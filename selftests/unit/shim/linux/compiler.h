@@ -9,6 +9,8 @@
 #define READ_ONCE(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 
+#define fallthrough	__attribute__((__fallthrough__))
+
 /* what is read before is not read again */
 #define barrier()		__asm__ __volatile__("" : : : "memory")
 

@@ -15,6 +15,7 @@ typedef __s32 s32;
 typedef __s64 s64;
 
 #define __user
+#define __force
 #define __must_check	__attribute__((warn_unused_result))
 
 #endif /* UNIT_SHIM_LINUX_TYPES_H */

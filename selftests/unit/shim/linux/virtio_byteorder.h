@@ -12,6 +12,12 @@ static inline bool virtio_legacy_is_little_endian(void)
 	return __BYTE_ORDER == __LITTLE_ENDIAN;
 }
 
+#define le16_to_cpu(v)	le16toh(v)
+#define le32_to_cpu(v)	le32toh(v)
+#define le64_to_cpu(v)	le64toh(v)
+#define cpu_to_le16(v)	htole16(v)
+#define cpu_to_le32(v)	htole32(v)
+
 #define UNIT_BYTEORDER(bits)						\
 static inline u##bits __virtio##bits##_to_cpu(bool le, __virtio##bits v)	\
 {									\

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rings pinned into the kernel: when they are, when not, and none stays so. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+#define PARAMETER	"/sys/module/kvnet/parameters/pin_rings"
+
+static struct rig rig;
+
+/* The word after "name:" in a file of /proc, or "". */
+static const char *word_of(const char *path, const char *name)
+{
+	static char word[64];
+	char line[256];
+	size_t len = strlen(name);
+	FILE *f = fopen(path, "r");
+
+	ASSERT(f);
+	word[0] = 0;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len) && line[len] == ':')
+			ASSERT(sscanf(line + len + 1, "%63s", word) == 1);
+	fclose(f);
+	return word;
+}
+
+static const char *ring_is(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", rig.v.fd);
+	return word_of(path, name);
+}
+
+static void expect_rings(const char *what)
+{
+	if (strcmp(ring_is("kvnet.rx.ring"), what) ||
+	    strcmp(ring_is("kvnet.tx.ring"), what))
+		FAIL("rings should be reached as: %s, not %s", what,
+		     ring_is("kvnet.tx.ring"));
+}
+
+static unsigned long pinned_kb(void)
+{
+	return strtoul(word_of("/proc/self/status", "VmPin"), NULL, 10);
+}
+
+static void frames_pass(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		uint32_t seq = rig.tx_seq;
+
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		EXPECT(rig_expect(&rig, seq, 100));
+		EXPECT(rig_tx_drain(&rig, 2000));
+		ASSERT(rig_rx_post(&rig, 1, NULL) == 1);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_inject(&rig, 1000 + i, 200);
+		EXPECT(rig_rx_expect(&rig, 1000 + i, 200));
+	}
+}
+
+static void need_kvnet(void)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin rings");
+}
+
+CASE(pinned_while_the_queue_runs)
+{
+	unsigned int i;
+
+	need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	EXPECT_EQ(pinned_kb(), 0);
+	for (i = 0; i < 3; i++) {
+		rig_start(&rig);
+		expect_rings("pinned");
+		EXPECT(pinned_kb() > 0);
+		frames_pass();
+		rig_stop(&rig);
+		expect_rings("user");
+		EXPECT_EQ(pinned_kb(), 0);
+	}
+	rig_start(&rig);
+	vdev_close(&rig.v);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+CASE(all_sizes_are_counted_right)
+{
+	unsigned int num;
+
+	need_kvnet();
+	for (num = 1; num <= 32768; num *= 8) {
+		rig_open(&rig, &(struct rig_cfg){ .num = num, .bufs = 1 });
+		expect_rings("pinned");
+		/* three areas of two queues, none of them without a page */
+		EXPECT(pinned_kb() >= 6 * 4);
+		EXPECT(pinned_kb() >= 2ul * num * sizeof(struct vring_desc) / 1024);
+		rig_close(&rig);
+		EXPECT_EQ(pinned_kb(), 0);
+	}
+}
+
+/* No more locked memory is allowed than there is, and nobody may exceed it. */
+static void limit_locked_memory(unsigned long bytes)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+	struct rlimit limit = { bytes, bytes };
+
+	ASSERT_SYS(setrlimit(RLIMIT_MEMLOCK, &limit));
+	ASSERT_SYS(syscall(SYS_capget, &head, data));
+	data[CAP_IPC_LOCK / 32].effective &= ~(1u << CAP_IPC_LOCK % 32);
+	data[CAP_IPC_LOCK / 32].permitted &= ~(1u << CAP_IPC_LOCK % 32);
+	data[CAP_IPC_LOCK / 32].inheritable &= ~(1u << CAP_IPC_LOCK % 32);
+	ASSERT_SYS(syscall(SYS_capset, &head, data));
+}
+
+CASE(not_beyond_the_owners_limit)
+{
+	need_kvnet();
+	limit_locked_memory(0);
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_rings("user");
+	EXPECT_EQ(pinned_kb(), 0);
+	frames_pass();
+}
+
+/* All of a queue's areas or none: half of them would help nobody. */
+CASE(the_limit_is_for_all_areas)
+{
+	need_kvnet();
+	limit_locked_memory(2 * 4096);
+	rig_open(&rig, &(struct rig_cfg){ .num = 256 });
+	expect_rings("user");
+	EXPECT_EQ(pinned_kb(), 0);
+	frames_pass();
+}
+
+static void set_parameter(const char *value)
+{
+	int fd = open(PARAMETER, O_WRONLY);
+
+	ASSERT(fd >= 0);
+	ASSERT_EQ(write(fd, value, 1), 1);
+	close(fd);
+}
+
+CASE(switched_off)
+{
+	need_kvnet();
+	if (access(PARAMETER, W_OK))
+		ksft_skip("no " PARAMETER);
+	set_parameter("0");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	set_parameter("1");
+	expect_rings("user");
+	frames_pass();
+}
+
+/*
+ * Other memory comes in the place of a running queue's ring, and the device is
+ * told.  It works on what is there now, and leaves alone what was there before.
+ */
+static void replace_ring(void)
+{
+	size_t size = rig.v.ring_used;
+	void *copy = malloc(size);
+
+	ASSERT(copy);
+	memcpy(copy, rig.v.ring_host, size);
+	ASSERT(mmap(rig.v.ring_host, (size + 4095) & ~4095ul,
+		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+		    MAP_FIXED, -1, 0) == rig.v.ring_host);
+	memcpy(rig.v.ring_host, copy, size);
+	free(copy);
+}
+
+static uint16_t split_used_idx(uint64_t used)
+{
+	struct vring_used *u = (struct vring_used *)(uintptr_t)used;
+
+	return __atomic_load_n(&u->idx, __ATOMIC_ACQUIRE);
+}
+
+static void moved_by(bool addr)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	struct vhost_vring_addr a;
+	uint16_t before;
+	uint32_t seq;
+
+	need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	if (rig.v.features & F_PACKED)
+		ksft_skip("looks at a split ring");
+	frames_pass();
+	replace_ring();
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	if (addr)
+		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	else
+		vdev_set_mem(&rig.v);
+	before = split_used_idx(a.used_user_addr);
+	seq = rig.tx_seq;
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	gr_publish(&q->ring);
+	/* the driver has written to the old memory: bring it along */
+	memcpy((void *)(uintptr_t)a.desc_user_addr, q->ring.cfg.desc,
+	       q->num * sizeof(struct vring_desc));
+	memcpy((void *)(uintptr_t)a.avail_user_addr, q->ring.cfg.avail,
+	       sizeof(struct vring_avail) + 2 * q->num);
+	vdev_kick_always(q);
+	EXPECT(rig_expect(&rig, seq, 100));
+	EXPECT(WAIT_FOR(2000, split_used_idx(a.used_user_addr) ==
+			(uint16_t)(before + 1)));
+	EXPECT_EQ(split_used_idx((uintptr_t)q->ring.cfg.used), before);
+	if (addr)
+		EXPECT(!strcmp(ring_is("kvnet.tx.ring"), "pinned"));
+}
+
+CASE(other_memory_after_set_vring_addr)
+{
+	moved_by(true);
+}
+
+CASE(other_memory_after_set_mem_table)
+{
+	moved_by(false);
+}
+
+KSFT_MAIN()
