@@ -6,56 +6,9 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/virtio_byteorder.h>
 
 /* Descriptors of an indirect table that are read in one copy. */
 #define INDIRECT_CHUNK	16
-
-#define FLAGS_KNOWN	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
-			 VRING_DESC_F_INDIRECT)
-
-/**
- * kvnet_desc_to_cpu() - a descriptor in host byte order
- * @raw: as the driver wrote it, in our own memory
- * @le: it is little-endian
- *
- * Return: the descriptor.
- */
-struct kvnet_desc kvnet_desc_to_cpu(const struct vring_desc *raw, bool le)
-{
-	return (struct kvnet_desc) {
-		.addr = __virtio64_to_cpu(le, raw->addr),
-		.len = __virtio32_to_cpu(le, raw->len),
-		.flags = __virtio16_to_cpu(le, raw->flags) & FLAGS_KNOWN,
-		.next = __virtio16_to_cpu(le, raw->next),
-	};
-}
-
-/**
- * kvnet_chain_add() - append a descriptor
- * @chain: the chain
- * @d: a descriptor of a buffer
- *
- * Readable segments come before writable (virtio 1.3, 2.7.4.2).
- *
- * Return: 0, -EINVAL for one that breaks this, -EMSGSIZE for one too many.
- */
-int kvnet_chain_add(struct kvnet_chain *chain, const struct kvnet_desc *d)
-{
-	unsigned int n = chain->n_out + chain->n_in;
-
-	if (n >= chain->cap)
-		return -EMSGSIZE;
-	if (d->flags & VRING_DESC_F_WRITE)
-		chain->n_in++;
-	else if (chain->n_in)
-		return -EINVAL;
-	else
-		chain->n_out++;
-	chain->seg[n].addr = d->addr;
-	chain->seg[n].len = d->len;
-	return 0;
-}
 
 /**
  * kvnet_chain_add_table() - append an indirect table (virtio 1.3, 2.7.5.3)

@@ -5,7 +5,10 @@
 #ifndef _KVNET_CHAIN_H
 #define _KVNET_CHAIN_H
 
+#include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_ring.h>
 
 /**
@@ -61,6 +64,10 @@ struct kvnet_reader {
 	void *ctx;
 };
 
+/* Flags of a split ring's descriptor that mean something. */
+#define KVNET_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
+				 VRING_DESC_F_INDIRECT)
+
 /**
  * struct kvnet_desc - a descriptor, in host byte order
  * @addr: guest address
@@ -92,8 +99,51 @@ static inline unsigned int kvnet_used_batch(const struct kvnet_used *used,
 	return i + 1;
 }
 
-struct kvnet_desc kvnet_desc_to_cpu(const struct vring_desc *raw, bool le);
-int kvnet_chain_add(struct kvnet_chain *chain, const struct kvnet_desc *d);
+/**
+ * kvnet_desc_to_cpu() - a descriptor in host byte order
+ * @raw: as the driver wrote it, in our own memory
+ * @le: it is little-endian
+ *
+ * Return: the descriptor.
+ */
+static inline struct kvnet_desc
+kvnet_desc_to_cpu(const struct vring_desc *raw, bool le)
+{
+	return (struct kvnet_desc) {
+		.addr = __virtio64_to_cpu(le, raw->addr),
+		.len = __virtio32_to_cpu(le, raw->len),
+		.flags = __virtio16_to_cpu(le, raw->flags) & KVNET_DESC_FLAGS,
+		.next = __virtio16_to_cpu(le, raw->next),
+	};
+}
+
+/**
+ * kvnet_chain_add() - append a descriptor
+ * @chain: the chain
+ * @d: a descriptor of a buffer
+ *
+ * Readable segments come before writable (virtio 1.3, 2.7.4.2).
+ *
+ * Return: 0, -EINVAL for one that breaks this, -EMSGSIZE for one too many.
+ */
+static inline int kvnet_chain_add(struct kvnet_chain *chain,
+				  const struct kvnet_desc *d)
+{
+	unsigned int n = chain->n_out + chain->n_in;
+
+	if (n >= chain->cap)
+		return -EMSGSIZE;
+	if (d->flags & VRING_DESC_F_WRITE)
+		chain->n_in++;
+	else if (chain->n_in)
+		return -EINVAL;
+	else
+		chain->n_out++;
+	chain->seg[n].addr = d->addr;
+	chain->seg[n].len = d->len;
+	return 0;
+}
+
 int kvnet_chain_add_table(struct kvnet_chain *chain,
 			  const struct kvnet_desc *table, bool le,
 			  const struct kvnet_reader *reader);
