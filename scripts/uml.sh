@@ -11,6 +11,8 @@
 #   --fast              the kernel to measure with, likewise
 #   --timeout SECONDS   for the whole run (default 900)
 #   --mem MB            size of its memory (default 768)
+#   --guest             what a guest needs, for selftests/net/lib.sh: stock QEMU, which
+#                       emulates the CPU, and a kernel and an image
 #   --add FILE[:NAME]   put a file or directory at /kvnet/NAME; may be repeated
 #   --env NAME=VALUE    set a variable for the script; may be repeated
 #   --append WORDS      more words for the kernel command line
@@ -30,6 +32,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+GUEST_SERIES=6.12
+
 usage()
 {
 	sed -n '4,/^set -euo/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -38,12 +42,13 @@ usage()
 
 parse_options()
 {
-	FLAVOUR=debug TIMEOUT=900 MEM=768 APPEND='' OUTPUT='' NAME='' VERDICT=1
+	FLAVOUR=debug TIMEOUT=900 MEM='' APPEND='' OUTPUT='' NAME='' VERDICT=1 GUEST=0
 	ADD=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
 		--debug | --fast) FLAVOUR=${1#--}; shift; continue ;;
+		--guest) GUEST=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
 		-*) [ $# -ge 2 ] || die "$1 needs a value; see uml.sh --help" ;;
@@ -65,6 +70,7 @@ parse_options()
 	[ -f "${SCRIPT[0]}" ] || die "no such script: ${SCRIPT[0]}"
 	KERNEL=uml
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-fast
+	[ -n "$MEM" ] || MEM=$((GUEST ? 1536 : 768))
 	NAME=${NAME:-$KERNEL-$$}
 	LOG=$BUILD/log/$NAME
 }
@@ -97,11 +103,31 @@ write_env()
 	local item
 
 	{
-		printf 'export VM_ACCEL=uml\n'
+		printf 'export VM_ACCEL=uml GUEST_ACCEL=tcg,tb-size=64\n'
 		for item in "${ENVS[@]}"; do
 			printf 'export %s=%q\n' "${item%%=*}" "${item#*=}"
 		done
 	} > "$1/env"
+}
+
+# What lib.sh finds in the test host as /opt/qemu-VERSION, /guest-kernel, /guest.cpio
+# and guest-overlay.cpio; the first three by links that scripts/uml/run makes.
+write_guest()
+{
+	local dir=$1
+
+	mkdir -p "$dir/guest/usr/bin" "$dir"/opt/qemu-{7.2,10.0}/bin
+	cp "$BUILD/guests/$GUEST_SERIES"/{kernel,guest.cpio} "$dir/"
+	cp "$BUILD"/net-tools/* "$dir/guest/usr/bin/"
+	(cd "$dir/guest" && find . | cpio -o -H newc --quiet) > "$dir/guest-overlay.cpio"
+	ln -s /usr/bin/qemu-system-x86_64 "$dir/opt/qemu-7.2/bin/"
+	ln -s /usr/share/qemu "$dir/opt/qemu-7.2/share"
+	if [ -x "$BUILD/qemu10/usr/bin/qemu-system-x86_64" ]; then
+		cp "$BUILD/qemu10/usr/bin/qemu-system-x86_64" "$dir/opt/qemu-10.0/bin/"
+		mkdir "$dir/opt/qemu-10.0/share"
+		cp "$BUILD"/qemu10/usr/share/qemu/{kvmvapic,linuxboot_dma,linuxboot,pvh}.bin \
+			/usr/share/seabios/bios-256k.bin "$dir/opt/qemu-10.0/share/"
+	fi
 }
 
 # Copies: what is tested stays as it is now, whatever is built meanwhile.
@@ -115,6 +141,7 @@ write_tree()
 	cp -r "$TOP/selftests/net" "$dir/selftests/net"
 	[ ! -f "$module" ] || cp "$module" "$dir/"
 	[ ! -d "$BUILD/uapi" ] || find "$BUILD/uapi/" -maxdepth 1 -type f -perm -u+x -exec cp -t "$dir/uapi" {} +
+	[ "$GUEST" -eq 0 ] || write_guest "$dir"
 	for item in "${ADD[@]}"; do
 		name=${item#*:}
 		[ "$name" != "$item" ] || name=${item##*/}
@@ -138,9 +165,26 @@ memory_dir()
 	fi
 }
 
+# When it is killed, by ^C or after its time, processes of its own stay behind and
+# keep the script's output open: they are of its process group.
+end_leftovers()
+{
+	local file=/tmp/kvnet-$$/pid pid turn
+
+	trap '' INT TERM
+	for ((turn = 0; turn < 100; turn++)); do
+		[ ! -s "$file" ] || break
+		sleep 0.1
+	done
+	pid=$(cat "$file" 2> /dev/null) || return 0
+	tail -s 0.5 --pid="$pid" -f /dev/null
+	kill -KILL -- "-$pid" 2> /dev/null || true
+}
+
 run_uml()
 {
 	ulimit -c 0
+	end_leftovers > /dev/null 2>&1 < /dev/null &
 	# killed when its time is over: it does not take SIGTERM well
 	# shellcheck disable=SC2086 # words
 	TMPDIR=$(memory_dir) timeout --foreground -s KILL "$TIMEOUT" "$BUILD/$KERNEL/linux" "mem=${MEM}M" \
@@ -166,6 +210,13 @@ run_status()
 	fi
 }
 
+prepare_guest()
+{
+	[ -f "$STAMPS/kernel-$GUEST_SERIES" ] || "$TOP/scripts/setup.sh" "$GUEST_SERIES"
+	[ -f "$STAMPS/guest-$GUEST_SERIES" ] || "$TOP/scripts/mkimage.sh" --guests
+	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+}
+
 main()
 {
 	local start
@@ -173,6 +224,7 @@ main()
 	parse_options "$@"
 	mkdir -p "$LOG"
 	"$TOP/scripts/uml/build.sh" "$KERNEL"
+	[ "$GUEST" -eq 0 ] || prepare_guest
 	write_tree
 	start=$SECONDS
 	run_uml || true

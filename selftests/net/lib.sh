@@ -6,10 +6,12 @@
 #
 #   BACKEND   kvnet (default), vhost (in-tree vhost_net) or off (QEMU's own)
 #   QEMU      7.2 (default) or 10.0
+#   GUEST_ACCEL   kvm (default), or what else QEMU's -accel takes
 #
 # A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
 # words for its kernel), GUEST_KERNEL and GUEST_CPIO (files), and GUEST_FIRST, an
-# array: devices that QEMU must know before all others. It unsets them at its end.
+# array: devices that QEMU must know before all others, and GUEST_NIC (e1000, rtl8139,
+# with BACKEND=off). It unsets them at its end.
 #
 #   host 10.9.0.1 (tap0)  <---- backend under test ---->  guest 10.9.0.2 (eth0)
 
@@ -135,12 +137,13 @@ guest_exec()
 	local options=$1
 
 	shift
+	[ "${LAYOUT:-}" != packed ] || options=,packed=on$options
 	if [ "$BACKEND" = kvnet ]; then
 		exec 9<> $DEVICE
 	fi
 	exec "/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M "${GUEST_MACHINE:-q35}" \
+		-accel "${GUEST_ACCEL:-kvm}" -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M "${GUEST_MACHINE:-q35}" \
 		-kernel "${GUEST_KERNEL:-/guest-kernel}" -initrd $GUEST/initrd \
 		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check ${GUEST_APPEND:-}" \
 		-serial "file:$GUEST/console" "${GUEST_FIRST[@]}" \
@@ -149,7 +152,7 @@ guest_exec()
 		-chardev "pipe,id=control,path=$GUEST/control" \
 		-device virtio-serial-pci -device virtserialport,chardev=control,name=control \
 		-netdev "${GUEST_NETDEV:-$(netdev_argument)}" \
-		-device "virtio-net-pci,id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC$options" "$@"
+		-device "${GUEST_NIC:-virtio-net-pci},id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC$options" "$@"
 }
 
 prepare_guest_files()
@@ -166,7 +169,7 @@ prepare_guest_files()
 
 guest_configuration()
 {
-	echo "$BACKEND $QEMU ${GUEST_SMP:-1} ${GUEST_KERNEL:-} ${GUEST_APPEND:-} ${GUEST_FIRST[*]} $1"
+	echo "$BACKEND $QEMU ${LAYOUT:-} ${GUEST_NIC:-} ${GUEST_SMP:-1} ${GUEST_KERNEL:-} ${GUEST_APPEND:-} ${GUEST_FIRST[*]} $1"
 }
 
 # guest_start [,device-option]... [-- qemu arguments]: boots and waits for it

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host (scripts/vm.sh): the test files named, without their
-# "test_" and ".sh", or all; ends in "N passed, N failed".
+# "test_" and ".sh", or all; ends in "N passed, N failed". With ":packed" behind
+# its name a test's guests have packed rings.
 #
 #   BACKEND=kvnet|vhost|off QEMU=7.2|10.0 run.sh [name]...
 DIR=$(cd "$(dirname "$0")" && pwd)
@@ -13,9 +14,12 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 
 run_file()
 {
+	local LAYOUT=${LAYOUT:-}
+
+	[[ $1 != *:* ]] || LAYOUT=${1#*:}
 	echo "## $1 (backend $BACKEND, QEMU $QEMU)"
 	# shellcheck disable=SC1090 # named at run time
-	. "$DIR/test_$1.sh"
+	. "$DIR/test_${1%:*}.sh"
 }
 
 main()

@@ -28,6 +28,10 @@ link_down_up()
 
 monitor_link()
 {
+	if [ "${LAYOUT:-}" = packed ] && [ "$QEMU" = 7.2 ]; then
+		echo "# QEMU 7.2 does not survive this with packed rings, whatever the backend"
+		return
+	fi
 	for _ in 1 2 3; do
 		monitor set_link nic0 off
 		wait_until 10 guest 'grep -q 0 /sys/class/net/eth0/carrier' || return

@@ -10,13 +10,21 @@
 # when the source stops: its UDP receiver sleeps during all of the migration, its
 # TCP receiver leaves the last 2 MiB unread. Both read the rest on the destination.
 #
+# And before the guest goes on, all of its memory is compared with the source's.
+#
 #   MIGRATE_CHAIN="vhost/7.2 vhost/7.2 kvnet/10.0"   from the first to the second,
 #   and so on; default: to kvnet, to vhost_net and back
+#   MIGRATE_LOAD=50     percent of the usual traffic, where the host is slow
+#   MIGRATE_COMPARE=    (empty) the guest goes on at once, to see what that costs;
+#   otherwise losses and gap include the time that the guest is held for comparison
 
 MIGRATE_SOCKET=/tmp/migrate.sock
 UDP_BLOCKS=5201
 TCP_BLOCKS=5202
 HOST_BLOCKS=5203
+GUEST_MB=192
+MIGRATE_COMPARE=${MIGRATE_COMPARE-yes}
+MIGRATE_LOAD=${MIGRATE_LOAD:-100}
 # numbers of processes, for the end of a test that has failed
 PINGER='' UDP_SENDER='' TCP_SENDER='' HOST_RECEIVER=''
 
@@ -87,10 +95,10 @@ flows_start()
 	HOST_RECEIVER=$!
 	wait_until 30 host_listens $HOST_BLOCKS tcp &&
 		wait_until 30 guest_listens $TCP_BLOCKS tcp &&
-		in_guest sender "memsum send tcp $HOST_IP $HOST_BLOCKS 800" || return
-	memsum send udp $GUEST_IP $UDP_BLOCKS 400 > /tmp/host-udp-sender 2>&1 &
+		in_guest sender "memsum send tcp $HOST_IP $HOST_BLOCKS $((8 * MIGRATE_LOAD))" || return
+	memsum send udp $GUEST_IP $UDP_BLOCKS $((4 * MIGRATE_LOAD)) > /tmp/host-udp-sender 2>&1 &
 	UDP_SENDER=$!
-	memsum send tcp $GUEST_IP $TCP_BLOCKS 1500 > /tmp/host-tcp-sender 2>&1 &
+	memsum send tcp $GUEST_IP $TCP_BLOCKS $((15 * MIGRATE_LOAD)) > /tmp/host-tcp-sender 2>&1 &
 	TCP_SENDER=$!
 	ping -D -i 0.01 $GUEST_IP > /tmp/ping 2>&1 &
 	PINGER=$!
@@ -184,13 +192,15 @@ set_pace()
 	qmp migrate-set-parameters "{\"max-bandwidth\":$1,\"downtime-limit\":200}" > /dev/null
 }
 
-# A machine that both QEMUs know. init_on_alloc=0: a page that the guest clears
-# just before the backend writes it would be logged for that reason.
+# A machine that both QEMUs know, with its memory in a file. init_on_alloc=0: a
+# page that the guest clears just before the backend writes it would be logged for
+# that reason. no-kvmclock: KVM writes that clock to the memory of the destination.
 migrate_launch()
 {
 	# shellcheck disable=SC2086 # one word or none
-	GUEST_MEM=192 GUEST_MACHINE=pc-q35-7.2$MACHINE GUEST_APPEND="init_on_alloc=0$WORDS" \
-		guest_launch $OPTIONS -- "$@"
+	GUEST_MEM=$GUEST_MB GUEST_MACHINE=pc-q35-7.2,memory-backend=ram$MACHINE \
+		GUEST_APPEND="init_on_alloc=0 no-kvmclock$WORDS" guest_launch $OPTIONS -- \
+		-object "memory-backend-file,id=ram,size=${GUEST_MB}M,mem-path=$GUEST/ram,share=on" "$@"
 }
 
 migrate_boot()
@@ -204,8 +214,27 @@ migrate_boot()
 launch_destination()
 {
 	rm -f $MIGRATE_SOCKET
-	migrate_launch -incoming unix:$MIGRATE_SOCKET
+	migrate_launch ${MIGRATE_COMPARE:+-S} -incoming unix:$MIGRATE_SOCKET
 	wait_until 30 test -S $MIGRATE_SOCKET || fail "no destination: $(cat $GUEST/qemu.log)"
+}
+
+is_paused()
+{
+	[[ $(qmp query-status) == *'"status": "paused"'* ]]
+}
+
+# neither side runs: whatever was written on the source is on the destination,
+# or nobody had put it into a log
+same_memory()
+{
+	local start
+
+	start=$(uptime_now)
+	wait_until 30 is_paused || fail "the destination does not wait: $(qmp query-status)" || return
+	ramcmp /tmp/guest-"$(other_side)"/ram $GUEST/ram > /tmp/ramcmp ||
+		fail "source and destination differ: $(cat /tmp/ramcmp)" || return
+	qmp cont > /dev/null || return
+	HELD=$(took "$start")
 }
 
 # move_guest BACKEND QEMU: to the other side, which uses these
@@ -223,6 +252,7 @@ move_guest()
 	[[ $RESULT == *'"status": "completed"'* ]] ||
 		fail "$RESULT $(cat /tmp/guest-"$to"/qemu.log)" || return
 	use_side "$to"
+	[ -z "$MIGRATE_COMPARE" ] || same_memory || return
 	wait_until 90 guest -t 5 true ||
 		fail "the guest does not go on: $(qmp query-status) $(cat $GUEST/qemu.log) $(tail -n 5 $GUEST/console)" || return
 	use_side "$from"
@@ -239,7 +269,7 @@ report_move()
 	echo "# migrate: $1: downtime $(field "$RESULT" downtime) ms," \
 		"ping lost $(ping_summary), udp lost $lost of $sent," \
 		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
-		"unread at switch-over: udp $2 KiB, tcp $3 KiB"
+		"unread at switch-over: udp $2 KiB, tcp $3 KiB" ${HELD:+"held for $HELD s"}
 }
 
 # migrate FROM TO: BACKEND/QEMU each; the guest runs on FROM already
@@ -266,6 +296,7 @@ guest_died()
 {
 	local now
 
+	! is_paused || return
 	now=$(guest -t 10 cat /proc/sys/kernel/random/boot_id)
 	[ "$now" != "$BOOT_ID" ] || return
 	echo "# the guest died; the end of its console:"
@@ -309,6 +340,7 @@ migrate_clean()
 	guest_stop
 	use_side b
 	guest_stop
+	rm -f /tmp/guest-[ab]/ram
 }
 
 # migrate_chain NAME BACKEND/QEMU...: one guest, moved from each to the next
@@ -329,7 +361,8 @@ migrate_plain()
 {
 	local chain="$BACKEND/$QEMU $BACKEND/$QEMU"
 
-	[ "$BACKEND" = vhost ] || chain="$chain vhost/$QEMU $BACKEND/$QEMU"
+	# vhost_net has no packed rings
+	[ "$BACKEND" = vhost ] || [ "${LAYOUT:-}" = packed ] || chain="$chain vhost/$QEMU $BACKEND/$QEMU"
 	# shellcheck disable=SC2086 # a list
 	migrate_chain migrate ${MIGRATE_CHAIN:-$chain}
 }
@@ -363,6 +396,11 @@ migrate_main()
 	fi
 	# vhost_net of 6.1 has none, and a feature cannot be lost on the way
 	[[ $(uname -r) != 6.1.* ]] || OPTIONS=queue_reset=off
+	# fixed in 9.0: physmem: Fix migration dirty bitmap coherency with TCG memory access
+	if [ "${GUEST_ACCEL:-kvm}" != kvm ] && [ "$QEMU" = 7.2 ]; then
+		echo "# SKIP migrate: QEMU 7.2 loses what an emulated CPU writes during a migration"
+		return
+	fi
 	run_test "migrate: bridge" bridge_create
 	if [ -z "${MIGRATE_IOMMU:-}" ]; then
 		migrate_plain
