@@ -23,8 +23,12 @@ help:
 	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep'
 	@echo 'make uapi        the same in a VM, with more CPUs (KERNEL=6.1)'
 	@echo 'make net         real guests against the module, in a VM (TESTS="traffic live")'
-	@echo 'make vtime       compare the backends in virtual time (SEEDS=7)'
-	@echo 'make native      compare packet rates with vhost_net, in User-Mode Linux (ROUNDS=7)'
+	@echo 'make bench       the laboratory: all that this machine can measure, with a report (LANE= ONLY= REPEAT=)'
+	@echo 'make bench-compare A=dir B=dir   what changed between two of its results'
+	@echo 'make bench-profile    the functions where the time of kvnet and vhost_net goes'
+	@echo 'make paper       the evaluation of the paper that kvnet finishes, its figures beside ours (REPEAT=3 QUICK=1)'
+	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=7 ONLY=pps)'
+	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -43,10 +47,22 @@ unit uml uapi net:
 	@$(SCRIPTS)/test.sh $@
 
 vtime:
-	@$(SCRIPTS)/vtime.sh $(SEEDS)
+	@LANE=vtime REPEAT=$(SEEDS) $(SCRIPTS)/bench.sh
+
+bench:
+	@$(SCRIPTS)/bench.sh
+
+paper:
+	@$(SCRIPTS)/paper.sh
+
+bench-compare:
+	@$(SCRIPTS)/bench.sh compare '$(A)' '$(B)'
+
+bench-profile:
+	@$(SCRIPTS)/bench.sh profile
 
 native:
-	@$(SCRIPTS)/native.sh
+	@LANE=native REPEAT=$(ROUNDS) $(SCRIPTS)/bench.sh
 
 check:
 	@$(SCRIPTS)/check.sh
@@ -62,6 +78,6 @@ clean:
 	@$(MAKE) -s -C selftests/uapi clean
 	@$(MAKE) -s -C selftests/net clean
 	@$(MAKE) -s -C selftests/perf clean
-	rm -rf build/mod-* build/uapi build/net-tools build/perf build/log
+	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net vtime native check install clean
+.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime native check install clean

@@ -67,6 +67,19 @@ check_unit()
 	tail -n 1 "$log"
 }
 
+# the laboratory's arithmetic and reports
+check_tools()
+{
+	local log=$BUILD/log/tools.log
+
+	mkdir -p "$BUILD/log"
+	if ! python3 -B "$TOP/tools/bench/test_bench.py" > "$log" 2>&1; then
+		cat "$log"
+		return 1
+	fi
+	tail -n 1 "$log"
+}
+
 check_caps()
 {
 	local file lines cap bad=0
@@ -108,7 +121,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module programs unit shell kernel_doc caps spdx versions; do
+	for check in module programs unit tools shell kernel_doc caps spdx versions; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

@@ -1,35 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Compares kvnet with in-tree vhost_net at the machine's own speed: packets per
-# second through both, in turn, in one boot of User-Mode Linux, with a process as
-# guest. One CPU, and system calls, page faults and guest memory cost more than
-# on hardware: good for one against the other, not for claims about either.
+# The laboratory's native lane: kvnet and in-tree vhost_net at the machine's own
+# speed, in turn, in one boot of User-Mode Linux, with a process as guest. Prints
+# rows; scripts/bench.sh collects them.
 #
-#   scripts/native.sh
-#
-#   ROUNDS=7 (samples of each)   CASES="tx60 tx1400 rx60 rx1400" (bytes of a frame)
+#   UML=fast | debug      kernel (debug: no figures worth having, KASAN instead)
+#   REPEAT, ONLY, QUICK   see scripts/bench.sh
+#   BENCH_MS=200          milliseconds of a sample
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-ROUNDS=${ROUNDS:-7}
-CASES=${CASES:-tx60 tx1400 rx60 rx1400}
+UML=${UML:-fast}
+REPEAT=${REPEAT:-7}
 
 main()
 {
-	local rows=$BUILD/log/native.rows
+	local kernel=uml extras=()
 
-	[[ $ROUNDS =~ ^[1-9][0-9]*$ ]] || die "ROUNDS must be a number above 0"
-	nice "$TOP/scripts/uml/build.sh" uml-fast
-	"$TOP/scripts/build-module.sh" uml-fast
-	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf"
-	info "load of this machine: $(cut -d' ' -f1-3 /proc/loadavg)"
-	"$TOP/scripts/uml.sh" --fast --name native --timeout $((120 + 60 * ROUNDS)) --add "$BUILD/perf/pps" \
-		--env "ROUNDS=$ROUNDS" --env "CASES=$CASES" --output "$rows" -- "$TOP/scripts/vm/native.sh"
-	info "load of this machine: $(cut -d' ' -f1-3 /proc/loadavg)"
-	echo "Millions of packets per second, medians (least..most); the ratio is kvnet to vhost_net."
-	awk -f "$TOP/selftests/perf/table.awk" "$rows"
+	[ "$UML" = debug ] || kernel=uml-fast
+	nice "$TOP/scripts/uml/build.sh" $kernel
+	"$TOP/scripts/build-module.sh" $kernel
+	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
+	echo "@fact lane=native key=configuration value=scripts/uml/$UML.config,_$(sha256sum < "$BUILD/$kernel/.config" | cut -c 1-12)"
+	# testpmd is one more guest; without it its test is left out
+	if [ -z "${QUICK:-}" ]; then
+		"$TOP/scripts/mkvmm.sh" dpdk && extras=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
+	fi
+	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-native}" --timeout $((300 + 300 * REPEAT)) \
+		--add "$BUILD/perf/lab" "${extras[@]}" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
+		--env "BENCH_MS=${BENCH_MS:-200}" -- "$TOP/scripts/vm/native.sh"
 }
 
 main "$@"

@@ -7,6 +7,7 @@
 #
 #   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
+#   scripts/setup.sh --perf        packages, and perf
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #
 # A second run finds everything done and takes about a second.
@@ -17,7 +18,7 @@ set -euo pipefail
 NEED_MB=4000
 
 PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils iperf
-iputils-ping ethtool iproute2 procps gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
+iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
 
 check_root()
 {
@@ -296,6 +297,7 @@ main()
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
+	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
 	esac

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Measurements between the test host and its guest, for demo.sh and vtime.sh.
+# Measurements between the test host and its guest, for demo.sh.
 # Each prints "<backend> <row> <value>" lines. Needs selftests/net/lib.sh.
 
 HOST_TCP_PORT=5002

@@ -3,18 +3,20 @@
 #
 # Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
 # are named, or all, kselftest's TAP passed on; ends in "N passed, N failed". With
-# BACKEND=vhost they run against in-tree vhost_net.
+# BACKEND=vhost they run against in-tree vhost_net. With PACKED=1 those that use
+# rings run a second time, with packed ones that are used in order.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
 PASSED=0
 FAILED=0
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live iotlb_live iotlb_hostile"
 
 run_binary()
 {
 	local name=${1##*/} log=/tmp/uapi.log status ok not_ok
 
-	echo "## $name"
+	echo "## $name${KVNET_LAYOUT:+ ($KVNET_LAYOUT)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-300}" "$1" > $log 2>&1
 	status=$?
@@ -48,6 +50,9 @@ main()
 		binary=/kvnet/uapi/${binary##*/}
 		[ -x "$binary" ] || { echo "not ok - no test $binary"; FAILED=$((FAILED + 1)); continue; }
 		[ $FAILED -ge 50 ] || run_binary "$binary"
+	done
+	for binary in ${PACKED:+$RING_TESTS}; do
+		[ $FAILED -ge 50 ] || KVNET_LAYOUT=packed,in_order run_binary "/kvnet/uapi/${binary}_test"
 	done
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed"

@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The laboratory: measures kvnet beside vhost_net and others, in every lane that
+# this machine can run, and writes a report. See Documentation/laboratory.rst.
+#
+#   scripts/bench.sh              measures; results in build/bench/<date-time>/
+#   scripts/bench.sh compare A B  what changed between two results
+#   scripts/bench.sh profile      where the worker's time goes (WORK="test=pps dir=rx size=64")
+#
+#   LANE="native vtime"   lanes (native, vtime, kvm, emul; default: native, and kvm where
+#                         the CPU has virtualization, else vtime)
+#   ONLY="pps rr"         tests, by name or glob (default all)
+#   REPEAT=9              repetitions, in vtime seeds (default: native 7, others 5)
+#   QUICK=1               one small case of each test: does the laboratory work?
+#   OUT=dir               where to put results
+#   PLAN=bench            which report (tools/bench/plan_*.py)
+#
+# What has been measured when it is interrupted is kept, and reported.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+ONLY=${ONLY:-}
+QUICK=${QUICK:-}
+PLAN=${PLAN:-bench}
+export BENCH_MS=${BENCH_MS:-200}
+FAILED_LANES=''
+STOPPED=0
+
+has_virtualization()
+{
+	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo
+}
+
+default_lanes()
+{
+	echo native
+	if has_virtualization; then echo kvm; else echo vtime; fi
+}
+
+### rows
+
+# One line that changes, on a terminal; else what is new, twice a minute
+progress()
+{
+	if [ -t 1 ]; then
+		printf '\r\033[K[%4ds] %.100s' "$SECONDS" "$1"
+	elif [ $((SECONDS - ${SHOWN:--60})) -ge 30 ]; then
+		SHOWN=$SECONDS
+		info "$1"
+	fi
+}
+
+# takes the rows out of what a lane says; the rest goes to its log
+take_rows()
+{
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'@bench '* | '@fact '* | '@note '*) echo "$line" >> "$OUT/rows.txt" ;;
+		'@progress '*) progress "${line#@progress }" ;;
+		esac
+		echo "$line" >> "$OUT/$1.log"
+	done
+	[ ! -t 1 ] || printf '\r\033[K'
+}
+
+# what may stand in a value
+word()
+{
+	tr -s ' \t' '_' <<< "$*"
+}
+
+fact()
+{
+	echo "@fact lane=$1 key=$2 value=$(word "${@:3}")" >> "$OUT/rows.txt"
+}
+
+commit()
+{
+	git -C "$TOP" describe --always --dirty --exclude '*' 2>/dev/null || echo unknown
+}
+
+cpu_name()
+{
+	sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p
+}
+
+facts()
+{
+	fact machine commit "$(commit)"
+	fact machine cpu "$(nproc) x $(cpu_name)"
+	fact machine kernel "$(uname -r)"
+	fact machine compiler "$(gcc -dumpfullversion)"
+	fact machine load-before "$(cut -d' ' -f1-3 /proc/loadavg)"
+}
+
+### lanes
+
+lane_native()
+{
+	local status
+
+	info "lane native: User-Mode Linux, a process is the guest"
+	set +e
+	"$TOP/scripts/native.sh" 2>&1 | take_rows native
+	status=${PIPESTATUS[0]}
+	set -e
+	cp "$BUILD/uml-fast/.config" "$OUT/native.config" 2> /dev/null || true
+	return "$status"
+}
+
+# guest_repetition LANE NUMBER: one boot of a test host with a real guest
+guest_repetition()
+{
+	local lane=$1 name=bench-$1 rows=$BUILD/log/bench-$1.rows options=() status
+
+	[ "$lane" != vtime ] || options=(--qemu 7.2 --icount "$2")
+	rm -f "$rows"
+	set +e
+	"$TOP/scripts/vm.sh" --name "$name" --timeout "${BENCH_GUEST_TIMEOUT:-900}" --stall "${BENCH_GUEST_STALL:-120}" \
+		"${options[@]}" "${BENCH_GUEST_OPTIONS[@]}" --env "LANE=$lane" --env "REP=$2" --env "ONLY=$ONLY" \
+		--env "QUICK=$QUICK" --output "$rows" -- "$TOP/scripts/vm/bench-guest.sh" 2>&1 |
+		sed -u '/^@progress /!s/^@/#&/' | take_rows "$lane"
+	status=${PIPESTATUS[0]}
+	set -e
+	[ "$status" -eq 0 ] || return "$status"
+	# once it is complete: an attempt that the rig spoilt leaves no rows
+	take_rows "$lane" < "$rows"
+}
+
+# In virtual time a seed can stall before the guest boots: then the next.
+lane_guest()
+{
+	local lane=$1 want=${REPEAT:-} good=0 number=0 BENCH_GUEST_OPTIONS=()
+
+	if [ ! -f "$TOP/scripts/vm/bench-guest.sh" ]; then
+		info "lane $lane: no scripts/vm/bench-guest.sh"
+		return 1
+	fi
+	# shellcheck source=/dev/null
+	[ ! -f "$TOP/scripts/vm/bench-guest.opts.sh" ] || . "$TOP/scripts/vm/bench-guest.opts.sh"
+	want=${want:-${BENCH_GUEST_SEEDS:-5}}
+	"$TOP/scripts/setup.sh" 6.12
+	"$TOP/scripts/build-module.sh" 6.12
+	while [ $good -lt "$want" ] && [ $number -lt $((3 * want)) ] && [ $STOPPED -eq 0 ]; do
+		number=$((number + 1))
+		info "lane $lane: $([ "$lane" = vtime ] && echo seed || echo repetition) $number ($good of $want are there)"
+		if guest_repetition "$lane" $number; then
+			good=$((good + 1))
+		else
+			info "lane $lane: $number gave no result (build/log/bench-$lane, $OUT/$lane.log); going on"
+		fi
+	done
+	[ $good -gt 0 ]
+}
+
+run_lane()
+{
+	case $1 in
+	native) lane_native ;;
+	vtime | kvm | emul) lane_guest "$1" ;;
+	*) die "unknown lane '$1': native, vtime, kvm or emul" ;;
+	esac
+}
+
+### verbs
+
+# shellcheck disable=SC2317 # a trap
+stop()
+{
+	STOPPED=1
+	echo
+	info "stopped: reporting what there is"
+}
+
+report()
+{
+	local bench="$TOP/tools/bench"
+
+	if ! grep -q '^@bench ' "$OUT/rows.txt"; then
+		info "no rows: no report; see $OUT/*.log"
+		return 1
+	fi
+	python3 -B "$bench" collect "$OUT" --meta "date=$(date -u +'%F %H:%M UTC')" --meta "commit=$(commit)" \
+		--meta "machine=$(nproc) x $(cpu_name)"
+	python3 -B "$bench" report "$OUT" --plan "$PLAN" | tee "$OUT/report.txt"
+	echo
+	info "$OUT: report.html, report.txt, plots/, results.json, rows.txt"
+}
+
+run()
+{
+	local lane
+
+	OUT=${OUT:-$BUILD/bench/$(date +%F-%H%M%S)}
+	[[ ${REPEAT:-1} =~ ^[1-9][0-9]*$ ]] || die "REPEAT must be a number above 0"
+	mkdir -p "$OUT"
+	rm -f "$OUT"/*.log
+	: > "$OUT/rows.txt"
+	"$TOP/scripts/setup.sh" --packages-only
+	facts
+	trap stop INT TERM
+	for lane in ${LANE:-$(default_lanes)}; do
+		[ $STOPPED -eq 0 ] || break
+		run_lane "$lane" || FAILED_LANES="$FAILED_LANES $lane"
+	done
+	fact machine load-after "$(cut -d' ' -f1-3 /proc/loadavg)"
+	[ $STOPPED -eq 0 ] || fact machine interrupted "after $SECONDS seconds"
+	report || FAILED_LANES="$FAILED_LANES report"
+	[ -z "$FAILED_LANES" ] || [ $STOPPED -eq 1 ] || die "failed:$FAILED_LANES; see $OUT/*.log"
+}
+
+main()
+{
+	case ${1:-run} in
+	run) run ;;
+	compare)
+		[ -n "${2:-}" ] && [ -n "${3:-}" ] || die "usage: make bench-compare A=<results> B=<results>, directories or results.json"
+		python3 -B "$TOP/tools/bench" compare "$2" "$3"
+		;;
+	profile) "$TOP/scripts/profile.sh" ;;
+	*) die "usage: bench.sh [run | compare A B | profile]" ;;
+	esac
+}
+
+main "$@"

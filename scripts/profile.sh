@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Where the time goes: perf looks from outside at User-Mode Linux while kvnet and
+# vhost_net do the same work, and names the costliest functions of each.
+#
+#   scripts/profile.sh
+#
+#   WORK="test=pps dir=rx size=64"   what to do (parameters of selftests/perf)
+#   PROFILE_MS=8000                  for how long, each
+#   TOP_N=10                         how many functions to name
+#
+# Only the worker's samples count: those on the kernel stack on which most of the
+# backend's own code was seen. That kernel is a process for this machine, hence ":u".
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+WORK=${WORK:-test=pps dir=tx size=64}
+PROFILE_MS=${PROFILE_MS:-8000}
+RATE=4999
+
+# perf_begin BACKEND
+perf_begin()
+{
+	local pid
+
+	pid=$(cat "/tmp/kvnet-$UML_PID/pid") || die "where is User-Mode Linux?"
+	perf record -q -e cpu-clock:u -F $RATE --user-regs=sp -p "$pid" -o "$OUT/$1.data" > "$OUT/$1.log" 2>&1 &
+	PERF_PID=$!
+}
+
+perf_end()
+{
+	kill -INT "$PERF_PID" 2>/dev/null || true
+	wait "$PERF_PID" 2>/dev/null || true
+	PERF_PID=''
+	[ -s "$OUT/$1.data" ] || die "perf recorded nothing: $(tail -n 3 "$OUT/$1.log")"
+	perf script -i "$OUT/$1.data" -F ip,sym,uregs 2>> "$OUT/$1.log" > "$OUT/$1.samples" ||
+		die "perf cannot read what it recorded; see $OUT/$1.log"
+	info "$1: $(wc -l < "$OUT/$1.samples") samples"
+}
+
+# the script inside says where modules are, and when it begins and ends
+follow()
+{
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'@begin '*) perf_begin "${line#@begin }" ;;
+		'@end '*) perf_end "${line#@end }" ;;
+		'@symbol '*) echo "${line#@symbol }" >> "$OUT/symbols" ;;
+		'@bench '*) echo "$line" >> "$OUT/rows.txt" ;;
+		*) echo "$line" >> "$OUT/profile.log" ;;
+		esac
+	done
+}
+
+main()
+{
+	local pipe
+
+	"$TOP/scripts/setup.sh" --perf
+	OUT=${OUT:-$BUILD/bench/profile-$(date +%F-%H%M%S)}
+	mkdir -p "$OUT"
+	: > "$OUT/symbols"
+	nice "$TOP/scripts/uml/build.sh" uml-fast
+	"$TOP/scripts/build-module.sh" uml-fast
+	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf"
+	info "profile of: $WORK"
+	pipe=$OUT/pipe
+	mkfifo "$pipe"
+	"$TOP/scripts/uml.sh" --fast --mem 1024 --name profile --timeout 300 --add "$BUILD/perf/lab" \
+		--env "WORK=$WORK" --env "PROFILE_MS=$PROFILE_MS" -- "$TOP/scripts/vm/profile.sh" > "$pipe" 2>&1 &
+	UML_PID=$!
+	follow < "$pipe"
+	rm -f "$pipe"
+	wait $UML_PID || die "the run failed: $(tail -n 5 "$OUT/profile.log")"
+	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" | tee "$OUT/profile.txt"
+	info "$OUT: profile.txt, kvnet.samples, vhost_net.samples"
+}
+
+main "$@"

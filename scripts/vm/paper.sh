@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs inside the test host: the paper's evaluation, on the systems that it
+# compares. Prints rows as bench-guest.sh does. LANE and REP as there; PARTS: some of
+# hypercall windows exits question irqchip; WINDOWS: sizes of socket buffers.
+# shellcheck source=selftests/net/lib.sh
+. /kvnet/selftests/net/lib.sh
+# shellcheck source=scripts/vm/bench-guest-count.sh
+. /kvnet/scripts/vm/bench-guest-count.sh
+# shellcheck source=scripts/vm/bench-guest-tests.sh
+. /kvnet/scripts/vm/bench-guest-tests.sh
+# shellcheck source=scripts/vm/bench-guest-system.sh
+. /kvnet/scripts/vm/bench-guest-system.sh
+# shellcheck source=scripts/vm/paper-exits.sh
+. /kvnet/scripts/vm/paper-exits.sh
+
+LANE=${LANE:-emul}
+REP=${REP:-1}
+PARTS=${PARTS:-hypercall exits windows question irqchip}
+SYSTEMS=${SYSTEMS:-kvnet vhost_net qemu qemu-noioeventfd rtl8139}
+WINDOWS=${WINDOWS:-4096 8192 16384 32768 65536 131072 262144}
+RUNS=${RUNS:-10}
+ROUNDS=${ROUNDS:-300}
+SAMPLES=${SAMPLES:-10}
+BUFFER_MAX=4194304
+WINDOW_PORT=5202
+TCP_STREAMS=1
+UDP_SIZES="64 1472"
+
+part_wanted()
+{
+	[[ " $PARTS " == *" $1 "* ]]
+}
+
+### Table 2: the module is put into the guest's image
+
+add_module()
+{
+	[ -e /kvnet/hypercall.ko ] || return
+	(cd /kvnet && echo hypercall.ko | cpio -o -H newc 2> /dev/null) >> /kvnet/guest-overlay.cpio
+}
+
+# hypercall_rows KIND: what each sample took, and exits for a call
+hypercall_rows()
+{
+	local own=$REP sample n ns calls=$(((SAMPLES + 1) * ROUNDS)) before after
+
+	PARAMS=kind=$1
+	guest dmesg -c > /dev/null
+	read -r before < $KVM_STATS/exits
+	guest "insmod /hypercall.ko kind=$1 rounds=$ROUNDS samples=$SAMPLES" || return
+	read -r after < $KVM_STATS/exits
+	while read -r sample n ns; do
+		REP=$((own * 100 + sample))
+		bench_row cost "$(awk -v n="$n" -v ns="$ns" 'BEGIN { printf "%.1f", ns / n }')" ns
+	done < <(guest dmesg | sed -n 's/.*kind=.* sample=\([0-9]*\) n=\([0-9]*\) ns=\([0-9]*\).*/\1 \2 \3/p')
+	REP=$own
+	bench_row exits "$(awk -v d=$((after - before)) -v n=$calls 'BEGIN { printf "%.3f", d / n }')" 1/call
+	guest rmmod hypercall
+}
+
+# how far a call goes does not depend on the system, but whom a notification wakes does
+part_hypercall()
+{
+	local kind
+
+	TEST=hypercall
+	case $SYSTEM in
+	rtl8139 | qemu-noioeventfd) return 0 ;;
+	esac
+	for kind in kernel user ioeventfd; do
+		hypercall_rows $kind || return
+	done
+}
+
+### Figures 5 to 9
+
+# one size of window: both ends' buffers, as iperf's -w sets them
+window_rows()
+{
+	local dir what bytes
+
+	for dir in rx tx; do
+		what=to
+		[ $dir = rx ] || what=from
+		bytes=$(scale $(($1 < 32768 ? 1500000 : 6000000)))
+		PARAMS="dir=$dir window=$1"
+		rr $what "$bytes" 1 "$1" || return
+		bench_row rate "$(per_second $((8 * ${R[bytes]})) "${R[ns]}")" bit/s
+	done
+}
+
+buffers_up()
+{
+	echo "for f in /proc/sys/net/core/[rw]mem_max; do echo $BUFFER_MAX > \$f; done"
+}
+
+part_windows()
+{
+	local window RR_PORT=$WINDOW_PORT
+
+	TEST=window
+	guest "$(buffers_up)"
+	rr_server_start || return
+	for window in $WINDOWS; do
+		rr window "$window" && window_rows "$window" || return
+	done
+}
+
+# the paper's baseline: the host talks to itself
+host_windows()
+{
+	local SYSTEM=host PEER_IP=127.0.0.1 RR_PORT=$WINDOW_PORT TEST=window window server
+
+	/usr/bin/rr serve $RR_PORT > /dev/null 2>&1 &
+	server=$!
+	wait_until 10 grep -q ":$(printf '%04X' $RR_PORT) 00000000:0000" /proc/net/tcp
+	for window in $WINDOWS; do
+		rr window "$window" && window_rows "$window" || break
+	done
+	kill $server
+	wait $server 2> /dev/null
+}
+
+### what it gains to have the device in the kernel
+
+part_question()
+{
+	for TEST in ping rr conn tcp udp; do
+		"test_$TEST" || return
+	done
+}
+
+### Table 3: the same work many times, each from another moment on
+
+irqchip_runs()
+{
+	local dir what run own=$REP
+
+	TEST=irqchip
+	# the first two are a warm-up: they are half as fast
+	for ((run = -1; run <= RUNS; run++)); do
+		rr udp $((3 * run + 4)) 1 || return
+		REP=$((own * 100 + run))
+		for dir in rx tx; do
+			what=to
+			[ $dir = rx ] || what=from
+			PARAMS="dir=$dir irqchip=$1"
+			rr $what "$(scale 24000000)" 1 || return
+			[ $run -le 0 ] ||
+				bench_row rate "$(per_second $((8 * ${R[bytes]})) "${R[ns]}")" bit/s
+		done
+	done
+	REP=$own
+}
+
+part_irqchip()
+{
+	local mode
+
+	for SYSTEM in ${IRQCHIP_SYSTEMS:-kvnet qemu}; do
+		for mode in ${IRQCHIP_MODES:-on split off}; do
+			GUEST_MACHINE=q35,kernel-irqchip=$mode
+			# what needs a local APIC in the kernel, and is asked for by -cpu max all the same
+			GUEST_CPU=max,-kvm-asyncpf-int,-kvm-pv-eoi
+			if ! { system_start && irqchip_runs $mode; }; then
+				say "irqchip=$mode, $SYSTEM: no result"
+				FAILED=$((FAILED + 1))
+			fi
+			system_stop
+			unset GUEST_MACHINE GUEST_CPU
+		done
+	done
+}
+
+system_parts()
+{
+	local part
+
+	for part in hypercall exits windows question; do
+		part_wanted $part || continue
+		say "$SYSTEM: $part"
+		"part_$part" || { say "$SYSTEM: $part gave no result"; return 1; }
+	done
+}
+
+systems()
+{
+	for SYSTEM in $SYSTEMS; do
+		system_start && system_parts || FAILED=$((FAILED + 1))
+		system_stop
+	done
+}
+
+main()
+{
+	FAILED=0
+	bench_facts
+	bench_notes
+	if [ "$LANE" = vtime ]; then
+		no_halt_poll || exit
+		taskset -p 1 $$ > /dev/null
+	fi
+	! part_wanted hypercall || add_module || exit
+	eval "$(buffers_up)"
+	! part_wanted windows || host_windows
+	[ "$PARTS" = irqchip ] || systems
+	! part_wanted irqchip || part_irqchip
+	[ $FAILED -eq 0 ]
+}
+
+main

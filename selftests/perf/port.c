@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Devices with taps, and rings that cost little: see port.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "port.h"
+#include "traffic.h"
+
+#define RX_BUF	4096u	/* of a frame that is cut into several */
+#define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
+
+static uint8_t *buffer(const struct port *p, unsigned int queue, unsigned int i)
+{
+	return p->r.v.q[queue].bufs + (size_t)i * p->buf[queue];
+}
+
+static void lay_out(struct port *p, unsigned int queue, uint32_t len,
+		    uint16_t flags)
+{
+	struct guest_ring *ring = &p->r.v.q[queue].ring;
+	unsigned int i;
+
+	for (i = 0; i < p->r.v.q[queue].num; i++) {
+		gr_raw_set(gr_raw_desc(ring, i),
+			   vdev_gpa(&p->r.v, buffer(p, queue, i)), len, flags,
+			   0);
+		gr_raw_avail(ring, i, i);
+	}
+}
+
+/* taps */
+
+static void tap_ioctl(const char *name, unsigned long req, int qlen)
+{
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { .ifr_qlen = qlen };
+
+	strcpy(ifr.ifr_name, name);
+	ASSERT_SYS(ioctl(fd, req, &ifr));
+	close(fd);
+}
+
+/* A tap with an empty name, or one more queue of the one that has it. */
+static int tap_open(char *name, bool queues)
+{
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC), hdr = HDR;
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+
+	if (fd < 0)
+		ksft_skip("/dev/net/tun: %s", strerror(errno));
+	if (queues)
+		ifr.ifr_flags |= IFF_MULTI_QUEUE;
+	strcpy(ifr.ifr_name, *name ? name : "bench%d");
+	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
+	strcpy(name, ifr.ifr_name);
+	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
+	ASSERT_SYS(ioctl(fd, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6));
+	return fd;
+}
+
+/* One tap for each device, or one with a queue for each. */
+static void port_tap(struct ports *all, struct port *p)
+{
+	bool queues = all->s.queues > 1;
+
+	if (queues && p->number)
+		strcpy(p->r.name, all->port[0].r.name);
+	p->r.tap = tap_open(p->r.name, queues);
+	p->r.ifindex = if_nametoindex(p->r.name);
+	if (!queues || !p->number) {
+		tap_ioctl(p->r.name, SIOCSIFTXQLEN, p->burst + p->burst / 8 + 64);
+		rig_link(&p->r, true);
+	}
+	if (queues && p->number == all->s.queues - 1)
+		traffic_steer(p->r.tap);
+	p->r.sniff = -1;
+	p->r.inject = rig_packet_socket(&p->r, 0, all->s.gso);
+}
+
+/* devices */
+
+static unsigned int round_up(unsigned int n, unsigned int to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static void port_sizes(struct port *p, const struct spec *s)
+{
+	unsigned int frame = HDR + s->size;
+
+	p->buf[VDEV_TX] = round_up(frame, 256);
+	p->buf[VDEV_RX] = s->gso ? RX_BUF : round_up(frame, 256);
+	p->per_frame = (frame + p->buf[VDEV_RX] - 1) / p->buf[VDEV_RX];
+	p->burst = s->ring / 8 * 7 / p->per_frame;
+}
+
+static void port_device(struct port *p, const struct spec *s)
+{
+	struct vdev *v = &p->r.v;
+	unsigned int tx_ring = s->gso ? 64 : s->ring, i;
+	size_t size = VDEV_RING_ZONE + (2u << 20) +
+		      (size_t)tx_ring * p->buf[VDEV_TX] +
+		      (size_t)s->ring * p->buf[VDEV_RX];
+
+	vdev_open(v);
+	vdev_set_features(v, F_V1 | F_MRG | F_EVENT);
+	ASSERT_EQ(v->hdr_len, HDR);
+	vdev_memory(v, (size + (1u << 20) - 1) & ~((1ul << 20) - 1), 1);
+	vdev_set_mem(v);
+	vdev_queue_make(v, VDEV_RX, s->ring);
+	vdev_queue_make(v, VDEV_TX, tx_ring);
+	vdev_queue_pool(v, VDEV_RX, s->ring, p->buf[VDEV_RX]);
+	vdev_queue_pool(v, VDEV_TX, tx_ring, p->buf[VDEV_TX]);
+	for (i = 0; i < 2; i++) {
+		gr_start_at(&v->q[i].ring, 0);
+		vdev_queue_tell(v, i, 0);
+		/* to sleep on */
+		ASSERT_SYS(fcntl(v->q[i].call, F_SETFL, 0));
+	}
+}
+
+static void port_frames(struct port *p, const struct spec *s)
+{
+	struct vdev_queue *tx = &p->r.v.q[VDEV_TX];
+	unsigned int i;
+
+	for (i = 0; i < tx->num; i++)
+		traffic_make(buffer(p, VDEV_TX, i), i, 1, s);
+	lay_out(p, VDEV_TX, HDR + s->size, 0);
+	memset(p->r.v.q[VDEV_RX].bufs, 0,
+	       (size_t)s->ring * p->buf[VDEV_RX]);
+	lay_out(p, VDEV_RX, p->buf[VDEV_RX], GR_DESC_F_WRITE);
+}
+
+void ports_open(struct ports *p, const struct spec *s)
+{
+	unsigned int i;
+
+	p->s = *s;
+	p->n = s->devices * s->queues;
+	ASSERT(p->n <= PORTS_MAX && (s->devices == 1 || s->queues == 1));
+	p->port = calloc(p->n, sizeof(*p->port));
+	ASSERT(p->port);
+	rig_enter_netns();
+	for (i = 0; i < p->n; i++) {
+		p->port[i].number = i;
+		port_sizes(&p->port[i], s);
+		port_device(&p->port[i], s);
+		port_tap(p, &p->port[i]);
+		port_frames(&p->port[i], s);
+	}
+	if (s->dirs & SPEC_RX)
+		traffic_burst(p->port[0].burst, s);
+}
+
+void ports_close(struct ports *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n; i++) {
+		vdev_close(&p->port[i].r.v);
+		close(p->port[i].r.tap);
+		close(p->port[i].r.inject);
+	}
+	free(p->port);
+}
+
+void port_attach(struct port *p, unsigned int queue, bool on)
+{
+	vdev_backend(&p->r.v, queue, on ? p->r.tap : -1);
+}
+
+/* packets */
+
+/* So many buffers more, and a kick; the last of them calls. */
+static void offer(struct port *p, unsigned int queue, unsigned int count)
+{
+	struct vdev_queue *q = &p->r.v.q[queue];
+	uint64_t one = 1;
+
+	p->done[queue] += count;
+	gr_raw_used_event(&q->ring, p->done[queue] - 1);
+	gr_raw_avail_idx(&q->ring, p->done[queue]);
+	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
+	p->kicks++;
+}
+
+void port_tx_start(struct port *p, unsigned int count)
+{
+	offer(p, VDEV_TX, count);
+}
+
+void port_rx_fill(struct ports *all, struct port *p)
+{
+	traffic_send(p->r.inject, p->number, all->s.queues > 1);
+}
+
+void port_rx_start(struct port *p)
+{
+	offer(p, VDEV_RX, p->burst * p->per_frame);
+}
+
+void port_wait(struct port *p, unsigned int queue)
+{
+	struct vdev_queue *q = &p->r.v.q[queue];
+	uint64_t n;
+
+	while (gr_raw_used_idx(&q->ring) != p->done[queue]) {
+		ASSERT_EQ(read(q->call, &n, sizeof(n)), sizeof(n));
+		p->calls += n;
+	}
+}
+
+void port_events(struct port *p, unsigned long *kicks, unsigned long *calls)
+{
+	unsigned int i;
+
+	/* also those that nobody slept for */
+	for (i = 0; i < 2; i++) {
+		ASSERT_SYS(fcntl(p->r.v.q[i].call, F_SETFL, O_NONBLOCK));
+		p->calls += vdev_eventfd_take(p->r.v.q[i].call);
+		ASSERT_SYS(fcntl(p->r.v.q[i].call, F_SETFL, 0));
+	}
+	*kicks += p->kicks;
+	*calls += p->calls;
+	p->kicks = 0;
+	p->calls = 0;
+}
+
+static void check_rx(const struct ports *all, const struct port *p)
+{
+	const struct vdev_queue *q = &p->r.v.q[VDEV_RX];
+	uint16_t pos = p->done[VDEV_RX] - p->burst * p->per_frame;
+	unsigned int i, k;
+
+	for (i = 0; i < p->burst; i++) {
+		uint32_t len = 0;
+		uint8_t *first = buffer(p, VDEV_RX, pos % q->num);
+
+		for (k = 0; k < p->per_frame; k++, pos++) {
+			struct gr_used_elem e = gr_raw_used(&q->ring, pos);
+
+			ASSERT_EQ(e.id, pos % q->num);
+			len += e.len;
+		}
+		ASSERT_EQ(len, HDR + all->s.size);
+		if (!all->s.gso) {
+			first[HDR + 5] = 1;	/* the queue's number was there */
+			ASSERT(frame_check(first + HDR, all->s.size, i,
+					   all->s.size));
+		}
+	}
+}
+
+void port_check(const struct ports *all, const struct port *p, unsigned int queue)
+{
+	const struct vdev_queue *q = &p->r.v.q[queue];
+	uint16_t pos;
+
+	if (queue == VDEV_RX) {
+		check_rx(all, p);
+		return;
+	}
+	for (pos = p->done[VDEV_TX] - q->num; pos != p->done[VDEV_TX]; pos++)
+		ASSERT_EQ(gr_raw_used(&q->ring, pos).id, pos % q->num);
+}
+
+unsigned long port_arrived(const struct port *p)
+{
+	FILE *f = fopen("/proc/self/net/dev", "r");
+	size_t len = strlen(p->r.name);
+	char line[256], *at;
+	unsigned long n = 0;
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f)) {
+		at = line + strspn(line, " ");
+		if (!strncmp(at, p->r.name, len) && at[len] == ':')
+			sscanf(at + len + 1, "%*u %lu", &n);
+	}
+	fclose(f);
+	return n;
+}

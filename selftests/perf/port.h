@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * port - devices with taps, and rings that cost the guest next to nothing.
+ *
+ * Each descriptor is a buffer, for ever; the avail ring names them in order. A
+ * batch is made available by one store, and the last of its buffers calls the
+ * guest, which sleeps until then.
+ */
+#ifndef SELFTESTS_PORT_H
+#define SELFTESTS_PORT_H
+
+#include "rig.h"
+#include "spec.h"
+
+#define PORTS_MAX	32u
+
+struct port {
+	struct rig r;		/* device, tap, and a socket into the tap */
+	unsigned int number;	/* frames to it carry this */
+	unsigned int buf[2];	/* bytes of a buffer of each queue */
+	uint16_t done[2];	/* used index when all is quiet */
+	unsigned int burst;	/* frames that wait in the tap */
+	unsigned int per_frame;	/* receive buffers that a frame takes */
+	unsigned long kicks;
+	unsigned long calls;
+};
+
+struct ports {
+	struct spec s;
+	unsigned int n;
+	struct port *port;
+};
+
+/* Devices as the spec says, with their frames laid out; nothing attached. */
+void ports_open(struct ports *p, const struct spec *s);
+void ports_close(struct ports *p);
+void port_attach(struct port *p, unsigned int queue, bool on);
+
+/* Guest to host: make 'count' frames available, kick, and later wait. */
+void port_tx_start(struct port *p, unsigned int count);
+/* Host to guest: fill the tap, offer buffers for all of it; later wait. */
+void port_rx_fill(struct ports *all, struct port *p);
+void port_rx_start(struct port *p);
+/* Sleep until the device has used all that was started. */
+void port_wait(struct port *p, unsigned int queue);
+/* Adds the kicks and calls since it was last asked. */
+void port_events(struct port *p, unsigned long *kicks, unsigned long *calls);
+/* The last pass: every buffer once, in order, as long as it should be, intact. */
+void port_check(const struct ports *all, const struct port *p, unsigned int queue);
+/* Packets that came to the host from this port's tap. */
+unsigned long port_arrived(const struct port *p);
+
+#endif /* SELFTESTS_PORT_H */

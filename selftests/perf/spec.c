@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What to measure, and rows: see spec.h. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ksft.h"
+#include "spec.h"
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static const char *env_or(const char *name, const char *otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : otherwise;
+}
+
+static const char *bench_words(void)
+{
+	return env_or("BENCH", "test=pps dir=tx size=64");
+}
+
+/* The value of a word, in a buffer that lasts until the next call. */
+static const char *word(const char *name)
+{
+	static char value[32];
+	size_t len = strlen(name);
+	const char *at = bench_words();
+
+	for (; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (!strncmp(at, name, len) && at[len] == '=') {
+			snprintf(value, sizeof(value), "%.*s",
+				 (int)strcspn(at + len + 1, " "), at + len + 1);
+			return value;
+		}
+	return NULL;
+}
+
+static unsigned int number(const char *name, unsigned int otherwise)
+{
+	const char *value = word(name);
+
+	return value ? strtoul(value, NULL, 0) : otherwise;
+}
+
+static unsigned int directions(const char *dir)
+{
+	if (!dir || !strcmp(dir, "tx"))
+		return SPEC_TX;
+	if (!strcmp(dir, "rx"))
+		return SPEC_RX;
+	ASSERT(!strcmp(dir, "both"));
+	return SPEC_TX | SPEC_RX;
+}
+
+void spec_read(struct spec *s)
+{
+	s->dirs = directions(word("dir"));
+	s->size = number("size", 64);
+	s->ring = number("ring", 1024);
+	s->batch = number("batch", s->ring);
+	s->devices = number("devices", 1);
+	s->queues = number("queues", 1);
+	s->gso = word("test") && !strcmp(word("test"), "gso");
+	s->ns = strtoul(env_or("BENCH_MS", "200"), NULL, 0) * 1000000ull;
+	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);
+}
+
+void spec_row(const char *metric, double value, const char *unit)
+{
+	printf("@bench %s %s metric=%s value=%.9g unit=%s\n",
+	       env_or("BENCH_ROW", "lane=native rep=0 backend=kvnet"),
+	       bench_words(), metric, value, unit);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double median(double *values, unsigned int n)
+{
+	qsort(values, n, sizeof(*values), by_size);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* schedstat of each worker, kept open: it is read often */
+static int worker[64];
+static unsigned int workers;
+
+/* The owner's number is the end of a worker's name. */
+static bool is_worker(const char *dir, const char *task)
+{
+	char path[300], name[32] = "", want[2][32];
+	FILE *f;
+
+	snprintf(want[0], sizeof(want[0]), "kvnet-%d\n", getpid());
+	snprintf(want[1], sizeof(want[1]), "vhost-%d\n", getpid());
+	snprintf(path, sizeof(path), "%s/%s/comm", dir, task);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(name, sizeof(name), f))
+		name[0] = 0;
+	fclose(f);
+	return !strcmp(name, want[0]) || !strcmp(name, want[1]);
+}
+
+static void find_in(const char *dir)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	char path[300];
+
+	ASSERT(d);
+	while ((entry = readdir(d))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    !is_worker(dir, entry->d_name))
+			continue;
+		ASSERT(workers < sizeof(worker) / sizeof(worker[0]));
+		snprintf(path, sizeof(path), "%s/%s/schedstat", dir,
+			 entry->d_name);
+		worker[workers++] = ASSERT_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	}
+	closedir(d);
+}
+
+/* A kernel thread, or since Linux 6.4 a thread of this process. */
+unsigned int workers_find(void)
+{
+	find_in("/proc");
+	find_in("/proc/self/task");
+	return workers;
+}
+
+struct worker_time worker_time(void)
+{
+	unsigned long long ns, wait, runs;
+	struct worker_time t = { 0 };
+	unsigned int i;
+	char line[96];
+	ssize_t n;
+
+	for (i = 0; i < workers; i++) {
+		n = ASSERT_SYS(pread(worker[i], line, sizeof(line) - 1, 0));
+		line[n] = 0;
+		ASSERT_EQ(sscanf(line, "%llu %llu %llu", &ns, &wait, &runs), 3);
+		t.ns += ns;
+		t.runs += runs;
+	}
+	return t;
+}
+
+bool worker_time_is_coarse(struct worker_time t)
+{
+	return t.ns % 1000000 == 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * spec - what to measure, and the rows that say what came out.
+ *
+ * BENCH="test=ring dir=tx size=64 ring=512" names the parameters, and stands in
+ * every row as it is; BENCH_ROW="lane=native rep=1 backend=kvnet" goes before it.
+ * BENCH_MS is how long a sample takes, about.
+ */
+#ifndef SELFTESTS_SPEC_H
+#define SELFTESTS_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SPEC_TX		1u
+#define SPEC_RX		2u
+
+struct spec {
+	unsigned int dirs;	/* SPEC_TX, SPEC_RX */
+	unsigned int size;	/* bytes of a frame, default 64 */
+	unsigned int ring;	/* default 1024 */
+	unsigned int batch;	/* frames made available at once, default ring */
+	unsigned int devices;	/* each with a tap of its own, default 1 */
+	unsigned int queues;	/* pairs, of one tap, default 1 */
+	bool gso;		/* TCP segments of one large packet each */
+	uint64_t ns;		/* length of a sample */
+};
+
+void spec_read(struct spec *s);
+/* One row; the value is in units of 'unit'. */
+void spec_row(const char *metric, double value, const char *unit);
+uint64_t now_ns(void);
+
+double median(double *values, unsigned int n);
+
+/* CPU time of all workers of this process's devices, and how often they ran. */
+struct worker_time {
+	uint64_t ns;
+	uint64_t runs;
+};
+
+/* How many there are; once, before the first question. */
+unsigned int workers_find(void);
+struct worker_time worker_time(void);
+/* Whole ticks only: sums over long times mean something, short ones nothing. */
+bool worker_time_is_coarse(struct worker_time t);
+
+#endif /* SELFTESTS_SPEC_H */

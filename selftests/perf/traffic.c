@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The frames that are sent: see traffic.h. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <linux/bpf.h>
+#include <linux/if_tun.h>
+#include <linux/virtio_net.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "traffic.h"
+
+#define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
+#define SEGMENT	1448
+#define ETHER	14u
+
+static struct {
+	struct mmsghdr *msg;
+	unsigned int count;
+	uint8_t *last;		/* each frame's last byte of its destination */
+	size_t step;
+} burst;
+
+/* One's complement sum, for the IP header and for what TCP's begins with. */
+static uint32_t sum16(const void *data, unsigned int len, uint32_t sum)
+{
+	const uint8_t *p = data;
+	unsigned int i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		sum += p[i] << 8 | p[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* A TCP segment as a guest makes it: the checksum is to be completed. */
+static void make_gso(uint8_t *buf, uint32_t seq, const struct spec *s)
+{
+	struct virtio_net_hdr *h = (void *)buf;
+	uint8_t *eth = buf + HDR;
+	struct iphdr ip = {
+		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
+		.protocol = IPPROTO_TCP,
+		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
+	};
+	struct tcphdr tcp = {
+		.source = htons(5001), .dest = htons(5002), .seq = htonl(seq * s->size),
+		.doff = 8, .ack = 1, .window = htons(65535),
+	};
+	uint32_t pseudo = IPPROTO_TCP + s->size - ETHER - sizeof(ip);
+
+	frame_make(eth, seq, s->size);
+	eth[12] = 8;
+	eth[13] = 0;
+	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
+	tcp.check = htons(sum16(&ip.saddr, 8, pseudo));
+	memcpy(eth + ETHER, &ip, sizeof(ip));
+	memcpy(eth + ETHER + sizeof(ip), &tcp, sizeof(tcp));
+	memset(eth + ETHER + sizeof(ip) + sizeof(tcp), 1, 12);	/* TCP no-ops */
+	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	h->gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
+	h->hdr_len = ETHER + sizeof(ip) + 32;
+	h->gso_size = SEGMENT;
+	h->csum_start = ETHER + sizeof(ip);
+	h->csum_offset = 16;
+}
+
+void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s)
+{
+	memset(buf, 0, HDR);
+	if (s->gso)
+		make_gso(buf, seq, s);
+	else
+		frame_make(buf + HDR, seq, s->size);
+	buf[HDR + 5] = last;
+}
+
+void traffic_burst(unsigned int count, const struct spec *s)
+{
+	/* a packet socket wants the header without the number of buffers */
+	unsigned int skip = s->gso ? sizeof(struct virtio_net_hdr) : 0, i;
+	struct iovec *iov = calloc(2 * count, sizeof(*iov));
+	size_t step = HDR + s->size;
+	uint8_t *frames = malloc(count * step), *f;
+
+	burst.msg = calloc(count, sizeof(*burst.msg));
+	ASSERT(iov && frames && burst.msg);
+	burst.count = count;
+	burst.last = frames + HDR + 5;
+	burst.step = step;
+	for (i = 0; i < count; i++, iov += 2) {
+		f = frames + i * step;
+		traffic_make(f, i, 1, s);
+		iov[0] = (struct iovec) { f, skip };
+		iov[1] = (struct iovec) { f + HDR, s->size };
+		burst.msg[i].msg_hdr.msg_iov = skip ? iov : iov + 1;
+		burst.msg[i].msg_hdr.msg_iovlen = skip ? 2 : 1;
+	}
+}
+
+void traffic_send(int socket, unsigned int queue, bool steer)
+{
+	unsigned int i;
+	int n;
+
+	for (i = 0; steer && i < burst.count; i++)
+		burst.last[i * burst.step] = queue;
+	for (i = 0; i < burst.count; i += n) {
+		n = sendmmsg(socket, burst.msg + i, burst.count - i, 0);
+		ASSERT_SYS(n);
+	}
+}
+
+/* r6 = context; r0 = the frame's byte 5, counted from its start */
+void traffic_steer(int tap)
+{
+	static const struct bpf_insn program[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1 },
+		{ .code = BPF_LD | BPF_ABS | BPF_B, .imm = 5 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insns = (uintptr_t)program,
+		.insn_cnt = sizeof(program) / sizeof(program[0]),
+		.license = (uintptr_t)"GPL",
+	};
+	int fd = syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	ASSERT_SYS(fd);
+	ASSERT_SYS(ioctl(tap, TUNSETSTEERINGEBPF, &fd));
+	close(fd);
+}

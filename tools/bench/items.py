@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+What a section of a report is made of: tables, plots, text. Each item takes its
+rows out of the results by a filter (see rows.Results.select), says itself when
+there are none, and can be written as text and as HTML.
+"""
+
+import rows
+import stats
+import svg
+import units
+
+# backends in the order in which they are shown; their place is their colour
+BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-in_order"]
+NOTHING = "no rows in this run"
+
+
+def backend_order(name):
+    return (BACKENDS.index(name), "") if name in BACKENDS else (len(BACKENDS), name)
+
+
+def order(key_name):
+    return (lambda v: backend_order(v)) if key_name == "backend" else rows.sort_value
+
+
+def classes(names, key_name="backend"):
+    """[(name, css class)] in order; a backend has the same colour everywhere."""
+    ordered = sorted(names, key=order(key_name))
+    if key_name != "backend":
+        return [(name, f"s{i % len(svg.COLOURS)}") for i, name in enumerate(ordered)]
+    return [(name, f"s{(BACKENDS.index(name) if name in BACKENDS else len(BACKENDS) + i) % len(svg.COLOURS)}")
+            for i, name in enumerate(ordered)]
+
+
+class Ref:
+    """A figure that is not ours, such as the paper's, shown beside ours."""
+
+    def __init__(self, label, value=None, x=None, series=None, at=None, stats=None, unit=None):
+        self.label, self.value, self.x, self.series = label, value, x, series
+        self.at, self.stats, self.unit = at or {}, stats, unit
+
+
+class Item:
+    title = ""
+    where = {}
+
+    def lanes(self, results):
+        return list(dict.fromkeys(row.lane for row in results.select(**self.where)))
+
+
+def notes(item, results):
+    """One line for each lane whose figures are shown: what it cannot show."""
+    return [note_of(lane, results) for lane in item.lanes(results) if results.notes.get(lane)]
+
+
+def note_of(lane, results):
+    return f"Lane {lane}: " + " ".join(note.rstrip(".") + "." for note in results.notes[lane])
+
+
+class Text(Item):
+    def __init__(self, lines, title=""):
+        self.lines, self.title = [lines] if isinstance(lines, str) else list(lines), title
+
+    def lanes(self, results):
+        return []
+
+    def text(self, results):
+        return list(self.lines)
+
+    def html(self, results, plots):
+        body = "\n".join(svg.escape(line) for line in self.lines)
+        return f"<pre>{body}</pre>"
+
+
+def columns_text(head, lines):
+    """Columns as wide as needed; the first is flush left."""
+    cells = [head] + lines
+    width = [max(len(line[i]) for line in cells if i < len(line)) for i in range(len(head))]
+    return ["  ".join(cell.ljust(width[i]) if i == 0 else cell.rjust(width[i]) for i, cell in enumerate(line)).rstrip()
+            for line in cells]
+
+
+class Grid(Item):
+    """A table whose cells are made elsewhere."""
+
+    def __init__(self, title, head, lines, where=None):
+        self.title, self.head, self.lines, self.where = title, head, lines, where
+
+    def lanes(self, results):
+        return super().lanes(results) if self.where else []
+
+    def cells(self, results):
+        return self.head, self.lines
+
+    def text(self, results):
+        head, lines = self.cells(results)
+        return columns_text(head, lines) if lines else [NOTHING]
+
+    def html(self, results, plots):
+        head, lines = self.cells(results)
+        if not lines:
+            return f'<p class="nothing">{NOTHING}</p>'
+        top = "".join(f"<th>{svg.escape(cell)}</th>" for cell in head)
+        body = "".join("<tr" + (' class="paper"' if line and line[0].startswith("paper") else "") + ">" +
+                       "".join(f"<td>{svg.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+        return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+FIGURES = {
+    "median": stats.median, "mean": stats.mean, "min": min, "max": max, "sigma": stats.sigma,
+}
+
+
+class Table(Grid):
+    """One line for each combination of 'rows', one column for each 'columns'."""
+
+    def __init__(self, where, rows=("test",), columns="backend", title="", stats=("median", "spread"),
+                 ratio=("kvnet", "vhost_net"), reference=(), detail=False):
+        self.detail = detail	# only on the page, and there folded
+        self.where, self.row_keys, self.columns, self.title = where, tuple(rows), columns, title
+        self.stats, self.ratio, self.reference = tuple(stats), ratio, list(reference)
+
+    def text(self, results):
+        return [] if self.detail else super().text(results)
+
+    def html(self, results, plots):
+        table = super().html(results, plots)
+        return f"<details><summary>show</summary>{table}</details>" if self.detail else table
+
+    def grouped(self, results):
+        """{row label: {column: (key, values)}}"""
+        found = {}
+        for key, values in results.series(**self.where).items():
+            label = tuple(key.get(name, "") for name in self.row_keys)
+            found.setdefault(label, {})[key.get(self.columns, "")] = (key, values)
+        return dict(sorted(found.items(), key=lambda i: [order(n)(v) for n, v in zip(self.row_keys, i[0])]))
+
+    def cells(self, results):
+        groups = self.grouped(results)
+        names = sorted({name for line in groups.values() for name in line}, key=order(self.columns))
+        if not groups:
+            return [], []
+        wide = set(self.stats) <= {"median", "spread"}
+        return self.wide(results, groups, names) if wide else self.long(groups)
+
+    def wide(self, results, groups, names):
+        ratio = self.ratio if self.ratio and self.columns == "backend" and set(self.ratio) <= set(names) else None
+        head = [" ".join(self.row_keys)] + list(names) + (["/".join(ratio)] if ratio else [])
+        lines = []
+        for label, line in groups.items():
+            every = [v for _, values in line.values() for v in values]
+            unit = next(iter(line.values()))[0].get("unit")
+            divisor, name = units.scale_for(every, unit)
+            cells = [" ".join(filter(None, label)) + (f" [{name}]" if name else "")]
+            cells += [self.cell(line[n][1], divisor) if n in line else "" for n in names]
+            if ratio:
+                cells.append(ratio_cell(results, line, ratio))
+            lines.append(cells)
+            lines += self.references(label, names, divisor, len(head))
+        return head, lines
+
+    def cell(self, values, divisor):
+        text = units.digits(stats.median(values) / divisor)
+        if "spread" in self.stats and len(values) > 1:
+            text += f" ({units.digits(min(values) / divisor)}..{units.digits(max(values) / divisor)})"
+        return text
+
+    def long(self, groups):
+        head = [" ".join(self.row_keys + (self.columns,))] + list(self.stats)
+        lines = []
+        for label, line in groups.items():
+            for name in sorted(line, key=order(self.columns)):
+                key, values = line[name]
+                divisor, unit = units.scale_for(values, key.get("unit"))
+                cells = [" ".join(filter(None, label + (name,))) + (f" [{unit}]" if unit else "")]
+                lines.append(cells + [self.figure(stat, values, divisor) for stat in self.stats])
+            for ref in self.fitting(label):
+                every = [v for v in ref.stats.values()]
+                divisor, unit = units.scale_for(every, ref.unit or next(iter(line.values()))[0].get("unit"))
+                lines.append([f"{ref.label}" + (f" [{unit}]" if unit else "")] +
+                             [units.digits(ref.stats[s] / divisor) if s in ref.stats else "" for s in self.stats])
+        return head, lines
+
+    def figure(self, stat, values, divisor):
+        if stat == "n":
+            return str(len(values))
+        if stat == "spread":
+            return f"{units.digits(min(values) / divisor)}..{units.digits(max(values) / divisor)}"
+        return units.digits(FIGURES[stat](values) / divisor)
+
+    def fitting(self, label):
+        have = dict(zip(self.row_keys, label))
+        return [ref for ref in self.reference if all(have.get(k) == str(v) for k, v in ref.at.items())]
+
+    def references(self, label, names, divisor, width):
+        lines = []
+        for ref in self.fitting(label):
+            cells = [ref.label] + [""] * (width - 1)
+            at = names.index(ref.series) + 1 if ref.series in names else 1
+            cells[at] = units.digits(ref.value / divisor)
+            lines.append(cells)
+        return lines
+
+
+def ratio_cell(results, line, ratio):
+    top, bottom = (line.get(name) for name in ratio)
+    if not top or not bottom:
+        return ""
+    pairs = results.pairs()
+    values = stats.ratios(pairs[top[0]], pairs[bottom[0]])
+    if not values:
+        return ""
+    low, high = stats.interval(values)
+    return f"{stats.median(values):.2f}" + (f" ({low:.2f}..{high:.2f})" if len(values) > 1 else "")
+
+
+class Resolution(Grid):
+    """What difference each row could show, from its own spread and its ratio's."""
+
+    def __init__(self, where, title="Smallest difference that each row resolves", peer="vhost_net"):
+        self.where, self.title, self.peer = where, title, peer
+
+    def cells(self, results):
+        against = {key.without("backend"): pairs for key, pairs in results.pairs(**dict(self.where, backend=self.peer)).items()}
+        lines = []
+        for key, pairs in results.pairs(**self.where).items():
+            values = list(pairs.values())
+            beside = against.get(key.without("backend"), {}) if key.get("backend") != self.peer else {}
+            lines.append((key, [str(key), key.get("backend"), str(len(values)), units.text(stats.median(values), key.get("unit")),
+                                least(values), least(stats.ratios(pairs, beside))]))
+        lines.sort(key=lambda l: (l[0].get("lane"), l[0].get("test"), l[1][0], backend_order(l[1][1])))
+        return ["row", "backend", "samples", "median", "resolves", f"of the ratio to {self.peer}"], [cells for _, cells in lines]
+
+
+def least(values):
+    share = stats.resolves(values) if values else None
+    return "" if share is None else units.percent(share)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The report of `make bench`."""
+
+from report import Bars, Lines, Ratios, Resolution, Section, Table
+
+TITLE = "kvnet in the laboratory"
+NATIVE = {"lane": "native"}
+HEADLINE = ["pps", "rate", "p50", "p99"]
+# what is counted, and by its nature repeats: no spread worth a plot
+COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
+SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns"]
+BRIEF = ["exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
+LANE_TITLES = {"native": "native speed, a process as guest", "vtime": "virtual time, a real guest",
+               "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
+
+
+def native(test, **more):
+    return dict(NATIVE, test=test, **more)
+
+
+def glance(results):
+    lanes = list(dict.fromkeys(row.lane for row in results.rows))
+    tests = ["pps", "gso", "rr", "dpdk"]
+    items = []
+    if "native" in lanes:
+        items = [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
+                 Ratios(native(tests, metric=["pps", "p50", "p99"]), title="Packets per second and round trips (the same)")]
+    for lane in lanes:
+        if lane != "native":
+            items.append(Ratios({"lane": lane, "metric": HEADLINE}, title=LANE_TITLES.get(lane, lane)))
+    return Section("At a glance", """
+        Each line is one measurement of kvnet divided by the same of in-tree vhost_net, sample by sample of one run (for times the other
+        way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (bootstrap); where it
+        crosses 1 this run shows no difference.""", items)
+
+
+def native_sections():
+    yield Section("Packets per second", """
+        A process plays the guest and has little to do: it offers a ring of frames at once and sleeps. To the host (tx) the frames end in the
+        host's stack. To the guest (rx) a burst waits in the tap until the guest offers buffers, so that no sender limits it. Both: one worker
+        does a burst and a ring at the same time; packets of both directions are added. A sample is cut into 200 slices, of which the median
+        one counts: what the machine did elsewhere meanwhile does not.""",
+                  [Bars(native("pps", metric="pps", dir=d), x="size", title=f"{d}: packets per second by size of the frame")
+                   for d in ("tx", "rx", "both")] +
+                  [Table(native("pps", metric="pps"), rows=("dir", "size"), title="packets per second")])
+    yield Section("Large packets", """
+        TCP packets of 64 KiB that nobody has cut yet (GSO), in 16 buffers each to the guest.""",
+                  [Bars(native("gso", metric="rate"), x="dir", title="GSO: bits per second"),
+                   Table(native("gso", metric=["pps", "rate"]), rows=("dir", "metric"), title="GSO")])
+    yield Section("The worker's time", """
+        CPU time of the device's kernel thread for one packet, from the scheduler's own account of it.""",
+                  [Bars(native("pps", metric="worker"), x=("dir", "size"), title="worker time for a packet"),
+                   Table(native(["pps", "gso"], metric="worker"), rows=("test", "dir", "size"), title="worker time for a packet")])
+    yield Section("A lone packet", """
+        The guest sends one frame, the host takes it from the tap and sends it back, the guest is called and sends the next: two wake-ups of
+        the worker for a round trip.""",
+                  [Bars(native("rr", metric=["p50", "p99", "p999"]), x="metric", title="round trip of a lone packet"),
+                   Table(native("rr"), rows=("metric",), title="round trip")])
+    yield Section("As the ring grows", "The same work with rings of other sizes, whole rings at a time.",
+                  [Lines(native("ring", metric="pps", dir=d), x="ring", xlog=True, title=f"{d}, 64 bytes: packets per second by size of the ring")
+                   for d in ("tx", "rx")])
+    yield Section("As the batch grows", "So many frames are made available, with one kick, before the guest sleeps until all are used.",
+                  [Lines(native("batch", metric="pps"), x="batch", xlog=True, ylog=True, title="tx, 64 bytes: packets per second by batch"),
+                   Table(native("batch", metric=["pps", "worker", "kicks", "switches"]), rows=("metric", "batch"), title="by batch")])
+    yield Section("As devices and queues grow", """
+        Devices have a tap and a worker each; queues share one tap, whose steering program spreads what it sends. All are busy at once, on one
+        CPU: the total can only fall, and should not.""",
+                  [Lines(native(t, metric="pps", dir=d), x=t, xlog=True, title=f"{d}, 64 bytes: packets per second of all {t}")
+                   for t in ("devices", "queues") for d in ("tx", "rx")])
+    yield Section("DPDK's testpmd as the guest", "virtio-user in DPDK polls its rings; the node is all that differs.",
+                  [Bars(native("dpdk", metric="pps"), x=("dir", "size"), title="testpmd: packets per second"),
+                   Table(native("dpdk"), rows=("dir", "size", "metric"), title="testpmd")])
+    yield Section("Notifications, wake-ups and rest", """
+        Kicks, calls and turns of the worker on the CPU (switches) for a packet; and what devices cost that have nothing to do.""",
+                  [Table(native(["pps", "gso", "rr"], metric=COUNTS, size=[64, 65226]), rows=("test", "dir", "size", "metric"),
+                         stats=("median",), title="for each packet"),
+                   Table(native("idle"), rows=("devices", "metric"), title="at rest")])
+
+
+def guest_section(results, lane, test):
+    """Whatever a lane with a real guest measured: rates and times as bars, and what was counted."""
+    found = results.series(lane=lane, test=test)
+    params = tuple(dict.fromkeys(name for key in found for name in key.params))
+    where = {"lane": lane, "test": test}
+    shown = list(dict.fromkeys(key.get("metric") for key in found if key.get("unit") in SHOWN_UNITS))
+    counted = [m for m in dict.fromkeys(key.get("metric") for key in found) if m not in shown]
+    items = [Bars(dict(where, metric=metric), x=params or "test", title=f"{test}: {metric}") for metric in shown[:4]]
+    if shown:
+        items.append(Table(dict(where, metric=shown), rows=params + ("metric",), title=f"{test}: rates and times"))
+    if counted:
+        items.append(Table(dict(where, metric=BRIEF), rows=params + ("metric",), stats=("median",), title=f"{test}: counts"))
+        items.append(Table(dict(where, metric=counted), rows=params + ("metric",), stats=("median", "spread"), detail=True,
+                           title=f"{test}: everything that was counted"))
+    return Section(f"{test} ({lane})", f"{LANE_TITLES.get(lane, lane).capitalize()}.", items)
+
+
+def sections(results):
+    lanes = {}
+    for row in results.rows:
+        lanes.setdefault(row.lane, {})[row.test] = True
+    found = [glance(results)]
+    if "native" in lanes:
+        have = lanes["native"]
+        found += [s for s in native_sections() if any(set(wanted_tests(item)) & set(have) for item in s.items)]
+    for lane, tests in lanes.items():
+        if lane != "native":
+            found += [guest_section(results, lane, test) for test in tests]
+    found.append(Section("What the rows can resolve", "From the spread of each row's samples in this run; the method is at the end of this page.",
+                         [Resolution({})], folded=True))
+    return found
+
+
+def wanted_tests(item):
+    test = item.where.get("test", [])
+    return [test] if isinstance(test, str) else test

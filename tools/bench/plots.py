@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Plots of a report; their numbers come from the rows, their shapes from svg.py."""
+
+import math
+
+import items
+import rows
+import stats
+import svg
+import units
+
+
+ENOUGH = 5	# pairs of samples, for an interval
+
+
+def verdict(low, high):
+    if high == math.inf:
+        return "too few samples"
+    return "better" if low > 1 else "worse" if high < 1 else "even"
+
+
+class Plot(items.Item):
+    def draw(self, results):
+        """The picture, or None without rows."""
+        raise NotImplementedError
+
+    def text(self, results):
+        return []
+
+    def html(self, results, plots):
+        picture = self.draw(results)
+        if not picture:
+            return f'<p class="nothing">{items.NOTHING}</p>'
+        plots.append((self.title, picture.svg(items.notes(self, results))))
+        return f"<figure>{picture.svg()}</figure>"
+
+
+class Bars(Plot):
+    """Groups of bars: medians; whiskers from the least to the most; dots: samples."""
+
+    def __init__(self, where, x="size", series="backend", title="", unit=None, reference=()):
+        self.where, self.title, self.unit, self.series = where, title, unit, series
+        self.x = (x,) if isinstance(x, str) else tuple(x)
+        self.reference = list(reference)
+
+    def draw(self, results):
+        found = results.series(**self.where)
+        if not found:
+            return None
+        unit = self.unit or next(iter(found)).get("unit")
+        every = [v for values in found.values() for v in values] + [ref.value for ref in self.reference]
+        divisor, name = units.scale_for(every, unit)
+        groups = {}
+        for key, values in found.items():
+            label = tuple(key.get(k, "") for k in self.x)
+            scaled = [v / divisor for v in values]
+            groups.setdefault(label, {})[key.get(self.series, "")] = (scaled, stats.median(scaled))
+        ordered = sorted(groups.items(), key=lambda g: [items.order(k)(v) for k, v in zip(self.x, g[0])])
+        names = items.classes({n for _, s in ordered for n in s}, self.series)
+        refs = [(ref.label, ref.x and str(ref.x), ref.value / divisor) for ref in self.reference]
+        return svg.bars(self.title, [(" ".join(filter(None, label)), s) for label, s in ordered], names, name, refs)
+
+
+class Lines(Plot):
+    """A curve for each series over a number."""
+
+    def __init__(self, where, x="size", series="backend", title="", unit=None, reference=(), xlog=False, ylog=False, xname=None):
+        self.where, self.x, self.series, self.title, self.unit = where, x, series, title, unit
+        self.reference, self.xlog, self.ylog, self.xname = list(reference), xlog, ylog, xname or x
+
+    def draw(self, results):
+        found = {k: v for k, v in results.series(**self.where).items() if rows.is_number(k.get(self.x, ""))}
+        if not found:
+            return None
+        unit = self.unit or next(iter(found)).get("unit")
+        every = [v for values in found.values() for v in values] + [ref.value for ref in self.reference]
+        divisor, name = units.scale_for(every, unit)
+        series = {}
+        for key, values in found.items():
+            scaled = [v / divisor for v in values]
+            series.setdefault(key.get(self.series, ""), []).append((float(key.get(self.x)), scaled, stats.median(scaled)))
+        for points in series.values():
+            points.sort(key=lambda p: p[0])
+        refs = {}
+        for ref in self.reference:
+            refs.setdefault(ref.label, []).append((None if ref.x is None else float(ref.x), ref.value / divisor))
+        return svg.lines(self.title, series, items.classes(series, self.series), name, self.xname, refs, self.xlog, self.ylog)
+
+
+class Ratios(Plot):
+    """The ratio of two backends, row by row, with the interval of its median."""
+
+    def __init__(self, where, title="", ratio=("kvnet", "vhost_net")):
+        self.where, self.title, self.ratio = where, title, ratio
+
+    def entries(self, results):
+        """[(label, median, low, high, verdict)]: above 1 the first is better."""
+        top = results.pairs(**dict(self.where, backend=self.ratio[0]))
+        bottom = {k.without("backend"): v for k, v in results.pairs(**dict(self.where, backend=self.ratio[1])).items()}
+        found = []
+        for key, pairs in top.items():
+            values = stats.ratios(pairs, bottom.get(key.without("backend"), {}))
+            if not values or min(values) <= 0:
+                continue
+            if rows.better(key.get("unit")) < 0:
+                values = [1 / v for v in values]
+            low, high = stats.interval(values) if len(values) >= ENOUGH else (0, math.inf)
+            params = " ".join(f"{v}" if k == "dir" else f"{k} {v}" for k, v in key.params.items())
+            found.append((f"{key.get('test')} {params} {key.get('metric')}", stats.median(values), low, high))
+        return found
+
+    def draw(self, results):
+        found = self.entries(results)
+        if not found:
+            return None
+        return svg.forest(self.title, [entry + (f"s{0 if entry[2] > 1 else 4 if entry[3] < 1 else 6}",) for entry in found])
+
+    def text(self, results):
+        lines = [[label, f"{at:.2f}", f"{low:.2f}..{high:.2f}" if high < math.inf else "", verdict(low, high)]
+                 for label, at, low, high in self.entries(results)]
+        return items.columns_text(["better by", "median", "interval", ""], lines) if lines else [items.NOTHING]

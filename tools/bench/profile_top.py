@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N
+
+DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs) and symbols (lines
+of address, name, [module]). Addresses of the kernel are looked up in its own file.
+"""
+
+import bisect
+import collections
+import os
+import subprocess
+import sys
+
+import items
+import units
+
+
+BACKENDS = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}
+STACK_BITS = 16		# of a task, by CONFIG_KERNEL_STACK_ORDER=4
+
+
+class Symbols:
+    def __init__(self, triples):
+        self.entries = sorted(triples)
+        self.starts = [entry[0] for entry in self.entries]
+
+    def find(self, address):
+        """(function, module), or None when none is near."""
+        at = bisect.bisect_right(self.starts, address) - 1
+        if at < 0 or address - self.starts[at] > 1 << 16:
+            return None
+        return self.entries[at][1:]
+
+
+def read_symbols(directory, kernel):
+    found = []
+    with open(os.path.join(directory, "symbols"), encoding="utf-8") as file:
+        for line in file:
+            address, name, module = line.split()
+            found.append((int(address, 16), name, module.strip("[]")))
+    said = subprocess.run(["nm", kernel], capture_output=True, text=True, check=True).stdout
+    for line in said.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] in "tTwW":
+            found.append((int(words[0], 16), words[2], "kernel"))
+    return Symbols(found)
+
+
+def read_samples(path, symbols):
+    """[(stack, (function, module))]"""
+    found = []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            stack = next((int(w[3:], 16) >> STACK_BITS for w in words if w.startswith("SP:")), None)
+            if stack is None:
+                continue
+            name = words[1] if not words[1].startswith("ABI:") else "?"
+            found.append((stack, symbols.find(int(words[0], 16)) or (name, "host")))
+    return found
+
+
+def count(samples, modules):
+    """{(function, module): samples} of the stack that these modules used most."""
+    used = collections.Counter(stack for stack, (_, module) in samples if module in modules)
+    if not used:
+        return {}
+    worker = used.most_common(1)[0][0]
+    return collections.Counter(name for stack, name in samples if stack == worker)
+
+
+def top(counts, number):
+    total = sum(counts.values())
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [[name, module, units.percent(n / total)] for (name, module), n in ordered[:number]]
+
+
+def by_module(counts):
+    total = sum(counts.values())
+    sums = {}
+    for (_, module), n in counts.items():
+        sums[module] = sums.get(module, 0) + n
+    return ", ".join(f"{module} {units.percent(n / total)}" for module, n in sorted(sums.items(), key=lambda i: -i[1]))
+
+
+def main(directory, kernel, number):
+    symbols = read_symbols(directory, kernel)
+    for backend, modules in BACKENDS.items():
+        samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
+        counts = count(samples, modules)
+        if not counts:
+            sys.exit(f"no samples of {backend}'s worker among {len(samples)}")
+        total = sum(counts.values())
+        print(f"\n{backend}: the worker had {total} of {len(samples)} samples; {by_module(counts)}")
+        print("\n".join("  " + line for line in items.columns_text(["function", "of", "share"], top(counts, number))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

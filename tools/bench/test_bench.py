@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the laboratory's arithmetic and of its files: python3 tools/bench/test_bench.py"""
+
+import io
+import itertools
+import os
+import random
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+import compare
+import items
+import plan_bench
+import plots
+import report
+import rows
+import stats
+import svg
+import units
+
+LINE = "@bench lane={lane} rep={rep} backend={backend} test={test} dir=tx size={size} metric=pps value={value} unit=1/s"
+
+
+def lines(backend="kvnet", values=(), lane="native", test="pps", size=64):
+    return [LINE.format(lane=lane, rep=rep, backend=backend, test=test, size=size, value=value)
+            for rep, value in enumerate(values, 1)]
+
+
+def results_of(*groups):
+    return rows.Results.parse([line for group in groups for line in group])
+
+
+class Rows(unittest.TestCase):
+    def test_reads_a_row(self):
+        found = results_of(lines(values=[6.22e6])).rows[0]
+        self.assertEqual((found.lane, found.backend, found.test, found.metric, found.unit), ("native", "kvnet", "pps", "pps", "1/s"))
+        self.assertEqual((found.rep, found.value, found.params), (1, 6.22e6, {"dir": "tx", "size": "64"}))
+
+    def test_bad_rows_are_told_and_left_out(self):
+        bad = ["@bench lane=a rep=1 backend=b test=c metric=m unit=1", "@bench lane=a rep=x backend=b test=c metric=m unit=1 value=1",
+               "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=nan", "@bench lane=a lane=b", "@bench word", "@note lane=x",
+               "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=fast"]
+        found = rows.Results.parse(bad)
+        self.assertEqual((len(found.rows), len(found.bad)), (0, len(bad)))
+
+    def test_other_lines_are_ignored(self):
+        found = rows.Results.parse(["hello", "@benchmark x", "@pps 1", "", "@counter a b"])
+        self.assertEqual((found.rows, found.bad), ([], []))
+
+    def test_facts_and_notes(self):
+        found = rows.Results.parse(["@fact lane=l key=cpu value=2_x_fast", "@note lane=l text=no_caches", "@note lane=l text=no_caches"])
+        self.assertEqual((found.facts, found.notes), ({"l": {"cpu": "2 x fast"}}, {"l": ["no caches"]}))
+
+    def test_json_keeps_everything(self):
+        before = results_of(lines(values=[1, 2.5]), lines("vhost_net", [3]), ["@note lane=native text=a_b"])
+        before.meta = {"commit": "x"}
+        with tempfile.TemporaryDirectory() as directory:
+            before.save(os.path.join(directory, "results.json"))
+            after = rows.Results.load(directory)
+        self.assertEqual(after.to_json(), before.to_json())
+
+    def test_filters(self):
+        found = results_of(lines(values=[1, 2]), lines(values=[3], size=1500), lines("vhost_net", [4]))
+        self.assertEqual(len(found.select(size=64)), 3)
+        self.assertEqual(len(found.select(size=[64, 1500], backend="kvnet")), 3)
+        self.assertEqual(len(found.select(ring=None)), 4)
+        self.assertEqual(len(found.select(size=None)), 0)
+        self.assertEqual(list(found.series(size=64, backend="kvnet").values()), [[1, 2]])
+
+
+class Stats(unittest.TestCase):
+    def test_simple_figures(self):
+        self.assertEqual(stats.median([3, 1, 2]), 2)
+        self.assertEqual(stats.median([4, 1, 2, 3]), 2.5)
+        self.assertAlmostEqual(stats.sigma([2, 4, 4, 4, 5, 5, 7, 9]), 2.13809, 4)
+        self.assertAlmostEqual(stats.mad([1, 2, 3, 4, 100]), 1.4826)
+
+    def test_mann_whitney_by_hand(self):
+        # 2 of the C(6, 3) = 20 orders are as far apart; 2 of C(10, 5) = 252
+        self.assertAlmostEqual(stats.mann_whitney([1, 2, 3], [4, 5, 6]), 2 / 20)
+        self.assertAlmostEqual(stats.mann_whitney([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]), 2 / 252)
+        self.assertAlmostEqual(stats.mann_whitney([1, 2, 3], [1, 2, 3]), 1)
+        self.assertEqual(stats.mann_whitney([1] * 5, [1] * 5), 1)
+        self.assertEqual(stats.mann_whitney([], [1]), 1)
+
+    def test_mann_whitney_by_counting(self):
+        a, b = [1, 2, 2, 7], [2, 3, 8, 9, 9]
+        rank, _ = stats.ranks(a + b)
+        middle = 4 * sum(rank) / 9
+        every = list(itertools.combinations(rank, 4))
+        far = sum(abs(sum(c) - middle) >= abs(sum(rank[:4]) - middle) - 1e-9 for c in every)
+        self.assertAlmostEqual(stats.mann_whitney(a, b), far / len(every))
+
+    def test_mann_whitney_of_many_samples(self):
+        draw = random.Random(3)
+        a = [draw.gauss(10, 1) for _ in range(30)]
+        b = [draw.gauss(10, 1) for _ in range(30)]
+        self.assertGreater(stats.mann_whitney(a, b), 0.05)
+        self.assertLess(stats.mann_whitney(a, [v + 2 for v in b]), 1e-6)
+
+    def test_equal_samples_are_rarely_called_changed(self):
+        draw = random.Random(7)
+        called = sum(stats.mann_whitney([draw.random() for _ in range(7)], [draw.random() for _ in range(7)]) <= stats.ALPHA
+                     for _ in range(500))
+        self.assertLessEqual(called, 15)
+
+    def test_interval(self):
+        low, high = stats.interval([1, 2, 3, 4, 5, 6, 7])
+        self.assertLessEqual(low, 4)
+        self.assertGreaterEqual(high, 4)
+        self.assertEqual(stats.interval([5, 1, 9]), stats.interval([5, 1, 9]))
+        self.assertEqual(stats.interval([2]), (2, 2))
+
+    def test_resolves_is_what_the_test_finds(self):
+        draw = random.Random(11)
+        found = 0
+        for _ in range(200):
+            a = [draw.gauss(100, 5) for _ in range(9)]
+            b = [draw.gauss(100 * (1 + 4.5 * 0.05 * (2 / 9) ** 0.5), 5) for _ in range(9)]
+            found += stats.mann_whitney(a, b) <= stats.ALPHA
+        self.assertTrue(0.75 < found / 200 < 0.95, found)
+        self.assertIsNone(stats.resolves([1, 2, 3]))
+        self.assertEqual(stats.resolves([4] * 5), 0)
+
+
+class Compare(unittest.TestCase):
+    noise = [0.98, 1.0, 1.02, 0.99, 1.01, 1.03, 0.97]
+
+    def verdicts(self, old, new):
+        changes, _, _ = compare.compare(old, new)
+        return {change.key.get("backend"): change.verdict() for change in changes}
+
+    def run_of(self, kvnet, vhost=None):
+        groups = [lines(values=[kvnet * n for n in self.noise])]
+        if vhost:
+            groups.append(lines("vhost_net", [vhost * n for n in reversed(self.noise)]))
+        return results_of(*groups)
+
+    def test_no_difference(self):
+        self.assertEqual(self.verdicts(self.run_of(100), self.run_of(100.5)), {"kvnet": "no difference"})
+
+    def test_difference(self):
+        self.assertEqual(self.verdicts(self.run_of(100), self.run_of(120)), {"kvnet": "better"})
+        self.assertEqual(self.verdicts(self.run_of(100), self.run_of(80)), {"kvnet": "worse"})
+
+    def test_less_is_better(self):
+        old, new = self.run_of(100), self.run_of(120)
+        for row in old.rows + new.rows:
+            row.key.fixed["unit"] = "ns"
+        changes, _, _ = compare.compare(old, new)
+        self.assertEqual([c.verdict() for c in changes], ["worse"])
+
+    def test_a_slower_machine_is_no_change_of_kvnet(self):
+        self.assertEqual(self.verdicts(self.run_of(100, 90), self.run_of(70, 63)), {"kvnet": "no difference", "vhost_net": "worse"})
+
+    def test_a_change_shows_on_a_slower_machine(self):
+        self.assertEqual(self.verdicts(self.run_of(100, 90), self.run_of(98, 63))["kvnet"], "better")
+
+    def test_too_few(self):
+        self.assertEqual(self.verdicts(results_of(lines(values=[1, 2, 3])), results_of(lines(values=[11, 12, 13]))), {"kvnet": "too few samples"})
+
+    def test_rows_of_one_run_only(self):
+        _, gone, fresh = compare.compare(results_of(lines(values=[1])), results_of(lines(values=[1], size=1500)))
+        self.assertEqual((len(gone), len(fresh)), (1, 1))
+
+
+class Units(unittest.TestCase):
+    def test_prefixes(self):
+        self.assertEqual(units.text(6220000, "1/s"), "6.22 M/s")
+        self.assertEqual(units.text(25856, "ns"), "25.9 us")
+        self.assertEqual(units.text(0.0021, "s"), "2.10 ms")
+        self.assertEqual(units.text(0.0123, "1"), "0.0123")
+        self.assertEqual(units.text(0, "1/s"), "0 /s")
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        values = [5.1e6, 4.8e6, 5.6e6, 5.0e6, 5.2e6]
+        self.results = results_of(lines(values=values), lines("vhost_net", values), lines(values=values, size=1500),
+                                  ["@note lane=native text=<no_exits>", "@fact lane=native key=kernel value=6.12"])
+
+    def write(self, results, sections):
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as directory:
+            report.write(directory, "A & B", sections, results, out=lambda line: print(line, file=out))
+            with open(os.path.join(directory, "report.html"), encoding="utf-8") as file:
+                page = file.read()
+            for name in os.listdir(os.path.join(directory, "plots")):
+                xml.dom.minidom.parse(os.path.join(directory, "plots", name))
+        return page, out.getvalue()
+
+    def test_the_plan_of_bench(self):
+        page, text = self.write(self.results, plan_bench.sections(self.results))
+        self.assertIn("A &amp; B", page)
+        self.assertIn("&lt;no exits&gt;", page)
+        self.assertNotIn("<no exits>", page)
+        self.assertIn("5.10 (4.80..5.60)", text)
+        self.assertIn("1.00", text)
+
+    def test_references_and_every_kind(self):
+        where = {"test": "pps"}
+        ref = [report.Ref("paper: x", value=4e6, x=64, at={"size": 64}, stats={"mean": 4e6, "min": 1e6})]
+        page, text = self.write(self.results, [report.Section("s", "p", [
+            report.Bars(where, reference=ref), report.Lines(where, x="size", xlog=True, ylog=True, reference=ref),
+            report.Table(where, rows=("size",), reference=ref), report.Table(where, rows=("size",), stats=("mean", "min", "sigma", "n"), reference=ref),
+            report.Ratios(where), report.Resolution(where), report.Grid("g", ["a", "b"], [["1", "2"]]), report.Text("t")])])
+        self.assertIn("paper: x", text)
+        self.assertIn('class="refmark"', page)
+        self.assertNotIn(items.NOTHING, page)
+
+    def test_nothing_to_show(self):
+        where = {"test": "absent"}
+        kinds = [report.Bars(where), report.Lines(where), report.Table(where), report.Ratios(where)]
+        page, _ = self.write(self.results, [report.Section("s", "", kinds)])
+        self.assertEqual(page.count(items.NOTHING), len(kinds))
+
+    def test_every_guest_lane_has_sections(self):
+        found = results_of(lines(values=[1, 2, 3], lane="vtime", test="tcp"), lines("vhost_net", [1, 2, 4], lane="vtime", test="tcp"))
+        page, text = self.write(found, plan_bench.sections(found))
+        self.assertIn("tcp (vtime)", page)
+        self.assertIn("tcp", text)
+
+    def test_ratio_of_a_latency_is_turned(self):
+        found = results_of(lines(values=[10, 11, 12]), lines("vhost_net", [20, 22, 24]))
+        for row in found.rows:
+            row.key.fixed["unit"] = "ns"
+        self.assertEqual(plots.Ratios({}).entries(found)[0][1], 2.0)
+
+    def test_ticks(self):
+        for top in (0.003, 1, 7.3, 99, 100, 12345):
+            marks = svg.ticks(top)
+            self.assertGreaterEqual(marks[-1], top * 0.998)
+            self.assertLessEqual(len(marks), 8)
+
+
+def main():
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
