@@ -18,12 +18,15 @@ set -euo pipefail
 
 PASSED=0
 FAILED=0
-# what "all" leaves out, see Documentation/limits.rst
-NET_LEFT_OUT="migrate"
+# net tests that "all" runs in User-Mode Linux and not in a test host
+NET_UML="migrate migrate:packed"
 # net tests that run on both kernels, and those that "all" runs on 6.1 only, so that
 # both test hosts are busy for the same time
 NET_BOTH="traffic live module"
 NET_61="dpdk guests ipxe kill libvirt mq reboot replace wrapper"
+# the same once more, for guests with packed rings
+NET_PACKED_612="viommu:packed live:packed"
+NET_PACKED_61="traffic:packed"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -140,6 +143,12 @@ lanes_kill()
 
 ### what the lanes do
 
+# the laboratory's arithmetic and reports
+run_tools()
+{
+	python3 -B "$TOP/tools/bench/test_bench.py"
+}
+
 run_unit()
 {
 	local log=$BUILD/log/unit.log before=$FAILED status=0
@@ -148,6 +157,8 @@ run_unit()
 	mkdir -p "$BUILD/log"
 	make -s -C "$TOP/selftests/unit" run > "$log" 2>&1 || status=$?
 	grep -E '^not ok|^# |passed,|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
+	run_tools > "$BUILD/log/tools.log" 2>&1 || { status=1; cat "$BUILD/log/tools.log"; }
+	tail -n 1 "$BUILD/log/tools.log" >> "$log"
 	count_log "$log" "unit tests"
 	count_status "$before" $status "unit tests"
 }
@@ -163,6 +174,25 @@ run_host()
 	count_log "$BUILD/log/$name.tap" "$name"
 	count_status "$before" $status "$name"
 	say "$name: ended"
+}
+
+# Does the laboratory work? A row of each kind in its lane of User-Mode Linux, with
+# the kernel that looks for bugs; no figure decides anything.
+run_lab()
+{
+	local out=$BUILD/log/lab
+
+	say "laboratory"
+	rm -rf "$out"
+	step "laboratory: rows of every kind" env LANE=native UML=debug QUICK=1 REPEAT=1 BENCH_MS=20 ONLY='' PLAN=bench \
+		OUT="$out" "$TOP/scripts/bench.sh"
+	step "laboratory: results, plots and report" python3 -B "$TOP/tools/bench" check "$out" pps gso queues rr idle
+	step "laboratory: a run does not differ from itself" same_results "$out"
+}
+
+same_results()
+{
+	"$TOP/scripts/bench.sh" compare "$1" "$1" | grep -E '^([0-9]+) of \1 rows: no difference'
 }
 
 # find_extras TEST...: what these net tests want beyond the usual: trees of VMMs,
@@ -195,17 +225,44 @@ run_vm()
 
 run_uml()
 {
-	local name=uapi-uml
+	local name=uapi-uml packed=1
 
+	# a second time with packed rings, or, of tests by name, as the caller says
+	[ $# -eq 0 ] || packed=${PACKED:-}
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1500 --env "BACKEND=${BACKEND:-kvnet}" \
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" \
+		--env "PACKED=$packed" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
+}
+
+# run_uml_net TEST...: net tests with real guests. QEMU 7.2 cannot migrate a guest
+# whose CPU it emulates, see test_migrate.sh.
+run_uml_net()
+{
+	local name=net-uml
+
+	if [ ! -x "$BUILD/qemu10/usr/bin/qemu-system-x86_64" ]; then
+		echo "# SKIP $*: QEMU 10.0 cannot be had here"
+		return
+	fi
+	rm -f "$BUILD/log/$name.tap"
+	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 600 --env "BACKEND=${BACKEND:-kvnet}" \
+		--env QEMU=10.0 --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
+		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
+}
+
+run_uml_and_lab()
+{
+	run_uml
+	# shellcheck disable=SC2086 # a list of names
+	run_uml_net $NET_UML
+	run_lab
 }
 
 build_uapi()
 {
-	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi"
+	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" "$@"
 }
 
 build_module()
@@ -226,6 +283,8 @@ build_for_hosts()
 
 	say "kernels and QEMU of the test hosts"
 	"$TOP/scripts/setup.sh"
+	# two lanes use these later
+	"$TOP/scripts/mkimage.sh" --guests
 	for series in $SERIES_ALL; do
 		build_module "$series"
 	done
@@ -238,15 +297,16 @@ test_6.12()
 
 	for file in "$TOP"/selftests/net/test_*.sh; do
 		file=${file##*/test_}
-		[[ " $NET_61 $NET_LEFT_OUT " == *" ${file%.sh} "* ]] || names+=("${file%.sh}")
+		[[ " $NET_61 $NET_UML " == *" ${file%.sh} "* ]] || names+=("${file%.sh}")
 	done
-	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh" "${names[@]}"
+	# shellcheck disable=SC2086 # a list of names
+	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh" "${names[@]}" $NET_PACKED_612
 }
 
 test_6.1()
 {
 	# shellcheck disable=SC2086 # lists of names
-	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $NET_BOTH $NET_61
+	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $NET_BOTH $NET_61 $NET_PACKED_61
 }
 
 test_both()
@@ -266,7 +326,7 @@ run_all()
 
 	# tests have deadlines: none runs beside a build
 	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
-	lane uml run_uml
+	lane uml run_uml_and_lab
 	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
 	if [ "$free" -ge $LANES_MB ]; then
 		lane test-6.12 test_6.12
@@ -296,12 +356,26 @@ run_one()
 
 run_one_uml()
 {
+	local name net=() uapi=()
+
+	for name in ${TESTS:-}; do
+		if [[ " $NET_UML " == *" ${name%:*} "* ]]; then
+			net+=("$name")
+		else
+			uapi+=("$name")
+		fi
+	done
+	# shellcheck disable=SC2206 # a list of names
+	[ -n "${TESTS:-}" ] || net=($NET_UML)
 	"$TOP/scripts/setup.sh" --packages-only
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" uml
-	step "uapi tests build" build_uapi
 	[ "$FAILED" -eq 0 ] || return 0
-	# shellcheck disable=SC2086 # a list of names
-	run_uml ${TESTS:-}
+	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ]; then
+		step "uapi tests build" build_uapi ${uapi[@]:+"TESTS=${uapi[*]}"}
+		[ "$FAILED" -eq 0 ] || return 0
+		run_uml "${uapi[@]}"
+	fi
+	[ ${#net[@]} -eq 0 ] || run_uml_net "${net[@]}"
 }
 
 main()
