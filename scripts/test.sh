@@ -25,8 +25,7 @@ NET_UML="migrate migrate:packed"
 NET_BOTH="traffic live module"
 NET_61="dpdk guests ipxe kill libvirt mq reboot replace wrapper"
 # the same once more, for guests with packed rings
-NET_PACKED_612="viommu:packed live:packed"
-NET_PACKED_61="traffic:packed"
+NET_PACKED="live:packed"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -300,13 +299,13 @@ test_6.12()
 		[[ " $NET_61 $NET_UML " == *" ${file%.sh} "* ]] || names+=("${file%.sh}")
 	done
 	# shellcheck disable=SC2086 # a list of names
-	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh" "${names[@]}" $NET_PACKED_612
+	run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh" "${names[@]}" $NET_PACKED
 }
 
 test_6.1()
 {
 	# shellcheck disable=SC2086 # lists of names
-	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $NET_BOTH $NET_61 $NET_PACKED_61
+	run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $NET_BOTH $NET_61
 }
 
 test_both()

@@ -66,11 +66,10 @@ variants_of_packed()
 {
 	variant "packed rings" "$PACKED $MRG_RXBUF $INDIRECT $EVENT_IDX $MODERN" packed=on
 	[ -z "${SHORT:-}" ] || return 0
-	variant "packed rings, no event index" "$PACKED -$EVENT_IDX" packed=on,event_idx=off
-	variant "packed rings, no indirect descriptors" "$PACKED -$INDIRECT" packed=on,indirect_desc=off
-	variant "packed rings, no mergeable buffers" "$PACKED -$MRG_RXBUF" packed=on,mrg_rxbuf=off
+	variant "packed rings, no event index, no indirect descriptors" "$PACKED -$EVENT_IDX -$INDIRECT" \
+		packed=on,event_idx=off,indirect_desc=off
+	variant "packed rings, no mergeable buffers, no MSI-X" "$PACKED -$MRG_RXBUF" packed=on,mrg_rxbuf=off,vectors=0
 	variant "packed rings, large receive queue" "$PACKED" packed=on,rx_queue_size=1024
-	variant "packed rings, no MSI-X" "$PACKED" packed=on,vectors=0
 }
 
 OLD_QEMU=$QEMU
