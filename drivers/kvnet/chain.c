@@ -25,14 +25,12 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 			  const struct kvnet_reader *reader)
 {
 	struct vring_desc raw[INDIRECT_CHUNK];
-	u32 count = table->len / sizeof(raw[0]);
+	u32 count = kvnet_table_count(table);
 	u32 first = 0, have = 0, steps, i = 0;
 	struct kvnet_desc d;
 	int ret;
 
-	if (!count || table->len % sizeof(raw[0]) || count > U16_MAX + 1)
-		return -EINVAL;
-	if (table->addr + table->len - 1 < table->addr)
+	if (!count)
 		return -EINVAL;
 
 	for (steps = 0; steps < count; steps++) {

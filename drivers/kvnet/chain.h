@@ -144,6 +144,26 @@ static inline int kvnet_chain_add(struct kvnet_chain *chain,
 	return 0;
 }
 
+/**
+ * kvnet_table_count() - how long is an indirect table?
+ * @table: the descriptor that refers to it
+ *
+ * Those of both layouts have the same size.
+ *
+ * Return: descriptors in it; 0 for one that is empty, too long, of an odd
+ * size, or wraps around.
+ */
+static inline u32 kvnet_table_count(const struct kvnet_desc *table)
+{
+	u32 count = table->len / sizeof(struct vring_desc);
+
+	if (table->len % sizeof(struct vring_desc) || count > U16_MAX + 1)
+		return 0;
+	if (count && table->addr + table->len - 1 < table->addr)
+		return 0;
+	return count;
+}
+
 int kvnet_chain_add_table(struct kvnet_chain *chain,
 			  const struct kvnet_desc *table, bool le,
 			  const struct kvnet_reader *reader);

@@ -106,13 +106,11 @@ static int add_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
 		     const struct kvnet_reader *reader)
 {
 	struct vring_packed_desc raw[TABLE_CHUNK];
-	u32 count = table->len / sizeof(raw[0]), i, have = 0;
+	u32 count = kvnet_table_count(table), i, have = 0;
 	struct kvnet_desc d;
 	int ret;
 
-	if (!count || table->len % sizeof(raw[0]) || count > U16_MAX + 1)
-		return -EINVAL;
-	if (table->addr + table->len - 1 < table->addr)
+	if (!count)
 		return -EINVAL;
 	for (i = 0; i < count; i++) {
 		if (i % TABLE_CHUNK == 0) {
@@ -235,10 +233,10 @@ int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	const size_t at = offsetof(struct vring_packed_desc, len);
 	struct used_tail tail, head = {};
 	u16 place = r->last_used;
-	u32 slots = 0, part;
+	u32 slots = sum_counts(used, n);
 	unsigned int i, last;
 
-	if (sum_counts(used, n) > r->num)
+	if (slots > r->num)
 		return -EINVAL;
 	for (i = 0; i < n; i = last + 1) {
 		last = i + (r->in_order ?
@@ -250,9 +248,7 @@ int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 				   i ? sizeof(tail) :
 				       offsetof(struct used_tail, flags)))
 			return -EFAULT;
-		part = sum_counts(used + i, last - i + 1);
-		place = move_on(r, place, part);
-		slots += part;
+		place = move_on(r, place, sum_counts(used + i, last - i + 1));
 	}
 	/* B: all else before the first flags; pairs with the driver's rmb. */
 	smp_wmb();
