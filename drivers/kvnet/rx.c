@@ -7,8 +7,10 @@
  * packet become visible together.
  */
 #include <linux/errno.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/vhost_types.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_net.h>
 
 #include "features.h"
@@ -88,37 +90,37 @@ static int copy_short(const struct rx_turn *t, unsigned int buffers,
 	return copy_to_iter(q->bounce, len, to) == len ? 0 : -EFAULT;
 }
 
-/*
- * A long packet: the data straight to the guest, then the header. If the tap
- * makes the header, reading just that many bytes yields it.
- */
+/* Of a header that the tap has written it knows all but this. */
+static int put_buffers(const struct rx_turn *t, unsigned int buffers,
+		       struct iov_iter *hdr)
+{
+	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
+	const struct iovec *iov = t->q->vq.iov;
+	__virtio16 n = __cpu_to_virtio16(t->q->tap.le, buffers);
+
+	if (t->hdr_len < at + sizeof(n))
+		return 0;
+	if (likely(iov->iov_len >= at + sizeof(n)))
+		return put_user((__force u16)n,
+				(u16 __user *)(iov->iov_base + at));
+	iov_iter_advance(hdr, at);
+	return copy_to_iter(&n, sizeof(n), hdr) == sizeof(n) ? 0 : -EFAULT;
+}
+
+/* A long packet: straight to the guest, by the tap, header and all. */
 static int copy_long(const struct rx_turn *t, unsigned int buffers,
 		     struct iov_iter *to, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct iov_iter data = *to;
-	u8 hdr[KVNET_HDR_MAX] = {};
-	size_t expect = q->tap.hdr_len + len;
+	struct iov_iter hdr = *to;
 	int ret;
 
-	iov_iter_advance(&data, t->hdr_len);
-	if (q->tap.hdr_len) {
-		/* The length of a cut-off XDP frame is not reported. */
-		if (kvnet_tap_next_is_xdp(&q->tap))
-			expect = q->tap.hdr_len;
-		ret = kvnet_tap_copy(&q->tap, &data);
-		if (ret) {
-			kvnet_tap_discard(&q->tap);
-			return ret;
-		}
-		ret = kvnet_tap_read(&q->tap, hdr, q->tap.hdr_len);
-	} else {
-		ret = kvnet_tap_read_iter(&q->tap, &data);
-	}
-	if (ret != expect)
+	if (!q->tap.hdr_len && iov_iter_zero(t->hdr_len, to) != t->hdr_len)
+		return -EFAULT;
+	ret = kvnet_tap_read_iter(&q->tap, to);
+	if (ret != q->tap.hdr_len + len)
 		return ret == -EFAULT ? ret : -EIO;
-	kvnet_hdr_set_buffers(hdr, t->hdr_len, buffers, q->tap.le);
-	return copy_to_iter(hdr, t->hdr_len, to) == t->hdr_len ? 0 : -EFAULT;
+	return put_buffers(t, buffers, &hdr);
 }
 
 static enum kvnet_stat drop_reason(int err)

@@ -162,17 +162,6 @@ size_t kvnet_tap_peek(struct kvnet_tap *tap)
 }
 
 /**
- * kvnet_tap_next_is_xdp() - did XDP redirect the next frame here?
- * @tap: the tap; kvnet_tap_peek() has said that there is a frame
- *
- * Return: true if so: a bare frame without a socket buffer.
- */
-bool kvnet_tap_next_is_xdp(const struct kvnet_tap *tap)
-{
-	return tun_is_xdp_frame(tap->rx[tap->rx_head]);
-}
-
-/**
  * kvnet_tap_readable() - is there a frame for the guest?
  * @tap: the tap
  *
@@ -221,26 +210,6 @@ static int copy_skb(struct sk_buff *skb, struct iov_iter *to)
 	if (skb_vlan_tag_present(skb))
 		return copy_tagged(skb, to);
 	return skb_copy_datagram_iter(skb, 0, to, skb->len);
-}
-
-/**
- * kvnet_tap_copy() - copy the next frame, without header, and keep it
- * @tap: the tap; kvnet_tap_peek() has said that there is a frame
- * @to: the guest's memory
- *
- * Return: 0 or -EFAULT.
- */
-int kvnet_tap_copy(struct kvnet_tap *tap, struct iov_iter *to)
-{
-	void *frame = tap->rx[tap->rx_head];
-	struct xdp_frame *xdpf;
-
-	if (tun_is_xdp_frame(frame)) {
-		xdpf = tun_ptr_to_xdp(frame);
-		return copy_to_iter(xdpf->data, xdpf->len, to) == xdpf->len ?
-			0 : -EFAULT;
-	}
-	return copy_skb(frame, to);
 }
 
 /* The header alone, or all of the frame. */

@@ -51,9 +51,7 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
 /* host to guest: tap.c */
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
-bool kvnet_tap_next_is_xdp(const struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
-int kvnet_tap_copy(struct kvnet_tap *tap, struct iov_iter *to);
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to);
 void kvnet_tap_discard(struct kvnet_tap *tap);
