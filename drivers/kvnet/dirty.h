@@ -30,6 +30,17 @@ struct kvnet_dirty {
 	unsigned int marks;
 };
 
+/**
+ * kvnet_dirty_begun() - is there anything for kvnet_dirty_end() to do?
+ * @d: the log
+ *
+ * Return: true if so.
+ */
+static inline bool kvnet_dirty_begun(const struct kvnet_dirty *d)
+{
+	return d->page || d->marks;
+}
+
 bool kvnet_dirty_ok(u64 base, u64 gpa, u64 len);
 int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len);
 int kvnet_dirty_mark_hva(struct kvnet_dirty *d, const struct kvnet_mem *mem,

@@ -103,26 +103,18 @@ void kvnet_mem_put(struct kvnet_mem *mem)
 		kvfree(mem);
 }
 
-static bool region_has(const struct kvnet_region *region, u64 addr)
-{
-	return addr >= region->gpa && addr <= region->last;
-}
-
 /**
- * kvnet_mem_find() - which region holds an address?
+ * kvnet_mem_search() - which region holds an address?
  * @mem: the table
  * @addr: guest-physical address
- * @hint: index of the region found last time, updated; any value will do
+ * @hint: set to the region's index
  *
  * Return: the region, or NULL if none does.
  */
-const struct kvnet_region *kvnet_mem_find(const struct kvnet_mem *mem,
-					  u64 addr, u32 *hint)
+const struct kvnet_region *kvnet_mem_search(const struct kvnet_mem *mem,
+					    u64 addr, u32 *hint)
 {
 	u32 lo = 0, hi = mem->n, mid;
-
-	if (*hint < mem->n && region_has(&mem->region[*hint], addr))
-		return &mem->region[*hint];
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
@@ -131,30 +123,8 @@ const struct kvnet_region *kvnet_mem_find(const struct kvnet_mem *mem,
 		else
 			hi = mid;
 	}
-	if (lo >= mem->n || !region_has(&mem->region[lo], addr))
+	if (lo >= mem->n || !kvnet_region_has(&mem->region[lo], addr))
 		return NULL;
 	*hint = lo;
 	return &mem->region[lo];
-}
-
-/**
- * kvnet_mem_span() - where is a piece of guest memory, as far as it is in one?
- * @mem: the table
- * @addr: guest-physical address
- * @len: bytes wanted, not 0; shortened to what @addr's region holds
- * @hint: see kvnet_mem_find()
- *
- * Return: the owner's address of @addr, or NULL if no region holds it.
- */
-void __user *kvnet_mem_span(const struct kvnet_mem *mem, u64 addr, u32 *len,
-			    u32 *hint)
-{
-	const struct kvnet_region *region = kvnet_mem_find(mem, addr, hint);
-
-	if (!region)
-		return NULL;
-	/* last - addr cannot wrap; + 1 could, at 2^64 */
-	*len = min_t(u64, *len - 1, region->last - addr) + 1;
-	return (void __user *)(unsigned long)
-		(region->hva + (addr - region->gpa));
 }

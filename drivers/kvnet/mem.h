@@ -9,6 +9,7 @@
 #ifndef _KVNET_MEM_H
 #define _KVNET_MEM_H
 
+#include <linux/kernel.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/vhost_types.h>
@@ -41,9 +42,50 @@ struct kvnet_mem *kvnet_mem_build(const struct vhost_memory_region *from,
 				  u32 n);
 struct kvnet_mem *kvnet_mem_get(struct kvnet_mem *mem);
 void kvnet_mem_put(struct kvnet_mem *mem);
-const struct kvnet_region *kvnet_mem_find(const struct kvnet_mem *mem,
-					  u64 addr, u32 *hint);
-void __user *kvnet_mem_span(const struct kvnet_mem *mem, u64 addr, u32 *len,
-			    u32 *hint);
+const struct kvnet_region *kvnet_mem_search(const struct kvnet_mem *mem,
+					    u64 addr, u32 *hint);
+
+static inline bool kvnet_region_has(const struct kvnet_region *region, u64 addr)
+{
+	return addr >= region->gpa && addr <= region->last;
+}
+
+/**
+ * kvnet_mem_find() - which region holds an address?
+ * @mem: the table
+ * @addr: guest-physical address
+ * @hint: index of the region found last time, updated; any value will do
+ *
+ * Return: the region, or NULL if none does.
+ */
+static inline const struct kvnet_region *
+kvnet_mem_find(const struct kvnet_mem *mem, u64 addr, u32 *hint)
+{
+	if (*hint < mem->n && kvnet_region_has(&mem->region[*hint], addr))
+		return &mem->region[*hint];
+	return kvnet_mem_search(mem, addr, hint);
+}
+
+/**
+ * kvnet_mem_span() - where is a piece of guest memory, as far as it is in one?
+ * @mem: the table
+ * @addr: guest-physical address
+ * @len: bytes wanted, not 0; shortened to what @addr's region holds
+ * @hint: see kvnet_mem_find()
+ *
+ * Return: the owner's address of @addr, or NULL if no region holds it.
+ */
+static inline void __user *kvnet_mem_span(const struct kvnet_mem *mem, u64 addr,
+					  u32 *len, u32 *hint)
+{
+	const struct kvnet_region *region = kvnet_mem_find(mem, addr, hint);
+
+	if (!region)
+		return NULL;
+	/* last - addr cannot wrap; + 1 could, at 2^64 */
+	*len = min_t(u64, *len - 1, region->last - addr) + 1;
+	return (void __user *)(unsigned long)
+		(region->hva + (addr - region->gpa));
+}
 
 #endif /* _KVNET_MEM_H */

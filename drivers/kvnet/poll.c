@@ -15,30 +15,6 @@
 #define WINDOW_MIN	4000
 
 /**
- * kvnet_budget_start() - a new turn
- * @b: the budget
- */
-void kvnet_budget_start(struct kvnet_budget *b)
-{
-	b->packets = KVNET_TURN_PACKETS;
-	b->bytes = KVNET_TURN_BYTES;
-}
-
-/**
- * kvnet_budget_spend() - account for a packet, sent, received or dropped
- * @b: the budget
- * @bytes: its length
- *
- * Return: true if the turn may go on.
- */
-bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes)
-{
-	b->packets--;
-	b->bytes -= min_t(size_t, bytes, KVNET_TURN_BYTES);
-	return b->packets > 0 && b->bytes > 0;
-}
-
-/**
  * kvnet_poll_set_cap() - bound the window
  * @p: the policy
  * @cap_ns: the longest window; 0 turns spinning off

@@ -7,6 +7,7 @@
 #ifndef _KVNET_POLL_H
 #define _KVNET_POLL_H
 
+#include <linux/kernel.h>
 #include <linux/types.h>
 
 /* A turn ends when either is spent, so that the other queues get theirs. */
@@ -33,11 +34,32 @@ struct kvnet_poll {
 	u64 window;
 };
 
-void kvnet_budget_start(struct kvnet_budget *b);
-bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes);
-
 void kvnet_poll_set_cap(struct kvnet_poll *p, u64 cap_ns);
 bool kvnet_poll_expired(const struct kvnet_poll *p, u64 start_ns, u64 now_ns);
 void kvnet_poll_learn(struct kvnet_poll *p, u64 idle_ns);
+
+/**
+ * kvnet_budget_start() - a new turn
+ * @b: the budget
+ */
+static inline void kvnet_budget_start(struct kvnet_budget *b)
+{
+	b->packets = KVNET_TURN_PACKETS;
+	b->bytes = KVNET_TURN_BYTES;
+}
+
+/**
+ * kvnet_budget_spend() - account for a packet, sent, received or dropped
+ * @b: the budget
+ * @bytes: its length
+ *
+ * Return: true if the turn may go on.
+ */
+static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes)
+{
+	b->packets--;
+	b->bytes -= min_t(size_t, bytes, KVNET_TURN_BYTES);
+	return b->packets > 0 && b->bytes > 0;
+}
 
 #endif /* _KVNET_POLL_H */

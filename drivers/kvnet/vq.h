@@ -198,13 +198,9 @@ bool kvnet_vq_begin(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
-void kvnet_vq_push(struct kvnet_vq *vq, const struct kvnet_buf *buf, u32 len);
-int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len);
+int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_ask_again(struct kvnet_vq *vq);
-struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq);
-void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark);
-void kvnet_vq_flush_full(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
 int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
@@ -221,6 +217,89 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 static inline bool kvnet_vq_runs(const struct kvnet_vq *vq)
 {
 	return vq->state == KVNET_VQ_RUNNING && !vq->missing;
+}
+
+/**
+ * kvnet_vq_push() - give a chain back; it becomes visible with the next flush
+ * @vq: the queue
+ * @buf: the chain, from kvnet_vq_pop(); those given back together are in the
+ *	 order in which they were popped
+ * @len: bytes written to it; in place by the time of the flush
+ *
+ * Used in order, chains that have been written are told of one by one: a driver
+ * may look for the length of each (DPDK does).
+ *
+ * Context: session; at most UIO_MAXIOV times between two calls of
+ * kvnet_vq_flush_full().
+ */
+static inline void kvnet_vq_push(struct kvnet_vq *vq,
+				 const struct kvnet_buf *buf, u32 len)
+{
+	lockdep_assert_held(&vq->lock);
+	vq->used[vq->n_used++] = (struct kvnet_used) {
+		.id = buf->id,
+		.count = buf->count,
+		.silent = !buf->writable,
+		.len = len,
+	};
+}
+
+/**
+ * kvnet_vq_wrote() - the buffers of the packet popped last have been written
+ * @vq: the queue
+ * @len: bytes, from the first one on
+ *
+ * Puts them into the dirty log, after the data and before the used ring.
+ *
+ * Context: session; may sleep.
+ * Return: 0, or -errno: the queue is broken, since the log cannot be written.
+ */
+static inline int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
+{
+	if (likely(!kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
+		return 0;
+	return kvnet_vq_log_written(vq, len);
+}
+
+/**
+ * kvnet_vq_mark() - a point to come back to by kvnet_vq_rewind()
+ * @vq: the queue
+ *
+ * Context: session.
+ * Return: the point; a flush makes it void.
+ */
+static inline struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq)
+{
+	return (struct kvnet_mark) {
+		.pos = kvnet_ring_pos(&vq->ring),
+		.n_used = vq->n_used,
+	};
+}
+
+/**
+ * kvnet_vq_rewind() - take back all pops and pushes since a mark
+ * @vq: the queue
+ * @mark: from kvnet_vq_mark()
+ *
+ * Context: session.
+ */
+static inline void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark)
+{
+	kvnet_ring_rewind(&vq->ring, mark.pos);
+	vq->n_used = mark.n_used;
+}
+
+/**
+ * kvnet_vq_flush_full() - flush, if enough has been pushed to be worth it
+ * @vq: the queue
+ *
+ * Context: session; may sleep. To be called between packets: all buffers of
+ * one become visible together.
+ */
+static inline void kvnet_vq_flush_full(struct kvnet_vq *vq)
+{
+	if (vq->n_used >= KVNET_VQ_BATCH)
+		kvnet_vq_flush(vq);
 }
 
 #endif /* _KVNET_VQ_H */
