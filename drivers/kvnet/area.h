@@ -56,6 +56,17 @@ int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len);
 int kvnet_area_copy_out(const struct kvnet_area *a, u32 off, const void *src,
 			u32 len);
 
+/**
+ * kvnet_area_mapped() - is a copy no more than loads and stores?
+ * @a: an area
+ *
+ * Return: true if so: it is pinned, and copies cannot fail.
+ */
+static inline bool kvnet_area_mapped(const struct kvnet_area *a)
+{
+	return a->kaddr;
+}
+
 static inline void __user *kvnet_area_at16(const struct kvnet_area *a, u32 off)
 {
 	u32 len = sizeof(__virtio16);
@@ -93,11 +104,15 @@ static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
 	return p ? put_user(val, p) : -EFAULT;
 }
 
+/*
+ * Most copies are of a few bytes, a number that the compiler knows: by that name
+ * it makes loads and stores of them on every architecture.
+ */
 static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
 				u32 len)
 {
 	if (likely(a->kaddr)) {
-		memcpy(dst, a->kaddr + off, len);
+		__builtin_memcpy(dst, a->kaddr + off, len);
 		/* The copy is what counts: do not read there again. */
 		barrier();
 		return 0;
@@ -111,7 +126,7 @@ static inline int kvnet_copy_out(const struct kvnet_area *a, u32 off,
 				 const void *src, u32 len)
 {
 	if (likely(a->kaddr)) {
-		memcpy(a->kaddr + off, src, len);
+		__builtin_memcpy(a->kaddr + off, src, len);
 		return 0;
 	}
 	if (unlikely(!a->base))

@@ -28,7 +28,8 @@
 /* Descriptors of an indirect table that are read in one copy. */
 #define TABLE_CHUNK	16
 
-/* What is written of a used descriptor: all but the address. */
+/* What is written of a used descriptor, and where it is there. */
+#define TAIL		offsetof(struct vring_packed_desc, len)
 struct used_tail {
 	__le32 len;
 	__le16 id;
@@ -81,7 +82,7 @@ static bool is_avail(u16 flags, u16 place)
 }
 
 /* The flags of a descriptor that may be available. Returns 1, 0 or -EFAULT. */
-static int look(const struct kvnet_ring *r, u16 place, u16 *flags)
+static inline int look(const struct kvnet_ring *r, u16 place, u16 *flags)
 {
 	__virtio16 val;
 
@@ -223,6 +224,26 @@ static u32 sum_counts(const struct kvnet_used *used, unsigned int n)
 	return sum;
 }
 
+static int put_tail(struct kvnet_ring *r, const struct kvnet_used *used,
+		    u16 place)
+{
+	struct used_tail tail = tail_of(used, place);
+
+	return kvnet_copy_out(&r->desc, desc_at(place, TAIL), &tail,
+			      sizeof(tail));
+}
+
+/* Of the first one all but the flags, which are returned in @flags. */
+static int put_head(struct kvnet_ring *r, const struct kvnet_used *used,
+		    __le16 *flags)
+{
+	struct used_tail tail = tail_of(used, r->last_used);
+
+	*flags = tail.flags;
+	return kvnet_copy_out(&r->desc, desc_at(r->last_used, TAIL), &tail,
+			      offsetof(struct used_tail, flags));
+}
+
 /*
  * The first descriptor's flags are written last: the driver looks at no other
  * before it has seen them (2.8.1, and 2.8.9 for the buffers of one packet).
@@ -230,31 +251,36 @@ static u32 sum_counts(const struct kvnet_used *used, unsigned int n)
 int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 		     unsigned int n)
 {
-	const size_t at = offsetof(struct vring_packed_desc, len);
-	struct used_tail tail, head = {};
+	u32 slots = sum_counts(used, n), step;
 	u16 place = r->last_used;
-	u32 slots = sum_counts(used, n);
-	unsigned int i, last;
+	unsigned int i, batch;
+	__le16 flags;
+	int ret;
 
 	if (slots > r->num)
 		return -EINVAL;
-	for (i = 0; i < n; i = last + 1) {
-		last = i + (r->in_order ?
-			    kvnet_used_batch(used + i, n - i) - 1 : 0);
-		tail = tail_of(&used[last], place);
-		if (!i)
-			head = tail;
-		if (kvnet_copy_out(&r->desc, desc_at(place, at), &tail,
-				   i ? sizeof(tail) :
-				       offsetof(struct used_tail, flags)))
-			return -EFAULT;
-		place = move_on(r, place, sum_counts(used + i, last - i + 1));
+	if (!n)
+		return 0;
+	for (i = 0; i < n; i += batch) {
+		batch = 1;
+		step = used[i].count;
+		if (r->in_order) {
+			batch = kvnet_used_batch(used + i, n - i);
+			step = sum_counts(used + i, batch);
+		}
+		if (i)
+			ret = put_tail(r, &used[i + batch - 1], place);
+		else
+			ret = put_head(r, &used[batch - 1], &flags);
+		if (ret)
+			return ret;
+		place = move_on(r, place, step);
 	}
 	/* B: all else before the first flags; pairs with the driver's rmb. */
 	smp_wmb();
-	if (n && kvnet_store16(&r->desc, desc_at(r->last_used, at +
-			       offsetof(struct used_tail, flags)),
-			       (__force __virtio16)head.flags))
+	if (kvnet_store16(&r->desc, desc_at(r->last_used, TAIL +
+			  offsetof(struct used_tail, flags)),
+			  (__force __virtio16)flags))
 		return -EFAULT;
 	r->last_used = place;
 	r->out -= min(r->out, slots);

@@ -168,19 +168,34 @@ int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
-/* Write @n used entries from slot @at on; they do not cross the ring's end. */
-static int write_used(struct kvnet_ring *r, u16 at,
-		      const struct kvnet_used *used, unsigned int n)
+static struct vring_used_elem used_elem(const struct kvnet_ring *r,
+					const struct kvnet_used *used)
+{
+	return (struct vring_used_elem) {
+		.id = __cpu_to_virtio32(r->le, used->id),
+		.len = __cpu_to_virtio32(r->le, used->len),
+	};
+}
+
+static int write_one(struct kvnet_ring *r, u16 at,
+		     const struct kvnet_used *used)
+{
+	struct vring_used_elem elem = used_elem(r, used);
+
+	return kvnet_copy_out(&r->used, used_entry(at), &elem, sizeof(elem));
+}
+
+/* User access is worth collecting for. */
+static int write_collected(struct kvnet_ring *r, u16 at,
+			   const struct kvnet_used *used, unsigned int n)
 {
 	struct vring_used_elem elem[32];
 	unsigned int i, part;
 
 	for (; n; n -= part, used += part, at += part) {
 		part = min_t(unsigned int, n, ARRAY_SIZE(elem));
-		for (i = 0; i < part; i++) {
-			elem[i].id = __cpu_to_virtio32(r->le, used[i].id);
-			elem[i].len = __cpu_to_virtio32(r->le, used[i].len);
-		}
+		for (i = 0; i < part; i++)
+			elem[i] = used_elem(r, &used[i]);
 		if (kvnet_copy_out(&r->used, used_entry(at), elem,
 				   part * sizeof(elem[0])))
 			return -EFAULT;
@@ -188,10 +203,25 @@ static int write_used(struct kvnet_ring *r, u16 at,
 	return 0;
 }
 
-static int write_all(struct kvnet_ring *r, const struct kvnet_used *used,
-		     unsigned int n)
+/* Write @n used entries from slot @at on; they do not cross the ring's end. */
+static int write_used(struct kvnet_ring *r, u16 at,
+		      const struct kvnet_used *used, unsigned int n)
 {
-	u16 at = r->last_used & (r->num - 1);
+	unsigned int i;
+	int ret = 0;
+
+	if (!kvnet_area_mapped(&r->used) && n > 1)
+		return write_collected(r, at, used, n);
+	for (i = 0; i < n && !ret; i++)
+		ret = write_one(r, at + i, &used[i]);
+	return ret;
+}
+
+/* From @first entries behind last_used on, wherever the ring ends. */
+static int write_run(struct kvnet_ring *r, unsigned int first,
+		     const struct kvnet_used *used, unsigned int n)
+{
+	u16 at = (r->last_used + first) & (r->num - 1);
 	unsigned int part = min_t(unsigned int, n, r->num - at);
 	int ret = write_used(r, at, used, part);
 
@@ -205,16 +235,23 @@ static int write_all(struct kvnet_ring *r, const struct kvnet_used *used,
 static int write_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
 			  unsigned int n)
 {
-	unsigned int first, i;
-	u16 at;
+	unsigned int i = 0, last, run;
 	int ret;
 
-	for (first = 0; first < n; first = i + 1) {
-		i = first + kvnet_used_batch(used + first, n - first) - 1;
-		at = (r->last_used + first) & (r->num - 1);
-		ret = write_used(r, at, used + i, 1);
+	while (i < n) {
+		for (run = 0; i + run < n && !used[i + run].silent; run++)
+			;
+		ret = write_run(r, i, used + i, run);
 		if (ret)
 			return ret;
+		i += run;
+		if (i == n)
+			break;
+		last = i + kvnet_used_batch(used + i, n - i) - 1;
+		ret = write_run(r, i, used + last, 1);
+		if (ret)
+			return ret;
+		i = last + 1;
 	}
 	return 0;
 }
@@ -227,7 +264,8 @@ int kvnet_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
 
 	if (n > r->num)
 		return -EINVAL;
-	ret = r->in_order ? write_in_order(r, used, n) : write_all(r, used, n);
+	ret = r->in_order ? write_in_order(r, used, n) :
+				write_run(r, 0, used, n);
 	if (ret)
 		return ret;
 
