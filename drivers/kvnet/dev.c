@@ -68,7 +68,7 @@ static void stop_queue(struct kvnet_queue *q)
 {
 	struct socket *old;
 
-	mutex_lock(&q->vq.lock);
+	kvnet_vq_lock(&q->vq, 0);
 	kvnet_wait_stop(&q->tap_wait);
 	kvnet_vq_stop(&q->vq);
 	old = swap_tap(q, NULL);
@@ -82,7 +82,7 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock)
 	struct socket *old = NULL;
 	int ret;
 
-	mutex_lock(&q->vq.lock);
+	kvnet_vq_lock(&q->vq, 0);
 	ret = kvnet_vq_check(&q->vq);
 	if (ret || sock == q->tap.sock)
 		goto out;
@@ -111,7 +111,7 @@ static int swap_kick(struct kvnet_queue *q, struct file *file)
 {
 	int ret = 0;
 
-	mutex_lock(&q->vq.lock);
+	kvnet_vq_lock(&q->vq, 0);
 	kvnet_wait_stop(&q->kick_wait);
 	swap(q->kick, file);
 	if (q->kick)
@@ -133,6 +133,8 @@ static void release_owner(struct kvnet_net *net)
 		swap_kick(&net->q[i], NULL);
 	}
 	kvnet_worker_stop(&net->worker);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.server = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_tap_free(&net->q[i].tap);
 		kvnet_vq_free(&net->q[i].vq);
@@ -163,6 +165,7 @@ static void release_owner(struct kvnet_net *net)
  */
 void kvnet_net_destroy(struct kvnet_net *net)
 {
+	kvnet_worker_kill(&net->worker);
 	mutex_lock(&net->lock);
 	release_owner(net);
 	mutex_unlock(&net->lock);
@@ -227,6 +230,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	ret = kvnet_worker_start(&net->worker, mm);
 	if (ret)
 		goto err_free;
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.server = net->worker.task;
 	net->mm = mm;
 	if (READ_ONCE(kvnet_pin_rings))
 		kvnet_payer_get(&net->payer, mm);
@@ -337,7 +342,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 		stop_queue(q);
 		return 0;
 	}
-	mutex_lock(&q->vq.lock);
+	kvnet_vq_lock(&q->vq, 0);
 	ret = kvnet_vq_check(&q->vq);
 	mutex_unlock(&q->vq.lock);
 	if (ret)

@@ -19,7 +19,7 @@ static void lock_queues(struct kvnet_net *net)
 
 	lockdep_assert_held(&net->lock);
 	for (i = 0; i < KVNET_QUEUES; i++)
-		mutex_lock_nested(&net->q[i].vq.lock, i);
+		kvnet_vq_lock(&net->q[i].vq, i);
 }
 
 static void unlock_queues(struct kvnet_net *net)

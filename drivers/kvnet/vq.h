@@ -23,6 +23,7 @@
 #include "stats.h"
 #include "xlate.h"
 
+struct task_struct;
 struct vhost_vring_addr;
 
 /* Used buffers that are worth a flush. */
@@ -124,6 +125,7 @@ struct kvnet_vq_addr {
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
  * @misses: the device's, const after init
+ * @server: the worker thread; changes with dev->lock
  * @payer: the device's, const after init; changes only while there is no owner
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
@@ -156,12 +158,14 @@ struct kvnet_vq {
 	struct eventfd_ctx *error;
 
 	struct kvnet_misses *misses;
+	struct task_struct *server;
 	const struct kvnet_payer *payer;
 	pid_t owner;
 	u16 index;
 };
 
 /* set-up: vq_setup.c */
+void kvnet_vq_lock(struct kvnet_vq *vq, unsigned int subclass);
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
 		   const struct kvnet_payer *payer);
 int kvnet_vq_alloc(struct kvnet_vq *vq);

@@ -177,6 +177,8 @@ static int worker_fn(void *data)
 	unsigned long active = 0;	/* have work */
 	unsigned long idle = 0;		/* have none, and are not armed */
 
+	/* So that kvnet_worker_kill() ends a wait for a page of the owner's. */
+	allow_kernel_signal(SIGKILL);
 	kthread_use_mm(w->mm);
 	while (!kthread_should_stop()) {
 		active |= xchg(&w->ready, 0);
@@ -258,6 +260,21 @@ void kvnet_worker_stop(struct kvnet_worker *w)
 		return;
 	kthread_stop(w->task);
 	w->task = NULL;
+}
+
+/**
+ * kvnet_worker_kill() - wait for no page of the owner's any more
+ * @w: the worker
+ *
+ * A page fault may last for as long as another process likes (userfaultfd). From
+ * now on one that has to wait fails instead, which breaks the queue.
+ *
+ * Context: the owner is about to go; dev->lock, or nobody else knows the device.
+ */
+void kvnet_worker_kill(struct kvnet_worker *w)
+{
+	if (w->task)
+		send_sig(SIGKILL, w->task, 1);
 }
 
 /**

@@ -97,6 +97,7 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 		      const struct kvnet_source_ops *ops);
 int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm);
 void kvnet_worker_stop(struct kvnet_worker *w);
+void kvnet_worker_kill(struct kvnet_worker *w);
 void kvnet_worker_set_cap(struct kvnet_worker *w, u64 cap_ns);
 
 void kvnet_source_wake(struct kvnet_source *src, unsigned int event);
