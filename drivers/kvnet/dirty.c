@@ -107,6 +107,40 @@ int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len)
 	return 0;
 }
 
+/* The part of [@hva, @hva + @len) that is in a region: its length and address. */
+static u64 part_in(const struct kvnet_region *r, u64 hva, u64 len, u64 *gpa)
+{
+	u64 first = max(hva, r->hva);
+	u64 last = min(hva + (len - 1), r->hva + (r->last - r->gpa));
+
+	if (!len || first > last)
+		return 0;
+	*gpa = r->gpa + (first - r->hva);
+	return last - first + 1;
+}
+
+/**
+ * kvnet_dirty_hva_ok() - can there be a log of a part of the owner's memory?
+ * @base: of the log, the owner's address
+ * @mem: where guest memory is in it
+ * @hva: first address
+ * @len: bytes
+ *
+ * Return: as kvnet_dirty_ok(); true also for what is not the guest's.
+ */
+bool kvnet_dirty_hva_ok(u64 base, const struct kvnet_mem *mem, u64 hva, u64 len)
+{
+	u64 gpa, part;
+	u32 i;
+
+	for (i = 0; i < mem->n; i++) {
+		part = part_in(&mem->region[i], hva, len, &gpa);
+		if (part && !kvnet_dirty_ok(base, gpa, part))
+			return false;
+	}
+	return true;
+}
+
 /**
  * kvnet_dirty_mark_hva() - the owner's memory has been written
  * @d: the log
@@ -120,26 +154,16 @@ int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len)
 int kvnet_dirty_mark_hva(struct kvnet_dirty *d, const struct kvnet_mem *mem,
 			 u64 hva, u64 len)
 {
-	const struct kvnet_region *r;
-	u64 first, last, size;
-	int ret;
+	u64 gpa, part;
+	int ret = 0;
 	u32 i;
 
-	if (!len)
-		return 0;
-	for (i = 0; i < mem->n; i++) {
-		r = &mem->region[i];
-		size = r->last - r->gpa;
-		first = max(hva, r->hva);
-		last = min(hva + (len - 1), r->hva + size);
-		if (first > last)
-			continue;
-		ret = kvnet_dirty_mark(d, r->gpa + (first - r->hva),
-				       last - first + 1);
-		if (ret)
-			return ret;
+	for (i = 0; i < mem->n && !ret; i++) {
+		part = part_in(&mem->region[i], hva, len, &gpa);
+		if (part)
+			ret = kvnet_dirty_mark(d, gpa, part);
 	}
-	return 0;
+	return ret;
 }
 
 /**

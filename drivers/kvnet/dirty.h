@@ -42,6 +42,7 @@ static inline bool kvnet_dirty_begun(const struct kvnet_dirty *d)
 }
 
 bool kvnet_dirty_ok(u64 base, u64 gpa, u64 len);
+bool kvnet_dirty_hva_ok(u64 base, const struct kvnet_mem *mem, u64 hva, u64 len);
 int kvnet_dirty_mark(struct kvnet_dirty *d, u64 gpa, u64 len);
 int kvnet_dirty_mark_hva(struct kvnet_dirty *d, const struct kvnet_mem *mem,
 			 u64 hva, u64 len);

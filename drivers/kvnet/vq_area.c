@@ -127,6 +127,20 @@ void kvnet_vq_forget_range(struct kvnet_vq *vq, u64 iova, u64 last)
 		kvnet_vq_forget_areas(vq);
 }
 
+/*
+ * Can there be a log of what is written to the ring? Behind an IOMMU that shows
+ * when it is written.
+ */
+static bool ring_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
+			const struct kvnet_vq_addr *addr, u64 base)
+{
+	const struct kvnet_ring *r = &vq->ring;
+
+	return kvnet_dirty_ok(base, addr->log, kvnet_ring_used_size(r)) &&
+	       (!r->packed || kvnet_dirty_hva_ok(base, mem, addr->desc,
+						 kvnet_ring_desc_size(r)));
+}
+
 /**
  * kvnet_vq_log_ok() - can there be a dirty log here?
  * @vq: the queue
@@ -151,8 +165,7 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
 				    mem->region[i].gpa + 1))
 			return false;
 	return vq->space.iotlb || !vq->log_used ||
-	       kvnet_dirty_ok(base, vq->addr.log,
-			      kvnet_ring_used_size(&vq->ring));
+	       ring_log_ok(vq, mem, &vq->addr, base);
 }
 
 /**
@@ -192,8 +205,7 @@ bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 	if (vq->space.iotlb)
 		return true;
 	return plain_ok(r, addr) &&
-	       (!log_used || kvnet_dirty_ok(vq->log.base, addr->log,
-					    kvnet_ring_used_size(r)));
+	       (!log_used || ring_log_ok(vq, vq->space.mem, addr, vq->log.base));
 }
 
 static struct kvnet_piece *alloc_pieces(struct kvnet_piece *old)
