@@ -28,13 +28,9 @@
 /* Descriptors of an indirect table that are read in one copy. */
 #define TABLE_CHUNK	16
 
-/* What is written of a used descriptor, and where it is there. */
+/* What is written of a used descriptor, length, id and flags, and where. */
 #define TAIL		offsetof(struct vring_packed_desc, len)
-struct used_tail {
-	__le32 len;
-	__le16 id;
-	__le16 flags;
-};
+#define TAIL_FLAGS	offsetof(struct vring_packed_desc, flags)
 
 static u16 to_cpu16(__virtio16 val)
 {
@@ -201,17 +197,17 @@ void kvnet_packed_rewind(struct kvnet_ring *r, u16 pos)
 	r->ahead = min(r->ahead + n, r->num);
 }
 
-static struct used_tail tail_of(const struct kvnet_used *used, u16 place)
+static u16 used_flags(const struct kvnet_used *used, u16 place)
 {
 	u16 flags = place & WRAP ? F_AVAIL | F_USED : 0;
 
-	if (used->len)
-		flags |= VRING_DESC_F_WRITE;
-	return (struct used_tail) {
-		.len = cpu_to_le32(used->len),
-		.id = cpu_to_le16(used->id),
-		.flags = cpu_to_le16(flags),
-	};
+	return used->len ? flags | VRING_DESC_F_WRITE : flags;
+}
+
+/* Made in a register: its parts are not stored singly. */
+static __le64 tail_of(const struct kvnet_used *used, u16 flags)
+{
+	return cpu_to_le64(used->len | (u64)used->id << 32 | (u64)flags << 48);
 }
 
 /* Descriptors that a batch of buffers occupies. */
@@ -227,21 +223,19 @@ static u32 sum_counts(const struct kvnet_used *used, unsigned int n)
 static int put_tail(struct kvnet_ring *r, const struct kvnet_used *used,
 		    u16 place)
 {
-	struct used_tail tail = tail_of(used, place);
+	__le64 tail = tail_of(used, used_flags(used, place));
 
 	return kvnet_copy_out(&r->desc, desc_at(place, TAIL), &tail,
 			      sizeof(tail));
 }
 
-/* Of the first one all but the flags, which are returned in @flags. */
-static int put_head(struct kvnet_ring *r, const struct kvnet_used *used,
-		    __le16 *flags)
+/* Of the first one all but the flags. */
+static int put_head(struct kvnet_ring *r, const struct kvnet_used *used)
 {
-	struct used_tail tail = tail_of(used, r->last_used);
+	__le64 tail = tail_of(used, 0);
 
-	*flags = tail.flags;
 	return kvnet_copy_out(&r->desc, desc_at(r->last_used, TAIL), &tail,
-			      offsetof(struct used_tail, flags));
+			      TAIL_FLAGS - TAIL);
 }
 
 /*
@@ -254,7 +248,7 @@ int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	u32 slots = sum_counts(used, n), step;
 	u16 place = r->last_used;
 	unsigned int i, batch;
-	__le16 flags;
+	u16 flags = 0;
 	int ret;
 
 	if (slots > r->num)
@@ -268,19 +262,20 @@ int kvnet_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 			batch = kvnet_used_batch(used + i, n - i);
 			step = sum_counts(used + i, batch);
 		}
-		if (i)
+		if (i) {
 			ret = put_tail(r, &used[i + batch - 1], place);
-		else
-			ret = put_head(r, &used[batch - 1], &flags);
+		} else {
+			flags = used_flags(&used[batch - 1], place);
+			ret = put_head(r, &used[batch - 1]);
+		}
 		if (ret)
 			return ret;
 		place = move_on(r, place, step);
 	}
 	/* B: all else before the first flags; pairs with the driver's rmb. */
 	smp_wmb();
-	if (kvnet_store16(&r->desc, desc_at(r->last_used, TAIL +
-			  offsetof(struct used_tail, flags)),
-			  (__force __virtio16)flags))
+	if (kvnet_store16(&r->desc, desc_at(r->last_used, TAIL_FLAGS),
+			  from_cpu16(flags)))
 		return -EFAULT;
 	r->last_used = place;
 	r->out -= min(r->out, slots);

@@ -168,34 +168,25 @@ int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
-static struct vring_used_elem used_elem(const struct kvnet_ring *r,
-					const struct kvnet_used *used)
+/* A struct vring_used_elem made in a register: its parts are not stored singly. */
+static u64 used_elem(const struct kvnet_used *used, bool le)
 {
-	return (struct vring_used_elem) {
-		.id = __cpu_to_virtio32(r->le, used->id),
-		.len = __cpu_to_virtio32(r->le, used->len),
-	};
-}
-
-static int write_one(struct kvnet_ring *r, u16 at,
-		     const struct kvnet_used *used)
-{
-	struct vring_used_elem elem = used_elem(r, used);
-
-	return kvnet_copy_out(&r->used, used_entry(at), &elem, sizeof(elem));
+	if (le)
+		return (__force u64)cpu_to_le64(used->id | (u64)used->len << 32);
+	return (__force u64)cpu_to_be64((u64)used->id << 32 | used->len);
 }
 
 /* User access is worth collecting for. */
 static int write_collected(struct kvnet_ring *r, u16 at,
 			   const struct kvnet_used *used, unsigned int n)
 {
-	struct vring_used_elem elem[32];
+	u64 elem[32];
 	unsigned int i, part;
 
 	for (; n; n -= part, used += part, at += part) {
 		part = min_t(unsigned int, n, ARRAY_SIZE(elem));
 		for (i = 0; i < part; i++)
-			elem[i] = used_elem(r, &used[i]);
+			elem[i] = used_elem(&used[i], r->le);
 		if (kvnet_copy_out(&r->used, used_entry(at), elem,
 				   part * sizeof(elem[0])))
 			return -EFAULT;
@@ -207,13 +198,20 @@ static int write_collected(struct kvnet_ring *r, u16 at,
 static int write_used(struct kvnet_ring *r, u16 at,
 		      const struct kvnet_used *used, unsigned int n)
 {
+	/* In registers, where no store can change it. */
+	const struct kvnet_area area = r->used;
+	const bool le = r->le;
 	unsigned int i;
 	int ret = 0;
+	u64 elem;
 
-	if (!kvnet_area_mapped(&r->used) && n > 1)
+	if (!kvnet_area_mapped(&area) && n > 1)
 		return write_collected(r, at, used, n);
-	for (i = 0; i < n && !ret; i++)
-		ret = write_one(r, at + i, &used[i]);
+	for (i = 0; i < n && !ret; i++) {
+		elem = used_elem(&used[i], le);
+		ret = kvnet_copy_out(&area, used_entry(at + i), &elem,
+				     sizeof(elem));
+	}
 	return ret;
 }
 

@@ -17,6 +17,8 @@ static inline bool virtio_legacy_is_little_endian(void)
 #define le64_to_cpu(v)	le64toh(v)
 #define cpu_to_le16(v)	htole16(v)
 #define cpu_to_le32(v)	htole32(v)
+#define cpu_to_le64(v)	htole64(v)
+#define cpu_to_be64(v)	htobe64(v)
 
 #define UNIT_BYTEORDER(bits)						\
 static inline u##bits __virtio##bits##_to_cpu(bool le, __virtio##bits v)	\
