@@ -75,52 +75,64 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 }
 
 /* A short packet: header and data in our own memory, then one copy. */
-static int copy_short(const struct rx_turn *t, unsigned int buffers,
-		      struct iov_iter *to, size_t len)
+static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t want = q->tap.hdr_len + len;
 	u8 *buf = q->bounce + t->hdr_len - q->tap.hdr_len;
+	struct iov_iter to;
 
 	memset(q->bounce, 0, t->hdr_len);
 	if (kvnet_tap_read(&q->tap, buf, want) != want)
 		return -EIO;
 	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	len += t->hdr_len;
-	return copy_to_iter(q->bounce, len, to) == len ? 0 : -EFAULT;
+	iov_iter_init(&to, ITER_DEST, q->vq.iov, q->vq.n_iov, len);
+	return copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
 }
 
 /* Of a header that the tap has written it knows all but this. */
-static int put_buffers(const struct rx_turn *t, unsigned int buffers,
-		       struct iov_iter *hdr)
+static int put_buffers(const struct rx_turn *t, unsigned int buffers)
 {
 	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
-	const struct iovec *iov = t->q->vq.iov;
+	const struct kvnet_vq *vq = &t->q->vq;
 	__virtio16 n = __cpu_to_virtio16(t->q->tap.le, buffers);
+	struct iov_iter to;
 
 	if (t->hdr_len < at + sizeof(n))
 		return 0;
-	if (likely(iov->iov_len >= at + sizeof(n)))
+	if (likely(vq->iov->iov_len >= at + sizeof(n)))
 		return put_user((__force u16)n,
-				(u16 __user *)(iov->iov_base + at));
-	iov_iter_advance(hdr, at);
-	return copy_to_iter(&n, sizeof(n), hdr) == sizeof(n) ? 0 : -EFAULT;
+				(u16 __user *)(vq->iov->iov_base + at));
+	iov_iter_init(&to, ITER_DEST, vq->iov, vq->n_iov, at + sizeof(n));
+	iov_iter_advance(&to, at);
+	return copy_to_iter(&n, sizeof(n), &to) == sizeof(n) ? 0 : -EFAULT;
+}
+
+static int clear_header(const struct rx_turn *t)
+{
+	struct iov_iter to;
+
+	iov_iter_init(&to, ITER_DEST, t->q->vq.iov, t->q->vq.n_iov, t->hdr_len);
+	return iov_iter_zero(t->hdr_len, &to) == t->hdr_len ? 0 : -EFAULT;
 }
 
 /* A long packet: straight to the guest, by the tap, header and all. */
-static int copy_long(const struct rx_turn *t, unsigned int buffers,
-		     struct iov_iter *to, size_t len)
+static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct iov_iter hdr = *to;
+	size_t want = q->tap.hdr_len + len;
 	int ret;
 
-	if (!q->tap.hdr_len && iov_iter_zero(t->hdr_len, to) != t->hdr_len)
+	if (!q->tap.hdr_len && clear_header(t)) {
+		kvnet_tap_discard(&q->tap);
 		return -EFAULT;
-	ret = kvnet_tap_read_iter(&q->tap, to);
-	if (ret != q->tap.hdr_len + len)
+	}
+	ret = kvnet_tap_read_user(&q->tap, q->vq.iov, q->vq.n_iov,
+				  t->hdr_len - q->tap.hdr_len, want);
+	if (ret != want)
 		return ret == -EFAULT ? ret : -EIO;
-	return put_buffers(t, buffers, &hdr);
+	return put_buffers(t, buffers);
 }
 
 static enum kvnet_stat drop_reason(int err)
@@ -141,7 +153,6 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 	struct kvnet_queue *q = t->q;
 	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
 	unsigned int buffers;
-	struct iov_iter to;
 	int ret;
 
 	ret = gather(t, t->hdr_len + len, &buffers);
@@ -154,11 +165,10 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 		return 1;
 	}
 
-	iov_iter_init(&to, ITER_DEST, q->vq.iov, q->vq.n_iov, t->hdr_len + len);
 	if (len <= KVNET_RX_BOUNCE)
-		ret = copy_short(t, buffers, &to, len);
+		ret = copy_short(t, buffers, len);
 	else
-		ret = copy_long(t, buffers, &to, len);
+		ret = copy_long(t, buffers, len);
 	/* Also a copy that failed has left something. */
 	if (kvnet_vq_wrote(&q->vq, t->hdr_len + len))
 		ret = -EFAULT;

@@ -246,31 +246,37 @@ static int receive(struct kvnet_tap *tap, struct msghdr *msg)
 }
 
 /**
- * kvnet_tap_read_iter() - read the next frame by way of the tap, header and all
+ * kvnet_tap_read_user() - read the next frame by way of the tap, header and all
  * @tap: the tap; kvnet_tap_peek() has said that there is a frame
- * @to: where to; what does not fit is cut off
+ * @iov: the owner's memory
+ * @n: entries in @iov
+ * @skip: bytes at its front to leave alone
+ * @len: bytes wanted behind them; what does not fit is cut off
  *
  * The frame is gone whatever happens. Of a packet socket's frame this is either
- * the header or all. Going through the tap keeps the
- * device's own statistics right and makes the header as the tap is set up.
+ * the header or all. Going through the tap keeps the device's own statistics
+ * right and makes the header as the tap is set up.
  *
  * Return: length of the frame with header, before cutting off, or -errno.
  */
-int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to)
+int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,
+			unsigned int n, size_t skip, size_t len)
 {
 	struct msghdr msg;
 
-	msg.msg_iter = *to;
+	iov_iter_init(&msg.msg_iter, ITER_DEST, iov, n, skip + len);
+	if (skip)
+		iov_iter_advance(&msg.msg_iter, skip);
 	return receive(tap, &msg);
 }
 
 /**
- * kvnet_tap_read() - kvnet_tap_read_iter() into the kernel's memory
+ * kvnet_tap_read() - kvnet_tap_read_user() into the kernel's memory
  * @tap: the tap
  * @buf: where to
  * @len: size of @buf, not 0
  *
- * Return: as kvnet_tap_read_iter().
+ * Return: as kvnet_tap_read_user().
  */
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len)
 {

@@ -53,7 +53,8 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
-int kvnet_tap_read_iter(struct kvnet_tap *tap, struct iov_iter *to);
+int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,
+			unsigned int n, size_t skip, size_t len);
 void kvnet_tap_discard(struct kvnet_tap *tap);
 
 /* guest to host: tap_send.c */
