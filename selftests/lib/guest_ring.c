@@ -376,12 +376,10 @@ void gr_call_off(struct guest_ring *r)
 
 static bool more_than(struct guest_ring *r, unsigned int after)
 {
-	struct gr_place end;
-
 	gr_full_barrier(r);
 	if (!r->cfg.event_idx)
 		after = 0;
-	return r->cfg.packed ? gr_packed_waiting(r, after + 1, &end) > after :
+	return r->cfg.packed ? gr_packed_passed(r, after) :
 			       gr_split_waiting(r) > after;
 }
 

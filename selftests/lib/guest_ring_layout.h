@@ -71,6 +71,7 @@ uint16_t gr_split_used_idx(const struct guest_ring *r);
 unsigned int gr_split_waiting(const struct guest_ring *r);
 unsigned int gr_packed_waiting(const struct guest_ring *r, unsigned int max,
 			       struct gr_place *end);
+bool gr_packed_passed(const struct guest_ring *r, unsigned int after);
 void gr_split_call(struct guest_ring *r, bool on, unsigned int after);
 void gr_packed_call(struct guest_ring *r, uint16_t mode, unsigned int after);
 bool gr_split_watch(const struct guest_ring *r, struct gr_watch *w,

@@ -228,6 +228,18 @@ unsigned int gr_packed_waiting(const struct guest_ring *r, unsigned int max,
 	}
 }
 
+/*
+ * Is it too late for gr_packed_call() to ask for that place? Buffers of several
+ * descriptors get there with fewer of them.
+ */
+bool gr_packed_passed(const struct guest_ring *r, unsigned int after)
+{
+	struct gr_place end;
+
+	gr_packed_waiting(r, after + 1, &end);
+	return ahead(r, &r->next_used, end.pos, end.wrap) > after;
+}
+
 bool gr_packed_watch(const struct guest_ring *r, struct gr_watch *w,
 		     struct gr_used_elem *e)
 {

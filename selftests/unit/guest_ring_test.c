@@ -265,3 +265,27 @@ CASE(guest_kick_rules_packed)
 		close_side(&s);
 	}
 }
+
+/*
+ * The place that the device is to call at is one of descriptors: two buffers of
+ * three have passed it, so the device will not call for those that follow.
+ */
+CASE(guest_asks_for_a_call_too_late)
+{
+	unsigned int after;
+	struct side s;
+	int id[4], i;
+
+	for (after = 0; after < 8; after++) {
+		unit_context("after %u", after);
+		open_side(&s, (struct gr_cfg) { .packed = true, .num = 12,
+						.event_idx = true }, 0);
+		for (i = 0; i < 4; i++)
+			id[i] = add(&s, 3);
+		gr_publish(&s.r);
+		use(&s, 0, id[0], 1);
+		use(&s, 3, id[1], 1);
+		EXPECT_EQ(gr_call_on(&s.r, after), after < 6);
+		close_side(&s);
+	}
+}

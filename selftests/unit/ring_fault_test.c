@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A split ring whose memory is gone or changes behind our back, at each access
- * in turn; and the order of accesses and barriers.
+ * A ring whose memory is gone or changes behind our back, at each access in turn;
+ * and the order of accesses and barriers of a split one.
  */
 #include "ring.h"
 
@@ -11,33 +11,10 @@
 #include "ring_rig.h"
 #include "unit.h"
 
-static struct rig *good_chain_in(bool event_idx, unsigned int pieces)
-{
-	struct rig_cfg cfg = {
-		.num = 4, .event_idx = event_idx, .pieces = pieces,
-	};
-	struct rig *g = rig_new(&cfg);
-	unsigned int i;
-
-	rig_desc(g, 2, 10, 11, F_NEXT, 0);
-	rig_desc(g, 0, 20, 21, F_NEXT, 3);
-	rig_desc(g, 3, RIG_GPA, 16 * 40, F_INDIRECT, 0);
-	for (i = 0; i < 40; i++)
-		rig_table(g, i, i, i, F_WRITE | (i < 39 ? F_NEXT : 0), i + 1);
-	rig_offer(g, 2);
-	rig_offer(g, 2);
-	return g;
-}
-
-static struct rig *good_chain(bool event_idx)
-{
-	return good_chain_in(event_idx, 0);
-}
-
 /* What has been read is destroyed at once: nothing may be read again. */
 CASE(ring_reads_each_field_once)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 	unsigned int i;
 
@@ -73,53 +50,87 @@ CASE(ring_reads_each_field_once)
 	rig_free(g);
 }
 
-static void next_faults(struct rig *g)
+/* The ring stays where it was, and the same chain can be fetched after all. */
+static void next_faults(bool packed)
 {
-	kvnet_ring_pos_t pos = kvnet_ring_pos(&g->ring);
-	struct rig_watch w;
+	unsigned int i;
 
-	EACH_FAULT(w, rig_next(g), {
-		EXPECT_EQ(kvnet_ring_pos(&g->ring), pos);
-		EXPECT_EQ(kvnet_ring_base_get(&g->ring), 0);
-	});
-	EXPECT_EQ(kvnet_ring_base_get(&g->ring), 1);
-	EXPECT_EQ(g->chain.n_in, 40);
-	rig_free(g);
+	for (i = 0; i < 4; i++) {
+		struct rig *g = rig_good(packed, i & 1, 10 * (i / 2));
+		kvnet_ring_pos_t pos = kvnet_ring_pos(&g->ring);
+		u32 base = kvnet_ring_base_get(&g->ring);
+		struct rig_watch w;
+
+		EACH_FAULT(w, rig_next(g), {
+			EXPECT_EQ(kvnet_ring_pos(&g->ring), pos);
+			EXPECT_EQ(kvnet_ring_base_get(&g->ring), base);
+		});
+		EXPECT_TRUE(kvnet_ring_pos(&g->ring) != pos);
+		EXPECT_EQ(g->chain.id, 2);
+		EXPECT_EQ(g->chain.n_out, 2);
+		EXPECT_EQ(g->chain.n_in, packed ? 1 : 40);
+		rig_free(g);
+	}
 }
 
 CASE(ring_next_faults)
 {
-	next_faults(good_chain(false));
-	next_faults(good_chain_in(false, 40));
-	next_faults(good_chain_in(true, 5));
+	next_faults(false);
 }
 
-/* Nothing is made visible, and the same put can be done again. */
-static void put_faults(unsigned int pieces)
+CASE(packed_next_faults)
 {
-	struct rig_cfg cfg = { .num = 64, .base = 0xfff0, .pieces = pieces };
-	struct rig *g = rig_new(&cfg);
+	next_faults(true);
+}
+
+/*
+ * Nothing is made visible, and the same put can be done again; over the end of
+ * the ring, and of more than one copy.
+ */
+static void put_faults(const struct rig_cfg *cfg, u32 n)
+{
+	struct rig *g = rig_new(cfg);
+	u16 at = rig_use_place(g);
 	struct kvnet_used used[64];
 	struct rig_watch w;
 	unsigned int k;
 
-	/* two parts of the ring, more than one copy each */
-	rig_put(g, 0, 0);
-	for (k = 0; k < 64; k++)
-		used[k] = (struct kvnet_used) { .id = 1000 + k, .len = k };
-	EACH_FAULT(w, kvnet_ring_put(&g->ring, used, 64), {
-		EXPECT_EQ(rig_used_idx(g), 0xfff1);
+	for (k = 0; k < n; k++)
+		used[k] = (struct kvnet_used) {
+			.id = 1000 + k, .len = k + 1, .count = 1,
+		};
+	EACH_FAULT(w, kvnet_ring_put(&g->ring, used, n), {
+		EXPECT_EQ(rig_use_place(g), at);
+		EXPECT_TRUE(!rig_shows_used(g, at));
 	});
-	EXPECT_EQ(rig_used_idx(g), 0x31);
-	for (k = 0; k < 64; k++)
-		EXPECT_EQ(rig_used(g, 0xfff1 + k).id, 1000 + k);
+	EXPECT_EQ(rig_use_place(g), rig_step(g, at, n));
+	for (k = 0; k < n; k++)
+		EXPECT_TRUE(rig_has_used(g, rig_step(g, at, k), 1000 + k,
+					 k + 1));
 	rig_free(g);
 }
 
 CASE(ring_put_faults)
 {
-	put_faults(0);
-	put_faults(30);
+	struct rig_cfg cfg = { .num = 64, .base = 0xfff1 };
+
+	put_faults(&cfg, 64);
+	cfg.pieces = 30;
+	put_faults(&cfg, 64);
+}
+
+CASE(packed_put_faults)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		struct rig_cfg cfg = {
+			.packed = true, .num = 64, .base = 30,
+			.pieces = i & 1 ? 20 : 0, .in_order = i & 2,
+		};
+
+		put_faults(&cfg, 50);
+	}
 }
 
 CASE(ring_kick_faults)
@@ -127,7 +138,7 @@ CASE(ring_kick_faults)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		struct rig *g = good_chain_in(i & 1, i < 2 ? 0 : 9);
+		struct rig *g = rig_good(false, i & 1, i < 2 ? 0 : 9);
 		struct rig_watch w;
 
 		EACH_FAULT(w, kvnet_ring_kick_on(&g->ring), {});
@@ -141,7 +152,7 @@ CASE(ring_kick_faults)
 
 CASE(ring_kick_off_faults)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 
 	kvnet_ring_kick_on(&g->ring);
@@ -152,7 +163,7 @@ CASE(ring_kick_off_faults)
 	rig_free(g);
 
 	/* with EVENT_IDX there is nothing to write */
-	g = good_chain(true);
+	g = rig_good(false, true, 0);
 	kvnet_ring_kick_on(&g->ring);
 	rig_watch(&w);
 	EXPECT_EQ(kvnet_ring_kick_off(&g->ring), 0);
@@ -165,7 +176,7 @@ CASE(ring_should_call_faults)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		struct rig *g = good_chain(i);
+		struct rig *g = rig_good(false, i, 0);
 		struct rig_watch w;
 
 		kvnet_ring_should_call(&g->ring);
@@ -177,7 +188,7 @@ CASE(ring_should_call_faults)
 
 CASE(ring_start_faults)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 
 	EACH_FAULT(w, kvnet_ring_start(&g->ring), {});
@@ -188,7 +199,7 @@ CASE(ring_start_faults)
 /* If it cannot be read, go and find out. */
 CASE(ring_pending_faults)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 
 	while (rig_next(g) == 1)
@@ -206,7 +217,7 @@ CASE(ring_areas_unmapped)
 	unsigned int gone;
 
 	for (gone = 0; gone < 3; gone++) {
-		struct rig *g = good_chain(false);
+		struct rig *g = rig_good(false, false, 0);
 		const void *desc = gone == 0 ? NULL : g->desc;
 		const void *avail = gone == 1 ? NULL : g->avail;
 		const void *used = gone == 2 ? NULL : g->used;
@@ -227,7 +238,7 @@ CASE(ring_areas_unmapped)
 /* Barrier A: the index, then the barrier, then the entries. */
 CASE(ring_order_of_next)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 	int idx, rmb, head, desc;
 
@@ -244,7 +255,7 @@ CASE(ring_order_of_next)
 /* Barrier A when it was kick_on that saw the index. */
 CASE(ring_order_of_kick_on_and_next)
 {
-	struct rig *g = good_chain(true);
+	struct rig *g = rig_good(false, true, 0);
 	struct rig_watch w;
 	int event, mb, idx, rmb, head;
 
@@ -265,7 +276,7 @@ CASE(ring_order_of_kick_on_and_next)
 /* Barrier B: the entries, then the barrier, then the index. */
 CASE(ring_order_of_put)
 {
-	struct rig *g = good_chain(false);
+	struct rig *g = rig_good(false, false, 0);
 	struct rig_watch w;
 	int elem, wmb, idx;
 
@@ -284,7 +295,7 @@ CASE(ring_order_of_should_call)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		struct rig *g = good_chain(i);
+		struct rig *g = rig_good(false, i, 0);
 		struct rig_watch w;
 		int idx, mb, wish;
 

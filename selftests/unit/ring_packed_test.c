@@ -8,23 +8,6 @@
 #include "ring_rig.h"
 #include "unit.h"
 
-/* Sizes, with and without EVENT_IDX, in both laps, whole and in pieces. */
-#define N_WAYS	32
-
-static struct rig_cfg way(unsigned int i)
-{
-	static const u32 sizes[] = { 1, 7, 8, 32767 };
-	struct rig_cfg cfg = {
-		.packed = true, .num = sizes[i / 4 % 4], .event_idx = i & 1,
-		.pieces = i < 16 ? 0 : 2 + unit_below(9),
-	};
-
-	cfg.base = unit_below(cfg.num) | (i & 2 ? 0x8000 : 0);
-	unit_context("num %u, event_idx %d, base %x, pieces %u", cfg.num,
-		     cfg.event_idx, cfg.base, cfg.pieces);
-	return cfg;
-}
-
 static const struct rig_cfg plain = {
 	.packed = true, .num = 5, .base = RIG_PACKED_NEW,
 };
@@ -46,29 +29,13 @@ CASE(packed_area_sizes)
 }
 #endif
 
-CASE(packed_empty)
-{
-	unsigned int i;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		struct rig *g = rig_new(&cfg);
-
-		EXPECT_EQ(rig_next(g), 0);
-		EXPECT_TRUE(!kvnet_ring_pending(&g->ring));
-		EXPECT_EQ(kvnet_ring_base_get(&g->ring),
-			  rig_base(&cfg, cfg.base));
-		rig_free(g);
-	}
-}
-
 /* There, and back again, more than a lap; each byte of what is used. */
 CASE(packed_one_by_one)
 {
 	unsigned int i, k;
 
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
+	for (i = 0; i < RIG_WAYS; i++) {
+		struct rig_cfg cfg = rig_way(i, true);
 		struct rig *g = rig_new(&cfg);
 		u16 place = cfg.base;
 
@@ -212,86 +179,6 @@ CASE(packed_indirect)
 			EXPECT_EQ(g->chain.seg[i].addr, 100 + i);
 			EXPECT_EQ(g->chain.seg[i].len, 1000 + i);
 		}
-		rig_free(g);
-	}
-}
-
-/* As many as the ring holds, fetched more than once. */
-CASE(packed_rewind)
-{
-	unsigned int i, k, round;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		u32 n = min_t(u32, cfg.num, 300);
-		struct rig *g = rig_new(&cfg);
-		kvnet_ring_pos_t pos;
-
-		for (k = 0; k < n; k++)
-			rig_offer(g, n - 1 - k);
-		for (round = 0; round < 3; round++) {
-			pos = kvnet_ring_pos(&g->ring);
-			for (k = 0; k < n; k++) {
-				EXPECT_EQ(rig_next(g), 1);
-				EXPECT_EQ(g->chain.id, n - 1 - k);
-			}
-			EXPECT_EQ(rig_next(g), 0);
-			kvnet_ring_rewind(&g->ring, pos);
-			EXPECT_EQ(kvnet_ring_base_get(&g->ring),
-				  rig_base(&cfg, cfg.base));
-		}
-		for (k = 0; k < n / 2; k++)
-			rig_next(g);
-		pos = kvnet_ring_pos(&g->ring);
-		for (; k < n; k++)
-			rig_next(g);
-		kvnet_ring_rewind(&g->ring, pos);
-		for (k = n / 2; k < n; k++) {
-			EXPECT_EQ(rig_next(g), 1);
-			EXPECT_EQ(g->chain.id, n - 1 - k);
-		}
-		EXPECT_EQ(rig_next(g), 0);
-		rig_free(g);
-	}
-}
-
-/* In any order, several at once, over the end; never more than there are. */
-CASE(packed_put_batches)
-{
-	static struct kvnet_used used[32768];
-	unsigned int i, k, n, round;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		struct rig *g = rig_new(&cfg);
-		u16 at = cfg.base, place;
-
-		for (round = 0; round < 6; round++) {
-			n = round == 3 ? cfg.num :
-			    1 + unit_below(min_t(u32, cfg.num, 100));
-			for (k = 0; k < n; k++)
-				used[k] = (struct kvnet_used) {
-					.id = (u16)unit_rand(), .count = 1,
-					.len = unit_rand(),
-				};
-			EXPECT_EQ(kvnet_ring_put(&g->ring, used, n), 0);
-			for (k = 0, place = at; k < n; k++) {
-				u32 pos = place & 0x7fff;
-
-				EXPECT_TRUE(rig_is_used(g, place));
-				EXPECT_EQ(rig_packed_at(g, pos).id, used[k].id);
-				EXPECT_EQ(rig_packed_at(g, pos).len,
-					  used[k].len);
-				place = rig_step(g, place, 1);
-			}
-			at = place;
-			EXPECT_EQ(kvnet_ring_base_get(&g->ring) >> 16, at);
-			if (n < cfg.num)
-				EXPECT_TRUE(!rig_is_used(g, at));
-		}
-		EXPECT_EQ(kvnet_ring_put(&g->ring, used, 0), 0);
-		EXPECT_EQ(kvnet_ring_base_get(&g->ring) >> 16, at);
-		EXPECT_EQ(shim_outside(), 0);
 		rig_free(g);
 	}
 }

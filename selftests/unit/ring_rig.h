@@ -98,6 +98,14 @@ int rig_last(const struct rig_watch *w, bool write, const void *addr,
 bool rig_barrier(const struct rig_watch *w, enum shim_op op, int from, int to);
 
 struct rig *rig_new(const struct rig_cfg *cfg);
+/* Sizes, byte orders, features, bases, whole and in pieces: for i < RIG_WAYS. */
+#define RIG_WAYS	32
+struct rig_cfg rig_way(unsigned int i, bool packed);
+/*
+ * Two chains.  Split, at base 0: both descriptors 2, 0 and 3, a table of 40.
+ * Packed, at base 0x8004 of 6: one of three, one of a table of 40.
+ */
+struct rig *rig_good(bool packed, bool event_idx, unsigned int pieces);
 void rig_free(struct rig *g);
 /* Stopped, and started from there. */
 void rig_restart(struct rig *g, u32 base);
@@ -134,8 +142,13 @@ struct rig_packed {
 void rig_packed(struct rig *g, u32 i, u64 addr, u32 len, u16 id, u16 flags);
 /* The next one in the ring, available in its lap. */
 void rig_show(struct rig *g, u64 addr, u32 len, u16 id, u16 flags);
-/* n places on. */
+/* n places on, in either layout. */
 u16 rig_step(const struct rig *g, u16 place, u32 n);
+/* Where the device uses next; and what it did use there. */
+u16 rig_use_place(const struct rig *g);
+bool rig_has_used(const struct rig *g, u16 place, u16 id, u32 len);
+/* As the driver sees it. */
+bool rig_shows_used(const struct rig *g, u16 place);
 /* Has the descriptor there been used? */
 bool rig_is_used(const struct rig *g, u16 place);
 struct rig_packed rig_packed_at(const struct rig *g, u32 i);

@@ -7,22 +7,6 @@
 #include "ring_rig.h"
 #include "unit.h"
 
-/* The four ways to lay out a ring, three sizes, whole and in pieces. */
-#define N_WAYS	24
-
-static struct rig_cfg way(unsigned int i)
-{
-	static const u32 sizes[] = { 1, 8, 32768 };
-	struct rig_cfg cfg = {
-		.num = sizes[i / 4 % 3], .be = i & 1, .event_idx = i & 2,
-		.base = unit_rand(), .pieces = i < 12 ? 0 : 2 + unit_below(9),
-	};
-
-	unit_context("num %u, be %d, event_idx %d, base %u, pieces %u",
-		     cfg.num, cfg.be, cfg.event_idx, cfg.base, cfg.pieces);
-	return cfg;
-}
-
 CASE(ring_area_sizes)
 {
 	struct kvnet_ring r = { 0 };
@@ -38,27 +22,12 @@ CASE(ring_area_sizes)
 	}
 }
 
-CASE(ring_empty)
-{
-	unsigned int i;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		struct rig *g = rig_new(&cfg);
-
-		EXPECT_EQ(rig_next(g), 0);
-		EXPECT_TRUE(!kvnet_ring_pending(&g->ring));
-		EXPECT_EQ(kvnet_ring_base_get(&g->ring), cfg.base);
-		rig_free(g);
-	}
-}
-
 CASE(ring_one_chain)
 {
 	unsigned int i;
 
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
+	for (i = 0; i < RIG_WAYS; i++) {
+		struct rig_cfg cfg = rig_way(i, false);
 		struct rig *g = rig_new(&cfg);
 		u32 last = cfg.num - 1;
 
@@ -137,48 +106,6 @@ CASE(ring_direct_then_indirect)
 	rig_free(g);
 }
 
-/* As many chains as the ring holds, over its end and the index's. */
-CASE(ring_prefetch_and_rewind)
-{
-	unsigned int i, k, round;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		u32 n = min_t(u32, cfg.num, 300);
-		kvnet_ring_pos_t pos;
-		struct rig *g;
-
-		cfg.base = -(u16)min_t(u32, n / 2, 100);
-		g = rig_new(&cfg);
-		for (k = 0; k < n; k++) {
-			rig_desc(g, k, k, k, 0, 0);
-			rig_offer(g, n - 1 - k);
-		}
-		for (round = 0; round < 3; round++) {
-			pos = kvnet_ring_pos(&g->ring);
-			for (k = 0; k < n; k++) {
-				EXPECT_EQ(rig_next(g), 1);
-				EXPECT_EQ(g->chain.id, n - 1 - k);
-			}
-			EXPECT_EQ(rig_next(g), 0);
-			kvnet_ring_rewind(&g->ring, pos);
-			EXPECT_EQ(kvnet_ring_base_get(&g->ring), cfg.base);
-		}
-		/* half-way back */
-		for (k = 0; k < n / 2; k++)
-			rig_next(g);
-		pos = kvnet_ring_pos(&g->ring);
-		for (; k < n; k++)
-			rig_next(g);
-		kvnet_ring_rewind(&g->ring, pos);
-		for (k = n / 2; k < n; k++) {
-			EXPECT_EQ(rig_next(g), 1);
-			EXPECT_EQ(g->chain.id, n - 1 - k);
-		}
-		rig_free(g);
-	}
-}
-
 /* A driver that reuses slots: what was read ahead is never read again. */
 CASE(ring_read_ahead_is_not_stale)
 {
@@ -199,42 +126,6 @@ CASE(ring_read_ahead_is_not_stale)
 	}
 	EXPECT_EQ(rig_used_idx(g), (u16)(0xfff0 + 200000));
 	rig_free(g);
-}
-
-CASE(ring_put_batches)
-{
-	static struct kvnet_used used[32768];
-	unsigned int i, k, n, round;
-
-	for (i = 0; i < N_WAYS; i++) {
-		struct rig_cfg cfg = way(i);
-		struct rig *g;
-		u16 at;
-
-		cfg.base = -(u16)unit_below(cfg.num + 2);
-		at = cfg.base;
-		g = rig_new(&cfg);
-		for (round = 0; round < 6; round++) {
-			n = round == 3 ? cfg.num :
-			    1 + unit_below(min_t(u32, cfg.num, 100));
-			for (k = 0; k < n; k++) {
-				used[k].id = unit_rand();
-				used[k].len = unit_rand();
-			}
-			EXPECT_EQ(kvnet_ring_put(&g->ring, used, n), 0);
-			for (k = 0; k < n; k++) {
-				EXPECT_EQ(rig_used(g, at + k).id, used[k].id);
-				EXPECT_EQ(rig_used(g, at + k).len,
-					  used[k].len);
-			}
-			at += n;
-			EXPECT_EQ(rig_used_idx(g), at);
-		}
-		EXPECT_EQ(kvnet_ring_put(&g->ring, used, 0), 0);
-		EXPECT_EQ(rig_used_idx(g), at);
-		EXPECT_EQ(shim_outside(), 0);
-		rig_free(g);
-	}
 }
 
 CASE(ring_kicks_by_flag)
