@@ -2,76 +2,16 @@
 /* Rings pinned into the kernel: when they are, when not, and none stays so. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rig.h"
+#include "pin_rig.h"
 
 #define PARAMETER	"/sys/module/kvnet/parameters/pin_rings"
 
 static struct rig rig;
-
-/* The word after "name:" in a file of /proc, or "". */
-static const char *word_of(const char *path, const char *name)
-{
-	static char word[64];
-	char line[256];
-	size_t len = strlen(name);
-	FILE *f = fopen(path, "r");
-
-	ASSERT(f);
-	word[0] = 0;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, len) && line[len] == ':')
-			ASSERT(sscanf(line + len + 1, "%63s", word) == 1);
-	fclose(f);
-	return word;
-}
-
-static const char *ring_is(const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", rig.v.fd);
-	return word_of(path, name);
-}
-
-static void expect_rings(const char *what)
-{
-	if (strcmp(ring_is("kvnet.rx.ring"), what) ||
-	    strcmp(ring_is("kvnet.tx.ring"), what))
-		FAIL("rings should be reached as: %s, not %s", what,
-		     ring_is("kvnet.tx.ring"));
-}
-
-static unsigned long pinned_kb(void)
-{
-	return strtoul(word_of("/proc/self/status", "VmPin"), NULL, 10);
-}
-
-static void frames_pass(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		uint32_t seq = rig.tx_seq;
-
-		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-		vdev_kick(&rig.v.q[VDEV_TX]);
-		EXPECT(rig_expect(&rig, seq, 100));
-		EXPECT(rig_tx_drain(&rig, 2000));
-		ASSERT(rig_rx_post(&rig, 1, NULL) == 1);
-		vdev_kick(&rig.v.q[VDEV_RX]);
-		rig_inject(&rig, 1000 + i, 200);
-		EXPECT(rig_rx_expect(&rig, 1000 + i, 200));
-	}
-}
 
 static void need_kvnet(void)
 {
@@ -88,11 +28,11 @@ CASE(pinned_while_the_queue_runs)
 	EXPECT_EQ(pinned_kb(), 0);
 	for (i = 0; i < 3; i++) {
 		rig_start(&rig);
-		expect_rings("pinned");
+		expect_rings(&rig, "pinned");
 		EXPECT(pinned_kb() > 0);
-		frames_pass();
+		frames_pass(&rig);
 		rig_stop(&rig);
-		expect_rings("user");
+		expect_rings(&rig, "user");
 		EXPECT_EQ(pinned_kb(), 0);
 	}
 	rig_start(&rig);
@@ -107,7 +47,7 @@ CASE(all_sizes_are_counted_right)
 	need_kvnet();
 	for (num = 1; num <= 32768; num *= 8) {
 		rig_open(&rig, &(struct rig_cfg){ .num = num, .bufs = 1 });
-		expect_rings("pinned");
+		expect_rings(&rig, "pinned");
 		/* three areas of two queues, none of them without a page */
 		EXPECT(pinned_kb() >= 6 * 4);
 		EXPECT(pinned_kb() >= 2ul * num * sizeof(struct vring_desc) / 1024);
@@ -116,31 +56,14 @@ CASE(all_sizes_are_counted_right)
 	}
 }
 
-/* No more locked memory is allowed than there is, and nobody may exceed it. */
-static void limit_locked_memory(unsigned long bytes)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
-	struct rlimit limit = { bytes, bytes };
-
-	ASSERT_SYS(setrlimit(RLIMIT_MEMLOCK, &limit));
-	ASSERT_SYS(syscall(SYS_capget, &head, data));
-	data[CAP_IPC_LOCK / 32].effective &= ~(1u << CAP_IPC_LOCK % 32);
-	data[CAP_IPC_LOCK / 32].permitted &= ~(1u << CAP_IPC_LOCK % 32);
-	data[CAP_IPC_LOCK / 32].inheritable &= ~(1u << CAP_IPC_LOCK % 32);
-	ASSERT_SYS(syscall(SYS_capset, &head, data));
-}
-
 CASE(not_beyond_the_owners_limit)
 {
 	need_kvnet();
 	limit_locked_memory(0);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	expect_rings("user");
+	expect_rings(&rig, "user");
 	EXPECT_EQ(pinned_kb(), 0);
-	frames_pass();
+	frames_pass(&rig);
 }
 
 /* All of a queue's areas or none: half of them would help nobody. */
@@ -149,9 +72,9 @@ CASE(the_limit_is_for_all_areas)
 	need_kvnet();
 	limit_locked_memory(2 * 4096);
 	rig_open(&rig, &(struct rig_cfg){ .num = 256 });
-	expect_rings("user");
+	expect_rings(&rig, "user");
 	EXPECT_EQ(pinned_kb(), 0);
-	frames_pass();
+	frames_pass(&rig);
 }
 
 static void set_parameter(const char *value)
@@ -171,8 +94,8 @@ CASE(switched_off)
 	set_parameter("0");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	set_parameter("1");
-	expect_rings("user");
-	frames_pass();
+	expect_rings(&rig, "user");
+	frames_pass(&rig);
 }
 
 /*
@@ -211,7 +134,7 @@ static void moved_by(bool addr)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (rig.v.features & F_PACKED)
 		ksft_skip("looks at a split ring");
-	frames_pass();
+	frames_pass(&rig);
 	replace_ring();
 	vdev_queue_addr(&rig.v, VDEV_TX, &a);
 	if (addr)
@@ -233,7 +156,7 @@ static void moved_by(bool addr)
 			(uint16_t)(before + 1)));
 	EXPECT_EQ(split_used_idx((uintptr_t)q->ring.cfg.used), before);
 	if (addr)
-		EXPECT(!strcmp(ring_is("kvnet.tx.ring"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "pinned"));
 }
 
 CASE(other_memory_after_set_vring_addr)

@@ -78,26 +78,32 @@ static long int80(long nr, long a, long b, long c)
 	return ret;
 }
 
+/*
+ * Where a 32-bit process can point to, too.  Nothing is mapped behind it: what is
+ * read or written until the owner's memory ends comes to its end here.
+ */
 static void *low_page(void)
 {
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	static void *page;
 
 #ifdef MAP_32BIT
-	if (!page)
-		page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE |
-			    MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	flags |= MAP_32BIT;
 #endif
-	ASSERT(page && page != MAP_FAILED);
+	if (!page) {
+		page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, flags, -1, 0);
+		ASSERT(page != MAP_FAILED);
+		ASSERT_SYS(mprotect((char *)page + 4096, 4096, PROT_NONE));
+	}
 	return page;
 }
 
 static int ask(int fd, unsigned long req, const void *arg, bool compat)
 {
 	/* the kernel may write into what is const here */
-	uint8_t copy[1024];
-	void *p = compat ? low_page() : copy;
+	void *p = low_page();
 
-	memset(p, 0, sizeof(copy));
+	memset(p, 0, 4096);
 	if (arg)
 		memcpy(p, arg, arg_size(req));
 	else

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A tap with IFF_BACKPRESSURE (Linux 7.3): one that is full stops its senders
+ * instead of dropping what they send, and whoever empties it lets them go on.
+ *
+ * What waits in the qdisc belongs to its sender's socket still, what is in the tap
+ * does not: SIOCOUTQ tells that the queue is stopped, and that it goes on.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/if_tun.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "links.h"
+
+#ifndef IFF_BACKPRESSURE
+#define IFF_BACKPRESSURE	0x0080
+#endif
+#define TAP_FLAGS	(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+#define LEN		200
+#define BATCH		64	/* frames that a backend takes from a tap at once */
+
+static struct rig rig;
+static uint32_t sent, seen;	/* frames; the number of the next one */
+static unsigned int stops;	/* seen */
+
+static int open_tap(unsigned int flags)
+{
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC), sndbuf = INT_MAX;
+	struct ifreq ifr = { .ifr_flags = TAP_FLAGS | flags };
+	unsigned int known = 0;
+
+	if (fd < 0)
+		ksft_skip("/dev/net/tun: %s", strerror(errno));
+	ASSERT_SYS(ioctl(fd, TUNGETFEATURES, &known));
+	if (!(known & IFF_BACKPRESSURE))
+		ksft_skip("this kernel has no IFF_BACKPRESSURE");
+	strcpy(ifr.ifr_name, "t0");
+	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
+	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &rig.v.hdr_len));
+	ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
+	return fd;
+}
+
+/* A qdisc that drops nothing by itself; fq_codel does, what has waited too long. */
+static void set_qdisc(int ifindex)
+{
+	struct {
+		struct nlmsghdr n;
+		struct tcmsg t;
+		struct rtattr kind;
+		char name[8];
+		struct rtattr options;
+		struct tc_fifo_qopt fifo;
+	} r = {
+		.n = { .nlmsg_len = sizeof(r), .nlmsg_type = RTM_NEWQDISC,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+				      NLM_F_REPLACE },
+		.t = { .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT },
+		.kind = { RTA_LENGTH(sizeof(r.name)), TCA_KIND },
+		.name = "pfifo",
+		.options = { RTA_LENGTH(sizeof(r.fifo)), TCA_OPTIONS },
+		.fifo = { .limit = 1000 },
+	};
+	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_ROUTE));
+	struct {
+		struct nlmsghdr n;
+		struct nlmsgerr e;
+		uint8_t more[1024];
+	} a;
+
+	ASSERT_EQ(send(fd, &r, sizeof(r), 0), sizeof(r));
+	ASSERT(recv(fd, &a, sizeof(a), 0) > 0);
+	ASSERT_EQ(a.e.error, 0);
+	close(fd);
+}
+
+/* The ring of the tap is as long as that. */
+static void set_ring(unsigned int size)
+{
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { .ifr_qlen = size };
+
+	strcpy(ifr.ifr_name, "t0");
+	ASSERT_SYS(ioctl(fd, SIOCSIFTXQLEN, &ifr));
+	close(fd);
+}
+
+static void begin(unsigned int flags, unsigned int ring)
+{
+	int sndbuf = 32 << 10, fd;	/* some 60 frames, less than the qdisc */
+
+	sent = 0;
+	seen = 0;
+	stops = 0;
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	fd = open_tap(flags);
+	set_ring(ring);
+	flow_swap(&rig, fd, if_nametoindex("t0"));
+	set_qdisc(rig.ifindex);
+	ASSERT_SYS(setsockopt(rig.inject, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf,
+			      sizeof(sndbuf)));
+	ASSERT_EQ(link_up(rig.ifindex, true), 0);
+	rig_start(&rig);
+}
+
+static unsigned long dropped(void)
+{
+	FILE *f = fopen("/proc/self/net/dev", "re");
+	unsigned long drop = 0;
+	bool found = false;
+	char line[512];
+
+	ASSERT(f);
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, " t0: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %lu", &drop) == 1;
+	fclose(f);
+	ASSERT(found);
+	return drop;
+}
+
+static int waiting(void)
+{
+	int bytes;
+
+	ASSERT_SYS(ioctl(rig.inject, SIOCOUTQ, &bytes));
+	return bytes;
+}
+
+/* Send until nothing more is taken; returns how many it was. */
+static unsigned int feed(uint32_t end)
+{
+	uint8_t frame[LEN];
+	unsigned int n;
+
+	for (n = 0; sent < end; n++, sent++) {
+		frame_make(frame, sent, LEN);
+		if (send(rig.inject, frame, LEN, MSG_DONTWAIT) == LEN)
+			continue;
+		/* no room in the socket's send buffer, or in the qdisc */
+		ASSERT(errno == EAGAIN || errno == ENOBUFS);
+		break;
+	}
+	return n;
+}
+
+static void give(unsigned int bufs)
+{
+	rig_rx_post(&rig, bufs, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+}
+
+static void expect_next(void)
+{
+	rig_rx_expect(&rig, seen++, LEN);
+}
+
+/* The guest gives no buffer: the tap fills up. */
+static bool fill_up(uint32_t end)
+{
+	bool full = WAIT_FOR(3000, !feed(end) && waiting());
+
+	stops += full;
+	return full;
+}
+
+/* All that is sent until 'end' arrives, though the guest is slower than that. */
+static void pass(uint32_t end, unsigned int bufs)
+{
+	while (seen < end && !ksft_failed()) {
+		unsigned int n = bufs < end - seen ? bufs : end - seen;
+
+		feed(end);
+		stops += waiting() > 0;
+		give(n);
+		/* those that came to wait until then are enough for that many */
+		while (n-- && !ksft_failed()) {
+			if (seen == sent)
+				feed(end);
+			expect_next();
+		}
+	}
+}
+
+static void all_passed(void)
+{
+	EXPECT(WAIT_FOR(3000, !waiting()));
+	EXPECT_EQ(dropped(), 0);
+	EXPECT_EQ(sent, seen);
+}
+
+/* What the other cases rely upon: without the flag, frames are dropped here. */
+CASE(without_it_the_tap_drops)
+{
+	begin(0, 128);
+	WAIT_FOR(3000, (feed(sent + 64), dropped()));
+	EXPECT_GE(dropped(), 1);
+	EXPECT_EQ(waiting(), 0);
+	rig_close(&rig);
+}
+
+CASE(full_tap_waits_for_the_guest)
+{
+	unsigned int i;
+
+	begin(IFF_BACKPRESSURE, 128);
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		ASSERT(fill_up(sent + 1000));
+		EXPECT_EQ(dropped(), 0);
+		pass(sent, 256);
+		all_passed();
+	}
+	rig_close(&rig);
+}
+
+static void stream(unsigned int flags, unsigned int ring)
+{
+	static const unsigned int bufs[] = { 1, 3, 16, 63, 64, 65, 256 };
+	unsigned int i;
+
+	begin(IFF_BACKPRESSURE | flags, ring);
+	for (i = 0; i < sizeof(bufs) / sizeof(bufs[0]); i++)
+		pass(sent + ksft_rounds(3) * (ring + 100), bufs[i]);
+	all_passed();
+	EXPECT_GE(stops, 1);
+	ksft_note("ring of %u: %u frames, the queue was seen stopped %u times",
+		  ring, seen, stops);
+	rig_close(&rig);
+}
+
+/* Rings that are smaller than what a backend takes at once, and longer ones. */
+CASE_TIMED(nothing_is_lost, 60)
+{
+	static const unsigned int rings[] = { 1, 2, 8, 63, 64, 65, 128, 1000 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rings) / sizeof(rings[0]) && !ksft_failed(); i++)
+		stream(0, rings[i]);
+}
+
+CASE_TIMED(nothing_is_lost_with_several_queues, 60)
+{
+	stream(IFF_MULTI_QUEUE, 128);
+}
+
+/*
+ * The guest gives buffers, the number of the next frame is not told: what a
+ * backend gives back to a full ring is lost. Ends when nothing waits any more.
+ */
+static void drain(unsigned int may_lose)
+{
+	static uint8_t f[FRAME_MAX];
+	uint32_t lost = 0, seq;
+	ssize_t n;
+
+	while (seen < sent && !ksft_failed()) {
+		give(256);
+		n = rig_rx(&rig, NULL, f, sizeof(f), waiting() ? 3000 : 300);
+		if (n < 0)
+			break;
+		seq = frame_seq(f);
+		EXPECT(frame_check(f, n, seq, LEN));
+		ASSERT(seq >= seen && seq < sent);
+		lost += seq - seen;
+		seen = seq + 1;
+	}
+	lost += sent - seen;
+	seen = sent;
+	EXPECT_EQ(waiting(), 0);
+	EXPECT_LE(lost, may_lose);
+}
+
+/* No frame is forgotten in a queue that nobody wakes. */
+CASE(backend_taken_away_and_set_again)
+{
+	unsigned int i;
+
+	begin(IFF_BACKPRESSURE, 128);
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		ASSERT(fill_up(sent + 1000));
+		rig_stop(&rig);
+		feed(sent + 10);
+		rig_start(&rig);
+		feed(sent + 10);
+		drain(BATCH);
+		pass(sent + 500, 16);
+	}
+	EXPECT_EQ(dropped(), 0);
+	rig_close(&rig);
+}
+
+CASE(device_down_and_up_while_stopped)
+{
+	unsigned int i;
+
+	begin(IFF_BACKPRESSURE, 128);
+	for (i = 0; i < 5 && !ksft_failed(); i++) {
+		ASSERT(fill_up(sent + 1000));
+		ASSERT_EQ(link_up(rig.ifindex, false), 0);
+		ASSERT_EQ(link_up(rig.ifindex, true), 0);
+		drain(UINT_MAX);	/* the qdisc's go, the ring's may */
+		pass(sent + 500, 16);
+	}
+	rig_close(&rig);
+}
+
+KSFT_MAIN()

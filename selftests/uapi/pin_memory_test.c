@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings in memory of all kinds that a VMM may have: pinned where that can be,
+ * reached by user addresses where not, and working in any case.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "pin_rig.h"
+
+static struct rig rig;
+
+static void rings_work_in(int fd, int flags, const char *how)
+{
+	pin_rig_open(&rig, fd, flags);
+	rig_start(&rig);
+	expect_rings(&rig, how);
+	if (!vdev_is_vhost())
+		EXPECT_EQ(!!pinned_kb(), !strcmp(how, "pinned"));
+	frames_pass(&rig);
+	rig_stop(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+	rig_start(&rig);
+	expect_rings(&rig, how);
+	frames_pass(&rig);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+/* QEMU's memory, if nothing is said of it. */
+CASE(private_memory)
+{
+	rings_work_in(-1, MAP_PRIVATE | MAP_ANONYMOUS, "pinned");
+}
+
+CASE(shared_memory)
+{
+	rings_work_in(-1, MAP_SHARED | MAP_ANONYMOUS, "pinned");
+}
+
+/* memory-backend-memfd */
+CASE(memfd)
+{
+	rings_work_in(ASSERT_SYS(memfd_create("guest", MFD_CLOEXEC)),
+		      MAP_SHARED, "pinned");
+}
+
+CASE(memfd_of_huge_pages)
+{
+	if (!huge_pages_get(16))
+		ksft_skip("no huge pages");
+	rings_work_in(ASSERT_SYS(memfd_create("guest", MFD_CLOEXEC |
+					      MFD_HUGETLB)), MAP_SHARED,
+		      "pinned");
+}
+
+CASE(private_huge_pages)
+{
+	if (!huge_pages_get(16))
+		ksft_skip("no huge pages");
+	rings_work_in(-1, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, "pinned");
+}
+
+/* A file in the directory, of which nothing stays behind. */
+static int file_in(const char *dir)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/kvnet-pin-XXXXXX", dir);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+/* memory-backend-file,share=on,mem-path=/dev/shm */
+CASE(file_in_memory)
+{
+	int fd = file_in("/dev/shm");
+	struct statfs fs;
+
+	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
+		ksft_skip("no tmpfs at /dev/shm");
+	rings_work_in(fd, MAP_SHARED, "pinned");
+}
+
+#define DISK	"/run/kvnet-pin-disk"
+
+static bool in_memory(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) || fs.f_type == TMPFS_MAGIC ||
+	       fs.f_type == RAMFS_MAGIC;
+}
+
+/*
+ * A file on a file system that writes it to a disk: KVNET_DISK is a directory
+ * there, else the machine's own /tmp from within User-Mode Linux, else one made
+ * here.  It stays mounted (hostfs of Linux 6.12 leaks memory when it goes).
+ */
+static int disk_file(void)
+{
+	const char *dir = getenv("KVNET_DISK");
+
+	if (!dir || !*dir) {
+		dir = DISK;
+		mkdir(DISK, 0700);
+		if (in_memory(DISK) && mount("none", DISK, "hostfs", 0, "/tmp") &&
+		    system("exec > /dev/null 2>&1; modprobe -a loop ext4;"
+			   "truncate -s 32M " DISK ".img && mke2fs -F " DISK
+			   ".img && mount -t ext4 -o loop " DISK ".img " DISK))
+			ksft_skip("no file system with a disk");
+	}
+	if (in_memory(dir))
+		ksft_skip("%s is in memory", dir);
+	return ASSERT_SYS(file_in(dir));
+}
+
+/*
+ * memory-backend-file,share=on: the file system wants to know when a page is
+ * written, which it cannot if the page is pinned.
+ */
+CASE(file_on_disk)
+{
+	rings_work_in(disk_file(), MAP_SHARED, "user");
+}
+
+/* Is what the device has written on the disk, once it has been saved? */
+static bool saved(int fd, const struct vdev_queue *q)
+{
+	static uint8_t page[4096] __attribute__((aligned(4096)));
+	const uint8_t *used = (const uint8_t *)q->ring.cfg.used;
+	off_t at = (used - rig.v.mem) & ~4095l;
+
+	ASSERT_SYS(fsync(fd));
+	ASSERT_EQ(pread(fd, page, sizeof(page), at), sizeof(page));
+	return !memcmp(page, rig.v.mem + at, sizeof(page));
+}
+
+/* ... so that what the device writes after it was saved is saved, too. */
+CASE(file_on_disk_is_saved)
+{
+	int fd = disk_file(), disk;
+	unsigned int i;
+	char path[64];
+
+	/* past the pages in memory, where that is possible */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	disk = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (disk < 0)
+		disk = ASSERT_SYS(dup(fd));
+	pin_rig_open(&rig, fd, MAP_SHARED);
+	rig_start(&rig);
+	for (i = 0; i < 4; i++) {
+		frames_pass(&rig);
+		EXPECT(WAIT_FOR(2000, saved(disk, &rig.v.q[VDEV_RX])));
+		EXPECT(WAIT_FOR(2000, saved(disk, &rig.v.q[VDEV_TX])));
+	}
+	rig_close(&rig);
+}
+
+/* memory-backend-file,share=off: what is written is not the file's. */
+CASE(private_file_on_disk)
+{
+	rings_work_in(disk_file(), MAP_PRIVATE, "pinned");
+}
+
+/* The driver's area need not be written by us, so it may not be for us. */
+CASE(read_only_area)
+{
+	struct vhost_vring_addr a;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	if (rig.v.features & F_PACKED)
+		ksft_skip("a packed ring's descriptors are written");
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	ASSERT_EQ(a.desc_user_addr % 4096, 0);
+	ASSERT_SYS(mprotect((void *)(uintptr_t)a.desc_user_addr, 4096,
+			    PROT_READ));
+	rig_start(&rig);
+	if (!vdev_is_vhost()) {
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.ring"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	}
+	frames_pass(&rig);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+/* A ring that is not there: no backend, and nothing stays pinned. */
+CASE(no_memory_at_all)
+{
+	struct vhost_vring_addr a;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	ASSERT_SYS(munmap((void *)(uintptr_t)(a.used_user_addr & ~4095ul),
+			  4096));
+	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_TX, rig.tap), -EFAULT);
+	EXPECT_EQ(pinned_kb(), 0);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
