@@ -5,7 +5,7 @@
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
 # with endianness checks (its messages about kernel headers do not count).
 #
-#   scripts/build-module.sh [--sparse] 6.12 | 6.1 | uml | uml-fast
+#   scripts/build-module.sh [--sparse] 6.12 | 6.1 | newest | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -31,9 +31,24 @@ copy_sources()
 	done
 }
 
+# The newest kernel's compiler and tools run in a root of their own, with the
+# sources at /kvnet.
+in_newest_root()
+{
+	# shellcheck disable=SC2016 # arguments of that shell
+	unshare -m bash -c 'cd / && mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" &&
+		mount --bind "$1" "$0/kvnet" && shift && exec chroot "$0" "$@"' "$BUILD/root-newest" "$DIR" "$@"
+}
+
 kmake()
 {
-	make -s -C "$HEADERS" M="$DIR" W=1 "${ARCH[@]}" "$@" modules
+	local arguments=(make -s -C "$HEADERS" W=1 "${ARCH[@]}" "$@")
+
+	if [ "$SERIES" = newest ]; then
+		in_newest_root "${arguments[@]}" M=/kvnet modules
+	else
+		"${arguments[@]}" M="$DIR" modules
+	fi
 }
 
 # messages that point into our own sources
@@ -66,25 +81,43 @@ run_sparse()
 		info "sparse is not installed: skipped"
 		return
 	fi
-	kmake C=2 CF=-D__CHECK_ENDIAN__ > "$log" 2>&1 || { cat "$log" >&2; die "the build under sparse failed"; }
+	kmake C=2 CF=-D__CHECK_ENDIAN__ "${SPARSE[@]}" > "$log" 2>&1 || { cat "$log" >&2; die "the build under sparse failed"; }
 	messages=$(own_messages "$log")
 	[ -z "$messages" ] || { echo "$messages" >&2; die "sparse has complaints for $SERIES"; }
+}
+
+# Its headers use what Debian's sparse does not know yet, and lack the script that
+# would leave sparse out for that.
+newest_sparse()
+{
+	local script=$BUILD/root-newest/usr/src/linux-headers-${RELEASE%-amd64}-common/scripts/checker-valid.sh
+
+	SPARSE=("CHECK=sparse -D__typeof_unqual__=__typeof__ '-D__builtin_strlen(s)=(sizeof(s)-1)'")
+	[ -e "$script" ] || install -m 755 /dev/stdin "$script" <<< $'#!/bin/sh\necho 1'
 }
 
 # prepared by themselves when they are not there
 find_headers()
 {
-	ARCH=()
+	ARCH=() SPARSE=()
 	case " $UML_ALL " in
 	*" $SERIES "*)
 		[ -f "$STAMPS/$SERIES" ] || "$TOP/scripts/uml/build.sh" "$SERIES"
 		HEADERS=$BUILD/$SERIES
 		RELEASE=$SERIES
-		ARCH=(ARCH=um)
+		read -ra ARCH < <(echo "ARCH=um $(uml_flags "$SERIES")")
 		return
 		;;
 	esac
 	check_series "$SERIES"
+	if [ "$SERIES" = newest ]; then
+		[ -f "$STAMPS/kernel-newest" ] &&
+			stamp_is root-newest "$(kernel_release newest) $BUILD/root-newest" || "$TOP/scripts/setup.sh" newest
+		RELEASE=$(kernel_release newest)
+		HEADERS=/usr/src/linux-headers-$RELEASE
+		newest_sparse
+		return
+	fi
 	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" "$SERIES"
 	HEADERS=$(kernel_headers "$SERIES")
 	RELEASE=$(kernel_release "$SERIES")
@@ -98,7 +131,7 @@ main()
 		sparse=1
 		shift
 	fi
-	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] <one of: $SERIES_ALL $UML_ALL>"
+	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] <one of: $SERIES_ALL newest $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$BUILD/mod-$SERIES

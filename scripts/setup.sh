@@ -7,6 +7,7 @@
 #
 #   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
+#   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #
@@ -181,7 +182,7 @@ system_mirror()
 		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }'
 }
 
-# backports_config SUITE
+# backports_config SUITE...
 backports_config()
 {
 	local dir=$BUILD/apt mirror
@@ -190,7 +191,7 @@ backports_config()
 	mirror=$(system_mirror)
 	[ -n "$mirror" ] || return 1
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	echo "deb $mirror $1 main" > "$dir/sources.list"
+	printf "deb $mirror %s main\n" "$@" > "$dir/sources.list"
 	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
 		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o "APT::Sandbox::User=root")
@@ -221,28 +222,45 @@ unpack_qemu10()
 	stamp_set qemu10 "$dir"
 }
 
+# bpo_has PACKAGE...: can they be had with the configuration BPO?
+bpo_has()
+{
+	apt-get "${BPO[@]}" download -q --print-uris "$@" > /dev/null 2>&1
+}
+
+# the image's package of a release: signed, or, before that has been done, not
+binary_package()
+{
+	local pkg
+
+	for pkg in "linux-binary-$1" "linux-binary-unsigned-$1"; do
+		! bpo_has "$pkg" || { echo "$pkg"; return; }
+	done
+	return 1
+}
+
 # the newest release of a kernel that the configuration BPO can really deliver
 newest_release()
 {
 	local release
 
 	while read -r release; do
-		if apt-get "${BPO[@]}" download -q --print-uris "linux-modules-$release" > /dev/null 2>&1; then
+		if bpo_has "linux-modules-$release" "linux-headers-$release" && binary_package "$release" > /dev/null; then
 			echo "$release"
 			return
 		fi
-	done < <(apt-cache "${BPO[@]}" pkgnames linux-image- | sed -nE 's/^linux-image-([0-9.]+\+deb13-amd64)$/\1/p' | sort -rV)
+	done < <(apt-cache "${BPO[@]}" pkgnames linux-modules- | sed -nE 's/^linux-modules-([0-9.]+\+deb13-amd64)$/\1/p' | sort -rV)
 }
 
-# A kernel that guests boot, but no test host: image and modules, no headers. It
-# comes in other packages than those of Debian 12, laid out below /usr.
+# Image and modules of the newest kernel, for guests and for a test host. They come
+# in other packages than those of Debian 12, laid out below /usr.
 unpack_newest()
 {
-	local dir=$BUILD/kernel-newest release='' part deb
+	local dir=$BUILD/kernel-newest release='' pkg deb image
 
 	# what is newest changes from day to day: what is there will do
 	stamp_is kernel-newest "$dir" && return
-	info "fetching the newest kernel that Debian has, for guests"
+	info "fetching the newest kernel that Debian has"
 	! backports_config trixie-backports || release=$(newest_release)
 	if [ -z "$release" ]; then
 		info "it cannot be had here: going on without"
@@ -250,14 +268,53 @@ unpack_newest()
 	fi
 	rm -rf "$dir"
 	mkdir -p "$dir/boot"
-	for part in binary modules base; do
-		deb=$(fetch_deb "linux-$part-$release" "${BPO[@]}")
+	for pkg in "$(binary_package "$release")" "linux-modules-$release" "linux-base-$release"; do
+		deb=$(fetch_deb "$pkg" "${BPO[@]}")
 		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
 	done
 	ln -s usr/lib "$dir/lib"
-	ln -s "../lib/modules/$release/vmlinuz" "$dir/boot/vmlinuz-$release"
+	image=$(cd "$dir/boot" && echo ../lib/modules/"$release"/vmlinuz*)
+	ln -s "$image" "$dir/boot/vmlinuz-$release"
 	depmod -b "$dir" "$release"
 	stamp_set kernel-newest "$dir"
+}
+
+# A module for the newest kernel is built with that one's headers and their own
+# compiler and tools, which need newer libraries than Debian 12 has: a root directory
+# with all of them, unpacked only, for build-module.sh.
+BUILDER_PACKAGES="make bash dash coreutils sed grep mawk findutils diffutils perl-base pahole sparse"
+
+unpack_builder()
+{
+	local dir=$BUILD/root-newest release debs pkg
+
+	[ -f "$STAMPS/kernel-newest" ] || die "no newer kernel can be had here; see $BUILD/apt.log"
+	release=$(kernel_release newest)
+	stamp_is root-newest "$release $dir" && return
+	info "fetching and unpacking what builds modules for $release"
+	backports_config trixie-backports trixie || die "apt-get update failed (see $BUILD/apt.log); run again"
+	rm -rf "$dir"
+	mkdir -p "$dir"/usr/{bin,sbin,lib,lib64} "$dir"/{proc,dev,tmp,kvnet}
+	for pkg in bin sbin lib lib64; do
+		ln -s "usr/$pkg" "$dir/$pkg"
+	done
+	# apt shall think that nothing is installed
+	: > "$BUILD/apt-trixie-backports/status"
+	BPO+=(-o "Dir::State::status=$BUILD/apt-trixie-backports/status")
+	# shellcheck disable=SC2086 # a list of words
+	debs=$(apt-get "${BPO[@]}" install -s --no-install-recommends $BUILDER_PACKAGES "linux-headers-$release" 2>> "$BUILD/apt.log" |
+		awk '$1 == "Inst" { print $2 }')
+	[ -n "$debs" ] || die "apt does not offer the headers of $release any more; delete $STAMPS/kernel-newest and run again"
+	mkdir -p "$DEBS/newest"
+	# shellcheck disable=SC2086 # a list of words
+	(cd "$DEBS/newest" && rm -f ./*.deb && apt-get "${BPO[@]}" download -q $debs >> "$BUILD/apt.log" 2>&1) ||
+		die "downloading failed (see $BUILD/apt.log); check the network, then run again"
+	for pkg in "$DEBS/newest"/*.deb; do
+		dpkg -x "$pkg" "$dir" || die "unpacking $pkg failed; run again"
+	done
+	rm -rf "$DEBS/newest"
+	[ -e "$dir/usr/bin/awk" ] || ln -s mawk "$dir/usr/bin/awk"
+	stamp_set root-newest "$release $dir"
 }
 
 # What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
@@ -315,7 +372,12 @@ main()
 	[ $# -gt 0 ] || set -- $SERIES_ALL
 	for series in "$@"; do
 		check_series "$series"
-		unpack_kernel "$series"
+		if [ "$series" = newest ]; then
+			unpack_newest
+			unpack_builder
+		else
+			unpack_kernel "$series"
+		fi
 	done
 	unpack_qemu10
 	[ "$guests" -eq 0 ] || unpack_newest

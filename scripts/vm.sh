@@ -7,7 +7,7 @@
 #   scripts/vm.sh [options] -- script.sh [arguments]
 #   scripts/vm.sh [options] --shell
 #
-#   --kernel SERIES     6.12 (default) or 6.1; prepared by itself when needed
+#   --kernel SERIES     6.12 (default), 6.1 or newest; prepared by itself when needed
 #   --timeout SECONDS   for the whole run (default 900)
 #   --stall SECONDS     end it when the script says nothing for so long
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
