@@ -17,7 +17,7 @@ settings()
 
 kmake()
 {
-	make -s -C "$BUILD/uml-src" ARCH=um O="$DIR" "$@"
+	make -s -C "$BUILD/uml-src" ARCH=um "${FLAGS[@]}" O="$DIR" "$@"
 }
 
 # An option that the kernel drops in silence would be a check that is not made.
@@ -72,8 +72,9 @@ main()
 	*) die "usage: build.sh uml | uml-fast" ;;
 	esac
 	DIR=$BUILD/$name
+	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" --source
-	input="$(cat "$STAMPS/uml-source") $DIR $(settings | sha256sum) $(gcc -dumpfullversion)"
+	input="$(cat "$STAMPS/uml-source") $DIR $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
 	stamp_is "$name" "$input" && return
 	build
 	stamp_set "$name" "$input"
