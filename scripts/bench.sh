@@ -12,6 +12,8 @@
 #                         the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
 #   REPEAT=9              repetitions, in vtime seeds (default: native 7, others 5)
+#   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
+#                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
 #   OUT=dir               where to put results
 #   PLAN=bench            which report (tools/bench/plan_*.py)
@@ -122,7 +124,7 @@ guest_repetition()
 	set +e
 	"$TOP/scripts/vm.sh" --name "$name" --timeout "${BENCH_GUEST_TIMEOUT:-900}" --stall "${BENCH_GUEST_STALL:-120}" \
 		"${options[@]}" "${BENCH_GUEST_OPTIONS[@]}" --env "LANE=$lane" --env "REP=$2" --env "ONLY=$ONLY" \
-		--env "QUICK=$QUICK" --output "$rows" -- "$TOP/scripts/vm/bench-guest.sh" 2>&1 |
+		--env "QUICK=$QUICK" --env "BACKENDS=${BACKENDS:-}" --output "$rows" -- "$TOP/scripts/vm/bench-guest.sh" 2>&1 |
 		sed -u '/^@progress /!s/^@/#&/' | take_rows "$lane"
 	status=${PIPESTATUS[0]}
 	set -e

@@ -7,6 +7,7 @@
 #
 #   UML=fast | debug      kernel (debug: no figures worth having, KASAN instead)
 #   REPEAT, ONLY, QUICK   see scripts/bench.sh
+#   BACKENDS              instead of each test's own, see scripts/vm/native.sh
 #   BENCH_MS=200          milliseconds of a sample
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -30,7 +31,7 @@ main()
 	fi
 	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-native}" --timeout $((300 + 300 * REPEAT)) \
 		--add "$BUILD/perf/lab" "${extras[@]}" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
-		--env "BENCH_MS=${BENCH_MS:-200}" -- "$TOP/scripts/vm/native.sh"
+		--env "BENCH_MS=${BENCH_MS:-200}" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"
 }
 
 main "$@"

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Where the time goes: perf looks from outside at User-Mode Linux while kvnet and
-# vhost_net do the same work, and names the costliest functions of each.
+# vhost_net do the same work, and names the costliest functions of each, at the end
+# side by side.
 #
 #   scripts/profile.sh
 #
 #   WORK="test=pps dir=rx size=64"   what to do (parameters of selftests/perf)
+#   BACKENDS="kvnet vhost_net"       of scripts/vm/native-backends.sh, such as kvnet-packed
 #   PROFILE_MS=8000                  for how long, each
 #   TOP_N=10                         how many functions to name
 #
@@ -18,6 +20,7 @@ set -euo pipefail
 
 WORK=${WORK:-test=pps dir=tx size=64}
 PROFILE_MS=${PROFILE_MS:-8000}
+BACKENDS=${BACKENDS:-kvnet vhost_net}
 RATE=4999
 
 # perf_begin BACKEND
@@ -71,14 +74,15 @@ main()
 	info "profile of: $WORK"
 	pipe=$OUT/pipe
 	mkfifo "$pipe"
-	"$TOP/scripts/uml.sh" --fast --mem 1024 --name profile --timeout 300 --add "$BUILD/perf/lab" \
-		--env "WORK=$WORK" --env "PROFILE_MS=$PROFILE_MS" -- "$TOP/scripts/vm/profile.sh" > "$pipe" 2>&1 &
+	"$TOP/scripts/uml.sh" --fast --mem 1024 --name profile --timeout 600 --add "$BUILD/perf/lab" \
+		--env "WORK=$WORK" --env "PROFILE_MS=$PROFILE_MS" --env "BACKENDS=$BACKENDS" -- "$TOP/scripts/vm/profile.sh" > "$pipe" 2>&1 &
 	UML_PID=$!
 	follow < "$pipe"
 	rm -f "$pipe"
 	wait $UML_PID || die "the run failed: $(tail -n 5 "$OUT/profile.log")"
-	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" | tee "$OUT/profile.txt"
-	info "$OUT: profile.txt, kvnet.samples, vhost_net.samples"
+	# shellcheck disable=SC2086 # words
+	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" $BACKENDS | tee "$OUT/profile.txt"
+	info "$OUT: profile.txt, *.samples"
 }
 
 main "$@"

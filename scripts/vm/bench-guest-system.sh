@@ -13,10 +13,12 @@ say()
 # sets BACKEND and GUEST_NIC for lib.sh, and the device's options
 system_choose()
 {
-	OPTIONS=''
+	OPTIONS='' PINNED=1
 	unset GUEST_NIC
+	[[ $1 != *-packed* ]] || OPTIONS=packed=on
+	[[ $1 != *-user ]] || PINNED=0
 	case $1 in
-	kvnet) BACKEND=kvnet ;;
+	kvnet | kvnet-packed | kvnet-user | kvnet-packed-user) BACKEND=kvnet ;;
 	vhost_net) BACKEND=vhost ;;
 	qemu) BACKEND=off ;;
 	qemu-noioeventfd)
@@ -65,6 +67,7 @@ system_start()
 {
 	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
+	[ "$BACKEND" != kvnet ] || echo $PINNED > /sys/module/kvnet/parameters/pin_rings || return
 	# shellcheck disable=SC2086 # one word or none
 	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
 	find_workers

@@ -8,7 +8,8 @@
 #   REP       number of the repetition; in vtime the seed
 #   ONLY      patterns of test names: ping rr conn tcp udp idle queues guests;
 #             without it all but the last two
-#   BACKENDS  "kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139"
+#   BACKENDS  "kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139"; there are also
+#             kvnet-packed and, without pinned rings, kvnet-user and kvnet-packed-user
 #   QUEUES, GUESTS   sizes of the last two (1 2 4 8, 1 2 4), for SCALE_BACKENDS
 #   QUICK=1   a quarter of the work
 # shellcheck source=selftests/net/lib.sh

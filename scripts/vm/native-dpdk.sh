@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# DPDK's testpmd as the guest, for native.sh: virtio-user polls its rings and sends
-# as fast as it can; what comes out of the tap is counted. Without huge pages, which
-# User-Mode Linux has not.
+# DPDK's testpmd as the guest, for native.sh: virtio-user polls its rings, and sends
+# or receives as fast as it can; selftests/perf/peer.c looks at its tap and at the
+# worker. Without huge pages, which User-Mode Linux has not.
 
 DPDK=/kvnet/dpdk
 DPDK_LIBS=$DPDK/usr/lib/x86_64-linux-gnu
@@ -15,81 +15,84 @@ dpdk_here()
 	[ -x $DPDK/usr/bin/dpdk-testpmd ]
 }
 
-# dpdk_exec NODE SIZE: one lcore commands, one forwards, both on the only CPU
+# what KVNET_LAYOUT says, in virtio-user's words
+dpdk_layout()
+{
+	local packed=0 in_order=0
+
+	[[ ${KVNET_LAYOUT:-} != *packed* ]] || packed=1
+	[[ ${KVNET_LAYOUT:-} != *in_order* ]] || in_order=1
+	echo "packed_vq=$packed,in_order=$in_order"
+}
+
+# dpdk_exec NODE DIR SIZE: one lcore commands, one forwards, both on the only CPU
 dpdk_exec()
 {
-	local plugin plugins=()
+	local plugin plugins=() mode=(--forward-mode=txonly "--txpkts=$3")
 
+	[ "$2" = tx ] || mode=(--forward-mode=rxonly)
 	for plugin in bus_vdev net_virtio mempool_ring; do
 		plugins+=(-d "$DPDK_LIBS/librte_$plugin.so.23")
 	done
+	# its words, line by line
+	export LD_PRELOAD=/usr/libexec/coreutils/libstdbuf.so _STDBUF_O=L
 	export LD_LIBRARY_PATH=$DPDK_LIBS:$DPDK/lib/x86_64-linux-gnu
 	exec $DPDK/usr/bin/dpdk-testpmd --no-pci --no-telemetry --no-huge -m 128 --lcores 0@0,1@0 "${plugins[@]}" \
-		"--vdev=net_virtio_user0,path=$1,iface=$DPDK_TAP,queue_size=1024,in_order=0" -- \
-		-i --forward-mode=txonly "--txpkts=$2" --auto-start --total-num-mbufs=8192 --nb-cores=1
+		"--vdev=net_virtio_user0,path=$1,iface=$DPDK_TAP,queue_size=1024,$(dpdk_layout)" -- \
+		-i "${mode[@]}" --auto-start --total-num-mbufs=8192 --nb-cores=1
 }
 
-dpdk_packets()
+# dpdk_ready DIR: it sends already, or it has offered buffers
+dpdk_ready()
 {
-	cat /sys/class/net/$DPDK_TAP/statistics/rx_packets
+	[ -d "/proc/$DPDK_PID" ] && [ -e /sys/class/net/$DPDK_TAP ] && ip link set $DPDK_TAP up || return
+	if [ "$1" = tx ]; then
+		[ "$(cat /sys/class/net/$DPDK_TAP/statistics/rx_packets)" -gt 10000 ]
+	else
+		grep -q '^rxonly packet forwarding' $DPDK_DIR/log
+	fi
 }
 
-dpdk_sends()
+# what it has received itself, by its own count
+dpdk_received()
 {
-	[ -d "/proc/$DPDK_PID" ] && [ -e /sys/class/net/$DPDK_TAP ] && ip link set $DPDK_TAP up && [ "$(dpdk_packets)" -gt 10000 ]
+	grep -q 'RX-total' $DPDK_DIR/log
 }
 
-# nanoseconds since boot
-uptime_ns()
+# dpdk_got_all: at least as many packets as peer.c sent came out of the rings
+dpdk_got_all()
 {
-	local now
+	local sent got
 
-	read -r now _ < /proc/uptime
-	echo $((${now/./} * 10000000))
+	sent=$(sed -n 's/^@sent //p' $DPDK_DIR/sample)
+	echo stop >&8
+	wait_until 20 dpdk_received || { echo "testpmd does not stop"; return 1; }
+	got=$(sed -n 's/.*RX-total: *\([0-9]*\).*/\1/p' $DPDK_DIR/log | tail -n 1)
+	[ "$got" -ge "$sent" ] && return
+	echo "testpmd got $got of $sent packets"
+	return 1
 }
 
-# CPU time of the device's worker, which is called after its owner
-dpdk_worker_ns()
-{
-	local file
-
-	file=$(grep -lxE "(kvnet|vhost)-$DPDK_PID" /proc/[0-9]*/comm /proc/$DPDK_PID/task/*/comm 2>/dev/null | sed -n 1p)
-	cut -d' ' -f1 "${file%comm}schedstat"
-}
-
-# dpdk_count MS: packets, the nanoseconds that they took, and the worker's
-dpdk_count()
-{
-	local first begin worker
-
-	first=$(dpdk_packets)
-	worker=$(dpdk_worker_ns)
-	begin=$(uptime_ns)
-	sleep "$(awk -v ms="$1" 'BEGIN { print ms / 1000 }')"
-	echo $(($(dpdk_packets) - first)) $(($(uptime_ns) - begin)) $(($(dpdk_worker_ns) - worker))
-}
-
-# dpdk_sample NODE "dir=tx size=N ..."
+# dpdk_sample NODE "... dir=D size=N ..."
 dpdk_sample()
 {
-	local size=${2##*size=} status=1
+	local dir=${2##*dir=} size=${2##*size=} status=1
 
+	dir=${dir%% *}
 	rm -rf $DPDK_DIR
 	mkdir -p $DPDK_DIR /run /var/run
 	mkfifo $DPDK_DIR/stdin
 	exec 8<> $DPDK_DIR/stdin
-	(dpdk_exec "$1" "${size%% *}") < $DPDK_DIR/stdin > $DPDK_DIR/log 2>&1 &
+	(dpdk_exec "$1" "$dir" "${size%% *}") < $DPDK_DIR/stdin > $DPDK_DIR/log 2>&1 &
 	DPDK_PID=$!
-	if wait_until 60 dpdk_sends; then
-		dpdk_count $((4 * ${BENCH_MS:-200} + 200)) |
-			awk -v row="@bench $BENCH_ROW $BENCH" '$1 > 0 {
-				printf "%s metric=pps value=%.1f unit=1/s\n%s metric=worker value=%.2f unit=ns\n",
-					row, $1 * 1e9 / $2, row, $3 / $1 }' && status=0
-	else
-		tail -n 12 $DPDK_DIR/log
+	if wait_until 60 dpdk_ready "$dir"; then
+		PEER_PID=$DPDK_PID PEER_TAP=$DPDK_TAP /kvnet/lab peer | tee $DPDK_DIR/sample && status=${PIPESTATUS[0]}
+		[ "$dir" = tx ] || [ "$status" -ne 0 ] || dpdk_got_all || status=1
 	fi
+	[ "$status" -eq 0 ] || tail -n 12 $DPDK_DIR/log
+	kill -CONT $DPDK_PID 2>/dev/null
 	kill $DPDK_PID 2>/dev/null
 	wait $DPDK_PID 2>/dev/null
 	exec 8>&-
-	return $status
+	return "$status"
 }

@@ -6,16 +6,19 @@
 # fails if a sample could not be taken, whatever the figures are.
 #
 #   REPEAT   repetitions (default 7)     ONLY    names of tests, globs (default all)
-#   QUICK=1  one small case of each test
+#   QUICK=1  one small case of each test BACKENDS  of these, for each test
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
+# shellcheck source=scripts/vm/native-backends.sh
+. /kvnet/scripts/vm/native-backends.sh
 # shellcheck source=scripts/vm/native-dpdk.sh
 . /kvnet/scripts/vm/native-dpdk.sh
 
 REPEAT=${REPEAT:-7}
 LOG=/tmp/sample.log
 SHOWN=/tmp/sample.counters
-declare -A NODE=([kvnet]=/dev/kvnet [vhost_net]=/dev/vhost-net)
+LAYOUTS="kvnet vhost_net kvnet-inorder vhost_net-inorder kvnet-packed kvnet-packed-inorder kvnet-user kvnet-packed-user"
+[ -z "$QUICK" ] || LAYOUTS="kvnet vhost_net kvnet-packed kvnet-packed-inorder kvnet-user"
 
 wanted()
 {
@@ -42,6 +45,11 @@ all_cases()
 		done
 		echo "pps test=gso dir=$dir size=65226"
 	done
+	for dir in tx rx; do
+		for n in 64 1500; do
+			echo "pps test=layout dir=$dir size=$n"
+		done
+	done
 	echo "rr test=rr size=64"
 	for dir in tx rx; do
 		for n in 256 512 1024 4096; do
@@ -60,10 +68,13 @@ all_cases()
 		done
 	done
 	echo "idle test=idle devices=32 ring=256"
-	if dpdk_here; then
-		echo "dpdk test=dpdk dir=tx size=64"
-		echo "dpdk test=dpdk dir=tx size=1500"
-	fi
+	echo "idle test=idle queues=8 ring=256"
+	dpdk_here || return 0
+	for dir in tx rx; do
+		for n in 64 1500; do
+			echo "dpdk test=dpdk dir=$dir size=$n"
+		done
+	done
 }
 
 quick_cases()
@@ -71,6 +82,8 @@ quick_cases()
 	echo "pps test=pps dir=tx size=64"
 	echo "pps test=pps dir=rx size=64"
 	echo "pps test=gso dir=both size=65226"
+	echo "pps test=layout dir=tx size=64 ring=256 batch=8"
+	echo "pps test=layout dir=rx size=64"
 	echo "pps test=queues dir=rx size=64 ring=256 queues=2"
 	echo "rr test=rr size=64"
 	echo "idle test=idle devices=2 ring=256"
@@ -86,6 +99,67 @@ cases()
 	done
 }
 
+### backends
+
+backends_of()
+{
+	[ -z "$BACKENDS" ] || { echo "$BACKENDS"; return; }
+	case $1 in
+	layout) echo "$LAYOUTS" ;;
+	dpdk) echo "kvnet vhost_net kvnet-packed" ;;
+	*) echo "kvnet vhost_net" ;;
+	esac
+}
+
+# of those that are wanted, these can be had
+OFFERED=' '
+
+wanted_backends()
+{
+	local name
+
+	sed 's/^[^ ]* test=\([^ ]*\).*/\1/' $SHOWN | sort -u | while read -r name; do
+		backends_of "$name"
+	done | tr ' ' '\n' | sort -u
+}
+
+find_offered()
+{
+	local backend
+
+	for backend in $(wanted_backends); do
+		if run "$backend" 0 pps "test=pps dir=tx size=64" && grep -q '^@bench' $LOG; then
+			OFFERED="$OFFERED$backend "
+		elif grep -q SKIP $LOG; then
+			echo "@note lane=native text=${backend}_is_not_here:_the_device_does_not_offer_it"
+		else
+			cat $LOG
+			fail "no sample through $backend"
+			return
+		fi
+	done
+}
+
+# order_of TEST REP: every other repetition the other way round, and another begins
+order_of()
+{
+	local backend list=() i n
+
+	for backend in $(backends_of "$1"); do
+		[[ $OFFERED != *" $backend "* ]] || list+=("$backend")
+	done
+	n=${#list[@]}
+	for ((i = 0; i < n; i++)); do
+		if [ $(($2 % 2)) -eq 1 ]; then
+			echo "${list[(i + $2 / 2) % n]}"
+		else
+			echo "${list[(2 * n - 1 - i + $2 / 2) % n]}"
+		fi
+	done
+}
+
+### samples
+
 program()
 {
 	case $1 in
@@ -94,32 +168,36 @@ program()
 	esac
 }
 
+# run BACKEND REP PROGRAM WORDS, into the log
+run()
+{
+	backend_use "$1"
+	export BENCH_ROW="lane=native rep=$2 backend=$1" BENCH=$4
+	program "$3" > $LOG 2>&1 < /dev/null
+}
+
 # sample REP BACKEND PROGRAM WORDS
 sample()
 {
-	export KVNET_DEV=${NODE[$2]} BENCH_ROW="lane=native rep=$1 backend=$2" BENCH=$4
-	if ! program "$3" > $LOG 2>&1 ||
-		! grep -q '^@bench' $LOG; then
+	if ! run "$2" "$1" "$3" "$4" || ! grep -q '^@bench' $LOG; then
 		cat $LOG
-		fail "no sample of '$4' through ${NODE[$2]}"
+		fail "no sample of '$4' through $2"
 		return
 	fi
-	# the first one warms up what all use
-	[ "$1" -eq 0 ] || grep '^@bench' $LOG
-	[ "$1" -ne 1 ] || sed -n "s/^@counter /@counter ${4// /,} /p" $LOG
+	grep '^@bench' $LOG
+	[ "$1" -ne 1 ] || sed -n "s/^@counter /@counter $2 ${4// /,} /p" $LOG
 }
 
-# every other repetition begins with the other backend
 repetition()
 {
-	local rep=$1 program words backend order="kvnet vhost_net"
+	local rep=$1 program words backend name
 
-	[ $((rep % 2)) -eq 1 ] || order="vhost_net kvnet"
 	while read -r program words; do
 		echo "@progress native: repetition $rep of $REPEAT: $words"
-		for backend in $order; do
+		name=${words%% *}
+		while read -r backend; do
 			sample "$rep" "$backend" "$program" "$words" || return
-		done
+		done < <(order_of "${name#test=}" "$rep")
 	done < $SHOWN
 }
 
@@ -150,7 +228,8 @@ main()
 	facts
 	cases > $SHOWN
 	[ -s $SHOWN ] || { echo "@progress native: no test of this lane is called '$ONLY'"; exit 0; }
-	sample 0 kvnet pps "test=pps dir=tx size=64" && sample 0 vhost_net pps "test=pps dir=tx size=64" || exit
+	# and warms up what all use
+	find_offered || exit
 	for ((rep = 1; rep <= REPEAT; rep++)); do
 		repetition $rep || exit
 	done

@@ -2,13 +2,13 @@
 /*
  * port - devices with taps, and rings that cost the guest next to nothing.
  *
- * Each descriptor is a buffer, for ever; the avail ring names them in order. A
- * batch is made available by one store, and the last of its buffers calls the
- * guest, which sleeps until then.
+ * A batch is made available with one kick, and the last of its buffers calls the
+ * guest, which sleeps until then. KVNET_LAYOUT (see rig.h) says what the rings are.
  */
 #ifndef SELFTESTS_PORT_H
 #define SELFTESTS_PORT_H
 
+#include "quick.h"
 #include "rig.h"
 #include "spec.h"
 
@@ -18,7 +18,7 @@ struct port {
 	struct rig r;		/* device, tap, and a socket into the tap */
 	unsigned int number;	/* frames to it carry this */
 	unsigned int buf[2];	/* bytes of a buffer of each queue */
-	uint16_t done[2];	/* used index when all is quiet */
+	struct quick q[2];
 	unsigned int burst;	/* frames that wait in the tap */
 	unsigned int per_frame;	/* receive buffers that a frame takes */
 	unsigned long kicks;

@@ -9,6 +9,8 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "port.h"
 
@@ -211,6 +213,24 @@ static void report_counters(const struct ports *p)
 	fclose(f);
 }
 
+/* BENCH_PINNED says what the row is to be about: 1 or 0. */
+static void check_pinned(void)
+{
+	const char *want = getenv("BENCH_PINNED");
+	unsigned long kb = 0;
+	char line[128];
+	FILE *f;
+
+	if (!want || !*want)
+		return;
+	f = fopen("/proc/self/status", "r");
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %lu", &kb);
+	fclose(f);
+	ASSERT_EQ(!!kb, atoi(want));
+}
+
 CASE_TIMED(pps, 240)
 {
 	struct sums sums = { 0 };
@@ -221,8 +241,9 @@ CASE_TIMED(pps, 240)
 	spec_read(&s);
 	ports_open(&p, &s);
 	attach_all(&p, true);
+	check_pinned();
 	warm = calibrate(&p, &passes);
-	ASSERT_EQ(workers_find(), p.n);
+	ASSERT_EQ(workers_find(getpid()), p.n);
 	take_events(&p, &sums);
 	measure(&p, passes, &sums);
 	take_events(&p, &sums);

@@ -103,13 +103,13 @@ static int worker[64];
 static unsigned int workers;
 
 /* The owner's number is the end of a worker's name. */
-static bool is_worker(const char *dir, const char *task)
+bool worker_is(const char *dir, const char *task, pid_t owner)
 {
 	char path[300], name[32] = "", want[2][32];
 	FILE *f;
 
-	snprintf(want[0], sizeof(want[0]), "kvnet-%d\n", getpid());
-	snprintf(want[1], sizeof(want[1]), "vhost-%d\n", getpid());
+	snprintf(want[0], sizeof(want[0]), "kvnet-%d\n", owner);
+	snprintf(want[1], sizeof(want[1]), "vhost-%d\n", owner);
 	snprintf(path, sizeof(path), "%s/%s/comm", dir, task);
 	f = fopen(path, "r");
 	if (!f)
@@ -120,7 +120,7 @@ static bool is_worker(const char *dir, const char *task)
 	return !strcmp(name, want[0]) || !strcmp(name, want[1]);
 }
 
-static void find_in(const char *dir)
+static void find_in(const char *dir, pid_t owner)
 {
 	struct dirent *entry;
 	DIR *d = opendir(dir);
@@ -129,7 +129,7 @@ static void find_in(const char *dir)
 	ASSERT(d);
 	while ((entry = readdir(d))) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-		    !is_worker(dir, entry->d_name))
+		    !worker_is(dir, entry->d_name, owner))
 			continue;
 		ASSERT(workers < sizeof(worker) / sizeof(worker[0]));
 		snprintf(path, sizeof(path), "%s/%s/schedstat", dir,
@@ -139,11 +139,14 @@ static void find_in(const char *dir)
 	closedir(d);
 }
 
-/* A kernel thread, or since Linux 6.4 a thread of this process. */
-unsigned int workers_find(void)
+/* A kernel thread, or since Linux 6.4 a thread of that process. */
+unsigned int workers_find(pid_t owner)
 {
-	find_in("/proc");
-	find_in("/proc/self/task");
+	char tasks[32];
+
+	snprintf(tasks, sizeof(tasks), "/proc/%d/task", owner);
+	find_in("/proc", owner);
+	find_in(tasks, owner);
 	return workers;
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SPEC_TX		1u
 #define SPEC_RX		2u
@@ -33,14 +34,16 @@ uint64_t now_ns(void);
 
 double median(double *values, unsigned int n);
 
-/* CPU time of all workers of this process's devices, and how often they ran. */
+/* CPU time of all workers of a process's devices, and how often they ran. */
 struct worker_time {
 	uint64_t ns;
 	uint64_t runs;
 };
 
-/* How many there are; once, before the first question. */
-unsigned int workers_find(void);
+/* Is the task in this directory (/proc, /proc/PID/task) a worker of that process? */
+bool worker_is(const char *dir, const char *task, pid_t owner);
+/* How many that process has; once, before the first question. */
+unsigned int workers_find(pid_t owner);
 struct worker_time worker_time(void);
 /* Whole ticks only: sums over long times mean something, short ones nothing. */
 bool worker_time_is_coarse(struct worker_time t);

@@ -11,7 +11,8 @@ import svg
 import units
 
 # backends in the order in which they are shown; their place is their colour
-BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-in_order"]
+BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
+            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "vhost_net-inorder"]
 NOTHING = "no rows in this run"
 
 
@@ -220,18 +221,44 @@ class Resolution(Grid):
     def __init__(self, where, title="Smallest difference that each row resolves", peer="vhost_net"):
         self.where, self.title, self.peer = where, title, peer
 
-    def cells(self, results):
+    def found(self, results):
+        """[(key, values, ratios to the peer's)]"""
         against = {key.without("backend"): pairs for key, pairs in results.pairs(**dict(self.where, backend=self.peer)).items()}
         lines = []
         for key, pairs in results.pairs(**self.where).items():
-            values = list(pairs.values())
             beside = against.get(key.without("backend"), {}) if key.get("backend") != self.peer else {}
-            lines.append((key, [str(key), key.get("backend"), str(len(values)), units.text(stats.median(values), key.get("unit")),
-                                least(values), least(stats.ratios(pairs, beside))]))
+            lines.append((key, list(pairs.values()), stats.ratios(pairs, beside)))
+        return lines
+
+    def cells(self, results):
+        lines = [(key, [str(key), key.get("backend"), str(len(values)), units.text(stats.median(values), key.get("unit")),
+                        least(values), least(beside)]) for key, values, beside in self.found(results)]
         lines.sort(key=lambda l: (l[0].get("lane"), l[0].get("test"), l[1][0], backend_order(l[1][1])))
         return ["row", "backend", "samples", "median", "resolves", f"of the ratio to {self.peer}"], [cells for _, cells in lines]
+
+
+class Resolutions(Resolution):
+    """The same in few lines: the best, middle and worst row of each test and metric."""
+
+    def __init__(self, where, title="Smallest difference that can be told, by test and metric", peer="vhost_net"):
+        super().__init__(where, title, peer)
+
+    def cells(self, results):
+        groups = {}
+        for key, values, beside in self.found(results):
+            own, ratio = groups.setdefault((key.get("lane"), key.get("test"), key.get("metric")), ([], []))
+            own.append(stats.resolves(values))
+            if beside:
+                ratio.append(stats.resolves(beside))
+        lines = [[" ".join(label), str(len(own)), span(own), span(ratio)] for label, (own, ratio) in sorted(groups.items())]
+        return ["lane, test, metric", "rows", "resolve (best, middle, worst)", f"of the ratio to {self.peer}"], lines
 
 
 def least(values):
     share = stats.resolves(values) if values else None
     return "" if share is None else units.percent(share)
+
+
+def span(shares):
+    known = [share for share in shares if share is not None]
+    return ", ".join(units.percent(share) for share in (min(known), stats.median(known), max(known))) if known else "too few samples"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The report of `make bench`."""
 
-from report import Bars, Lines, Ratios, Resolution, Section, Table
+from report import Bars, Lines, Ratios, Resolution, Resolutions, Section, Table
 
 TITLE = "kvnet in the laboratory"
 NATIVE = {"lane": "native"}
@@ -10,6 +10,10 @@ HEADLINE = ["pps", "rate", "p50", "p99"]
 COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
 SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns"]
 BRIEF = ["exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
+# what a layout of the ring, and its being pinned, is compared with
+LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
+                ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
+PEER_PAIRS = [(name, "vhost_net") for name in ("kvnet", "kvnet-inorder", "kvnet-packed", "kvnet-packed-inorder", "kvnet-user")]
 LANE_TITLES = {"native": "native speed, a process as guest", "vtime": "virtual time, a real guest",
                "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
 
@@ -24,10 +28,12 @@ def glance(results):
     items = []
     if "native" in lanes:
         items = [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
-                 Ratios(native(tests, metric=["pps", "p50", "p99"]), title="Packets per second and round trips (the same)")]
+                 Ratios(native(tests[:-1], metric=["pps", "p50", "p99"]), title="Packets per second and round trips (the same)")]
     for lane in lanes:
         if lane != "native":
             items.append(Ratios({"lane": lane, "metric": HEADLINE}, title=LANE_TITLES.get(lane, lane)))
+            if results.select(lane=lane, backend=["kvnet-packed", "kvnet-user"]):
+                items.append(Ratios({"lane": lane, "metric": HEADLINE + ["cpu_worker"]}, title=f"Layouts: {LANE_TITLES.get(lane, lane)}", ratio=LAYOUT_PAIRS))
     return Section("At a glance", """
         Each line is one measurement of kvnet divided by the same of in-tree vhost_net, sample by sample of one run (for times the other
         way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (bootstrap); where it
@@ -51,6 +57,16 @@ def native_sections():
         CPU time of the device's kernel thread for one packet, from the scheduler's own account of it.""",
                   [Bars(native("pps", metric="worker"), x=("dir", "size"), title="worker time for a packet"),
                    Table(native(["pps", "gso"], metric="worker"), rows=("test", "dir", "size"), title="worker time for a packet")])
+    yield Section("Layouts of the ring", """
+        The same work with split and packed rings, with and without in-order use; kvnet reaches its rings by the kernel's own addresses, their
+        pages being pinned, or (-user) by user access as vhost_net does. On one CPU the ring's memory stays in one cache: what a packed ring saves
+        when two CPUs share it does not show here, what it costs to handle does.""",
+                  [Ratios(native("layout", metric="worker"), title="the worker's time: layouts and pins against each other", ratio=LAYOUT_PAIRS),
+                   Ratios(native("layout", metric="worker"), title="the worker's time: each against vhost_net", ratio=PEER_PAIRS),
+                   Bars(native("layout", metric="worker"), x=("dir", "size"), title="layouts: worker time for a packet"),
+                   Bars(native("layout", metric="pps"), x=("dir", "size"), title="layouts: packets per second"),
+                   Table(native("layout", metric=["worker", "pps"]), rows=("metric", "dir", "size"), stats=("median",), title="layouts: medians"),
+                   Table(native("layout"), rows=("metric", "dir", "size"), title="layouts: with the spread", detail=True)])
     yield Section("A lone packet", """
         The guest sends one frame, the host takes it from the tap and sends it back, the guest is called and sends the next: two wake-ups of
         the worker for a round trip.""",
@@ -66,15 +82,22 @@ def native_sections():
         Devices have a tap and a worker each; queues share one tap, whose steering program spreads what it sends. All are busy at once, on one
         CPU: the total can only fall, and should not.""",
                   [Lines(native(t, metric="pps", dir=d), x=t, xlog=True, title=f"{d}, 64 bytes: packets per second of all {t}")
-                   for t in ("devices", "queues") for d in ("tx", "rx")])
-    yield Section("DPDK's testpmd as the guest", "virtio-user in DPDK polls its rings; the node is all that differs.",
-                  [Bars(native("dpdk", metric="pps"), x=("dir", "size"), title="testpmd: packets per second"),
+                   for t in ("devices", "queues") for d in ("tx", "rx")] +
+                  [Table(native(t, metric=["pps", "worker"]), rows=("dir", t, "metric"), title=f"by {t}") for t in ("devices", "queues")])
+    yield Section("DPDK's testpmd as the guest", """
+        virtio-user in DPDK polls its rings; the node is all that differs. It sends without a pause, or takes bursts of 28672 packets that waited
+        in the tap while it was stopped. It shares the only CPU with the device's worker, so packets per second are those of both together.""",
+                  [Bars(native("dpdk", metric="worker"), x=("dir", "size"), title="testpmd: worker time for a packet"),
+                   Bars(native("dpdk", metric="pps"), x=("dir", "size"), title="testpmd: packets per second"),
                    Table(native("dpdk"), rows=("dir", "size", "metric"), title="testpmd")])
     yield Section("Notifications, wake-ups and rest", """
         Kicks, calls and turns of the worker on the CPU (switches) for a packet; and what devices cost that have nothing to do.""",
                   [Table(native(["pps", "gso", "rr"], metric=COUNTS, size=[64, 65226]), rows=("test", "dir", "size", "metric"),
-                         stats=("median",), title="for each packet"),
-                   Table(native("idle"), rows=("devices", "metric"), title="at rest")])
+                         stats=("median",), title="for each packet (rr: for each round trip)"),
+                   Table(native("batch", metric=["kicks", "calls", "switches"]), rows=("batch", "metric"), stats=("median",),
+                         title="for each packet, by batch"),
+                   Table(native("idle", queues=None), rows=("devices", "metric"), title="at rest, by devices"),
+                   Table(native("idle", devices=None), rows=("queues", "metric"), title="at rest, by queue pairs of one tap")])
 
 
 def guest_section(results, lane, test):
@@ -105,8 +128,9 @@ def sections(results):
     for lane, tests in lanes.items():
         if lane != "native":
             found += [guest_section(results, lane, test) for test in tests]
-    found.append(Section("What the rows can resolve", "From the spread of each row's samples in this run; the method is at the end of this page.",
-                         [Resolution({})], folded=True))
+    prose = "From the spread of each row's samples in this run: the smallest difference that it can tell. The method is at the end of this page."
+    found.append(Section("What this run can resolve", prose, [Resolutions({"unit": SHOWN_UNITS})]))
+    found.append(Section("What each row can resolve", "The same, row by row.", [Resolution({})], folded=True))
     return found
 
 

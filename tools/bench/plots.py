@@ -91,12 +91,18 @@ class Ratios(Plot):
     """The ratio of two backends, row by row, with the interval of its median."""
 
     def __init__(self, where, title="", ratio=("kvnet", "vhost_net")):
-        self.where, self.title, self.ratio = where, title, ratio
+        self.where, self.title = where, title
+        self.several = not isinstance(ratio[0], str)	# then each line says which two
+        self.ratios = list(ratio) if self.several else [ratio]
 
     def entries(self, results):
-        """[(label, median, low, high, verdict)]: above 1 the first is better."""
-        top = results.pairs(**dict(self.where, backend=self.ratio[0]))
-        bottom = {k.without("backend"): v for k, v in results.pairs(**dict(self.where, backend=self.ratio[1])).items()}
+        """[(label, median, low, high)]: above 1 the first is better."""
+        return [entry for ratio in self.ratios for entry in self.entries_of(results, ratio)]
+
+    def entries_of(self, results, ratio):
+        top = results.pairs(**dict(self.where, backend=ratio[0]))
+        bottom = {k.without("backend"): v for k, v in results.pairs(**dict(self.where, backend=ratio[1])).items()}
+        one = len({(key.get("test"), key.get("metric")) for key in top}) == 1
         found = []
         for key, pairs in top.items():
             values = stats.ratios(pairs, bottom.get(key.without("backend"), {}))
@@ -105,9 +111,16 @@ class Ratios(Plot):
             if rows.better(key.get("unit")) < 0:
                 values = [1 / v for v in values]
             low, high = stats.interval(values) if len(values) >= ENOUGH else (0, math.inf)
-            params = " ".join(f"{v}" if k == "dir" else f"{k} {v}" for k, v in key.params.items())
-            found.append((f"{key.get('test')} {params} {key.get('metric')}", stats.median(values), low, high))
+            found.append((self.label(key, ratio, one), stats.median(values), low, high))
         return found
+
+    def label(self, key, ratio, one):
+        """What the line is about; where there is room for little, no more than what differs."""
+        if not self.several:
+            params = [v if k == "dir" else f"{k} {v}" for k, v in key.params.items()]
+            return " ".join([key.get("test")] + params + [key.get("metric")])
+        words = list(key.params.values())
+        return f"{ratio[0]} / {ratio[1]}: " + " ".join(words if one else [key.get("test")] + words + [key.get("metric")])
 
     def draw(self, results):
         found = self.entries(results)

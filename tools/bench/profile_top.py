@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N
+Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N BACKEND...
 
-DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs) and symbols (lines
-of address, name, [module]). Addresses of the kernel are looked up in its own file.
+DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs), symbols (lines of
+address, name, [module]), and rows.txt: a share of the worker's samples is as large
+a share of its time for a packet. Addresses of the kernel are looked up in its own file.
 """
 
 import bisect
@@ -13,10 +14,11 @@ import subprocess
 import sys
 
 import items
+import rows
 import units
 
 
-BACKENDS = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}
+MODULES = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}	# by what a backend's name begins with
 STACK_BITS = 16		# of a task, by CONFIG_KERNEL_STACK_ORDER=4
 
 
@@ -70,10 +72,12 @@ def count(samples, modules):
     return collections.Counter(name for stack, name in samples if stack == worker)
 
 
-def top(counts, number):
+def top(counts, number, worker=None):
+    """[[function, module, share, ns of a packet]], the costliest first; without the worker's time less the last."""
     total = sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [[name, module, units.percent(n / total)] for (name, module), n in ordered[:number]]
+    return [[name, module, units.percent(n / total)] + ([f"{worker * n / total:.1f}"] if worker else [])
+            for (name, module), n in ordered[:number]]
 
 
 def by_module(counts):
@@ -84,17 +88,44 @@ def by_module(counts):
     return ", ".join(f"{module} {units.percent(n / total)}" for module, n in sorted(sums.items(), key=lambda i: -i[1]))
 
 
-def main(directory, kernel, number):
+def worker_times(directory):
+    """{backend: ns of a packet}, where the run said so."""
+    path = os.path.join(directory, "rows.txt")
+    if not os.path.exists(path):
+        return {}
+    return {row.get("backend"): row.value for row in rows.Results.load(directory).select(metric="worker")}
+
+
+def side_by_side(tables):
+    """Each backend's functions beside the other's: [(heading, lines of cells)] -> lines of text."""
+    blocks = [[title] + items.columns_text(head, lines) for title, head, lines in tables]
+    width = [max(len(line) for line in block) for block in blocks]
+    return ["   ".join((block[i] if i < len(block) else "").ljust(width[b]) for b, block in enumerate(blocks)).rstrip()
+            for i in range(max(len(block) for block in blocks))]
+
+
+def counts_of(directory, backend, symbols):
+    samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
+    counts = count(samples, MODULES[next(name for name in MODULES if backend.startswith(name))])
+    if not counts:
+        sys.exit(f"no samples of {backend}'s worker among {len(samples)}")
+    print(f"{backend}: the worker had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
+    return counts
+
+
+def main(directory, kernel, number, backends):
     symbols = read_symbols(directory, kernel)
-    for backend, modules in BACKENDS.items():
-        samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
-        counts = count(samples, modules)
-        if not counts:
-            sys.exit(f"no samples of {backend}'s worker among {len(samples)}")
-        total = sum(counts.values())
-        print(f"\n{backend}: the worker had {total} of {len(samples)} samples; {by_module(counts)}")
-        print("\n".join("  " + line for line in items.columns_text(["function", "of", "share"], top(counts, number))))
+    times = worker_times(directory)
+    tables = []
+    print()
+    for backend in backends:
+        worker = times.get(backend)
+        head = ["function", "of", "share"] + (["ns"] if worker else [])
+        title = backend + (f" ({worker:.1f} ns of the worker for a packet)" if worker else "")
+        tables.append((title, head, top(counts_of(directory, backend, symbols), number, worker)))
+    print()
+    print("\n".join(side_by_side(tables)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the laboratory's arithmetic and of its files: python3 tools/bench/test_bench.py"""
 
+import contextlib
 import io
 import itertools
 import os
@@ -8,6 +9,7 @@ import random
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.dom.minidom
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -17,6 +19,7 @@ import compare
 import items
 import plan_bench
 import plots
+import profile_top
 import report
 import rows
 import stats
@@ -231,11 +234,63 @@ class Reports(unittest.TestCase):
             row.key.fixed["unit"] = "ns"
         self.assertEqual(plots.Ratios({}).entries(found)[0][1], 2.0)
 
+    def test_layouts_are_compared_with_each_other(self):
+        found = results_of(lines("kvnet-packed", [10] * 5, test="layout"), lines(values=[8] * 5, test="layout"),
+                           lines("kvnet-user", [4] * 5, test="layout"), lines("vhost_net", [5] * 5, test="layout"))
+        for row in found.rows:
+            row.key.fixed["metric"] = "worker"
+        both = plots.Ratios({}, ratio=[("kvnet-packed", "kvnet"), ("kvnet", "kvnet-user"), ("kvnet", "absent")]).entries(found)
+        self.assertEqual([(label.split(":")[0], at) for label, at, _, _ in both], [("kvnet-packed / kvnet", 1.25), ("kvnet / kvnet-user", 2.0)])
+        page, text = self.write(found, plan_bench.sections(found))
+        self.assertIn("Layouts of the ring", page)
+        self.assertIn("kvnet-packed / kvnet: tx 64 ", text)
+
+    def test_backends_have_colours_of_their_own(self):
+        self.assertEqual(len({cls for _, cls in items.classes(items.BACKENDS)}), len(items.BACKENDS))
+
+    def test_what_the_rows_resolve(self):
+        found = results_of(lines(values=[100, 101, 102, 103, 104]), lines("vhost_net", [100] * 5), lines(values=[1, 2], size=1500))
+        _, found_lines = items.Resolutions({}).cells(found)
+        own = stats.resolves([100, 101, 102, 103, 104])
+        self.assertEqual(found_lines[0][:2], ["native pps pps", "3"])
+        self.assertTrue(found_lines[0][2].startswith("0 %, ") or found_lines[0][2].startswith("0.0 %, "), found_lines[0])
+        self.assertTrue(found_lines[0][2].endswith(units.percent(own)), found_lines[0])
+        self.assertEqual(items.Resolutions({"size": 1500}).cells(found)[1][0][2], "too few samples")
+
     def test_ticks(self):
         for top in (0.003, 1, 7.3, 99, 100, 12345):
             marks = svg.ticks(top)
             self.assertGreaterEqual(marks[-1], top * 0.998)
             self.assertLessEqual(len(marks), 8)
+
+
+class Profiles(unittest.TestCase):
+    SYMBOLS = "1000 kvnet_vq_pop [kvnet]\n2000 vhost_poll [vhost]"
+
+    def sample(self, address, stack):
+        return f"{address:x} [unknown] ABI:2 SP:0x{stack << 16 | 0x1234:x}"
+
+    def write(self, directory):
+        files = {"symbols": self.SYMBOLS,
+                 # the worker's stack is 7; the guest's, 9, has nothing of the module
+                 "kvnet.samples": "\n".join([self.sample(0x1004, 7)] * 3 + [self.sample(0x3001, 7), self.sample(0x3001, 9)]),
+                 "vhost_net.samples": "\n".join([self.sample(0x2004, 5), self.sample(0x3001, 5)]),
+                 "rows.txt": "@bench lane=native rep=1 backend=kvnet test=pps metric=worker value=200 unit=ns"}
+        for name, text in files.items():
+            with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+    def test_two_backends_side_by_side(self):
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as directory, unittest.mock.patch("subprocess.run") as nm, contextlib.redirect_stdout(out):
+            nm.return_value.stdout = "3000 T memcpy\n"
+            self.write(directory)
+            profile_top.main(directory, "linux", 10, ["kvnet", "vhost_net"])
+        text = out.getvalue()
+        self.assertIn("kvnet: the worker had 4 of 5 samples; kvnet 75 %, kernel 25 %", text)
+        last = text.splitlines()[-2:]
+        self.assertEqual(last[0].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "50", "%"])
+        self.assertEqual(last[1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "50", "%"])
 
 
 def main():

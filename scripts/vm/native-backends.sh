@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The backends of the native lane. A name says what the rings are: kvnet and vhost_net
+# are split, -packed and -inorder are those features, -user is kvnet that does not
+# pin its rings.
+
+PIN_RINGS=/sys/module/kvnet/parameters/pin_rings
+
+node_of()
+{
+	case $1 in
+	vhost_net*) echo /dev/vhost-net ;;
+	*) echo /dev/kvnet ;;
+	esac
+}
+
+layout_of()
+{
+	local layout=''
+
+	[[ $1 != *-packed* ]] || layout=packed,
+	[[ $1 != *-inorder* ]] || layout=$layout'in_order'
+	echo "$layout"
+}
+
+# how the rings are reached: 1 if they are to be pinned, 0 if not; of others nothing
+pinned_of()
+{
+	case $1 in
+	vhost_net*) ;;
+	*-user) echo 0 ;;
+	*) echo 1 ;;
+	esac
+}
+
+# backend_use NAME: what selftests/perf is told by
+backend_use()
+{
+	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED
+	KVNET_DEV=$(node_of "$1")
+	KVNET_LAYOUT=$(layout_of "$1")
+	BENCH_PINNED=$(pinned_of "$1")
+	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PIN_RINGS
+}
