@@ -69,6 +69,9 @@ parse_options()
 	[ ${#SCRIPT[@]} -gt 0 ] || usage 1 >&2
 	[ -f "${SCRIPT[0]}" ] || die "no such script: ${SCRIPT[0]}"
 	KERNEL=uml
+	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
+	# and the sooner something is freed, the sooner its late use is seen
+	[ "$FLAVOUR" != debug ] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-fast
 	[ -n "$MEM" ] || MEM=$((GUEST ? 1536 : 768))
 	NAME=${NAME:-$KERNEL-$$}

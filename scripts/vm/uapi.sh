@@ -14,14 +14,16 @@ RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live
 
 run_binary()
 {
-	local name=${1##*/} log=/tmp/uapi.log status ok not_ok
+	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok
 
+	start=$(uptime_now)
 	echo "## $name${KVNET_LAYOUT:+ ($KVNET_LAYOUT)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-300}" "$1" > $log 2>&1
 	status=$?
 	marker "end $name"
 	cat $log
+	echo "# $name${KVNET_LAYOUT:+:$KVNET_LAYOUT}: all of it took $(took "$start") s"
 	ok=$(grep -cE '^ok ' $log)
 	not_ok=$(grep -cE '^not ok ' $log)
 	# died, or said nothing: that is a failure too

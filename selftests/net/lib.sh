@@ -11,7 +11,8 @@
 # A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
 # words for its kernel), GUEST_KERNEL and GUEST_CPIO (files), and GUEST_FIRST, an
 # array: devices that QEMU must know before all others, and GUEST_NIC (e1000, rtl8139,
-# with BACKEND=off). It unsets them at its end.
+# with BACKEND=off). It unsets them at its end. With GUEST_MACHINE=pc a guest that
+# runs gets another network device in place of a boot, see guest_need.
 #
 #   host 10.9.0.1 (tap0)  <---- backend under test ---->  guest 10.9.0.2 (eth0)
 
@@ -169,7 +170,7 @@ prepare_guest_files()
 
 guest_configuration()
 {
-	echo "$BACKEND $QEMU ${LAYOUT:-} ${GUEST_NIC:-} ${GUEST_SMP:-1} ${GUEST_KERNEL:-} ${GUEST_APPEND:-} ${GUEST_FIRST[*]} $1"
+	echo "$BACKEND $QEMU ${LAYOUT:-} ${GUEST_NIC:-} ${GUEST_MACHINE:-} ${GUEST_SMP:-1} ${GUEST_KERNEL:-} ${GUEST_APPEND:-} ${GUEST_FIRST[*]}|$1"
 }
 
 # guest_start [,device-option]... [-- qemu arguments]: boots and waits for it
@@ -195,21 +196,49 @@ guest_launch()
 }
 
 # guest_need [device options]: as guest_start, but keeps a good guest that has
-# just this configuration; so that many tests share one boot
+# just this configuration, or all of it but the device options where those can be
+# changed; so that many tests share one boot
 guest_need()
 {
-	local options='' option
+	local options='' option config=''
 
 	for option; do
 		options=$options,${option#,}
 	done
-	if guest_running && [ "$(cat $GUEST/config)" = "$(guest_configuration "$options")" ] && guest_reachable 2; then
+	! guest_running || config=$(cat $GUEST/config)
+	if [ "$config" = "$(guest_configuration "$options")" ] && guest_reachable 2; then
 		return
+	fi
+	if [ "${GUEST_MACHINE:-}" = pc ] && [ "${config%|*}|" = "$(guest_configuration '')" ]; then
+		guest_replug "$options" && return
+		guest_stop
+		return 1
 	fi
 	guest_stop
 	load_backend || return
 	[ -e /sys/class/net/$TAP ] || tap_create $TAP || return
 	guest_start "$@" && guest_reachable 30
+}
+
+nic_unplugged()
+{
+	[[ $(qmp qom-list '{"path":"/machine/peripheral"}') != *'"nic0"'* ]]
+}
+
+# guest_replug DEVICE-OPTIONS: QEMU takes the network device away, which the guest
+# has to agree to, and gives it another on the same backend
+guest_replug()
+{
+	local device="${GUEST_NIC:-virtio-net-pci},id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC" said
+
+	[ "${LAYOUT:-}" != packed ] || device=$device,packed=on
+	said=$(qmp device_del '{"id":"nic0"}') || fail "device_del: $said" || return
+	wait_until 30 nic_unplugged || fail "the guest does not let its network device go" || return
+	said=$(qmp human-monitor-command "{\"command-line\":\"device_add $device$1\"}")
+	[[ $said == *'"return": ""'* ]] || fail "device_add: $said" || return
+	guest_configuration "$1" > $GUEST/config
+	wait_until 30 guest test -e /sys/class/net/eth0 || fail "the guest has no new network device" || return
+	guest "ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" && guest_reachable 30
 }
 
 guest_wait_up()

@@ -14,12 +14,14 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 
 run_file()
 {
-	local LAYOUT=${LAYOUT:-}
+	local LAYOUT=${LAYOUT:-} file_start
 
 	[[ $1 != *:* ]] || LAYOUT=${1#*:}
 	echo "## $1 (backend $BACKEND, QEMU $QEMU)"
+	file_start=$(uptime_now)
 	# shellcheck disable=SC1090 # named at run time
 	. "$DIR/test_${1%:*}.sh"
+	echo "# $1: all of it took $(took "$file_start") s"
 }
 
 main()

@@ -22,7 +22,7 @@ MIGRATE_SOCKET=/tmp/migrate.sock
 UDP_BLOCKS=5201
 TCP_BLOCKS=5202
 HOST_BLOCKS=5203
-GUEST_MB=192
+GUEST_MB=256
 MIGRATE_COMPARE=${MIGRATE_COMPARE-yes}
 MIGRATE_LOAD=${MIGRATE_LOAD:-100}
 # numbers of processes, for the end of a test that has failed
@@ -207,8 +207,11 @@ migrate_boot()
 {
 	use_side a
 	migrate_launch && guest_wait_up && guest_reachable 30 || return
-	# pages: room for all that comes during a migration
-	guest 'echo 24000 24000 24000 > /proc/sys/net/ipv4/udp_mem'
+	# Room, in pages, for what comes during a migration; but where that takes long, no
+	# more than lets the guest live: it would kill a receiver, and reset its connection.
+	# shellcheck disable=SC2016 # for the guest's shell
+	guest 'n=$(awk "/^MemFree/ { print int(\$2 / 10) }" /proc/meminfo); echo $n $n $n > /proc/sys/net/ipv4/udp_mem' || return
+	guest "$(trace_resets)" || true
 }
 
 launch_destination()
@@ -269,13 +272,13 @@ report_move()
 	echo "# migrate: $1: downtime $(field "$RESULT" downtime) ms," \
 		"ping lost $(ping_summary), udp lost $lost of $sent," \
 		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
-		"unread at switch-over: udp $2 KiB, tcp $3 KiB" ${HELD:+"held for $HELD s"}
+		"unread at switch-over: udp $2 KiB, tcp $3 KiB, guest's memory free: $4 KiB" ${HELD:+"held for $HELD s"}
 }
 
 # migrate FROM TO: BACKEND/QEMU each; the guest runs on FROM already
 migrate()
 {
-	local udp tcp
+	local udp tcp free
 
 	flows_start || fail "no traffic" || return
 	# shellcheck disable=SC2016 # for the guest's shell
@@ -283,12 +286,52 @@ migrate()
 	move_guest "${2%/*}" "${2#*/}" || return
 	udp=$(guest_waiting udp $UDP_BLOCKS)
 	tcp=$(guest_waiting tcp $TCP_BLOCKS)
+	free=$(guest grep MemFree /proc/meminfo | tr -dc 0-9)
 	wait_until 30 tap_moves || fail "no traffic on the destination" || return
 	flows_stop || return
-	report_move "$(name_of "$1") -> $(name_of "$2")" "$udp" "$tcp"
+	report_move "$(name_of "$1") -> $(name_of "$2")" "$udp" "$tcp" "$free"
 	whole_flows || return
 	[ "$udp" -ge 1000 ] && [ "$tcp" -ge 1000 ] || fail "too little was unread" || return
 	[ "$(field "$RESULT" dirty-sync-count)" -ge 3 ] || fail "too few rounds: $RESULT"
+}
+
+# for host and guest: memory, connections, and who has reset one for what reason
+evidence_of()
+{
+	cat <<- 'EOF'
+	head -n 3 /proc/meminfo; cat /proc/net/sockstat /proc/net/tcp;
+	awk 'h[$1] { split(h[$1], n); for (i = 2; i <= NF; i++) if ($i + 0 && n[i] ~ /Abort|Rst|Reset|Fail|Memory|Prune|Drop|Retrans|Err/)
+		printf "%s%s %s ", $1, n[i], $i } { h[$1] = $0 } END { print "" }' /proc/net/netstat /proc/net/snmp;
+	grep reset: /sys/kernel/tracing/trace | tail -n 5;
+	dmesg | grep -iE 'out of memory|oom-|segfault|allocation failure|TCP: .*(memory|flood)' | tail -n 5;
+	for file in udp tcp sender host-tcp host-tcp-sender; do [ ! -s /tmp/$file ] || tail -n 3 /tmp/$file; done
+	EOF
+}
+
+# the kernel tells of each reset; the newer ones with the reason
+trace_resets()
+{
+	echo 'mount -t tracefs tracefs /sys/kernel/tracing; cd /sys/kernel/tracing/events/tcp && echo 1 | tee tcp_send_reset/enable > tcp_receive_reset/enable'
+}
+
+# all that is known at the end of a step that has failed
+migrate_evidence()
+{
+	local side fd
+
+	{
+		echo "--- the host's end"
+		bash -c "$(evidence_of)"
+		echo "--- the guest's end, now on side $SIDE"
+		guest -t 20 "$(evidence_of)"
+		for side in a b; do
+			[ ! -s /tmp/guest-$side/console ] || { echo "--- console of side $side"; tail -n 15 /tmp/guest-$side/console; }
+			[ ! -s /tmp/guest-$side/qemu.log ] || { echo "--- QEMU of side $side"; tail -n 5 /tmp/guest-$side/qemu.log; }
+		done
+		for fd in /proc/[0-9]*/fd/*; do
+			[ "$(readlink "$fd")" != /dev/kvnet ] || { echo "--- $fd"; grep -vE '\s0$' "${fd/\/fd\//\/fdinfo\/}"; }
+		done
+	} 2>&1 | sed 's/^/# /'
 }
 
 # the guest was reset, or does not answer on its console any more; says so
@@ -352,7 +395,10 @@ migrate_chain()
 	run_test "$name: the guest boots on $(name_of "$from")" migrate_boot &&
 		run_test "$name: started and cancelled three times" cancel || return
 	for to; do
-		run_test "$name: $(name_of "$from") to $(name_of "$to")" migrate_alive "$from" "$to" || return
+		if ! run_test "$name: $(name_of "$from") to $(name_of "$to")" migrate_alive "$from" "$to"; then
+			migrate_evidence
+			return 1
+		fi
 		from=$to
 	done
 }
@@ -401,6 +447,7 @@ migrate_main()
 		echo "# SKIP migrate: QEMU 7.2 loses what an emulated CPU writes during a migration"
 		return
 	fi
+	bash -c "$(trace_resets)" 2> /dev/null
 	run_test "migrate: bridge" bridge_create
 	if [ -z "${MIGRATE_IOMMU:-}" ]; then
 		migrate_plain

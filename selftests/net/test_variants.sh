@@ -72,6 +72,9 @@ variants_of_packed()
 	variant "packed rings, large receive queue" "$PACKED" packed=on,rx_queue_size=1024
 }
 
+# one boot for each QEMU: the devices are exchanged while the guest runs
+# shellcheck disable=SC2034 # read by lib.sh
+GUEST_MACHINE=pc
 OLD_QEMU=$QEMU
 QEMU=10.0
 [ -d /opt/qemu-10.0 ] || QEMU=7.2
@@ -85,3 +88,4 @@ if [ -z "${SHORT:-}" ]; then
 	variants_of_device
 fi
 QEMU=$OLD_QEMU
+unset GUEST_MACHINE

@@ -133,13 +133,15 @@ load_stop()
 	return 0
 }
 
-# tap_bytes_grow: do bytes still flow in both directions?
+# do packets still flow in both directions?
 tap_moves()
 {
 	local dir=/sys/class/net/$TAP/statistics rx tx
 
-	rx=$(cat $dir/rx_packets)
-	tx=$(cat $dir/tx_packets)
-	sleep 0.1
-	[ "$(cat $dir/rx_packets)" -gt "$rx" ] && [ "$(cat $dir/tx_packets)" -gt "$tx" ]
+	rx=$(< $dir/rx_packets)
+	tx=$(< $dir/tx_packets)
+	for _ in {1..50}; do
+		[ "$(< $dir/rx_packets)" -le "$rx" ] || [ "$(< $dir/tx_packets)" -le "$tx" ] || return 0
+	done
+	return 1
 }
