@@ -184,20 +184,11 @@ ipxe_attempt()
 	return $status
 }
 
-# The emulated SVM, in rare cases, loses a guest's registers, with whatever backend and
-# with none: it takes the test host's, at its VMRUN, for them, and the guest stands
-# still. No selector of iPXE or the BIOS looks like Linux's own for its code.
-ipxe_lost()
-{
-	[ "${VM_ACCEL:-}" = tcg ] && guest_running && ! ipxe_clock_runs &&
-		[[ $(ipxe_registers) == *"CS =0010 00000000 ffffffff 00a09b00 DPL=0 CS64"* ]]
-}
-
-# once more after that, and only then
+# once more if the test host has lost the guest, and only then
 ipxe_works()
 {
 	ipxe_attempt "$@" && return
-	ipxe_lost || return 1
+	guest_lost || return 1
 	echo "# the emulated SVM has lost the guest's registers: once more"
 	ipxe_attempt "$@"
 }

@@ -20,6 +20,7 @@ mq_exec()
 		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
 		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check" \
 		-serial "file:$GUEST/console" \
+		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
 		-chardev "pipe,id=control,path=$GUEST/control" \
 		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
 }
@@ -31,6 +32,14 @@ mq_tap()
 	tap_create $TAP "$@"
 }
 
+mq_launch()
+{
+	prepare_guest_files || return
+	(mq_exec "$1") > $GUEST/qemu.log 2>&1 < /dev/null &
+	echo $! > $GUEST/pid
+	echo "mq $1" > $GUEST/config
+}
+
 # mq_boot PAIRS: the guest uses them all, which it does not by itself when it has
 # fewer processors
 mq_boot()
@@ -39,11 +48,7 @@ mq_boot()
 
 	[ "$1" -gt 1 ] || multi=''
 	# shellcheck disable=SC2086 # a word or none
-	load_backend && mq_tap $multi && prepare_guest_files || return
-	(mq_exec "$1") > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo "mq $1" > $GUEST/config
-	guest_wait_up && guest_reachable 30 || return
+	load_backend && mq_tap $multi && guest_boot mq_launch "$1" && guest_reachable 30 || return
 	[ "$1" -eq 1 ] || guest "ethtool -L eth0 combined $1" || fail "the guest does not take $1 pairs"
 }
 

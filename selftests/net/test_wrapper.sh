@@ -15,18 +15,23 @@ wrapper_exec()
 		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
 		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check" \
 		-serial "file:$GUEST/console" \
+		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
 		-chardev "pipe,id=control,path=$GUEST/control" \
 		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
+}
+
+launch_wrapped()
+{
+	prepare_guest_files || return
+	(wrapper_exec) > $GUEST/qemu.log 2>&1 < /dev/null &
+	echo $! > $GUEST/pid
+	echo wrapped > $GUEST/config
 }
 
 start_wrapped()
 {
 	WRAPPER_OPTIONS=("$@")
-	prepare_guest_files || return
-	(wrapper_exec) > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo wrapped > $GUEST/config
-	guest_wait_up && guest_reachable 30
+	guest_boot launch_wrapped && guest_reachable 30
 }
 
 fresh_tap()
