@@ -70,12 +70,10 @@ take_kvnet()
 	done
 }
 
-take()
+take_system()
 {
 	local item key value rest
 
-	NOW=()
-	take_kvnet
 	take_threads
 	for item in $KVM_NAMES; do
 		read -r value < "$KVM_STATS/${item%%:*}" && NOW[${item#*:}]=$value
@@ -89,12 +87,15 @@ take()
 	done < /proc/schedstat
 }
 
-# the same code runs at both ends: what one of them costs is in every figure
+# The same code runs at both ends: what one of them costs is in every figure. But for
+# kvnet's own counters, which nobody else has: those are read outside.
 count_begin()
 {
 	local name
 
-	take
+	NOW=()
+	take_kvnet
+	take_system
 	BEFORE=()
 	for name in "${!NOW[@]}"; do
 		BEFORE[$name]=${NOW[$name]}
@@ -103,7 +104,9 @@ count_begin()
 
 count_end()
 {
-	take
+	NOW=()
+	take_system
+	take_kvnet
 }
 
 # count_rows AMOUNT UNIT [BITS]: the differences per unit of work; of time, too,
