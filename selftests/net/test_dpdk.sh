@@ -207,6 +207,13 @@ icmp_wrong()
 		$1 == "Icmp:" { for (i = 2; i <= n; i++) if (name[i] == "InCsumErrors") print $i; exit }' /proc/net/snmp
 }
 
+# From here on the host sends nothing by itself: seconds after the last ping it
+# would ask for its neighbour, which nobody answers or reads while testpmd sends.
+neighbour_kept()
+{
+	ip neigh replace $GUEST_IP lladdr $GUEST_MAC dev $TAP nud permanent
+}
+
 tap_received()
 {
 	[ "$(tap_counter rx_packets)" -ge "$1" ]
@@ -250,8 +257,8 @@ dpdk_receive()
 {
 	local before received
 
-	# no ARP request, some seconds after the last ping, among what is counted
-	ip neigh replace $GUEST_IP lladdr $GUEST_MAC dev $TAP nud permanent && pmd_mode rxonly || return
+	# what came before is received, not among what is counted
+	pmd_mode rxonly && counts_agree || return
 	before=$(pmd_counter RX-packets)
 	pktgen_send "$1" && counts_agree || return
 	received=$(($(pmd_counter RX-packets) - before))
@@ -262,7 +269,8 @@ dpdk_receive()
 dpdk_works()
 {
 	# shellcheck disable=SC2086 # a list of bits
-	pmd_start "${@:2}" && pmd_negotiated $1 && dpdk_echo && counts_agree && dpdk_send && dpdk_receive 60 && dpdk_receive 1400 || return
+	pmd_start "${@:2}" && pmd_negotiated $1 && dpdk_echo && neighbour_kept && counts_agree &&
+		dpdk_send && dpdk_receive 60 && dpdk_receive 1400 || return
 	echo "# all agree: $(tap_figures)"
 }
 
