@@ -133,20 +133,39 @@ guest_repetition()
 	take_rows "$lane" < "$rows"
 }
 
+# is the test to be run? ONLY: patterns of names
+wanted()
+{
+	local glob globs
+
+	read -ra globs <<< "$ONLY"
+	[ ${#globs[@]} -gt 0 ] || return 0
+	for glob in "${globs[@]}"; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $1 != $glob ]] || return 0
+	done
+	return 1
+}
+
+# what the test "layout" boots
+newest_guest()
+{
+	local dir=$BUILD/guests/newest
+
+	"$TOP/scripts/setup.sh" --guests && "$TOP/scripts/mkimage.sh" --guests && [ -f "$dir/kernel" ] ||
+		{ info "no newest kernel for the guest: no row in order"; return 0; }
+	BENCH_GUEST_OPTIONS+=(--add "$dir:/kvnet/guests/newest")
+}
+
 # In virtual time a seed can stall before the guest boots: then the next.
 lane_guest()
 {
 	local lane=$1 want=${REPEAT:-} good=0 number=0 BENCH_GUEST_OPTIONS=()
 
-	if [ ! -f "$TOP/scripts/vm/bench-guest.sh" ]; then
-		info "lane $lane: no scripts/vm/bench-guest.sh"
-		return 1
-	fi
-	# shellcheck source=/dev/null
-	[ ! -f "$TOP/scripts/vm/bench-guest.opts.sh" ] || . "$TOP/scripts/vm/bench-guest.opts.sh"
 	want=${want:-${BENCH_GUEST_SEEDS:-5}}
 	"$TOP/scripts/setup.sh" 6.12
 	"$TOP/scripts/build-module.sh" 6.12
+	! wanted layout || newest_guest
 	while [ $good -lt "$want" ] && [ $number -lt $((3 * want)) ] && [ $STOPPED -eq 0 ]; do
 		number=$((number + 1))
 		info "lane $lane: $([ "$lane" = vtime ] && echo seed || echo repetition) $number ($good of $want are there)"

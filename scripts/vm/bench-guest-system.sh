@@ -16,9 +16,10 @@ system_choose()
 	OPTIONS='' PINNED=1
 	unset GUEST_NIC
 	[[ $1 != *-packed* ]] || OPTIONS=packed=on
+	[[ $1 != *-inorder* ]] || OPTIONS="$OPTIONS in_order=on"
 	[[ $1 != *-user ]] || PINNED=0
 	case $1 in
-	kvnet | kvnet-packed | kvnet-user | kvnet-packed-user) BACKEND=kvnet ;;
+	kvnet | kvnet-packed | kvnet-inorder | kvnet-packed-inorder | kvnet-user | kvnet-packed-user) BACKEND=kvnet ;;
 	vhost_net) BACKEND=vhost ;;
 	qemu) BACKEND=off ;;
 	qemu-noioeventfd)
@@ -68,7 +69,7 @@ system_start()
 	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
 	[ "$BACKEND" != kvnet ] || echo $PINNED > /sys/module/kvnet/parameters/pin_rings || return
-	# shellcheck disable=SC2086 # one word or none
+	# shellcheck disable=SC2086 # words
 	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
 	find_workers
 	system_pin && rr_server_start && system_warm_up || return

@@ -6,10 +6,11 @@
 #
 #   LANE      vtime (instructions are counted, work is fixed), kvm, emul
 #   REP       number of the repetition; in vtime the seed
-#   ONLY      patterns of test names: ping rr conn tcp udp idle queues guests;
+#   ONLY      patterns of test names: ping rr conn tcp udp idle layout queues guests;
 #             without it all but the last two
 #   BACKENDS  "kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139"; there are also
-#             kvnet-packed and, without pinned rings, kvnet-user and kvnet-packed-user
+#             kvnet-packed, kvnet-inorder, kvnet-packed-inorder and, without pinned rings,
+#             kvnet-user and kvnet-packed-user, which "layout" has if none is named
 #   QUEUES, GUESTS   sizes of the last two (1 2 4 8, 1 2 4), for SCALE_BACKENDS
 #   QUICK=1   a quarter of the work
 # shellcheck source=selftests/net/lib.sh
@@ -20,11 +21,15 @@
 . /kvnet/scripts/vm/bench-guest-tests.sh
 # shellcheck source=scripts/vm/bench-guest-system.sh
 . /kvnet/scripts/vm/bench-guest-system.sh
+# shellcheck source=scripts/vm/bench-guest-layout.sh
+. /kvnet/scripts/vm/bench-guest-layout.sh
 # shellcheck source=scripts/vm/bench-guest-scale.sh
 . /kvnet/scripts/vm/bench-guest-scale.sh
 
 LANE=${LANE:-emul}
 REP=${REP:-1}
+# shellcheck disable=SC2034 # bench-guest-layout.sh reads it
+LAYOUTS=${BACKENDS:-kvnet vhost_net kvnet-inorder kvnet-packed kvnet-packed-inorder kvnet-user kvnet-packed-user}
 BACKENDS=${BACKENDS:-kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139}
 TESTS="ping rr conn tcp udp idle"
 
@@ -58,10 +63,11 @@ main()
 			system_stop
 		done
 	fi
-	# boots of their own: only by name
+	# boots of their own; the last two only by name
 	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
-	for TEST in queues guests; do
-		[ -n "${ONLY:-}" ] && bench_wanted "$TEST" || continue
+	for TEST in layout queues guests; do
+		[ -n "${ONLY:-}" ] || [ $TEST = layout ] || continue
+		bench_wanted "$TEST" || continue
 		FAILED=0
 		"test_$TEST"
 		failed=$((failed + FAILED))
