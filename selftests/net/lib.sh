@@ -374,6 +374,15 @@ guest_reachable()
 	wait_until "${1:-20}" ping -q -c 1 -W 1 $GUEST_IP
 }
 
+# are the rings that the guest's driver took laid out as LAYOUT says?
+guest_has_layout()
+{
+	local want=0
+
+	[ "${LAYOUT:-}" != packed ] || want=1
+	[ "$(guest cut -c35 /sys/class/net/eth0/device/features)" = $want ] || fail "feature bit 34 (packed rings) is not $want"
+}
+
 ### what the backend says of itself
 
 # the QEMU process's descriptors of the backend's device, one per line
