@@ -3,7 +3,8 @@
 #
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
-# pin its rings.
+# pin its rings. -vectorized is for DPDK, whose driver then handles several
+# descriptors at a time.
 
 PIN_RINGS=/sys/module/kvnet/parameters/pin_rings
 

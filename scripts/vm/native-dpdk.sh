@@ -15,14 +15,38 @@ dpdk_here()
 	[ -x $DPDK/usr/bin/dpdk-testpmd ]
 }
 
-# what KVNET_LAYOUT says, in virtio-user's words
+# DPDK's vectorized way with packed rings wants this of the CPU
+dpdk_has_vectors()
+{
+	grep -qw avx512f /proc/cpuinfo
+}
+
+dpdk_backends()
+{
+	local vectors=''
+
+	! dpdk_has_vectors || vectors=kvnet-packed-inorder-vectorized
+	if [ -z "$QUICK" ]; then echo "kvnet vhost_net kvnet-packed $vectors"; else echo "${vectors:-kvnet-packed}"; fi
+}
+
+# what KVNET_LAYOUT and the backend's name say, in virtio-user's words
 dpdk_layout()
 {
-	local packed=0 in_order=0
+	local packed=0 in_order=0 more=''
 
 	[[ ${KVNET_LAYOUT:-} != *packed* ]] || packed=1
 	[[ ${KVNET_LAYOUT:-} != *in_order* ]] || in_order=1
-	echo "packed_vq=$packed,in_order=$in_order"
+	[[ $BENCH_ROW != *-vectorized ]] || more=,mrg_rxbuf=0,vectorized=1
+	echo "packed_vq=$packed,in_order=$in_order$more"
+}
+
+# it says so itself, of both directions
+dpdk_way_is_so()
+{
+	[[ $BENCH_ROW == *-vectorized ]] || return 0
+	[ "$(grep -c 'using packed ring vectorized [RT]x path' $DPDK_DIR/log)" -ge 2 ] && return
+	echo "testpmd does not go the vectorized way"
+	return 1
 }
 
 # dpdk_exec NODE DIR SIZE: one lcore commands, one forwards, both on the only CPU
@@ -38,6 +62,7 @@ dpdk_exec()
 	export LD_PRELOAD=/usr/libexec/coreutils/libstdbuf.so _STDBUF_O=L
 	export LD_LIBRARY_PATH=$DPDK_LIBS:$DPDK/lib/x86_64-linux-gnu
 	exec $DPDK/usr/bin/dpdk-testpmd --no-pci --no-telemetry --no-huge -m 128 --lcores 0@0,1@0 "${plugins[@]}" \
+		--force-max-simd-bitwidth=512 --log-level=pmd.net.virtio.init:info \
 		"--vdev=net_virtio_user0,path=$1,iface=$DPDK_TAP,queue_size=1024,$(dpdk_layout)" -- \
 		-i "${mode[@]}" --auto-start --total-num-mbufs=8192 --nb-cores=1
 }
@@ -85,7 +110,7 @@ dpdk_sample()
 	exec 8<> $DPDK_DIR/stdin
 	(dpdk_exec "$1" "$dir" "${size%% *}") < $DPDK_DIR/stdin > $DPDK_DIR/log 2>&1 &
 	DPDK_PID=$!
-	if wait_until 60 dpdk_ready "$dir"; then
+	if wait_until 60 dpdk_ready "$dir" && dpdk_way_is_so; then
 		PEER_PID=$DPDK_PID PEER_TAP=$DPDK_TAP /kvnet/lab peer | tee $DPDK_DIR/sample && status=${PIPESTATUS[0]}
 		[ "$dir" = tx ] || [ "$status" -ne 0 ] || dpdk_got_all || status=1
 	fi

@@ -87,6 +87,7 @@ quick_cases()
 	echo "pps test=queues dir=rx size=64 ring=256 queues=2"
 	echo "rr test=rr size=64"
 	echo "idle test=idle devices=2 ring=256"
+	! dpdk_here || echo "dpdk test=dpdk dir=rx size=64"
 }
 
 cases()
@@ -106,7 +107,7 @@ backends_of()
 	[ -z "$BACKENDS" ] || { echo "$BACKENDS"; return; }
 	case $1 in
 	layout) echo "$LAYOUTS" ;;
-	dpdk) echo "kvnet vhost_net kvnet-packed" ;;
+	dpdk) dpdk_backends ;;
 	*) echo "kvnet vhost_net" ;;
 	esac
 }
