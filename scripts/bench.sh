@@ -30,11 +30,6 @@ export BENCH_MS=${BENCH_MS:-200}
 FAILED_LANES=''
 STOPPED=0
 
-has_virtualization()
-{
-	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo
-}
-
 default_lanes()
 {
 	echo native
@@ -119,7 +114,11 @@ guest_repetition()
 {
 	local lane=$1 name=bench-$1 rows=$BUILD/log/bench-$1.rows options=() status
 
-	[ "$lane" != vtime ] || options=(--qemu 7.2 --icount "$2")
+	case $lane in
+	vtime) options=(--qemu 7.2 --icount "$2") ;;
+	kvm) options=(--accel kvm) ;;
+	emul) options=(--accel tcg) ;;
+	esac
 	rm -f "$rows"
 	set +e
 	"$TOP/scripts/vm.sh" --name "$name" --timeout "${BENCH_GUEST_TIMEOUT:-900}" --stall "${BENCH_GUEST_STALL:-120}" \

@@ -9,7 +9,7 @@ set -euo pipefail
 
 main()
 {
-	if grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo; then
+	if has_virtualization; then
 		info "demo: this takes 3 to 6 minutes"
 	else
 		info "demo: no hardware virtualization here, so CPUs are emulated; it takes under 10 minutes, everything included"

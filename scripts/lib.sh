@@ -65,6 +65,12 @@ stamp_set()
 	printf '%s\n' "$2" > "$STAMPS/$1"
 }
 
+# What the test host on KVM needs; that it boots there is for vm.sh to find out
+has_virtualization()
+{
+	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [ -w /dev/kvm ] && ! stamp_is accel tcg
+}
+
 # the kernel release (uname -r) of a series that is unpacked under build/
 kernel_release()
 {

@@ -26,7 +26,7 @@ STOPPED=0
 
 default_lane()
 {
-	if grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo; then echo kvm; else echo vtime; fi
+	if has_virtualization; then echo kvm; else echo vtime; fi
 }
 
 # the guest's module of Table 2
@@ -71,7 +71,11 @@ repetition()
 {
 	local options=() status
 
-	[ "$LANE" != vtime ] || options=(--qemu 7.2 --icount "$1")
+	case $LANE in
+	vtime) options=(--qemu 7.2 --icount "$1") ;;
+	kvm) options=(--accel kvm) ;;
+	emul) options=(--accel tcg) ;;
+	esac
 	[ -z "${QUICK:-}" ] || options+=(--env "WINDOWS=4096 32768 262144" --env RUNS=3)
 	set +e
 	"$TOP/scripts/vm.sh" --name "paper-$LANE" --kernel $SERIES --timeout "$RUN_TIMEOUT" --stall "$STALL" "${options[@]}" \

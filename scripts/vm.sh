@@ -18,6 +18,7 @@
 #   --guests            add guests with the other kernels, as /kvnet/guests/X/
 #   --env NAME=VALUE    set a variable for the script; may be repeated
 #   --append WORDS      more words for the kernel command line
+#   --accel kvm|tcg     with hardware virtualization, or fail; or with an emulated CPU
 #   --icount SEED       virtual time: the same seed gives the same figures
 #   --output FILE       the script's output of the attempt that counts
 #   --name NAME         name of the log directory build/log/NAME
@@ -50,7 +51,7 @@ usage()
 parse_options()
 {
 	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 HOST_QEMU='' APPEND='' ICOUNT=''
-	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 ADD=() TREES=() ENVS=() SCRIPT=()
+	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
@@ -72,6 +73,7 @@ parse_options()
 		--env) ENVS+=("$2") ;;
 		--stall) STALL=$2 ;;
 		--append) APPEND=$2 ;;
+		--accel) WANT_ACCEL=$2 ;;
 		--icount) ICOUNT=$2 ;;
 		--output) OUTPUT=$2 ;;
 		--name) NAME=$2 ;;
@@ -82,6 +84,7 @@ parse_options()
 	[ ${#SCRIPT[@]} -gt 0 ] || [ "$SHELL_MODE" -eq 1 ] || usage 1 >&2
 	[ "$SHELL_MODE" -eq 1 ] || [ -f "${SCRIPT[0]}" ] || die "no such script: ${SCRIPT[0]}"
 	check_series "$KERNEL"
+	[[ " kvm tcg " == *" ${WANT_ACCEL:-tcg} "* ]] || die "unknown accelerator '$WANT_ACCEL'; known: kvm tcg"
 }
 
 # where a file of the repository is in the test host
@@ -206,9 +209,7 @@ repair_qemu()
 choose_accel()
 {
 	ACCEL=tcg
-	[ -z "$ICOUNT" ] || return 0
-	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || return 0
-	[ -w /dev/kvm ] || return 0
+	[ -z "$ICOUNT" ] && [ "$WANT_ACCEL" != tcg ] && has_virtualization || return 0
 	if [ ! -f "$STAMPS/accel" ]; then
 		if [ -n "${KVNET_PROBE:-}" ]; then
 			ACCEL=kvm
@@ -219,6 +220,7 @@ choose_accel()
 			stamp_set accel kvm
 		else
 			stamp_set accel tcg
+			info "no test host with hardware virtualization boots ($BUILD/log/probe): emulating; to try again: rm $STAMPS/accel" >&2
 		fi
 	fi
 	ACCEL=$(cat "$STAMPS/accel")
@@ -366,6 +368,7 @@ prepare()
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr"
 	choose_qemu
 	choose_accel
+	[ "$WANT_ACCEL" != kvm ] || [ "$ACCEL" = kvm ] || die "there is no hardware virtualization here that works"
 	repair_qemu
 	accel_arguments
 	write_overlay

@@ -117,6 +117,9 @@ bench_notes()
 		bench_note "All threads run on one CPU; rates say how much the sum of all of them does."
 		bench_note "A seed or a change of code moves a short run by some per cent: compare medians over seeds, and counts before rates."
 		;;
+	kvm)
+		bench_note "The test host is a virtual machine itself: an exit of its guest is dearer than on bare metal."
+		;;
 	emul)
 		bench_note "The CPU and its virtualization are emulated: times follow the load of this machine, and an exit costs other than on silicon."
 		;;
