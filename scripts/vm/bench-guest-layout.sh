@@ -50,6 +50,7 @@ test_layout()
 {
 	local own=$QEMU
 
+	[ "$LANE" != vtime ] || bench_note "In the test layout the guest's own work for a packet falls into one of two states, with vhost_net too: compare cpu_worker, not rates."
 	if layout_has_newest; then
 		QEMU=10.0 GUEST_KERNEL=$NEWEST/kernel GUEST_CPIO=$NEWEST/guest.cpio
 		# that kernel dies of the xsave that QEMU 7.2 emulates
