@@ -24,7 +24,7 @@ NET_UML="migrate migrate:packed"
 # also runs those of neither list. In this order some find a guest running that the
 # one before has left.
 NET_612="exits offload traffic module live"
-NET_61="traffic reboot module kill dpdk guests ipxe libvirt mq"
+NET_61="reboot kill dpdk guests ipxe libvirt mq"
 # uapi tests of "all" on 6.12: where two CPUs make a difference; and on 6.1: where the
 # kernel does. All of them run in User-Mode Linux, a 6.12.
 UAPI_612="backend_change_test dirtylog_live_test iotlb_live_test iotlb_storm_test leak_test lifecycle_test live_test

@@ -433,8 +433,9 @@ migrate_chain()
 	local name=$1 from=$2 to
 
 	shift 2
-	run_test "$name: the guest boots on $(name_of "$from")" migrate_boot &&
-		run_test "$name: started and cancelled three times" cancel || return
+	run_test "$name: the guest boots on $(name_of "$from")" migrate_boot || return
+	# the log itself does not depend on the layout of the rings
+	[ "${LAYOUT:-}" = packed ] || run_test "$name: started and cancelled three times" cancel || return
 	for to; do
 		if ! run_test "$name: $(name_of "$from") to $(name_of "$to")" migrate_alive "$from" "$to"; then
 			migrate_evidence
