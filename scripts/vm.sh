@@ -127,6 +127,13 @@ write_env()
 	} > "$1/env"
 }
 
+# archive DIR: the same files give the same archive, or a seed of virtual time
+# would not repeat
+archive()
+{
+	(cd "$1" && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible)
+}
+
 # the guest's own second archive: the test programs that run in it
 write_guest_overlay()
 {
@@ -134,7 +141,7 @@ write_guest_overlay()
 
 	mkdir -p "$tree/usr/bin"
 	cp "$BUILD"/net-tools/* "$tree/usr/bin/"
-	(cd "$tree" && find . | cpio -o -H newc --quiet) > "$1/guest-overlay.cpio"
+	archive "$tree" > "$1/guest-overlay.cpio"
 	rm -rf "$tree"
 }
 
@@ -167,7 +174,7 @@ write_overlay()
 	write_run_script "$dir"
 	write_env "$dir"
 	write_guest_overlay "$dir"
-	(cd "$tree" && find . | cpio -o -H newc --quiet) > "$LOG/overlay.cpio"
+	archive "$tree" > "$LOG/overlay.cpio"
 	cat "$BUILD/image-$KERNEL/l1.cpio" "$LOG/overlay.cpio" > "$LOG/initrd"
 	rm -rf "$tree" "$LOG/overlay.cpio"
 }
