@@ -64,6 +64,13 @@ take_rows()
 	[ ! -t 1 ] || printf '\r\033[K'
 }
 
+# the end of what a lane said, but for its rows
+show_failure()
+{
+	info "lane $1 failed; the end of $OUT/$1.log:"
+	grep -v -E '^#?@(bench|counter|fact|note|progress) ' "$OUT/$1.log" | tail -n 15 || true
+}
+
 # what may stand in a value
 word()
 {
@@ -225,7 +232,7 @@ run()
 	trap stop INT TERM
 	for lane in ${LANE:-$(default_lanes)}; do
 		[ $STOPPED -eq 0 ] || break
-		run_lane "$lane" || FAILED_LANES="$FAILED_LANES $lane"
+		run_lane "$lane" || { FAILED_LANES="$FAILED_LANES $lane"; show_failure "$lane"; }
 	done
 	fact machine load-after "$(cut -d' ' -f1-3 /proc/loadavg)"
 	[ $STOPPED -eq 0 ] || fact machine interrupted "after $SECONDS seconds"
