@@ -115,8 +115,8 @@ dpdk_sample()
 		[ "$dir" = tx ] || [ "$status" -ne 0 ] || dpdk_got_all || status=1
 	fi
 	[ "$status" -eq 0 ] || tail -n 12 $DPDK_DIR/log
-	kill -CONT $DPDK_PID 2>/dev/null
-	kill $DPDK_PID 2>/dev/null
+	# its own end, by SIGTERM, can wait for the next command for ever
+	kill -KILL $DPDK_PID 2>/dev/null
 	wait $DPDK_PID 2>/dev/null
 	exec 8>&-
 	return "$status"
