@@ -100,6 +100,12 @@ build_guest()
 	pack "$root" "$WORK/l2.cpio"
 }
 
+# what QEMU boots at once
+unpack_kernel()
+{
+	python3 -B "$TOP/scripts/vm/vmlinux.py" "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$1"
+}
+
 # both QEMUs at /opt/qemu-VERSION, each with the firmware that a guest needs
 copy_qemu()
 {
@@ -134,7 +140,8 @@ build_host()
 			"$BUILD/qemu10/usr/share/qemu" /usr/share/seabios
 	fi
 	install -m 755 "$TOP/scripts/vm/host-init" "$root/init"
-	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$root/guest-kernel"
+	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$root/guest-bzimage"
+	unpack_kernel "$root/guest-kernel"
 	cp "$WORK/l2.cpio" "$root/guest.cpio"
 	pack "$root" "$WORK/l1.cpio"
 }
@@ -143,7 +150,7 @@ build_host()
 inputs()
 {
 	cat "$STAMPS/kernel-$SERIES" "$STAMPS/qemu10" 2>/dev/null || true
-	cat "$TOP/scripts/mkimage.sh" "$TOP"/scripts/vm/*-init | sha256sum
+	cat "$TOP/scripts/mkimage.sh" "$TOP/scripts/vm/vmlinux.py" "$TOP"/scripts/vm/*-init | sha256sum
 	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios ipxe-qemu
 }
 
@@ -162,7 +169,7 @@ build_guests()
 		rm -rf "$WORK"
 		mkdir -p "$WORK"
 		build_guest
-		cp -L "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$WORK/kernel"
+		unpack_kernel "$WORK/kernel"
 		mv "$WORK/l2.cpio" "$WORK/guest.cpio"
 		echo "$RELEASE" > "$WORK/release"
 		rm -rf "$WORK/l2"
@@ -189,7 +196,7 @@ main()
 	mkdir -p "$WORK"
 	build_guest
 	build_host
-	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$WORK/vmlinuz"
+	unpack_kernel "$WORK/kernel"
 	rm -rf "$WORK/l1" "$WORK/l2" "$WORK/l2.cpio"
 	mv "$WORK" "$BUILD/image-$SERIES"
 	stamp_set "image-$SERIES" "$stamp"

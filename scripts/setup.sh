@@ -18,7 +18,7 @@ set -euo pipefail
 
 NEED_MB=4000
 
-PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils iperf
+PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
 iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
 
 check_root()

@@ -272,7 +272,7 @@ run_qemu()
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
 	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
 		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" \
-		-kernel "$BUILD/image-$KERNEL/vmlinuz" -initrd "$LOG/initrd" \
+		-kernel "$BUILD/image-$KERNEL/kernel" -initrd "$LOG/initrd" \
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
 		-chardev stdio,id=script,signal=on -serial chardev:script <&3 2> "$LOG/qemu.log" |

@@ -24,7 +24,7 @@ queues_exec()
 		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
 		-accel kvm -cpu max -smp "$GUEST_SMP" -m "${GUEST_MEM:-256}" -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check ${GUEST_APPEND:-}" \
+		-append "$GUEST_WORDS ${GUEST_APPEND:-}" \
 		-serial "file:$GUEST/console" -chardev "pipe,id=control,path=$GUEST/control" \
 		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
 }

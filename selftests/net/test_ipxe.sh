@@ -31,7 +31,8 @@ ipxe_files()
 {
 	rm -rf $IPXE_DIR
 	mkdir -p $IPXE_DIR
-	ln -s /guest-kernel $IPXE_DIR/kernel
+	# it takes a bzImage only
+	ln -s /guest-bzimage $IPXE_DIR/kernel
 	ln -s $GUEST/initrd $IPXE_DIR/initrd
 	cat > $IPXE_DIR/boot.ipxe <<-END
 	#!ipxe
@@ -42,7 +43,7 @@ ipxe_files()
 	:load
 	imgfree go
 	echo kvnet-load
-	kernel kernel console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check
+	kernel kernel $GUEST_WORDS
 	initrd initrd
 	boot
 	END

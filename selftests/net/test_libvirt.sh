@@ -84,7 +84,7 @@ virt_domain()
 		<name>guest</name><memory unit='MiB'>256</memory><vcpu>1</vcpu>
 		<os><type arch='x86_64' machine='q35'>hvm</type>
 		<kernel>/guest-kernel</kernel><initrd>$GUEST/initrd</initrd>
-		<cmdline>console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check</cmdline></os>
+		<cmdline>$GUEST_WORDS</cmdline></os>
 		<features><acpi/><apic/></features><cpu mode='maximum'/>
 		<devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
 		<controller type='usb' model='none'/><memballoon model='none'/><video><model type='none'/></video>

@@ -13,7 +13,7 @@ wrapper_exec()
 		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
 		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check" \
+		-append "$GUEST_WORDS" \
 		-serial "file:$GUEST/console" \
 		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
 		-chardev "pipe,id=control,path=$GUEST/control" \
