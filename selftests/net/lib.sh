@@ -7,6 +7,7 @@
 #   BACKEND   kvnet (default), vhost (in-tree vhost_net) or off (QEMU's own)
 #   QEMU      7.2 (default) or 10.0
 #   GUEST_ACCEL   kvm (default), or what else QEMU's -accel takes
+#   SHORT     without what "make test" has run elsewhere
 #
 # A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
 # words for its kernel), GUEST_KERNEL and GUEST_CPIO (files), and GUEST_FIRST, an

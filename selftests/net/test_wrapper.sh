@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Description: scripts/qemu-kvnet starts a stock QEMU on kvnet, with one queue
-# pair and with several, and refuses bad input with one line that helps.
+# pair (test_mq.sh has it start more), and refuses bad input with one line that helps.
 
 WRAPPER=/kvnet/scripts/qemu-kvnet
-WRAPPER_OPTIONS=()
 
 # in place of lib.sh's guest_exec: the same guest, started as a user would
 wrapper_exec()
 {
-	exec bash $WRAPPER "${WRAPPER_OPTIONS[@]}" --nic "romfile=,mac=$GUEST_MAC" \
+	exec bash $WRAPPER --nic "romfile=,mac=$GUEST_MAC" \
 		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
 		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
@@ -30,7 +29,6 @@ launch_wrapped()
 
 start_wrapped()
 {
-	WRAPPER_OPTIONS=("$@")
 	guest_boot launch_wrapped && guest_reachable 30
 }
 
@@ -44,15 +42,6 @@ fresh_tap()
 test_single()
 {
 	load_backend && fresh_tap && start_wrapped && ping_guest 20 && tcp_both_ways 20
-}
-
-# every queue pair has its own /dev/kvnet; with four streams more than one is used
-test_multi()
-{
-	load_backend && fresh_tap multi_queue && start_wrapped --queues 2 || return
-	[ "$(backend_fd | wc -l)" -eq 2 ] || fail "not two backends" || return
-	guest ethtool -L eth0 combined 2 || return
-	iperf -c $GUEST_IP -P 4 -n 10M && ping_guest 20 && tcp_to_host 20
 }
 
 # refuses WORDS -- OPTIONS...: fails with one line that has the words in it
@@ -84,7 +73,6 @@ test_bad_input()
 
 if [ "$BACKEND" = kvnet ]; then
 	run_test "wrapper: one queue pair" test_single
-	[ -n "${SHORT:-}" ] || run_test "wrapper: two queue pairs" test_multi
 	run_test "wrapper: bad input" test_bad_input
 	fresh_tap
 fi
