@@ -244,7 +244,7 @@ run_vm()
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 1700 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 }
@@ -273,7 +273,7 @@ run_uml_net()
 		return
 	fi
 	rm -f "$BUILD/log/$name.tap"
-	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 600 --env "BACKEND=${BACKEND:-kvnet}" \
+	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 1200 --env "BACKEND=${BACKEND:-kvnet}" \
 		--env QEMU=10.0 --env "SHORT=${SHORT:-}" --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }
