@@ -16,12 +16,7 @@ layout_has_newest()
 	[ -e $NEWEST/kernel ] && [ -d /opt/qemu-10.0 ]
 }
 
-# agreed BIT WANTED: does the guest's driver have it as the name of the row says?
-agreed()
-{
-	[ "$(guest cut -c$(($1 + 1)) /sys/class/net/eth0/device/features)" = "$2" ] || fail "$SYSTEM: feature bit $1 is not $2"
-}
-
+# does the guest's driver have what the name of the row says?
 layout_is_so()
 {
 	local packed=0 in_order=0 ring=pinned
@@ -29,7 +24,7 @@ layout_is_so()
 	[[ $SYSTEM != *-packed* ]] || packed=1
 	[[ $SYSTEM != *-inorder* ]] || in_order=1
 	[[ $SYSTEM != *-user ]] || ring=user
-	agreed $PACKED $packed && agreed $IN_ORDER $in_order || return
+	guest_feature $PACKED $packed && guest_feature $IN_ORDER $in_order || fail "$SYSTEM" || return
 	[ "$BACKEND" = kvnet ] || return 0
 	[ "$(kvnet_counters | grep -c "\.ring:[^a-z]*$ring$")" -eq 2 ] || fail "$SYSTEM: the rings are not both '$ring'"
 }

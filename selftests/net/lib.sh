@@ -380,13 +380,19 @@ guest_reachable()
 	wait_until "${1:-20}" ping -q -c 1 -W 1 $GUEST_IP
 }
 
+# guest_feature BIT 0|1: has the guest's driver agreed on it?
+guest_feature()
+{
+	[ "$(guest cut -c$(($1 + 1)) /sys/class/net/eth0/device/features)" = "$2" ] || fail "feature bit $1 is not $2"
+}
+
 # are the rings that the guest's driver took laid out as LAYOUT says?
 guest_has_layout()
 {
-	local want=0
+	local packed=0
 
-	[ "${LAYOUT:-}" != packed ] || want=1
-	[ "$(guest cut -c35 /sys/class/net/eth0/device/features)" = $want ] || fail "feature bit 34 (packed rings) is not $want"
+	[ "${LAYOUT:-}" != packed ] || packed=1
+	guest_feature 34 $packed
 }
 
 ### what the backend says of itself

@@ -7,11 +7,6 @@
 
 GUESTS_DIR=/kvnet/guests
 
-guest_feature()
-{
-	[ "$(guest cut -c$(($1 + 1)) /sys/class/net/eth0/device/features)" = "$2" ]
-}
-
 # What the guest has agreed on may have stayed in QEMU: has the backend been told?
 backend_feature()
 {

@@ -79,7 +79,7 @@ resize_ring()
 		guest_reachable 10 || return
 	done
 	# bit 40, queue reset: else the guest had refused, and nothing was tested
-	[ "$(guest cut -c41 /sys/class/net/eth0/device/features)" = 1 ]
+	guest_feature 40 1
 }
 
 pause_resume()

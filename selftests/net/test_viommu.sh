@@ -31,8 +31,7 @@ viommu_boot()
 	guest_stop
 	tap_delete $TAP
 	guest_need $VIOMMU_DEVICE && guest_has_layout || return
-	[ "$(guest cut -c$((VIOMMU_BIT + 1)) $dir/features)" = 1 ] ||
-		fail "the driver did not take feature bit $VIOMMU_BIT" || return
+	guest_feature $VIOMMU_BIT 1 || return
 	said=$(guest "cat \$(readlink -f $dir/..)/iommu_group/type")
 	[ "$said" = "$1" ] || fail "the card's IOMMU domain is '$said', not $1"
 }

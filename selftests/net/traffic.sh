@@ -6,7 +6,7 @@
 
 TCP_PORT=5101
 UDP_PORT=5102
-UDP_COUNT=1000
+DATAGRAMS=1000
 STREAM_PORT=5103
 
 # a server of the test host on this port: tcp or udp
@@ -53,10 +53,10 @@ udp_to_guest()
 	local before after
 
 	before=$(guest cat /sys/class/net/eth0/statistics/rx_packets)
-	iperf -c $GUEST_IP -u -l "$1" -b 500pps -n $((UDP_COUNT * $1)) > /dev/null 2>&1
+	iperf -c $GUEST_IP -u -l "$1" -b 500pps -n $((DATAGRAMS * $1)) > /dev/null 2>&1
 	after=$(guest cat /sys/class/net/eth0/statistics/rx_packets)
-	echo "$((after - before)) of about $UDP_COUNT datagrams of $1 bytes arrived"
-	[ $((after - before)) -ge $((UDP_COUNT * 9 / 10)) ]
+	echo "$((after - before)) of about $DATAGRAMS datagrams of $1 bytes arrived"
+	[ $((after - before)) -ge $((DATAGRAMS * 9 / 10)) ]
 }
 
 udp_to_host()
@@ -67,12 +67,12 @@ udp_to_host()
 	server=$!
 	wait_until 10 host_listens $UDP_PORT udp || return
 	before=$(cat /sys/class/net/$TAP/statistics/rx_packets)
-	guest "iperf -c $HOST_IP -u -p $UDP_PORT -l $1 -b 500pps -n $((UDP_COUNT * $1))" > /dev/null 2>&1
+	guest "iperf -c $HOST_IP -u -p $UDP_PORT -l $1 -b 500pps -n $((DATAGRAMS * $1))" > /dev/null 2>&1
 	after=$(cat /sys/class/net/$TAP/statistics/rx_packets)
 	kill $server
 	wait $server 2>/dev/null
-	echo "$((after - before)) of about $UDP_COUNT datagrams of $1 bytes arrived"
-	[ $((after - before)) -ge $((UDP_COUNT * 9 / 10)) ]
+	echo "$((after - before)) of about $DATAGRAMS datagrams of $1 bytes arrived"
+	[ $((after - before)) -ge $((DATAGRAMS * 9 / 10)) ]
 }
 
 # Both ends print length and hash; the receiver has also compared every byte.
