@@ -274,7 +274,7 @@ run_uml_net()
 	fi
 	rm -f "$BUILD/log/$name.tap"
 	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 1200 --env "BACKEND=${BACKEND:-kvnet}" \
-		--env QEMU=10.0 --env "SHORT=${SHORT:-}" --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
+		--env QEMU=10.0 --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }
 
@@ -282,7 +282,7 @@ run_uml_and_lab()
 {
 	run_uml
 	# shellcheck disable=SC2086 # a list of names
-	SHORT=1 run_uml_net $NET_UML
+	run_uml_net $NET_UML
 	run_lab
 }
 

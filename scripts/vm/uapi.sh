@@ -4,14 +4,13 @@
 # Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
 # are named, or all, kselftest's TAP passed on; ends in "N passed, N failed". With
 # BACKEND=vhost they run against in-tree vhost_net. With PACKED=1 those that use
-# rings run a second time, with packed ones that are used in order; not
-# lifecycle_test, which is about their owner.
+# rings run a second time, with packed ones that are used in order.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
 PASSED=0
 FAILED=0
-RING_TESTS="loop_tx loop_rx notify hostile live dirtylog dirtylog_live iotlb_live iotlb_hostile"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live iotlb_live iotlb_hostile"
 
 run_binary()
 {

@@ -13,9 +13,9 @@
 # And before the guest goes on, all of its memory is compared with the source's.
 #
 #   MIGRATE_CHAIN="vhost/7.2 vhost/7.2 kvnet/10.0/postcopy"   from the first to the
-#   second, and so on; default: to kvnet (not if SHORT), to vhost_net and back;
-#   packed rings, which vhost_net has not, once more to kvnet with post-copy: there
-#   the guest, and the backend, go on before most of the memory has come
+#   second, and so on; default: to kvnet, to vhost_net and back; packed rings, which
+#   vhost_net has not, once more to kvnet with post-copy: there the guest, and the
+#   backend, go on before most of the memory has come
 #   MIGRATE_LOAD=50     percent of the usual traffic, where the host is slow
 #   MIGRATE_COMPARE=    (empty) the guest goes on at once, to see what that costs;
 #   otherwise losses and gap include the time that the guest is held for comparison
@@ -461,9 +461,6 @@ migrate_plain()
 	# vhost_net has no packed rings
 	if [ "${LAYOUT:-}" = packed ]; then
 		chain="$chain $BACKEND/$QEMU/postcopy"
-	elif [ -n "${SHORT:-}" ] && [ "$BACKEND" != vhost ]; then
-		# to itself: with packed rings
-		chain="$BACKEND/$QEMU vhost/$QEMU $BACKEND/$QEMU"
 	elif [ "$BACKEND" != vhost ]; then
 		chain="$chain vhost/$QEMU $BACKEND/$QEMU"
 	fi
