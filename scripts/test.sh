@@ -25,8 +25,8 @@ NET_UML="migrate migrate:packed"
 # one before has left.
 NET_612="exits offload traffic module live"
 NET_61="reboot kill dpdk guests ipxe libvirt mq"
-# uapi tests of "all" on 6.12: where two CPUs make a difference and 6.1, for its older
-# kernel, does not run them, or not often enough. All run in User-Mode Linux, a 6.12.
+# uapi tests of "all" on 6.12: races, which two CPUs make likelier; and on 6.1: those to
+# which an older kernel makes a difference. All run in User-Mode Linux, a 6.12.
 UAPI_612="dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test dirtylog_test
 fault_test feature_test hostile_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test

@@ -45,6 +45,13 @@ tcp_both_ways()
 	tcp_to_guest "$1" && tcp_to_host "$1"
 }
 
+# most_arrived COUNT LENGTH
+most_arrived()
+{
+	echo "$1 of about $DATAGRAMS datagrams of $2 bytes arrived"
+	[ "$1" -ge $((DATAGRAMS * 9 / 10)) ]
+}
+
 # A number of datagrams, at a rate that can be carried: most must arrive, in both
 # directions. However long it takes a slow guest to send them.
 # udp_to_guest LENGTH
@@ -55,8 +62,7 @@ udp_to_guest()
 	before=$(guest cat /sys/class/net/eth0/statistics/rx_packets)
 	iperf -c $GUEST_IP -u -l "$1" -b 500pps -n $((DATAGRAMS * $1)) > /dev/null 2>&1
 	after=$(guest cat /sys/class/net/eth0/statistics/rx_packets)
-	echo "$((after - before)) of about $DATAGRAMS datagrams of $1 bytes arrived"
-	[ $((after - before)) -ge $((DATAGRAMS * 9 / 10)) ]
+	most_arrived $((after - before)) "$1"
 }
 
 udp_to_host()
@@ -71,8 +77,7 @@ udp_to_host()
 	after=$(cat /sys/class/net/$TAP/statistics/rx_packets)
 	kill $server
 	wait $server 2>/dev/null
-	echo "$((after - before)) of about $DATAGRAMS datagrams of $1 bytes arrived"
-	[ $((after - before)) -ge $((DATAGRAMS * 9 / 10)) ]
+	most_arrived $((after - before)) "$1"
 }
 
 # Both ends print length and hash; the receiver has also compared every byte.
