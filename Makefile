@@ -6,6 +6,12 @@ MODULE := drivers/kvnet/kvnet.ko
 PREFIX ?= /usr/local
 SCRIPTS := $(CURDIR)/scripts
 
+# a directory with a name that cannot be worked in
+PLACE := $(shell LC_ALL=C bash scripts/lib.sh 2>&1)
+ifneq ($(PLACE),)
+$(error $(PLACE))
+endif
+
 modules:
 	@[ -e "$(KDIR)/Makefile" ] || { echo "make: no kernel headers in $(KDIR); install linux-headers-$$(uname -r), or name them: make KDIR=/path/to/headers" >&2; exit 1; }
 	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules

@@ -12,11 +12,13 @@
 #   build/uml[-fast]/  User-Mode Linux that looks for bugs, or is fast
 #   build/mod-X/       the module, built for kernel series X, uml or uml-fast
 #   build/log/         one directory of logs per run of a test host
+#
+# Nothing that stays there holds the name of a directory outside: a checkout may be
+# moved or copied together with it.
 
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-BUILD=${KVNET_BUILD:-$TOP/build}
-# shellcheck disable=SC2034 # for setup.sh
-DEBS=${KVNET_DOWNLOADS:-$BUILD/debs}
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
+DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
 STAMPS=$BUILD/stamps
 SERIES_ALL="6.12 6.1"
 # kernels that the module is built for and that are no series of Debian's
@@ -35,11 +37,28 @@ uml_flags()
 }
 
 PROG=${0##*/}
+# by itself it says only whether this is a place to work in
+[ "$0" != "${BASH_SOURCE[0]}" ] || PROG=kvnet
 
 die()
 {
 	printf '%s: %s\n' "$PROG" "$*" >&2
 	exit 1
+}
+
+# Some characters in a path end what make, the kernel's build system and QEMU read.
+check_place()
+{
+	local LC_ALL=C path
+
+	for path in "$TOP" "$BUILD" "$DEBS"; do
+		case $path in
+		*[!A-Za-z0-9/._+@~$'\x80'-$'\xff'-]*)
+			die "cannot work in '$path': make and the kernel's build system take letters, digits and ._+@~- in a path; move it" ;;
+		esac
+	done
+	[ -x "$TOP/scripts/test.sh" ] ||
+		die "cannot work in '$TOP': programs cannot be run from there (mounted noexec?); move it"
 }
 
 # progress, with the seconds since the first line
@@ -94,3 +113,5 @@ check_series()
 	*) die "unknown kernel series '$1'; known: $SERIES_ALL newest" ;;
 	esac
 }
+
+check_place

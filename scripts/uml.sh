@@ -155,13 +155,14 @@ write_tree()
 	write_env "$dir"
 }
 
-# UML keeps its memory in a file: in memory too, if there is room
+# UML keeps its memory in a file: in memory too, if there is room, and if code may run
+# from there
 memory_dir()
 {
 	local free
 
 	free=$(df -Pm /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
-	if [ "${free:-0}" -gt $((MEM + 100)) ]; then
+	if [ "${free:-0}" -gt $((MEM + 100)) ] && ! findmnt -n -o OPTIONS -T /dev/shm | grep -qw noexec; then
 		echo /dev/shm
 	else
 		echo "$LOG"
@@ -206,7 +207,7 @@ run_uml()
 		"$BUILD/$KERNEL/linux" "mem=${MEM}M" umid="kvnet-$$" uml_dir=/tmp/ \
 		root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$TOP/scripts/uml/init" con=null con0=null,fd:2 con1=null,fd:1 ssl=null \
-		loglevel=7 panic=-1 $APPEND -- "$LOG/tree" "$BUILD/$KERNEL/root" < /dev/null 2> "$LOG/console.log" |
+		loglevel=7 panic=-1 $APPEND -- "$LOG/tree" "$BUILD/$KERNEL/root" "$LOG/root" < /dev/null 2> "$LOG/console.log" |
 		stdbuf -oL tr -d '\r' | tee "$LOG/output.log" | { grep --line-buffered -v '^@@vm-' || true; }
 }
 
@@ -238,14 +239,14 @@ main()
 	local start
 
 	parse_options "$@"
-	mkdir -p "$LOG"
+	mkdir -p "$LOG/root"
 	"$TOP/scripts/uml/build.sh" "$KERNEL"
 	[ "$GUEST" -eq 0 ] || prepare_guest
 	write_tree
 	start=$SECONDS
 	run_uml || true
 	STATUS=$(run_status $((SECONDS - start)))
-	rm -rf "$LOG/tree" "/tmp/kvnet-$$"
+	rm -rf "$LOG/tree" "$LOG/root" "/tmp/kvnet-$$"
 	[ -z "$OUTPUT" ] || grep -v '^@@vm-' "$LOG/output.log" > "$OUTPUT" || true
 	if [ "$STATUS" -eq 124 ]; then
 		echo "uml.sh: not finished within $TIMEOUT seconds; see $LOG" >&2
