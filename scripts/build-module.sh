@@ -112,7 +112,7 @@ find_headers()
 	check_series "$SERIES"
 	if [ "$SERIES" = newest ]; then
 		[ -f "$STAMPS/kernel-newest" ] &&
-			stamp_is root-newest "$(kernel_release newest) $BUILD/root-newest" || "$TOP/scripts/setup.sh" newest
+			stamp_is root-newest "$(kernel_release newest)" || "$TOP/scripts/setup.sh" newest
 		RELEASE=$(kernel_release newest)
 		HEADERS=/usr/src/linux-headers-$RELEASE
 		newest_sparse

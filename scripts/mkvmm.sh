@@ -104,7 +104,7 @@ main()
 	NAME=${1:-}
 	settings "$NAME"
 	# shellcheck disable=SC2086 # a list of words
-	stamp="$(apt-cache policy $PACKAGES | grep Candidate | sha256sum) $(sha256sum < "$0") $BUILD"
+	stamp="$(apt-cache policy $PACKAGES | grep Candidate | sha256sum) $(sha256sum < "$0")"
 	STAGE=$BUILD/vmm-$NAME.tmp
 	TREE=$STAGE/tree
 	[ -d "$BUILD/vmm-$NAME" ] && stamp_is "vmm-$NAME" "$stamp" && return

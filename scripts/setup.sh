@@ -141,14 +141,11 @@ deb_path()
 	die "downloaded file of $1 not found in $DEBS"
 }
 
-# The headers name their common half by an absolute path under /usr/src.
+# The headers name their common half by an absolute path under /usr/src. The two are
+# beside each other.
 relocate_headers()
 {
-	local dir=$1 file
-
-	for file in "$dir"/usr/src/linux-headers-*-amd64/Makefile; do
-		sed -i "s,^include /usr/src/,include $dir/usr/src/," "$file"
-	done
+	sed -i 's,^include /usr/src/,include ../,' "$1"/usr/src/linux-headers-*-amd64/Makefile
 }
 
 unpack_kernel()
@@ -161,7 +158,7 @@ unpack_kernel()
 		image=$(newest_image "$series")
 	fi
 	[ -n "$image" ] || die "apt offers no kernel of series $series; enable bookworm-security in apt's sources"
-	stamp_is "kernel-$series" "$image $dir" && return
+	stamp_is "kernel-$series" "$image, movable" && return
 	info "fetching and unpacking $image with its headers"
 	rm -rf "$dir"
 	mkdir -p "$dir"
@@ -171,7 +168,7 @@ unpack_kernel()
 	done
 	relocate_headers "$dir"
 	depmod -b "$dir" "$(kernel_release "$series")"
-	stamp_set "kernel-$series" "$image $dir"
+	stamp_set "kernel-$series" "$image, movable"
 }
 
 # the mirror that the system's own sources name, for another suite of it
@@ -202,7 +199,7 @@ unpack_qemu10()
 {
 	local dir=$BUILD/qemu10 pkg deb
 
-	stamp_is qemu10 "$dir" && return
+	[ ! -f "$STAMPS/qemu10" ] || return 0
 	info "fetching QEMU 10 from the distribution's backports"
 	if ! backports_config bookworm-backports || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
 		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
@@ -219,7 +216,7 @@ unpack_qemu10()
 		rm -rf "$dir"
 		return
 	fi
-	stamp_set qemu10 "$dir"
+	stamp_set qemu10 unpacked
 }
 
 # bpo_has PACKAGE...: can they be had with the configuration BPO?
@@ -259,7 +256,7 @@ unpack_newest()
 	local dir=$BUILD/kernel-newest release='' pkg deb image
 
 	# what is newest changes from day to day: what is there will do
-	stamp_is kernel-newest "$dir" && return
+	[ ! -f "$STAMPS/kernel-newest" ] || return 0
 	info "fetching the newest kernel that Debian has"
 	! backports_config trixie-backports || release=$(newest_release)
 	if [ -z "$release" ]; then
@@ -276,7 +273,7 @@ unpack_newest()
 	image=$(cd "$dir/boot" && echo ../lib/modules/"$release"/vmlinuz*)
 	ln -s "$image" "$dir/boot/vmlinuz-$release"
 	depmod -b "$dir" "$release"
-	stamp_set kernel-newest "$dir"
+	stamp_set kernel-newest "$release"
 }
 
 # A module for the newest kernel is built with that one's headers and their own
@@ -290,7 +287,7 @@ unpack_builder()
 
 	[ -f "$STAMPS/kernel-newest" ] || die "no newer kernel can be had here; see $BUILD/apt.log"
 	release=$(kernel_release newest)
-	stamp_is root-newest "$release $dir" && return
+	stamp_is root-newest "$release" && return
 	info "fetching and unpacking what builds modules for $release"
 	backports_config trixie-backports trixie || die "apt-get update failed (see $BUILD/apt.log); run again"
 	rm -rf "$dir"
@@ -314,7 +311,7 @@ unpack_builder()
 	done
 	rm -rf "$DEBS/newest"
 	[ -e "$dir/usr/bin/awk" ] || ln -s mawk "$dir/usr/bin/awk"
-	stamp_set root-newest "$release $dir"
+	stamp_set root-newest "$release"
 }
 
 # What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
@@ -336,7 +333,7 @@ unpack_source()
 	local dir=$BUILD/uml-src deb input skip
 
 	deb=$(fetch_deb linux-source-6.12)
-	input="${deb##*/} $dir $(cat "$TOP"/scripts/uml/*.patch | sha256sum)"
+	input="${deb##*/} $(cat "$TOP"/scripts/uml/*.patch | sha256sum)"
 	stamp_is uml-source "$input" && return
 	info "unpacking the source of User-Mode Linux"
 	rm -rf "$dir"

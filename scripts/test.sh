@@ -278,8 +278,39 @@ run_uml_net()
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }
 
+# A copy of the checkout below /tmp, reached through a link: User-Mode Linux comes with
+# it, and is not built again; the module is, with its headers.
+try_moved_checkout()
+{
+	local dir=$1 build=$1/tree/build built
+
+	mkdir -p "$build/uapi" "$dir/tree/selftests"
+	ln -s tree "$dir/link"
+	cp -a "$TOP"/{Kbuild,drivers,include,scripts} "$dir/tree/" || return
+	cp -a "$TOP/selftests/net" "$dir/tree/selftests/" || return
+	cp -a "$STAMPS" "$BUILD/uml" "$build/" && ln -s "$BUILD/uml-src" "$build/" || return
+	cp "$BUILD/uapi/feature_test" "$build/uapi/" || return
+	built=$(stat -c '%i %Y' "$build/uml/linux")
+	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/build-module.sh" uml || return
+	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/uml.sh" --name moved --timeout 120 \
+		-- "$dir/link/scripts/vm/uapi.sh" feature_test || return
+	[ "$(stat -c '%i %Y' "$build/uml/linux")" = "$built" ] || { echo "# User-Mode Linux was built again"; return 1; }
+}
+
+run_moved()
+{
+	local dir status=0
+
+	dir=$(mktemp -d /tmp/kvnet-moved.XXXXXX)
+	try_moved_checkout "$dir" > "$BUILD/log/moved.log" 2>&1 || status=$?
+	[ $status -eq 0 ] || tail -n 20 "$BUILD/log/moved.log"
+	rm -rf "$dir"
+	return $status
+}
+
 run_uml_and_lab()
 {
+	step "User-Mode Linux runs from a checkout that was moved below /tmp" run_moved
 	run_uml
 	# shellcheck disable=SC2086 # a list of names
 	run_uml_net $NET_UML

@@ -47,6 +47,14 @@ tidy()
 		! -path '*/scripts/*' -delete
 }
 
+# What builds modules names the source by an absolute path; the two are beside each other.
+relocate()
+{
+	echo 'include ../uml-src/Makefile' > "$DIR/Makefile"
+	ln -sfn ../uml-src "$DIR/source"
+	rm -f "$DIR"/root/lib/modules/*/{build,source}
+}
+
 build()
 {
 	local log=$DIR/build.log
@@ -59,6 +67,7 @@ build()
 		die "building User-Mode Linux failed; see $log"
 	fi
 	tidy
+	relocate
 	info "built User-Mode Linux ($FLAVOUR)"
 }
 
@@ -74,7 +83,7 @@ main()
 	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" --source
-	input="$(cat "$STAMPS/uml-source") $DIR $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	input="$(cat "$STAMPS/uml-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
 	stamp_is "$name" "$input" && return
 	build
 	stamp_set "$name" "$input"
