@@ -84,6 +84,33 @@ stamp_set()
 	printf '%s\n' "$2" > "$STAMPS/$1"
 }
 
+# the CPUs that we may use, in any order
+cpus()
+{
+	local part
+
+	for part in $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status | tr ',' ' '); do
+		seq "${part%-*}" "${part#*-}"
+	done | shuf
+}
+
+# One of the machine's CPUs: CPU. The kernel that is a process and its processes take
+# turns, never two at a time; on two CPUs each turn wakes one that has just gone to sleep,
+# which in a virtual machine takes ten times as long as the turn. Runs side by side, of
+# any checkout, take different ones while there are: the lock ends with the processes
+# that inherit it.
+take_cpu()
+{
+	local all lock
+
+	readarray -t all < <(cpus)
+	for CPU in "${all[@]}"; do
+		exec {lock}> "${CPU_LOCK:-/tmp/kvnet-cpu}-$CPU"
+		! flock -n "$lock" || return 0
+		exec {lock}>&-
+	done
+}
+
 # What the test host on KVM needs; that it boots there is for vm.sh to find out
 has_virtualization()
 {

@@ -168,10 +168,14 @@ lanes_kill()
 
 ### what the lanes do
 
-# the laboratory's arithmetic and reports
+# the laboratory's arithmetic and reports, and what these scripts share
 run_tools()
 {
-	python3 -B "$TOP/tools/bench/test_bench.py"
+	local status=0
+
+	python3 -B "$TOP/tools/bench/test_bench.py" || status=1
+	"$TOP/selftests/rig/run.sh" | sed 's/, 0 skipped$//' || status=1
+	return $status
 }
 
 run_unit()
@@ -183,7 +187,7 @@ run_unit()
 	make -s -C "$TOP/selftests/unit" run > "$log" 2>&1 || status=$?
 	grep -E '^not ok|^# |passed,|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
 	run_tools > "$BUILD/log/tools.log" 2>&1 || { status=1; cat "$BUILD/log/tools.log"; }
-	tail -n 1 "$BUILD/log/tools.log" >> "$log"
+	grep ' passed, ' "$BUILD/log/tools.log" >> "$log"
 	count_log "$log" "unit tests"
 	count_status "$before" $status "unit tests"
 }

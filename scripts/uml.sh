@@ -185,25 +185,14 @@ end_leftovers()
 	kill -KILL -- "-$pid" 2> /dev/null || true
 }
 
-# One of the machine's CPUs. The kernel that is a process and its processes take turns,
-# never two at a time; on two CPUs each turn wakes one that has just gone to sleep, which
-# in a virtual machine takes ten times as long as the turn.
-one_cpu()
-{
-	local part
-
-	for part in $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status | tr ',' ' '); do
-		seq "${part%-*}" "${part#*-}"
-	done | shuf -n 1
-}
-
 run_uml()
 {
+	take_cpu
 	ulimit -c 0
 	end_leftovers > /dev/null 2>&1 < /dev/null &
 	# killed when its time is over: it does not take SIGTERM well
 	# shellcheck disable=SC2086 # words
-	TMPDIR=$(memory_dir) timeout --foreground -s KILL "$TIMEOUT" taskset -c "$(one_cpu)" \
+	TMPDIR=$(memory_dir) timeout --foreground -s KILL "$TIMEOUT" taskset -c "$CPU" \
 		"$BUILD/$KERNEL/linux" "mem=${MEM}M" umid="kvnet-$$" uml_dir=/tmp/ \
 		root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$TOP/scripts/uml/init" con=null con0=null,fd:2 con1=null,fd:1 ssl=null \
@@ -246,7 +235,8 @@ main()
 	start=$SECONDS
 	run_uml || true
 	STATUS=$(run_status $((SECONDS - start)))
-	rm -rf "$LOG/tree" "$LOG/root" "/tmp/kvnet-$$"
+	rm -rf "$LOG/tree" "/tmp/kvnet-$$"
+	rmdir "$LOG/root"
 	[ -z "$OUTPUT" ] || grep -v '^@@vm-' "$LOG/output.log" > "$OUTPUT" || true
 	if [ "$STATUS" -eq 124 ]; then
 		echo "uml.sh: not finished within $TIMEOUT seconds; see $LOG" >&2
