@@ -77,10 +77,7 @@ run_sparse()
 {
 	local log=$DIR/sparse.log messages
 
-	if ! have sparse; then
-		info "sparse is not installed: skipped"
-		return
-	fi
+	have sparse || die "sparse is not installed; run: scripts/setup.sh --packages-only"
 	kmake C=2 CF=-D__CHECK_ENDIAN__ "${SPARSE[@]}" > "$log" 2>&1 || { cat "$log" >&2; die "the build under sparse failed"; }
 	messages=$(own_messages "$log")
 	[ -z "$messages" ] || { echo "$messages" >&2; die "sparse has complaints for $SERIES"; }
@@ -135,7 +132,10 @@ main()
 	SERIES=$1
 	find_headers
 	DIR=$BUILD/mod-$SERIES
+	hold "mod-$SERIES"
 	copy_sources
+	# a build that fails leaves none
+	rm -f "$DIR/drivers/kvnet/kvnet.ko"
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
 	info "built kvnet.ko for $RELEASE"

@@ -42,6 +42,7 @@ PROG=${0##*/}
 
 die()
 {
+	[ -z "${WATCHER:-}" ] || watch_end
 	printf '%s: %s\n' "$PROG" "$*" >&2
 	exit 1
 }
@@ -61,10 +62,22 @@ check_place()
 		die "cannot work in '$TOP': programs cannot be run from there (mounted noexec?); move it"
 }
 
+# when the verb began: what it calls goes on counting
+[ -n "${KVNET_START:-}" ] || printf -v KVNET_START '%(%s)T' -1
+export KVNET_START
+
+elapsed()
+{
+	local now
+
+	printf -v now '%(%s)T' -1
+	echo $((now - KVNET_START))
+}
+
 # progress, with the seconds since the first line
 info()
 {
-	printf '[%4ds] %s\n' "$SECONDS" "$*"
+	printf '[%4ds] %s\n' "$(elapsed)" "$*"
 }
 
 have()
@@ -72,10 +85,10 @@ have()
 	command -v "$1" >/dev/null 2>&1
 }
 
-# stamp_is <name> <content>: was this step done with exactly this input?
+# stamp_is <name> <content>: was this step done with exactly this input? "*": with any
 stamp_is()
 {
-	[ -f "$STAMPS/$1" ] && [ "$(cat "$STAMPS/$1")" = "$2" ]
+	[ -f "$STAMPS/$1" ] && { [ "$2" = '*' ] || [ "$(cat "$STAMPS/$1")" = "$2" ]; }
 }
 
 stamp_set()
@@ -110,6 +123,168 @@ take_cpu()
 		exec {lock}>&-
 	done
 }
+
+# hold NAME: whoever else wants to waits, until release or the end of this script and of
+# what it started. A name with a slash is for all checkouts of the machine.
+hold()
+{
+	local file=$BUILD/locks/$1
+
+	[[ $1 != /* ]] || file=$1
+	mkdir -p "${file%/*}"
+	exec {HELD}> "$file"
+	flock -n "$HELD" || { info "${1##*/}: waiting for another run that is at it" >&2; flock "$HELD"; }
+}
+
+release()
+{
+	exec {HELD}>&-
+}
+
+# one run at a time writes a directory of logs: LOG
+own_log()
+{
+	local lock
+
+	exec {lock}> "$LOG/lock"
+	flock -n "$lock" || die "another run is writing $LOG: wait for its end, or stop it"
+}
+
+# apt is the machine's, not the checkout's
+# shellcheck disable=SC2034 # for setup.sh
+APT_LOCK=/tmp/kvnet-apt
+
+# locked NAME COMMAND...
+locked()
+{
+	(hold "$1"; shift; "$@")
+}
+
+# Steps are done once, whoever needs them. step_needed NAME INPUT fails when it was done
+# with exactly this input; else the step is the caller's, who ends it with step_done
+# [CONTENT], or with release if it could not be done. Who needs it meanwhile waits, and
+# finds it done.
+step_needed()
+{
+	! stamp_is "$1" "$2" || return 1
+	hold "$1"
+	if stamp_is "$1" "$2"; then
+		release
+		return 1
+	fi
+	rm -f "$STAMPS/$1"
+	STEP=$1 STEP_INPUT=$2
+}
+
+step_done()
+{
+	stamp_set "$STEP" "${1:-$STEP_INPUT}"
+	release
+}
+
+# the programs of net tests, in the test host and in the guest
+build_net_tools()
+{
+	locked net-tools make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+}
+
+### what takes longer than ten seconds
+
+# how_far TOTAL DONE SECONDS, as words; without DONE the total is one of seconds
+how_far()
+{
+	if [ -z "$2" ]; then
+		echo "$3 s${1:+ of about $1 s}"
+	elif [ "$2" -eq 0 ] || [ "$1" -eq 0 ]; then
+		echo "$3 s"
+	elif [ "$2" -ge "$1" ]; then
+		echo "all but done, $3 s"
+	else
+		echo "$2 of about $1 ($((100 * $2 / $1)) %), $3 s, about $(($3 * ($1 - $2) / $2)) s to go"
+	fi
+}
+
+# a line for whoever waits, past the log of a lane of test.sh (descriptor 3)
+tell()
+{
+	if [ -n "${KVNET_LANE:-}" ]; then
+		printf '[%4ds] %s: %s\n' "$(elapsed)" "$KVNET_LANE" "$1" >&3
+	elif [ -t 2 ]; then
+		printf '\r\033[K[%4ds] %.100s' "$(elapsed)" "$1" >&2
+	else
+		printf '[%4ds] %s\n' "$(elapsed)" "$1" >&2
+	fi
+}
+
+# watch_begin TEXT TOTAL [COMMAND...]: until watch_end, or the end of this script, how
+# far something is: COMMAND prints how much of TOTAL is done; without it TOTAL are the
+# seconds that it takes, or nothing. A line that changes, or, where nobody would see
+# that, one after WATCH_EVERY seconds (10), then each three times as long.
+watch_begin()
+{
+	watch_loop $BASHPID "$@" > /dev/null < /dev/null &
+	WATCHER=$!
+}
+
+# shellcheck disable=SC2317 # in the background
+watch_loop()
+{
+	local parent=$1 text=$2 total=$3 start now every=${WATCH_EVERY:-10} next pipe said=''
+
+	shift 3
+	trap - EXIT INT TERM
+	start=$(elapsed)
+	next=$every
+	[ -z "${KVNET_LANE:-}" ] && [ -t 2 ] && next=2 every=1
+	# a pipe that nobody writes to: a sleep that leaves no process behind
+	exec {pipe}<> <(:)
+	while kill -0 "$parent" 2> /dev/null; do
+		read -r -t 1 -u "$pipe" || true
+		now=$(($(elapsed) - start))
+		[ $now -ge $next ] || continue
+		next=$((now + (every > 1 ? 3 * every : 1)))
+		[ $# -eq 0 ] || said=$("$@" 2> /dev/null || echo 0)
+		tell "$text: $(how_far "$total" "$said" $now)"
+	done
+}
+
+watch_end()
+{
+	kill "$WATCHER" 2> /dev/null || true
+	wait "$WATCHER" 2> /dev/null || true
+	WATCHER=''
+	[ -n "${KVNET_LANE:-}" ] || [ ! -t 2 ] || printf '\r\033[K' >&2
+}
+
+# watched TEXT TOTAL [COUNTER...] -- COMMAND...
+watched()
+{
+	local text=$1 total=$2 counter=() status=0
+
+	shift 2
+	while [ "$1" != -- ]; do
+		counter+=("$1")
+		shift
+	done
+	shift
+	watch_begin "$text" "$total" "${counter[@]}"
+	"$@" || status=$?
+	watch_end
+	return $status
+}
+
+# counters: megabytes, and files whose name ends so
+megabytes_in()
+{
+	du -sm "$1" | cut -f 1
+}
+
+files_in()
+{
+	find "$1" -name "*$2" | wc -l
+}
+
+### what this machine has
 
 # What the test host on KVM needs; that it boots there is for vm.sh to find out
 has_virtualization()

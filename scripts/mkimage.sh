@@ -163,7 +163,7 @@ build_guests()
 		[ -f "$STAMPS/kernel-$SERIES" ] || continue
 		RELEASE=$(kernel_release "$SERIES")
 		stamp=$(inputs | sha256sum)
-		! stamp_is "guest-$SERIES" "$stamp" || continue
+		step_needed "guest-$SERIES" "$stamp" || continue
 		info "building a guest, kernel $RELEASE"
 		WORK=$BUILD/guests/$SERIES
 		rm -rf "$WORK"
@@ -173,7 +173,7 @@ build_guests()
 		mv "$WORK/l2.cpio" "$WORK/guest.cpio"
 		echo "$RELEASE" > "$WORK/release"
 		rm -rf "$WORK/l2"
-		stamp_set "guest-$SERIES" "$stamp"
+		step_done
 	done
 }
 
@@ -189,17 +189,19 @@ main()
 	SERIES=$1
 	RELEASE=$(kernel_release "$SERIES")
 	stamp=$(inputs | sha256sum)
-	stamp_is "image-$SERIES" "$stamp" && return
+	step_needed "image-$SERIES" "$stamp" || return 0
 	info "building the images of the test host and its guest, kernel $RELEASE"
 	WORK=$BUILD/image-$SERIES.tmp
 	rm -rf "$WORK" "$BUILD/image-$SERIES"
 	mkdir -p "$WORK"
+	watch_begin "images of $RELEASE" 15
 	build_guest
 	build_host
 	unpack_kernel "$WORK/kernel"
+	watch_end
 	rm -rf "$WORK/l1" "$WORK/l2" "$WORK/l2.cpio"
 	mv "$WORK" "$BUILD/image-$SERIES"
-	stamp_set "image-$SERIES" "$stamp"
+	step_done
 }
 
 main "$@"

@@ -107,17 +107,18 @@ main()
 	stamp="$(apt-cache policy $PACKAGES | grep Candidate | sha256sum) $(sha256sum < "$0")"
 	STAGE=$BUILD/vmm-$NAME.tmp
 	TREE=$STAGE/tree
-	[ -d "$BUILD/vmm-$NAME" ] && stamp_is "vmm-$NAME" "$stamp" && return
+	step_needed "vmm-$NAME" "$stamp" || return 0
 	info "fetching and unpacking $NAME for the test host"
 	mkdir -p "$BUILD"
 	# once more with fresh lists: these may name what the mirror has no more
-	unpack_packages || { apt-get update -q >> "$BUILD/apt.log" 2>&1 && unpack_packages; } ||
+	watched "downloading $NAME" "" -- unpack_packages ||
+		{ locked "$APT_LOCK" apt-get update -q >> "$BUILD/apt.log" 2>&1 && unpack_packages; } ||
 		die "downloading the packages of $NAME failed (see $BUILD/apt.log)"
 	copy_all
 	rm -rf "$BUILD/vmm-$NAME"
 	mv "$TREE" "$BUILD/vmm-$NAME"
 	rm -rf "$STAGE"
-	stamp_set "vmm-$NAME" "$stamp"
+	step_done
 }
 
 main "$@"

@@ -52,10 +52,27 @@ check_space()
 		die "not enough space for $BUILD: $free MB free, $NEED_MB MB needed; free some or set KVNET_BUILD to another disk"
 }
 
+# KVNET_BUILD may be elsewhere than the checkout
+check_programs_run()
+{
+	local file=$BUILD/.can-run.$$ status=0
+
+	install -m 755 /dev/null "$file"
+	[ -x "$file" ] || status=1
+	rm -f "$file"
+	[ $status -eq 0 ] || die "programs cannot be run from $BUILD (mounted noexec?): set KVNET_BUILD to another disk"
+}
+
+# its output is for those whom it fails
+quiet()
+{
+	"$@" >> "$BUILD/apt.log" 2>&1
+}
+
 apt_update()
 {
-	info "refreshing the package lists"
-	apt-get update -q > "$BUILD/apt.log" 2>&1 ||
+	info "refreshing the package lists" >&2
+	watched "package lists" "" -- locked "$APT_LOCK" quiet apt-get update -q ||
 		die "apt-get update failed (network? see $BUILD/apt.log); repair apt, then run again"
 }
 
@@ -76,11 +93,17 @@ install_packages()
 	missing=$(missing_packages | tr '\n' ' ')
 	[ -n "${missing// /}" ] || return 0
 	apt_update
-	info "installing: $missing"
-	# shellcheck disable=SC2086 # a list of words
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
-		--no-install-recommends $missing >> "$BUILD/apt.log" 2>&1 ||
-		die "apt-get install failed (see $BUILD/apt.log); install by hand: apt-get install $missing"
+	# another run may have installed them meanwhile
+	hold "$APT_LOCK"
+	missing=$(missing_packages | tr '\n' ' ')
+	if [ -n "${missing// /}" ]; then
+		info "installing: $missing"
+		# shellcheck disable=SC2086 # a list of words
+		watched "installing packages" 60 -- quiet env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -q -y --no-install-recommends $missing ||
+			die "apt-get install failed (see $BUILD/apt.log); install by hand: apt-get install $missing"
+	fi
+	release
 }
 
 # the newest image of a series that apt can really deliver
@@ -114,19 +137,40 @@ kernel_packages()
 	apt-cache depends "$headers" | sed -n 's/.*Depends: \(linux-kbuild-.*\)/\1/p'
 }
 
+# what apt would fetch: its file, and how many bytes it has
+deb_offered()
+{
+	local pkg=$1
+
+	shift
+	apt-get "$@" download -q --print-uris "$pkg" 2>/dev/null | awk 'NR == 1 { print $2, $3 }'
+}
+
+# apt_download PACKAGE... into the current directory
+apt_download()
+{
+	quiet apt-get "${APT_OPTIONS[@]}" -o APT::Sandbox::User=root download -q "$@"
+}
+
 # download one package unless its exact file is there; prints the file's name
 fetch_deb()
 {
-	local pkg=$1 file
+	local pkg=$1 APT_OPTIONS=("${@:2}") file bytes dir=$DEBS/$1.$$
 
-	shift
-	file=$(apt-get "$@" download -q --print-uris "$pkg" 2>/dev/null | awk 'NR == 1 { print $2 }')
+	read -r file bytes < <(deb_offered "$@") || true
+	if [ -z "$file" ] && [ $# -eq 1 ]; then
+		apt_update
+		read -r file bytes < <(deb_offered "$@") || true
+	fi
 	[ -n "$file" ] || die "apt does not offer $pkg; run apt-get update and look at apt-cache policy $pkg"
 	file=$(printf '%b' "${file//%/\\x}")
 	if [ ! -s "$DEBS/$file" ]; then
+		mkdir -p "$dir"
 		# apt names the file with its version's colon escaped
-		(cd "$DEBS" && apt-get "$@" -o APT::Sandbox::User=root download -q "$pkg" >> "$BUILD/apt.log" 2>&1) ||
+		(cd "$dir" && watched "downloading $pkg, MB" $((bytes >> 20)) megabytes_in . -- apt_download "$pkg") ||
 			die "downloading $pkg failed (see $BUILD/apt.log); check the network, then run again"
+		mv "$dir"/*.deb "$DEBS/"
+		rmdir "$dir"
 	fi
 	deb_path "$pkg" "$file"
 }
@@ -158,7 +202,7 @@ unpack_kernel()
 		image=$(newest_image "$series")
 	fi
 	[ -n "$image" ] || die "apt offers no kernel of series $series; enable bookworm-security in apt's sources"
-	stamp_is "kernel-$series" "$image, movable" && return
+	step_needed "kernel-$series" "$image, movable" || return 0
 	info "fetching and unpacking $image with its headers"
 	rm -rf "$dir"
 	mkdir -p "$dir"
@@ -168,7 +212,7 @@ unpack_kernel()
 	done
 	relocate_headers "$dir"
 	depmod -b "$dir" "$(kernel_release "$series")"
-	stamp_set "kernel-$series" "$image, movable"
+	step_done
 }
 
 # the mirror that the system's own sources name, for another suite of it
@@ -192,17 +236,18 @@ backports_config()
 	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
 		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o "APT::Sandbox::User=root")
-	apt-get "${BPO[@]}" update -q >> "$BUILD/apt.log" 2>&1
+	watched "package lists of $*" "" -- quiet apt-get "${BPO[@]}" update -q
 }
 
 unpack_qemu10()
 {
 	local dir=$BUILD/qemu10 pkg deb
 
-	[ ! -f "$STAMPS/qemu10" ] || return 0
+	step_needed qemu10 '*' || return 0
 	info "fetching QEMU 10 from the distribution's backports"
 	if ! backports_config bookworm-backports || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
 		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
+		release
 		return
 	fi
 	rm -rf "$dir"
@@ -214,9 +259,10 @@ unpack_qemu10()
 	if ldd "$dir/usr/bin/qemu-system-x86_64" | grep 'not found' > /dev/null; then
 		info "QEMU 10 lacks libraries here: going on with Debian's own 7.2 only"
 		rm -rf "$dir"
+		release
 		return
 	fi
-	stamp_set qemu10 unpacked
+	step_done unpacked
 }
 
 # bpo_has PACKAGE...: can they be had with the configuration BPO?
@@ -256,11 +302,12 @@ unpack_newest()
 	local dir=$BUILD/kernel-newest release='' pkg deb image
 
 	# what is newest changes from day to day: what is there will do
-	[ ! -f "$STAMPS/kernel-newest" ] || return 0
+	step_needed kernel-newest '*' || return 0
 	info "fetching the newest kernel that Debian has"
 	! backports_config trixie-backports || release=$(newest_release)
 	if [ -z "$release" ]; then
 		info "it cannot be had here: going on without"
+		release
 		return
 	fi
 	rm -rf "$dir"
@@ -273,7 +320,7 @@ unpack_newest()
 	image=$(cd "$dir/boot" && echo ../lib/modules/"$release"/vmlinuz*)
 	ln -s "$image" "$dir/boot/vmlinuz-$release"
 	depmod -b "$dir" "$release"
-	stamp_set kernel-newest "$release"
+	step_done "$release"
 }
 
 # A module for the newest kernel is built with that one's headers and their own
@@ -287,10 +334,10 @@ unpack_builder()
 
 	[ -f "$STAMPS/kernel-newest" ] || die "no newer kernel can be had here; see $BUILD/apt.log"
 	release=$(kernel_release newest)
-	stamp_is root-newest "$release" && return
+	step_needed root-newest "$release" || return 0
 	info "fetching and unpacking what builds modules for $release"
 	backports_config trixie-backports trixie || die "apt-get update failed (see $BUILD/apt.log); run again"
-	rm -rf "$dir"
+	rm -rf "$dir" "$dir.debs"
 	mkdir -p "$dir"/usr/{bin,sbin,lib,lib64} "$dir"/{proc,dev,tmp,kvnet}
 	for pkg in bin sbin lib lib64; do
 		ln -s "usr/$pkg" "$dir/$pkg"
@@ -301,17 +348,21 @@ unpack_builder()
 	# shellcheck disable=SC2086 # a list of words
 	debs=$(apt-get "${BPO[@]}" install -s --no-install-recommends $BUILDER_PACKAGES "linux-headers-$release" 2>> "$BUILD/apt.log" |
 		awk '$1 == "Inst" { print $2 }')
-	[ -n "$debs" ] || die "apt does not offer the headers of $release any more; delete $STAMPS/kernel-newest and run again"
-	mkdir -p "$DEBS/newest"
+	if [ -z "$debs" ]; then
+		rm -f "$STAMPS/kernel-newest"
+		die "apt does not offer the headers of $release any more; run again for a newer kernel"
+	fi
+	mkdir "$dir.debs"
+	APT_OPTIONS=("${BPO[@]}")
 	# shellcheck disable=SC2086 # a list of words
-	(cd "$DEBS/newest" && rm -f ./*.deb && apt-get "${BPO[@]}" download -q $debs >> "$BUILD/apt.log" 2>&1) ||
+	(cd "$dir.debs" && watched "downloading compiler and headers, MB" 160 megabytes_in . -- apt_download $debs) ||
 		die "downloading failed (see $BUILD/apt.log); check the network, then run again"
-	for pkg in "$DEBS/newest"/*.deb; do
+	for pkg in "$dir.debs"/*.deb; do
 		dpkg -x "$pkg" "$dir" || die "unpacking $pkg failed; run again"
 	done
-	rm -rf "$DEBS/newest"
+	rm -rf "$dir.debs"
 	[ -e "$dir/usr/bin/awk" ] || ln -s mawk "$dir/usr/bin/awk"
-	stamp_set root-newest "$release"
+	step_done
 }
 
 # What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
@@ -334,15 +385,17 @@ unpack_source()
 
 	deb=$(fetch_deb linux-source-6.12)
 	input="${deb##*/} $(cat "$TOP"/scripts/uml/*.patch | sha256sum)"
-	stamp_is uml-source "$input" && return
+	step_needed uml-source "$input" || return 0
 	info "unpacking the source of User-Mode Linux"
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	readarray -t skip < <(source_to_skip)
+	watch_begin "source of User-Mode Linux, MB" 424 megabytes_in "$dir"
 	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
 		tar -xJ -C "$dir" --strip-components=1 "${skip[@]}" || die "unpacking $deb failed; delete it and run again"
+	watch_end
 	patch -s -d "$dir" -p1 < <(cat "$TOP"/scripts/uml/*.patch) || die "the patches of scripts/uml do not apply to $deb"
-	stamp_set uml-source "$input"
+	step_done
 }
 
 main()
@@ -358,6 +411,7 @@ main()
 	check_distribution
 	check_root
 	check_space
+	check_programs_run
 	mkdir -p "$DEBS"
 	install_packages
 	[ "$packages_only" -eq 0 ] || return 0

@@ -220,7 +220,7 @@ prepare_guest()
 {
 	[ -f "$STAMPS/kernel-$GUEST_SERIES" ] || "$TOP/scripts/setup.sh" "$GUEST_SERIES"
 	[ -f "$STAMPS/guest-$GUEST_SERIES" ] || "$TOP/scripts/mkimage.sh" --guests
-	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
+	build_net_tools
 }
 
 main()
@@ -229,6 +229,7 @@ main()
 
 	parse_options "$@"
 	mkdir -p "$LOG/root"
+	own_log
 	"$TOP/scripts/uml/build.sh" "$KERNEL"
 	[ "$GUEST" -eq 0 ] || prepare_guest
 	write_tree

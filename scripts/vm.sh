@@ -217,11 +217,12 @@ choose_accel()
 {
 	ACCEL=tcg
 	[ -z "$ICOUNT" ] && [ "$WANT_ACCEL" != tcg ] && has_virtualization || return 0
+	if [ ! -f "$STAMPS/accel" ] && [ -n "${KVNET_PROBE:-}" ]; then
+		ACCEL=kvm
+		return
+	fi
+	hold accel
 	if [ ! -f "$STAMPS/accel" ]; then
-		if [ -n "${KVNET_PROBE:-}" ]; then
-			ACCEL=kvm
-			return
-		fi
 		printf 'grep -qE "^flags.* (vmx|svm)( |$)" /proc/cpuinfo && [ -e /dev/kvm ]\n' > "$BUILD/probe.sh"
 		if KVNET_PROBE=1 timeout 60 "$0" --kernel "$KERNEL" --name probe -- "$BUILD/probe.sh" > /dev/null 2>&1; then
 			stamp_set accel kvm
@@ -230,6 +231,7 @@ choose_accel()
 			info "no test host with hardware virtualization boots ($BUILD/log/probe): emulating; to try again: rm $STAMPS/accel" >&2
 		fi
 	fi
+	release
 	ACCEL=$(cat "$STAMPS/accel")
 }
 
@@ -368,11 +370,12 @@ prepare()
 	NAME=${NAME:-$KERNEL-$$}
 	LOG=$BUILD/log/$NAME
 	mkdir -p "$LOG"
+	own_log
 	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
 	"$TOP/scripts/mkimage.sh" "$KERNEL"
 	[ "$GUESTS" -eq 0 ] || add_guests
-	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
-	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr"
+	build_net_tools
+	locked net-tools make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr"
 	choose_qemu
 	choose_accel
 	[ "$WANT_ACCEL" != kvm ] || [ "$ACCEL" = kvm ] || die "there is no hardware virtualization here that works"

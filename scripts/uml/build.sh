@@ -62,10 +62,12 @@ build()
 	rm -rf "$DIR"
 	mkdir -p "$DIR"
 	info "building User-Mode Linux ($FLAVOUR), once: some minutes"
+	watch_begin "User-Mode Linux ($FLAVOUR), objects" "$OBJECTS" files_in "$DIR" .o
 	if ! { configure && kmake -j"$(nproc)" linux modules && kmake INSTALL_MOD_PATH="$DIR/root" modules_install; } > "$log" 2>&1; then
 		tail -n 25 "$log" >&2
 		die "building User-Mode Linux failed; see $log"
 	fi
+	watch_end
 	tidy
 	relocate
 	info "built User-Mode Linux ($FLAVOUR)"
@@ -76,17 +78,17 @@ main()
 	local name=${1:-} input
 
 	case $name in
-	uml) FLAVOUR=debug ;;
-	uml-fast) FLAVOUR=fast ;;
+	uml) FLAVOUR=debug OBJECTS=1000 ;;
+	uml-fast) FLAVOUR=fast OBJECTS=1000 ;;
 	*) die "usage: build.sh uml | uml-fast" ;;
 	esac
 	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" --source
 	input="$(cat "$STAMPS/uml-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
-	stamp_is "$name" "$input" && return
+	step_needed "$name" "$input" || return 0
 	build
-	stamp_set "$name" "$input"
+	step_done
 }
 
 main "$@"

@@ -92,7 +92,79 @@ cpus_are_shared_out()
 	cpus | grep -qx "$CPU"
 }
 
-for name in bad_places good_places behind_a_link cpus_are_shared_out; do
+# a step is done once, however many need it at the same time; and again for another input
+step_of()
+{
+	step_needed made "$1" || return 0
+	echo "$1" >> "$WORK/made"
+	# long enough for the others to come
+	wait_for_waiters
+	step_done
+}
+
+# until three others wait for the lock, or have found the step done
+wait_for_waiters()
+{
+	local i
+
+	for ((i = 0; i < 500; i++)); do
+		[ "$(grep -c "waiting for another run" "$WORK/said")" -lt 3 ] || return 0
+		sleep 0.01
+	done
+}
+
+steps_are_done_once()
+{
+	local i pids=()
+
+	BUILD=$WORK/build STAMPS=$WORK/build/stamps
+	: > "$WORK/said"
+	for i in 1 2 3 4; do
+		step_of first 2>> "$WORK/said" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	[ "$(cat "$WORK/made")" = first ] || fail "done more than once: $(cat "$WORK/made")" || return
+	[ "$(grep -c "waiting for another run" "$WORK/said")" -eq 3 ] || fail "nobody has waited" || return
+	step_of second 2>> "$WORK/said"
+	step_of second
+	[ "$(cat "$WORK/made")" = $'first\nsecond' ] || fail "$(cat "$WORK/made")"
+}
+
+# one that was given up is done by the next
+steps_given_up()
+{
+	BUILD=$WORK/given-up STAMPS=$WORK/given-up/stamps
+	step_needed it x && release
+	step_needed it x || fail "it is taken for done" || return
+	step_done
+	! step_needed it x && ! step_needed it '*' && step_needed it y
+}
+
+words_for_progress()
+{
+	[ "$(how_far 200 50 10)" = "50 of about 200 (25 %), 10 s, about 30 s to go" ] &&
+		[ "$(how_far 200 0 10)" = "10 s" ] && [ "$(how_far 200 300 10)" = "all but done, 10 s" ] &&
+		[ "$(how_far 60 "" 10)" = "10 s of about 60 s" ] && [ "$(how_far "" "" 10)" = "10 s" ]
+}
+
+# it is told while it goes on, and not after that, whoever ends it
+progress_is_told()
+{
+	cat > "$WORK/slow.sh" <<- EOF
+		. "$TOP/scripts/lib.sh"
+		WATCH_EVERY=1
+		ten() { echo 10; }
+		watched "slow thing" 40 ten -- sh -c 'until grep -q "slow thing: 10 of about 40" "$WORK/told"; do sleep 0.05; done'
+		watch_begin "other thing" 9
+		die "the end"
+	EOF
+	timeout 20 bash "$WORK/slow.sh" 2> "$WORK/told" && return 1
+	[ "$(tail -n 1 "$WORK/told")" = "slow.sh: the end" ] || fail "$(cat "$WORK/told")"
+}
+
+for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
+	words_for_progress progress_is_told; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
