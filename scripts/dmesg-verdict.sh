@@ -9,6 +9,7 @@
 set -euo pipefail
 
 [ $# -eq 1 ] && [ -r "$1" ] || { echo "usage: dmesg-verdict.sh <kernel log>" >&2; exit 2; }
+[ -s "$1" ] || { echo "bad kernel message: none at all in $1"; exit 1; }
 
 awk '
 /kvnet-test: begin / { sub(/.*kvnet-test: begin /, ""); test = $0; next }

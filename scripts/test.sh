@@ -2,22 +2,27 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The tests: builds, unit tests, User-Mode Linux, and the test host on both
-# kernels. Goes on after a failure; the last line is "N passed, N failed".
+# kernels. Goes on after a failure; the last lines say what was skipped, the very last
+# is "N passed, N failed, N skipped". A skip that scripts/skips.list does not allow is
+# a failure.
 #
 #   scripts/test.sh all | unit | uml | uapi | net
 #
-#   TESTS="name..."   tests of "uml", "uapi" or "net" to run (default all; "all"
-#                     divides the net tests between the kernels)
+#   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12)
+#   PACKED=           "uml", "uapi": not once more with packed rings
+#   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #
 # What does not need each other runs at the same time, in lanes: each tells its
 # steps as it goes, and shows its whole log (build/log/lane-NAME.log) when it ends.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/lanes.sh
+. "$(dirname "$0")/lanes.sh"
 
-PASSED=0
-FAILED=0
+# what make was told is in TESTS, and shall not be told to other makes
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # net tests that "all" runs in User-Mode Linux and not in a test host
 NET_UML="migrate migrate:packed"
 # net tests of "all" in each test host, so that both are busy for the same time; 6.12
@@ -36,136 +41,6 @@ NET_PACKED="live:packed"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
-declare -A LANES=()
-LANE=''
-
-### counting
-
-count()
-{
-	PASSED=$((PASSED + $1))
-	FAILED=$((FAILED + $2))
-}
-
-say()
-{
-	info "$*"
-	[ -z "$LANE" ] || printf '[%4ds] %s: %s\n' "$SECONDS" "$LANE" "$*" >&3
-}
-
-# one step that is a test as a whole
-step()
-{
-	local name=$1
-
-	shift
-	say "$name"
-	if "$@"; then
-		echo "ok - $name"
-		count 1 0
-	else
-		echo "not ok - $name"
-		count 0 1
-	fi
-}
-
-# show_times NAME FILE: where the time went, in seconds, the most first
-show_times()
-{
-	sed -n 's/^# \(.*\): all of it took \([0-9.]*\) s$/\2 \1/p' "$2" 2>/dev/null | sort -rn |
-		awk -v name="$1" '{ text = text sep $2 " " $1; sep = ", " } END { if (NR) print name ": " text }' | fold -s -w 110
-}
-
-# adds up every "N passed, N failed" line of a log; without any, it failed
-count_log()
-{
-	local sums
-
-	sums=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3; n++ } END { print p + 0, f + 0, n + 0 }' "$1")
-	# shellcheck disable=SC2086 # three numbers
-	set -- $sums "$2"
-	if [ "$3" -eq 0 ]; then
-		echo "not ok - $4 did not come to its end"
-		count 0 1
-	fi
-	count "$1" "$2"
-}
-
-# a failure that no test line shows (a bad kernel message, a timeout)
-count_status()
-{
-	local before=$1 status=$2 name=$3
-
-	if [ "$status" -ne 0 ] && [ "$FAILED" -eq "$before" ]; then
-		echo "not ok - $name (status $status)"
-		count 0 1
-	fi
-}
-
-### lanes
-
-# lane NAME COMMAND...: in the background; a process group, so that it can be ended
-lane()
-{
-	local name=$1 log=$BUILD/log/lane-$1
-
-	shift
-	mkdir -p "$BUILD/log"
-	rm -f "$log.count"
-	set -m
-	(
-		set +m
-		trap - EXIT INT TERM
-		exec 3>&1 > "$log.log" 2>&1 < /dev/null
-		LANE=$name PASSED=0 FAILED=0
-		"$@"
-		times > "$log.times"
-		echo "$PASSED $FAILED $(cpu_seconds < "$log.times")" > "$log.count"
-	) &
-	set +m
-	LANES[$!]=$name
-}
-
-# of what "times" says of a shell and its children
-cpu_seconds()
-{
-	tr 'ms' '  ' | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d\n", sum }'
-}
-
-# waits for all lanes; one that did not come to its end counts as failed
-lanes_end()
-{
-	local pid name sums ended=()
-
-	while [ ${#LANES[@]} -gt 0 ]; do
-		wait -n -p pid "${!LANES[@]}" || true
-		name=${LANES[$pid]}
-		unset "LANES[$pid]"
-		ended+=("$name")
-		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null || echo "0 1 died")
-		echo
-		printf '[%4ds] ===== %s: %s =====\n' "$SECONDS" "$name" \
-			"$(awk '{ print $1, "passed,", $2, "failed,", $3 == "died" ? $3 : $3 " s of CPU" }' <<< "$sums")"
-		cat "$BUILD/log/lane-$name.log"
-		# shellcheck disable=SC2086 # numbers
-		count ${sums% *}
-	done
-	echo
-	for name in "${ended[@]}"; do
-		show_times "$name" "$BUILD/log/lane-$name.log"
-	done
-}
-
-# shellcheck disable=SC2317 # a trap
-lanes_kill()
-{
-	local pid
-
-	for pid in "${!LANES[@]}"; do
-		kill -- "-$pid" 2>/dev/null || true
-	done
-}
-
 ### what the lanes do
 
 # the laboratory's arithmetic and reports, and what these scripts share
@@ -174,7 +49,7 @@ run_tools()
 	local status=0
 
 	python3 -B "$TOP/tools/bench/test_bench.py" || status=1
-	"$TOP/selftests/rig/run.sh" | sed 's/, 0 skipped$//' || status=1
+	"$TOP/selftests/rig/run.sh" || status=1
 	return $status
 }
 
@@ -184,23 +59,36 @@ run_unit()
 
 	say "unit tests"
 	mkdir -p "$BUILD/log"
-	make -s -C "$TOP/selftests/unit" run > "$log" 2>&1 || status=$?
-	grep -E '^not ok|^# |passed,|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
-	run_tools > "$BUILD/log/tools.log" 2>&1 || { status=1; cat "$BUILD/log/tools.log"; }
-	grep ' passed, ' "$BUILD/log/tools.log" >> "$log"
-	count_log "$log" "unit tests"
+	: > "$BUILD/log/tools.log"
+	watched "unit tests" "" -- locked unit make -s -C "$TOP/selftests/unit" run OUTPUT="$BUILD/unit" TESTS="$*" > "$log" 2>&1 ||
+		status=$?
+	grep -E '^not ok|^# |passed,|^unit:|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
+	if [ $# -eq 0 ]; then
+		run_tools > "$BUILD/log/tools.log" 2>&1 || { status=1; cat "$BUILD/log/tools.log"; }
+		grep ' passed, ' "$BUILD/log/tools.log" | tee -a "$log"
+	fi
+	count_log "$log" unit "unit tests"
 	count_status "$before" $status "unit tests"
 }
 
-# run_host NAME COMMAND...: a test host or User-Mode Linux
+# shellcheck disable=SC2317 # for watch_begin
+files_done()
+{
+	awk '/: all of it took / { n++ } END { print n + 0 }' "$1"
+}
+
+# run_host NAME COMMAND...: a test host or User-Mode Linux; FILES test files
 run_host()
 {
 	local name=$1 before=$FAILED status=0
 
 	shift
 	say "$name: starting"
+	# who is shown no line for each test is shown how many files of them are done
+	[ -z "$LANE" ] || WATCH_EVERY=60 watch_begin "$name: test files" "${FILES:-0}" files_done "$BUILD/log/$name/output.log"
 	"$@" || status=$?
-	count_log "$BUILD/log/$name.tap" "$name"
+	[ -z "$LANE" ] || watch_end
+	count_log "$BUILD/log/$name.tap" "$name" "$name"
 	count_status "$before" $status "$name"
 	[ -n "$LANE" ] || show_times "$name" "$BUILD/log/$name.tap"
 	say "$name: ended"
@@ -220,9 +108,10 @@ run_lab()
 	step "laboratory: a run does not differ from itself" same_results "$out"
 }
 
+# one that compares nothing proves nothing
 same_results()
 {
-	"$TOP/scripts/bench.sh" compare "$1" "$1" | grep -E '^([0-9]+) of \1 rows: no difference'
+	"$TOP/scripts/bench.sh" compare "$1" "$1" | grep -E '^([1-9][0-9]*) of \1 rows: no difference'
 }
 
 # find_extras TEST...: what these net tests want beyond the usual: trees of VMMs,
@@ -250,19 +139,28 @@ run_vm()
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
+		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
+}
+
+# uapi tests run a second time with packed rings, unless the caller says otherwise
+choose_packed()
+{
+	[ "${BACKEND:-kvnet}" = kvnet ] && [ -z "${KVNET_LAYOUT:-}" ] || PACKED=''
+	PACKED=${PACKED-1}
+	[ "$PACKED" != 0 ] || PACKED=''
 }
 
 run_uml()
 {
-	local name=uapi-uml packed=1
+	local name=uapi-uml FILES
 
-	# a second time with packed rings, or, of tests by name, as the caller says
-	[ $# -eq 0 ] || packed=${PACKED:-}
+	FILES=$(find "$BUILD/uapi" -maxdepth 1 -type f | wc -l)
+	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" \
-		--env "PACKED=$packed" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
+		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
@@ -270,10 +168,10 @@ run_uml()
 # whose CPU it emulates, see test_migrate.sh.
 run_uml_net()
 {
-	local name=net-uml
+	local name=net-uml FILES=$#
 
 	if [ ! -x "$BUILD/qemu10/usr/bin/qemu-system-x86_64" ]; then
-		echo "# SKIP $*: QEMU 10.0 cannot be had here"
+		skip $name "$*" "QEMU 10.0 cannot be had here"
 		return
 	fi
 	rm -f "$BUILD/log/$name.tap"
@@ -323,7 +221,11 @@ run_uml_and_lab()
 
 build_uapi()
 {
-	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" "$@"
+	local names
+
+	read -ra names <<< "$*"
+	names=("${names[@]%_test}")
+	locked uapi make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" ${names:+"TESTS=${names[*]/%/_test}"}
 }
 
 build_module()
@@ -333,70 +235,100 @@ build_module()
 
 build_uml()
 {
+	local STEPS=3 before=$FAILED
+
 	step "User-Mode Linux is there" "$TOP/scripts/uml/build.sh" uml
-	[ "$FAILED" -gt 0 ] || step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
+	[ "$FAILED" -gt "$before" ] || step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
 	run_unit
 }
 
 build_for_hosts()
 {
-	local series
+	local STEPS=6 series name
 
 	say "kernels and QEMU of the test hosts"
 	"$TOP/scripts/setup.sh"
-	# two lanes use these later
-	"$TOP/scripts/mkimage.sh" --guests
+	say "images of the test hosts and of guests"
+	for series in $SERIES_ALL; do
+		"$TOP/scripts/mkimage.sh" "$series"
+	done
+	say "other VMMs: dpdk, libvirt"
+	for name in dpdk libvirt; do
+		"$TOP/scripts/mkvmm.sh" "$name" || echo "# no $name: its tests will be skipped"
+	done
 	for series in $SERIES_ALL; do
 		build_module "$series"
 	done
+	"$TOP/scripts/mkimage.sh" --guests
 	step "uapi tests build" build_uapi
+}
+
+# host SERIES UAPI-TESTS NET-TESTS
+host()
+{
+	local FILES UAPI=${2:-none} PACKED=''
+
+	FILES=$(wc -w <<< "$2 $3")
+	# shellcheck disable=SC2086 # a list of names
+	run_vm "$1" "test-$1" "$TOP/scripts/vm/all.sh" $3
 }
 
 test_6.12()
 {
-	local file names
+	local file net=$NET_612
 
-	read -ra names <<< "$NET_612"
 	for file in "$TOP"/selftests/net/test_*.sh; do
 		file=${file##*/test_}
-		[[ " ${names[*]} $NET_61 $NET_UML " == *" ${file%.sh} "* ]] || names+=("${file%.sh}")
+		[[ " $NET_612 $NET_61 $NET_UML " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
-	# shellcheck disable=SC2086 # a list of names
-	UAPI=$UAPI_612 run_vm 6.12 test-6.12 "$TOP/scripts/vm/all.sh" "${names[@]}" $NET_PACKED
+	host 6.12 "$UAPI_612" "$net $NET_PACKED"
 }
 
 test_6.1()
 {
-	# shellcheck disable=SC2086 # a list of names
-	UAPI=$UAPI_61 run_vm 6.1 test-6.1 "$TOP/scripts/vm/all.sh" $NET_61
+	host 6.1 "$UAPI_61" "$NET_61"
 }
 
-test_both()
+test_hosts()
 {
 	test_6.12
 	test_6.1
 }
 
-run_all()
+# A test host for each kernel beside User-Mode Linux; one after the other where there is
+# less memory.
+run_lanes()
 {
 	local free
 
+	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+	lane uml run_uml_and_lab
+	if [ "$free" -ge $LANES_MB ]; then
+		lane test-6.12 test_6.12
+		lane test-6.1 test_6.1
+	else
+		lane tests test_hosts
+	fi
+}
+
+run_all()
+{
+	local last=$BUILD/log/seconds-of-all
+
+	info "everything: $(if [ -f "$last" ]; then echo "it took $(cat "$last") s the last time"; else echo "up to 25 minutes the first time, half as long after that"; fi)"
+	info "part 1 of 3: packages"
 	"$TOP/scripts/setup.sh" --packages-only
+	info "part 2 of 3: builds"
 	lane uml-build build_uml
 	lane builds build_for_hosts
 	lanes_end
 
 	# tests have deadlines: none runs beside a build
-	make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
-	lane uml run_uml_and_lab
-	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
-	if [ "$free" -ge $LANES_MB ]; then
-		lane test-6.12 test_6.12
-		lane test-6.1 test_6.1
-	else
-		lane tests test_both
-	fi
+	info "part 3 of 3: tests"
+	build_net_tools
+	run_lanes
 	lanes_end
+	elapsed > "$last"
 }
 
 run_one()
@@ -407,7 +339,9 @@ run_one()
 	step "kvnet.ko for $series" "$TOP/scripts/build-module.sh" "$series"
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ "$1" = uapi ]; then
-		step "uapi tests build" build_uapi
+		step "uapi tests build" build_uapi "${TESTS:-}"
+		[ "$FAILED" -eq 0 ] || return 0
+		choose_packed
 		# shellcheck disable=SC2086 # a list of names
 		run_vm "$series" "uapi-$series" "$TOP/scripts/vm/uapi.sh" ${TESTS:-}
 	else
@@ -433,7 +367,7 @@ run_one_uml()
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" uml
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ]; then
-		step "uapi tests build" build_uapi ${uapi[@]:+"TESTS=${uapi[*]}"}
+		step "uapi tests build" build_uapi "${uapi[*]}"
 		[ "$FAILED" -eq 0 ] || return 0
 		run_uml "${uapi[@]}"
 	fi
@@ -442,20 +376,22 @@ run_one_uml()
 
 main()
 {
-	trap lanes_kill EXIT
+	trap cleanup EXIT
 	trap 'exit 130' INT TERM
 	case ${1:-all} in
 	all) run_all ;;
 	unit)
 		"$TOP/scripts/setup.sh" --packages-only
-		run_unit
+		# shellcheck disable=SC2086 # a list of names
+		run_unit ${TESTS:-}
 		;;
 	uml) run_one_uml ;;
 	uapi | net) run_one "$1" ;;
 	*) die "usage: test.sh all | unit | uml | uapi | net" ;;
 	esac
 	info "done"
-	echo "$PASSED passed, $FAILED failed"
+	count_skips
+	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ "$FAILED" -eq 0 ]
 }
 

@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
-# are named, or all, kselftest's TAP passed on; ends in "N passed, N failed". With
-# BACKEND=vhost they run against in-tree vhost_net. With PACKED=1 those that use
-# rings run a second time, with packed ones that are used in order.
+# are named (with or without their "_test"), or all, kselftest's TAP passed on; ends in
+# "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
+# vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
+# that are used in order.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
 PASSED=0
 FAILED=0
+SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live iotlb_live iotlb_hostile"
 
 run_binary()
 {
-	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok
+	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped
 
 	start=$(uptime_now)
 	echo "## $name${KVNET_LAYOUT:+ ($KVNET_LAYOUT)}"
@@ -24,40 +26,51 @@ run_binary()
 	marker "end $name"
 	cat $log
 	echo "# $name${KVNET_LAYOUT:+:$KVNET_LAYOUT}: all of it took $(took "$start") s"
-	ok=$(grep -cE '^ok ' $log)
+	skipped=$(grep -cE '^ok .*# SKIP' $log)
+	ok=$(($(grep -cE '^ok ' $log) - skipped))
 	not_ok=$(grep -cE '^not ok ' $log)
 	# died, or said nothing: that is a failure too
 	if [ $status -ne 0 ] && [ $status -ne 4 ] && [ "$not_ok" -eq 0 ]; then
 		echo "not ok - $name ended with status $status"
 		not_ok=1
-	elif [ $((ok + not_ok)) -eq 0 ]; then
+	elif [ $((ok + not_ok + skipped)) -eq 0 ]; then
 		echo "not ok - $name ran no test"
 		not_ok=1
 	fi
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + not_ok))
+	SKIPPED=$((SKIPPED + skipped))
+}
+
+# run_named LAYOUT NAME...: those that there are; with a layout those that use rings
+run_named()
+{
+	local layout=$1 name binary
+
+	shift
+	for name; do
+		name=${name##*/} name=${name%_test}
+		[ -z "$layout" ] || [[ " $RING_TESTS " == *" $name "* ]] || continue
+		binary=/kvnet/uapi/${name}_test
+		[ -x "$binary" ] || { echo "not ok - no test $name"; FAILED=$((FAILED + 1)); continue; }
+		[ $FAILED -ge 50 ] || KVNET_LAYOUT=${layout:-${KVNET_LAYOUT:-}} run_binary "$binary"
+	done
 }
 
 main()
 {
-	local binary
-
+	# what the tests want of the kernel, which does not load it all by itself
+	modprobe -a bridge veth 2> /dev/null
 	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
 	if [ "$BACKEND" = vhost ]; then
 		load_backend || { echo "not ok - loading vhost_net"; FAILED=1; }
 		export KVNET_DEV=/dev/vhost-net
 	fi
 	[ $# -gt 0 ] || set -- /kvnet/uapi/*
-	for binary; do
-		binary=/kvnet/uapi/${binary##*/}
-		[ -x "$binary" ] || { echo "not ok - no test $binary"; FAILED=$((FAILED + 1)); continue; }
-		[ $FAILED -ge 50 ] || run_binary "$binary"
-	done
-	for binary in ${PACKED:+$RING_TESTS}; do
-		[ $FAILED -ge 50 ] || KVNET_LAYOUT=packed,in_order run_binary "/kvnet/uapi/${binary}_test"
-	done
+	run_named "" "$@"
+	[ -z "${PACKED:-}" ] || run_named packed,in_order "$@"
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
-	echo "$PASSED passed, $FAILED failed"
+	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]
 }
 

@@ -424,6 +424,14 @@ kvnet_counters()
 
 TESTS_PASSED=0
 TESTS_FAILED=0
+TESTS_SKIPPED=0
+
+# skip TEST REASON: scripts/skips.list says what may be skipped
+skip()
+{
+	TESTS_SKIPPED=$((TESTS_SKIPPED + 1))
+	echo "# SKIP $1: $2"
+}
 
 # run_test NAME FUNCTION [arguments]: one TAP line; what it said only on failure
 run_test()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host (scripts/vm.sh): the test files named, without their
-# "test_" and ".sh", or all; ends in "N passed, N failed". With ":packed" behind
-# its name a test's guests have packed rings.
+# "test_" and ".sh", or all; ends in "N passed, N failed, N skipped". With ":packed"
+# behind its name a test's guests have packed rings.
 #
 #   BACKEND=kvnet|vhost|off QEMU=7.2|10.0 run.sh [name]...
 DIR=$(cd "$(dirname "$0")" && pwd)
@@ -38,7 +38,7 @@ main()
 		run_file "$file"
 	done
 	guest_stop
-	echo "$TESTS_PASSED passed, $TESTS_FAILED failed"
+	echo "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
 	[ "$TESTS_FAILED" -eq 0 ] && [ "$TESTS_PASSED" -gt 0 ]
 }
 

@@ -326,7 +326,7 @@ dpdk_layout()
 
 	for bit in $2; do
 		backend_offers "${bit#-}" && continue
-		echo "# SKIP dpdk: $1: the backend does not offer feature bit ${bit#-}"
+		skip dpdk "$1: the backend does not offer feature bit ${bit#-}"
 		return
 	done
 	dpdk_test "$1" "${@:3}"
@@ -340,7 +340,7 @@ dpdk_vectorized_tests()
 	dpdk_test "split ring, no mergeable buffers, vectorized" dpdk_vectorized vectorized standard "-$MRG_RXBUF -$VIRTIO_IN_ORDER" \
 		queue_size=256,in_order=0,mrg_rxbuf=0,vectorized=1
 	if ! grep -qw avx512f /proc/cpuinfo; then
-		echo "# SKIP dpdk: packed ring, vectorized: the CPU has no AVX-512 (make test does it in User-Mode Linux)"
+		skip dpdk "packed ring, vectorized: the CPU has no AVX-512 (make test does it in User-Mode Linux)"
 		return
 	fi
 	dpdk_layout "packed ring, vectorized" "$packed" dpdk_vectorized "packed ring vectorized" "packed ring vectorized" "$packed" \
@@ -371,7 +371,7 @@ dpdk_main()
 
 	[ "$BACKEND" != off ] || return 0
 	if ! type -P dpdk-testpmd > /dev/null; then
-		echo "# SKIP dpdk: no dpdk-testpmd in the test host (vm.sh --tree build/vmm-dpdk; scripts/mkvmm.sh dpdk)"
+		skip dpdk "no dpdk-testpmd in the test host (vm.sh --tree build/vmm-dpdk; scripts/mkvmm.sh dpdk)"
 		return 0
 	fi
 	guest_stop

@@ -87,15 +87,15 @@ guests_all()
 		guest_case newest 10.0 in_order=on
 		guest_case newest 10.0 in_order=on,packed=on
 	else
-		echo "# SKIP guests: in order: needs QEMU 10.0 and kvnet"
+		skip guests "in order: needs QEMU 10.0 and kvnet"
 	fi
 	unset GUEST_MACHINE
 }
 
 if [ -d $GUESTS_DIR ]; then
 	guests_all
-	[ -e $GUESTS_DIR/newest/kernel ] || echo "# SKIP guests: the newest kernel could not be had"
+	[ -e $GUESTS_DIR/newest/kernel ] || skip guests "the newest kernel could not be had"
 else
-	echo "# SKIP guests: no other kernels in the test host (vm.sh --guests)"
+	skip guests "no other kernels in the test host (vm.sh --guests)"
 fi
 guest_stop

@@ -199,5 +199,5 @@ if [ -e "$IPXE_ROM" ]; then
 	run_test "ipxe: modern device, then Linux booted by it" ipxe_works disable-legacy=on,disable-modern=off ipxe_boots_linux
 	guest_stop
 else
-	echo "# SKIP ipxe: no efi-virtio.rom in the test host (package ipxe-qemu)"
+	skip ipxe "no efi-virtio.rom in the test host (package ipxe-qemu)"
 fi

@@ -158,7 +158,7 @@ virt_main()
 {
 	[ "$BACKEND" != off ] || return 0
 	if ! type -P libvirtd > /dev/null; then
-		echo "# SKIP libvirt: no libvirtd in the test host (vm.sh --tree build/vmm-libvirt; scripts/mkvmm.sh libvirt)"
+		skip libvirt "no libvirtd in the test host (vm.sh --tree build/vmm-libvirt; scripts/mkvmm.sh libvirt)"
 		return 0
 	fi
 	guest_stop

@@ -476,7 +476,7 @@ migrate_iommu()
 	local MACHINE=,kernel-irqchip=split WORDS=" intel_iommu=on iommu.strict=1" GUEST_FIRST
 
 	if ! backend_offers "$BACKEND" 33; then
-		echo "# SKIP migrate: backend $BACKEND does not offer ACCESS_PLATFORM"
+		skip migrate "backend $BACKEND does not offer ACCESS_PLATFORM"
 		return
 	fi
 	# shellcheck disable=SC2034 # read by lib.sh
@@ -492,14 +492,14 @@ migrate_main()
 	tap_delete $TAP
 	load_backend && modprobe -a vhost_net bridge
 	if [ "$BACKEND" = off ] || ! backend_offers "$BACKEND" 26; then
-		echo "# SKIP migrate: backend $BACKEND does not offer VHOST_F_LOG_ALL"
+		skip migrate "backend $BACKEND does not offer VHOST_F_LOG_ALL"
 		return
 	fi
 	# vhost_net of 6.1 has none, and a feature cannot be lost on the way
 	[[ $(uname -r) != 6.1.* ]] || OPTIONS=queue_reset=off
 	# fixed in 9.0: physmem: Fix migration dirty bitmap coherency with TCG memory access
 	if [ "${GUEST_ACCEL:-kvm}" != kvm ] && [ "$QEMU" = 7.2 ]; then
-		echo "# SKIP migrate: QEMU 7.2 loses what an emulated CPU writes during a migration"
+		skip migrate "QEMU 7.2 loses what an emulated CPU writes during a migration"
 		return
 	fi
 	bash -c "$(trace_resets)" 2> /dev/null

@@ -227,7 +227,7 @@ mq_all()
 }
 
 if [ "$BACKEND" = off ]; then
-	echo "# SKIP mq: queues of QEMU's own device are not what is tested"
+	skip mq "queues of QEMU's own device are not what is tested"
 else
 	mq_all
 fi

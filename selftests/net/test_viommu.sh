@@ -146,7 +146,7 @@ viommu_all()
 		"intel_iommu=on iommu.strict=0" intel-iommu,intremap=off,device-iotlb=on
 	# Debian's 6.1 has no driver for it
 	if [[ $(uname -r) == 6.1.* ]]; then
-		echo "# SKIP viommu: the guest's kernel has no driver for virtio-iommu"
+		skip viommu "the guest's kernel has no driver for virtio-iommu"
 	else
 		viommu_case "virtio-iommu" DMA 10.0 "iommu.strict=1" virtio-iommu-pci reset
 	fi
@@ -155,5 +155,5 @@ viommu_all()
 if load_backend && backend_offers $VIOMMU_BIT; then
 	viommu_all
 else
-	echo "# SKIP viommu: the backend does not offer feature bit $VIOMMU_BIT"
+	skip viommu "the backend does not offer feature bit $VIOMMU_BIT"
 fi

@@ -163,8 +163,50 @@ progress_is_told()
 	[ "$(tail -n 1 "$WORK/told")" = "slow.sh: the end" ] || fail "$(cat "$WORK/told")"
 }
 
+# judge LINE...: "where|test|reason"
+judge()
+{
+	printf '%s\n' "$@" | tr '|' '\t' > "$WORK/skips"
+	awk -f "$TOP/scripts/skips.awk" "$TOP/scripts/skips.list" "$WORK/skips"
+}
+
+skips_are_judged()
+{
+	local said
+
+	said=$(judge 'uapi-uml|contract_test.as_a_32_bit_process|no entry for 32-bit processes')
+	[[ $said == '# skipped: uapi-uml: contract_test.as_a_32_bit_process: no entry'*'(the test hosts have it)' ]] || fail "$said" || return
+	# the same elsewhere, another test, another reason
+	said=$(judge 'test-6.12|contract_test.as_a_32_bit_process|no entry for 32-bit processes' \
+		'uapi-uml|any_test.at_all|no entry for 32-bit processes' 'uapi-uml|contract_test.as_a_32_bit_process|because' \
+		'test-6.1|dpdk|no dpdk-testpmd in the test host')
+	[ "$(grep -c '^not ok - skipped: ' <<< "$said")" -eq 4 ] || fail "$said" || return
+	said=$(judge 'test-6.1|fault_test.a|no /sys/kernel/debug/failslab/verbose' 'test-6.1|fault_test.b|no /sys/kernel/debug/failslab/verbose')
+	[[ $said == '# skipped: test-6.1: 2 of fault_test: no /sys/'* ]] || fail "$said"
+}
+
+# what a log says is counted, whatever kind of test has skipped
+skips_are_counted()
+{
+	cat > "$WORK/count.sh" <<- EOF
+		. "$TOP/scripts/lib.sh"
+		. "$TOP/scripts/lanes.sh"
+		count_log "$WORK/tap" test-6.1 "some tests"
+		cat "\$SKIPS"
+		rm "\$SKIPS"
+		echo "\$PASSED \$FAILED"
+	EOF
+	printf '%s\n' 'ok 1 a_test.x # 3 ms' 'ok 2 a_test.y # SKIP no y # here # 42 ms' '# SKIP dpdk: split: no dpdk' \
+		'something # SKIP else' '1 passed, 0 failed, 3 skipped' 'ok 1 - b' '4 passed, 2 failed' > "$WORK/tap"
+	printf 'test-6.1\t%s\t%s\n' a_test.y 'no y # here' dpdk 'split: no dpdk' unknown 'something # SKIP else' > "$WORK/expected"
+	echo "5 2" >> "$WORK/expected"
+	bash "$WORK/count.sh" | diff "$WORK/expected" - || return
+	: > "$WORK/tap"
+	bash "$WORK/count.sh" | grep -qx '0 1' || fail "an empty log has not failed"
+}
+
 for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
-	words_for_progress progress_is_told; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For test.sh: what counts tests, and lanes, in which it runs what does not need each
+# other at the same time.
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+# what has been skipped, by any lane: where, test, reason
+SKIPS=$(mktemp)
+
+declare -A LANES=()
+LANE=''
+
+### counting
+
+count()
+{
+	PASSED=$((PASSED + $1))
+	FAILED=$((FAILED + $2))
+}
+
+# a lane's steps are numbered: STEPS of them
+say()
+{
+	local text=$*
+
+	if [ "${STEPS:-0}" -gt 0 ]; then
+		STEP_NUMBER=$((${STEP_NUMBER:-0} + 1))
+		text="step $STEP_NUMBER of $STEPS: $text"
+	fi
+	info "$text"
+	[ -z "$LANE" ] || tell "$text"
+}
+
+# skip WHERE TEST REASON
+skip()
+{
+	echo "# SKIP $2: $3"
+	printf '%s\t%s\t%s\n' "$@" >> "$SKIPS"
+}
+
+# one step that is a test as a whole
+step()
+{
+	local name=$1
+
+	shift
+	say "$name"
+	if "$@"; then
+		echo "ok - $name"
+		count 1 0
+	else
+		echo "not ok - $name"
+		count 0 1
+	fi
+}
+
+# show_times NAME FILE: where the time went, in seconds, the most first
+show_times()
+{
+	sed -n 's/^# \(.*\): all of it took \([0-9.]*\) s$/\2 \1/p' "$2" 2>/dev/null | sort -rn |
+		awk -v name="$1" '{ text = text sep $2 " " $1; sep = ", " } END { if (NR) print name ": " text }' | fold -s -w 110
+}
+
+# count_log LOG WHERE NAME: adds up every "N passed, N failed, N skipped" line; without any, it
+# failed. Notes what was skipped.
+count_log()
+{
+	local sums
+
+	touch "$1"
+	sums=$(awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; n++ } END { print p + 0, f + 0, n + 0 }' "$1")
+	sed -E -e '/# SKIP/!d' -e "s/^ok [0-9]+ (\S+) # SKIP (.*) # [0-9]+ ms\$/$2\t\1\t\2/;t" \
+		-e "s/^# SKIP ([^:]+): (.*)\$/$2\t\1\t\2/;t" -e "s/^.*\$/$2\tunknown\t&/" "$1" >> "$SKIPS"
+	# shellcheck disable=SC2086 # three numbers
+	set -- "$3" $sums
+	if [ "$4" -eq 0 ]; then
+		echo "not ok - $1 did not come to its end"
+		count 0 1
+	fi
+	count "$2" "$3"
+}
+
+# a failure that no test line shows (a bad kernel message, a timeout)
+count_status()
+{
+	local before=$1 status=$2 name=$3
+
+	if [ "$status" -ne 0 ] && [ "$FAILED" -eq "$before" ]; then
+		echo "not ok - $name (status $status)"
+		count 0 1
+	fi
+}
+
+# judges all that was skipped: what is not allowed failed
+count_skips()
+{
+	local any='' verdict bad
+
+	# other backends are not what this is about
+	[ "${BACKEND:-kvnet}" = kvnet ] || any=1
+	verdict=$(awk -v any="$any" -f "$TOP/scripts/skips.awk" "$TOP/scripts/skips.list" "$SKIPS")
+	[ -z "$verdict" ] || echo "$verdict"
+	bad=$(grep -c '^not ok' <<< "$verdict") || true
+	# shellcheck disable=SC2034 # for test.sh
+	SKIPPED=$(($(wc -l < "$SKIPS") - bad))
+	count 0 "$bad"
+}
+
+### lanes
+
+# lane NAME COMMAND...: in the background; a process group, so that it can be ended
+lane()
+{
+	local name=$1 log=$BUILD/log/lane-$1
+
+	shift
+	mkdir -p "$BUILD/log"
+	rm -f "$log.count"
+	set -m
+	(
+		set +m
+		trap - EXIT INT TERM
+		exec 3>&1 > "$log.log" 2>&1 < /dev/null
+		LANE=$name PASSED=0 FAILED=0
+		export KVNET_LANE=$name
+		"$@"
+		times > "$log.times"
+		echo "$PASSED $FAILED $(cpu_seconds < "$log.times")" > "$log.count"
+	) &
+	set +m
+	LANES[$!]=$name
+}
+
+# of what "times" says of a shell and its children
+cpu_seconds()
+{
+	tr 'ms' '  ' | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d\n", sum }'
+}
+
+# waits for all lanes; one that did not come to its end counts as failed
+lanes_end()
+{
+	local pid name sums ended=()
+
+	while [ ${#LANES[@]} -gt 0 ]; do
+		wait -n -p pid "${!LANES[@]}" || true
+		name=${LANES[$pid]}
+		unset "LANES[$pid]"
+		ended+=("$name")
+		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null || echo "0 1 died")
+		echo
+		printf '[%4ds] ===== %s: %s =====\n' "$(elapsed)" "$name" \
+			"$(awk '{ print $1, "passed,", $2, "failed,", $3 == "died" ? $3 : $3 " s of CPU" }' <<< "$sums")"
+		cat "$BUILD/log/lane-$name.log"
+		# shellcheck disable=SC2086 # numbers
+		count ${sums% *}
+	done
+	echo
+	for name in "${ended[@]}"; do
+		show_times "$name" "$BUILD/log/lane-$name.log"
+	done
+}
+
+# shellcheck disable=SC2317 # a trap
+lanes_kill()
+{
+	local pid
+
+	for pid in "${!LANES[@]}"; do
+		kill -- "-$pid" 2>/dev/null || true
+	done
+}
+
+# shellcheck disable=SC2317 # a trap
+cleanup()
+{
+	lanes_kill
+	rm -f "$SKIPS"
+}
