@@ -354,6 +354,17 @@ static void bridge_ioctl(unsigned long req, const char *name, int ifindex)
 	close(fd);
 }
 
+/* The next frame that is like @frame: a bridge has things of its own to say. */
+static ssize_t receive_ours(void)
+{
+	ssize_t n;
+
+	do
+		n = rig_rx(&rig, NULL, got, sizeof(got), 3000);
+	while (n > 0 && memcmp(got, frame, 2 * 6));
+	return n;
+}
+
 /*
  * Through a bridge the tag travels beside the frame: it makes the frame four
  * bytes longer than the packet in the tap's ring says.
@@ -381,7 +392,7 @@ CASE(receive_tagged_beside)
 	len = tagged_frame(frame, 0x0123, 61);
 	ASSERT_EQ(write(feeder, frame, len), len);
 	do {
-		n = rig_rx(&rig, NULL, got, sizeof(got), 3000);
+		n = receive_ours();
 		ASSERT(n > 0);
 	} while (n != len);
 	/* around the borders of buffers, short frames and long ones */
@@ -391,7 +402,7 @@ CASE(receive_tagged_beside)
 		vdev_kick(&rig.v.q[VDEV_RX]);
 		len = tagged_frame(frame, 0x0123, payload);
 		ASSERT_EQ(write(feeder, frame, len), len);
-		EXPECT_EQ(rig_rx(&rig, NULL, got, sizeof(got), 3000), len);
+		EXPECT_EQ(receive_ours(), len);
 		EXPECT(!memcmp(got, frame, len));
 	}
 }
