@@ -24,7 +24,7 @@ help:
 	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
 	@echo ''
 	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
-	@echo 'make test        everything that is tested: units, User-Mode Linux, VMs with 6.1 and 6.12'
+	@echo 'make test        everything that is tested: units, User-Mode Linux, VMs with 6.1, 6.12 and the newest kernel'
 	@echo 'make unit        userspace tests of the pure parts (TESTS="ring xlate")'
 	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep (TESTS="loop_rx hostile")'
 	@echo 'make uapi        the same in a VM, with more CPUs (TESTS= KERNEL=6.1 or newest)'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests: builds, unit tests, User-Mode Linux, and the test host on both
+# The tests: builds, unit tests, User-Mode Linux, and the test host on three
 # kernels. Goes on after a failure; the last lines say what was skipped, the very last
 # is "N passed, N failed, N skipped". A skip that scripts/skips.list does not allow is
 # a failure.
@@ -25,21 +25,27 @@ set -euo pipefail
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # net tests that "all" runs in User-Mode Linux and not in a test host
 NET_UML="migrate migrate:packed"
-# net tests of "all" in each test host, so that both are busy for the same time; 6.12
-# also runs those of neither list. In this order some find a guest running that the
-# one before has left.
-NET_612="exits offload traffic module live"
-NET_61="reboot kill dpdk guests ipxe libvirt mq"
-# uapi tests of "all" on 6.12: races, which two CPUs make likelier; and on 6.1: those to
-# which an older kernel makes a difference. All run in User-Mode Linux, a 6.12.
-UAPI_612="dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
+# net tests of "all" in each test host, so that all are busy for the same time; 6.12
+# also runs those of no list. In this order some find a guest running that the one
+# before has left.
+NET_612="exits offload live"
+NET_61="reboot dpdk guests ipxe libvirt mq"
+# of the newest kernel, or, where that cannot be had, of 6.12 too
+NET_NEWEST="traffic module kill"
+# uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
+# kernel makes a difference, on the newest those that would meet what has changed there.
+# All run in User-Mode Linux, a 6.12.
+UAPI_RACES="dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test dirtylog_test
 fault_test feature_test hostile_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test xdp_test"
+UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_test iotlb_test loop_rx_test loop_tx_test
+offload_test pin_test"
 # the same once more, for guests with packed rings
 NET_PACKED="live:packed"
-# memory in MB for two test hosts and User-Mode Linux at the same time
+# memory in MB for two test hosts and User-Mode Linux at the same time; after it a third
 LANES_MB=8000
+LANES3_MB=9500
 
 ### what the lanes do
 
@@ -137,7 +143,7 @@ run_vm()
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --mem "${HOST_MB:-3072}" --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
@@ -242,9 +248,29 @@ build_uml()
 	run_unit
 }
 
+# The newest kernel needs more than the others, and a network to the backports of the
+# next release: without these its tests are skipped. What is there stays as it is.
+get_newest()
+{
+	say "the newest kernel, and what builds modules for it"
+	"$TOP/scripts/setup.sh" newest || true
+	if ! have_newest; then
+		skip test-newest "the newest kernel" "cannot be had here"
+		say "kvnet.ko for newest: skipped"
+		return
+	fi
+	"$TOP/scripts/mkimage.sh" newest
+	build_module newest
+}
+
+have_newest()
+{
+	[ -f "$STAMPS/kernel-newest" ] && [ -f "$STAMPS/root-newest" ]
+}
+
 build_for_hosts()
 {
-	local STEPS=6 series name
+	local STEPS=8 series name
 
 	say "kernels and QEMU of the test hosts"
 	"$TOP/scripts/setup.sh"
@@ -259,6 +285,7 @@ build_for_hosts()
 	for series in $SERIES_ALL; do
 		build_module "$series"
 	done
+	get_newest
 	"$TOP/scripts/mkimage.sh" --guests
 	step "uapi tests build" build_uapi
 }
@@ -275,13 +302,14 @@ host()
 
 test_6.12()
 {
-	local file net=$NET_612
+	local file net=$NET_612 uapi=''
 
+	have_newest || { net="$net $NET_NEWEST" uapi=$UAPI_RACES; }
 	for file in "$TOP"/selftests/net/test_*.sh; do
 		file=${file##*/test_}
-		[[ " $NET_612 $NET_61 $NET_UML " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
+		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
-	host 6.12 "$UAPI_612" "$net $NET_PACKED"
+	host 6.12 "$uapi" "$net $NET_PACKED"
 }
 
 test_6.1()
@@ -289,26 +317,50 @@ test_6.1()
 	host 6.1 "$UAPI_61" "$NET_61"
 }
 
+test_newest()
+{
+	# the third host has less memory
+	! have_newest || HOST_MB=2048 host newest "$UAPI_NEWEST $UAPI_RACES" "$NET_NEWEST"
+}
+
 test_hosts()
 {
 	test_6.12
 	test_6.1
+	test_newest
 }
 
-# A test host for each kernel beside User-Mode Linux; one after the other where there is
-# less memory.
+# A test host for each kernel beside User-Mode Linux, the third after it; fewer at the
+# same time where there is less memory.
 run_lanes()
 {
 	local free
 
 	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
-	lane uml run_uml_and_lab
-	if [ "$free" -ge $LANES_MB ]; then
+	if [ "$free" -ge $LANES3_MB ]; then
+		lane uml run_uml_and_newest
 		lane test-6.12 test_6.12
-		lane test-6.1 test_6.1
+	elif [ "$free" -ge $LANES_MB ]; then
+		lane uml run_uml_and_lab
+		lane test-6.12 test_612_and_newest
 	else
+		lane uml run_uml_and_lab
 		lane tests test_hosts
+		return
 	fi
+	lane test-6.1 test_6.1
+}
+
+run_uml_and_newest()
+{
+	run_uml_and_lab
+	test_newest
+}
+
+test_612_and_newest()
+{
+	test_6.12
+	test_newest
 }
 
 run_all()
