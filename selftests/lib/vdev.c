@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "vdev.h"
+#include "vhost_abi.h"
 
 #define GUARD	4096u
 #define IND_MAX	64u
@@ -67,13 +68,30 @@ void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 	ksft_abort();
 }
 
+void vdev_own(int fd)
+{
+	const char *kind = getenv("KVNET_WORKER");
+	uint8_t fork_owner;
+	int ret;
+
+	if (kind && *kind) {
+		fork_owner = strcmp(kind, "kthread") ? VHOST_FORK_OWNER_TASK :
+						       VHOST_FORK_OWNER_KTHREAD;
+		ret = __vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &fork_owner);
+		if (ret && vdev_is_vhost())
+			ksft_skip("no choice of workers: %s", strerror(-ret));
+		ASSERT_EQ(ret, 0);
+	}
+	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
+}
+
 void vdev_open(struct vdev *v)
 {
 	memset(v, 0, sizeof(*v));
 	v->memfd = -1;
 	v->fd = vdev_open_node();
 	v->hdr_len = sizeof(struct virtio_net_hdr);
-	vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL);
+	vdev_own(v->fd);
 	vdev_ioctl(v->fd, VHOST_GET_FEATURES, &v->offered);
 }
 

@@ -79,6 +79,11 @@ const char *vdev_path(void);
 /* Is the node in-tree vhost_net?  For the few documented differences. */
 bool vdev_is_vhost(void);
 int vdev_open_node(void);
+/*
+ * SET_OWNER, with the kind of worker that KVNET_WORKER names: "task", a thread
+ * of the owner, or "kthread"; else with the device's own choice.
+ */
+void vdev_own(int fd);
 
 int __vdev_ioctl(int fd, unsigned long req, const void *arg);
 void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,

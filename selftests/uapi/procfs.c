@@ -4,35 +4,112 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "procfs.h"
 #include "vdev.h"
 
-/* Threads that serve a device, by their names. */
-unsigned int workers(void)
+/* The first line of a file below /proc without its end, or "". */
+static const char *line_of(const char *path)
+{
+	static char line[256];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0;
+
+	if (fd >= 0) {
+		n = read(fd, line, sizeof(line) - 1);
+		close(fd);
+	}
+	line[n > 0 ? n : 0] = 0;
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
+
+char task_state(pid_t pid, pid_t tid)
+{
+	const char *line, *end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	line = line_of(path);
+	end = strrchr(line, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+static bool serves_a_device(const char *comm)
+{
+	return !strncmp(comm, "kvnet-", 6) || !strncmp(comm, "vhost-", 6);
+}
+
+/* The threads of one process; counts, and keeps the last that has this name. */
+static unsigned int look_at(pid_t pid, const char *name, struct worker *found)
+{
+	char path[64];
+	struct dirent *d;
+	unsigned int n = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return 0;	/* it has gone meanwhile */
+	while ((d = readdir(tasks))) {
+		const char *comm;
+		pid_t tid = atoi(d->d_name);
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+		comm = tid ? line_of(path) : "";
+		if (name ? strcmp(comm, name) : !serves_a_device(comm))
+			continue;
+		n++;
+		if (found)
+			*found = (struct worker){ .pid = pid, .tid = tid };
+	}
+	closedir(tasks);
+	return n;
+}
+
+static unsigned int look_everywhere(const char *name, struct worker *found)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *d;
 	unsigned int n = 0;
-	char path[300], comm[32];
 
 	ASSERT(proc);
-	while ((d = readdir(proc))) {
-		int fd, len;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
-		fd = open(path, O_RDONLY);
-		if (fd < 0)
-			continue;
-		len = read(fd, comm, sizeof(comm) - 1);
-		close(fd);
-		if (len > 0 && (!strncmp(comm, "kvnet", 5) ||
-				!strncmp(comm, "vhost-", 6)))
-			n++;
-	}
+	while ((d = readdir(proc)))
+		if (atoi(d->d_name))
+			n += look_at(atoi(d->d_name), name, found);
 	closedir(proc);
 	return n;
+}
+
+unsigned int workers(void)
+{
+	return look_everywhere(NULL, NULL);
+}
+
+unsigned int workers_of(pid_t owner, struct worker *w)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), vdev_is_vhost() ? "vhost-%d" : "kvnet-%d",
+		 owner);
+	return look_everywhere(name, w);
+}
+
+bool kernel_has_vhost_task(void)
+{
+	char line[256], name[128];
+	bool has = false;
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	ASSERT(f);
+	while (!has && fgets(line, sizeof(line), f))
+		has = sscanf(line, "%*s %*s %127s", name) == 1 &&
+		      !strcmp(name, "vhost_task_create");
+	fclose(f);
+	return has;
 }
 
 /*

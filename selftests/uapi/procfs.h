@@ -3,8 +3,23 @@
 #ifndef SELFTESTS_PROCFS_H
 #define SELFTESTS_PROCFS_H
 
-/* Threads that serve a device, by their names. */
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* A thread that serves a device: of which process? */
+struct worker {
+	pid_t pid;
+	pid_t tid;
+};
+
+/* The letter of /proc/pid/task/tid/stat: 'D' waits, 'Z' is dead; 0: none. */
+char task_state(pid_t pid, pid_t tid);
+/* All of them, by their names, whether they are processes' or the kernel's. */
 unsigned int workers(void);
+/* How many serve this owner, and where one is. */
+unsigned int workers_of(pid_t owner, struct worker *w);
+/* Can this kernel make threads of a process for a module? */
+bool kernel_has_vhost_task(void);
 void no_worker_left(unsigned int before);
 /* Open files, all over the system; see no_file_left() for how exactly. */
 unsigned long open_files(void);

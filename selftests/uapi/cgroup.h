@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cgroup - a control group of version 2, empty and of one's own, in a mount name
+ * space that goes with the process.  Whoever lets a case end without
+ * cgroup_remove() leaves an empty group behind, which does no harm.
+ */
+#ifndef SELFTESTS_CGROUP_H
+#define SELFTESTS_CGROUP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cgroup {
+	char path[64];
+};
+
+/* Skips the case where the kernel lacks the controller ("pids"), or NULL. */
+void cgroup_make(struct cgroup *g, const char *controller);
+void cgroup_remove(const struct cgroup *g);
+/* The process with all its threads. */
+void cgroup_join(const struct cgroup *g, pid_t pid);
+/* Out of the group, to the root. */
+void cgroup_leave(pid_t pid);
+void cgroup_set(const struct cgroup *g, const char *file, const char *text);
+/* The word after "name" in a file, or the first one without a name. */
+long cgroup_get(const struct cgroup *g, const char *file, const char *name);
+
+void cgroup_freeze(const struct cgroup *g, bool freeze);
+/* Are all in it frozen, or none, by the deadline? */
+bool cgroup_frozen(const struct cgroup *g, bool frozen, unsigned int ms);
+
+#endif /* SELFTESTS_CGROUP_H */

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the worker is: a thread of the VMM where the kernel can make one, with all
+ * that holds for the VMM's threads, or one of the kernel's in the VMM's cgroups.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "flow.h"
+#include "pin_rig.h"
+#include "procfs.h"
+#include "vhost_abi.h"
+
+static struct rig rig;
+
+/* Which kind this device is to have: "task", "kthread" or, "", its own choice. */
+static void choose(const char *kind)
+{
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+}
+
+static struct worker the_worker(void)
+{
+	struct worker w;
+
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	return w;
+}
+
+static unsigned long long cpu_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	ASSERT_SYS(clock_gettime(clock, &ts));
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Of this process, but for what the only thread that it knows of has used. */
+static unsigned long long cpu_of_others(void)
+{
+	unsigned long long own = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - own;
+}
+
+static void expect_status(const struct worker *w, const char *name,
+			  const char *want)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", w->pid, w->tid);
+	if (strcmp(word_of(path, name), want))
+		FAIL("the worker's %s: %s, not %s", name, word_of(path, name),
+		     want);
+}
+
+static const char *own_choice(void)
+{
+	return kernel_has_vhost_task() ? "task" : "kthread";
+}
+
+/* Is it in this process, or one of the kernel's own, children of kthreadd? */
+static void expect_kind(const char *kind)
+{
+	struct worker w = the_worker();
+
+	if (!strcmp(kind, "task")) {
+		EXPECT_EQ(w.pid, getpid());
+		return;
+	}
+	EXPECT_EQ(w.pid, w.tid);
+	expect_status(&w, "PPid", "2");
+}
+
+CASE(is_what_the_kernel_can_make)
+{
+	choose("");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_kind(own_choice());
+	flow_one(&rig);
+}
+
+CASE(is_a_thread_if_asked)
+{
+	choose("task");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_kind("task");
+	flow_one(&rig);
+}
+
+CASE(is_the_kernels_if_asked)
+{
+	choose("kthread");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_kind("kthread");
+	flow_one(&rig);
+}
+
+/* Its time is the process's, also when it has gone. */
+CASE(its_time_is_the_owners)
+{
+	unsigned long long before, used;
+	unsigned int i;
+
+	choose("task");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	before = cpu_of_others();
+	for (i = 0; i < 20; i++)
+		flow_one(&rig);
+	used = cpu_of_others();
+	EXPECT_OP(used, >, before);
+	rig_close(&rig);
+	ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	EXPECT_GE(cpu_of_others(), used);
+}
+
+/*** FORK_FROM_OWNER ***/
+
+static int set_kind(uint8_t kind)
+{
+	return __vdev_ioctl(rig.v.fd, VHOST_SET_FORK_FROM_OWNER, &kind);
+}
+
+static int get_kind(void)
+{
+	uint8_t kind = 77;
+	int ret = __vdev_ioctl(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, &kind);
+
+	return ret ? ret : kind;
+}
+
+CASE(choice_of_workers)
+{
+	int task = kernel_has_vhost_task() ? 0 : -EOPNOTSUPP, own = !task;
+
+	choose("");
+	rig.v.fd = vdev_open_node();
+	if (vdev_is_vhost() && get_kind() < 0)
+		ksft_skip("this kernel's vhost_net has no choice");
+	EXPECT_EQ(get_kind(), own);
+	EXPECT_EQ(set_kind(VHOST_FORK_OWNER_KTHREAD), 0);
+	EXPECT_EQ(get_kind(), VHOST_FORK_OWNER_KTHREAD);
+	EXPECT_EQ(set_kind(2), -EINVAL);
+	EXPECT_EQ(set_kind(255), -EINVAL);
+	EXPECT_EQ(get_kind(), VHOST_FORK_OWNER_KTHREAD);
+	EXPECT_EQ(set_kind(VHOST_FORK_OWNER_TASK), task);
+	EXPECT_EQ(get_kind(), own);
+	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
+	EXPECT_EQ(set_kind(VHOST_FORK_OWNER_KTHREAD), -EBUSY);
+	EXPECT_EQ(set_kind(9), -EBUSY);
+	EXPECT_EQ(get_kind(), own);
+	expect_kind(own_choice());
+	close(rig.v.fd);
+}
+
+/* Who gives the device back gives the choice back. */
+CASE(choice_ends_with_the_owner)
+{
+	choose("");
+	rig.v.fd = vdev_open_node();
+	if (vdev_is_vhost() && get_kind() < 0)
+		ksft_skip("this kernel's vhost_net has no choice");
+	EXPECT_EQ(set_kind(VHOST_FORK_OWNER_KTHREAD), 0);
+	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
+	expect_kind("kthread");
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	EXPECT_EQ(get_kind(), kernel_has_vhost_task());
+	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
+	expect_kind(own_choice());
+	close(rig.v.fd);
+}
+
+/*** where it may run ***/
+
+static void expect_cpus(const char *when, const char *want)
+{
+	struct worker w = the_worker();
+	char path[64];
+	bool ok;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", w.pid, w.tid);
+	/* who has just been told runs where it was until it is moved */
+	ok = WAIT_FOR(3000, !strcmp(word_of(path, "Cpus_allowed_list"), want));
+	if (!ok)
+		FAIL("%s: the worker may run on CPU %s, not %s", when,
+		     word_of(path, "Cpus_allowed_list"), want);
+}
+
+static void need_two_cpus(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+}
+
+static void stays_in_the_cpuset(const char *kind)
+{
+	struct cgroup g;
+	unsigned int i;
+
+	need_two_cpus();
+	choose(kind);
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "1");
+	cgroup_join(&g, getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_cpus("set before", "1");
+	flow_one(&rig);
+	expect_cpus("after traffic", "1");
+	for (i = 0; i < 4; i++) {
+		cgroup_set(&g, "cpuset.cpus", i % 2 ? "1" : "0");
+		expect_cpus("changed", i % 2 ? "1" : "0");
+		flow_one(&rig);
+	}
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_stays_in_the_cpuset)
+{
+	stays_in_the_cpuset("task");
+}
+
+CASE(kthread_stays_in_the_cpuset)
+{
+	stays_in_the_cpuset("kthread");
+}
+
+/* As soon as SET_OWNER has returned, however often. */
+static void cpuset_at_once(const char *kind)
+{
+	struct cgroup g;
+	unsigned int i;
+
+	need_two_cpus();
+	choose(kind);
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "1");
+	cgroup_join(&g, getpid());
+	for (i = 0; i < 50 && !ksft_failed(); i++) {
+		struct worker w;
+		int fd = vdev_open_node();
+
+		vdev_own(fd);
+		w = the_worker();
+		expect_status(&w, "Cpus_allowed_list", "1");
+		close(fd);
+		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	}
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_is_in_the_cpuset_at_once)
+{
+	cpuset_at_once("task");
+}
+
+CASE(kthread_is_in_the_cpuset_at_once)
+{
+	cpuset_at_once("kthread");
+}
+
+/* taskset, isolcpus: what the VMM's thread may use is what its child may. */
+CASE(thread_inherits_the_affinity)
+{
+	cpu_set_t set;
+
+	need_two_cpus();
+	choose("task");
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(set), &set));
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_cpus("of the owner", "1");
+	flow_one(&rig);
+}
+
+/*** which groups it is in ***/
+
+static const char *groups_of(pid_t pid, pid_t tid)
+{
+	static char text[512];
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/cgroup", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	return text;
+}
+
+static void expect_group(const char *when)
+{
+	struct worker w = the_worker();
+	char own[512];
+
+	strcpy(own, groups_of(getpid(), getpid()));
+	if (strcmp(groups_of(w.pid, w.tid), own))
+		FAIL("%s: the worker is in %s, not %s", when,
+		     groups_of(w.pid, w.tid), own);
+}
+
+static void is_in_the_owners_group(const char *kind)
+{
+	bool follows = !strcmp(kind, "task");
+	struct cgroup g[2];
+
+	choose(kind);
+	cgroup_make(&g[0], NULL);
+	cgroup_make(&g[1], NULL);
+	cgroup_join(&g[0], getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_group("born there");
+	if (follows) {
+		cgroup_join(&g[1], getpid());
+		expect_group("moved");
+		flow_one(&rig);
+	}
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&g[0]);
+	cgroup_remove(&g[1]);
+}
+
+CASE(thread_is_in_the_owners_group)
+{
+	is_in_the_owners_group("task");
+}
+
+CASE(kthread_is_in_the_owners_group)
+{
+	is_in_the_owners_group("kthread");
+}
+
+/*** who pays for it ***/
+
+static unsigned long long cpu_of(const struct worker *w)
+{
+	char path[64];
+	unsigned long long ns = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", w->pid,
+		 w->tid);
+	f = fopen(path, "r");
+	ASSERT(f && fscanf(f, "%llu", &ns) == 1);
+	fclose(f);
+	return ns;
+}
+
+/* A second of traffic, driven from outside of the owner's group. */
+static void keep_it_busy(void)
+{
+	uint64_t end = ksft_now_ms() + 1000;
+	static uint8_t f[FRAME_MAX + 1];
+	uint32_t in = 0;
+
+	do {
+		rig_rx_post(&rig, 256, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_inject(&rig, in++, 1000);
+		while (rig_rx(&rig, NULL, f, sizeof(f), 0) >= 0)
+			;
+		rig_tx_reap(&rig);
+		while (!rig_tx(&rig, 1000, NULL))
+			;
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
+			;
+	} while (ksft_now_ms() < end && !ksft_failed());
+}
+
+static void measure(const struct cgroup *g, const char *how)
+{
+	struct worker w = the_worker();
+	unsigned long long ns = cpu_of(&w);
+	long us = cgroup_get(g, "cpu.stat", "usage_usec");
+	uint64_t start = ksft_now_ms();
+	int status;
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		cgroup_leave(getpid());
+		keep_it_busy();
+		_exit(0);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ns = cpu_of(&w) - ns;
+	us = cgroup_get(g, "cpu.stat", "usage_usec") - us;
+	ksft_note("%s: the worker %llu ms of %llu, its group %ld ms", how,
+		  ns / 1000000, (unsigned long long)(ksft_now_ms() - start),
+		  us / 1000);
+	EXPECT_OP(ns, >, 0);
+	/* the group's is brought up to date now and then */
+	EXPECT_GE(us + 20000, ns / 1000);
+}
+
+static void is_charged(const char *kind)
+{
+	struct cgroup g;
+
+	choose(kind);
+	cgroup_make(&g, NULL);
+	cgroup_join(&g, getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	measure(&g, kind);
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_is_charged_to_the_owners_group)
+{
+	is_charged("task");
+}
+
+CASE(kthread_is_charged_to_the_owners_group)
+{
+	is_charged("kthread");
+}
+
+/*
+ * With a tenth of a CPU.  Whether a worker is held to it depends on the kernel, see
+ * debugging.rst; it is said here, and nothing is lost by it.
+ */
+static void has_a_tenth(const char *kind)
+{
+	struct cgroup g;
+
+	choose(kind);
+	cgroup_make(&g, "cpu");
+	cgroup_set(&g, "cpu.max", "10000 100000");
+	cgroup_join(&g, getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	measure(&g, kind);
+	ksft_note("%s: throttled %ld times", kind,
+		  cgroup_get(&g, "cpu.stat", "nr_throttled"));
+	cgroup_set(&g, "cpu.max", "max");
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_with_a_tenth_of_a_cpu)
+{
+	has_a_tenth("task");
+}
+
+CASE(kthread_with_a_tenth_of_a_cpu)
+{
+	has_a_tenth("kthread");
+}
+
+/*** how many there may be ***/
+
+#define DEVICES	200
+#define ALLOWED	10
+
+/* SET_OWNER on all of them: how many succeed? The others fail without a trace. */
+static unsigned int own_many(const int *fd)
+{
+	unsigned int n = 0, i;
+	int ret;
+
+	for (i = 0; i < DEVICES; i++) {
+		ret = __vdev_ioctl(fd[i], VHOST_SET_OWNER, NULL);
+		n += !ret;
+		/* vhost_net has one word for all reasons */
+		if (ret && ret != (vdev_is_vhost() ? -ENOMEM : -EAGAIN))
+			FAIL("device %u: %s", i, strerror(-ret));
+	}
+	return n;
+}
+
+static void open_many(int *fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < DEVICES; i++)
+		fd[i] = vdev_open_node();
+}
+
+/* Refused, and as if it had never been asked. */
+static void none_is_left(const int *fd, unsigned int n)
+{
+	unsigned int i;
+
+	EXPECT_EQ(workers_of(getpid(), NULL), n);
+	for (i = 0; i < DEVICES; i++)
+		close(fd[i]);
+	EXPECT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+}
+
+static void roomy(void)
+{
+	struct rlimit lim = { DEVICES + 50, DEVICES + 50 };
+
+	ASSERT_SYS(setrlimit(RLIMIT_NOFILE, &lim));
+}
+
+CASE_TIMED(pids_max_bounds_them, 60)
+{
+	unsigned int n, round;
+	int fd[DEVICES];
+	struct cgroup g;
+
+	choose("task");
+	roomy();
+	cgroup_make(&g, "pids");
+	cgroup_set(&g, "pids.max", "10");
+	cgroup_join(&g, getpid());
+	for (round = 0; round < 2 && !ksft_failed(); round++) {
+		open_many(fd);
+		n = own_many(fd);
+		EXPECT_EQ(n, ALLOWED - 1);	/* and this process */
+		EXPECT_EQ(cgroup_get(&g, "pids.current", NULL), n + 1);
+		none_is_left(fd, n);
+		EXPECT(WAIT_FOR(3000, cgroup_get(&g, "pids.current",
+						 NULL) == 1));
+	}
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+	no_leak_found();
+}
+
+static void become_nobody(void)
+{
+	struct rlimit lim = { ALLOWED, ALLOWED };
+
+	ASSERT_SYS(setrlimit(RLIMIT_NPROC, &lim));
+	ASSERT_SYS(setgroups(0, NULL));
+	ASSERT_SYS(setresgid(65533, 65533, 65533));
+	ASSERT_SYS(setresuid(65533, 65533, 65533));
+}
+
+CASE_TIMED(the_users_limit_bounds_them, 60)
+{
+	int fd[DEVICES];
+	unsigned int n;
+
+	choose("task");
+	roomy();
+	open_many(fd);
+	become_nobody();
+	n = own_many(fd);
+	EXPECT_EQ(n, ALLOWED - 1);
+	none_is_left(fd, n);
+}
+
+KSFT_MAIN()
