@@ -12,7 +12,6 @@
 #define BUSY		VHOST_SET_VRING_BUSYLOOP_TIMEOUT
 #define GET_BUSY	VHOST_GET_VRING_BUSYLOOP_TIMEOUT
 
-#define KTHREAD_ONLY	"its worker can be a thread of the owner"
 #define NO_BOUND	"reads words until the owner's memory ends"
 #define BEFORE_6_17	"this kernel's vhost_net does not know it"
 #define X86_ONLY_LE	"knows it where legacy guests may be big-endian"
@@ -47,9 +46,8 @@ static const struct row new_device[] = {
 	{ "SET_FORK_FROM_OWNER 255", VHOST_SET_FORK_FROM_OWNER, U8(255),
 	  EINVAL, VHOST(BEFORE_6_17, EPERM, NO_FORK) },
 	{ "SET_FORK_FROM_OWNER task", VHOST_SET_FORK_FROM_OWNER,
-	  U8(VHOST_FORK_OWNER_TASK), EOPNOTSUPP,
-	  .vhost = { { KTHREAD_ONLY, 0, HAS_FORK },
-		     { BEFORE_6_17, EPERM, NO_FORK } } },
+	  U8(VHOST_FORK_OWNER_TASK), 0, VHOST(BEFORE_6_17, EPERM, NO_FORK),
+	  .without_task = EOPNOTSUPP },
 	{ "SET_FORK_FROM_OWNER kthread", VHOST_SET_FORK_FROM_OWNER,
 	  U8(VHOST_FORK_OWNER_KTHREAD), 0,
 	  VHOST(BEFORE_6_17, EPERM, NO_FORK) },

@@ -158,7 +158,8 @@ static void compare(const struct table *t, bool packets)
 			if (packets)
 				still_works(&rigs[node], t->needs, got[node]);
 		}
-		judge(t->state, t->rows[i].what, got, t->rows[i].err,
+		judge(t->state, t->rows[i].what, got,
+		      row_wants(&t->rows[i], false),
 		      row_differs(&t->rows[i]));
 	}
 }

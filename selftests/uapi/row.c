@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "procfs.h"
 #include "row.h"
 
 #define COMPAT_IOCTL	54	/* of the table for 32-bit x86 */
@@ -168,8 +169,6 @@ bool row_when(enum row_when when)
 		return !row_when(NO_ARRAY);
 	case NO_FORK:
 		return probe(VHOST_GET_FORK_FROM_OWNER, U8(0), false);
-	case HAS_FORK:
-		return !row_when(NO_FORK);
 	case NO_ENDIAN:
 		return probe(VHOST_GET_VRING_ENDIAN, STATE(0, 0), true);
 	default:
@@ -197,7 +196,11 @@ int row_wants(const struct row *row, bool vhost)
 {
 	const struct row_differs *d = vhost ? row_differs(row) : NULL;
 
-	return d ? d->err : row->err;
+	if (d)
+		return d->err;
+	if (row->without_task && !kernel_has_vhost_task())
+		return row->without_task;
+	return row->err;
 }
 
 const char *row_error(int err)
