@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A VMM that is frozen: by its control group, as a container that is paused, or
+ * with all others when the machine goes to sleep.  Its worker stops, too, nothing
+ * writes to the guest's memory any more, and then all goes on without a loss.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "flow.h"
+#include "procfs.h"
+
+#define LEN		200
+#define TX_WAITING	8	/* frames that the guest does not kick for */
+
+static struct rig rig;
+static struct cgroup group;
+
+/* Between the VMM and the world outside of its group. */
+static struct shared {
+	uint32_t injected;
+	uint32_t received;
+} *shared;
+
+/* Only what is a thread of the VMM stops with it. */
+static void open_in_group(void)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("the worker is the kernel's before Linux 6.4");
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(shared != MAP_FAILED);
+	cgroup_make(&group, NULL);
+	cgroup_join(&group, getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+}
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static void inject(unsigned int n)
+{
+	while (n--) {
+		rig_inject(&rig, shared->injected, LEN);
+		__atomic_add_fetch(&shared->injected, 1, __ATOMIC_RELEASE);
+	}
+}
+
+static bool guest_has_all(void)
+{
+	return gr_raw_used_idx(&rig.v.q[VDEV_RX].ring) == shared->injected;
+}
+
+static bool memory_changed(const uint8_t *copy)
+{
+	return memcmp(copy, rig.v.mem, rig.v.mem_size);
+}
+
+static bool host_got_something(void)
+{
+	struct pollfd p = { .fd = rig.sniff, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool freeze(void)
+{
+	cgroup_freeze(&group, true);
+	if (cgroup_frozen(&group, true, 5000))
+		return true;
+	FAIL("the group does not freeze");
+	return false;
+}
+
+static void thaw(void)
+{
+	cgroup_freeze(&group, false);
+	EXPECT(cgroup_frozen(&group, false, 5000));
+}
+
+/* What the world does to a VMM that waits for its end. */
+static void freeze_idle(void)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+	uint8_t *copy = malloc(rig.v.mem_size);
+	unsigned int i;
+
+	for (i = 0; i < 4 && !ksft_failed(); i++) {
+		inject(10);
+		EXPECT(WAIT_FOR(3000, guest_has_all()));
+		if (!freeze())
+			break;
+		memcpy(copy, rig.v.mem, rig.v.mem_size);
+		inject(20);
+		if (!i)
+			ASSERT_EQ(write(tx->kick, &(uint64_t){ 1 }, 8), 8);
+		EXPECT(!WAIT_FOR(100, memory_changed(copy)));
+		EXPECT(i || !host_got_something());
+		thaw();
+		EXPECT(WAIT_FOR(3000, guest_has_all()));
+	}
+	thaw();
+	free(copy);
+}
+
+static pid_t fork_world(void (*fn)(void))
+{
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (pid)
+		return pid;
+	cgroup_leave(getpid());
+	fn();
+	_exit(0);
+}
+
+static bool world_ends(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == pid;
+}
+
+static void end_world(pid_t world)
+{
+	int status;
+
+	ASSERT_EQ(waitpid(world, &status, 0), world);
+	EXPECT_EQ(status, 0);
+	cgroup_leave(getpid());
+	rig_close(&rig);
+	cgroup_remove(&group);
+}
+
+CASE(frozen_while_idle)
+{
+	uint32_t i;
+	pid_t pid;
+
+	open_in_group();
+	rig_rx_post(&rig, 256, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	for (i = 0; i < TX_WAITING; i++)
+		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
+	gr_publish(&rig.v.q[VDEV_TX].ring);
+	pid = fork_world(freeze_idle);
+	while (!world_ends(pid))
+		ksft_relax(1000);
+	for (i = 0; i < shared->injected && !ksft_failed(); i++)
+		rig_rx_expect(&rig, i, LEN);
+	for (i = 0; i < TX_WAITING && !ksft_failed(); i++)
+		rig_expect(&rig, i, LEN);
+	end_world(pid);
+}
+
+/* Frames all the time, as many as the guest can take. */
+static void inject_while(unsigned int ms)
+{
+	uint64_t end = ksft_now_ms() + ms;
+	unsigned int turn = 0;
+
+	do {
+		if (shared->injected - load(&shared->received) < 200)
+			inject(1);
+		else
+			ksft_relax(turn++);
+	} while (ksft_now_ms() < end);
+}
+
+static void freeze_busy(void)
+{
+	uint8_t *copy = malloc(rig.v.mem_size);
+	unsigned int i, n = ksft_rounds(20);
+
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		inject_while(ksft_below(20));
+		if (!freeze())
+			break;
+		memcpy(copy, rig.v.mem, rig.v.mem_size);
+		inject_while(10);
+		EXPECT(!memory_changed(copy));
+		thaw();
+	}
+	thaw();
+	free(copy);
+}
+
+/* Both ways, and each frame in its turn. */
+static void pump(uint32_t *sniffed)
+{
+	static uint8_t f[FRAME_MAX + 1];
+	ssize_t n;
+
+	rig_rx_post(&rig, 256, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	while ((n = rig_rx(&rig, NULL, f, sizeof(f), 0)) >= 0) {
+		frame_check(f, n, shared->received, LEN);
+		__atomic_add_fetch(&shared->received, 1, __ATOMIC_RELEASE);
+		rig_rx_post(&rig, 1, NULL);
+	}
+	rig_tx_reap(&rig);
+	while (rig.tx_seq - *sniffed < 100 && !rig_tx(&rig, LEN, NULL))
+		;
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	while ((n = rig_sniff(&rig, f, sizeof(f), 0)) >= 0)
+		frame_check(f, n, (*sniffed)++, LEN);
+}
+
+CASE_TIMED(frozen_under_traffic, 40)
+{
+	uint32_t sniffed = 0;
+	pid_t pid;
+
+	open_in_group();
+	pid = fork_world(freeze_busy);
+	while (!world_ends(pid) && !ksft_failed())
+		pump(&sniffed);
+	while (shared->received < shared->injected && !ksft_failed()) {
+		rig_rx_post(&rig, 256, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		if (rig_rx_expect(&rig, shared->received, LEN))
+			shared->received++;
+	}
+	while (sniffed < rig.tx_seq && !ksft_failed())
+		rig_expect(&rig, sniffed++, LEN);
+	ksft_note("%u frames in, %u out", shared->received, sniffed);
+	end_world(pid);
+}
+
+/* The only way to be rid of a paused container. */
+CASE(killed_while_frozen)
+{
+	unsigned int before = workers();
+	int p[2], status;
+	pid_t pid;
+	char c;
+
+	if (!kernel_has_vhost_task())
+		ksft_skip("the worker is the kernel's before Linux 6.4");
+	cgroup_make(&group, NULL);
+	ASSERT_SYS(pipe(p));
+	pid = fork();
+	if (!pid) {
+		close(p[0]);
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		flow_one(&rig);
+		cgroup_join(&group, getpid());
+		close(p[1]);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	EXPECT_EQ(read(p[0], &c, 1), 0);
+	freeze();
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("a frozen VMM cannot be killed");
+	no_worker_left(before);
+	cgroup_remove(&group);
+}
+
+/*** all of the machine ***/
+
+#define TRACING		"/sys/kernel/tracing/"
+
+static bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Who runs when, and when all are frozen. */
+static void trace_start(void)
+{
+	if (!put(TRACING "trace", "") ||
+	    !put(TRACING "events/sched/sched_switch/filter",
+		 "next_comm ~ \"kvnet-*\" || next_comm ~ \"vhost-*\"") ||
+	    !put(TRACING "events/sched/sched_switch/enable", "1") ||
+	    !put(TRACING "events/power/suspend_resume/enable", "1"))
+		ksft_skip("no tracing: %s", strerror(errno));
+}
+
+/* How often a worker ran while all were frozen, or -1: they never were. */
+static int trace_end(void)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	bool frozen = false;
+	char line[512];
+	int n = -1;
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, "freeze_processes[0] end")) {
+			frozen = true;
+			n = n < 0 ? 0 : n;
+		} else if (strstr(line, "thaw_processes[0] begin")) {
+			frozen = false;
+		} else if (frozen && strstr(line, "sched_switch")) {
+			ksft_note("%.*s", (int)strcspn(line, "\n"), line);
+			n++;
+		}
+	}
+	fclose(f);
+	put(TRACING "events/enable", "0");
+	put(TRACING "events/sched/sched_switch/filter", "0");
+	return n;
+}
+
+/* A question that the host asks again after one and two seconds: who has it? */
+static void ask_who_has(const char *addr)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(9) };
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { 0 };
+
+	memcpy(ifr.ifr_name, rig.name, sizeof(rig.name));
+	sin.sin_addr.s_addr = inet_addr("10.77.0.1");
+	memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
+	ASSERT_SYS(ioctl(fd, SIOCSIFADDR, &ifr));
+	sin.sin_addr.s_addr = inet_addr(addr);
+	ASSERT_EQ(sendto(fd, "?", 1, 0, (struct sockaddr *)&sin, sizeof(sin)),
+		  1);
+	close(fd);
+}
+
+static unsigned int received(void)
+{
+	return gr_raw_used_idx(&rig.v.q[VDEV_RX].ring);
+}
+
+/* As far as to the freezer, stay there for three seconds, and back. */
+static void sleep_and_wake(void)
+{
+	if (!put("/sys/power/pm_test", "freezer") ||
+	    !put("/sys/module/suspend/parameters/pm_test_delay", "3"))
+		ksft_skip("no test of suspending: %s", strerror(errno));
+	if (!put("/sys/power/state", "freeze"))
+		FAIL("the machine does not freeze: %s", strerror(errno));
+	put("/sys/power/pm_test", "none");
+}
+
+CASE_TIMED(machine_goes_to_sleep, 40)
+{
+	int ran;
+
+	/* on one, who waits with all others frozen may not let the worker run */
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	rig_rx_post(&rig, 100, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	ask_who_has("10.77.0.2");
+	ASSERT(WAIT_FOR(3000, received() > 1));
+	trace_start();
+	sleep_and_wake();
+	ran = trace_end();
+	if (ran < 0)
+		FAIL("nothing was frozen");
+	else if (ran)
+		FAIL("the worker ran %d times while all were frozen", ran);
+	/* what came meanwhile is there now */
+	EXPECT(WAIT_FOR(3000, received() >= 3));
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
