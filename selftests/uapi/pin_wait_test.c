@@ -5,111 +5,20 @@
  * page wherever it needs one, and no wait outlives the VMM.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
 
-#define PAGE	4096ul
-
 static struct rig rig;
-
-/* The source of a migration: what missing pages are to hold. */
-static struct {
-	int fd;
-	uint8_t *at;		/* memory that is missing */
-	uint8_t *copy;		/* and what it holds */
-	size_t len;
-	bool holds;		/* does not deliver */
-	int told;		/* and tells here, if it is not 0 */
-	unsigned int asked;	/* for pages, that it held back */
-	unsigned int pages;	/* delivered */
-	pthread_t thread;
-} pager;
-
-static void pager_open(void)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-
-	pager.fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (pager.fd < 0)
-		ksft_skip("userfaultfd: %s", strerror(errno));
-	ASSERT_SYS(ioctl(pager.fd, UFFDIO_API, &api));
-}
-
-static void deliver(uint64_t addr)
-{
-	size_t off = (addr & ~(PAGE - 1)) - (uintptr_t)pager.at;
-	struct uffdio_copy copy = {
-		.dst = (uintptr_t)pager.at + off,
-		.src = (uintptr_t)pager.copy + off,
-		.len = PAGE,
-	};
-
-	if (!ioctl(pager.fd, UFFDIO_COPY, &copy))
-		pager.pages++;
-	else
-		EXPECT_EQ(errno, EEXIST);
-}
-
-/* Another process may have the pager's file. */
-static void tell(int to)
-{
-	ASSERT_EQ(write(to, &pager.fd, sizeof(pager.fd)), sizeof(pager.fd));
-}
-
-static void hold_back(void)
-{
-	__atomic_add_fetch(&pager.asked, 1, __ATOMIC_RELEASE);
-	if (pager.told)
-		tell(pager.told);
-}
-
-static void *pager_thread(void *arg)
-{
-	struct pollfd p = { .fd = pager.fd, .events = POLLIN };
-	struct uffd_msg msg;
-
-	while (poll(&p, 1, -1) == 1) {
-		if (read(pager.fd, &msg, sizeof(msg)) != sizeof(msg))
-			continue;
-		if (pager.holds)
-			hold_back();
-		else
-			deliver(msg.arg.pagefault.address);
-	}
-	return arg;
-}
-
-/* Take [at, at + len) away, to be had from the pager from now on. */
-static void take_away(void *at, size_t len)
-{
-	struct uffdio_register reg = {
-		.range = { (uintptr_t)at, len },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
-	ASSERT_EQ((uintptr_t)at % PAGE, 0);
-	pager.at = at;
-	pager.len = len;
-	pager.copy = malloc(len);
-	ASSERT(pager.copy);
-	memcpy(pager.copy, at, len);
-	ASSERT_SYS(madvise(at, len, MADV_DONTNEED));
-	ASSERT_SYS(ioctl(pager.fd, UFFDIO_REGISTER, &reg));
-	ASSERT_EQ(pthread_create(&pager.thread, NULL, pager_thread, NULL), 0);
-}
 
 static void open_rig(void)
 {
@@ -131,7 +40,7 @@ static void postcopy(const char *how)
 {
 	open_rig();
 	pager_open();
-	take_away(rig.v.mem, rig.v.mem_size);
+	pager_take_away(rig.v.mem, rig.v.mem_size);
 	rig_start(&rig);
 	EXPECT(pager.pages > 0);
 	expect_late_rings(how);
@@ -158,7 +67,7 @@ CASE(ring_goes_and_comes_late)
 	rig_start(&rig);
 	frames_pass(&rig);
 	pager_open();
-	take_away(rig.v.mem, VDEV_RING_ZONE);
+	pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 	vdev_set_mem(&rig.v);
 	frames_pass(&rig);
 	EXPECT(pager.pages > 0);
@@ -194,18 +103,8 @@ static void *stop_thread(void *arg)
 /* Does it sleep where only what it waits for wakes it? */
 static bool stopper_waits(void)
 {
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
-		 __atomic_load_n(&stopper, __ATOMIC_ACQUIRE));
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'D';
+	return task_state(getpid(), __atomic_load_n(&stopper,
+						    __ATOMIC_ACQUIRE)) == 'D';
 }
 
 static void try_to_stop(void)
@@ -229,7 +128,7 @@ static void vmm(const struct death *d, int told)
 	pager.holds = true;
 	if (d->waits == IN_START) {
 		pager.told = told;
-		take_away(rig.v.mem, VDEV_RING_ZONE);
+		pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 		rig_start(&rig);
 		FAIL("started without its ring");
 		return;
@@ -239,16 +138,16 @@ static void vmm(const struct death *d, int told)
 	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
 	gr_publish(&q->ring);
 	if (d->waits == IN_COPY) {
-		take_away(q->bufs, q->buf_size * q->buf_num);
+		pager_take_away(q->bufs, q->buf_size * q->buf_num);
 		ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
 	} else {
-		take_away(rig.v.mem, VDEV_RING_ZONE);
+		pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 		vdev_set_mem(&rig.v);
 	}
-	ASSERT(WAIT_FOR(3000, __atomic_load_n(&pager.asked, __ATOMIC_ACQUIRE)));
+	ASSERT(pager_asked(1, 3000));
 	if (d->stop)
 		try_to_stop();
-	tell(told);
+	pager_tell(told);
 }
 
 /* Another's open file, to have it, too. */
