@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process that has the descriptor and is not the owner.  While the worker waits
+ * for memory that comes late, the stranger waits in a call, and is killed: what
+ * the owner does not notice.  Nor does it keep the owner from being killed.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/vhost_types.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pager.h"
+#include "pin_rig.h"
+#include "procfs.h"
+
+static struct rig rig;
+
+static void in_set_features(void)
+{
+	__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
+}
+
+static void in_write(void)
+{
+	struct vhost_msg msg = {
+		.type = VHOST_IOTLB_MSG,
+		.iotlb = { .size = 4096, .uaddr = 4096, .perm = VHOST_ACCESS_RW,
+			   .type = VHOST_IOTLB_UPDATE },
+	};
+	ssize_t n = write(rig.v.fd, &msg, sizeof(msg));
+
+	(void)n;	/* refused, or not */
+}
+
+static void in_set_backend(void)
+{
+	__vdev_backend(&rig.v, VDEV_RX, -1);
+}
+
+/* Buffers that are there once the guest has filled them, and go again. */
+static void open_rig(void)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net lets nobody be killed who waits for it");
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	frames_pass(&rig);
+	pager_open();
+	pager_take_away(q->bufs, q->buf_size * q->buf_num);
+}
+
+/* A frame whose page does not come before pager_go_on(). */
+static void send_late(unsigned int n)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	pager_take_again(q->bufs, q->buf_size * q->buf_num);
+	pager.holds = true;
+	gr_publish(&q->ring);
+	ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+	ASSERT(pager_asked(n, 3000));
+}
+
+static void arrives(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", rig.v.fd);
+	pager_go_on();
+	rig_expect(&rig, rig.tx_seq - 1, 1000);
+	rig_tx_drain(&rig, 3000);
+	EXPECT_EQ(vdev_eventfd_take(rig.v.q[VDEV_TX].err), 0);
+	EXPECT(!strcmp(word_of(path, "kvnet.tx.state"), "running"));
+	EXPECT(!strcmp(word_of(path, "kvnet.tx.drop_fault"), "0"));
+}
+
+static bool waits(pid_t pid)
+{
+	char state = task_state(pid, pid);
+
+	return state == 'D' || state == 'Z';
+}
+
+/* In its call, or already refused. */
+static pid_t fork_stranger(void (*call)(void))
+{
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		call();
+		_exit(0);
+	}
+	ASSERT(WAIT_FOR(3000, waits(pid)));
+	return pid;
+}
+
+static void kill_stranger(pid_t pid)
+{
+	int status;
+
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("the stranger cannot be killed");
+}
+
+static void stranger_killed(void (*call)(void))
+{
+	open_rig();
+	send_late(1);
+	kill_stranger(fork_stranger(call));
+	arrives();
+	/* and nor do later pages suffer */
+	send_late(2);
+	arrives();
+	frames_pass(&rig);
+	rig_close(&rig);
+}
+
+CASE(stranger_killed_in_set_features)
+{
+	stranger_killed(in_set_features);
+}
+
+CASE(stranger_killed_in_write)
+{
+	stranger_killed(in_write);
+}
+
+CASE(stranger_killed_in_set_backend)
+{
+	stranger_killed(in_set_backend);
+}
+
+/* Stuck behind a stranger who is stuck behind the worker. */
+static void owner_killed(void (*call)(void))
+{
+	unsigned int before = workers();
+	pid_t pid, stranger;
+	int p[2], status;
+
+	ASSERT_SYS(pipe(p));
+	pid = fork();
+	if (!pid) {
+		close(p[0]);
+		open_rig();
+		send_late(1);
+		stranger = fork_stranger(call);
+		ASSERT_EQ(write(p[1], &stranger, sizeof(stranger)),
+			  sizeof(stranger));
+		close(p[1]);
+		vdev_get_base(&rig.v, VDEV_TX);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	if (read(p[0], &stranger, sizeof(stranger)) != sizeof(stranger)) {
+		waitpid(pid, &status, 0);
+		return;		/* it has failed, or skipped */
+	}
+	WAIT_FOR(200, task_state(pid, pid) == 'D');
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("the owner cannot be killed");
+	kill(stranger, SIGKILL);
+	no_worker_left(before);
+}
+
+CASE(owner_killed_behind_set_features)
+{
+	owner_killed(in_set_features);
+}
+
+CASE(owner_killed_behind_write)
+{
+	owner_killed(in_write);
+}
+
+KSFT_MAIN()
