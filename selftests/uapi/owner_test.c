@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of a VMM whose device has other holders, too: a request that is pending
+ * in the kernel, a table of open files, a child.  Its memory, the tap and the
+ * worker are free at once; the file and the module when nobody has it any more.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "procfs.h"
+
+#define STORE		"/tmp/owner-memory"
+#define STORE_SIZE	(32u << 20)
+
+static struct rig rig;
+
+/*** memory whose only holder is the VMM's address space ***/
+
+/* A file system of our own says to the page whether it is still there. */
+static void store_open(void)
+{
+	if (mkdir(STORE, 0700) && errno != EEXIST)
+		ksft_skip("%s: %s", STORE, strerror(errno));
+	if (unshare(CLONE_NEWNS) || mount("none", STORE, "tmpfs", 0, NULL))
+		ksft_skip("no tmpfs: %s", strerror(errno));
+}
+
+static unsigned long store_used(void)
+{
+	struct statvfs s;
+
+	ASSERT_SYS(statvfs(STORE, &s));
+	return s.f_blocks - s.f_bfree;
+}
+
+static void store_map(void)
+{
+	int fd = ASSERT_SYS(open(STORE "/ram", O_RDWR | O_CREAT, 0600));
+	void *p;
+
+	ASSERT_SYS(ftruncate(fd, STORE_SIZE));
+	p = mmap(NULL, STORE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT(p != MAP_FAILED);
+	memset(p, 1, STORE_SIZE);
+	/* a child has none of it */
+	ASSERT_SYS(madvise(p, STORE_SIZE, MADV_DONTFORK));
+	ASSERT_SYS(unlink(STORE "/ram"));
+	close(fd);
+}
+
+/*** who else has the device ***/
+
+static unsigned int module_users(void)
+{
+	const char *path = vdev_is_vhost() ? "/sys/module/vhost_net/refcnt" :
+					     "/sys/module/kvnet/refcnt";
+	FILE *f = fopen(path, "r");
+	unsigned int n;
+
+	ASSERT(f && fscanf(f, "%u", &n) == 1);
+	fclose(f);
+	return n;
+}
+
+/* A request to be told when there is something to read. */
+static void by_aio_poll(void)
+{
+	struct iocb cb = {
+		.aio_lio_opcode = IOCB_CMD_POLL,
+		.aio_fildes = rig.v.fd,
+		.aio_buf = POLLIN,
+	};
+	struct iocb *list = &cb;
+	aio_context_t ctx = 0;
+
+	if (syscall(__NR_io_setup, 4, &ctx))
+		ksft_skip("no asynchronous I/O: %s", strerror(errno));
+	ASSERT_EQ(syscall(__NR_io_submit, ctx, 1, &list), 1);
+}
+
+/* Among the files of a ring that is mapped, and not even open any more. */
+static void by_io_uring(void)
+{
+	struct io_uring_params p = { 0 };
+	int fd = syscall(__NR_io_uring_setup, 4, &p);
+	void *ring;
+
+	if (fd < 0)
+		ksft_skip("no io_uring: %s", strerror(errno));
+	ASSERT_SYS(syscall(__NR_io_uring_register, fd, IORING_REGISTER_FILES,
+			   &rig.v.fd, 1));
+	ring = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(__u32),
+		    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+		    IORING_OFF_SQ_RING);
+	ASSERT(ring != MAP_FAILED);
+	close(fd);
+}
+
+/* What the VMM tells before it is killed. */
+struct told {
+	char tap[16];
+	pid_t child;
+};
+
+static pid_t fork_vmm(void (*hold)(void), struct told *told)
+{
+	int p[2];
+	pid_t pid;
+
+	ASSERT_SYS(pipe2(p, O_CLOEXEC));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		close(p[0]);
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		flow_one(&rig);
+		store_map();
+		hold();
+		memcpy(told->tap, rig.name, sizeof(told->tap));
+		ASSERT_EQ(write(p[1], told, sizeof(*told)), sizeof(*told));
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	if (read(p[0], told, sizeof(*told)) != sizeof(*told)) {
+		waitpid(pid, NULL, 0);
+		ksft_abort();		/* it has failed, or skipped */
+	}
+	close(p[0]);
+	return pid;
+}
+
+/* Into its network, where its tap is. */
+static void look_over_its_shoulder(pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	fd = ASSERT_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	ASSERT_SYS(setns(fd, CLONE_NEWNET));
+	close(fd);
+}
+
+/* Killed; what was its alone is free. */
+static void kill_vmm(pid_t pid, const struct told *told)
+{
+	int status;
+
+	look_over_its_shoulder(pid);
+	ASSERT(if_nametoindex(told->tap));
+	EXPECT_GE(store_used() * 4096, STORE_SIZE);
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("the VMM cannot be killed");
+	if (!WAIT_FOR(5000, !workers_of(pid, NULL)))
+		FAIL("its worker is left");
+	if (!WAIT_FOR(5000, !store_used()))
+		FAIL("%lu pages of its memory are left", store_used());
+	if (!WAIT_FOR(5000, !if_nametoindex(told->tap)))
+		FAIL("its tap is still in use");
+}
+
+/* vhost_net holds the address space, which holds the request, which holds it. */
+static void held_by_itself(void (*hold)(void))
+{
+	unsigned int before = module_users();
+	struct told told = { 0 };
+	pid_t pid;
+
+	store_open();
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps file, memory and module for ever");
+	pid = fork_vmm(hold, &told);
+	EXPECT_EQ(module_users(), before + 1);
+	kill_vmm(pid, &told);
+	if (!WAIT_FOR(5000, module_users() == before))
+		FAIL("module: %u users, then %u", before, module_users());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+}
+
+CASE_TIMED(killed_with_a_poll_pending, 40)
+{
+	held_by_itself(by_aio_poll);
+}
+
+CASE_TIMED(killed_with_the_device_in_an_io_uring, 40)
+{
+	held_by_itself(by_io_uring);
+}
+
+/*** a child that has the descriptor, too ***/
+
+static struct orders {
+	bool look;	/* the owner is gone */
+	bool looked;
+	bool end;
+} *orders;
+
+static bool flag(const bool *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static void raise_flag(bool *p)
+{
+	__atomic_store_n(p, true, __ATOMIC_RELEASE);
+}
+
+/* An heir may close the device, and nothing else. */
+static void heir(void)
+{
+	uint64_t features;
+	unsigned int i;
+
+	close(rig.tap);
+	munmap(rig.v.mem, rig.v.mem_size);
+	while (!flag(&orders->look))
+		ksft_relax(1000);
+	for (i = 0; i < 2; i++) {
+		struct vdev_queue *q = &rig.v.q[i];
+		struct vhost_vring_state s = { .index = i, .num = 256 };
+
+		/* who waits for it is told that it will not go on */
+		ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+		EXPECT(vdev_eventfd_wait(q->err, 3000));
+		EXPECT_EQ(__vdev_backend(&rig.v, i, -1), -EPERM);
+		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &s),
+			  -EPERM);
+	}
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_GET_FEATURES, &features), 0);
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL), -EBUSY);
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL), -EPERM);
+	raise_flag(&orders->looked);
+	while (!flag(&orders->end))
+		ksft_relax(1000);
+	close(rig.v.fd);
+	_exit(0);
+}
+
+static void by_child(void)
+{
+	if (!fork())
+		heir();
+}
+
+static void outlived(const char *kind)
+{
+	unsigned int before = module_users();
+	struct told told = { 0 };
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps memory and tap until the last close");
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	store_open();
+	orders = mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(orders != MAP_FAILED);
+	pid = fork_vmm(by_child, &told);
+	kill_vmm(pid, &told);
+	EXPECT_EQ(module_users(), before + 1);
+	raise_flag(&orders->look);
+	EXPECT(WAIT_FOR(10000, flag(&orders->looked)));
+	raise_flag(&orders->end);
+	if (!WAIT_FOR(5000, module_users() == before))
+		FAIL("module: %u users, then %u", before, module_users());
+}
+
+CASE_TIMED(killed_and_outlived_by_a_child, 40)
+{
+	outlived("task");
+}
+
+CASE_TIMED(killed_and_outlived_by_a_child_kthread, 40)
+{
+	outlived("kthread");
+}
+
+KSFT_MAIN()
