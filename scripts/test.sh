@@ -12,6 +12,7 @@
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12)
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
+#   KVNET_PARAMS=     parameters of the module, for "uml", "uapi" and "net"
 #
 # What does not need each other runs at the same time, in lanes: each tells its
 # steps as it goes, and shows its whole log (build/log/lane-NAME.log) when it ends.
@@ -144,7 +145,7 @@ run_vm()
 	[ "$series" != 6.1 ] || short=1
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --mem "${HOST_MB:-3072}" --env "SHORT=$short" \
-		--env "BACKEND=${BACKEND:-kvnet}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
+		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 }
@@ -165,7 +166,7 @@ run_uml()
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" \
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
@@ -181,7 +182,7 @@ run_uml_net()
 		return
 	fi
 	rm -f "$BUILD/log/$name.tap"
-	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 1200 --env "BACKEND=${BACKEND:-kvnet}" \
+	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 1200 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env QEMU=10.0 --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev.c - the life of a device: owner, memory, backend
+ * dev.c - the life of a device: memory, backend, kicks
  *
  * Each function says whether it wants dev->lock held; the others take it.
  */
@@ -8,7 +8,6 @@
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/poll.h>
-#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vhost.h>
@@ -26,7 +25,13 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
 }
 
-static void reset_busy(struct kvnet_net *net)
+/**
+ * kvnet_net_reset_busy() - spin as long as the module's parameter says
+ * @net: the device
+ *
+ * Context: dev->lock, or nobody else knows the device.
+ */
+void kvnet_net_reset_busy(struct kvnet_net *net)
 {
 	unsigned int us = READ_ONCE(kvnet_poll_us);
 
@@ -49,9 +54,11 @@ struct kvnet_net *kvnet_net_create(void)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);
 	kvnet_misses_init(&net->misses);
+	kvnet_worker_init(&net->worker, kvnet_net_abandon);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
-	reset_busy(net);
+	kvnet_net_reset_busy(net);
+	net->fork = kvnet_fork_default();
 	return net;
 }
 
@@ -63,17 +70,51 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	return kvnet_tap_attach(&q->tap, sock);
 }
 
-/* dev->lock. Nothing touches the ring or the tap any more on return. */
-static void stop_queue(struct kvnet_queue *q)
+/**
+ * kvnet_queue_detach() - have a queue without a backend
+ * @q: the queue, in any state
+ *
+ * Context: may sleep; vq->lock.
+ * Return: the socket that was its tap, for kvnet_tap_put(), or NULL. Nothing
+ * touches it nor the ring any more once vq->lock is released.
+ */
+struct socket *kvnet_queue_detach(struct kvnet_queue *q)
+{
+	lockdep_assert_held(&q->vq.lock);
+	kvnet_wait_stop(&q->tap_wait);
+	kvnet_vq_stop(&q->vq);
+	return swap_tap(q, NULL);
+}
+
+/**
+ * kvnet_queue_stop() - kvnet_queue_detach(), and let go of the tap
+ * @q: the queue
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_queue_stop(struct kvnet_queue *q)
 {
 	struct socket *old;
 
-	kvnet_vq_lock(&q->vq, 0);
-	kvnet_wait_stop(&q->tap_wait);
-	kvnet_vq_stop(&q->vq);
-	old = swap_tap(q, NULL);
+	kvnet_vq_lock(&q->vq);
+	old = kvnet_queue_detach(q);
 	mutex_unlock(&q->vq.lock);
 	kvnet_tap_put(old);
+}
+
+/**
+ * kvnet_queue_swap_kick() - exchange the eventfd that the driver kicks
+ * @q: the queue
+ * @file: the new one or NULL; on return the old one, which wakes nobody any more
+ *
+ * Context: may sleep; vq->lock.
+ * Return: 0, or as kvnet_wait_start().
+ */
+int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
+{
+	kvnet_wait_stop(&q->kick_wait);
+	swap(q->kick, *file);
+	return q->kick ? kvnet_wait_start(&q->kick_wait, q->kick) : 0;
 }
 
 /* dev->lock */
@@ -82,8 +123,8 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock)
 	struct socket *old = NULL;
 	int ret;
 
-	kvnet_vq_lock(&q->vq, 0);
-	ret = kvnet_vq_check(&q->vq);
+	kvnet_vq_lock(&q->vq);
+	ret = q->abandoned ? -EIO : kvnet_vq_check(&q->vq);
 	if (ret || sock == q->tap.sock)
 		goto out;
 
@@ -107,54 +148,16 @@ out:
 }
 
 /* dev->lock. The old eventfd wakes the queue no more on return. */
-static int swap_kick(struct kvnet_queue *q, struct file *file)
+static int set_kick(struct kvnet_queue *q, struct file *file)
 {
-	int ret = 0;
+	int ret;
 
-	kvnet_vq_lock(&q->vq, 0);
-	kvnet_wait_stop(&q->kick_wait);
-	swap(q->kick, file);
-	if (q->kick)
-		ret = kvnet_wait_start(&q->kick_wait, q->kick);
+	kvnet_vq_lock(&q->vq);
+	ret = q->abandoned ? -EIO : kvnet_queue_swap_kick(q, &file);
 	mutex_unlock(&q->vq.lock);
 	if (file)
 		fput(file);
 	return ret;
-}
-
-/* dev->lock. As after kvnet_net_create(), but for the counters. */
-static void release_owner(struct kvnet_net *net)
-{
-	struct mm_struct *mm = net->mm;
-	unsigned int i;
-
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		stop_queue(&net->q[i]);
-		swap_kick(&net->q[i], NULL);
-	}
-	kvnet_worker_stop(&net->worker);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.server = NULL;
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_tap_free(&net->q[i].tap);
-		kvnet_vq_free(&net->q[i].vq);
-		kvnet_vq_reset(&net->q[i].vq);
-	}
-	kvnet_payer_put(&net->payer);
-	kvnet_mem_put(net->mem);
-	kvnet_eventfd_put(net->log_call);
-	kvnet_iotlb_free(net->iotlb);
-	kvnet_misses_set(&net->misses, false);
-	WRITE_ONCE(net->misses.v2, false);
-	net->mem = NULL;
-	net->log_call = NULL;
-	net->iotlb = NULL;
-	net->mm = NULL;
-	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
-		WRITE_ONCE(net->features.word[i], 0);
-	reset_busy(net);
-	if (mm)
-		mmput(mm);
 }
 
 /**
@@ -165,85 +168,11 @@ static void release_owner(struct kvnet_net *net)
  */
 void kvnet_net_destroy(struct kvnet_net *net)
 {
-	kvnet_worker_kill(&net->worker);
+	kvnet_thread_end(&net->worker.thread);
 	mutex_lock(&net->lock);
-	release_owner(net);
+	kvnet_net_release_owner(net);
 	mutex_unlock(&net->lock);
 	kvfree(net);
-}
-
-/**
- * kvnet_net_reset_owner() - VHOST_RESET_OWNER: give the device back
- * @net: the device
- *
- * Stops it and forgets all set-up; another process may become the owner.
- *
- * Context: dev->lock, of the owner.
- * Return: 0.
- */
-int kvnet_net_reset_owner(struct kvnet_net *net)
-{
-	lockdep_assert_held(&net->lock);
-	release_owner(net);
-	return 0;
-}
-
-/**
- * kvnet_net_check_owner() - is the caller the owner?
- * @net: the device
- *
- * Context: dev->lock.
- * Return: 0 or -EPERM.
- */
-int kvnet_net_check_owner(const struct kvnet_net *net)
-{
-	lockdep_assert_held(&net->lock);
-	return net->mm && net->mm == current->mm ? 0 : -EPERM;
-}
-
-/**
- * kvnet_net_set_owner() - VHOST_SET_OWNER: the caller's memory is served
- * @net: the device
- *
- * The address space outlives the process until the file is closed.
- *
- * Return: 0, -EBUSY if there is an owner, or -errno.
- */
-int kvnet_net_set_owner(struct kvnet_net *net)
-{
-	struct mm_struct *mm;
-	int i, ret;
-
-	mutex_lock(&net->lock);
-	ret = -EBUSY;
-	if (net->mm)
-		goto out;
-	ret = -EINVAL;
-	mm = get_task_mm(current);
-	if (!mm)
-		goto out;
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		ret = kvnet_vq_alloc(&net->q[i].vq);
-		if (ret)
-			goto err_free;
-	}
-	ret = kvnet_worker_start(&net->worker, mm);
-	if (ret)
-		goto err_free;
-	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.server = net->worker.task;
-	net->mm = mm;
-	if (READ_ONCE(kvnet_pin_rings))
-		kvnet_payer_get(&net->payer, mm);
-	goto out;
-
-err_free:
-	for (i = 0; i < KVNET_QUEUES; i++)
-		kvnet_vq_unalloc(&net->q[i].vq);
-	mmput(mm);
-out:
-	mutex_unlock(&net->lock);
-	return ret;
 }
 
 /**
@@ -315,7 +244,7 @@ int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 		if (IS_ERR(file))
 			return PTR_ERR(file);
 	}
-	return swap_kick(&net->q[index], file);
+	return set_kick(&net->q[index], file);
 }
 
 /**
@@ -339,10 +268,10 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 
 	lockdep_assert_held(&net->lock);
 	if (fd == VHOST_FILE_UNBIND) {
-		stop_queue(q);
+		kvnet_queue_stop(q);
 		return 0;
 	}
-	kvnet_vq_lock(&q->vq, 0);
+	kvnet_vq_lock(&q->vq);
 	ret = kvnet_vq_check(&q->vq);
 	mutex_unlock(&q->vq.lock);
 	if (ret)

@@ -12,22 +12,33 @@
 #include "net.h"
 #include "trace.h"
 
-/* dev->lock. No session is open, and none will be, on return. */
-static void lock_queues(struct kvnet_net *net)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&net->lock);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		kvnet_vq_lock(&net->q[i].vq, i);
-}
-
 static void unlock_queues(struct kvnet_net *net)
 {
 	unsigned int i;
 
 	for (i = 0; i < KVNET_QUEUES; i++)
 		mutex_unlock(&net->q[i].vq.lock);
+}
+
+/*
+ * dev->lock. On return of 0 no session is open, and none will be; -EINTR: a
+ * process that is not the owner has been killed.
+ */
+static int lock_queues(struct kvnet_net *net)
+{
+	unsigned int i;
+	int ret;
+
+	lockdep_assert_held(&net->lock);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		ret = kvnet_vq_lock_killable(&net->q[i].vq, i);
+		if (!ret)
+			continue;
+		while (i--)
+			mutex_unlock(&net->q[i].vq.lock);
+		return ret;
+	}
+	return 0;
 }
 
 /* The locks of all queues. Others are checked when they start. */
@@ -62,6 +73,18 @@ static bool layout_ok(const struct kvnet_net *net,
 	return true;
 }
 
+/* The locks of all queues. May they have these features now? 0 or -errno. */
+static int features_ok(const struct kvnet_net *net, const struct kvnet_features *f)
+{
+	if (!layout_ok(net, f))
+		return -EBUSY;
+	/* All queues have the same log. */
+	if (kvnet_has(f, VHOST_F_LOG_ALL) &&
+	    !log_ok(net, net->q[KVNET_RX].vq.log.base, true))
+		return -EFAULT;
+	return 0;
+}
+
 /* dev->lock. What is needed for there to be an IOMMU. */
 static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
 {
@@ -81,9 +104,9 @@ static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
  * With ACCESS_PLATFORM this begins with an empty IOTLB, also if there was one
  * before: VMMs count on that when they start a device again.
  *
- * Context: may sleep; takes dev->lock.
+ * Context: any process, as with vhost; may sleep; takes dev->lock.
  * Return: 0; -EBUSY for another layout of a ring in use; -EFAULT if there can be
- * no dirty log; -ENOMEM.
+ * no dirty log; -ENOMEM; -EINTR.
  */
 int kvnet_net_set_features(struct kvnet_net *net,
 			   const struct kvnet_features *f)
@@ -93,18 +116,17 @@ int kvnet_net_set_features(struct kvnet_net *net,
 	unsigned int i;
 	int ret = 0;
 
-	mutex_lock(&net->lock);
+	if (mutex_lock_killable(&net->lock))
+		return -EINTR;
 	if (iommu) {
 		iotlb = new_iotlb(net);
 		ret = iotlb ? 0 : -ENOMEM;
 	}
-	lock_queues(net);
-	if (!ret && !layout_ok(net, f))
-		ret = -EBUSY;
-	/* All queues have the same log. */
-	if (!ret && kvnet_has(f, VHOST_F_LOG_ALL) &&
-	    !log_ok(net, net->q[KVNET_RX].vq.log.base, true))
-		ret = -EFAULT;
+	if (!ret)
+		ret = lock_queues(net);
+	if (ret)
+		goto out;
+	ret = features_ok(net, f);
 	if (!ret) {
 		swap(net->iotlb, iotlb);
 		for (i = 0; i < KVNET_FEATURE_WORDS; i++)
@@ -117,6 +139,7 @@ int kvnet_net_set_features(struct kvnet_net *net,
 	/* They may have waited for an address of the old IOTLB. */
 	for (i = 0; i < KVNET_QUEUES && net->mm; i++)
 		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+out:
 	kvnet_iotlb_free(iotlb);
 	mutex_unlock(&net->lock);
 	return ret;
@@ -135,10 +158,11 @@ int kvnet_net_set_features(struct kvnet_net *net,
  */
 int kvnet_net_set_log_base(struct kvnet_net *net, u64 base)
 {
+	int ret = lock_queues(net);
 	unsigned int i;
-	int ret = 0;
 
-	lock_queues(net);
+	if (ret)
+		return ret;
 	if (!log_ok(net, base, false))
 		ret = -EFAULT;
 	for (i = 0; i < KVNET_QUEUES && !ret; i++)
@@ -160,16 +184,19 @@ int kvnet_net_set_log_fd(struct kvnet_net *net, int fd)
 {
 	struct eventfd_ctx *ctx = kvnet_eventfd_get(fd);
 	unsigned int i;
+	int ret;
 
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	swap(ctx, net->log_call);
-	lock_queues(net);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.log_call = net->log_call;
-	unlock_queues(net);
+	ret = lock_queues(net);
+	if (!ret) {
+		swap(ctx, net->log_call);
+		for (i = 0; i < KVNET_QUEUES; i++)
+			net->q[i].vq.log_call = net->log_call;
+		unlock_queues(net);
+	}
 	kvnet_eventfd_put(ctx);
-	return 0;
+	return ret;
 }
 
 /* The locks of all queues. What they know of the IOTLB may be wrong now. */
@@ -190,7 +217,7 @@ static void forget_range(struct kvnet_net *net, u64 iova, u64 last)
  *
  * Context: may sleep; takes dev->lock.
  * Return: 0; -EFAULT without an IOMMU, from a process that is not the owner, or
- * if the memory is not a user's; or as kvnet_iotlb_update().
+ * if the memory is not a user's; -EINTR; or as kvnet_iotlb_update().
  */
 int kvnet_net_iotlb_update(struct kvnet_net *net,
 			   const struct kvnet_iotlb_entry *entry)
@@ -198,18 +225,22 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 	u64 len = entry->last - entry->iova + 1;
 	unsigned long hva = entry->hva, answered;
 	unsigned int i;
-	int ret = -EFAULT;
+	int ret;
 
-	mutex_lock(&net->lock);
-	lock_queues(net);
+	if (mutex_lock_killable(&net->lock))
+		return -EINTR;
+	ret = -EFAULT;
 	if (!net->iotlb || kvnet_net_check_owner(net) || hva != entry->hva ||
 	    (unsigned long)len != len || !len ||
 	    !access_ok((void __user *)hva, len))
 		goto out;
+	ret = lock_queues(net);
+	if (ret)
+		goto out;
 	forget_range(net, entry->iova, entry->last);
 	ret = kvnet_iotlb_update(net->iotlb, entry);
 	if (ret)
-		goto out;
+		goto unlock;
 	answered = kvnet_miss_answer(&net->misses, entry->iova, entry->last);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		if (!(answered & BIT(i)))
@@ -217,8 +248,9 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 		net->q[i].vq.missing = false;
 		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
 	}
-out:
+unlock:
 	unlock_queues(net);
+out:
 	mutex_unlock(&net->lock);
 	trace_kvnet_iotlb_update(entry, ret);
 	return ret;
@@ -234,26 +266,26 @@ out:
  *
  * Context: may sleep; takes dev->lock.
  * Return: 0; -EFAULT without an IOMMU, or from a process that is not the owner;
- * -EINVAL for a range that wraps around.
+ * -EINVAL for a range that wraps around; -EINTR.
  */
 int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
 {
 	u64 last = iova + size - 1;
-	int ret = 0;
+	int ret = -EFAULT;
 
 	if (iova && !size)
 		return 0;
 	if (last < iova)
 		return -EINVAL;
-	mutex_lock(&net->lock);
-	lock_queues(net);
-	if (net->iotlb && !kvnet_net_check_owner(net)) {
+	if (mutex_lock_killable(&net->lock))
+		return -EINTR;
+	if (net->iotlb && !kvnet_net_check_owner(net))
+		ret = lock_queues(net);
+	if (!ret) {
 		forget_range(net, iova, last);
 		kvnet_iotlb_invalidate(net->iotlb, iova, last);
-	} else {
-		ret = -EFAULT;
+		unlock_queues(net);
 	}
-	unlock_queues(net);
 	mutex_unlock(&net->lock);
 	trace_kvnet_iotlb_invalidate(iova, last, ret);
 	return ret;

@@ -99,25 +99,24 @@ static long set_backend_features(struct kvnet_net *net, void __user *argp)
 	return 0;
 }
 
-/*
- * The worker is a kernel thread in the owner's cgroups, on every kernel. There
- * is no other kind to choose.
- */
+/* Before there is an owner, who is going to fork. */
 static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 {
-	bool owned;
 	u8 mode;
 
-	mutex_lock(&net->lock);
-	owned = net->mm;
-	mutex_unlock(&net->lock);
-	if (owned)
+	if (net->mm)
 		return -EBUSY;
 	if (get_user(mode, argp))
 		return -EFAULT;
-	if (mode == VHOST_FORK_OWNER_TASK)
-		return -EOPNOTSUPP;
-	return mode == VHOST_FORK_OWNER_KTHREAD ? 0 : -EINVAL;
+	if (mode != VHOST_FORK_OWNER_TASK && mode != VHOST_FORK_OWNER_KTHREAD)
+		return -EINVAL;
+	return kvnet_net_set_fork(net, mode == VHOST_FORK_OWNER_TASK);
+}
+
+static long get_fork_from_owner(const struct kvnet_net *net, u8 __user *argp)
+{
+	return put_user(net->fork ? VHOST_FORK_OWNER_TASK :
+				    VHOST_FORK_OWNER_KTHREAD, argp);
 }
 
 static long set_mem_table(struct kvnet_net *net, void __user *argp)
@@ -294,23 +293,30 @@ static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
 	}
 }
 
-static long owner_ioctl(struct kvnet_net *net, unsigned int cmd,
-			void __user *argp)
+/* dev->lock */
+static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
+			 void __user *argp)
 {
-	long ret;
+	int ret;
 
-	mutex_lock(&net->lock);
-	ret = kvnet_net_check_owner(net);
-	if (!ret)
-		ret = owned_ioctl(net, cmd, argp);
-	mutex_unlock(&net->lock);
-	return ret;
+	switch (cmd) {
+	case VHOST_SET_FORK_FROM_OWNER:
+		return set_fork_from_owner(net, argp);
+	case VHOST_GET_FORK_FROM_OWNER:
+		return get_fork_from_owner(net, argp);
+	case VHOST_SET_OWNER:
+		return kvnet_net_set_owner(net);
+	default:
+		ret = kvnet_net_check_owner(net);
+		return ret ? ret : owned_ioctl(net, cmd, argp);
+	}
 }
 
 static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct kvnet_net *net = file->private_data;
 	void __user *argp = (void __user *)arg;
+	long ret;
 
 	switch (cmd) {
 	case VHOST_GET_FEATURES:
@@ -325,15 +331,12 @@ static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return put_u64(KVNET_BACKEND_FEATURES, argp);
 	case VHOST_SET_BACKEND_FEATURES:
 		return set_backend_features(net, argp);
-	case VHOST_SET_FORK_FROM_OWNER:
-		return set_fork_from_owner(net, argp);
-	case VHOST_GET_FORK_FROM_OWNER:
-		return put_user(VHOST_FORK_OWNER_KTHREAD, (u8 __user *)argp);
-	case VHOST_SET_OWNER:
-		return kvnet_net_set_owner(net);
-	default:
-		return owner_ioctl(net, cmd, argp);
 	}
+	if (mutex_lock_killable(&net->lock))
+		return -EINTR;
+	ret = locked_ioctl(net, cmd, argp);
+	mutex_unlock(&net->lock);
+	return ret;
 }
 
 static ssize_t chr_read(struct kiocb *iocb, struct iov_iter *to)
@@ -365,6 +368,12 @@ static int chr_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int chr_flush(struct file *file, fl_owner_t id)
+{
+	kvnet_net_owner_exits(file->private_data);
+	return 0;
+}
+
 static int chr_release(struct inode *inode, struct file *file)
 {
 	kvnet_net_destroy(file->private_data);
@@ -379,6 +388,7 @@ static void chr_show_fdinfo(struct seq_file *m, struct file *file)
 static const struct file_operations chr_fops = {
 	.owner = THIS_MODULE,
 	.open = chr_open,
+	.flush = chr_flush,
 	.release = chr_release,
 	.read_iter = chr_read,
 	.write_iter = chr_write,

@@ -32,6 +32,21 @@ module_param_named(pin_rings, kvnet_pin_rings, bool, 0644);
 MODULE_PARM_DESC(pin_rings,
 		 "Pin the pages of rings and map them into the kernel, for devices that get an owner from now on (default Y)");
 
+static bool fork_from_owner_default = true;
+module_param(fork_from_owner_default, bool, 0444);
+MODULE_PARM_DESC(fork_from_owner_default,
+		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.11 (default Y)");
+
+/**
+ * kvnet_fork_default() - what a worker is, if the VMM does not say
+ *
+ * Return: true for a thread of the owner's process.
+ */
+bool kvnet_fork_default(void)
+{
+	return fork_from_owner_default && kvnet_thread_has_tasks();
+}
+
 static int __init kvnet_init(void)
 {
 	return kvnet_chr_register(replace_vhost_net);

@@ -41,6 +41,7 @@ enum {
  * @tap_wait: the tap's readiness; under vq.lock
  * @kick: eventfd that @kick_wait watches, with a reference; under vq.lock
  * @busy_us: VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; under dev->lock
+ * @abandoned: nobody serves it any more, nor will; under vq.lock
  */
 struct kvnet_queue {
 	struct kvnet_vq vq;
@@ -52,12 +53,14 @@ struct kvnet_queue {
 	struct kvnet_wait tap_wait;
 	struct file *kick;
 	u32 busy_us;
+	bool abandoned;
 };
 
 /**
  * struct kvnet_net - an open /dev/kvnet
  * @lock: the set-up lock (dev->lock); taken before any other of ours
- * @mm: the owner's address space, with a reference on its users; NULL: none
+ * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
+ * @fork: the worker is a thread of the owner's process; under @lock
  * @payer: who pays for pinned rings
  * @mem: the owner's memory table, or NULL
  * @features: as acknowledged by the driver
@@ -71,6 +74,7 @@ struct kvnet_queue {
 struct kvnet_net {
 	struct mutex lock;
 	struct mm_struct *mm;
+	bool fork;
 	struct kvnet_payer payer;
 	struct kvnet_mem *mem;
 	struct kvnet_features features;
@@ -88,16 +92,26 @@ extern const struct kvnet_source_ops kvnet_tx_ops;
 /* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
 void kvnet_net_destroy(struct kvnet_net *net);
-int kvnet_net_check_owner(const struct kvnet_net *net);
-int kvnet_net_set_owner(struct kvnet_net *net);
-int kvnet_net_reset_owner(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
 		       const struct vhost_vring_addr *a);
 int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd);
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
+void kvnet_net_reset_busy(struct kvnet_net *net);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
+struct socket *kvnet_queue_detach(struct kvnet_queue *q);
+void kvnet_queue_stop(struct kvnet_queue *q);
+int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
+
+/* Whose device it is: owner.c */
+int kvnet_net_check_owner(const struct kvnet_net *net);
+int kvnet_net_set_owner(struct kvnet_net *net);
+int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
+int kvnet_net_reset_owner(struct kvnet_net *net);
+void kvnet_net_release_owner(struct kvnet_net *net);
+void kvnet_net_owner_exits(struct kvnet_net *net);
+void kvnet_net_abandon(struct kvnet_worker *w);
 
 /* Features, IOMMU and dirty log, see there for locks: dev_iommu.c */
 int kvnet_net_set_features(struct kvnet_net *net,
@@ -124,5 +138,6 @@ extern unsigned int kvnet_max_mem_regions;
 extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
 extern bool kvnet_pin_rings;
+bool kvnet_fork_default(void);
 
 #endif /* _KVNET_NET_H */

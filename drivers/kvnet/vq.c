@@ -5,10 +5,49 @@
 #include "vq.h"
 
 #include <linux/errno.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 
 #include "trace.h"
+
+/**
+ * kvnet_vq_lock_killable() - take vq->lock to change the set-up
+ * @vq: the queue
+ * @subclass: for lockdep
+ *
+ * The thread may hold it while it waits for a page that only the owner can
+ * deliver (userfaultfd). An owner that is killed does not, so it no longer has
+ * the thread wait, either.
+ *
+ * Context: dev->lock.
+ * Return: 0, or -EINTR if another process than the owner's is killed meanwhile.
+ */
+int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
+{
+	struct kvnet_thread *server = vq->server;
+
+	if (!mutex_lock_killable_nested(&vq->lock, subclass))
+		return 0;
+	if (server && current->mm && current->mm != server->mm)
+		return -EINTR;
+	if (server)
+		kvnet_thread_end(server);
+	mutex_lock_nested(&vq->lock, subclass);
+	return 0;
+}
+
+/**
+ * kvnet_vq_lock() - take vq->lock to change the set-up, whatever happens
+ * @vq: the queue
+ *
+ * Context: dev->lock; the owner, or nobody else knows the device.
+ */
+void kvnet_vq_lock(struct kvnet_vq *vq)
+{
+	if (kvnet_vq_lock_killable(vq, 0))
+		mutex_lock(&vq->lock);
+}
 
 /*
  * The lock is held, and the thread is in the owner's address space. The
@@ -179,7 +218,7 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 
 /**
  * kvnet_vq_break() - the driver broke the rules: stop here
- * @vq: the queue
+ * @vq: the queue; one that does not run stays as it is
  * @err: how, -errno
  *
  * What was pushed before is still published by kvnet_vq_end().

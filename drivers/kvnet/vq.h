@@ -21,9 +21,9 @@
 #include "pin.h"
 #include "ring.h"
 #include "stats.h"
+#include "thread.h"
 #include "xlate.h"
 
-struct task_struct;
 struct vhost_vring_addr;
 
 /* Used buffers that are worth a flush. */
@@ -125,7 +125,7 @@ struct kvnet_vq_addr {
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
  * @misses: the device's, const after init
- * @server: the worker thread; changes with dev->lock
+ * @server: who holds sessions, or NULL; changes with dev->lock
  * @payer: the device's, const after init; changes only while there is no owner
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
@@ -158,14 +158,13 @@ struct kvnet_vq {
 	struct eventfd_ctx *error;
 
 	struct kvnet_misses *misses;
-	struct task_struct *server;
+	struct kvnet_thread *server;
 	const struct kvnet_payer *payer;
 	pid_t owner;
 	u16 index;
 };
 
 /* set-up: vq_setup.c */
-void kvnet_vq_lock(struct kvnet_vq *vq, unsigned int subclass);
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
 		   const struct kvnet_payer *payer);
 int kvnet_vq_alloc(struct kvnet_vq *vq);
@@ -198,6 +197,8 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
 bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
 
 /* session: vq.c */
+void kvnet_vq_lock(struct kvnet_vq *vq);
+int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,

@@ -180,7 +180,7 @@ bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem)
 {
 	bool ok;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	ok = vq->state == KVNET_VQ_STOPPED ||
 	     kvnet_vq_log_ok(vq, mem, vq->log.base,
 			     kvnet_has(&vq->features, VHOST_F_LOG_ALL));

@@ -6,7 +6,7 @@
  */
 #include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vhost.h>
@@ -15,26 +15,6 @@
 
 #include "trace.h"
 #include "vq.h"
-
-/**
- * kvnet_vq_lock() - take vq->lock to change the set-up
- * @vq: the queue
- * @subclass: for lockdep
- *
- * The worker may hold it while it waits for a page that only the owner can
- * deliver (userfaultfd). An owner that is killed does not, so it no longer has
- * the worker wait, either.
- *
- * Context: dev->lock.
- */
-void kvnet_vq_lock(struct kvnet_vq *vq, unsigned int subclass)
-{
-	if (!mutex_lock_killable_nested(&vq->lock, subclass))
-		return;
-	if (vq->server)
-		send_sig(SIGKILL, vq->server, 1);
-	mutex_lock_nested(&vq->lock, subclass);
-}
 
 /**
  * kvnet_vq_reset() - forget the set-up, as far as it is mere numbers
@@ -46,7 +26,7 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 {
 	const struct kvnet_features none = {};
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	vq->ring.num = 1;
 	kvnet_ring_base_reset(&vq->ring);
 	vq->addr = (struct kvnet_vq_addr) {};
@@ -156,7 +136,7 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 {
 	int ret = 0;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED)
 		ret = -EBUSY;
 	else if (!num_ok(vq, num))
@@ -198,7 +178,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 	    addr.log & (VRING_USED_ALIGN_SIZE - 1))
 		return -EINVAL;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED && !kvnet_vq_addr_ok(vq, &addr, log_used)) {
 		ret = -EINVAL;
 	} else {
@@ -224,7 +204,7 @@ int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 {
 	int ret = 0;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED)
 		ret = -EBUSY;
 	else if (base > U16_MAX && !vq->ring.packed)
@@ -245,7 +225,7 @@ u32 kvnet_vq_base(struct kvnet_vq *vq)
 {
 	u32 base;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	base = kvnet_ring_base_get(&vq->ring);
 	mutex_unlock(&vq->lock);
 	return base;
@@ -262,7 +242,7 @@ int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 {
 	int ret = 0;
 
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED) {
 		ret = -EBUSY;
 	} else if (endian != VHOST_VRING_LITTLE_ENDIAN &&
@@ -282,7 +262,7 @@ static int set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
 
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	swap(*slot, ctx);
 	mutex_unlock(&vq->lock);
 	kvnet_eventfd_put(ctx);
@@ -328,7 +308,7 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 	struct kvnet_mem *old;
 
 	kvnet_mem_get(mem);
-	kvnet_vq_lock(vq, 0);
+	kvnet_vq_lock(vq);
 	old = vq->space.mem;
 	vq->space.mem = mem;
 	kvnet_vq_forget_areas(vq);

@@ -4,11 +4,8 @@
  */
 #include "worker.h"
 
-#include <linux/cgroup.h>
-#include <linux/err.h>
-#include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
 #include "trace.h"
@@ -36,12 +33,12 @@ void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 		if (!(READ_ONCE(src->armed) & event))
 			return;
 	}
-	/* Full barrier; pairs with set_current_state() in nap(). */
+	/* Full barrier; pairs with the thread's set_current_state(). */
 	if (test_and_set_bit(src->bit, &w->ready))
 		return;
 	atomic_long_inc(&src->wakes);
 	trace_kvnet_wake(w->owner, src->bit, event);
-	wake_up_process(w->task);
+	kvnet_thread_wake(&w->thread);
 }
 
 /**
@@ -126,7 +123,7 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 
 	while (!kvnet_poll_expired(&w->poll, start, now) &&
 	       !READ_ONCE(w->ready) && !need_resched() &&
-	       !kthread_should_stop()) {
+	       !signal_pending(current) && !READ_ONCE(w->thread.closing)) {
 		found = look(w, idle);
 		if (found)
 			break;
@@ -137,63 +134,74 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 	return found;
 }
 
-static void nap(struct kvnet_worker *w)
+/* No source has work: spin, then arm. Returns those that have work after all. */
+static unsigned long wait_for_work(struct kvnet_worker *w)
 {
-	set_current_state(TASK_IDLE);
-	if (!READ_ONCE(w->ready) && !kthread_should_stop())
-		schedule();
-	__set_current_state(TASK_RUNNING);
-}
-
-/* No source has work: spin, then arm, then sleep. Returns who has work. */
-static unsigned long wait_for_work(struct kvnet_worker *w, unsigned long *idle)
-{
-	unsigned long active = 0;
-	u64 start;
+	unsigned long found;
 
 	if (READ_ONCE(w->cap_ns) != w->poll.cap)
 		kvnet_poll_set_cap(&w->poll, READ_ONCE(w->cap_ns));
-	if (!w->poll.cap) {
-		active = arm(w, idle);
-		if (!active)
-			nap(w);
-		return active;
-	}
+	if (!w->poll.cap)
+		return arm(w, &w->idle);
 
-	start = local_clock();
-	active = spin(w, *idle, start);
-	if (!active && !READ_ONCE(w->ready)) {
-		active = arm(w, idle);
-		if (!active)
-			nap(w);
-	}
-	kvnet_poll_learn(&w->poll, local_clock() - start);
-	return active;
+	w->idle_since = local_clock();
+	found = spin(w, w->idle, w->idle_since);
+	if (!found && !READ_ONCE(w->ready))
+		found = arm(w, &w->idle);
+	return found;
 }
 
-static int worker_fn(void *data)
+static bool worker_wants(void *data)
+{
+	const struct kvnet_worker *w = data;
+
+	return READ_ONCE(w->ready) || w->active || w->idle;
+}
+
+static void worker_turn(void *data)
 {
 	struct kvnet_worker *w = data;
-	unsigned long active = 0;	/* have work */
-	unsigned long idle = 0;		/* have none, and are not armed */
 
-	/* So that kvnet_worker_kill() ends a wait for a page of the owner's. */
-	allow_kernel_signal(SIGKILL);
-	kthread_use_mm(w->mm);
-	while (!kthread_should_stop()) {
-		active |= xchg(&w->ready, 0);
-		if (active) {
-			active = run_round(w, active, &idle);
-			/* A busy source must not hide work of a drained one. */
-			if (active)
-				active |= look(w, idle);
-			cond_resched();
-			continue;
-		}
-		active = wait_for_work(w, &idle);
+	w->active |= xchg(&w->ready, 0);
+	if (!w->active) {
+		w->active = wait_for_work(w);
+		return;
 	}
-	kthread_unuse_mm(w->mm);
-	return 0;
+	if (w->idle_since) {
+		kvnet_poll_learn(&w->poll, local_clock() - w->idle_since);
+		w->idle_since = 0;
+	}
+	w->active = run_round(w, w->active, &w->idle);
+	/* A busy source must not hide work of a drained one. */
+	if (w->active)
+		w->active |= look(w, w->idle);
+	cond_resched();
+}
+
+static void worker_gone(void *data)
+{
+	struct kvnet_worker *w = data;
+
+	w->gone(w);
+}
+
+static const struct kvnet_thread_ops worker_ops = {
+	.wants = worker_wants,
+	.turn = worker_turn,
+	.gone = worker_gone,
+};
+
+/**
+ * kvnet_worker_init() - before first use
+ * @w: the worker, zeroed
+ * @gone: called by the thread when it serves no source any more, nor will: the
+ *	  owner is dead, or the thread ends. May sleep
+ */
+void kvnet_worker_init(struct kvnet_worker *w,
+		       void (*gone)(struct kvnet_worker *w))
+{
+	w->gone = gone;
+	kvnet_thread_init(&w->thread, &worker_ops, w);
 }
 
 /**
@@ -214,36 +222,25 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 /**
  * kvnet_worker_start() - make the thread
  * @w: the worker
- * @mm: the address space to enter; the caller keeps a reference on its users
- *	until kvnet_worker_stop() has returned
- *
- * The thread joins the cgroups of the calling process, which pays for it.
+ * @mm: the address space to serve; the caller keeps it until
+ *	kvnet_worker_stop() has returned
+ * @fork: the thread is one of the owner's process, see thread.h
  *
  * Context: the owner; may sleep; dev->lock.
- * Return: 0 or -errno.
+ * Return: as kvnet_thread_start().
  */
-int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm)
+int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork)
 {
-	struct task_struct *task;
 	unsigned int i;
-	int ret;
 
 	w->owner = task_tgid_nr(current);
-	w->mm = mm;
 	w->ready = 0;
+	w->active = 0;
+	w->idle = 0;
+	w->idle_since = 0;
 	for (i = 0; i < w->n; i++)
 		w->source[i]->armed = 0;
-	task = kthread_create(worker_fn, w, "kvnet-%d", w->owner);
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	ret = cgroup_attach_task_all(current, task);
-	if (ret) {
-		kthread_stop(task);
-		return ret;
-	}
-	w->task = task;
-	wake_up_process(task);
-	return 0;
+	return kvnet_thread_start(&w->thread, mm, fork);
 }
 
 /**
@@ -256,25 +253,7 @@ int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm)
  */
 void kvnet_worker_stop(struct kvnet_worker *w)
 {
-	if (!w->task)
-		return;
-	kthread_stop(w->task);
-	w->task = NULL;
-}
-
-/**
- * kvnet_worker_kill() - wait for no page of the owner's any more
- * @w: the worker
- *
- * A page fault may last for as long as another process likes (userfaultfd). From
- * now on one that has to wait fails instead, which breaks the queue.
- *
- * Context: the owner is about to go; dev->lock, or nobody else knows the device.
- */
-void kvnet_worker_kill(struct kvnet_worker *w)
-{
-	if (w->task)
-		send_sig(SIGKILL, w->task, 1);
+	kvnet_thread_stop(&w->thread);
 }
 
 /**

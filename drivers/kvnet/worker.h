@@ -2,8 +2,7 @@
 /*
  * worker.h - who runs, and when
  *
- * A worker is a kernel thread in the owner's address space that serves a few
- * sources. It knows no virtqueue: a source is three functions. Taking turns,
+ * A worker is a thread in the owner's address space that serves a few sources. It knows no virtqueue: a source is three functions. Taking turns,
  * spinning, and "ask for notifications, look once more, sleep" exist here
  * once, for all of them. Documentation/worker.rst draws the states.
  */
@@ -15,11 +14,11 @@
 #include <linux/types.h>
 
 #include "poll.h"
+#include "thread.h"
 
 struct kvnet_source;
 struct kvnet_worker;
 struct mm_struct;
-struct task_struct;
 
 #define KVNET_WORKER_SOURCES	2
 
@@ -73,31 +72,41 @@ struct kvnet_source {
 
 /**
  * struct kvnet_worker - a thread and its sources
+ *
+ * The thread's fields belong to it alone.
+ *
  * @ready: sources with an event, by bit; set by anyone, taken by the thread
- * @task: the thread; NULL while the device has no owner
- * @mm: the address space it has entered
+ * @thread: the thread
+ * @gone: what to do when it is not served any more; const after init
  * @owner: pid of the owner, for traces
  * @source: what it serves; const while the thread lives
  * @n: entries in @source
- * @poll: spin policy; belongs to the thread but for @cap_ns
  * @cap_ns: longest spin, in ns, as configured
+ * @active: the thread's; sources that have work
+ * @idle: the thread's; sources that have none, and are not armed
+ * @poll: the thread's; spin policy
+ * @idle_since: the thread's; when the last work ended, in ns; 0: not known
  */
 struct kvnet_worker {
 	unsigned long ready;
-	struct task_struct *task;
-	struct mm_struct *mm;
+	struct kvnet_thread thread;
+	void (*gone)(struct kvnet_worker *w);
 	pid_t owner;
 	struct kvnet_source *source[KVNET_WORKER_SOURCES];
 	unsigned int n;
-	struct kvnet_poll poll;
 	u64 cap_ns;
+	unsigned long active;
+	unsigned long idle;
+	struct kvnet_poll poll;
+	u64 idle_since;
 };
 
+void kvnet_worker_init(struct kvnet_worker *w,
+		       void (*gone)(struct kvnet_worker *w));
 void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 		      const struct kvnet_source_ops *ops);
-int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm);
+int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork);
 void kvnet_worker_stop(struct kvnet_worker *w);
-void kvnet_worker_kill(struct kvnet_worker *w);
 void kvnet_worker_set_cap(struct kvnet_worker *w, u64 cap_ns);
 
 void kvnet_source_wake(struct kvnet_source *src, unsigned int event);

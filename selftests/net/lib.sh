@@ -72,7 +72,8 @@ kvnet_loaded()
 load_kvnet()
 {
 	modprobe -a tun tap || return
-	kvnet_loaded || insmod /kvnet/kvnet.ko || return
+	# shellcheck disable=SC2086 # a list of words
+	kvnet_loaded || insmod /kvnet/kvnet.ko ${KVNET_PARAMS:-} || return
 	wait_until 5 test -c $DEVICE
 }
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * owner.c - whose memory a device serves, from its becoming so to its death
+ *
+ * The device knows the owner's address space, but does not keep it alive: a
+ * process that is killed takes its memory with it, also if somebody else still
+ * has the device's file. What else it had, the thread gives back before it ends.
+ */
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/sched/mm.h>
+
+#include "net.h"
+
+/* Both may sleep, so not with vq->lock held. */
+static void let_go(struct socket *tap, struct file *kick)
+{
+	kvnet_tap_put(tap);
+	if (kick)
+		fput(kick);
+}
+
+/**
+ * kvnet_net_abandon() - the worker serves no more
+ * @w: a device's worker
+ *
+ * What an owner that is dead must not keep is let go of. Other threads of its
+ * process may be in an ioctl still, but start nothing again.
+ *
+ * Context: the worker's thread; may sleep.
+ */
+void kvnet_net_abandon(struct kvnet_worker *w)
+{
+	struct kvnet_net *net = container_of(w, struct kvnet_net, worker);
+	struct kvnet_queue *q;
+	struct socket *tap;
+	struct file *kick;
+
+	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
+		kick = NULL;
+		mutex_lock(&q->vq.lock);
+		q->abandoned = true;
+		/* Others may watch the error eventfd. */
+		kvnet_vq_break(&q->vq, -EOWNERDEAD);
+		tap = kvnet_queue_detach(q);
+		kvnet_queue_swap_kick(q, &kick);
+		mutex_unlock(&q->vq.lock);
+		let_go(tap, kick);
+	}
+}
+
+/* dev->lock */
+static void stop(struct kvnet_queue *q)
+{
+	struct file *kick = NULL;
+	struct socket *tap;
+
+	kvnet_vq_lock(&q->vq);
+	tap = kvnet_queue_detach(q);
+	kvnet_queue_swap_kick(q, &kick);
+	mutex_unlock(&q->vq.lock);
+	let_go(tap, kick);
+}
+
+/**
+ * kvnet_net_release_owner() - the device is nobody's
+ * @net: the device
+ *
+ * As after kvnet_net_create(), but for the counters.
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_net_release_owner(struct kvnet_net *net)
+{
+	struct mm_struct *mm = net->mm;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		stop(&net->q[i]);
+	kvnet_worker_stop(&net->worker);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.server = NULL;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_tap_free(&net->q[i].tap);
+		kvnet_vq_free(&net->q[i].vq);
+		kvnet_vq_reset(&net->q[i].vq);
+	}
+	kvnet_payer_put(&net->payer);
+	kvnet_mem_put(net->mem);
+	kvnet_eventfd_put(net->log_call);
+	kvnet_iotlb_free(net->iotlb);
+	kvnet_misses_set(&net->misses, false);
+	WRITE_ONCE(net->misses.v2, false);
+	net->mem = NULL;
+	net->log_call = NULL;
+	net->iotlb = NULL;
+	net->mm = NULL;
+	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
+		WRITE_ONCE(net->features.word[i], 0);
+	kvnet_net_reset_busy(net);
+	net->fork = kvnet_fork_default();
+	if (mm)
+		mmdrop(mm);
+}
+
+/**
+ * kvnet_net_reset_owner() - VHOST_RESET_OWNER: give the device back
+ * @net: the device
+ *
+ * Stops it and forgets all set-up; another process may become the owner.
+ *
+ * Context: dev->lock, of the owner.
+ * Return: 0.
+ */
+int kvnet_net_reset_owner(struct kvnet_net *net)
+{
+	lockdep_assert_held(&net->lock);
+	kvnet_net_release_owner(net);
+	return 0;
+}
+
+/**
+ * kvnet_net_check_owner() - is the caller the owner?
+ * @net: the device
+ *
+ * Context: dev->lock.
+ * Return: 0 or -EPERM.
+ */
+int kvnet_net_check_owner(const struct kvnet_net *net)
+{
+	lockdep_assert_held(&net->lock);
+	return net->mm && net->mm == current->mm ? 0 : -EPERM;
+}
+
+/**
+ * kvnet_net_owner_exits() - a process that has the device closes it, or exits
+ * @net: the device
+ *
+ * If it is the owner that exits, whoever keeps the file open keeps nothing else.
+ *
+ * Context: any process; takes no lock of ours but the thread's.
+ */
+void kvnet_net_owner_exits(struct kvnet_net *net)
+{
+	kvnet_thread_owner_exits(&net->worker.thread);
+}
+
+/**
+ * kvnet_net_set_owner() - VHOST_SET_OWNER: the caller's memory is served
+ * @net: the device
+ *
+ * The device knows the address space from now on, but does not keep it alive:
+ * it goes when the process goes, and the queues stop.
+ *
+ * Context: dev->lock.
+ * Return: 0, -EBUSY if there is an owner, or -errno.
+ */
+int kvnet_net_set_owner(struct kvnet_net *net)
+{
+	struct mm_struct *mm = current->mm;
+	int i, ret;
+
+	lockdep_assert_held(&net->lock);
+	if (net->mm)
+		return -EBUSY;
+	if (!mm)
+		return -EINVAL;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		ret = kvnet_vq_alloc(&net->q[i].vq);
+		if (ret)
+			goto err_free;
+		net->q[i].abandoned = false;
+	}
+	ret = kvnet_worker_start(&net->worker, mm, net->fork);
+	if (ret)
+		goto err_free;
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.server = &net->worker.thread;
+	mmgrab(mm);
+	net->mm = mm;
+	if (READ_ONCE(kvnet_pin_rings))
+		kvnet_payer_get(&net->payer, mm);
+	return 0;
+
+err_free:
+	for (i = 0; i < KVNET_QUEUES; i++)
+		kvnet_vq_unalloc(&net->q[i].vq);
+	return ret;
+}
+
+/**
+ * kvnet_net_set_fork() - VHOST_SET_FORK_FROM_OWNER: what thread is made
+ * @net: the device
+ * @fork: one of the owner's process; else a kernel thread
+ *
+ * Context: dev->lock.
+ * Return: 0; -EBUSY if there is an owner; -EOPNOTSUPP if the kernel cannot.
+ */
+int kvnet_net_set_fork(struct kvnet_net *net, bool fork)
+{
+	lockdep_assert_held(&net->lock);
+	if (net->mm)
+		return -EBUSY;
+	if (fork && !kvnet_thread_has_tasks())
+		return -EOPNOTSUPP;
+	net->fork = fork;
+	return 0;
+}

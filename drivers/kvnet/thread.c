@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * thread.c - threads of both kinds, see thread.h
+ */
+#include "thread.h"
+
+#include <linux/cgroup.h>
+#include <linux/err.h>
+#include <linux/freezer.h>
+#include <linux/kthread.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/vhost_task.h>
+
+/* No more turns: at its end, or killed. */
+static void finish(struct kvnet_thread *t)
+{
+	WRITE_ONCE(t->closing, true);
+	t->ops->gone(t->data);
+}
+
+/*** a task ***/
+
+/* Who ends the thread from now on finds it; or it finds that it is to end. */
+static void show_up(struct kvnet_thread *t)
+{
+	spin_lock(&t->lock);
+	t->task = get_task_struct(current);
+	spin_unlock(&t->lock);
+}
+
+/*
+ * Called again and again; false: to sleep, unless it was woken since before the
+ * call. The state of the task is set for that.
+ */
+static bool task_fn(void *data)
+{
+	struct kvnet_thread *t = data;
+
+	if (unlikely(!t->task))
+		show_up(t);
+	if (READ_ONCE(t->closing) || !t->ops->wants(t->data))
+		return false;
+	__set_current_state(TASK_RUNNING);
+	t->ops->turn(t->data);
+	return true;
+}
+
+/* By SIGKILL, with its process or alone; the address space is still there. */
+static void task_killed(void *data)
+{
+	finish(data);
+}
+
+static int start_task(struct kvnet_thread *t, const char *name)
+{
+	struct vhost_task *vtsk;
+
+	vtsk = compat_vhost_task_create(task_fn, task_killed, t, name);
+	if (IS_ERR(vtsk))
+		return PTR_ERR(vtsk);
+	t->vtsk = vtsk;
+	vhost_task_start(vtsk);
+	return 0;
+}
+
+/*
+ * Kill one thread, but not its process: what the kernel does to each thread of a
+ * process that dies. A page fault that waits for user space fails then.
+ */
+static void kill_alone(struct task_struct *task)
+{
+	struct sighand_struct *sighand;
+	unsigned long flags;
+
+	rcu_read_lock();
+	sighand = rcu_dereference(task->sighand);
+	if (sighand) {
+		spin_lock_irqsave(&sighand->siglock, flags);
+		/* It has not exited meanwhile. */
+		if (sighand == rcu_access_pointer(task->sighand)) {
+			sigaddset(&task->pending.signal, SIGKILL);
+			set_tsk_thread_flag(task, TIF_SIGPENDING);
+		}
+		spin_unlock_irqrestore(&sighand->siglock, flags);
+	}
+	rcu_read_unlock();
+}
+
+/*** a kernel thread ***/
+
+static bool enter(struct mm_struct *mm)
+{
+	if (!mmget_not_zero(mm))
+		return false;
+	kthread_use_mm(mm);
+	return true;
+}
+
+static void leave(struct mm_struct *mm)
+{
+	kthread_unuse_mm(mm);
+	mmput(mm);
+}
+
+/* Is the address space nobody else's any more? */
+static bool left_alone(const struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users) == 1;
+}
+
+/*
+ * In the owner's address space only while there is something to do: then a
+ * dead owner's memory, and what is mapped there, goes without our doing.
+ */
+static void serve(struct kvnet_thread *t)
+{
+	bool inside = false;
+
+	for (;;) {
+		try_to_freeze();
+		set_current_state(TASK_IDLE | TASK_FREEZABLE);
+		if (kthread_should_stop() || READ_ONCE(t->closing))
+			break;
+		if (t->ops->wants(t->data)) {
+			__set_current_state(TASK_RUNNING);
+			if (!inside && !enter(t->mm))
+				break;
+			inside = true;
+			t->ops->turn(t->data);
+			if (left_alone(t->mm))
+				break;
+		} else if (inside) {
+			__set_current_state(TASK_RUNNING);
+			leave(t->mm);
+			inside = false;
+		} else {
+			schedule();
+		}
+	}
+	__set_current_state(TASK_RUNNING);
+	if (inside)
+		leave(t->mm);
+}
+
+static int kthread_fn(void *data)
+{
+	struct kvnet_thread *t = data;
+
+	/* So that kvnet_thread_end() ends a wait for a page of the owner's. */
+	allow_kernel_signal(SIGKILL);
+	set_freezable();
+	/* By itself: the kernel sets where a thread may run until this begins. */
+	t->ret = cgroup_attach_task_all(t->owner, current);
+	complete(&t->started);
+	serve(t);
+	finish(t);
+	return 0;
+}
+
+static int start_kthread(struct kvnet_thread *t, const char *name)
+{
+	struct task_struct *task;
+
+	task = kthread_create(kthread_fn, t, "%s", name);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	/* It may end by itself. */
+	t->task = get_task_struct(task);
+	init_completion(&t->started);
+	wake_up_process(task);
+	wait_for_completion(&t->started);
+	return t->ret;
+}
+
+/*** both ***/
+
+/**
+ * kvnet_thread_has_tasks() - can a thread be a thread of the owner's process?
+ *
+ * Return: true if the kernel has that (Linux 6.11, CONFIG_VHOST_TASK).
+ */
+bool kvnet_thread_has_tasks(void)
+{
+	return COMPAT_HAVE_VHOST_TASK;
+}
+
+/**
+ * kvnet_thread_init() - before first use
+ * @t: the thread, zeroed
+ * @ops: what it is going to do
+ * @data: for @ops
+ */
+void kvnet_thread_init(struct kvnet_thread *t, const struct kvnet_thread_ops *ops,
+		       void *data)
+{
+	spin_lock_init(&t->lock);
+	t->ops = ops;
+	t->data = data;
+}
+
+/**
+ * kvnet_thread_start() - make the thread
+ * @t: none yet
+ * @mm: the calling process's address space; the caller keeps it (mmgrab()) until
+ *	kvnet_thread_stop() has returned
+ * @fork: make it a task, which the calling process's limits bound
+ *
+ * The calling process pays for it: it joins its cgroups, or is in them.
+ *
+ * Context: the owner; may sleep.
+ * Return: 0; -EAGAIN beyond a limit of a task; -errno.
+ */
+int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork)
+{
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(current));
+	t->mm = mm;
+	t->vtsk = NULL;
+	t->closing = false;
+	t->owner = get_task_struct(current);
+	ret = fork ? start_task(t, name) : start_kthread(t, name);
+	if (ret)
+		kvnet_thread_stop(t);
+	return ret;
+}
+
+/**
+ * kvnet_thread_stop() - end the thread
+ * @t: the thread, or none; nobody wakes it any more
+ *
+ * When it returns no turn is under way, nor will be. A turn that waits for a
+ * page is waited for: see kvnet_thread_end().
+ *
+ * Context: may sleep; holds nothing that &kvnet_thread_ops.gone takes.
+ */
+void kvnet_thread_stop(struct kvnet_thread *t)
+{
+	struct task_struct *task = NULL, *owner = NULL;
+
+	WRITE_ONCE(t->closing, true);
+	if (t->vtsk)
+		vhost_task_stop(t->vtsk);
+	else if (t->task)
+		kthread_stop(t->task);
+	t->vtsk = NULL;
+
+	spin_lock(&t->lock);
+	swap(task, t->task);
+	swap(owner, t->owner);
+	spin_unlock(&t->lock);
+	if (task)
+		put_task_struct(task);
+	if (owner)
+		put_task_struct(owner);
+}
+
+/**
+ * kvnet_thread_wake() - there is something to do
+ * @t: a thread that lives, or has been killed
+ *
+ * Context: any, also with interrupts off.
+ */
+void kvnet_thread_wake(struct kvnet_thread *t)
+{
+	if (t->vtsk)
+		vhost_task_wake(t->vtsk);
+	else
+		wake_up_process(t->task);
+}
+
+/**
+ * kvnet_thread_end() - do nothing more, and wait for nothing more
+ * @t: the thread, or none
+ *
+ * A page fault may last for as long as another process likes (userfaultfd). From
+ * now on one that has to wait fails instead. The thread ends as soon as its turn
+ * is over, but is still to be stopped.
+ *
+ * Context: any process.
+ */
+void kvnet_thread_end(struct kvnet_thread *t)
+{
+	WRITE_ONCE(t->closing, true);
+	spin_lock(&t->lock);
+	if (t->task && t->vtsk)
+		kill_alone(t->task);
+	else if (t->task)
+		send_sig(SIGKILL, t->task, 1);
+	/* A signal does not wake a kernel thread that sleeps. */
+	if (t->task)
+		wake_up_process(t->task);
+	spin_unlock(&t->lock);
+}
+
+/**
+ * kvnet_thread_owner_exits() - kvnet_thread_end(), if the owner is exiting
+ * @t: the thread, or none
+ *
+ * A task ends with its process; a kernel thread has to be told.
+ *
+ * Context: a process that closes the device's file, but maybe not for good.
+ */
+void kvnet_thread_owner_exits(struct kvnet_thread *t)
+{
+	bool exits;
+
+	if (!(current->flags & PF_EXITING))
+		return;
+	spin_lock(&t->lock);
+	exits = t->owner && t->owner->signal == current->signal;
+	spin_unlock(&t->lock);
+	if (exits)
+		kvnet_thread_end(t);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * thread.h - a thread in the owner's address space: its beginning and its end
+ *
+ * There are two kinds. A task is a thread of the owner's process (vhost_task):
+ * its cgroups, its cpuset, its limits and its freezers are the owner's, and it
+ * ends with it. A kernel thread enters the owner's address space when there is
+ * something to do, and joins the owner's cgroups; it is for kernels that have no
+ * tasks, and for VMMs that ask for it (VHOST_FORK_OWNER_KTHREAD).
+ *
+ * What it does is for others to say. Documentation/worker.rst tells the kinds
+ * apart.
+ */
+#ifndef _KVNET_THREAD_H
+#define _KVNET_THREAD_H
+
+#include <linux/completion.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct mm_struct;
+struct task_struct;
+struct vhost_task;
+
+/**
+ * struct kvnet_thread_ops - what a thread does; called by the thread
+ * @wants: is there anything to do? Takes no lock and does not sleep
+ * @turn: do some of it; in the owner's address space, may sleep
+ * @gone: no turn comes any more: the owner is dead, or the thread is ended. Not
+ *	  called of each thread that is stopped; may sleep
+ */
+struct kvnet_thread_ops {
+	bool (*wants)(void *data);
+	void (*turn)(void *data);
+	void (*gone)(void *data);
+};
+
+/**
+ * struct kvnet_thread - a thread
+ * @ops: const while it lives
+ * @data: handed to @ops
+ * @mm: the owner's address space; the caller keeps it, not its users
+ * @owner: of the owner's process, with a reference; NULL: no thread
+ * @vtsk: the task; NULL: a kernel thread, or none
+ * @closing: no turn is begun any more
+ * @lock: guards @owner and @task against kvnet_thread_end()
+ * @task: the thread, with a reference; of a task, once it has run
+ * @started: a kernel thread is where it belongs, or cannot get there
+ * @ret: which, 0 or -errno
+ */
+struct kvnet_thread {
+	const struct kvnet_thread_ops *ops;
+	void *data;
+	struct mm_struct *mm;
+	struct task_struct *owner;
+	struct vhost_task *vtsk;
+	bool closing;
+	spinlock_t lock;
+	struct task_struct *task;
+	struct completion started;
+	int ret;
+};
+
+/* Are there tasks? If not, all are kernel threads. */
+bool kvnet_thread_has_tasks(void);
+
+void kvnet_thread_init(struct kvnet_thread *t, const struct kvnet_thread_ops *ops,
+		       void *data);
+int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork);
+void kvnet_thread_stop(struct kvnet_thread *t);
+void kvnet_thread_wake(struct kvnet_thread *t);
+void kvnet_thread_end(struct kvnet_thread *t);
+void kvnet_thread_owner_exits(struct kvnet_thread *t);
+
+#endif /* _KVNET_THREAD_H */
