@@ -10,6 +10,7 @@
 #include <linux/io_uring.h>
 #include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -269,7 +270,7 @@ static void outlived(const char *kind)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps memory and tap until the last close");
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	store_open();
 	orders = mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE,
@@ -293,6 +294,42 @@ CASE_TIMED(killed_and_outlived_by_a_child, 40)
 CASE_TIMED(killed_and_outlived_by_a_child_kthread, 40)
 {
 	outlived("kthread");
+}
+
+/* A thread that had a table of open files of its own has closed it by its end. */
+static void *close_ones_own(void *arg)
+{
+	*(pid_t *)arg = gettid();
+	if (unshare(CLONE_FILES))
+		FAIL("no files of one's own: %s", strerror(errno));
+	return NULL;
+}
+
+static void thread_exits(const char *kind)
+{
+	pthread_t thread;
+	pid_t tid = 0;
+
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	ASSERT_EQ(pthread_create(&thread, NULL, close_ones_own, &tid), 0);
+	pthread_join(thread, NULL);
+	ASSERT(WAIT_FOR(3000, !task_state(getpid(), tid)));
+	flow_one(&rig);
+	rig_close(&rig);
+}
+
+CASE(one_thread_of_the_owner_exits)
+{
+	thread_exits("task");
+}
+
+CASE(one_thread_of_the_owner_exits_kthread)
+{
+	thread_exits("kthread");
 }
 
 KSFT_MAIN()
