@@ -36,10 +36,12 @@ NET_NEWEST="traffic module kill"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
-UAPI_RACES="dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
+UAPI_RACES="dirtylog_live_test iotlb_live_test iotlb_storm_test birth_test freezer_test lifecycle_test live_test
+pin_change_test storm_test worker_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test dirtylog_test
 fault_test feature_test hostile_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
-loop_tx_test notify_test offload_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test xdp_test"
+loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
+stranger_test worker_test xdp_test"
 UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_test iotlb_test loop_rx_test loop_tx_test
 offload_test pin_test"
 # the same once more, for guests with packed rings
@@ -146,7 +148,7 @@ run_vm()
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --mem "${HOST_MB:-3072}" --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
-		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
+		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 }
 
@@ -167,7 +169,7 @@ run_uml()
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
-		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" \
+		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 

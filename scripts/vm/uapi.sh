@@ -5,7 +5,8 @@
 # are named (with or without their "_test"), or all, kselftest's TAP passed on; ends in
 # "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
 # vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
-# that are used in order.
+# that are used in order, and those of a worker's life with a worker that is a kernel
+# thread.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
@@ -13,19 +14,21 @@ PASSED=0
 FAILED=0
 SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live iotlb_live iotlb_hostile"
+KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 
 run_binary()
 {
-	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped
+	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped variant
 
 	start=$(uptime_now)
-	echo "## $name${KVNET_LAYOUT:+ ($KVNET_LAYOUT)}"
+	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}
+	echo "## $name${variant:+ ($variant)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-300}" "$1" > $log 2>&1
 	status=$?
 	marker "end $name"
 	cat $log
-	echo "# $name${KVNET_LAYOUT:+:$KVNET_LAYOUT}: all of it took $(took "$start") s"
+	echo "# $name${variant:+:$variant}: all of it took $(took "$start") s"
 	skipped=$(grep -cE '^ok .*# SKIP' $log)
 	ok=$(($(grep -cE '^ok ' $log) - skipped))
 	not_ok=$(grep -cE '^not ok ' $log)
@@ -42,18 +45,25 @@ run_binary()
 	SKIPPED=$((SKIPPED + skipped))
 }
 
-# run_named LAYOUT NAME...: those that there are; with a layout those that use rings
+# run_named VARIANT NAME...: those that there are; with a variant those to which it
+# makes a difference: "kthread", or a ring's layout
 run_named()
 {
-	local layout=$1 name binary
+	local variant=$1 some='' KVNET_LAYOUT=${KVNET_LAYOUT:-} KVNET_WORKER=${KVNET_WORKER:-} name binary
 
+	case $variant in
+	'') ;;
+	kthread) KVNET_WORKER=$variant some=$KTHREAD_TESTS ;;
+	*) KVNET_LAYOUT=$variant some=$RING_TESTS ;;
+	esac
+	export KVNET_LAYOUT KVNET_WORKER
 	shift
 	for name; do
 		name=${name##*/} name=${name%_test}
-		[ -z "$layout" ] || [[ " $RING_TESTS " == *" $name "* ]] || continue
+		[ -z "$variant" ] || [[ " $some " == *" $name "* ]] || continue
 		binary=/kvnet/uapi/${name}_test
 		[ -x "$binary" ] || { echo "not ok - no test $name"; FAILED=$((FAILED + 1)); continue; }
-		[ $FAILED -ge 50 ] || KVNET_LAYOUT=${layout:-${KVNET_LAYOUT:-}} run_binary "$binary"
+		[ $FAILED -ge 50 ] || run_binary "$binary"
 	done
 }
 
@@ -68,7 +78,10 @@ main()
 	fi
 	[ $# -gt 0 ] || set -- /kvnet/uapi/*
 	run_named "" "$@"
-	[ -z "${PACKED:-}" ] || run_named packed,in_order "$@"
+	if [ -n "${PACKED:-}" ]; then
+		run_named packed,in_order "$@"
+		run_named kthread "$@"
+	fi
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]
