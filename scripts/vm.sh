@@ -11,6 +11,7 @@
 #   --timeout SECONDS   for the whole run (default 900)
 #   --stall SECONDS     end it when the script says nothing for so long
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
+#   --disk MB           an empty disk, /dev/vda after "modprobe virtio_blk"
 #   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
 #   --add FILE[:DEST]   put a file or directory into the test host, by default
 #                       as /kvnet/<name>; may be repeated
@@ -50,7 +51,7 @@ usage()
 
 parse_options()
 {
-	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 HOST_QEMU='' APPEND='' ICOUNT=''
+	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT=''
 	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -67,6 +68,7 @@ parse_options()
 		--timeout) TIMEOUT=$2 ;;
 		--mem) MEM=$2 ;;
 		--smp) SMP=$2 ;;
+		--disk) DISK=$2 ;;
 		--qemu) HOST_QEMU=$2 ;;
 		--add) ADD+=("$2") ;;
 		--tree) TREES+=("$2") ;;
@@ -252,6 +254,15 @@ tsc_words()
 # an interrupt there ends in a double fault.
 EMULATED_CPU=EPYC,-cx16
 
+disk_arguments()
+{
+	DRIVE=()
+	[ "$DISK" -gt 0 ] || return 0
+	rm -f "$LOG/disk"
+	truncate -s "${DISK}M" "$LOG/disk"
+	DRIVE=(-drive "file=$LOG/disk,format=raw,if=virtio,cache=unsafe")
+}
+
 accel_arguments()
 {
 	if [ -n "$ICOUNT" ]; then
@@ -273,7 +284,7 @@ run_qemu()
 	[ "$SHELL_MODE" -eq 0 ] || exec 3<&0
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
 	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
-		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" \
+		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" "${DRIVE[@]}" \
 		-kernel "$BUILD/image-$KERNEL/kernel" -initrd "$LOG/initrd" \
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
@@ -381,6 +392,7 @@ prepare()
 	[ "$WANT_ACCEL" != kvm ] || [ "$ACCEL" = kvm ] || die "there is no hardware virtualization here that works"
 	repair_qemu
 	accel_arguments
+	disk_arguments
 	write_overlay
 }
 
@@ -389,7 +401,7 @@ main()
 	parse_options "$@"
 	prepare
 	run_attempts
-	rm -f "$LOG/initrd"
+	rm -f "$LOG/initrd" "$LOG/disk"
 	[ -z "$OUTPUT" ] || grep -v '^@@vm-' "$LOG/output.log" > "$OUTPUT" || true
 	[ "$STATUS" -ne 124 ] || echo "vm.sh: the test host did not finish within $TIMEOUT seconds or fell silent; see $LOG" >&2
 	[ "$STATUS" -ne 125 ] || echo "vm.sh: the rig failed $((RETRIES + 1)) times; see $LOG" >&2

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The machine hibernates while frames are on their way to a guest whose memory is
+ * in the swap space, and goes on: all of them arrive, and the memory is as it was.
+ *
+ * With test_resume the machine writes the image, reads it again and goes on from it.
+ * Needs a disk to swap to, see scripts/vm.sh --disk, and half a minute or more.  That
+ * the worker does nothing meanwhile, freezer_test sees: what it would do between
+ * snapshot and end is forgotten here, but for swap space that is used anew.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pin_rig.h"
+
+#define FRAMES	250
+#define LEN	1000
+
+static struct rig rig;
+
+static void sh(const char *what, const char *command)
+{
+	if (system(command))
+		ksft_skip("%s", what);
+}
+
+static bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void need_swap(void)
+{
+	if (access("/sys/power/disk", W_OK) ||
+	    !put("/sys/power/disk", "test_resume"))
+		ksft_skip("the kernel has no test of hibernation");
+	sh("no disk to swap to", "grep -q /dev/vda /proc/swaps || "
+	   "{ modprobe virtio_blk && mkswap /dev/vda && swapon /dev/vda; } "
+	   "> /dev/null 2>&1");
+}
+
+static unsigned long swapped_kb(void)
+{
+	return strtoul(word_of("/proc/self/status", "VmSwap"), NULL, 10);
+}
+
+/*
+ * From now on frames to the guest come late, and one after the other: by netem, as
+ * "tc qdisc add dev ... root netem delay 2s rate 150kbit" would have it.
+ */
+static void come_late(void)
+{
+	struct {
+		struct nlmsghdr n;
+		struct tcmsg t;
+		struct nlattr kind;
+		char name[8];
+		struct nlattr options;
+		struct tc_netem_qopt opt;
+		struct nlattr latency;
+		int64_t ns;
+		struct nlattr rate_attr;
+		struct tc_netem_rate rate;
+	} __attribute__((packed)) req = {
+		.n = { sizeof(req), RTM_NEWQDISC, .nlmsg_flags = NLM_F_REQUEST |
+		       NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
+		.t = { .tcm_ifindex = rig.ifindex, .tcm_parent = TC_H_ROOT },
+		.kind = { sizeof(req.kind) + sizeof(req.name), TCA_KIND },
+		.name = "netem",
+		.options = { sizeof(req) - offsetof(typeof(req), options),
+			     TCA_OPTIONS },
+		.opt = { .limit = 1000 },
+		.latency = { sizeof(req.latency) + sizeof(req.ns),
+			     TCA_NETEM_LATENCY64 },
+		.ns = 2000000000,
+		.rate_attr = { sizeof(req.rate_attr) + sizeof(req.rate),
+			       TCA_NETEM_RATE },
+		.rate = { .rate = 150000 / 8 },
+	};
+	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+	struct {
+		struct nlmsghdr n;
+		struct nlmsgerr e;
+		char more[512];
+	} ack;
+
+	sh("no netem", "modprobe sch_netem");
+	ASSERT_EQ(send(fd, &req, sizeof(req), 0), sizeof(req));
+	ASSERT(recv(fd, &ack, sizeof(ack), 0) >= (ssize_t)sizeof(ack.n));
+	ASSERT_EQ(ack.e.error, 0);
+	close(fd);
+}
+
+CASE_TIMED(memory_in_swap, 300)
+{
+	struct vdev_queue *rx = &rig.v.q[VDEV_RX];
+	uint32_t i;
+
+	need_swap();
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	frames_pass(&rig);
+	come_late();
+	ASSERT_EQ(rig_rx_post(&rig, FRAMES, NULL), FRAMES);
+	ASSERT_SYS(madvise(rx->bufs, rx->buf_size * rx->buf_num,
+			   MADV_PAGEOUT));
+	ASSERT(swapped_kb() >= FRAMES * 2);
+	vdev_kick(rx);
+	for (i = 0; i < FRAMES; i++)
+		rig_inject(&rig, i, LEN);
+	if (!put("/sys/power/state", "disk"))
+		FAIL("the machine does not hibernate: %s", strerror(errno));
+	/* what is behind each frame is as it was, too */
+	for (i = 0; i < FRAMES && !ksft_failed(); i++)
+		if (WAIT_FOR(20000, gr_used_pending(&rx->ring)))
+			rig_rx_expect(&rig, i, LEN);
+		else
+			FAIL("frame %u does not come", i);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
