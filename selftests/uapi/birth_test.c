@@ -169,7 +169,7 @@ static void vmm(int ready)
 
 static void killed_at_once(const char *kind)
 {
-	unsigned int before = workers(), n = ksft_rounds(60), i;
+	unsigned int before = workers(), n = ksft_rounds(30), i;
 	int p[2], status;
 	pid_t pid;
 	char c;
