@@ -3,10 +3,14 @@
  * Birth and death: stopped, closed, killed, reset and replaced in every state.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -424,6 +428,88 @@ CASE(owner_exits_child_holds_the_device)
 	close(q[1]);
 	EXPECT_EQ(read(p[0], &c, 1), 0);
 	no_worker_left(before);
+}
+
+/* Who is in the midst of traffic does something else, which ends soon. */
+static void ends_by_itself(void (*how)(void))
+{
+	unsigned int before = workers();
+	int status;
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		flow_one(&rig);
+		rig_rx_post(&rig, 64, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		while (!rig_tx(&rig, 1000, NULL))
+			rig_inject(&rig, 1, 1000);
+		vdev_kick_always(&rig.v.q[VDEV_TX]);
+		how();
+		_exit(1);
+	}
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("it does not come to its end");
+	no_worker_left(before);
+}
+
+/* And the other program has the descriptor, too. */
+static void execute(void)
+{
+	ASSERT_SYS(fcntl(rig.v.fd, F_SETFD, 0));
+	freopen("/dev/null", "w", stdout);
+	execl("/proc/self/exe", "list", "-l", NULL);
+}
+
+CASE(owner_executes_another_program)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10 && !ksft_failed(); i++)
+		ends_by_itself(execute);
+}
+
+static void dump_core(void)
+{
+	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_CORE, &lim);
+	abort();
+}
+
+CASE(owner_dumps_core)
+{
+	if (chdir("/tmp"))
+		ksft_skip("no place for a core");
+	ends_by_itself(dump_core);
+	unlink("core");
+}
+
+static void *own(void *fd)
+{
+	vdev_own(*(int *)fd);
+	return fd;
+}
+
+/* The process is the owner, not its thread. */
+CASE(thread_that_became_the_owner_exits)
+{
+	struct vdev *v = &rig.v;
+	pthread_t thread;
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(v->fd);
+	v->fd = vdev_open_node();
+	ASSERT_EQ(pthread_create(&thread, NULL, own, &v->fd), 0);
+	pthread_join(thread, NULL);
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_tell(v, i, 0);
+	rig_start(&rig);
+	flow_one(&rig);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
