@@ -18,7 +18,7 @@ irq_exits:exits_host_irq"
 
 declare -A BEFORE NOW
 
-# the module's workers are processes of their own, vhost_net's threads of QEMU
+# workers are threads of QEMU, or, if it has chosen so, kernel threads
 find_workers()
 {
 	local fd
