@@ -95,24 +95,6 @@ CASE(size_borders_with_finite_sndbuf)
 	size_borders(TAP_SNDBUF);
 }
 
-/* A counter of kvnet's, from /proc/self/fdinfo; -1: there is none. */
-static long counter(const struct rig *r, const char *name)
-{
-	char path[64], line[128], key[64];
-	long value = -1, n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->v.fd);
-	f = fopen(path, "r");
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%63[^:]: %ld", key, &n) == 2 &&
-		    !strcmp(key, name))
-			value = n;
-	fclose(f);
-	return value;
-}
-
 CASE(frames_shorter_than_a_header_are_dropped)
 {
 	static struct rig r;
@@ -130,9 +112,9 @@ CASE(frames_shorter_than_a_header_are_dropped)
 		rig_expect(&r, 0, 60);
 		rig_tx_drain(&r, 3000);
 		if (!vdev_is_vhost()) {
-			EXPECT_EQ(counter(&r, "kvnet.tx.drop_short"), 14);
-			EXPECT_EQ(counter(&r, "kvnet.tx.packets"), 1);
-			EXPECT_EQ(counter(&r, "kvnet.tx.bytes"), 60);
+			EXPECT_EQ(rig_counter(&r, "kvnet.tx.drop_short"), 14);
+			EXPECT_EQ(rig_counter(&r, "kvnet.tx.packets"), 1);
+			EXPECT_EQ(rig_counter(&r, "kvnet.tx.bytes"), 60);
 		}
 		rig_close(&r);
 	}

@@ -177,6 +177,23 @@ void rig_close(struct rig *r)
 	close(r->inject);
 }
 
+long rig_counter(const struct rig *r, const char *name)
+{
+	char path[64], line[128], key[64];
+	long value = -1, n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->v.fd);
+	f = fopen(path, "r");
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63[^:]: %ld", key, &n) == 2 &&
+		    !strcmp(key, name))
+			value = n;
+	fclose(f);
+	return value;
+}
+
 void frame_make(uint8_t *f, uint32_t seq, uint32_t len)
 {
 	uint32_t words[3] = { seq, len, seq * 2654435761u ^ len };

@@ -82,6 +82,8 @@ static inline unsigned int rig_next_num(unsigned int num)
 void rig_start(struct rig *r);
 void rig_stop(struct rig *r);
 void rig_close(struct rig *r);
+/* A counter of kvnet's ("kvnet.rx.packets"), from fdinfo; -1: there is none. */
+long rig_counter(const struct rig *r, const char *name);
 
 void frame_make(uint8_t *f, uint32_t seq, uint32_t len);
 bool frame_is_ours(const uint8_t *f, size_t len);
