@@ -150,6 +150,33 @@ CASE(descriptor_closed_by_its_owner)
 	flow_settled(&p.flow);
 }
 
+/* Taken out of the socket's queue, given back, and taken out once more. */
+CASE(frames_that_wait_keep_their_order)
+{
+	unsigned int round, i, n = 40;
+	long waits;
+
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	for (round = 0; round < 5 && !ksft_failed(); round++) {
+		for (i = 0; i < n; i++)
+			rig_inject(&p.r, p.flow.rx_seq + i, 100 + i);
+		waits = rig_counter(&p.r, "kvnet.rx.wait_buffers");
+		packet_attach(&p, p.r.tap);
+		/* by then it has taken them all, and found no buffer */
+		if (!vdev_is_vhost())
+			ASSERT(WAIT_FOR(3000, rig_counter(&p.r,
+				"kvnet.rx.wait_buffers") > waits));
+		rig_stop(&p.r);
+		packet_attach(&p, p.r.tap);
+		rig_rx_post(&p.r, n, NULL);
+		vdev_kick_always(&p.r.v.q[VDEV_RX]);
+		for (i = 0; i < n && !ksft_failed(); i++)
+			rig_rx_expect(&p.r, p.flow.rx_seq++, 100 + i);
+		rig_stop(&p.r);
+	}
+}
+
 /* From a tap to a socket and back, as a VMM may do between two guests. */
 CASE(socket_and_tap_take_turns)
 {
