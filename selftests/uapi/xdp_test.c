@@ -15,16 +15,11 @@
 
 static struct rig rig;
 
-/* r0 = verdict; exit */
-static int load_program(int verdict)
+static int load_code(const struct bpf_insn *code, unsigned int n)
 {
-	struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = verdict },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_XDP,
-		.insn_cnt = 2,
+		.insn_cnt = n,
 		.insns = (uintptr_t)code,
 		.license = (uintptr_t)"GPL",
 	};
@@ -33,6 +28,17 @@ static int load_program(int verdict)
 	if (fd < 0)
 		ksft_skip("no XDP programs: %s", strerror(errno));
 	return fd;
+}
+
+/* r0 = verdict; exit */
+static int load_program(int verdict)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = verdict },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return load_code(code, 2);
 }
 
 /* fd -1 takes the program away */
@@ -69,15 +75,20 @@ static int attach(int fd)
 	return ack.e.error;
 }
 
-static void with_program(const struct rig_cfg *cfg, int verdict)
+static void with_code(const struct rig_cfg *cfg, int fd)
 {
-	int fd = load_program(verdict), ret;
+	int ret;
 
 	rig_open(&rig, cfg);
 	ret = attach(fd);
 	close(fd);
 	if (ret)
 		ksft_skip("XDP on a tap: %s", strerror(-ret));
+}
+
+static void with_program(const struct rig_cfg *cfg, int verdict)
+{
+	with_code(cfg, load_program(verdict));
 }
 
 static void transmit(uint32_t len)
@@ -103,6 +114,57 @@ CASE(pass)
 			transmit(len);
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
 			transmit(big[i]);
+		rig_close(&rig);
+	}
+}
+
+#define TUNNEL	200	/* bytes: more than the stack has in front of a frame */
+
+/* Puts another Ethernet header, and nothing, in front of the frame. */
+static int load_tunnel(void)
+{
+	const int data = offsetof(struct xdp_md, data);
+	const int end = offsetof(struct xdp_md, data_end);
+	struct bpf_insn code[] = {
+		{ BPF_ALU64 | BPF_MOV | BPF_X, 6, 1 },		/* r6 = ctx */
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 2, .imm = -TUNNEL },
+		{ BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
+		{ BPF_JMP | BPF_JNE | BPF_K, 0, .off = 9 },	/* no room */
+		{ BPF_LDX | BPF_MEM | BPF_W, 2, 6, data },
+		{ BPF_LDX | BPF_MEM | BPF_W, 3, 6, end },
+		{ BPF_ALU64 | BPF_MOV | BPF_X, 4, 2 },
+		{ BPF_ALU64 | BPF_ADD | BPF_K, 4, .imm = 14 },
+		{ BPF_JMP | BPF_JGT | BPF_X, 4, 3, 4 },
+		{ BPF_ST | BPF_MEM | BPF_H, 2, 0, 0, 2 },
+		{ BPF_ST | BPF_MEM | BPF_H, 2, 0, 12,
+		  (FRAME_TYPE & 0xff) << 8 | FRAME_TYPE >> 8 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_PASS },
+		{ BPF_JMP | BPF_EXIT },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_DROP },
+		{ BPF_JMP | BPF_EXIT },
+	};
+
+	return load_code(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* The room in front of a frame that XDP promises to programs (256 bytes). */
+CASE(tunnel_header)
+{
+	static uint8_t f[TUNNEL + 2000];
+	uint32_t len;
+	int lane;
+
+	for (lane = 0; lane < 2; lane++) {
+		with_code(&(struct rig_cfg){ .tap = lane ? TAP_SNDBUF : 0 },
+			  load_tunnel());
+		for (len = 60; len < 1500 && !ksft_failed(); len += 103) {
+			ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
+			vdev_kick(&rig.v.q[VDEV_TX]);
+			EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 3000),
+				  TUNNEL + len);
+			frame_check(f + TUNNEL, len, rig.tx_seq - 1, len);
+			rig_tx_drain(&rig, 3000);
+		}
 		rig_close(&rig);
 	}
 }
