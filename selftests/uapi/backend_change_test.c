@@ -236,6 +236,51 @@ CASE_TIMED(header_size_changed, 60)
 	header_changed(TAP_SNDBUF, 0);
 }
 
+/* In one buffer, which may hold what is left of others. */
+static void takes_one(uint32_t seq, uint32_t len)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_RX];
+	struct gr_done d;
+
+	ASSERT(WAIT_FOR(3000, gr_used_pending(&q->ring)));
+	ASSERT_EQ(gr_get_used(&q->ring, &d), 1);
+	frame_check((uint8_t *)d.token + rig.v.hdr_len, d.len - rig.v.hdr_len,
+		    seq, len);
+	vdev_buf_put(q, d.token);
+}
+
+/* A header of another length than was agreed upon: the guest sees no such frame. */
+CASE(frames_with_another_header_are_dropped)
+{
+	static const uint32_t len[] = { 60, 200, 256, 257, 1000, 9000 };
+	static const int size[] = { 10, 14, 24 };
+	long dropped = 0;
+	unsigned int i, k;
+	int right;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1, .rx_buf = 10000,
+					  .bufs = 64 });
+	right = rig.v.hdr_len;
+	rig_rx_post(&rig, 64, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size[i]));
+		for (k = 0; k < 6; k++, dropped++)
+			rig_inject(&rig, k, len[k]);
+		EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.drop_tap") ==
+				dropped));
+		EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
+		ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &right));
+		for (k = 0; k < 6 && !ksft_failed(); k++) {
+			rig_inject(&rig, k, len[k]);
+			takes_one(k, len[k]);
+		}
+	}
+	rig_close(&rig);
+}
+
 /* A queue of its own, besides the one that the device serves. */
 static void queue_off_and_on(unsigned int i)
 {
