@@ -175,6 +175,51 @@ CASE(private_file_on_disk)
 	rings_work_in(disk_file(), MAP_PRIVATE, "pinned");
 }
 
+static uint8_t *page_of(const void *p)
+{
+	return (uint8_t *)((uintptr_t)p & ~4095ul);
+}
+
+/*
+ * Memory that the VMM had given up (MADV_FREE: a balloon, free page hints) and the
+ * device has written since is needed again. None but the device knows that it is
+ * written, and it has to say so when it lets go of the page.
+ */
+CASE(written_after_it_was_given_up)
+{
+	uint8_t *control = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *used;
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	uint16_t idx;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin");
+	ASSERT(control != MAP_FAILED);
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	if (rig.v.features & F_PACKED)
+		ksft_skip("a packed ring's descriptors are the driver's, too");
+	rig_start(&rig);
+	frames_pass(&rig);
+	used = page_of(q->ring.cfg.used);
+	ASSERT(page_of(q->ring.cfg.avail) != used);
+	*control = 1;
+	ASSERT_SYS(madvise(control, 4096, MADV_FREE));
+	ASSERT_SYS(madvise(used, 4096, MADV_FREE));
+	frames_pass(&rig);
+	idx = gr_raw_used_idx(&q->ring);
+	ASSERT(idx);
+	rig_stop(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+	/* have it taken, in earnest: what nobody has written since is gone then */
+	if (!WAIT_FOR(2000, (madvise(control, 4096, MADV_PAGEOUT), !*control)))
+		ksft_skip("memory that is given up stays");
+	ASSERT_SYS(madvise(used, 4096, MADV_PAGEOUT));
+	EXPECT_EQ(gr_raw_used_idx(&q->ring), idx);
+	rig_start(&rig);
+	frames_pass(&rig);
+	rig_close(&rig);
+}
+
 /* The driver's area need not be written by us, so it may not be for us. */
 CASE(read_only_area)
 {
