@@ -170,7 +170,7 @@ static void change_sndbuf(unsigned int i)
 	EXPECT_EQ(ioctl(rig.tap, TUNSETSNDBUF, &size[i % 5]), 0);
 }
 
-/* In and out of batching, and of waiting for room. */
+/* In and out of batching; tx_full_test.c has send buffers that are full. */
 CASE_TIMED(send_buffer_changed, 40)
 {
 	set_up(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmit must go on: after a wait for room in the tap, and after a memory
- * table that came late.
+ * Transmit must go on: with a tap that would like to collect packets, and after a
+ * memory table that came late.
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -33,6 +33,11 @@ static void tap_collects(const struct rig *r, unsigned int frames)
 	close(fd);
 }
 
+/*
+ * What such a tap collects it keeps, and with it the room in its send buffer, until
+ * it is told that no more will come: whoever says "more" waits for himself.  (Nothing
+ * else is kept here, so there is always room: tx_full_test.c has taps that are full.)
+ */
 CASE(collecting_tap_with_small_sndbuf)
 {
 	int sndbuf = 64 << 10, i;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A send buffer that is really full. What a tap sends belongs to it for as long as
+ * it waits somewhere in the host, but most hosts of a test let nothing wait: who
+ * sniffs takes a frame over at once, and no limit is ever reached.  Here a queue
+ * ("plug") holds what leaves the host until it is told to let go.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <linux/if_link.h>
+#include <linux/if_tun.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "links.h"
+
+#define LEN	1400
+#define FRAMES	200
+#define SNDBUF	(64 << 10)	/* some 28 of them */
+
+static struct rig rig;
+static int near, far;
+
+/* First: a new queue, which holds; then TCQ_PLUG_*. */
+static int plug(bool first, int action)
+{
+	struct {
+		struct nlmsghdr n;
+		struct tcmsg t;
+		struct rtattr kind;
+		char name[8];
+		struct rtattr options;
+		struct tc_plug_qopt plug;
+	} r = {
+		.n = { .nlmsg_len = sizeof(r), .nlmsg_type = RTM_NEWQDISC,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
+				      (first ? NLM_F_CREATE | NLM_F_REPLACE : 0) },
+		.t = { .tcm_ifindex = near, .tcm_parent = TC_H_ROOT },
+		.kind = { RTA_LENGTH(sizeof(r.name)), TCA_KIND },
+		.name = "plug",
+		.options = { RTA_LENGTH(sizeof(r.plug)), TCA_OPTIONS },
+		.plug = { .action = action, .limit = 16 << 20 },
+	};
+	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_ROUTE));
+	struct {
+		struct nlmsghdr n;
+		struct nlmsgerr e;
+		uint8_t more[1024];
+	} a;
+
+	ASSERT_EQ(send(fd, &r, sizeof(r), 0), sizeof(r));
+	ASSERT(recv(fd, &a, sizeof(a), 0) > 0);
+	close(fd);
+	return a.e.error;
+}
+
+static void hold(void)
+{
+	ASSERT_EQ(plug(false, TCQ_PLUG_BUFFER), 0);
+}
+
+static void let_go(void)
+{
+	ASSERT_EQ(plug(false, TCQ_PLUG_RELEASE_INDEFINITE), 0);
+}
+
+static void bridge_of(int port)
+{
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
+
+	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name))
+		ksft_skip("no bridge: %s", strerror(errno));
+	if (port)
+		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
+	close(fd);
+}
+
+/* Kinds of backend that can be full, each on the way to the far end of a pair. */
+static int by_bridge(void)
+{
+	struct rig br = { .name = "br0" };
+	int fd = rig_tap_new(&rig, 0), sndbuf = SNDBUF;
+
+	ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
+	bridge_of(0);
+	bridge_of(near);
+	bridge_of(rig.ifindex);
+	rig_link(&br, true);
+	return fd;
+}
+
+static int by_macvtap(void)
+{
+	int ret = link_add_upper("macvtap", "up0", near, MACVLAN_MODE_VEPA);
+	int hdr = rig.v.hdr_len, sndbuf = SNDBUF, up, fd;
+
+	if (ret)
+		ksft_skip("no macvtap: %s", strerror(-ret));
+	up = if_nametoindex("up0");
+	ASSERT_EQ(link_up(up, true), 0);
+	fd = link_open_tap(up);
+	ASSERT(fd >= 0);
+	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
+	ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
+	return fd;
+}
+
+static int by_packet_socket(void)
+{
+	int sndbuf = SNDBUF / 2, fd;	/* the kernel doubles it */
+
+	rig.ifindex = near;
+	fd = rig_packet_socket(&rig, 0, false);
+	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf,
+			      sizeof(sndbuf)));
+	return fd;
+}
+
+static void begin(uint64_t features, int (*backend)(void))
+{
+	int ret;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true,
+		 .features = features, .tx_buf = 2048 });
+	ret = link_add_veth("near", "far");
+	if (ret)
+		ksft_skip("no veth: %s", strerror(-ret));
+	near = if_nametoindex("near");
+	far = if_nametoindex("far");
+	ret = plug(true, TCQ_PLUG_LIMIT);
+	if (ret == -ENOENT && link_module("sch_plug"))
+		ret = plug(true, TCQ_PLUG_LIMIT);
+	if (ret)
+		ksft_skip("no queue that can be plugged: %s", strerror(-ret));
+	ASSERT_EQ(link_up(near, true), 0);
+	ASSERT_EQ(link_up(far, true), 0);
+	flow_swap(&rig, backend(), far);
+	if (__vdev_backend(&rig.v, VDEV_RX, rig.tap) == -ENOTSOCK)
+		ksft_skip("packet sockets are not supported");
+	rig_start(&rig);
+	let_go();
+	/* a bridge port does not forward from its first moment on */
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT(rig_expect(&rig, 0, 60));
+	ASSERT(rig_tx_drain(&rig, 3000));
+}
+
+/* How often the device has found no room, once it stays so. */
+static long waits(void)
+{
+	return rig_counter(&rig, "kvnet.tx.wait_tap");
+}
+
+static bool is_full(long before)
+{
+	long sent = rig_counter(&rig, "kvnet.tx.packets");
+
+	/* given back what was sent, and nothing else */
+	return waits() > before && rig_tx_reap(&rig) >= 0 &&
+	       rig.tx_done == sent;
+}
+
+/* While it waits for room, a kick is of no use: it is not even looked at. */
+static void kicks_in_vain(void)
+{
+	long runs = rig_counter(&rig, "kvnet.tx.runs");
+	long wakes = rig_counter(&rig, "kvnet.tx.wakes");
+	unsigned int i;
+
+	for (i = 0; i < 50; i++)
+		vdev_kick_always(&rig.v.q[VDEV_TX]);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.wakes"), wakes);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.runs"), runs);
+}
+
+/* More than there is room for; the device waits by the time of return. */
+static void fill(void)
+{
+	uint32_t i;
+	long before = waits();
+
+	hold();
+	for (i = 0; i < FRAMES; i++)
+		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	if (!vdev_is_vhost())
+		ASSERT(WAIT_FOR(3000, is_full(before)));
+}
+
+/* Fill it, look, empty it: all arrive, in order, and all are given back. */
+static void fill_and_empty(void)
+{
+	uint32_t first = rig.tx_seq, done = rig.tx_done, i;
+	uint8_t f[LEN];
+
+	fill();
+	if (!vdev_is_vhost()) {
+		EXPECT_GE(rig.tx_done - done, 1);
+		EXPECT_LE(rig.tx_done - done, FRAMES - 1);
+		kicks_in_vain();
+	}
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
+	let_go();
+	for (i = 0; i < FRAMES && !ksft_failed(); i++)
+		rig_expect(&rig, first + i, LEN);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	EXPECT_EQ(rig.tx_done - done, FRAMES);
+}
+
+static void full(uint64_t features, int (*backend)(void))
+{
+	unsigned int i;
+
+	begin(features, backend);
+	for (i = 0; i < ksft_rounds(5) && !ksft_failed(); i++)
+		fill_and_empty();
+	if (!vdev_is_vhost())
+		ksft_note("%ld frames, %ld waits for room",
+			  rig_counter(&rig, "kvnet.tx.packets"), waits());
+	rig_close(&rig);
+	link_delete(far);
+}
+
+CASE_TIMED(tap_behind_a_bridge, 40)
+{
+	full(0, by_bridge);
+}
+
+CASE_TIMED(tap_without_event_idx, 40)
+{
+	full(F_V1 | F_MRG, by_bridge);
+}
+
+CASE_TIMED(macvtap, 40)
+{
+	full(0, by_macvtap);
+}
+
+CASE_TIMED(packet_socket, 40)
+{
+	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket);
+}
+
+static void take_backend_away(void)
+{
+	rig_stop(&rig);
+	EXPECT_GE(rig.tx_out, 1);
+	let_go();
+	rig_start(&rig);
+}
+
+/* What is sent from then on goes in batches, which no limit stops. */
+static void lift_limit(void)
+{
+	int none = INT_MAX;
+
+	ASSERT_SYS(ioctl(rig.tap, TUNSETSNDBUF, &none));
+	let_go();
+}
+
+static void change_while_full(void (*change)(void))
+{
+	int sndbuf = SNDBUF;
+	unsigned int round;
+	uint32_t first, i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not tell when it waits");
+	begin(0, by_bridge);
+	for (round = 0; round < ksft_rounds(5) && !ksft_failed(); round++) {
+		ASSERT_SYS(ioctl(rig.tap, TUNSETSNDBUF, &sndbuf));
+		first = rig.tx_seq;
+		fill();
+		change();
+		for (i = 0; i < FRAMES && !ksft_failed(); i++)
+			rig_expect(&rig, first + i, LEN);
+		EXPECT(rig_tx_drain(&rig, 3000));
+	}
+	rig_close(&rig);
+}
+
+CASE_TIMED(backend_taken_away_while_full, 40)
+{
+	change_while_full(take_backend_away);
+}
+
+CASE_TIMED(limit_lifted_while_full, 40)
+{
+	change_while_full(lift_limit);
+}
+
+KSFT_MAIN()
