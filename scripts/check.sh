@@ -48,6 +48,17 @@ check_module()
 	return $bad
 }
 
+# after check_module
+check_nospec()
+{
+	local series bad=0
+
+	for series in $SERIES_ALL; do
+		"$TOP/scripts/check-nospec.sh" "$series" || bad=1
+	done
+	return $bad
+}
+
 check_programs()
 {
 	make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" &&
@@ -121,7 +132,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module programs unit tools shell kernel_doc caps spdx versions; do
+	for check in module nospec programs unit tools shell kernel_doc caps spdx versions; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

@@ -6,6 +6,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 
 /* Descriptors of an indirect table that are read in one copy. */
 #define INDIRECT_CHUNK	16
@@ -26,7 +27,7 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 {
 	struct vring_desc raw[INDIRECT_CHUNK];
 	u32 count = kvnet_table_count(table);
-	u32 first = 0, have = 0, steps, i = 0;
+	u32 first = 0, have = 0, steps, i = 0, at;
 	struct kvnet_desc d;
 	int ret;
 
@@ -43,7 +44,9 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 			if (ret)
 				return ret;
 		}
-		d = kvnet_desc_to_cpu(&raw[i - first], le);
+		/* Also where the CPU runs ahead of the check of "next". */
+		at = array_index_nospec(i - first, INDIRECT_CHUNK);
+		d = kvnet_desc_to_cpu(&raw[at], le);
 		if (d.flags & VRING_DESC_F_INDIRECT)
 			return -EINVAL;
 		ret = kvnet_chain_add(chain, &d);

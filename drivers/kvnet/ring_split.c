@@ -6,6 +6,9 @@
  * ring and "count" steps of an indirect table, with a valid chain or with an
  * error; each field is read once. Barriers are named as in
  * Documentation/ordering.rst.
+ *
+ * A CPU may load ahead of a check that will fail. Hence an index that the
+ * driver has a say in is masked as well, where it is used.
  */
 #include "ring.h"
 
@@ -108,7 +111,7 @@ static int get_head(struct kvnet_ring *r)
 			return ret;
 		at = 0;
 	}
-	head = to_cpu16(r, r->heads[at]);
+	head = to_cpu16(r, r->heads[at & (KVNET_RING_PREFETCH - 1)]);
 	return head < r->num ? head : -EINVAL;
 }
 
@@ -122,6 +125,7 @@ static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 	int ret;
 
 	for (steps = 0; steps < r->num; steps++) {
+		i &= r->num - 1;
 		if (kvnet_copy_in(&raw, &r->desc, i * sizeof(raw), sizeof(raw)))
 			return -EFAULT;
 		d = kvnet_desc_to_cpu(&raw, r->le);

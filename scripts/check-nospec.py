@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Does object code mask each index that a driver has a say in before it uses it?
+
+A check that is a branch holds back no speculative load (Spectre v1). This follows
+the registers of a function of x86-64 code over all its paths: what is read with 16
+bits, from memory that a loaded pointer leads to, from an array on the stack, or comes
+back from a call, may be the driver's. "and" with something that is not, or with a small
+number, makes it harmless; so does a conditional move of an unsigned minimum, which is no
+branch. If it becomes part of an address before, that is a finding.
+
+    check-nospec.py OBJECT FUNCTION    prints the findings; status 1 with any
+"""
+import re
+import subprocess
+import sys
+
+# what a register holds, as bits that are joined where paths meet
+DRIVER = 1      # may be the driver's
+LOADED = 2      # was loaded: where it points to, the driver may write
+STACK = 4       # an address of the stack
+
+NAMES = {}
+for name in ("ax", "bx", "cx", "dx", "si", "di", "bp", "sp"):
+    NAMES.update({"r" + name: name, "e" + name: name, name: name})
+for name in "abcd":
+    NAMES.update({name + "l": name + "x", name + "h": name + "x"})
+for name in ("si", "di", "bp", "sp"):
+    NAMES[name + "l"] = name
+for number in range(8, 16):
+    for suffix in ("", "d", "w", "b"):
+        NAMES[f"r{number}{suffix}"] = f"r{number}"
+
+CALLER_SAVED = ("cx", "dx", "si", "di", "r8", "r9", "r10", "r11")
+READ_ONLY = re.compile(r"(cmp|test|bt)[bwlq]?$|j|nop|push|endbr|lfence|mfence|sfence|ud2|int3|prefetch")
+SMALL = 0x1000
+WIDTH = {"b": 1, "w": 2, "l": 4, "q": 8}
+
+
+def register(operand):
+    return NAMES.get(operand[1:]) if operand.startswith("%") else None
+
+
+def width_of(operand):
+    name = operand[1:]
+    if name.startswith("r") and name[-1] not in "dwb":
+        return 8
+    if name.startswith("e") or name.endswith("d"):
+        return 4
+    return 1 if name.endswith(("l", "h", "b")) else 2
+
+
+class Function:
+    def __init__(self, path, name):
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={name}", path],
+                              check=True, capture_output=True, text=True).stdout
+        line = re.compile(r"^\s*([0-9a-f]+):\s+(.*?)\s*(?:#.*)?$")
+        self.code = [(int(m[1], 16), m[2]) for m in map(line.match, text.splitlines()) if m]
+        if not self.code:
+            sys.exit(f"check-nospec.py: no {name} in {path}")
+        self.after = {a: b for (a, _), (b, _) in zip(self.code, self.code[1:])}
+        self.text = dict(self.code)
+        self.found = {}
+        self.indexed = 0
+
+    def run(self):
+        start = self.code[0][0]
+        states = {start: {"sp": STACK}}
+        work = [start]
+        while work:
+            at = work.pop()
+            state = dict(states[at])
+            for to in self.step(at, state):
+                if to not in self.text:
+                    continue
+                old = states.get(to)
+                new = state if old is None else self.join(old, state)
+                if new != old:
+                    states[to] = dict(new)
+                    work.append(to)
+
+    @staticmethod
+    def join(a, b):
+        # a place of the stack that only one path has written is not known
+        both = {}
+        for key in a.keys() | b.keys():
+            missing = DRIVER if isinstance(key, tuple) else 0
+            both[key] = a.get(key, missing) | b.get(key, missing)
+        return both
+
+    def address(self, at, state, operand):
+        """What its registers hold, and the place if that is one of the stack's."""
+        m = re.match(r"(?:%(\w+):)?(-?0x[0-9a-f]+)?\(?(?:%(\w+))?(?:,%(\w+)(?:,\d)?)?\)?$", operand)
+        if not m or m[1] in ("gs", "fs"):
+            return 0, None
+        parts = [NAMES[r] for r in (m[3], m[4]) if r in NAMES]
+        held = 0
+        for part in parts:
+            held |= state.get(part, 0)
+        if held & DRIVER:
+            self.found[at] = self.text[at]
+        if m[4]:
+            self.indexed += 1
+        own = parts == ["sp"] or (parts == ["bp"] and held & STACK)
+        return held, (parts[0], int(m[2] or "0", 16)) if own else None
+
+    def load(self, at, state, operand, width):
+        held, place = self.address(at, state, operand)
+        if width <= 2:
+            return DRIVER
+        if place:
+            return max((state.get((place[0], place[1] + i), DRIVER) for i in range(width)))
+        if held & (LOADED | STACK):
+            return DRIVER
+        return LOADED if width == 8 else 0
+
+    def store(self, at, state, operand, width, value):
+        _, place = self.address(at, state, operand)
+        if place:
+            for i in range(width):
+                state[(place[0], place[1] + i)] = value
+
+    def step(self, at, state):
+        """Changes the state by the instruction; returns where it may go on."""
+        words = self.text[at].split(None, 1)
+        while words[0] in ("rep", "repz", "repnz", "lock", "notrack", "bnd") and len(words) > 1:
+            words = words[1].split(None, 1)
+        op = words[0]
+        rest = words[1] if len(words) > 1 else ""
+        operands = [o.strip() for o in re.findall(r"(?:[^,(]|\([^)]*\))+", rest)]
+        following = [self.after[at]] if at in self.after else []
+
+        if op.startswith(("ret", "ud2")):
+            return []
+        if op.startswith("call"):
+            state.update(dict.fromkeys(CALLER_SAVED, 0), ax=DRIVER)
+            return following
+        if op.startswith("jmp"):
+            return self.target(rest)
+        if op.startswith(("j", "loop")):
+            return following + self.target(rest)
+        self.data(at, state, op, operands)
+        return following
+
+    @staticmethod
+    def target(rest):
+        m = re.match(r"([0-9a-f]+) <", rest)
+        return [int(m[1], 16)] if m else []
+
+    def value(self, at, state, operand, width):
+        if operand.startswith("$"):
+            return 0
+        name = register(operand)
+        if name:
+            return state.get(name, 0)
+        return self.load(at, state, operand, width)
+
+    def data(self, at, state, op, operands):
+        if not operands or op.startswith(("nop", "endbr")):
+            return
+        last = operands[-1]
+        to = register(last)
+        width = next((width_of(o) for o in reversed(operands) if register(o)), WIDTH.get(op[-1], 8))
+        if op.startswith("lea"):
+            held = 0
+            for part in re.findall(r"%(\w+)", operands[0]):
+                held |= state.get(NAMES.get(part), 0)
+            state[to] = held
+            return
+        if op.startswith(("movz", "movs")) and len(operands) == 2 and register(last):
+            narrow = WIDTH.get(op[4:5], width)
+            state[to] = self.value(at, state, operands[0], narrow)
+            return
+        if re.match(r"(movs|stos|cmps)", op):
+            for operand in operands:
+                if "(" in operand:
+                    self.address(at, state, operand.split(":")[-1])
+            return
+        if READ_ONLY.match(op) or op.startswith("pop"):
+            for operand in operands:
+                if "(" in operand:
+                    self.address(at, state, operand)
+            if op.startswith("pop") and to:
+                state[to] = 0
+            return
+
+        values = [self.value(at, state, o, width) for o in operands[:-1]]
+        if op.startswith("mov") or op.startswith("set"):
+            new = values[0] if values else 0
+        else:
+            old = self.value(at, state, last, width)
+            new = old
+            for value in values:
+                new |= value
+            same = len(operands) == 2 and operands[0] == last
+            if same and op.startswith(("xor", "sub", "sbb")):
+                new = 0
+            elif op.startswith("and"):
+                new = self.masked(operands[0], values, old)
+            elif op.startswith(("cmova", "cmovb")) and not values[0] & old & DRIVER:
+                new &= ~DRIVER
+        if to:
+            state[to] = new
+        elif "(" in last:
+            # a constant may be the start of what a call will fill in
+            if len(operands) > 1 and operands[0].startswith("$"):
+                new = DRIVER
+            self.store(at, state, last, width, new)
+
+    @staticmethod
+    def masked(mask, values, old):
+        if mask.startswith("$"):
+            return 0 if int(mask[1:], 16) < SMALL else old
+        if not values[0] & DRIVER or not old & DRIVER:
+            return (values[0] | old) & ~DRIVER
+        return values[0] | old
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    function = Function(sys.argv[1], sys.argv[2])
+    function.run()
+    if not function.indexed:
+        sys.exit(f"check-nospec.py: {sys.argv[2]} has no indexed access: nothing to look at")
+    for at, text in sorted(function.found.items()):
+        print(f"{sys.argv[1]}: {sys.argv[2]}: {at:x}: {text}: an index of the driver's, not masked")
+    sys.exit(1 if function.found else 0)
+
+
+main()

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Is each index that the driver has a say in masked in the object code, too
+# (check-nospec.py)? Looks at the module as built for a kernel series, and then, so that
+# nobody has to believe in it, at three builds that lack one mask each.
+#
+#   scripts/check-nospec.sh 6.12 | 6.1
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+look()
+{
+	python3 -B "$TOP/scripts/check-nospec.py" "$1/drivers/kvnet/$2.o" "$3"
+}
+
+# must_be_found OBJECT FUNCTION SED-SCRIPT: without its mask
+must_be_found()
+{
+	local file=drivers/kvnet/$1.c dir=$BUILD/mod-unmasked
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	cp -r "$DIR/Kbuild" "$DIR/include" "$dir"
+	mkdir -p "$dir/drivers/kvnet"
+	cp "$DIR"/drivers/kvnet/{Kbuild,*.[ch]} "$dir/drivers/kvnet"
+	sed -i "$3" "$dir/$file"
+	if cmp -s "$TOP/$file" "$dir/$file"; then
+		echo "$file: no mask there that \"$3\" would take away"
+		return 1
+	fi
+	make -s -C "$HEADERS" M="$dir" "drivers/kvnet/$1.o" > "$dir/build.log" 2>&1 || { cat "$dir/build.log"; return 1; }
+	if look "$dir" "$1" "$2" > /dev/null; then
+		echo "$file: \"$3\" takes a mask away, and nothing is found"
+		return 1
+	fi
+}
+
+main()
+{
+	local bad=0
+
+	[ $# -eq 1 ] || die "usage: check-nospec.sh <one of: $SERIES_ALL>"
+	check_series "$1"
+	DIR=$BUILD/mod-$1
+	HEADERS=$(kernel_headers "$1")
+	look "$DIR" ring_split kvnet_split_next || bad=1
+	look "$DIR" chain kvnet_chain_add_table || bad=1
+	must_be_found ring_split kvnet_split_next 's/at & (KVNET_RING_PREFETCH - 1)/at/' || bad=1
+	must_be_found ring_split kvnet_split_next '/^\t\ti &= r->num - 1;$/d' || bad=1
+	must_be_found chain kvnet_chain_add_table 's/array_index_nospec(\(i - first\), INDIRECT_CHUNK)/\1/' || bad=1
+	return $bad
+}
+
+main "$@"
