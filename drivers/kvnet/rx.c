@@ -48,7 +48,7 @@ static struct rx_turn start_turn(struct kvnet_queue *q)
 
 /*
  * Take buffers for @need bytes. Returns 1; 0 if the driver has given too few
- * so far; -EMSGSIZE if it cannot ever give enough; -errno: broken. Unless it
+ * so far; -ENOBUFS if it cannot ever give enough; -errno: broken. Unless it
  * returns 1 the caller rewinds.
  */
 static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
@@ -70,7 +70,7 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 		}
 		need -= buf.len;
 		if (n == t->buffers_max)
-			return -EMSGSIZE;
+			return -ENOBUFS;
 	}
 }
 
@@ -140,14 +140,7 @@ static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
 
 static enum kvnet_stat drop_reason(int err)
 {
-	switch (err) {
-	case -EMSGSIZE:
-		return KVNET_STAT_drop_overrun;
-	case -EFAULT:
-		return KVNET_STAT_drop_fault;
-	default:
-		return KVNET_STAT_drop_tap;
-	}
+	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
 }
 
 /* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
@@ -161,7 +154,7 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 	ret = gather(t, t->hdr_len + len, &buffers);
 	if (ret != 1) {
 		kvnet_vq_rewind(&q->vq, mark);
-		if (ret != -EMSGSIZE)
+		if (ret != -ENOBUFS)
 			return ret;
 		kvnet_tap_discard(&q->tap);
 		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_overrun);

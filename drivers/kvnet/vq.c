@@ -260,7 +260,7 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
  * @buf: filled in; its iov is good until the next pop with @nth 0
  *
  * Context: session; may sleep.
- * Return: 1; 0 if there is none; -EMSGSIZE if chains before it have left too
+ * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
  * little room for it, see UIO_MAXIOV; -EAGAIN to wait for the IOTLB, the chain
  * being still there; or -errno: the queue is broken.
  */
@@ -285,8 +285,10 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	iov = vq->iov + vq->n_iov;
 	chain.cap = UIO_MAXIOV - vq->n_seg;
 	ret = kvnet_ring_next(&vq->ring, &chain, &reader);
-	if (!ret || (ret == -EMSGSIZE && nth))
-		return ret;
+	if (!ret)
+		return 0;
+	if (ret == -EMSGSIZE && nth)
+		return -ENOBUFS;
 	if (ret < 0)
 		goto stop;
 	ret = -EINVAL;
@@ -294,7 +296,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		goto stop;
 	ret = kvnet_xlate(&vq->space, &chain, iov, UIO_MAXIOV - vq->n_iov);
 	if (ret == -EMSGSIZE && nth)
-		return ret;
+		return -ENOBUFS;
 	if (ret < 0)
 		goto stop;
 
