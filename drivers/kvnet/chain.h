@@ -28,8 +28,7 @@ struct kvnet_seg {
  * @n_out: device-readable segments
  * @n_in: device-writable segments
  * @id: what kvnet_ring_put() gives back to the driver
- * @count: ring descriptors that it occupies, as far as put() must know; 1 for
- *	   a split ring
+ * @count: ring descriptors that it occupies; a packed ring's put() must know
  */
 struct kvnet_chain {
 	struct kvnet_seg *seg;

@@ -129,6 +129,7 @@ static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 		if (kvnet_copy_in(&raw, &r->desc, i * sizeof(raw), sizeof(raw)))
 			return -EFAULT;
 		d = kvnet_desc_to_cpu(&raw, r->le);
+		chain->count = steps + 1;
 		if (d.flags & VRING_DESC_F_INDIRECT) {
 			/* An indirect descriptor ends its chain (2.7.5.3.1). */
 			if (d.flags & VRING_DESC_F_NEXT)
@@ -162,7 +163,6 @@ int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		return ret;
 
 	chain->id = ret;
-	chain->count = 1;
 	chain->n_out = 0;
 	chain->n_in = 0;
 	ret = walk_chain(r, chain, chain->id, reader);

@@ -50,18 +50,26 @@ static struct rx_turn start_turn(struct kvnet_queue *q)
  * Take buffers for @need bytes. Returns 1; 0 if the driver has given too few
  * so far; -ENOBUFS if it cannot ever give enough; -errno: broken. Unless it
  * returns 1 the caller rewinds.
+ *
+ * A driver whose descriptors are all in this packet can give no more, nor can
+ * one that has too few left for the shortest of these chains: it gets none back
+ * before this packet is done with.
  */
 static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
-	unsigned int n = 0;
+	unsigned int n = 0, taken = 0, least = 0;
 	struct kvnet_buf buf;
 	int ret;
 
 	for (;;) {
 		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, n, &buf);
+		if (!ret && taken + least > vq->ring.num)
+			return -ENOBUFS;
 		if (ret <= 0)
 			return ret;
+		taken += buf.count;
+		least = n ? min_t(unsigned int, least, buf.count) : buf.count;
 		n++;
 		kvnet_vq_push(vq, &buf, min(buf.len, need));
 		if (buf.len >= need) {

@@ -65,4 +65,122 @@ CASE(frame_survives_a_chain_that_is_too_long)
 	rig_rx_expect(&rig, 8, 900);
 }
 
+#define BUF	1500
+
+static void open_small(unsigned int num)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net waits for ever");
+	rig_open(&rig, &(struct rig_cfg){ .num = num, .bufs = num,
+					  .rx_buf = BUF });
+}
+
+static void not_dropped(uint32_t seq, uint32_t len)
+{
+	rig_rx_expect(&rig, seq, len);
+	EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 0);
+}
+
+/* All that fits: the driver cannot add another buffer.  Returns how many more. */
+static unsigned int post_all(const struct shape *shape)
+{
+	unsigned int n = rig_rx_post(&rig, rig.cfg.bufs, shape);
+
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	return n;
+}
+
+/*
+ * A frame longer than all the buffers that there can be: it is dropped, and the
+ * next one arrives.  One that just fits arrives, too.
+ */
+static void too_long_for_the_ring(unsigned int num, const struct shape *shape)
+{
+	unsigned int n, round;
+	uint32_t room;
+
+	open_small(num);
+	n = post_all(shape);
+	room = n * BUF - rig.v.hdr_len;
+	for (round = 0; round < 3 && !ksft_failed(); round++) {
+		rig_inject(&rig, round, room);
+		rig_rx_expect(&rig, round, room);
+		EXPECT_EQ(rig.rx_bufs, n);
+		EXPECT_EQ(post_all(shape), n);
+		rig_inject(&rig, 100, room + 1);
+		rig_inject(&rig, 200 + round, 60);
+		rig_rx_expect(&rig, 200 + round, 60);
+		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), round + 1);
+		EXPECT_EQ(post_all(shape), 1);
+	}
+	rig_close(&rig);
+}
+
+CASE(longer_than_a_ring_of_chains)
+{
+	const struct shape two = { .piece = BUF / 2 };
+	const struct shape three = { .piece = BUF / 3 };
+	const struct shape table = { .piece = BUF / 3, .indirect = true };
+
+	too_long_for_the_ring(16, NULL);
+	too_long_for_the_ring(16, &table);
+	too_long_for_the_ring(16, &two);
+	/* one descriptor is left, too few for such a chain */
+	too_long_for_the_ring(16, &three);
+	too_long_for_the_ring(32, &three);
+}
+
+CASE(longer_than_an_odd_ring_of_chains)
+{
+	const struct shape two = { .piece = BUF / 2 };
+
+	if (!(vdev_layout(F_V1) & F_PACKED))
+		ksft_skip("a split ring has a power of two");
+	too_long_for_the_ring(15, NULL);
+	too_long_for_the_ring(15, &two);
+}
+
+/* The driver may still give what is missing. */
+CASE(waits_for_the_rest_of_the_ring)
+{
+	const struct shape two = { .piece = BUF / 2 };
+	uint32_t room;
+	long waits;
+	unsigned int i;
+
+	open_small(16);
+	room = 8 * BUF - rig.v.hdr_len;
+	for (i = 0; i < 2; i++) {
+		waits = counter("kvnet.rx.wait_buffers");
+		post(7, &two);
+		rig_inject(&rig, i, room + i);
+		EXPECT(WAIT_FOR(3000, counter("kvnet.rx.wait_buffers") >
+				waits));
+		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 0);
+		EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
+		post(1, &two);
+		if (!i)
+			not_dropped(i, room);
+	}
+	rig_inject(&rig, 9, 60);
+	rig_rx_expect(&rig, 9, 60);
+	EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 1);
+}
+
+/* Nor does it count as taken for ever what a frame before has filled. */
+CASE(waits_for_what_another_frame_holds)
+{
+	const struct shape two = { .piece = BUF / 2 };
+	uint32_t room;
+
+	open_small(16);
+	room = 8 * BUF - rig.v.hdr_len;
+	rig_inject(&rig, 1, 60);
+	rig_inject(&rig, 2, room);
+	post(8, &two);
+	not_dropped(1, 60);
+	post(1, &two);
+	not_dropped(2, room);
+}
+
 KSFT_MAIN()

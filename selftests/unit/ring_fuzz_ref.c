@@ -74,6 +74,7 @@ static int ref_walk(const struct rig *g, const u8 *table, u32 count, u32 i,
 		len = g->cfg.be ? be32toh(len) : le32toh(len);
 		flags = g->cfg.be ? be16toh(flags) : le16toh(flags);
 		next = g->cfg.be ? be16toh(next) : le16toh(next);
+		ref->count += !inner;
 		if (flags & F_INDIRECT) {
 			if (inner || flags & F_NEXT || !len || len % 16)
 				return -1;

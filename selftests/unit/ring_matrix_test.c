@@ -181,7 +181,7 @@ static void check_chain(struct pair *p, struct sent *s)
 	const struct kvnet_chain *c = &p->rig->chain;
 	unsigned int i;
 
-	s->count = p->cfg.packed ? p->guest.slot[s->head].count : 1;
+	s->count = p->guest.slot[s->head].count;
 	EXPECT_EQ(c->count, s->count);
 	EXPECT_EQ(c->id, s->head);
 	if (!EXPECT_EQ(c->n_out + c->n_in, s->n))
@@ -249,7 +249,7 @@ static u32 device_put(struct pair *p, u32 n)
 		used[i].len = s->written;
 		used[i].count = s->count;
 		used[i].silent = s->written == s->room;
-		moved += s->count;
+		moved += p->cfg.packed ? s->count : 1;
 	}
 	EXPECT_EQ(kvnet_ring_put(&p->rig->ring, used, n), 0);
 	return moved;

@@ -171,9 +171,7 @@ int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *c,
 	} while (flags & VRING_DESC_F_NEXT);
 	if (r->packed)
 		c->id = d.a;
-	else
-		c->count = 1;
-	r->next = step(r, r->next, c->count);
+	r->next = step(r, r->next, r->packed ? c->count : 1);
 	return 1;
 }
 
@@ -206,9 +204,9 @@ static unsigned int batch(const struct kvnet_ring *r,
 			  const struct kvnet_used *used, unsigned int n,
 			  unsigned int i, u32 *count)
 {
-	*count = used[i].count;
+	*count = r->packed ? used[i].count : 1;
 	for (; r->in_order && i + 1 < n && used[i].silent; i++)
-		*count += used[i + 1].count;
+		*count += r->packed ? used[i + 1].count : 1;
 	return i;
 }
 
