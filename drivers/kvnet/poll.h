@@ -10,18 +10,25 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* A turn ends when either is spent, so that the other queues get theirs. */
+/*
+ * A turn ends when any is spent, so that the other queues get theirs, and who
+ * waits for the queue's lock does not wait for long. Pieces are for drivers that
+ * cut a packet into a thousand: 16 in each packet are not too many.
+ */
 #define KVNET_TURN_PACKETS	256
 #define KVNET_TURN_BYTES	(512 * 1024)
+#define KVNET_TURN_PIECES	4096
 
 /**
  * struct kvnet_budget - what is left of a turn
  * @packets: packets
  * @bytes: bytes
+ * @pieces: descriptors to look at, or pieces of memory
  */
 struct kvnet_budget {
 	int packets;
 	int bytes;
+	int pieces;
 };
 
 /**
@@ -46,20 +53,24 @@ static inline void kvnet_budget_start(struct kvnet_budget *b)
 {
 	b->packets = KVNET_TURN_PACKETS;
 	b->bytes = KVNET_TURN_BYTES;
+	b->pieces = KVNET_TURN_PIECES;
 }
 
 /**
  * kvnet_budget_spend() - account for a packet, sent, received or dropped
  * @b: the budget
  * @bytes: its length
+ * @pieces: that it was in, or would have gone into
  *
  * Return: true if the turn may go on.
  */
-static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes)
+static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes,
+				      unsigned int pieces)
 {
 	b->packets--;
 	b->bytes -= min_t(size_t, bytes, KVNET_TURN_BYTES);
-	return b->packets > 0 && b->bytes > 0;
+	b->pieces -= min_t(unsigned int, pieces, KVNET_TURN_PIECES);
+	return b->packets > 0 && b->bytes > 0 && b->pieces > 0;
 }
 
 #endif /* _KVNET_POLL_H */

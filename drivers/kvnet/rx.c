@@ -206,7 +206,7 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 			q->starved = !ret;
 			return KVNET_DONE;
 		}
-	} while (kvnet_budget_spend(&budget, len));
+	} while (kvnet_budget_spend(&budget, len, kvnet_vq_pieces(&q->vq)));
 	return KVNET_AGAIN;
 }
 

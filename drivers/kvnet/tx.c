@@ -154,7 +154,8 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q)
 		}
 		kvnet_vq_push(&q->vq, &buf, 0);
 		kvnet_vq_flush_full(&q->vq);
-	} while (kvnet_budget_spend(&budget, buf.len));
+	} while (kvnet_budget_spend(&budget, buf.len,
+				    kvnet_vq_pieces(&q->vq)));
 	return KVNET_AGAIN;
 }
 

@@ -295,6 +295,20 @@ static inline void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark)
 }
 
 /**
+ * kvnet_vq_pieces() - how much work was it to pop the last packet?
+ * @vq: the queue
+ *
+ * The driver may cut a packet into segments, and its IOMMU those into pages.
+ *
+ * Context: session.
+ * Return: segments, or pieces of memory if there are more of them.
+ */
+static inline unsigned int kvnet_vq_pieces(const struct kvnet_vq *vq)
+{
+	return max(vq->n_seg, vq->n_iov);
+}
+
+/**
  * kvnet_vq_flush_full() - flush, if enough has been pushed to be worth it
  * @vq: the queue
  *

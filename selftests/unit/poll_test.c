@@ -172,12 +172,12 @@ CASE(budget_packets)
 	kvnet_budget_start(&b);
 	for (i = 0; i < KVNET_TURN_PACKETS * 2; i++) {
 		n++;
-		if (!kvnet_budget_spend(&b, 0))
+		if (!kvnet_budget_spend(&b, 0, 1))
 			break;
 	}
 	EXPECT_EQ(n, KVNET_TURN_PACKETS);
 	kvnet_budget_start(&b);
-	EXPECT_TRUE(kvnet_budget_spend(&b, 0));
+	EXPECT_TRUE(kvnet_budget_spend(&b, 0, 1));
 }
 
 CASE(budget_bytes)
@@ -195,9 +195,33 @@ CASE(budget_bytes)
 		want = min_t(size_t, want, KVNET_TURN_PACKETS);
 		kvnet_budget_start(&b);
 		n = 1;
-		while (kvnet_budget_spend(&b, sizes[i]))
+		while (kvnet_budget_spend(&b, sizes[i], 1))
 			n++;
 		EXPECT_EQ(n, want);
 		EXPECT_TRUE(b.packets >= 0 && b.bytes > -KVNET_TURN_BYTES - 1);
+	}
+}
+
+/* A packet of 16 pieces is nothing special, one of 1024 is. */
+CASE(budget_pieces)
+{
+	static const unsigned int pieces[] = { 0, 1, 16, 17, 19, 44, 1024,
+		KVNET_TURN_PIECES - 1, KVNET_TURN_PIECES,
+		KVNET_TURN_PIECES + 1, (unsigned int)INT32_MAX + 1, UINT32_MAX };
+	struct kvnet_budget b;
+	unsigned int i, n, want;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		unit_context("%u pieces", pieces[i]);
+		want = pieces[i] ? (KVNET_TURN_PIECES - 1) / pieces[i] + 1 :
+				   KVNET_TURN_PACKETS;
+		want = min_t(unsigned int, want, KVNET_TURN_PACKETS);
+		kvnet_budget_start(&b);
+		n = 1;
+		while (kvnet_budget_spend(&b, 60, pieces[i]))
+			n++;
+		EXPECT_EQ(n, want);
+		if (pieces[i] <= 16)
+			EXPECT_EQ(n, KVNET_TURN_PACKETS);
 	}
 }

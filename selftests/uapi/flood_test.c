@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Guests that make much work out of little: packets cut into a thousand pieces,
+ * one-byte receive buffers.  A turn of the worker stays short, since ioctls wait
+ * for its end: no time is judged here, but how many pieces there are in a turn.
+ * How long an ioctl waited is told.
+ */
+#include <endian.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pin_rig.h"
+#include "rig.h"
+
+#define PIECES	1024		/* of a packet: the most there may be */
+#define TURN	(4096 + PIECES)	/* of a turn, which ends behind a packet */
+#define LEN	72		/* bytes of a packet, header included */
+
+enum order { ALONE, IN_TURN, JUMPING };
+
+static struct rig rig;
+static bool over;
+
+static long counter(const char *name)
+{
+	return strtol(ring_is(&rig, name), NULL, 10);
+}
+
+static bool packed(void)
+{
+	return rig.v.features & F_PACKED;
+}
+
+static void kick(unsigned int q)
+{
+	uint64_t one = 1;
+
+	ASSERT_EQ(write(rig.v.q[q].kick, &one, 8), 8);
+}
+
+/* A packet of LEN pieces of a byte, and many of none; or of one piece. */
+static uint64_t make_table(enum order order)
+{
+	struct gr_desc *table = vdev_alloc(&rig.v, 16 * PIECES, 4096);
+	uint64_t data = vdev_gpa(&rig.v, vdev_alloc(&rig.v, LEN, 16));
+	unsigned int i, step = order == JUMPING ? 37 : 1;
+
+	for (i = 0; i < PIECES; i++) {
+		unsigned int at = i * step % PIECES;
+		unsigned int next = (i + 1) * step % PIECES;
+		uint32_t len = order == ALONE ? i ? 0 : LEN : i < LEN;
+
+		if (packed())
+			gr_raw_set_packed(&table[at], data + i % LEN, len, 0, 0);
+		else
+			gr_raw_set(&table[at], data + i % LEN, len,
+				   i + 1 < PIECES && order != ALONE ?
+				   GR_DESC_F_NEXT : 0, next);
+	}
+	return vdev_gpa(&rig.v, table);
+}
+
+/* All 256 buffers are the same table. */
+static void fill_ring(enum order order)
+{
+	struct guest_ring *ring = &rig.v.q[VDEV_TX].ring;
+	uint32_t len = 16 * (order == ALONE ? 1 : PIECES);
+	uint64_t table = make_table(order);
+	unsigned int i;
+
+	for (i = 0; i < 256; i++) {
+		if (packed())
+			gr_raw_set_packed(gr_raw_desc(ring, i), table, len, i,
+					  GR_DESC_F_INDIRECT | (i ?
+					  gr_raw_lap(true, false) : 0));
+		else
+			gr_raw_set(gr_raw_desc(ring, i), table, len,
+				   GR_DESC_F_INDIRECT, 0);
+		if (!packed())
+			gr_raw_avail(ring, i, i);
+	}
+}
+
+static void show_all(unsigned int idx)
+{
+	struct guest_ring *ring = &rig.v.q[VDEV_TX].ring;
+
+	if (packed())
+		gr_raw_show(ring, 0, GR_DESC_F_INDIRECT |
+			    gr_raw_lap(true, false));
+	else
+		gr_raw_avail_idx(ring, idx);
+	kick(VDEV_TX);
+}
+
+/* Pieces of a turn: all of those in the ring, over the turns that it took. */
+static void one_ring(enum order order, long pieces)
+{
+	long turns;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	fill_ring(order);
+	show_all(256);
+	EXPECT(WAIT_FOR(10000, counter("kvnet.tx.packets") == 256));
+	/* of the last one it is not known whether it has been counted */
+	turns = counter("kvnet.tx.requeues") + 1;
+	ksft_note("256 packets of %ld pieces: %ld turns", pieces, turns);
+	if (order == ALONE)
+		EXPECT_LE(turns, 3);
+	else
+		EXPECT_LE(256 * pieces / turns, TURN);
+	rig_close(&rig);
+}
+
+CASE_TIMED(packets_of_a_thousand_pieces, 60)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	one_ring(ALONE, 1);
+	one_ring(IN_TURN, PIECES);
+	one_ring(JUMPING, PIECES);
+}
+
+/* What normal guests send is not cut into more turns than before. */
+CASE(packets_of_a_few_pieces)
+{
+	const struct shape s = { .piece = 94, .indirect = true };
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 250; i++)
+		ASSERT_EQ(rig_tx(&rig, 1400, &s), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	rig_tx_drain(&rig, 10000);
+	EXPECT_EQ(counter("kvnet.tx.packets"), 250);
+	EXPECT_EQ(counter("kvnet.tx.requeues"), 0);
+}
+
+/* 72 buffers each; what is left over in the ring is no matter. */
+CASE(frames_into_one_byte_buffers)
+{
+	const long each = 60 + 12;
+	long turns;
+	unsigned int i, n = 400;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ .rx_num = 32768, .bufs = 32768,
+					  .tx_buf = 64, .rx_buf = 1 });
+	for (i = 0; i < n; i++)
+		rig_inject(&rig, i, 60);
+	ASSERT_EQ(rig_rx_post(&rig, 32768, NULL), 32768);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.packets") == n));
+	turns = counter("kvnet.rx.requeues") + 1;
+	ksft_note("%u frames into %ld buffers each: %ld turns", n, each, turns);
+	EXPECT_LE(n * each / turns, TURN);
+}
+
+/* Each looks at all the buffers that a packet may have, in vain. */
+CASE(frames_too_long_for_one_byte_buffers)
+{
+	unsigned int i, n = 400;
+	long turns;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ .rx_num = 2048, .bufs = 2048,
+					  .tx_buf = 64, .rx_buf = 1 });
+	for (i = 0; i < n; i++)
+		rig_inject(&rig, i, 1500);
+	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_overrun") == n));
+	turns = counter("kvnet.rx.requeues") + 1;
+	ksft_note("%u frames that would not fit: %ld turns", n, turns);
+	EXPECT_LE((long)n * PIECES / turns, TURN);
+}
+
+/* As fast as the device gives them back. */
+static void *flood_from_guest(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		show_all(gr_raw_used_idx(&rig.v.q[VDEV_TX].ring) + 256);
+		ksft_relax(0);
+	}
+	return NULL;
+}
+
+/* Frames that no 1024 of the buffers would hold. */
+static void *flood_from_host(void *arg)
+{
+	uint32_t seq = 0;
+
+	(void)arg;
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+		rig_inject(&rig, seq++, 1500);
+	return NULL;
+}
+
+static long now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* A hundred times, or as often as there is time.  Told, not judged. */
+static void waits_behind(const char *what, unsigned int q,
+			 void *(*flood)(void *))
+{
+	long begin = now_us(), start, us, longest = 0, sum = 0, n;
+	pthread_t thread;
+
+	over = false;
+	ASSERT_EQ(pthread_create(&thread, NULL, flood, NULL), 0);
+	for (n = 0; n < 100 && now_us() - begin < 4000000; n++) {
+		start = now_us();
+		ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, q,
+					  rig.v.q[q].call), 0);
+		us = now_us() - start;
+		sum += us;
+		longest = us > longest ? us : longest;
+		ksft_relax(n);
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	ksft_note("SET_VRING_CALL behind %s: at most %ld us, %ld in the mean",
+		  what, longest, sum / n);
+	EXPECT(!vdev_eventfd_wait(rig.v.q[q].err, 0));
+}
+
+static void waits_behind_packets(const char *what, enum order order)
+{
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	fill_ring(order);
+	waits_behind(what, VDEV_TX, flood_from_guest);
+	rig_close(&rig);
+}
+
+CASE_TIMED(how_long_an_ioctl_waits, 60)
+{
+	if (vdev_layout(F_V1) & F_PACKED)
+		ksft_skip("of a split ring");
+	waits_behind_packets("packets of one piece", ALONE);
+	waits_behind_packets("packets of 1024 pieces", IN_TURN);
+	waits_behind_packets("packets of 1024 pieces that jump", JUMPING);
+	rig_open(&rig, &(struct rig_cfg){ .rx_num = 2048, .bufs = 2048,
+					  .tx_buf = 64, .rx_buf = 1 });
+	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	waits_behind("frames that need more than 1024 buffers", VDEV_RX,
+		     flood_from_host);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
