@@ -12,63 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject.h"
 #include "procfs.h"
 #include "rig.h"
 
-#define DEBUGFS "/sys/kernel/debug/"
-
 static struct rig rig;
-
-static bool put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static void knobs(const char *probability)
-{
-	static const char *const dirs[] = { "failslab", "fail_page_alloc" };
-	char path[128];
-	size_t i;
-
-	for (i = 0; i < 2; i++) {
-#define KNOB(name, value) do {						\
-		snprintf(path, sizeof(path), DEBUGFS "%s/" name, dirs[i]); \
-		if (!put(path, value) && !i)				\
-			ksft_skip("no %s", path);			\
-	} while (0)
-		KNOB("verbose", "0");
-		KNOB("ignore-gfp-wait", "N");
-		KNOB("task-filter", "Y");
-		KNOB("times", "-1");
-		KNOB("probability", probability);
-	}
-	snprintf(path, sizeof(path), DEBUGFS "fail_page_alloc/min-order");
-	put(path, "0");
-}
-
-static void fail_nth(unsigned int n)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", n);
-	if (!put("/proc/thread-self/fail-nth", text))
-		ksft_skip("no /proc/thread-self/fail-nth");
-}
-
-static bool was_injected(void)
-{
-	char text[16] = { 0 };
-	int fd = open("/proc/thread-self/fail-nth", O_RDONLY);
-
-	ASSERT(read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return atoi(text) == 0;
-}
 
 static int do_open(void)
 {
@@ -164,15 +112,15 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 	size_t i;
 	int ret;
 
-	knobs("0");
+	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	close(rig.v.fd);
 	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		for (n = 1, hit = true, ret = -1; hit && n < 300; n++) {
-			fail_nth(n);
+			inject_nth(n);
 			ret = steps[i].call();
-			hit = was_injected();
-			fail_nth(0);
+			hit = inject_hit();
+			inject_nth(0);
 			hits += hit;
 			if (hit && ret && ret != -ENOMEM && ret != -EAGAIN)
 				FAIL("%s, allocation %u: %s", steps[i].name, n,
@@ -214,7 +162,7 @@ static void mark_workers(const char *value)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
 			 d->d_name);
-		marked += put(path, value);
+		marked += inject_put(path, value);
 	}
 	closedir(proc);
 	ksft_note("%d workers marked", marked);
@@ -252,7 +200,7 @@ CASE_TIMED(allocations_of_the_worker, 60)
 	carries_packets();
 	last = rig.tx_seq - 1;
 	mark_workers("1");
-	knobs("20");
+	inject_knobs("20");
 	for (round = 0; round < ksft_rounds(50) && !ksft_failed(); round++) {
 		rig_rx_post(&rig, 64, NULL);
 		vdev_kick_always(&rig.v.q[VDEV_RX]);
@@ -276,7 +224,7 @@ CASE_TIMED(allocations_of_the_worker, 60)
 			back++;
 		}
 	}
-	knobs("0");
+	inject_knobs("0");
 	ksft_note("%u frames lost on the way out, %u of %u came in", lost, back,
 		  seq - 100);
 	vdev_kick_always(tx);
