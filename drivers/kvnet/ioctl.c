@@ -406,35 +406,45 @@ static struct miscdevice chr_misc = {
 	.fops = &chr_fops,
 };
 
-/* For VMMs that know no other name. */
+/* For VMMs that know no other name; cannot be opened before it has operations. */
 static struct miscdevice chr_vhost_net = {
 	.minor = VHOST_NET_MINOR,
 	.name = "vhost-net",
-	.fops = &chr_fops,
 };
 
-static bool replaced;
+static int reserve_vhost_net(void)
+{
+	int ret = misc_register(&chr_vhost_net);
+
+	if (ret == -EBUSY)
+		pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
+	return ret;
+}
 
 /**
  * kvnet_chr_register() - make /dev/kvnet
  * @replace: and take vhost_net's place as /dev/vhost-net
  *
+ * When init fails, the module is freed, with files open or not. So no open may
+ * succeed before nothing can fail any more: /dev/kvnet comes last, and only then
+ * the other gets its operations.
+ *
  * Return: 0; -EBUSY if vhost_net has its place; -errno.
  */
 int kvnet_chr_register(bool replace)
 {
-	int ret = misc_register(&chr_misc);
+	int ret = replace ? reserve_vhost_net() : 0;
 
-	if (ret || !replace)
+	if (ret)
 		return ret;
-	ret = misc_register(&chr_vhost_net);
+	ret = misc_register(&chr_misc);
 	if (ret) {
-		if (ret == -EBUSY)
-			pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
-		misc_deregister(&chr_misc);
+		if (replace)
+			misc_deregister(&chr_vhost_net);
 		return ret;
 	}
-	replaced = true;
+	if (replace)
+		WRITE_ONCE(chr_vhost_net.fops, &chr_fops);
 	return 0;
 }
 
@@ -443,7 +453,7 @@ int kvnet_chr_register(bool replace)
  */
 void kvnet_chr_unregister(void)
 {
-	if (replaced)
+	if (chr_vhost_net.fops)
 		misc_deregister(&chr_vhost_net);
 	misc_deregister(&chr_misc);
 }
