@@ -10,6 +10,7 @@
 #   --kernel SERIES     6.12 (default), 6.1 or newest; prepared by itself when needed
 #   --timeout SECONDS   for the whole run (default 900)
 #   --stall SECONDS     end it when the script says nothing for so long
+#   --retries N         after a fault of the rig (default 2)
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
 #   --disk MB           an empty disk, /dev/vda after "modprobe virtio_blk"
 #   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
@@ -27,20 +28,19 @@
 #
 # In the test host: /kvnet/kvnet.ko (if scripts/build-module.sh built it for that
 # kernel), /kvnet/scripts and /kvnet/selftests/net (a script of this repository
-# runs from there), /kvnet/uapi/* (if built under build/uapi), QEMUs under
+# runs from there), /kvnet/uapi/* (if built under build/uapi; not with --icount), QEMUs under
 # /opt/qemu-7.2 and /opt/qemu-10.0, modules by modprobe. Guests are started with
 # the functions of selftests/net/lib.sh.
 #
 # Hardware virtualization is used when the CPU has it and a boot shows that it
 # works; otherwise QEMU emulates a CPU with SVM. An "Oops: int3" of the test host
 # under emulation, or one that does not boot, is a fault of the rig: the run is
-# repeated, twice at most. Afterwards scripts/dmesg-verdict.sh reads the kernel
+# repeated, twice at most (--retries). Afterwards scripts/dmesg-verdict.sh reads the kernel
 # log: a BUG, WARN and the like in it fails the run, whatever the script said.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-RETRIES=2
 BOOT_TIMEOUT=120
 
 usage()
@@ -51,7 +51,7 @@ usage()
 
 parse_options()
 {
-	KERNEL=6.12 TIMEOUT=900 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT=''
+	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT=''
 	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -74,6 +74,7 @@ parse_options()
 		--tree) TREES+=("$2") ;;
 		--env) ENVS+=("$2") ;;
 		--stall) STALL=$2 ;;
+		--retries) RETRIES=$2 ;;
 		--append) APPEND=$2 ;;
 		--accel) WANT_ACCEL=$2 ;;
 		--icount) ICOUNT=$2 ;;
@@ -163,7 +164,8 @@ write_overlay()
 	cp -r "$TOP/selftests/net" "$dir/selftests/net"
 	[ ! -f "$module" ] || cp "$module" "$dir/"
 	install -D -t "$tree/usr/bin" "$BUILD"/net-tools/*
-	[ ! -d "$BUILD/uapi" ] || copy_uapi_tests "$dir/uapi"
+	# not in virtual time: with other files it is another run
+	[ ! -d "$BUILD/uapi" ] || [ -n "$ICOUNT" ] || copy_uapi_tests "$dir/uapi"
 	for item in "${ADD[@]}"; do
 		dest=${item#*:}
 		[ "$dest" != "$item" ] || dest=/kvnet/${item##*/}

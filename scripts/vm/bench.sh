@@ -1,46 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Measurements between the test host and its guest, for demo.sh.
-# Each prints "<backend> <row> <value>" lines. Needs selftests/net/lib.sh.
+# Measurements between the test host and its guest with ping and iperf, for demo.sh.
+# Each prints one row. The path measured is that of $TAP, $HOST_IP, $GUEST_IP and
+# $GUEST_NIC_NAME. Needs selftests/net/lib.sh.
 
-HOST_TCP_PORT=5002
-HOST_UDP_PORT=5003
+IPERF_PORT=5003
+DATAGRAM=64
+
+row()
+{
+	echo "@row $SYSTEM $1 $2"
+}
 
 # the figure before "bits/sec" in iperf's last report
 iperf_rate()
 {
-	awk '/bits\/sec/ { line = $0 }
-	END {
-		n = split(line, word, " ")
-		for (i = 2; i <= n; i++)
-			if (word[i] ~ /bits\/sec/) print word[i - 1]
-	}'
+	awk '/bits\/sec/ { rate = $(NF - 1) } END { print rate }'
 }
 
-listening()
+# iperf_per_second COUNT: of what was counted while iperf sent, by its first report
+iperf_per_second()
 {
-	grep -q ":$(printf '%04X' "$1") 00000000:0000" "/proc/net/$2"
+	sed -n 's/.* 0\.0*-\([0-9.]*\) sec .*/\1/p' | awk -v n="$1" 'NR == 1 && $1 > 0 { printf "%.1f\n", n / $1 }'
 }
 
-# start_host_server tcp|udp
-start_host_server()
+port_line()
 {
-	local port=$HOST_TCP_PORT args=()
+	printf ':%04X 00000000:0000' $IPERF_PORT
+}
 
-	if [ "$1" = udp ]; then
-		port=$HOST_UDP_PORT
-		args=(-u)
-	fi
-	iperf -s -p $port "${args[@]}" > /dev/null 2>&1 &
+# iperf_server [-u]: in the test host. One for each client: a second one of UDP
+# can be the end of iperf 2.1.8.
+iperf_server()
+{
+	iperf -s -p $IPERF_PORT "$@" > /dev/null 2>&1 &
 	SERVER_PID=$!
-	wait_until 10 listening $port "$1"
+	wait_until 10 grep -q "$(port_line)" "/proc/net/$([ $# -gt 0 ] && echo udp || echo tcp)"
 }
 
-stop_host_server()
+iperf_server_end()
 {
 	kill "$SERVER_PID" 2>/dev/null
 	wait "$SERVER_PID" 2>/dev/null
+}
+
+# the same in the guest
+guest_iperf_server()
+{
+	guest "iperf -s -p $IPERF_PORT $* > /dev/null 2>&1 & echo \$! > /tmp/iperf" &&
+		wait_until 10 guest "grep -q '$(port_line)' /proc/net/$([ $# -gt 0 ] && echo udp || echo tcp)"
+}
+
+guest_iperf_server_end()
+{
+	guest 'kill -KILL $(cat /tmp/iperf)'
 }
 
 host_packets()
@@ -50,58 +64,59 @@ host_packets()
 
 guest_packets()
 {
-	guest cat /sys/class/net/eth0/statistics/rx_packets
+	guest cat "/sys/class/net/$GUEST_NIC_NAME/statistics/rx_packets"
 }
 
-row()
+# bench_ping COUNT: microseconds, the mean of the middle half
+bench_ping()
 {
-	echo "@row $BACKEND $1 $2"
+	row ping "$(ping -c "$1" -i 0.002 "$GUEST_IP" | sed -n 's/.*time=\([0-9.]*\) ms.*/\1/p' | sort -n | awk '
+	{ us[NR] = 1000 * $1 }
+	END {
+		for (i = int(NR / 4) + 1; i <= NR - int(NR / 4); i++) {
+			sum += us[i]
+			n++
+		}
+		if (n)
+			printf "%.2f\n", sum / n
+	}')"
 }
 
-# bench_rtt PACKETS
-bench_rtt()
-{
-	local min avg max
+# the amount of the following: "-t SECONDS" or "-n BYTES"
 
-	ping_guest 3 > /dev/null
-	IFS=/ read -r min avg max _ < <(ping -q -c "$1" -i 0.01 $GUEST_IP | sed -n 's/^rtt [^=]*= //p')
-	row rtt-min "$min"
-	row rtt-avg "$avg"
-	row rtt-max "$max"
-}
-
-# amount for the next two: "-t SECONDS" or "-n BYTES"
 bench_tcp_to_guest()
 {
-	row tcp-to-guest "$(iperf -c $GUEST_IP -f m "$@" | iperf_rate)"
+	guest_iperf_server || return
+	row tcp-to-guest "$(iperf -c "$GUEST_IP" -p $IPERF_PORT -f m "$@" | iperf_rate)"
+	guest_iperf_server_end
 }
 
 bench_tcp_to_host()
 {
-	start_host_server tcp
-	row tcp-to-host "$(guest -t 120 "iperf -c $HOST_IP -p $HOST_TCP_PORT -f m $*" | iperf_rate)"
-	stop_host_server
+	iperf_server || return
+	row tcp-to-host "$(guest -t 120 "iperf -c $HOST_IP -p $IPERF_PORT -f m $*" | iperf_rate)"
+	iperf_server_end
 }
 
-# 64-byte UDP, offered above what can be carried; what arrives is counted
+# small datagrams, offered above what can be carried; what arrives is counted
 bench_udp_to_guest()
 {
-	local before after
+	local before report
 
+	guest_iperf_server -u || return
 	before=$(guest_packets)
-	iperf -c $GUEST_IP -u -l 64 -b 10g -t "$1" > /dev/null 2>&1
-	after=$(guest_packets)
-	row udp-to-guest $(((after - before) / $1))
+	report=$(iperf -c "$GUEST_IP" -p $IPERF_PORT -u -l $DATAGRAM -b 10g "$@" 2>&1)
+	row udp-to-guest "$(iperf_per_second $(($(guest_packets) - before)) <<< "$report")"
+	guest_iperf_server_end
 }
 
 bench_udp_to_host()
 {
-	local before after
+	local before report
 
-	start_host_server udp
+	iperf_server -u || return
 	before=$(host_packets)
-	guest -t 120 "iperf -c $HOST_IP -u -p $HOST_UDP_PORT -l 64 -b 10g -t $1" > /dev/null 2>&1
-	after=$(host_packets)
-	row udp-to-host $(((after - before) / $1))
-	stop_host_server
+	report=$(guest -t 120 "iperf -c $HOST_IP -p $IPERF_PORT -u -l $DATAGRAM -b 10g $* 2>&1")
+	row udp-to-host "$(iperf_per_second $(($(host_packets) - before)) <<< "$report")"
+	iperf_server_end
 }
