@@ -49,6 +49,8 @@ def write_compare(a, b):
     show_side("A", old)
     show_side("B", new)
     changes, gone, fresh = compare.compare(old, new)
+    if not changes:
+        sys.exit(f"bench: nothing to compare: A has {len(gone)} rows, B {len(fresh)}, and none is in both")
     lines = []
     for change in sorted(changes, key=lambda c: (c.key.get("lane"), c.key.get("test"), c.p)):
         verdict = change.verdict()

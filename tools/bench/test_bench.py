@@ -2,6 +2,7 @@
 """Tests of the laboratory's arithmetic and of its files: python3 tools/bench/test_bench.py"""
 
 import contextlib
+import importlib.util
 import io
 import itertools
 import os
@@ -25,6 +26,10 @@ import rows
 import stats
 import svg
 import units
+
+SPEC = importlib.util.spec_from_file_location("commands", os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"))
+commands = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(commands)
 
 LINE = "@bench lane={lane} rep={rep} backend={backend} test={test} dir=tx size={size} metric=pps value={value} unit=1/s"
 
@@ -163,6 +168,16 @@ class Compare(unittest.TestCase):
 
     def test_a_change_shows_on_a_slower_machine(self):
         self.assertEqual(self.verdicts(self.run_of(100, 90), self.run_of(98, 63))["kvnet"], "better")
+
+    def test_nothing_in_common_is_no_agreement(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for name, size in (("a", 64), ("b", 1500)):
+                os.mkdir(os.path.join(directory, name))
+                results_of(lines(values=[1], size=size)).save(os.path.join(directory, name, "results.json"))
+            sides = [os.path.join(directory, name) for name in "ab"]
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(commands.write_compare(sides[0], sides[0]), 0)
+                self.assertRaises(SystemExit, commands.write_compare, *sides)
 
     def test_too_few(self):
         self.assertEqual(self.verdicts(results_of(lines(values=[1, 2, 3])), results_of(lines(values=[11, 12, 13]))), {"kvnet": "too few samples"})
