@@ -11,7 +11,8 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "ioctl dev net worker stats trace" ;;
+	main) echo "chr ioctl dev net worker stats trace" ;;
+	chr) echo "net" ;;
 	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev notify vq tap hdr worker poll features stats trace" ;;

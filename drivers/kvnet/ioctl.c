@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ioctl.c - /dev/kvnet: decode, copy and validate what the VMM says
+ * ioctl.c - decode, copy and validate what the VMM says
  *
  * The ABI is that of <linux/vhost.h>; values and errno are those of vhost_net,
  * see Documentation/uapi.rst. No state of its own.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/compat.h>
 #include <linux/err.h>
-#include <linux/fs.h>
-#include <linux/miscdevice.h>
-#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -312,10 +306,17 @@ static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 	}
 }
 
-static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+/**
+ * kvnet_ioctl() - what the VMM wants
+ * @net: the device
+ * @cmd: VHOST_*
+ * @argp: its argument
+ *
+ * Context: any process that has the device; may sleep; takes dev->lock.
+ * Return: 0 or -errno, see Documentation/uapi.rst.
+ */
+long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
-	struct kvnet_net *net = file->private_data;
-	void __user *argp = (void __user *)arg;
 	long ret;
 
 	switch (cmd) {
@@ -337,123 +338,4 @@ static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	ret = locked_ioctl(net, cmd, argp);
 	mutex_unlock(&net->lock);
 	return ret;
-}
-
-static ssize_t chr_read(struct kiocb *iocb, struct iov_iter *to)
-{
-	struct file *file = iocb->ki_filp;
-
-	return kvnet_msg_read(file->private_data, to,
-			      file->f_flags & O_NONBLOCK ||
-			      iocb->ki_flags & IOCB_NOWAIT);
-}
-
-static ssize_t chr_write(struct kiocb *iocb, struct iov_iter *from)
-{
-	return kvnet_msg_write(iocb->ki_filp->private_data, from);
-}
-
-static __poll_t chr_poll(struct file *file, poll_table *table)
-{
-	return kvnet_msg_poll(file->private_data, file, table);
-}
-
-static int chr_open(struct inode *inode, struct file *file)
-{
-	struct kvnet_net *net = kvnet_net_create();
-
-	if (IS_ERR(net))
-		return PTR_ERR(net);
-	file->private_data = net;
-	return 0;
-}
-
-static int chr_flush(struct file *file, fl_owner_t id)
-{
-	kvnet_net_owner_exits(file->private_data);
-	return 0;
-}
-
-static int chr_release(struct inode *inode, struct file *file)
-{
-	kvnet_net_destroy(file->private_data);
-	return 0;
-}
-
-static void chr_show_fdinfo(struct seq_file *m, struct file *file)
-{
-	kvnet_net_show(file->private_data, m);
-}
-
-static const struct file_operations chr_fops = {
-	.owner = THIS_MODULE,
-	.open = chr_open,
-	.flush = chr_flush,
-	.release = chr_release,
-	.read_iter = chr_read,
-	.write_iter = chr_write,
-	.poll = chr_poll,
-	.unlocked_ioctl = chr_ioctl,
-	.compat_ioctl = compat_ptr_ioctl,
-	.show_fdinfo = chr_show_fdinfo,
-	.llseek = noop_llseek,
-};
-
-/* Misc devices: DPDK takes no other for a kernel backend. */
-static struct miscdevice chr_misc = {
-	.minor = MISC_DYNAMIC_MINOR,
-	.name = "kvnet",
-	.fops = &chr_fops,
-};
-
-/* For VMMs that know no other name; cannot be opened before it has operations. */
-static struct miscdevice chr_vhost_net = {
-	.minor = VHOST_NET_MINOR,
-	.name = "vhost-net",
-};
-
-static int reserve_vhost_net(void)
-{
-	int ret = misc_register(&chr_vhost_net);
-
-	if (ret == -EBUSY)
-		pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
-	return ret;
-}
-
-/**
- * kvnet_chr_register() - make /dev/kvnet
- * @replace: and take vhost_net's place as /dev/vhost-net
- *
- * When init fails, the module is freed, with files open or not. So no open may
- * succeed before nothing can fail any more: /dev/kvnet comes last, and only then
- * the other gets its operations.
- *
- * Return: 0; -EBUSY if vhost_net has its place; -errno.
- */
-int kvnet_chr_register(bool replace)
-{
-	int ret = replace ? reserve_vhost_net() : 0;
-
-	if (ret)
-		return ret;
-	ret = misc_register(&chr_misc);
-	if (ret) {
-		if (replace)
-			misc_deregister(&chr_vhost_net);
-		return ret;
-	}
-	if (replace)
-		WRITE_ONCE(chr_vhost_net.fops, &chr_fops);
-	return 0;
-}
-
-/**
- * kvnet_chr_unregister() - remove the device nodes, which nobody has open
- */
-void kvnet_chr_unregister(void)
-{
-	if (chr_vhost_net.fops)
-		misc_deregister(&chr_vhost_net);
-	misc_deregister(&chr_misc);
 }

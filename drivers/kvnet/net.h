@@ -129,7 +129,10 @@ ssize_t kvnet_msg_write(struct kvnet_net *net, struct iov_iter *from);
 __poll_t kvnet_msg_poll(struct kvnet_net *net, struct file *file,
 			poll_table *table);
 
-/* The character device: ioctl.c */
+/* What the VMM says: ioctl.c */
+long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);
+
+/* The character device: chr.c */
 int kvnet_chr_register(bool replace);
 void kvnet_chr_unregister(void);
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chr.c - /dev/kvnet, and /dev/vhost-net in its place: the file and its nodes
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+
+#include "net.h"
+
+static ssize_t chr_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct file *file = iocb->ki_filp;
+
+	return kvnet_msg_read(file->private_data, to,
+			      file->f_flags & O_NONBLOCK ||
+			      iocb->ki_flags & IOCB_NOWAIT);
+}
+
+static ssize_t chr_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	return kvnet_msg_write(iocb->ki_filp->private_data, from);
+}
+
+static __poll_t chr_poll(struct file *file, poll_table *table)
+{
+	return kvnet_msg_poll(file->private_data, file, table);
+}
+
+static int chr_open(struct inode *inode, struct file *file)
+{
+	struct kvnet_net *net = kvnet_net_create();
+
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	file->private_data = net;
+	return 0;
+}
+
+static int chr_flush(struct file *file, fl_owner_t id)
+{
+	kvnet_net_owner_exits(file->private_data);
+	return 0;
+}
+
+static int chr_release(struct inode *inode, struct file *file)
+{
+	kvnet_net_destroy(file->private_data);
+	return 0;
+}
+
+static void chr_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	kvnet_net_show(file->private_data, m);
+}
+
+static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return kvnet_ioctl(file->private_data, cmd, (void __user *)arg);
+}
+
+static const struct file_operations chr_fops = {
+	.owner = THIS_MODULE,
+	.open = chr_open,
+	.flush = chr_flush,
+	.release = chr_release,
+	.read_iter = chr_read,
+	.write_iter = chr_write,
+	.poll = chr_poll,
+	.unlocked_ioctl = chr_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = chr_show_fdinfo,
+	.llseek = noop_llseek,
+};
+
+/* Misc devices: DPDK takes no other for a kernel backend. */
+static struct miscdevice chr_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kvnet",
+	.fops = &chr_fops,
+};
+
+/* For VMMs that know no other name; cannot be opened before it has operations. */
+static struct miscdevice chr_vhost_net = {
+	.minor = VHOST_NET_MINOR,
+	.name = "vhost-net",
+};
+
+static int reserve_vhost_net(void)
+{
+	int ret = misc_register(&chr_vhost_net);
+
+	if (ret == -EBUSY)
+		pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
+	return ret;
+}
+
+/**
+ * kvnet_chr_register() - make /dev/kvnet
+ * @replace: and take vhost_net's place as /dev/vhost-net
+ *
+ * When init fails, the module is freed, with files open or not. So no open may
+ * succeed before nothing can fail any more: /dev/kvnet comes last, and only then
+ * the other gets its operations.
+ *
+ * Return: 0; -EBUSY if vhost_net has its place; -errno.
+ */
+int kvnet_chr_register(bool replace)
+{
+	int ret = replace ? reserve_vhost_net() : 0;
+
+	if (ret)
+		return ret;
+	ret = misc_register(&chr_misc);
+	if (ret) {
+		if (replace)
+			misc_deregister(&chr_vhost_net);
+		return ret;
+	}
+	if (replace)
+		WRITE_ONCE(chr_vhost_net.fops, &chr_fops);
+	return 0;
+}
+
+/**
+ * kvnet_chr_unregister() - remove the device nodes, which nobody has open
+ */
+void kvnet_chr_unregister(void)
+{
+	if (chr_vhost_net.fops)
+		misc_deregister(&chr_vhost_net);
+	misc_deregister(&chr_misc);
+}
