@@ -5,7 +5,6 @@
  * CONFIG_FAILSLAB and debugfs.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,32 +139,16 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 	no_leak_found();
 }
 
-/* Let the allocations of this process' workers fail. */
-static void mark_workers(const char *value)
+/* Let the allocations of this process's worker fail. */
+static void mark_worker(const char *value)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	char path[300], comm[32];
-	int marked = 0;
+	struct worker w;
+	char path[64];
 
-	while ((d = readdir(proc))) {
-		int fd, n;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
-		fd = open(path, O_RDONLY);
-		if (fd < 0)
-			continue;
-		n = read(fd, comm, 31);
-		close(fd);
-		if (n <= 0 || (strncmp(comm, "kvnet", 5) &&
-			       strncmp(comm, "vhost-", 6)))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
-			 d->d_name);
-		marked += inject_put(path, value);
-	}
-	closedir(proc);
-	ksft_note("%d workers marked", marked);
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/make-it-fail", w.pid,
+		 w.tid);
+	ASSERT(inject_put(path, value));
 }
 
 /*
@@ -199,7 +182,7 @@ CASE_TIMED(allocations_of_the_worker, 60)
 	fault_in();
 	carries_packets();
 	last = rig.tx_seq - 1;
-	mark_workers("1");
+	mark_worker("1");
 	inject_knobs("20");
 	for (round = 0; round < ksft_rounds(50) && !ksft_failed(); round++) {
 		rig_rx_post(&rig, 64, NULL);
