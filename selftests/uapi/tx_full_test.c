@@ -12,6 +12,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <net/ethernet.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -62,6 +63,31 @@ static int plug(bool first, int action)
 	return a.e.error;
 }
 
+/*
+ * What leaves the queue, in the order in which it does. At the far end it is not
+ * certain: each CPU brings there what it has taken from the queue.
+ */
+static void sniff_at_the_queue(void)
+{
+	close(rig.sniff);
+	rig.ifindex = near;
+	rig.sniff = rig_packet_socket(&rig, ETH_P_ALL, false);
+}
+
+static void expect_frame(uint32_t seq, uint32_t len)
+{
+	static uint8_t f[2 * LEN];
+	ssize_t n;
+
+	do {
+		n = rig_sniff(&rig, f, sizeof(f), 3000);
+	} while (n >= 0 && !frame_is_ours(f, n));
+	if (n < 0)
+		FAIL("frame %u of %u bytes did not arrive", seq, len);
+	else
+		frame_check(f, n, seq, len);
+}
+
 static void hold(void)
 {
 	ASSERT_EQ(plug(false, TCQ_PLUG_BUFFER), 0);
@@ -77,7 +103,8 @@ static void bridge_of(int port)
 	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
 
-	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name))
+	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
+	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
 		ksft_skip("no bridge: %s", strerror(errno));
 	if (port)
 		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
@@ -144,6 +171,7 @@ static void begin(uint64_t features, int (*backend)(void))
 	ASSERT_EQ(link_up(near, true), 0);
 	ASSERT_EQ(link_up(far, true), 0);
 	flow_swap(&rig, backend(), far);
+	sniff_at_the_queue();
 	if (__vdev_backend(&rig.v, VDEV_RX, rig.tap) == -ENOTSOCK)
 		ksft_skip("packet sockets are not supported");
 	rig_start(&rig);
@@ -151,7 +179,7 @@ static void begin(uint64_t features, int (*backend)(void))
 	/* a bridge port does not forward from its first moment on */
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	ASSERT(rig_expect(&rig, 0, 60));
+	expect_frame(0, 60);
 	ASSERT(rig_tx_drain(&rig, 3000));
 }
 
@@ -212,7 +240,7 @@ static void fill_and_empty(void)
 	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
 	let_go();
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)
-		rig_expect(&rig, first + i, LEN);
+		expect_frame(first + i, LEN);
 	EXPECT(rig_tx_drain(&rig, 3000));
 	EXPECT_EQ(rig.tx_done - done, FRAMES);
 }
@@ -283,7 +311,7 @@ static void change_while_full(void (*change)(void))
 		fill();
 		change();
 		for (i = 0; i < FRAMES && !ksft_failed(); i++)
-			rig_expect(&rig, first + i, LEN);
+			expect_frame(first + i, LEN);
 		EXPECT(rig_tx_drain(&rig, 3000));
 	}
 	rig_close(&rig);
