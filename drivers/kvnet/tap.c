@@ -111,7 +111,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
  */
 void kvnet_tap_free(struct kvnet_tap *tap)
 {
-	page_frag_cache_drain(&tap->frags);
+	kvnet_frag_drain(&tap->frags);
 }
 
 static unsigned int consume(struct kvnet_tap *tap)

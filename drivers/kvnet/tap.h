@@ -5,10 +5,11 @@
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
 
-#include <linux/page_frag_cache.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 #include <net/xdp.h>
+
+#include "frag.h"
 
 struct ptr_ring;
 struct socket;
@@ -40,7 +41,7 @@ struct kvnet_tap {
 	void *rx[KVNET_TAP_BATCH];
 	unsigned int n_xdp;
 	struct xdp_buff xdp[KVNET_TAP_BATCH];
-	struct page_frag_cache frags;
+	struct kvnet_frags frags;
 };
 
 struct socket *kvnet_tap_get(int fd);

@@ -21,11 +21,11 @@
 
 /*
  * The longest linear frame, with its room in front and behind. A GSO frame may
- * be as long as a chunk of the frag cache; others stay within a page, since
- * an XDP program that is attached meanwhile expects no more.
+ * be as long as a fragment; others stay within a page, since an XDP program that
+ * is attached meanwhile expects no more.
  */
 #define LINEAR_MAX	PAGE_SIZE
-#define LINEAR_MAX_GSO	(32 * 1024)
+#define LINEAR_MAX_GSO	KVNET_FRAG_MAX
 
 #define SHINFO_LEN	SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 
@@ -118,14 +118,14 @@ int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
 	if (size > LINEAR_MAX && (!tap->hdr_len || size > LINEAR_MAX_GSO))
 		return -EMSGSIZE;
 	/* A multiple of the cache line, and so is each place in a chunk. */
-	buf = page_frag_alloc(&tap->frags, size, GFP_KERNEL);
+	buf = kvnet_frag_alloc(&tap->frags, size);
 	if (!buf)
 		return size > LINEAR_MAX ? -EMSGSIZE : -ENOMEM;
 
 	ret = fill_frame(tap, buf, pad, size, from);
 	if (ret) {
 		iov_iter_revert(from, all - iov_iter_count(from));
-		page_frag_free(buf);
+		kvnet_frag_free(buf);
 		return ret;
 	}
 	xdp_init_buff(xdp, size, NULL);
@@ -164,7 +164,7 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
 	if (ret >= 0)
 		return n;
 	for (i = 0; i < n; i++)
-		page_frag_free(tap->xdp[i].data_hard_start);
+		kvnet_frag_free(tap->xdp[i].data_hard_start);
 	return ret;
 }
 

@@ -15,7 +15,26 @@
 
 struct page {
 	void *host;
+	int ref;
 };
+
+/* The test that wants pages has them, see linux/gfp.h. */
+struct page *virt_to_head_page(const void *p);
+void put_page(struct page *page);
+
+static inline void *page_address(const struct page *page)
+{
+	return page->host;
+}
+
+static inline unsigned int get_order(unsigned long size)
+{
+	unsigned int order = 0;
+
+	while (PAGE_SIZE << order < size)
+		order++;
+	return order;
+}
 
 static inline int pin_user_pages_fast(unsigned long addr, int n,
 				      unsigned int flags, struct page **page)

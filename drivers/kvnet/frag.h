@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * frag.h - memory for frames that others will free
+ *
+ * Frames to the host are cut from a chunk of pages, each with a reference on it, as
+ * the stack frees them: by put_page(). The kernel's own page_frag_alloc() would do,
+ * but since Linux 6.13 it gives no fragment longer than a page unless there happens
+ * to be room in its chunk.
+ */
+#ifndef _KVNET_FRAG_H
+#define _KVNET_FRAG_H
+
+#include <linux/types.h>
+
+struct page;
+
+/* The longest fragment, and the size of a chunk, if there is memory. */
+#define KVNET_FRAG_MAX	32768
+
+/**
+ * struct kvnet_frags - where fragments come from
+ * @page: the chunk, or NULL
+ * @size: of the chunk, in bytes
+ * @at: where the next fragment begins
+ * @refs: references on the chunk that are ours: one for each fragment that may
+ *	  yet be cut from it, and one that keeps it
+ */
+struct kvnet_frags {
+	struct page *page;
+	u32 size;
+	u32 at;
+	u32 refs;
+};
+
+void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size);
+void kvnet_frag_free(void *frag);
+void kvnet_frag_drain(struct kvnet_frags *f);
+
+#endif /* _KVNET_FRAG_H */

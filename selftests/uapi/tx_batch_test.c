@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which frames of the guest's leave in batches, and which one by one: by the
+ * device's counters.  All of them arrive, whole and in order.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pin_rig.h"
+#include "rig.h"
+
+#define HEADERS	(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
+#define COUNT	64
+
+static struct rig rig;
+static uint8_t frame[FRAME_MAX + 1], got[FRAME_MAX + 1];
+
+static long counter(const char *name)
+{
+	return strtol(ring_is(&rig, name), NULL, 10);
+}
+
+static uint16_t ip_sum(const void *p)
+{
+	const uint16_t *w = p;
+	uint32_t sum = 0;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		sum += w[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~(sum + (sum >> 16));
+}
+
+/* A TCP segment, as far as a tap looks. */
+static void make_frame(uint32_t seq, uint32_t len)
+{
+	struct iphdr *ip = (void *)(frame + 14);
+	struct tcphdr *tcp = (void *)(frame + 34);
+	uint32_t i;
+
+	memset(frame, 0, HEADERS);
+	memcpy(frame, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08", 13);
+	*ip = (struct iphdr) {
+		.version = 4, .ihl = 5, .tot_len = htons(len - 14), .ttl = 64,
+		.protocol = IPPROTO_TCP, .saddr = htonl(0xc0000201),
+		.daddr = htonl(0xc0000202),
+	};
+	ip->check = ip_sum(ip);
+	tcp->seq = htonl(seq);
+	tcp->doff = 5;
+	for (i = HEADERS; i < len; i++)
+		frame[i] = seq * 7 + i * 13 + (i >> 9);
+}
+
+static void send_frame(uint32_t seq, uint32_t len, bool gso)
+{
+	struct virtio_net_hdr_mrg_rxbuf h = { .hdr = {
+		.flags = gso ? VIRTIO_NET_HDR_F_NEEDS_CSUM : 0,
+		.gso_type = gso ? VIRTIO_NET_HDR_GSO_TCPV4 : 0,
+		.gso_size = gso ? 1448 : 0,
+		.hdr_len = gso ? HEADERS : 0,
+		.csum_start = gso ? 34 : 0,
+		.csum_offset = gso ? 16 : 0,
+	} };
+
+	make_frame(seq, len);
+	ASSERT_EQ(rig_tx_raw(&rig, &h, frame, len, NULL), 0);
+}
+
+static void expect_frame(int fd, uint32_t seq, uint32_t len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t n = -1;
+
+	if (poll(&p, 1, ksft_patience(3000)) == 1)
+		n = recv(fd, got, sizeof(got), MSG_TRUNC);
+	make_frame(seq, len);
+	if (!EXPECT_EQ(n, len))
+		return;
+	if (memcmp(got, frame, len))
+		FAIL("frame %u of %u bytes is damaged", seq, len);
+}
+
+/* 64 at once, and what the counters say of them. */
+static void send_all(uint32_t len, bool gso, unsigned int tap, long batches,
+		     long singles)
+{
+	uint32_t i;
+	int fd;
+
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 65600, .bufs = COUNT,
+		.tap = tap });
+	fd = rig_packet_socket(&rig, ETH_P_IP, false);
+	for (i = 0; i < COUNT; i++)
+		send_frame(i, len, gso);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	for (i = 0; i < COUNT && !ksft_failed(); i++)
+		expect_frame(fd, i, len);
+	rig_tx_drain(&rig, 3000);
+	close(fd);
+	ksft_note("%u bytes%s: %ld batches, %ld singles", len,
+		  gso ? ", GSO" : "", counter("kvnet.tx.batches"),
+		  counter("kvnet.tx.singles"));
+	EXPECT_EQ(counter("kvnet.tx.packets"), COUNT);
+	EXPECT_LE(counter("kvnet.tx.batches"), batches);
+	EXPECT_EQ(counter("kvnet.tx.singles"), singles);
+	rig_close(&rig);
+}
+
+/* As many batches as turns, and a turn is 512 KiB. */
+CASE(frames_with_segments_to_come_leave_in_batches)
+{
+	static const uint32_t len[] = { 1514, 3000, 3800, 4000, 5000, 8000,
+					16000, 20000, 30000, 32000 };
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++)
+		send_all(len[i], true, 0, COUNT * len[i] / (512 << 10) + 1, 0);
+	send_all(60000, true, 0, 0, COUNT);
+	send_all(20000, true, TAP_SNDBUF, 0, COUNT);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fragments: they do not overlap, live as long as somebody has them, a chunk is
+ * used again when all of it is free, and there is a way on with little memory.
+ */
+#include "frag.h"
+
+#include <linux/gfp.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define MAX_PAGES	600
+#define ALL		(~0u)
+
+/* The test's memory: freed pages are freed, so that the sanitizer watches. */
+static struct page pages[MAX_PAGES];
+static size_t page_size[MAX_PAGES];
+static unsigned int n_live, n_allocs, largest_order;
+
+struct page *alloc_pages(unsigned int gfp, unsigned int order)
+{
+	unsigned int i = 0;
+
+	if (largest_order == ALL || order > largest_order)
+		return NULL;
+	/* a chunk has to be one, and is not worth an effort */
+	if (order)
+		EXPECT_TRUE(gfp & __GFP_COMP && !(gfp & __GFP_DIRECT_RECLAIM));
+	while (pages[i].ref)
+		i++;
+	page_size[i] = PAGE_SIZE << order;
+	pages[i].host = aligned_alloc(PAGE_SIZE, page_size[i]);
+	pages[i].ref = 1;
+	n_live++;
+	n_allocs++;
+	return &pages[i];
+}
+
+struct page *virt_to_head_page(const void *p)
+{
+	unsigned int i = 0;
+
+	while (!pages[i].ref || p < pages[i].host ||
+	       p >= pages[i].host + page_size[i])
+		i++;
+	return &pages[i];
+}
+
+void put_page(struct page *page)
+{
+	EXPECT_TRUE(page->ref > 0);
+	if (--page->ref)
+		return;
+	free(page->host);
+	n_live--;
+}
+
+static struct kvnet_frags start(unsigned int order)
+{
+	n_allocs = 0;
+	largest_order = order;
+	EXPECT_EQ(n_live, 0);
+	return (struct kvnet_frags) { .page = NULL };
+}
+
+CASE(frags_do_not_overlap)
+{
+	static struct { u8 *p, fill; u32 size; } held[200];
+	struct kvnet_frags f = start(3);
+	unsigned int i, k, round;
+	u32 j;
+
+	for (round = 0; round < 20000; round++) {
+		i = unit_below(ARRAY_SIZE(held));
+		if (unit_chance(50))
+			largest_order = unit_below(4);
+		if (held[i].p) {
+			for (j = 0; j < held[i].size; j += 63)
+				EXPECT_EQ(held[i].p[j], held[i].fill);
+			kvnet_frag_free(held[i].p);
+			held[i].p = NULL;
+			continue;
+		}
+		held[i].size = 64 * (1 + unit_below(unit_chance(4) ? 512 : 32));
+		held[i].fill = round;
+		held[i].p = kvnet_frag_alloc(&f, held[i].size);
+		if (held[i].p)
+			memset(held[i].p, round, held[i].size);
+		else
+			EXPECT_TRUE(held[i].size > PAGE_SIZE << largest_order);
+	}
+	kvnet_frag_drain(&f);
+	for (k = 0; k < ARRAY_SIZE(held); k++)
+		if (held[k].p)
+			kvnet_frag_free(held[k].p);
+	memset(held, 0, sizeof(held));
+	EXPECT_EQ(n_live, 0);
+}
+
+CASE(frag_chunk_is_used_up)
+{
+	struct kvnet_frags f = start(3);
+	static void *p[1024];
+	unsigned int i;
+
+	/* the smallest ones: 512 of a chunk */
+	for (i = 0; i < 1024; i++)
+		p[i] = kvnet_frag_alloc(&f, 64);
+	EXPECT_EQ(n_allocs, 2);
+	for (i = 0; i < 1024; i++)
+		kvnet_frag_free(p[i]);
+	EXPECT_EQ(n_live, 1);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+CASE(frag_chunk_is_used_again)
+{
+	static const u32 sizes[] = { 64, 4096, 20480, KVNET_FRAG_MAX };
+	struct kvnet_frags f = start(3);
+	unsigned int i, k;
+	void *p, *late;
+
+	for (k = 0; k < ARRAY_SIZE(sizes); k++)
+		for (i = 0; i < 2000; i++) {
+			p = kvnet_frag_alloc(&f, sizes[k]);
+			EXPECT_TRUE(p);
+			kvnet_frag_free(p);
+		}
+	EXPECT_EQ(n_allocs, 1);
+	/* but not while somebody has a part of it */
+	late = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	p = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	EXPECT_TRUE(p != late);
+	EXPECT_EQ(n_allocs, 2);
+	kvnet_frag_free(late);
+	kvnet_frag_free(p);
+	kvnet_frag_drain(&f);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+CASE(frag_longest)
+{
+	struct kvnet_frags f = start(3);
+	void *p = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+
+	EXPECT_TRUE(p);
+	EXPECT_EQ(kvnet_frag_alloc(&f, KVNET_FRAG_MAX + 64), NULL);
+	kvnet_frag_free(p);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+CASE(frags_with_little_memory)
+{
+	struct kvnet_frags f = start(1);
+	void *p = kvnet_frag_alloc(&f, 8192), *q;
+
+	EXPECT_TRUE(p);
+	EXPECT_EQ(kvnet_frag_alloc(&f, 8192 + 64), NULL);
+	largest_order = 0;
+	q = kvnet_frag_alloc(&f, 4096);
+	EXPECT_TRUE(q);
+	EXPECT_EQ(kvnet_frag_alloc(&f, 4096 + 64), NULL);
+	largest_order = ALL;
+	EXPECT_EQ(kvnet_frag_alloc(&f, 64), NULL);
+	kvnet_frag_free(p);
+	kvnet_frag_free(q);
+	EXPECT_EQ(n_live, 0);
+	/* and when there is some again */
+	largest_order = 3;
+	p = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	EXPECT_TRUE(p);
+	kvnet_frag_free(p);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
