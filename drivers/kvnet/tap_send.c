@@ -7,6 +7,7 @@
  */
 #include "tap.h"
 
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/if_tun.h>
@@ -18,14 +19,6 @@
 
 #include "features.h"
 #include "hdr.h"
-
-/*
- * The longest linear frame, with its room in front and behind. A GSO frame may
- * be as long as a fragment; others stay within a page, since an XDP program that
- * is attached meanwhile expects no more.
- */
-#define LINEAR_MAX	PAGE_SIZE
-#define LINEAR_MAX_GSO	KVNET_FRAG_MAX
 
 #define SHINFO_LEN	SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 
@@ -62,8 +55,8 @@ bool kvnet_tap_writable(struct kvnet_tap *tap)
 }
 
 /*
- * Read the header to where tun expects it. Without one the stack is told that
- * there is nothing to know.
+ * Read the header, as tun expects it in front of a frame. Without one the stack is
+ * told that there is nothing to know.
  */
 static int read_header(const struct kvnet_tap *tap, void *to,
 		       struct iov_iter *from)
@@ -78,21 +71,40 @@ static int read_header(const struct kvnet_tap *tap, void *to,
 }
 
 /*
- * The sizes of @buf are our own: hardened usercopy, which would find out whose
- * memory it is, takes longer for a short frame than the copy.
+ * Longer than a page, not to be segmented, and for an XDP program to see: how much
+ * of such a frame a program may see at once is for the tap to know.
  */
-static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
-		      size_t size, struct iov_iter *from)
+static bool is_for_program(const void *hdr, size_t size, bool program)
 {
-	struct virtio_net_hdr *gso = kvnet_tun_frame_init(buf, size);
-	int ret = read_header(tap, gso, from);
+	const struct virtio_net_hdr *gso = hdr;
+
+	return program && size > PAGE_SIZE && !gso->gso_type;
+}
+
+/*
+ * The sizes are our own: hardened usercopy, which would find out whose memory it
+ * is, takes longer for a short frame than the copy.
+ */
+static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
+			bool program, struct iov_iter *from)
+{
+	u8 hdr[KVNET_HDR_MAX] __aligned(sizeof(u64));
+	int ret = read_header(tap, hdr, from);
 	size_t len = iov_iter_count(from);
+	void *buf;
 
 	if (ret)
-		return ret;
-	if (size > LINEAR_MAX && !gso->gso_type)
-		return -EMSGSIZE;
-	return _copy_from_iter(buf + pad, len, from) == len ? 0 : -EFAULT;
+		return ERR_PTR(ret);
+	if (is_for_program(hdr, size, program))
+		return ERR_PTR(-EMSGSIZE);
+	buf = kvnet_frag_alloc(&tap->frags, size);
+	if (!buf)
+		return ERR_PTR(size > PAGE_SIZE ? -EMSGSIZE : -ENOMEM);
+	memcpy(kvnet_tun_frame_init(buf, size), hdr, sizeof(hdr));
+	if (_copy_from_iter(buf + pad, len, from) == len)
+		return buf;
+	kvnet_frag_free(buf);
+	return ERR_PTR(-EFAULT);
 }
 
 /**
@@ -105,28 +117,22 @@ static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
  */
 int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
 {
-	int room = sock_flag(tap->sock->sk, SOCK_XDP) ? XDP_PACKET_HEADROOM : 0;
-	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + room +
-				 tap->hdr_len);
+	bool program = sock_flag(tap->sock->sk, SOCK_XDP);
+	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + tap->hdr_len +
+				 (program ? XDP_PACKET_HEADROOM : 0));
 	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
 	size_t all = iov_iter_count(from), len = all - tap->hdr_len;
+	/* A multiple of the cache line, and so is each place in a chunk. */
 	size_t size = SKB_DATA_ALIGN(len + pad) + SHINFO_LEN;
 	void *buf;
-	int ret;
 
 	BUILD_BUG_ON(KVNET_TUN_FRAME_HDR + KVNET_HDR_MAX > NET_SKB_PAD);
-	if (size > LINEAR_MAX && (!tap->hdr_len || size > LINEAR_MAX_GSO))
+	if (size > KVNET_FRAG_MAX)
 		return -EMSGSIZE;
-	/* A multiple of the cache line, and so is each place in a chunk. */
-	buf = kvnet_frag_alloc(&tap->frags, size);
-	if (!buf)
-		return size > LINEAR_MAX ? -EMSGSIZE : -ENOMEM;
-
-	ret = fill_frame(tap, buf, pad, size, from);
-	if (ret) {
+	buf = make_frame(tap, pad, size, program, from);
+	if (IS_ERR(buf)) {
 		iov_iter_revert(from, all - iov_iter_count(from));
-		kvnet_frag_free(buf);
-		return ret;
+		return PTR_ERR(buf);
 	}
 	xdp_init_buff(xdp, size, NULL);
 	xdp_prepare_buff(xdp, buf, pad, len, true);

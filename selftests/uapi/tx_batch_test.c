@@ -97,7 +97,7 @@ static void send_all(uint32_t len, bool gso, unsigned int tap, long batches,
 	int fd;
 
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 65600, .bufs = COUNT,
-		.tap = tap });
+		.tap = tap, .features = tap & TAP_BARE ? F_V1 | F_NETHDR : 0 });
 	fd = rig_packet_socket(&rig, ETH_P_IP, false);
 	for (i = 0; i < COUNT; i++)
 		send_frame(i, len, gso);
@@ -128,6 +128,24 @@ CASE(frames_with_segments_to_come_leave_in_batches)
 		send_all(len[i], true, 0, COUNT * len[i] / (512 << 10) + 1, 0);
 	send_all(60000, true, 0, 0, COUNT);
 	send_all(20000, true, TAP_SNDBUF, 0, COUNT);
+}
+
+/* An MTU of 9000, and no TSO: nor does a long frame as such go alone. */
+CASE(long_frames_leave_in_batches)
+{
+	static const uint32_t len[] = { 1514, 3400, 3900, 4100, 9014, 20000,
+					32000 };
+	unsigned int i;
+	long turns;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++) {
+		turns = COUNT * len[i] / (512 << 10) + 1;
+		send_all(len[i], false, 0, turns, 0);
+		send_all(len[i], false, TAP_BARE, turns, 0);
+	}
+	send_all(60000, false, 0, 0, COUNT);
 }
 
 KSFT_MAIN()

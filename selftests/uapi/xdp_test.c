@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pin_rig.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -167,6 +168,22 @@ CASE(tunnel_header)
 		}
 		rig_close(&rig);
 	}
+}
+
+/* How much of a frame a program may see is for the tap to know. */
+CASE(long_frames_are_left_to_the_tap)
+{
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8 }, XDP_PASS);
+	for (i = 0; i < 8; i++)
+		transmit(9014);
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.singles"), "8"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "0"));
+	transmit(3000);
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "1"));
 }
 
 CASE(drop)
