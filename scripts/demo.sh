@@ -20,7 +20,7 @@ UNITS_BOOT=8		# what a boot takes, in rows of a round
 UNITS_ROUND=15
 OUT=$BUILD/log/demo
 # what the steps take on a machine with two CPUs that has nothing, in seconds
-EXPECTED=(20 40 15 5 170)
+EXPECTED=(20 30 10 10 175)
 TITLES=("packages" "kernel and QEMU, downloaded and unpacked" "images of the test host and its guest"
 	"kvnet.ko and test programs" "test hosts")
 
@@ -65,17 +65,16 @@ rest()
 # One line that changes, on a terminal; else a line every five seconds.
 progress()
 {
-	local text="step $STEP of ${#TITLES[@]}: ${TITLES[STEP - 1]}" last
+	local text="step $STEP of ${#TITLES[@]}: ${TITLES[STEP - 1]}" last=''
 
 	if [ $STEP -eq ${#TITLES[@]} ]; then
 		text="$text, $((100 * $(units_done) / UNITS)) %"
 	else
 		last=$(sed -n '$s/^\[ *[0-9]*s\] //p' "$OUT/step.log")
-		text="$text${last:+ (${last:0:60})}"
 	fi
-	text="$text; $(rest)"
+	text="$text; $(rest)${last:+ ($last)}"
 	if [ -t 1 ]; then
-		printf '\r\033[K[%4ds] %.110s' "$SECONDS" "$text"
+		printf '\r\033[K[%4ds] %.*s' "$SECONDS" $((${COLUMNS:-80} - 8)) "$text"
 	elif [ $((SECONDS - SHOWN)) -ge 5 ]; then
 		SHOWN=$SECONDS
 		info "$text"
