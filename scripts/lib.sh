@@ -190,12 +190,13 @@ build_net_tools()
 
 ### what takes longer than ten seconds
 
-# how_far TOTAL DONE SECONDS, as words; without DONE the total is one of seconds
+# how_far TOTAL DONE SECONDS, as words; without DONE the total is one of seconds. The
+# first twentieth says little of the rest.
 how_far()
 {
 	if [ -z "$2" ]; then
 		echo "$3 s${1:+ of about $1 s}"
-	elif [ "$2" -eq 0 ] || [ "$1" -eq 0 ]; then
+	elif [ $((20 * $2)) -lt "$1" ] || [ "$1" -eq 0 ]; then
 		echo "$3 s"
 	elif [ "$2" -ge "$1" ]; then
 		echo "all but done, $3 s"
@@ -208,7 +209,7 @@ how_far()
 tell()
 {
 	if [ -n "${KVNET_LANE:-}" ]; then
-		printf '[%4ds] %s: %s\n' "$(elapsed)" "$KVNET_LANE" "$1" >&3
+		{ printf '[%4ds] %s: %s\n' "$(elapsed)" "$KVNET_LANE" "$1" >&3; } 2> /dev/null || true
 	elif [ -t 2 ]; then
 		printf '\r\033[K[%4ds] %.100s' "$(elapsed)" "$1" >&2
 	else

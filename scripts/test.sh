@@ -62,21 +62,27 @@ run_tools()
 	return $status
 }
 
+make_unit()
+{
+	make -s -C "$TOP/selftests/unit" run OUTPUT="$BUILD/unit" TESTS="$*" > "$BUILD/log/test-unit.log" 2>&1
+}
+
+# run_unit [TEST]...
 run_unit()
 {
-	local log=$BUILD/log/unit.log before=$FAILED status=0
+	local log=$BUILD/log/test-unit.log before=$FAILED status=0
 
 	say "unit tests"
 	mkdir -p "$BUILD/log"
-	: > "$BUILD/log/tools.log"
-	watched "unit tests" "" -- locked unit make -s -C "$TOP/selftests/unit" run OUTPUT="$BUILD/unit" TESTS="$*" > "$log" 2>&1 ||
-		status=$?
+	hold unit
+	watched "unit tests" "" -- make_unit "$@" || status=$?
 	grep -E '^not ok|^# |passed,|^unit:|error|ERROR' "$log" || [ $status -eq 0 ] || tail -n 20 "$log"
 	if [ $# -eq 0 ]; then
-		run_tools > "$BUILD/log/tools.log" 2>&1 || { status=1; cat "$BUILD/log/tools.log"; }
-		grep ' passed, ' "$BUILD/log/tools.log" | tee -a "$log"
+		run_tools > "$BUILD/log/test-tools.log" 2>&1 || { status=1; cat "$BUILD/log/test-tools.log"; }
+		grep ' passed, ' "$BUILD/log/test-tools.log" | tee -a "$log"
 	fi
 	count_log "$log" unit "unit tests"
+	release
 	count_status "$before" $status "unit tests"
 }
 

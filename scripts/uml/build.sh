@@ -78,8 +78,8 @@ main()
 	local name=${1:-} input
 
 	case $name in
-	uml) FLAVOUR=debug OBJECTS=1000 ;;
-	uml-fast) FLAVOUR=fast OBJECTS=1000 ;;
+	uml) FLAVOUR=debug OBJECTS=850 ;;
+	uml-fast) FLAVOUR=fast OBJECTS=800 ;;
 	*) die "usage: build.sh uml | uml-fast" ;;
 	esac
 	DIR=$BUILD/$name
