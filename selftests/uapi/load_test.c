@@ -114,7 +114,7 @@ static void end(void)
 	EXPECT_EQ(load(""), 0);
 }
 
-CASE_TIMED(refused_beside_vhost_net, 60)
+CASE_TIMED(refused_beside_vhost_net, 120)
 {
 	unsigned int i;
 
