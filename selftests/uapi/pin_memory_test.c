@@ -116,7 +116,7 @@ static int disk_file(void)
 		dir = DISK;
 		mkdir(DISK, 0700);
 		if (in_memory(DISK) && mount("none", DISK, "hostfs", 0, "/tmp") &&
-		    system("exec > /dev/null 2>&1; modprobe -a loop ext4;"
+		    system("exec > /dev/null 2>&1; modprobe -a loop crc32c_generic ext4;"
 			   "truncate -s 32M " DISK ".img && mke2fs -F " DISK
 			   ".img && mount -t ext4 -o loop " DISK ".img " DISK))
 			ksft_skip("no file system with a disk");
