@@ -220,6 +220,39 @@ CASE(written_after_it_was_given_up)
 	rig_close(&rig);
 }
 
+#ifndef MADV_SOFT_OFFLINE
+#define MADV_SOFT_OFFLINE	101
+#endif
+
+/*
+ * The host would like to do without a page, since its memory begins to fail: one that
+ * is pinned has to stay, and the device and the driver still meet there.
+ */
+CASE(page_is_to_go_off_line)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	uint8_t *page[3];
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin");
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	page[0] = page_of(q->ring.cfg.desc);
+	page[1] = page_of(q->ring.cfg.avail);
+	page[2] = page_of(q->ring.cfg.used);
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		frames_pass(&rig);
+		EXPECT_EQ(madvise(page[i], 4096, MADV_SOFT_OFFLINE), -1);
+		if (errno == EINVAL)
+			ksft_skip("this kernel takes no page off line");
+		EXPECT_EQ(errno, EBUSY);
+		expect_rings(&rig, "pinned");
+		frames_pass(&rig);
+	}
+	rig_close(&rig);
+}
+
 /* The driver's area need not be written by us, so it may not be for us. */
 CASE(read_only_area)
 {
