@@ -77,8 +77,7 @@ static bool fits_pages(const struct kvnet_area *a)
 }
 
 /* Hold the pages of an area; all @pin->n of them, or fewer after an error. */
-static int hold_pages(struct kvnet_pin *pin, const struct kvnet_area *a,
-		      struct mm_struct *mm)
+static int hold_pages(struct kvnet_pin *pin, const struct kvnet_area *a)
 {
 	unsigned long at;
 	u32 off, len;
@@ -87,11 +86,8 @@ static int hold_pages(struct kvnet_pin *pin, const struct kvnet_area *a,
 	pin->n = 0;
 	for (off = 0; off < a->len; off += len) {
 		at = part_at(a, off, &len);
-		if (compat_writes_tracked(mm, at, len))
-			return -EFAULT;
 		want = (offset_in_page(at) + len - 1) / PAGE_SIZE + 1;
-		got = pin_user_pages_fast(at & PAGE_MASK, want,
-					  FOLL_WRITE | FOLL_LONGTERM,
+		got = compat_pin_longterm(at & PAGE_MASK, want,
 					  pin->page + pin->n);
 		if (got < 0)
 			return got;
@@ -140,7 +136,7 @@ int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
 	pin->page = kvmalloc_array(n, sizeof(*pin->page), GFP_KERNEL_ACCOUNT);
 	if (!pin->page)
 		goto err;
-	ret = hold_pages(pin, a, payer->mm);
+	ret = hold_pages(pin, a);
 	if (ret)
 		goto err;
 	a->kaddr = map_pages(pin);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -135,6 +136,11 @@ CASE(file_on_disk)
 	rings_work_in(disk_file(), MAP_SHARED, "user");
 }
 
+static uint8_t *page_of(const void *p)
+{
+	return (uint8_t *)((uintptr_t)p & ~4095ul);
+}
+
 /* Is what the device has written on the disk, once it has been saved? */
 static bool saved(int fd, const struct vdev_queue *q)
 {
@@ -169,15 +175,117 @@ CASE(file_on_disk_is_saved)
 	rig_close(&rig);
 }
 
+/* The used ring's page is a file's and private memory in turn, as fast as can be. */
+static struct {
+	void *at;
+	int fd;
+	bool stop;
+	unsigned long turns;
+	pthread_t thread;
+} remap;
+
+static void map_used(int fd)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+
+	ASSERT(mmap(remap.at, 4096, PROT_READ | PROT_WRITE, MAP_FIXED | flags,
+		    fd, 0) == remap.at);
+}
+
+/*
+ * Has the address space locked most of the time, by changes of nothing that matters:
+ * whoever wants it waits, and those who wait get it one after the other.
+ */
+static void *lock_thread(void *arg)
+{
+	const size_t len = 8 << 20;
+	uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT(p != MAP_FAILED);
+	madvise(p, len, MADV_NOHUGEPAGE);
+	memset(p, 1, len);
+	while (!__atomic_load_n(&remap.stop, __ATOMIC_ACQUIRE)) {
+		mprotect(p, len, PROT_READ);
+		mprotect(p, len, PROT_READ | PROT_WRITE);
+	}
+	munmap(p, len);
+	return arg;
+}
+
+static void *remap_thread(void *arg)
+{
+	while (!__atomic_load_n(&remap.stop, __ATOMIC_ACQUIRE)) {
+		map_used(remap.fd);
+		map_used(-1);
+		__atomic_add_fetch(&remap.turns, 1, __ATOMIC_RELEASE);
+	}
+	return arg;
+}
+
+/* Set the ring up meanwhile; true if it is pinned. */
+static bool pins_while_remapped(void)
+{
+	unsigned long turns = __atomic_load_n(&remap.turns, __ATOMIC_ACQUIRE);
+	pthread_t lock;
+	int ret;
+
+	remap.stop = false;
+	ASSERT_EQ(pthread_create(&remap.thread, NULL, remap_thread, NULL), 0);
+	ASSERT_EQ(pthread_create(&lock, NULL, lock_thread, NULL), 0);
+	WAIT_FOR(3000, __atomic_load_n(&remap.turns, __ATOMIC_ACQUIRE) != turns);
+	ret = __vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	__atomic_store_n(&remap.stop, true, __ATOMIC_RELEASE);
+	pthread_join(remap.thread, NULL);
+	pthread_join(lock, NULL);
+	return !ret && !strcmp(ring_is(&rig, "kvnet.tx.ring"), "pinned");
+}
+
+/*
+ * ... and it may have become a file's while the device looks. What is written by way
+ * of the pin is then written to the file, which is what must not be.
+ */
+CASE_TIMED(file_on_disk_comes_and_goes, 60)
+{
+	static uint8_t zeroes[4096];
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int i, pinned = 0;
+	uint8_t *file;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin");
+	remap.fd = disk_file();
+	ASSERT_EQ(write(remap.fd, zeroes, 4096), 4096);
+	file = mmap(NULL, 4096, PROT_READ, MAP_SHARED, remap.fd, 0);
+	ASSERT(file != MAP_FAILED);
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	remap.at = page_of(q->ring.cfg.used);
+	for (i = 0; i < ksft_rounds(100) && !ksft_failed(); i++) {
+		uint32_t seq = rig.tx_seq;
+
+		vdev_queue_reset(&rig.v, VDEV_TX);
+		rig.tx_out = 0;
+		ASSERT_EQ(pwrite(remap.fd, zeroes, 4096, 0), 4096);
+		if (pins_while_remapped()) {
+			pinned++;
+			ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+			vdev_kick_always(q);
+			EXPECT(rig_expect(&rig, seq, 100));
+		}
+		vdev_backend(&rig.v, VDEV_TX, -1);
+		if (memcmp(file, zeroes, 4096))
+			FAIL("round %u: a file's page is pinned", i);
+	}
+	ksft_note("%u of %u times pinned, %lu turns", pinned, i, remap.turns);
+	EXPECT_EQ(pinned_kb(), 0);
+	munmap(file, 4096);
+	rig_close(&rig);
+}
+
 /* memory-backend-file,share=off: what is written is not the file's. */
 CASE(private_file_on_disk)
 {
 	rings_work_in(disk_file(), MAP_PRIVATE, "pinned");
-}
-
-static uint8_t *page_of(const void *p)
-{
-	return (uint8_t *)((uintptr_t)p & ~4095ul);
 }
 
 /*

@@ -26,12 +26,12 @@ static void open_rig(void)
 }
 
 /*
- * Who pins did not wait for a page before Linux 6.3: then it is as if unpinned,
+ * Who pins did not wait for a page before Linux 6.5: then it is as if unpinned,
  * unless somebody else has touched the page before.
  */
 static void expect_late_rings(const char *how)
 {
-	if (!kernel_before(6, 3))
+	if (!kernel_before(6, 5))
 		expect_rings(&rig, how);
 }
 

@@ -7,30 +7,44 @@
 #include <linux/version.h>
 
 /*
- * Does a file system want to know when the memory in [@at, @at + @len) is
- * written? Since Linux 6.5 pin_user_pages() asks that itself (FOLL_LONGTERM).
+ * Pin @n pages from @at on to be written for as long as one likes, unless a file
+ * system wants to know when they are. Since Linux 6.5 pin_user_pages_fast() asks that
+ * itself (FOLL_LONGTERM), page by page. Before, it is asked here, in the section of
+ * mmap_lock in which the pages are pinned: else others may be mapped by then.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 static inline bool compat_writes_tracked(struct mm_struct *mm, unsigned long at,
-					 unsigned long len)
+					 unsigned long end)
 {
 	struct vm_area_struct *vma;
 	bool found = false;
 
-	if (mmap_read_lock_killable(mm))
-		return true;
-	for (vma = find_vma(mm, at); vma && vma->vm_start < at + len;
+	for (vma = find_vma(mm, at); vma && vma->vm_start < end;
 	     vma = find_vma(mm, vma->vm_end))
 		found |= vma->vm_flags & VM_SHARED && vma->vm_file &&
 			 mapping_can_writeback(vma->vm_file->f_mapping);
-	mmap_read_unlock(mm);
 	return found;
 }
-#else
-static inline bool compat_writes_tracked(struct mm_struct *mm, unsigned long at,
-					 unsigned long len)
+
+static inline int compat_pin_longterm(unsigned long at, int n,
+				      struct page **page)
 {
-	return false;
+	struct mm_struct *mm = current->mm;
+	int ret = -EFAULT;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	if (!compat_writes_tracked(mm, at, at + n * PAGE_SIZE))
+		ret = pin_user_pages(at, n, FOLL_WRITE | FOLL_LONGTERM, page,
+				     NULL);
+	mmap_read_unlock(mm);
+	return ret;
+}
+#else
+static inline int compat_pin_longterm(unsigned long at, int n,
+				      struct page **page)
+{
+	return pin_user_pages_fast(at, n, FOLL_WRITE | FOLL_LONGTERM, page);
 }
 #endif
 
