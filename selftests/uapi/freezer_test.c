@@ -242,6 +242,51 @@ CASE_TIMED(frozen_under_traffic, 40)
 	end_world(pid);
 }
 
+static bool all_stopped(pid_t vmm)
+{
+	struct worker w;
+
+	return workers_of(vmm, &w) && task_state(vmm, vmm) == 'T' &&
+	       task_state(w.pid, w.tid) == 'T';
+}
+
+/* As a debugger does, or a shell. */
+static void stop_and_continue(void)
+{
+	uint8_t *copy = malloc(rig.v.mem_size);
+	pid_t vmm = getppid();
+	unsigned int i;
+
+	for (i = 0; i < 4 && !ksft_failed(); i++) {
+		inject(10);
+		EXPECT(WAIT_FOR(3000, guest_has_all()));
+		ASSERT_SYS(kill(vmm, SIGSTOP));
+		EXPECT(WAIT_FOR(3000, all_stopped(vmm)));
+		memcpy(copy, rig.v.mem, rig.v.mem_size);
+		inject(20);
+		EXPECT(!WAIT_FOR(100, memory_changed(copy)));
+		ASSERT_SYS(kill(vmm, SIGCONT));
+		EXPECT(WAIT_FOR(3000, guest_has_all()));
+	}
+	free(copy);
+}
+
+CASE(stopped_by_a_signal)
+{
+	uint32_t i;
+	pid_t pid;
+
+	open_in_group();
+	rig_rx_post(&rig, 256, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	pid = fork_world(stop_and_continue);
+	while (!world_ends(pid))
+		ksft_relax(1000);
+	for (i = 0; i < shared->injected && !ksft_failed(); i++)
+		rig_rx_expect(&rig, i, LEN);
+	end_world(pid);
+}
+
 /* The only way to be rid of a paused container. */
 CASE(killed_while_frozen)
 {
