@@ -5,6 +5,7 @@
  * going to bring it (userfaultfd).  Each of them ends.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "pin_rig.h"
 #include "procfs.h"
 
-#define STEP_US	2	/* from one round to the next */
+#define STEP_US	1	/* the hammer falls later, from round to round */
 
 static struct rig rig;
 
@@ -51,98 +52,187 @@ static void start_another(void)
 	rig_start(&rig);
 }
 
-static void spin_us(unsigned int us)
+static uint64_t now_us(void)
 {
 	struct timespec ts;
-	uint64_t end = 0, now;
 
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		now = ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-		if (!end)
-			end = now + us;
-	} while (now < end);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
 }
 
-/* On this CPU, before whoever is not in a hurry: a worker has to wait. */
-static void hurry_on(unsigned int cpu)
+static void spin_until(uint64_t us)
 {
-	struct sched_param param = { .sched_priority = 2 };
+	while (now_us() < us)
+		;
+}
+
+static void allow_cpus(unsigned int mask)
+{
 	cpu_set_t set;
+	unsigned int i;
 
 	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
+	for (i = 0; i < 2; i++)
+		if (mask & 1u << i)
+			CPU_SET(i, &set);
 	ASSERT_SYS(sched_setaffinity(0, sizeof(set), &set));
+}
+
+/* Before whoever is in less of a hurry; a worker is in none. */
+static void hurry(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &param));
 }
 
-/* Keeps the other CPU, until some time after it is told to go. */
-static struct hog {
-	unsigned int busy;	/* round that it keeps the CPU for */
-	unsigned int go;	/* round that is about to end */
-	unsigned int us;
-} *hog;
+/* What a round is made of; each of its processes has a CPU, or wants it. */
+static struct round {
+	unsigned int hogged;	/* round for which CPU 1 is kept */
+	unsigned int set;	/* round for which the hammer is set */
+	unsigned int free;	/* round in which CPU 1 is free again */
+	uint64_t when;		/* the hammer is to fall, in us */
+} *now;
 
-static void keep_cpu(int next)
+static unsigned int load(const unsigned int *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static void store(unsigned int *p, unsigned int v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* Keeps CPU 1 until it is to be free. */
+static void hog(int next)
 {
 	unsigned int round;
 
-	hurry_on(1);
+	allow_cpus(2);
+	hurry(2);
 	while (read(next, &round, sizeof(round)) == sizeof(round)) {
-		__atomic_store_n(&hog->busy, round, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&hog->go, __ATOMIC_ACQUIRE) != round)
+		store(&now->hogged, round);
+		while (load(&now->free) != round)
 			;
-		spin_us(hog->us);
 	}
-	_exit(0);
 }
 
-static int fork_hog(void)
+/*
+ * Takes CPU 0 away from who closes the device, wherever he is, for as long as a worker
+ * needs that has CPU 1 meanwhile.
+ */
+static void hammer(int next)
+{
+	unsigned int round;
+
+	allow_cpus(1);
+	hurry(3);
+	while (read(next, &round, sizeof(round)) == sizeof(round)) {
+		struct timespec ts = { .tv_sec = now->when / 1000000,
+				       .tv_nsec = now->when % 1000000 * 1000 };
+
+		store(&now->set, round);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		store(&now->free, round);
+		spin_until(now_us() + 3000);
+	}
+}
+
+static int fork_helper(void (*fn)(int))
 {
 	int p[2];
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		return -1;
-	hog = mmap(NULL, sizeof(*hog), PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT(hog != MAP_FAILED);
-	ASSERT_SYS(pipe(p));
+	ASSERT_SYS(pipe2(p, O_CLOEXEC));
 	if (!fork()) {
 		close(p[1]);
-		keep_cpu(p[0]);
+		fn(p[0]);
+		_exit(0);
 	}
 	close(p[0]);
 	return p[1];
 }
 
-static void hog_begin(int next, unsigned int round)
+static void tell(int helper, unsigned int round)
 {
-	if (next < 0)
-		return;
-	hog->us = round * STEP_US;
-	ASSERT_EQ(write(next, &round, sizeof(round)), sizeof(round));
-	while (__atomic_load_n(&hog->busy, __ATOMIC_ACQUIRE) != round)
-		;
+	ASSERT_EQ(write(helper, &round, sizeof(round)), sizeof(round));
 }
 
-/* All CPUs are busy, and one is free just when the device is closed. */
+/*
+ * The kernel itself has to give way, too, as kernels may that are built for it.
+ * Returns how it was, which the file says in brackets.
+ */
+static const char *preempt(const char *how)
+{
+	int fd = open("/sys/kernel/debug/sched/preempt", O_RDWR | O_CLOEXEC);
+	static char was[64];
+	char *end;
+	ssize_t n;
+
+	if (fd < 0)
+		return how;
+	n = read(fd, was, sizeof(was) - 1);
+	was[n > 0 ? n : 0] = 0;
+	if (write(fd, how, strlen(how)) < 0)
+		ksft_note("preemption is not %s: %s", how, strerror(errno));
+	close(fd);
+	end = strchr(was, ')');
+	if (!end || !strchr(was, '('))
+		return how;
+	*end = 0;
+	return strchr(was, '(') + 1;
+}
+
+/*
+ * The worker cannot run before the device is about to be closed: then it does, and
+ * who closes stands still, some microseconds further on in each round.
+ */
+static void race(void)
+{
+	unsigned int n = ksft_rounds(300), i;
+	const char *before;
+	int hogs, hammers;
+
+	now = mmap(NULL, sizeof(*now), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(now != MAP_FAILED);
+	hogs = fork_helper(hog);
+	hammers = fork_helper(hammer);
+	before = preempt("full");
+	hurry(1);
+	for (i = 1; i <= n && !ksft_failed(); i++) {
+		tell(hogs, i);
+		while (load(&now->hogged) != i)
+			;
+		start_another();
+		allow_cpus(1);
+		now->when = now_us() + 300 + n * STEP_US;
+		tell(hammers, i);
+		while (load(&now->set) != i)
+			;
+		spin_until(now->when - i * STEP_US);
+		close(rig.v.fd);
+		store(&now->free, i);
+		allow_cpus(3);
+	}
+	preempt(before);
+}
+
 static void closed_at_once(const char *kind)
 {
-	unsigned int before = workers(), n = ksft_rounds(200), i;
-	int next;
+	unsigned int before = workers(), n = ksft_rounds(100), i;
 
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	open_rig();
-	next = fork_hog();
-	hurry_on(0);
-	for (i = 1; i <= n && !ksft_failed(); i++) {
-		hog_begin(next, i);
-		start_another();
-		if (next >= 0)
-			__atomic_store_n(&hog->go, i, __ATOMIC_RELEASE);
-		close(rig.v.fd);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+		race();
+	} else {
+		hurry(1);	/* it runs when who closes waits for it */
+		for (i = 0; i < n && !ksft_failed(); i++) {
+			start_another();
+			close(rig.v.fd);
+		}
 	}
-	close(next);
 	no_worker_left(before);
 }
 
@@ -187,7 +277,7 @@ static void killed_at_once(const char *kind)
 		close(p[1]);
 		EXPECT_EQ(read(p[0], &c, 1), 0);
 		close(p[0]);
-		spin_us(ksft_below(2000));
+		spin_until(now_us() + ksft_below(2000));
 		kill(pid, SIGKILL);
 		if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
 			FAIL("round %u: the owner cannot be killed", i);
