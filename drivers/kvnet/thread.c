@@ -246,11 +246,11 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 		vhost_task_stop(t->vtsk);
 	else if (t->task)
 		kthread_stop(t->task);
-	t->vtsk = NULL;
 
 	spin_lock(&t->lock);
 	swap(task, t->task);
 	swap(owner, t->owner);
+	t->vtsk = NULL;
 	spin_unlock(&t->lock);
 	if (task)
 		put_task_struct(task);
@@ -296,6 +296,16 @@ void kvnet_thread_end(struct kvnet_thread *t)
 	spin_unlock(&t->lock);
 }
 
+/* Not one thread of several. */
+static bool process_exits(void)
+{
+	const struct signal_struct *signal = current->signal;
+
+	return current->flags & PF_EXITING &&
+	       (READ_ONCE(signal->flags) & SIGNAL_GROUP_EXIT ||
+		!atomic_read(&signal->live));
+}
+
 /**
  * kvnet_thread_owner_exits() - kvnet_thread_end(), if the owner is exiting
  * @t: the thread, or none
@@ -308,7 +318,7 @@ void kvnet_thread_owner_exits(struct kvnet_thread *t)
 {
 	bool exits;
 
-	if (!(current->flags & PF_EXITING))
+	if (!process_exits())
 		return;
 	spin_lock(&t->lock);
 	exits = t->owner && t->owner->signal == current->signal;

@@ -43,7 +43,7 @@ struct kvnet_thread_ops {
  * @owner: of the owner's process, with a reference; NULL: no thread
  * @vtsk: the task; NULL: a kernel thread, or none
  * @closing: no turn is begun any more
- * @lock: guards @owner and @task against kvnet_thread_end()
+ * @lock: guards @owner, @vtsk and @task against kvnet_thread_end()
  * @task: the thread, with a reference; of a task, once it has run
  * @started: a kernel thread is where it belongs, or cannot get there
  * @ret: which, 0 or -errno
