@@ -34,6 +34,7 @@ help:
 	@echo 'make bench-profile    the functions where the time of kvnet and vhost_net goes'
 	@echo 'make paper       the evaluation of the paper that kvnet finishes, its figures beside ours (REPEAT=3 QUICK=1)'
 	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=7 ONLY=pps)'
+	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
@@ -52,8 +53,8 @@ test:
 unit uml uapi net:
 	@$(SCRIPTS)/test.sh $@
 
-vtime:
-	@LANE=vtime REPEAT=$(SEEDS) $(SCRIPTS)/bench.sh
+vtime icount:
+	@LANE=$@ REPEAT=$(SEEDS) $(SCRIPTS)/bench.sh
 
 bench:
 	@$(SCRIPTS)/bench.sh
@@ -86,4 +87,4 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime native check install clean
+.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native check install clean

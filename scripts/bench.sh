@@ -8,10 +8,11 @@
 #   scripts/bench.sh compare A B  what changed between two results
 #   scripts/bench.sh profile      where the worker's time goes (WORK="test=pps dir=rx size=64")
 #
-#   LANE="native vtime"   lanes (native, vtime, kvm, emul; default: native, and kvm where
-#                         the CPU has virtualization, else vtime)
+#   LANE="native vtime"   lanes (native, icount, vtime, kvm, emul; default: native, icount,
+#                         and kvm where the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
-#   REPEAT=9              repetitions, in vtime seeds (default: native 7, others 5)
+#   REPEAT=9              repetitions, in virtual time seeds (default: native 7, icount 2,
+#                         others 5)
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
@@ -26,17 +27,32 @@ set -euo pipefail
 ONLY=${ONLY:-}
 QUICK=${QUICK:-}
 PLAN=${PLAN:-bench}
-export BENCH_MS=${BENCH_MS:-200}
+export BENCH_MS=${BENCH_MS:-40}
+# of virtual time, in which the median of few slices is exact
+ICOUNT_MS=40
 FAILED_LANES=''
 STOPPED=0
 
 default_lanes()
 {
-	echo native
+	echo native icount
 	if has_virtualization; then echo kvm; else echo vtime; fi
 }
 
 ### rows
+
+# find_left "step 3 of 12: ...": a guess, from the steps since the boot's first
+find_left()
+{
+	local step all
+
+	LEFT=''
+	[[ $1 =~ ^step\ ([0-9]+)\ of\ ([0-9]+): ]] || return 0
+	step=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+	[ -n "${STEP_FIRST:-}" ] || { STEP_FIRST=$step STEP_BEGIN=$SECONDS; }
+	[ $((step - STEP_FIRST)) -lt 2 ] ||
+		LEFT=" (about $((((SECONDS - STEP_BEGIN) * (all - step + 1) / (step - STEP_FIRST) + 59) / 60)) min left)"
+}
 
 # One line that changes, on a terminal; else what is new, twice a minute
 progress()
@@ -49,7 +65,8 @@ progress()
 	fi
 }
 
-# takes the rows out of what a lane says; the rest goes to its log
+# takes the rows out of what a lane says; the rest goes to its log. What is built or
+# fetched first says so in lines that begin with seconds, as all scripts do.
 take_rows()
 {
 	local line
@@ -57,7 +74,11 @@ take_rows()
 	while IFS= read -r line; do
 		case $line in
 		'@bench '* | '@fact '* | '@note '*) echo "$line" >> "$OUT/rows.txt" ;;
-		'@progress '*) progress "${line#@progress }" ;;
+		'@progress '*)
+			find_left "${line#@progress }"
+			progress "${line#@progress }$LEFT"
+			;;
+		'['*'s] '*) SHOWN=-60 progress "${line#*s] }" ;;
 		esac
 		echo "$line" >> "$OUT/$1.log"
 	done
@@ -116,12 +137,19 @@ lane_native()
 	return "$status"
 }
 
-# guest_repetition LANE NUMBER: one boot of a test host with a real guest
+# guest_repetition LANE NUMBER ALL DONE: one boot of a test host, with a real guest or, where
+# instructions are counted, with a process that is the guest
 guest_repetition()
 {
-	local lane=$1 name=bench-$1 rows=$BUILD/log/bench-$1.rows options=() status
+	local lane=$1 name=bench-$1 rows=$BUILD/log/bench-$1.rows script=bench-guest.sh options=() status
 
 	case $lane in
+	icount)
+		script=native.sh
+		# vm.sh has an instruction take 2 ns
+		options=(--icount "$2" --smp 1 --timeout 1800 --add "$BUILD/perf/lab" --env REPEAT=1 --env "FIRST=$2" --env "REPEATS=$3" --env "BEFORE=$4"
+			--env "BENCH_MS=$ICOUNT_MS" --env BENCH_NS_PER_INSTRUCTION=2)
+		;;
 	vtime) options=(--qemu 7.2 --icount "$2") ;;
 	kvm) options=(--accel kvm) ;;
 	emul) options=(--accel tcg) ;;
@@ -130,7 +158,7 @@ guest_repetition()
 	set +e
 	"$TOP/scripts/vm.sh" --name "$name" --timeout "${BENCH_GUEST_TIMEOUT:-900}" --stall "${BENCH_GUEST_STALL:-120}" \
 		"${options[@]}" "${BENCH_GUEST_OPTIONS[@]}" --env "LANE=$lane" --env "REP=$2" --env "ONLY=$ONLY" \
-		--env "QUICK=$QUICK" --env "BACKENDS=${BACKENDS:-}" --output "$rows" -- "$TOP/scripts/vm/bench-guest.sh" 2>&1 |
+		--env "QUICK=$QUICK" --env "BACKENDS=${BACKENDS:-}" --output "$rows" -- "$TOP/scripts/vm/$script" 2>&1 |
 		sed -u '/^@progress /!s/^@/#&/' | take_rows "$lane"
 	status=${PIPESTATUS[0]}
 	set -e
@@ -168,14 +196,19 @@ lane_guest()
 {
 	local lane=$1 want=${REPEAT:-} good=0 number=0 BENCH_GUEST_OPTIONS=()
 
+	[ "$lane" != icount ] || want=${want:-2}
 	want=${want:-${BENCH_GUEST_SEEDS:-5}}
 	"$TOP/scripts/setup.sh" 6.12
 	"$TOP/scripts/build-module.sh" 6.12
-	! wanted layout || newest_guest
+	if [ "$lane" = icount ]; then
+		make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
+	elif wanted layout; then
+		newest_guest
+	fi
 	while [ $good -lt "$want" ] && [ $number -lt $((3 * want)) ] && [ $STOPPED -eq 0 ]; do
 		number=$((number + 1))
-		info "lane $lane: $([ "$lane" = vtime ] && echo seed || echo repetition) $number ($good of $want are there)"
-		if guest_repetition "$lane" $number; then
+		info "lane $lane: $([[ " icount vtime " == *" $lane "* ]] && echo seed || echo repetition) $number ($good of $want are there)"
+		if guest_repetition "$lane" $number "$want" $good; then
 			good=$((good + 1))
 		else
 			info "lane $lane: $number gave no result (build/log/bench-$lane, $OUT/$lane.log); going on"
@@ -188,8 +221,8 @@ run_lane()
 {
 	case $1 in
 	native) lane_native ;;
-	vtime | kvm | emul) lane_guest "$1" ;;
-	*) die "unknown lane '$1': native, vtime, kvm or emul" ;;
+	icount | vtime | kvm | emul) lane_guest "$1" ;;
+	*) die "unknown lane '$1': native, icount, vtime, kvm or emul" ;;
 	esac
 }
 

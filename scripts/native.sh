@@ -8,7 +8,7 @@
 #   UML=fast | debug      kernel (debug: no figures worth having, KASAN instead)
 #   REPEAT, ONLY, QUICK   see scripts/bench.sh
 #   BACKENDS              instead of each test's own, see scripts/vm/native.sh
-#   BENCH_MS=200          milliseconds of a sample
+#   BENCH_MS=40           milliseconds of a sample, of which a repetition has three
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -29,7 +29,7 @@ main()
 	"$TOP/scripts/mkvmm.sh" dpdk && extras=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
 	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-native}" --timeout $((300 + 300 * REPEAT)) \
 		--add "$BUILD/perf/lab" "${extras[@]}" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
-		--env "BENCH_MS=${BENCH_MS:-200}" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"
+		--env "BENCH_MS=${BENCH_MS:-40}" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"
 }
 
 main "$@"

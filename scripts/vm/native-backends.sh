@@ -4,7 +4,8 @@
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
 # pin its rings. -vectorized is for DPDK, whose driver then handles several
-# descriptors at a time.
+# descriptors at a time. -twin is the same once more: where the two differ it is by
+# chance, which says what a difference between others is worth.
 
 PIN_RINGS=/sys/module/kvnet/parameters/pin_rings
 
@@ -30,7 +31,7 @@ pinned_of()
 {
 	case $1 in
 	vhost_net*) ;;
-	*-user) echo 0 ;;
+	*-user*) echo 0 ;;
 	*) echo 1 ;;
 	esac
 }
@@ -43,4 +44,20 @@ backend_use()
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
 	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PIN_RINGS
+}
+
+# turn_of NAME: the same, of one that takes turns with others
+turn_of()
+{
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1")"
+}
+
+# with_twin NAME...: these, and one of them twice: vhost_net, or else the first
+with_twin()
+{
+	local of=$1
+
+	[[ " $* " != *-twin\ * ]] || { echo "$*"; return; }
+	[[ " $* " != *" vhost_net "* ]] || of=vhost_net
+	echo "$* $of-twin"
 }

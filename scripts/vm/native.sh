@@ -1,12 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The laboratory's native lane, inside User-Mode Linux: samples of kvnet and
-# vhost_net in turn, a process being the guest. Prints the rows of scripts/bench.sh;
-# fails if a sample could not be taken, whatever the figures are.
+# The laboratory's lanes in which a process is the guest: native, inside User-Mode
+# Linux, and icount, inside a test host that counts instructions. kvnet, vhost_net and
+# others take turns, a slice each. Prints the rows of scripts/bench.sh; fails if a
+# sample could not be taken, whatever the figures are.
 #
 #   REPEAT   repetitions (default 7)     ONLY    names of tests, globs (default all)
 #   QUICK=1  one small case of each test BACKENDS  of these, for each test
+#   LANE     native (default) or icount  FIRST   number of the first repetition
+#   REPEATS  repetitions of all boots    BEFORE  of these, done in others
+#   BENCH_MS milliseconds of a sample, about (default 40)
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 # shellcheck source=scripts/vm/native-backends.sh
@@ -14,9 +18,20 @@
 # shellcheck source=scripts/vm/native-dpdk.sh
 . /kvnet/scripts/vm/native-dpdk.sh
 
+LANE=${LANE:-native}
 REPEAT=${REPEAT:-7}
+FIRST=${FIRST:-1}
+REPEATS=${REPEATS:-$REPEAT}
 LOG=/tmp/sample.log
 SHOWN=/tmp/sample.counters
+BENCH_MS=${BENCH_MS:-40}
+export BENCH_MS
+# how often the processes of a repetition begin anew: where their memory lies is chance,
+# and counts; each time is a repetition of its own
+LIVES=3
+[ -z "$QUICK" ] && [ "$LANE" = native ] || LIVES=1
+STEP=0
+shopt -s extglob
 LAYOUTS="kvnet vhost_net kvnet-inorder vhost_net-inorder kvnet-packed kvnet-packed-inorder kvnet-user kvnet-packed-user"
 [ -z "$QUICK" ] || LAYOUTS="kvnet vhost_net kvnet-packed kvnet-packed-inorder kvnet-user"
 
@@ -104,11 +119,16 @@ cases()
 
 backends_of()
 {
-	[ -z "$BACKENDS" ] || { echo "$BACKENDS"; return; }
+	local found="kvnet vhost_net"
+
 	case $1 in
-	layout) echo "$LAYOUTS" ;;
-	dpdk) dpdk_backends ;;
-	*) echo "kvnet vhost_net" ;;
+	layout) found=$LAYOUTS ;;
+	dpdk) found=$(dpdk_backends) ;;
+	esac
+	# shellcheck disable=SC2086 # names
+	case $1 in
+	idle | dpdk) echo "${BACKENDS:-$found}" ;;
+	*) with_twin ${BACKENDS:-$found} ;;
 	esac
 }
 
@@ -129,10 +149,10 @@ find_offered()
 	local backend
 
 	for backend in $(wanted_backends); do
-		if run "$backend" 0 pps "test=pps dir=tx size=64" && grep -q '^@bench' $LOG; then
+		if BENCH_MS=20 together 0 pps "test=pps dir=tx size=64" "$backend" && grep -q '^@bench' $LOG; then
 			OFFERED="$OFFERED$backend "
 		elif grep -q SKIP $LOG; then
-			echo "@note lane=native text=${backend}_is_not_here:_the_device_does_not_offer_it"
+			echo "@note lane=$LANE text=${backend}_is_not_here:_the_device_does_not_offer_it"
 		else
 			cat $LOG
 			fail "no sample through $backend"
@@ -161,44 +181,66 @@ order_of()
 
 ### samples
 
-program()
+# together REP PROGRAM WORDS BACKEND...: slices of them in turn, into the log
+together()
 {
-	case $1 in
-	dpdk) dpdk_sample "$KVNET_DEV" "$BENCH" ;;
-	*) /kvnet/lab "$1" ;;
-	esac
+	local backend turns=()
+
+	for backend in "${@:4}"; do
+		turns+=("$(turn_of "$backend")")
+	done
+	BENCH_TURNS="${turns[*]}" BENCH_ROW="lane=$LANE rep=$1" BENCH=$3 KSFT_SEED=$1 \
+		/kvnet/lab "$2" > $LOG 2>&1 < /dev/null
 }
 
-# run BACKEND REP PROGRAM WORDS, into the log
-run()
+# alone REP PROGRAM WORDS BACKEND: a sample of one, into the log
+alone()
 {
-	backend_use "$1"
-	export BENCH_ROW="lane=native rep=$2 backend=$1" BENCH=$4
-	program "$3" > $LOG 2>&1 < /dev/null
+	backend_use "$4"
+	export BENCH_ROW="lane=$LANE rep=$1 backend=$4" BENCH=$3
+	case $2 in
+	dpdk) BENCH_MS=$((5 * BENCH_MS)) dpdk_sample "$KVNET_DEV" "$BENCH" ;;
+	*) /kvnet/lab "$2" ;;
+	esac > $LOG 2>&1 < /dev/null
 }
 
-# sample REP BACKEND PROGRAM WORDS
+# sample HOW REP PROGRAM WORDS BACKEND...: its rows
 sample()
 {
-	if ! run "$2" "$1" "$3" "$4" || ! grep -q '^@bench' $LOG; then
+	if ! "$@" || ! grep -q '^@bench' $LOG; then
 		cat $LOG
-		fail "no sample of '$4' through $2"
+		fail "no sample of '$4' through ${*:5}"
 		return
 	fi
 	grep '^@bench' $LOG
-	[ "$1" -ne 1 ] || sed -n "s/^@counter /@counter $2 ${4// /,} /p" $LOG
+	[ "$2" -ne 1 ] || sed -n "s/^@counter \([^ ]*\) /@counter \1 ${4// /,} /p" $LOG
+}
+
+# step WORDS: how far; the host knows the time
+step()
+{
+	STEP=$((STEP + 1))
+	echo "@progress step $STEP of $((REPEATS * $(wc -l < $SHOWN))): $LANE: ${1//@(test|dir)=/}"
 }
 
 repetition()
 {
-	local rep=$1 program words backend name
+	local rep=$((($1 - 1) * LIVES + 1)) program words backend name list life
 
 	while read -r program words; do
-		echo "@progress native: repetition $rep of $REPEAT: $words"
 		name=${words%% *}
-		while read -r backend; do
-			sample "$rep" "$backend" "$program" "$words" || return
-		done < <(order_of "${name#test=}" "$rep")
+		mapfile -t list < <(order_of "${name#test=}" "$1")
+		[ ${#list[@]} -gt 0 ] || continue
+		step "$words"
+		if [[ " idle dpdk " == *" $program "* ]]; then
+			for backend in "${list[@]}"; do
+				sample alone $rep "$program" "$words" "$backend" || return
+			done
+			continue
+		fi
+		for ((life = rep; life < rep + LIVES; life++)); do
+			sample together $life "$program" "$words" "${list[@]}" || return
+		done
 	done < $SHOWN
 }
 
@@ -213,12 +255,16 @@ scheduler_counts_ticks()
 
 facts()
 {
-	echo "@fact lane=native key=kernel value=$(uname -r)"
-	echo "@fact lane=native key=sample value=${BENCH_MS:-200}_ms"
-	echo "@note lane=native text=No_exits_and_interrupts:_a_process_is_the_guest"
-	echo "@note lane=native text=One_CPU:_nothing_runs_in_parallel"
-	echo "@note lane=native text=User_copies,_system_calls_and_page_faults_are_dearer_than_on_hardware:_compare,_do_not_take_as_absolute"
-	! scheduler_counts_ticks || echo "@note lane=native text=The_worker's_time_is_counted_in_ticks_of_10_ms:_no_more_than_a_hint"
+	echo "@fact lane=$LANE key=kernel value=$(uname -r)"
+	echo "@fact lane=$LANE key=sample value=${LIVES}_times_${BENCH_MS}_ms"
+	echo "@note lane=$LANE text=No_exits_and_interrupts:_a_process_is_the_guest"
+	echo "@note lane=$LANE text=One_CPU:_nothing_runs_in_parallel"
+	if [ "$LANE" = icount ]; then
+		echo "@note lane=$LANE text=Instructions,_each_of_the_same_length:_no_caches,_no_misses,_no_long_divisions"
+		return
+	fi
+	echo "@note lane=$LANE text=User_copies,_system_calls_and_page_faults_are_dearer_than_on_hardware:_compare,_do_not_take_as_absolute"
+	! scheduler_counts_ticks || echo "@note lane=$LANE text=The_worker's_time_is_counted_in_ticks_of_10_ms:_no_more_than_a_hint"
 }
 
 main()
@@ -228,10 +274,11 @@ main()
 	load_kvnet && BACKEND=vhost load_backend || exit
 	facts
 	cases > $SHOWN
-	[ -s $SHOWN ] || { echo "@progress native: no test of this lane is called '$ONLY'"; exit 0; }
+	[ -s $SHOWN ] || { echo "@progress $LANE: no test of this lane is called '$ONLY'"; exit 0; }
 	# and warms up what all use
 	find_offered || exit
-	for ((rep = 1; rep <= REPEAT; rep++)); do
+	STEP=$((${BEFORE:-0} * $(wc -l < $SHOWN)))
+	for ((rep = FIRST; rep < FIRST + REPEAT; rep++)); do
 		repetition $rep || exit
 	done
 	rmmod kvnet

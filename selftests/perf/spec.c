@@ -74,15 +74,8 @@ void spec_read(struct spec *s)
 	s->devices = number("devices", 1);
 	s->queues = number("queues", 1);
 	s->gso = word("test") && !strcmp(word("test"), "gso");
-	s->ns = strtoul(env_or("BENCH_MS", "200"), NULL, 0) * 1000000ull;
+	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);
-}
-
-void spec_row(const char *metric, double value, const char *unit)
-{
-	printf("@bench %s %s metric=%s value=%.9g unit=%s\n",
-	       env_or("BENCH_ROW", "lane=native rep=0 backend=kvnet"),
-	       bench_words(), metric, value, unit);
 }
 
 static int by_size(const void *a, const void *b)
@@ -96,6 +89,65 @@ double median(double *values, unsigned int n)
 {
 	qsort(values, n, sizeof(*values), by_size);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static const char *bench_row(void)
+{
+	return env_or("BENCH_ROW", "lane=native rep=0 backend=kvnet");
+}
+
+const char *spec_backend(void)
+{
+	const char *at = strstr(bench_row(), "backend=");
+
+	return at ? at + strlen("backend=") : "?";
+}
+
+static double instruction_ns(void)
+{
+	return strtod(env_or("BENCH_NS_PER_INSTRUCTION", "0"), NULL);
+}
+
+bool spec_virtual(void)
+{
+	return instruction_ns() > 0;
+}
+
+static double scale_to(const char **unit)
+{
+	double ns = instruction_ns();
+
+	if (!ns || strcmp(*unit, "ns"))
+		return 1;
+	*unit = "instructions";
+	return 1 / ns;
+}
+
+static void print_row(const char *metric, double value, const char *unit)
+{
+	printf("@bench %s %s metric=%s value=%.9g unit=%s", bench_row(),
+	       bench_words(), metric, value, unit);
+}
+
+void spec_row(const char *metric, double value, const char *unit)
+{
+	double scale = scale_to(&unit);
+
+	print_row(metric, value * scale, unit);
+	putchar('\n');
+}
+
+void spec_slices(const char *metric, const double *values, unsigned int n,
+		 const char *unit)
+{
+	double sorted[n], scale = scale_to(&unit);
+	unsigned int i;
+
+	memcpy(sorted, values, sizeof(sorted));
+	print_row(metric, median(sorted, n) * scale, unit);
+	for (i = 0; i < n && !spec_virtual(); i++)
+		printf("%s%.5g", i ? "," : " slices=", values[i] * scale);
+	putchar('\n');
 }
 
 /* schedstat of each worker, kept open: it is read often */

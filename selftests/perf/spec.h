@@ -4,7 +4,8 @@
  *
  * BENCH="test=ring dir=tx size=64 ring=512" names the parameters, and stands in
  * every row as it is; BENCH_ROW="lane=native rep=1 backend=kvnet" goes before it.
- * BENCH_MS is how long a sample takes, about.
+ * BENCH_MS is how long a sample takes, about. Where time is virtual and made of
+ * instructions, BENCH_NS_PER_INSTRUCTION has times printed as those.
  */
 #ifndef SELFTESTS_SPEC_H
 #define SELFTESTS_SPEC_H
@@ -30,6 +31,17 @@ struct spec {
 void spec_read(struct spec *s);
 /* One row; the value is in units of 'unit'. */
 void spec_row(const char *metric, double value, const char *unit);
+/*
+ * The same for the median of slices, which follow it in the order of their groups. Not
+ * of virtual time, where they are equal but for some that the scheduler miscounts: a task
+ * that is to be preempted runs on at the other's expense until it gets there.
+ */
+void spec_slices(const char *metric, const double *values, unsigned int n,
+		 const char *unit);
+/* Is time made of instructions? */
+bool spec_virtual(void);
+/* The backend that the rows are about. */
+const char *spec_backend(void);
 uint64_t now_ns(void);
 
 double median(double *values, unsigned int n);

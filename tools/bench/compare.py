@@ -3,7 +3,7 @@
 
 A machine's speed wanders from one run to the next, so samples of two runs are
 not compared as they are where a peer was measured beside them: the ratio to it
-in the same repetition is. Rows without a peer (the peer's own, too) are compared
+in the same repetition is, slice by slice. Rows without a peer (the peer's own, too) are compared
 as they are: what changes there may be the machine.
 """
 
@@ -32,25 +32,29 @@ class Change:
 
 def peers(results):
     """{identity without backend: {rep: value}} of the peer."""
-    return {key.without("backend"): pairs for key, pairs in results.pairs(backend=PEER).items()}
+    return {key.without("backend"): pairs for key, pairs in results.slices(backend=PEER).items()}
+
+
+def ratios(slices, against):
+    return [stats.median(group) for group in stats.paired(slices, against)]
 
 
 def samples(results, use):
     """{Key: (values, by_ratio)}; 'use': keys that have a peer in both runs."""
     found = {}
-    against = peers(results)
+    against, slices = peers(results), results.slices()
     for key, pairs in results.pairs().items():
         values = None
         if key in use:
-            values = stats.ratios(pairs, against[key.without("backend")])
+            values = ratios(slices[key], against[key.without("backend")])
         found[key] = (values, True) if values else ([pairs[rep] for rep in sorted(pairs)], False)
     return found
 
 
 def with_peer(results):
     against = peers(results)
-    return {key for key, pairs in results.pairs().items() if key.fixed["backend"] != PEER
-            and stats.ratios(pairs, against.get(key.without("backend"), {}))}
+    return {key for key, slices in results.slices().items() if key.fixed["backend"] != PEER
+            and ratios(slices, against.get(key.without("backend"), {}))}
 
 
 def compare(old, new):

@@ -5,6 +5,7 @@ rows out of the results by a filter (see rows.Results.select), says itself when
 there are none, and can be written as text and as HTML.
 """
 
+import chance
 import rows
 import stats
 import svg
@@ -12,7 +13,7 @@ import units
 
 # backends in the order in which they are shown; their place is their colour
 BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
-            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "vhost_net-inorder"]
+            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "vhost_net-inorder", "vhost_net-twin"]
 NOTHING = "no rows in this run"
 
 
@@ -148,6 +149,7 @@ class Table(Grid):
         ratio = self.ratio if self.ratio and self.columns == "backend" and set(self.ratio) <= set(names) else None
         head = [" ".join(self.row_keys)] + list(names) + (["/".join(ratio)] if ratio else [])
         lines = []
+        slices = {key: found for key, found in results.slices(**self.where).items() if any(len(values) > 1 for values in found.values())}
         for label, line in groups.items():
             every = [v for _, values in line.values() for v in values]
             unit = next(iter(line.values()))[0].get("unit")
@@ -157,6 +159,9 @@ class Table(Grid):
             if ratio:
                 cells.append(ratio_cell(results, line, ratio))
             lines.append(cells)
+            if "spread" in self.stats and any(slices.get(key) for key, _ in line.values()):
+                lines.append(["  best tenth"] + [units.digits(tenth(line[n][0], slices) / divisor) if n in line else "" for n in names] +
+                             [tenths_ratio(line, slices, ratio)] * bool(ratio))
             lines += self.references(label, names, divisor, len(head))
         return head, lines
 
@@ -207,12 +212,28 @@ def ratio_cell(results, line, ratio):
     top, bottom = (line.get(name) for name in ratio)
     if not top or not bottom:
         return ""
-    pairs = results.pairs()
-    values = stats.ratios(pairs[top[0]], pairs[bottom[0]])
-    if not values:
+    key, under = top[0], bottom[0]
+    groups = stats.paired(of_key(results, key), of_key(results, under))
+    if not groups:
         return ""
-    low, high = stats.interval(values)
-    return f"{stats.median(values):.2f}" + (f" ({low:.2f}..{high:.2f})" if len(values) > 1 else "")
+    low, high = stats.interval_of(groups)
+    return f"{stats.ratio_of(groups):.3f}" + (f" ({low:.3f}..{high:.3f})" if len(groups) > 1 else "")
+
+
+def of_key(results, key):
+    """{rep: [values]} of one row."""
+    return {row.rep: row.slices or [row.value] for row in results.rows if row.key == key}
+
+
+def tenth(key, slices):
+    """The median, over the repetitions, of what the best tenth of the slices reached."""
+    more = rows.better(key.get("unit")) > 0
+    return stats.median([stats.best_tenth(values, more) for values in slices[key].values()]) if key in slices else 0
+
+
+def tenths_ratio(line, slices, ratio):
+    top, bottom = (tenth(line[name][0], slices) if name in line else 0 for name in ratio)
+    return f"{top / bottom:.3f}" if top and bottom else ""
 
 
 class Resolution(Grid):
@@ -223,11 +244,12 @@ class Resolution(Grid):
 
     def found(self, results):
         """[(key, values, ratios to the peer's)]"""
-        against = {key.without("backend"): pairs for key, pairs in results.pairs(**dict(self.where, backend=self.peer)).items()}
+        against = {key.without("backend"): slices for key, slices in results.slices(**dict(self.where, backend=self.peer)).items()}
+        pairs = results.pairs(**self.where)
         lines = []
-        for key, pairs in results.pairs(**self.where).items():
+        for key, slices in results.slices(**self.where).items():
             beside = against.get(key.without("backend"), {}) if key.get("backend") != self.peer else {}
-            lines.append((key, list(pairs.values()), stats.ratios(pairs, beside)))
+            lines.append((key, list(pairs[key].values()), [stats.median(group) for group in stats.paired(slices, beside)]))
         return lines
 
     def cells(self, results):
@@ -238,7 +260,7 @@ class Resolution(Grid):
 
 
 class Resolutions(Resolution):
-    """The same in few lines: the best, middle and worst row of each test and metric."""
+    """The same in few lines: the best, middle and worst row of each test and metric, and of those with a twin."""
 
     def __init__(self, where, title="Smallest difference that can be told, by test and metric", peer="vhost_net"):
         super().__init__(where, title, peer)
@@ -248,10 +270,29 @@ class Resolutions(Resolution):
         for key, values, beside in self.found(results):
             own, ratio = groups.setdefault((key.get("lane"), key.get("test"), key.get("metric")), ([], []))
             own.append(stats.resolves(values))
-            if beside:
+            if beside and not chance.is_twin(key.get("backend")):
                 ratio.append(stats.resolves(beside))
-        lines = [[" ".join(label), str(len(own)), span(own), span(ratio)] for label, (own, ratio) in sorted(groups.items())]
-        return ["lane, test, metric", "rows", "resolve (best, middle, worst)", f"of the ratio to {self.peer}"], lines
+        twins = {}
+        for key, _, far in chance.of(results).rows.values():
+            twins.setdefault((key.get("lane"), key.get("test"), key.get("metric")), []).append(far)
+        lines = [[" ".join(label), str(len(own)), span(own), span(ratio), span(twins[label]) if label in twins else ""]
+                 for label, (own, ratio) in sorted(groups.items())]
+        return ["lane, test, metric", "rows", "resolve (best, middle, worst)", f"of the ratio to {self.peer}", "against itself"], lines
+
+
+class Resolves(Item):
+    """A sentence for each lane."""
+
+    title = ""
+
+    def lanes(self, results):
+        return []
+
+    def text(self, results):
+        return chance.sentences(results)
+
+    def html(self, results, plots):
+        return "".join(f"<p>{svg.escape(line)}</p>" for line in chance.sentences(results))
 
 
 def least(values):

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 """The report of `make bench`."""
 
-from report import Bars, Lines, Ratios, Resolution, Resolutions, Section, Table
+import chance
+from report import Bars, Lines, Ratios, Resolution, Resolutions, Resolves, Section, Table
 
 TITLE = "kvnet in the laboratory"
 NATIVE = {"lane": "native"}
 HEADLINE = ["pps", "rate", "p50", "p99"]
 # what is counted, and by its nature repeats: no spread worth a plot
 COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
-SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns"]
+SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns", "instructions"]
 BRIEF = ["exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
 # what a layout of the ring, and its being pinned, is compared with
 LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
 PEER_PAIRS = [(name, "vhost_net") for name in ("kvnet", "kvnet-inorder", "kvnet-packed", "kvnet-packed-inorder", "kvnet-user")]
-LANE_TITLES = {"native": "native speed, a process as guest", "vtime": "virtual time, a real guest",
+LANE_TITLES = {"native": "native speed, a process as guest", "icount": "instructions counted, a process as guest",
+               "vtime": "virtual time, a real guest",
                "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
 
 
@@ -25,27 +27,31 @@ def native(test, **more):
 def glance(results):
     lanes = list(dict.fromkeys(row.lane for row in results.rows))
     tests = ["pps", "gso", "rr", "dpdk"]
-    items = []
+    items = [Resolves()]
     if "native" in lanes:
-        items = [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
+        items += [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
                  Ratios(native(tests[:-1], metric=["pps", "p50", "p99"]), title="Packets per second and round trips (the same)")]
     for lane in lanes:
         if lane != "native":
-            items.append(Ratios({"lane": lane, "metric": HEADLINE}, title=LANE_TITLES.get(lane, lane)))
+            items.append(Ratios({"lane": lane, "metric": ["worker", "p50"] if lane == chance.COUNTED else HEADLINE}, title=LANE_TITLES.get(lane, lane)))
             if results.select(lane=lane, backend=["kvnet-packed", "kvnet-user"]):
                 items.append(Ratios({"lane": lane, "metric": HEADLINE + ["cpu_worker"]}, title=f"Layouts: {LANE_TITLES.get(lane, lane)}", ratio=LAYOUT_PAIRS))
+    for twin in dict.fromkeys(row.backend for row in results.rows if chance.is_twin(row.backend)):
+        of = twin[:-len(chance.TWIN)]
+        items += [Ratios({"lane": lane, "metric": chance.USUAL}, ratio=(twin, of), title=f"Against itself: {of} ({LANE_TITLES.get(lane, lane)})")
+                  for lane in lanes if results.select(lane=lane, backend=twin)]
     return Section("At a glance", """
         Each line is one measurement of kvnet divided by the same of in-tree vhost_net, sample by sample of one run (for times the other
-        way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (bootstrap); where it
-        crosses 1 this run shows no difference.""", items)
+        way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (bootstrap). Where it
+        crosses 1, or vhost_net differs as much from itself, this run shows no difference: even.""", items)
 
 
 def native_sections():
     yield Section("Packets per second", """
         A process plays the guest and has little to do: it offers a ring of frames at once and sleeps. To the host (tx) the frames end in the
         host's stack. To the guest (rx) a burst waits in the tap until the guest offers buffers, so that no sender limits it. Both: one worker
-        does a burst and a ring at the same time; packets of both directions are added. A sample is cut into 200 slices, of which the median
-        one counts: what the machine did elsewhere meanwhile does not.""",
+        does a burst and a ring at the same time; packets of both directions are added. A sample is up to 200 slices of a millisecond, and
+        backends take turns slice by slice: bars are of the median slice, ratios of slices side by side.""",
                   [Bars(native("pps", metric="pps", dir=d), x="size", title=f"{d}: packets per second by size of the frame")
                    for d in ("tx", "rx", "both")] +
                   [Table(native("pps", metric="pps"), rows=("dir", "size"), title="packets per second")])

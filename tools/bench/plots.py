@@ -3,6 +3,7 @@
 
 import math
 
+import chance
 import items
 import rows
 import stats
@@ -10,13 +11,13 @@ import svg
 import units
 
 
-ENOUGH = 5	# pairs of samples, for an interval
-
-
-def verdict(low, high):
+def verdict(at, low, high, need):
+    """need: how far from 1 a ratio gets by chance, if that is known"""
     if high == math.inf:
         return "too few samples"
-    return "better" if low > 1 else "worse" if high < 1 else "even"
+    if low <= 1 <= high or abs(at - 1) <= (need or 0):
+        return "even"
+    return "better" if at > 1 else "worse"
 
 
 class Plot(items.Item):
@@ -44,7 +45,7 @@ class Bars(Plot):
         self.reference = list(reference)
 
     def draw(self, results):
-        found = results.series(**self.where)
+        found = {k: v for k, v in results.series(**self.where).items() if not chance.is_twin(k.get("backend"))}
         if not found:
             return None
         unit = self.unit or next(iter(found)).get("unit")
@@ -69,7 +70,7 @@ class Lines(Plot):
         self.reference, self.xlog, self.ylog, self.xname = list(reference), xlog, ylog, xname or x
 
     def draw(self, results):
-        found = {k: v for k, v in results.series(**self.where).items() if rows.is_number(k.get(self.x, ""))}
+        found = {k: v for k, v in results.series(**self.where).items() if rows.is_number(k.get(self.x, "")) and not chance.is_twin(k.get("backend"))}
         if not found:
             return None
         unit = self.unit or next(iter(found)).get("unit")
@@ -96,22 +97,24 @@ class Ratios(Plot):
         self.ratios = list(ratio) if self.several else [ratio]
 
     def entries(self, results):
-        """[(label, median, low, high)]: above 1 the first is better."""
+        """[(label, median, low, high, verdict)]: above 1 the first is better."""
         return [entry for ratio in self.ratios for entry in self.entries_of(results, ratio)]
 
     def entries_of(self, results, ratio):
-        top = results.pairs(**dict(self.where, backend=ratio[0]))
-        bottom = {k.without("backend"): v for k, v in results.pairs(**dict(self.where, backend=ratio[1])).items()}
+        top = results.slices(**dict(self.where, backend=ratio[0]))
+        bottom = {k.without("backend"): v for k, v in results.slices(**dict(self.where, backend=ratio[1])).items()}
         one = len({(key.get("test"), key.get("metric")) for key in top}) == 1
         found = []
-        for key, pairs in top.items():
-            values = stats.ratios(pairs, bottom.get(key.without("backend"), {}))
-            if not values or min(values) <= 0:
+        for key, slices in top.items():
+            groups = stats.paired(slices, bottom.get(key.without("backend"), {}))
+            if not groups or min(map(min, groups)) <= 0:
                 continue
             if rows.better(key.get("unit")) < 0:
-                values = [1 / v for v in values]
-            low, high = stats.interval(values) if len(values) >= ENOUGH else (0, math.inf)
-            found.append((self.label(key, ratio, one), stats.median(values), low, high))
+                groups = [[1 / v for v in group] for group in groups]
+            at, (low, high) = stats.ratio_of(groups), (0, math.inf)
+            if len(groups) >= chance.enough(key.get("lane")):
+                low, high = stats.interval_of(groups)
+            found.append((self.label(key, ratio, one), at, low, high, verdict(at, low, high, chance.of(results).of(key))))
         return found
 
     def label(self, key, ratio, one):
@@ -126,9 +129,10 @@ class Ratios(Plot):
         found = self.entries(results)
         if not found:
             return None
-        return svg.forest(self.title, [entry + (f"s{0 if entry[2] > 1 else 4 if entry[3] < 1 else 6}",) for entry in found])
+        colour = {"better": "s0", "worse": "s4"}
+        return svg.forest(self.title, [entry[:4] + (colour.get(entry[4], "s6"),) for entry in found])
 
     def text(self, results):
-        lines = [[label, f"{at:.2f}", f"{low:.2f}..{high:.2f}" if high < math.inf else "", verdict(low, high)]
-                 for label, at, low, high in self.entries(results)]
+        lines = [[label, f"{at:.3f}", f"{low:.3f}..{high:.3f}" if high < math.inf else "", said]
+                 for label, at, low, high, said in self.entries(results)]
         return items.columns_text(["better by", "median", "interval", ""], lines) if lines else [items.NOTHING]

@@ -7,7 +7,9 @@
 
 Words of the form key=value; no spaces in values: an underscore stands for one in
 facts and notes. Of a row, lane, backend, test, metric, unit and all parameters
-(size, dir, ...) are its identity; rep tells its samples apart.
+(size, dir, ...) are its identity; rep tells its samples apart. slices=1,2,3 are what
+value is the median of: pieces of the sample, which stand beside those of the other
+backends of that repetition, group by group.
 """
 
 import json
@@ -16,6 +18,7 @@ import os
 
 FIXED = ("lane", "backend", "test", "metric", "unit")
 NEEDED = FIXED + ("rep", "value")
+NO_PARAMETERS = NEEDED + ("slices",)
 MORE_IS_BETTER = ("1/s", "bit/s")
 
 
@@ -70,10 +73,10 @@ class Key:
 
 
 class Row:
-    __slots__ = ("key", "rep", "value")
+    __slots__ = ("key", "rep", "value", "slices")
 
-    def __init__(self, key, rep, value):
-        self.key, self.rep, self.value = key, rep, value
+    def __init__(self, key, rep, value, slices=()):
+        self.key, self.rep, self.value, self.slices = key, rep, value, list(slices)
 
     def __getattr__(self, name):
         if name == "params":
@@ -104,8 +107,11 @@ def row_of(words, line=""):
         raise BadRow(f"value is no number in: {line.strip()}")
     if not words["rep"].lstrip("-").isdigit():
         raise BadRow(f"rep is no whole number in: {line.strip()}")
-    params = {k: v for k, v in words.items() if k not in NEEDED}
-    return Row(Key({k: words[k] for k in FIXED}, params), int(words["rep"]), float(words["value"]))
+    slices = words["slices"].split(",") if "slices" in words else []
+    if not all(is_number(value) for value in slices):
+        raise BadRow(f"a slice is no number in: {line.strip()}")
+    params = {k: v for k, v in words.items() if k not in NO_PARAMETERS}
+    return Row(Key({k: words[k] for k in FIXED}, params), int(words["rep"]), float(words["value"]), map(float, slices))
 
 
 def matches(key, where):
@@ -161,7 +167,7 @@ class Results:
     def to_json(self):
         samples = {}
         for row in self.rows:
-            samples.setdefault(row.key, []).append([row.rep, row.value])
+            samples.setdefault(row.key, []).append([row.rep, row.value] + ([row.slices] if row.slices else []))
         return {
             "format": 1,
             "meta": self.meta,
@@ -176,7 +182,7 @@ class Results:
         results.meta, results.facts, results.notes = data["meta"], data["facts"], data["notes"]
         for row in data["rows"]:
             key = Key({k: row[k] for k in FIXED}, row["params"])
-            results.rows.extend(Row(key, rep, value) for rep, value in row["samples"])
+            results.rows.extend(Row(key, *sample) for sample in row["samples"])
         return results
 
     @classmethod
@@ -212,4 +218,11 @@ class Results:
         found = {}
         for row in self.select(**where):
             found.setdefault(row.key, {})[row.rep] = row.value
+        return found
+
+    def slices(self, **where):
+        """{Key: {rep: [values]}}: those of the slices, or the one value of a sample without."""
+        found = {}
+        for row in self.select(**where):
+            found.setdefault(row.key, {})[row.rep] = row.slices or [row.value]
         return found

@@ -6,6 +6,8 @@ import random
 
 ALPHA = 0.01		# of a test: one in a hundred equal rows is called changed
 RESAMPLES = 2000
+INNER = 50		# resampled medians of each repetition's slices
+TENTH = 0.1		# of a sample's slices: those that were disturbed least
 METHOD = ("The smallest difference that a row resolves: 4.5 s sqrt(2/n) / median, with s = 1.48 times the median absolute "
           "deviation of its n samples. That is the shift which a two-sided test at 1 % between two such runs finds in about "
           "eight cases of ten; fewer than five samples resolve nothing at that level.")
@@ -105,6 +107,36 @@ def mann_whitney(a, b):
     return math.erfc(z / math.sqrt(2))
 
 
-def ratios(top, bottom):
-    """Ratios of the samples of the same repetition: {rep: value} each."""
-    return [top[rep] / bottom[rep] for rep in sorted(top) if bottom.get(rep)]
+def best_tenth(values, more_is_better):
+    """The value that a tenth of the slices reach."""
+    ordered = sorted(values, reverse=more_is_better)
+    return ordered[int(len(ordered) * TENTH)]
+
+
+def paired(top, bottom):
+    """{rep: [values]} each: the ratios of what was measured side by side, a list for each repetition."""
+    found = []
+    for rep in sorted(top):
+        above, below = top[rep], bottom.get(rep, [])
+        if len(above) != len(below) and below:
+            above, below = [median(above)], [median(below)]
+        group = [a / b for a, b in zip(above, below) if b]
+        if group:
+            found.append(group)
+    return found
+
+
+def ratio_of(groups):
+    """Of lists of ratios: the median of their medians."""
+    return median([median(group) for group in groups])
+
+
+def interval_of(groups, level=0.95, seed=1):
+    """Interval of ratio_of(), by bootstrap of the repetitions and, in each, of the slices."""
+    draw = random.Random(seed)
+    inner = [[median(draw.choices(group, k=len(group))) for _ in range(INNER)] if len(group) > 1 else group for group in groups]
+    if len(groups) == 1 and len(inner[0]) == 1:
+        return inner[0][0], inner[0][0]
+    found = sorted(median([draw.choice(draw.choice(inner)) for _ in groups]) for _ in range(RESAMPLES))
+    cut = int(len(found) * (1 - level) / 2)
+    return found[cut], found[-1 - cut]

@@ -16,6 +16,7 @@ import xml.dom.minidom
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
+import chance
 import compare
 import items
 import plan_bench
@@ -39,6 +40,12 @@ def lines(backend="kvnet", values=(), lane="native", test="pps", size=64):
             for rep, value in enumerate(values, 1)]
 
 
+def sliced(backend, *samples, lane="native", metric="pps", unit="1/s"):
+    """A sample for each repetition, of slices."""
+    return [f"@bench lane={lane} rep={rep} backend={backend} test=pps dir=tx size=64 metric={metric} unit={unit} "
+            f"value={stats.median(slices)} slices={','.join(map(str, slices))}" for rep, slices in enumerate(samples, 1)]
+
+
 def results_of(*groups):
     return rows.Results.parse([line for group in groups for line in group])
 
@@ -52,7 +59,7 @@ class Rows(unittest.TestCase):
     def test_bad_rows_are_told_and_left_out(self):
         bad = ["@bench lane=a rep=1 backend=b test=c metric=m unit=1", "@bench lane=a rep=x backend=b test=c metric=m unit=1 value=1",
                "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=nan", "@bench lane=a lane=b", "@bench word", "@note lane=x",
-               "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=fast"]
+               "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=fast", "@bench lane=a rep=1 backend=b test=c metric=m unit=1 value=1 slices=1,x"]
         found = rows.Results.parse(bad)
         self.assertEqual((len(found.rows), len(found.bad)), (0, len(bad)))
 
@@ -64,8 +71,15 @@ class Rows(unittest.TestCase):
         found = rows.Results.parse(["@fact lane=l key=cpu value=2_x_fast", "@note lane=l text=no_caches", "@note lane=l text=no_caches"])
         self.assertEqual((found.facts, found.notes), ({"l": {"cpu": "2 x fast"}}, {"l": ["no caches"]}))
 
+    def test_slices(self):
+        found = results_of(sliced("kvnet", [1, 2, 3], [4, 5]), lines("vhost_net", [7]))
+        self.assertEqual([(row.value, row.slices, row.params) for row in found.rows][:2],
+                         [(2, [1, 2, 3], {"dir": "tx", "size": "64"}), (4.5, [4, 5], {"dir": "tx", "size": "64"})])
+        self.assertEqual(list(found.slices(backend="kvnet").values()), [{1: [1, 2, 3], 2: [4, 5]}])
+        self.assertEqual(list(found.slices(backend="vhost_net").values()), [{1: [7]}])
+
     def test_json_keeps_everything(self):
-        before = results_of(lines(values=[1, 2.5]), lines("vhost_net", [3]), ["@note lane=native text=a_b"])
+        before = results_of(lines(values=[1, 2.5]), lines("vhost_net", [3]), sliced("kvnet-packed", [1, 3]), ["@note lane=native text=a_b"])
         before.meta = {"commit": "x"}
         with tempfile.TemporaryDirectory() as directory:
             before.save(os.path.join(directory, "results.json"))
@@ -136,6 +150,88 @@ class Stats(unittest.TestCase):
         self.assertEqual(stats.resolves([4] * 5), 0)
 
 
+    def test_pairs_are_slices_of_one_group(self):
+        top, bottom = {1: [2, 40, 6], 2: [5, 5], 3: [1]}, {1: [1, 20, 3], 2: [10], 4: [1]}
+        self.assertEqual(stats.paired(top, bottom), [[2, 2, 2], [0.5]])
+        self.assertEqual(stats.ratio_of([[2, 2, 9], [0.5], [1, 3]]), 2)
+        self.assertEqual(stats.best_tenth(range(20), False), 2)
+        self.assertEqual(stats.best_tenth(range(20), True), 17)
+
+    def test_interval_of_slices(self):
+        draw = random.Random(5)
+        groups = [[draw.gauss(1.05, 0.2) for _ in range(200)] for _ in range(7)]
+        low, high = stats.interval_of(groups)
+        self.assertTrue(1 < low < 1.05 < high < 1.1, (low, high))
+        self.assertEqual(stats.interval_of(groups), (low, high))
+        self.assertEqual(stats.interval_of([[2]]), (2, 2))
+
+
+class Chances(unittest.TestCase):
+    """On a machine whose speed doubles and halves, and which stops now and then."""
+
+    def setUp(self):
+        self.draw = random.Random(13)
+
+    def wandering(self, *factors, reps=7, n=100):
+        """Slices of backends that are so fast; they stand side by side."""
+        found = [[] for _ in factors]
+        for _ in range(reps):
+            speed = [self.draw.choice((1, 1.5, 2)) for _ in range(n)]
+            for samples, factor in zip(found, factors):
+                samples.append([round(100 * factor * s * self.draw.gauss(1, 0.02) * self.draw.choice((1,) * 9 + (0.2,)), 3) for s in speed])
+        return found
+
+    def entries(self, factor, names=("vhost_net", "vhost_net-twin", "kvnet"), **how):
+        samples = self.wandering(1, 1, factor, **how)
+        found = results_of(*(sliced(name, *s) for name, s in zip(names, samples)))
+        return found, plots.Ratios({}).entries(found)
+
+    def test_five_percent_are_told(self):
+        for factor, want in ((1.05, "better"), (0.95, "worse"), (1, "even")):
+            found, entries = self.entries(factor)
+            self.assertEqual(entries[0][4], want, entries)
+            self.assertLess(chance.of(found).of_lane("native")[0], 0.03)
+
+    def test_what_a_twin_does_is_no_difference(self):
+        samples = self.wandering(1, 1.1, 1.05)
+        found = results_of(*(sliced(name, *s) for name, s in zip(("vhost_net", "vhost_net-twin", "kvnet"), samples)))
+        label, at, low, _, said = plots.Ratios({}).entries(found)[0]
+        self.assertTrue(at > low > 1, (label, at, low))
+        self.assertEqual(said, "even")
+        self.assertIn("this run resolves 1", chance.sentences(found)[0])
+
+    def test_without_a_twin_nothing_is_said_to_resolve(self):
+        found = results_of(*(sliced(name, *s) for name, s in zip(("vhost_net", "kvnet"), self.wandering(1, 1.05))))
+        self.assertEqual(plots.Ratios({}).entries(found)[0][4], "better")
+        self.assertIn("nothing was measured against itself", chance.sentences(found)[0])
+
+    def test_too_few_repetitions(self):
+        self.assertEqual(self.entries(1.3, reps=4)[1][0][4], "too few samples")
+
+    def test_two_seeds_are_enough_where_instructions_are_counted(self):
+        groups = [sliced(name, [value], [value], lane="icount", metric="worker", unit="instructions")
+                  for name, value in (("kvnet", 100), ("vhost_net", 101), ("vhost_net-twin", 101))]
+        found = results_of(*groups)
+        self.assertEqual(plots.Ratios({}).entries(found)[0][4], "better")
+        self.assertIn("lane icount: this run resolves 0", chance.sentences(found)[0])
+
+    def test_what_most_rows_resolve(self):
+        groups = []
+        for i in range(10):
+            for name, s in zip(("vhost_net", "vhost_net-twin"), self.wandering(1, 1.5 if i == 3 else 1, n=30)):
+                groups.append([line.replace("size=64", f"size={i}") for line in sliced(name, *s)])
+        share, count, worst, key = chance.of(results_of(*groups)).of_lane("native")
+        self.assertEqual((count, key.get("size")), (10, "3"))
+        self.assertTrue(share < 0.05 and worst > 0.4, (share, worst))
+
+    def test_the_best_tenth_stands_under_the_median(self):
+        found = results_of(sliced("kvnet", [10, 20, 30, 40]), sliced("vhost_net", [10, 10, 20, 20]))
+        head, lines_ = items.Table({}, rows=("dir", "size")).cells(found)
+        self.assertEqual(head[1:], ["kvnet", "vhost_net", "kvnet/vhost_net"])
+        self.assertEqual(lines_[0][1:], ["25.0", "15.0", "1.750"])
+        self.assertEqual(lines_[1], ["  best tenth", "40.0", "20.0", "2.000"])
+
+
 class Compare(unittest.TestCase):
     noise = [0.98, 1.0, 1.02, 0.99, 1.01, 1.03, 0.97]
 
@@ -168,6 +264,13 @@ class Compare(unittest.TestCase):
 
     def test_a_change_shows_on_a_slower_machine(self):
         self.assertEqual(self.verdicts(self.run_of(100, 90), self.run_of(98, 63))["kvnet"], "better")
+
+    def test_slices_side_by_side(self):
+        draw = random.Random(9)
+        speeds = [[[draw.choice((1, 2)) for _ in range(50)] for _ in range(7)] for _ in range(2)]
+        old, new = (results_of(sliced("vhost_net", *speed), sliced("kvnet", *[[round(s * factor, 3) for s in rep] for rep in speed]))
+                    for factor, speed in ((1.1, speeds[0]), (1.15, speeds[1])))
+        self.assertEqual(self.verdicts(old, new)["kvnet"], "better")
 
     def test_nothing_in_common_is_no_agreement(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -255,7 +358,7 @@ class Reports(unittest.TestCase):
         for row in found.rows:
             row.key.fixed["metric"] = "worker"
         both = plots.Ratios({}, ratio=[("kvnet-packed", "kvnet"), ("kvnet", "kvnet-user"), ("kvnet", "absent")]).entries(found)
-        self.assertEqual([(label.split(":")[0], at) for label, at, _, _ in both], [("kvnet-packed / kvnet", 1.25), ("kvnet / kvnet-user", 2.0)])
+        self.assertEqual([(label.split(":")[0], at) for label, at, *_ in both], [("kvnet-packed / kvnet", 1.25), ("kvnet / kvnet-user", 2.0)])
         page, text = self.write(found, plan_bench.sections(found))
         self.assertIn("Layouts of the ring", page)
         self.assertIn("kvnet-packed / kvnet: tx 64 ", text)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Backends that take turns: see turns.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ksft.h"
+#include "turns.h"
+
+#define BACKENDS	16u
+#define SLICE_NS	500000u	/* of a slice, at least, about */
+#define LEAST		7u	/* slices, where the median has to be exact */
+#define PIN_RINGS	"/sys/module/kvnet/parameters/pin_rings"
+
+/* What a process is told, and answers: */
+enum turn { TURN_OPEN, TURN_SLICE, TURN_CLOSE };
+
+struct order {
+	enum turn turn;
+	unsigned int number;	/* of the slice; at the end, of them all */
+};
+
+struct backend {
+	pid_t pid;
+	int fd;
+};
+
+static void pin_rings(const char *value)
+{
+	int fd;
+
+	if (!*value)
+		return;
+	fd = ASSERT_SYS(open(PIN_RINGS, O_WRONLY | O_CLOEXEC));
+	ASSERT_EQ(write(fd, value, 1), 1);
+	close(fd);
+}
+
+/* name:node:layout:pinned, into the variables by which a sample is told. */
+static void become(char *words)
+{
+	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
+	static const char *const variables[] = {
+		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED",
+	};
+	char line[128];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		ASSERT(words);
+		setenv(variables[i], strsep(&words, ":"), 1);
+	}
+	snprintf(line, sizeof(line), "%s backend=%s", row ? row : "lane=native rep=0",
+		 name);
+	setenv("BENCH_ROW", line, 1);
+	pin_rings(getenv("BENCH_PINNED"));
+}
+
+static void __attribute__((noreturn)) serve(const struct turns_work *work, int fd)
+{
+	unsigned int answer = 0;
+	struct order order;
+	struct spec s;
+
+	while (read(fd, &order, sizeof(order)) == sizeof(order)) {
+		if (order.turn == TURN_OPEN) {
+			spec_read(&s);
+			answer = work->open(&s);
+		} else if (order.turn == TURN_SLICE) {
+			work->slice(order.number);
+		} else {
+			work->close(order.number);
+			fflush(stdout);
+			_exit(KSFT_PASS);
+		}
+		ASSERT_EQ(write(fd, &answer, sizeof(answer)), sizeof(answer));
+	}
+	_exit(KSFT_FAIL);
+}
+
+static void start(struct backend *b, const struct turns_work *work, char *words)
+{
+	int fd[2];
+
+	ASSERT_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd));
+	fflush(stdout);
+	b->pid = ASSERT_SYS(fork());
+	if (!b->pid) {
+		close(fd[0]);
+		if (words)
+			become(words);
+		serve(work, fd[1]);
+	}
+	close(fd[1]);
+	b->fd = fd[0];
+}
+
+/* Its turn; a process that is gone has said why, unless it was killed. */
+static unsigned int take_turn(const struct backend *b, enum turn turn, unsigned int number)
+{
+	struct order order = { turn, number };
+	unsigned int answer = 0;
+	int status;
+
+	if (write(b->fd, &order, sizeof(order)) == sizeof(order) &&
+	    read(b->fd, &answer, sizeof(answer)) == sizeof(answer))
+		return answer;
+	ASSERT_EQ(waitpid(b->pid, &status, 0), b->pid);
+	ASSERT(WIFEXITED(status));
+	ksft_abort();
+}
+
+/* It prints its rows; one by one, since they share the output. */
+static void end(struct backend *b, unsigned int slices)
+{
+	struct order order = { TURN_CLOSE, slices };
+	int status;
+
+	ASSERT_EQ(write(b->fd, &order, sizeof(order)), sizeof(order));
+	ASSERT_EQ(waitpid(b->pid, &status, 0), b->pid);
+	ASSERT_EQ(status, 0);
+	close(b->fd);
+}
+
+unsigned int turns_slices(const struct spec *s, unsigned long passes)
+{
+	uint64_t n = s->ns / SLICE_NS;
+
+	n = n < passes ? n : passes;
+	if (spec_virtual() && n < LEAST)
+		n = LEAST;
+	return n > SLICES ? SLICES : n ? n : 1;
+}
+
+static void shuffle(unsigned int *order, unsigned int n)
+{
+	unsigned int i, k, swap;
+
+	for (i = n; i > 1; i--) {
+		k = ksft_below(i);
+		swap = order[i - 1];
+		order[i - 1] = order[k];
+		order[k] = swap;
+	}
+}
+
+void turns_take(const struct turns_work *work)
+{
+	const char *said = getenv("BENCH_TURNS");
+	unsigned int order[BACKENDS], n = 0, slices = SLICES, i, k;
+	struct backend b[BACKENDS];
+	char *list = said && *said ? strdup(said) : NULL, *at = list, *words;
+
+	do {
+		words = at ? strsep(&at, " ") : NULL;
+		ASSERT(n < BACKENDS);
+		order[n] = n;
+		start(&b[n], work, words);
+		k = take_turn(&b[n++], TURN_OPEN, 0);
+		slices = k < slices ? k : slices;
+	} while (at);
+	for (i = 0; i < slices; i++) {
+		shuffle(order, n);
+		for (k = 0; k < n; k++)
+			take_turn(&b[order[k]], TURN_SLICE, i);
+	}
+	for (i = 0; i < n; i++)
+		end(&b[i], slices);
+	free(list);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * turns - the same work for several backends, a slice of each in turn.
+ *
+ * A machine's speed wanders by more than backends differ, but not within some
+ * milliseconds.  So each backend is a process with devices of its own, and they take
+ * turns: slices of one group are side by side, in an order that is drawn anew for
+ * each group.
+ *
+ * BENCH_TURNS="kvnet:/dev/kvnet::1 vhost_net:/dev/vhost-net::" names the backends: for
+ * each its name, KVNET_DEV, KVNET_LAYOUT and BENCH_PINNED (its rings are to be pinned,
+ * 1, or not, 0). Without it there is one, which these variables describe themselves.
+ */
+#ifndef SELFTESTS_TURNS_H
+#define SELFTESTS_TURNS_H
+
+#include "spec.h"
+
+#define SLICES		200u	/* of a sample, at most */
+
+/* What a process does; all of them print their rows at the end, one by one. */
+struct turns_work {
+	/* set up and warm up; says how many slices it takes for a sample */
+	unsigned int (*open)(const struct spec *s);
+	void (*slice)(unsigned int i);
+	/* so many there were */
+	void (*close)(unsigned int slices);
+};
+
+/* For turns_work.open: slices of a sample, which may last for so many passes. */
+unsigned int turns_slices(const struct spec *s, unsigned long passes);
+
+void turns_take(const struct turns_work *work);
+
+#endif /* SELFTESTS_TURNS_H */
