@@ -7,6 +7,8 @@
 #
 #   scripts/profile.sh
 #
+#   LANE=icount                      count the worker's instructions in a test host instead:
+#                                    exact, and the same each time (vm/count.c)
 #   WORK="test=pps dir=rx size=64"   what to do (parameters of selftests/perf)
 #   BACKENDS="kvnet vhost_net"       of scripts/vm/native-backends.sh, such as kvnet-packed
 #   PROFILE_MS=8000                  for how long, each
@@ -60,13 +62,40 @@ follow()
 	done
 }
 
+# one boot in virtual time; an instruction takes 2 ns of it
+count()
+{
+	info "instructions of: $WORK"
+	"$TOP/scripts/setup.sh" 6.12
+	"$TOP/scripts/build-module.sh" 6.12
+	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
+	"$TOP/scripts/vm.sh" --name profile-icount --icount "${SEED:-1}" --count "$OUT/counts" --smp 1 --stall 300 \
+		--add "$BUILD/perf/lab" --env LANE=icount --env "WORK=$WORK" --env "BACKENDS=$BACKENDS" --env BENCH_MS=40 \
+		--env BENCH_NS_PER_INSTRUCTION=2 --output "$OUT/profile.log" -- "$TOP/scripts/vm/profile.sh" > /dev/null ||
+		die "the run failed: $(grep -v '^@symbols' "$OUT/profile.log" | tail -n 5)"
+	sed -n 's/^@symbols //p' "$OUT/profile.log" | base64 -d | gzip -d > "$OUT/symbols"
+	grep '^@bench ' "$OUT/profile.log" > "$OUT/rows.txt"
+}
+
+show()
+{
+	# shellcheck disable=SC2086 # words
+	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" $BACKENDS | tee "$OUT/profile.txt"
+}
+
 main()
 {
 	local pipe
 
-	"$TOP/scripts/setup.sh" --perf
 	OUT=${OUT:-$BUILD/bench/profile-$(date +%F-%H%M%S)}
 	mkdir -p "$OUT"
+	if [ "${LANE:-}" = icount ]; then
+		count
+		show
+		info "$OUT: profile.txt, counts"
+		return
+	fi
+	"$TOP/scripts/setup.sh" --perf
 	: > "$OUT/symbols"
 	nice "$TOP/scripts/uml/build.sh" uml-fast
 	"$TOP/scripts/build-module.sh" uml-fast
@@ -80,8 +109,7 @@ main()
 	follow < "$pipe"
 	rm -f "$pipe"
 	wait $UML_PID || die "the run failed: $(tail -n 5 "$OUT/profile.log")"
-	# shellcheck disable=SC2086 # words
-	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" $BACKENDS | tee "$OUT/profile.txt"
+	show
 	info "$OUT: profile.txt, *.samples"
 }
 

@@ -22,6 +22,8 @@
 #   --append WORDS      more words for the kernel command line
 #   --accel kvm|tcg     with hardware virtualization, or fail; or with an emulated CPU
 #   --icount SEED       virtual time: the same seed gives the same figures
+#   --count FILE        with --icount: into FILE how often each piece of the kernel's code
+#                       runs, see vm/count.c; needs QEMU 10.0
 #   --output FILE       the script's output of the attempt that counts
 #   --name NAME         name of the log directory build/log/NAME
 #   --no-verdict        do not fail on a bad kernel message
@@ -51,7 +53,7 @@ usage()
 
 parse_options()
 {
-	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT=''
+	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT='' COUNT=''
 	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -78,6 +80,7 @@ parse_options()
 		--append) APPEND=$2 ;;
 		--accel) WANT_ACCEL=$2 ;;
 		--icount) ICOUNT=$2 ;;
+		--count) COUNT=$2 ;;
 		--output) OUTPUT=$2 ;;
 		--name) NAME=$2 ;;
 		*) die "unknown option $1; see vm.sh --help" ;;
@@ -277,6 +280,17 @@ accel_arguments()
 	fi
 }
 
+count_arguments()
+{
+	local plugin=$BUILD/count.so source=$TOP/scripts/vm/count.c
+
+	[ -n "$COUNT" ] || return 0
+	[ -n "$ICOUNT" ] && [[ ${QEMU[0]} == "$BUILD"/qemu10/* ]] || die "--count needs --icount and QEMU 10.0"
+	[ "$plugin" -nt "$source" ] ||
+		gcc -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden -o "$plugin" "$source"
+	MACHINE+=(-plugin "$plugin,out=$COUNT")
+}
+
 run_qemu()
 {
 	local words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
@@ -395,6 +409,7 @@ prepare()
 	repair_qemu
 	accel_arguments
 	disk_arguments
+	count_arguments
 	write_overlay
 }
 

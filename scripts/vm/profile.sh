@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Inside User-Mode Linux: the same work for each of BACKENDS, for scripts/profile.sh
-# to look at from outside.
+# to look at from outside. With LANE=icount inside a test host that counts instructions:
+# its emulator is told which are those of whom.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 # shellcheck source=scripts/vm/native-backends.sh
@@ -17,11 +18,25 @@ work()
 		{ cat $LOG; return 1; }
 }
 
+# all in turn, as in the lane of that name
+count()
+{
+	local backend turns=() program=pps
+
+	[[ $WORK != *test=rr* ]] || program=rr
+	for backend in $BACKENDS; do
+		turns+=("$(turn_of "$backend")")
+	done
+	awk '$2 ~ /[tT]/ { print $1, $3, $4 ? $4 : "kernel" }' /proc/kallsyms | gzip | base64 -w 1000 | sed 's/^/@symbols /'
+	BENCH_COUNT=1 BENCH_TURNS="${turns[*]}" BENCH_ROW="lane=icount rep=1" BENCH=$WORK KSFT_SEED=1 /kvnet/lab $program
+}
+
 main()
 {
 	local backend
 
 	load_kvnet && BACKEND=vhost load_backend || exit
+	[ "${LANE:-}" != icount ] || { count; exit; }
 	# address, name and module of each function of a module
 	awk '$2 ~ /[tT]/ && $4 { print "@symbol", $1, $3, $4 }' /proc/kallsyms
 	for backend in $BACKENDS; do

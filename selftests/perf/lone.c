@@ -99,12 +99,14 @@ static void rr_slice(unsigned int i)
 		round_trip(&lone.p, port);
 	port_events(port, &other, &other);
 	from = worker_time();
+	turns_count(true);
 	last = now_ns();
 	for (k = 0; k < RR_SLICE; k++, last = now) {
 		round_trip(&lone.p, port);
 		now = now_ns();
 		ns[k] = each[k] = now - last;
 	}
+	turns_count(false);
 	to = worker_time();
 	port_events(port, &lone.kicks, &lone.calls);
 	lone.p50[i] = median(each, RR_SLICE);
@@ -117,6 +119,7 @@ static void rr_close(unsigned int slices)
 {
 	unsigned int rounds = slices * RR_SLICE;
 
+	turns_counted(rounds);
 	qsort(lone.ns, rounds, sizeof(*lone.ns), by_size);
 	spec_slices("p50", lone.p50, slices, "ns");
 	spec_row("p99", lone.ns[rounds - 1 - rounds / 100], "ns");

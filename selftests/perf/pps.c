@@ -177,6 +177,7 @@ static void report(unsigned int slices)
 	else
 		spec_row("worker", sample.ns / (packets * slices), "ns");
 	packets *= slices;
+	turns_counted(packets);
 	spec_row("switches", sample.runs / packets, "1");
 	spec_row("calls", sample.calls / packets, "1");
 	spec_row("kicks", sample.kicks / packets, "1");
@@ -241,7 +242,9 @@ static void pps_slice(unsigned int i)
 	run(&sample.p, 1);
 	take_events(&other, &other);
 	from = worker_time();
+	turns_count(true);
 	ns = run(&sample.p, sample.each);
+	turns_count(false);
 	to = worker_time();
 	take_events(&sample.kicks, &sample.calls);
 	sample.passes += sample.each + 1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ksft.h"
+#include "mark.h"
 #include "turns.h"
 
 #define BACKENDS	16u
@@ -28,6 +29,41 @@ struct backend {
 	pid_t pid;
 	int fd;
 };
+
+/* whom an emulator that counts is to count for */
+static bool counted;
+static unsigned int number;
+
+void turns_count(bool on)
+{
+	if (counted)
+		mark(on ? MARK_BEGIN : MARK_END, number);
+}
+
+void turns_counted(double packets)
+{
+	if (counted)
+		spec_row("counted", packets, "packets");
+}
+
+/* It has to see how tasks take turns. */
+static void count_tasks(void)
+{
+	const char *want = getenv("BENCH_COUNT");
+	unsigned long at;
+	char line[256];
+	FILE *f;
+
+	counted = want && *want;
+	if (!counted)
+		return;
+	f = fopen("/proc/kallsyms", "r");
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx", &at) == 1 && strstr(line, " __switch_to\n"))
+			mark(MARK_SWITCH, at);
+	fclose(f);
+}
 
 static void pin_rings(const char *value)
 {
@@ -89,6 +125,7 @@ static void start(struct backend *b, const struct turns_work *work, char *words)
 	ASSERT_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd));
 	fflush(stdout);
 	b->pid = ASSERT_SYS(fork());
+	number++;
 	if (!b->pid) {
 		close(fd[0]);
 		if (words)
@@ -155,6 +192,7 @@ void turns_take(const struct turns_work *work)
 	struct backend b[BACKENDS];
 	char *list = said && *said ? strdup(said) : NULL, *at = list, *words;
 
+	count_tasks();
 	do {
 		words = at ? strsep(&at, " ") : NULL;
 		ASSERT(n < BACKENDS);

@@ -14,6 +14,8 @@
 #ifndef SELFTESTS_TURNS_H
 #define SELFTESTS_TURNS_H
 
+#include <stdbool.h>
+
 #include "spec.h"
 
 #define SLICES		200u	/* of a sample, at most */
@@ -31,5 +33,9 @@ struct turns_work {
 unsigned int turns_slices(const struct spec *s, unsigned long passes);
 
 void turns_take(const struct turns_work *work);
+/* With BENCH_COUNT=1: what is timed begins or ends, see mark.h; backends from 1. */
+void turns_count(bool on);
+/* At the end: so many packets went through meanwhile. */
+void turns_counted(double packets);
 
 #endif /* SELFTESTS_TURNS_H */

@@ -5,6 +5,9 @@ Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N BACKEND...
 DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs), symbols (lines of
 address, name, [module]), and rows.txt: a share of the worker's samples is as large
 a share of its time for a packet. Addresses of the kernel are looked up in its own file.
+
+Where instructions were counted there is "counts" instead: lines of whom (from 1, in the
+order of the backends), task, address and instructions; symbols has the kernel's, too.
 """
 
 import bisect
@@ -35,12 +38,18 @@ class Symbols:
         return self.entries[at][1:]
 
 
+def is_counted(directory):
+    return os.path.exists(os.path.join(directory, "counts"))
+
+
 def read_symbols(directory, kernel):
     found = []
     with open(os.path.join(directory, "symbols"), encoding="utf-8") as file:
         for line in file:
             address, name, module = line.split()
             found.append((int(address, 16), name, module.strip("[]")))
+    if is_counted(directory):
+        return Symbols(found)
     said = subprocess.run(["nm", kernel], capture_output=True, text=True, check=True).stdout
     for line in said.splitlines():
         words = line.split()
@@ -72,6 +81,23 @@ def count(samples, modules):
     return collections.Counter(name for stack, name in samples if stack == worker)
 
 
+def read_counts(directory, symbols):
+    """{whom: {task: {(function, module): instructions}}}"""
+    found = {}
+    with open(os.path.join(directory, "counts"), encoding="utf-8") as file:
+        for line in file:
+            whom, task, address, instructions = line.split()
+            counts = found.setdefault(int(whom), {}).setdefault(task, collections.Counter())
+            counts[symbols.find(int(address, 16)) or ("?", "kernel")] += int(instructions)
+    return found
+
+
+def worker_of(tasks, modules):
+    """The counts of the task that ran most of these modules' code."""
+    own = {task: sum(n for (_, module), n in counts.items() if module in modules) for task, counts in tasks.items()}
+    return tasks[max(own, key=own.get)] if own and max(own.values()) else {}
+
+
 def top(counts, number, worker=None):
     """[[function, module, share, ns of a packet]], the costliest first; without the worker's time less the last."""
     total = sum(counts.values())
@@ -88,12 +114,12 @@ def by_module(counts):
     return ", ".join(f"{module} {units.percent(n / total)}" for module, n in sorted(sums.items(), key=lambda i: -i[1]))
 
 
-def worker_times(directory):
-    """{backend: ns of a packet}, where the run said so."""
+def rows_of(directory, metric):
+    """{backend: value}, where the run said so: ns of the worker for a packet, or packets that were counted."""
     path = os.path.join(directory, "rows.txt")
     if not os.path.exists(path):
         return {}
-    return {row.get("backend"): row.value for row in rows.Results.load(directory).select(metric="worker")}
+    return {row.get("backend"): row.value for row in rows.Results.load(directory).select(metric=metric)}
 
 
 def side_by_side(tables):
@@ -104,9 +130,19 @@ def side_by_side(tables):
             for i in range(max(len(block) for block in blocks))]
 
 
-def counts_of(directory, backend, symbols):
+def modules_of(backend):
+    return MODULES[next(name for name in MODULES if backend.startswith(name))]
+
+
+def counts_of(directory, backend, symbols, number):
+    if is_counted(directory):
+        counts = worker_of(read_counts(directory, symbols).get(number, {}), modules_of(backend))
+        if not counts:
+            sys.exit(f"no instructions of {backend}'s worker were counted")
+        print(f"{backend}: {by_module(counts)}")
+        return counts
     samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
-    counts = count(samples, MODULES[next(name for name in MODULES if backend.startswith(name))])
+    counts = count(samples, modules_of(backend))
     if not counts:
         sys.exit(f"no samples of {backend}'s worker among {len(samples)}")
     print(f"{backend}: the worker had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
@@ -115,14 +151,19 @@ def counts_of(directory, backend, symbols):
 
 def main(directory, kernel, number, backends):
     symbols = read_symbols(directory, kernel)
-    times = worker_times(directory)
+    counted = is_counted(directory)
+    unit, said = ("instructions", "counted") if counted else ("ns", "worker")
+    values = rows_of(directory, said)
     tables = []
     print()
-    for backend in backends:
-        worker = times.get(backend)
-        head = ["function", "of", "share"] + (["ns"] if worker else [])
-        title = backend + (f" ({worker:.1f} ns of the worker for a packet)" if worker else "")
-        tables.append((title, head, top(counts_of(directory, backend, symbols), number, worker)))
+    for whom, backend in enumerate(backends, 1):
+        counts = counts_of(directory, backend, symbols, whom)
+        worker = values.get(backend)
+        if counted:
+            worker = sum(counts.values()) / worker
+        head = ["function", "of", "share"] + ([unit] if worker else [])
+        title = backend + (f" ({worker:.1f} {unit} of the worker for a packet)" if worker else "")
+        tables.append((title, head, top(counts, number, worker)))
     print()
     print("\n".join(side_by_side(tables)))
 

@@ -410,6 +410,23 @@ class Profiles(unittest.TestCase):
         self.assertEqual(last[0].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "50", "%"])
         self.assertEqual(last[1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "50", "%"])
 
+    def test_counted_instructions(self):
+        files = {"symbols": self.SYMBOLS + "\n3000 memcpy kernel",
+                 # the first backend's worker is a; the guest, c, has more code, but none of the module's
+                 "counts": "\n".join(["1 a 1004 300", "1 a 3001 100", "1 c 3001 900", "1 b 2004 900", "2 b 2004 50", "2 b 3008 150"]),
+                 "rows.txt": "\n".join(f"@bench lane=icount rep=1 backend={name} test=pps metric=counted value=2 unit=packets" for name in ("kvnet", "vhost_net"))}
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
+            for name, text in files.items():
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            profile_top.main(directory, "unused", 10, ["kvnet", "vhost_net"])
+        text = out.getvalue().splitlines()
+        self.assertIn("kvnet: kvnet 75 %, kernel 25 %", text)
+        self.assertIn("kvnet (200.0 instructions of the worker for a packet)", text[-4])
+        self.assertEqual(text[-2].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "75", "%", "75.0"])
+        self.assertEqual(text[-1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "25", "%", "25.0"])
+
 
 def main():
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
