@@ -4,6 +4,7 @@
  */
 #include "xlate.h"
 
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/vhost_types.h>
@@ -52,8 +53,24 @@ int kvnet_xlate_span(struct kvnet_space *space, u64 addr, u8 perm, u32 *len,
 	return *base ? 0 : -EFAULT;
 }
 
-static int xlate_seg(struct kvnet_space *space, const struct kvnet_seg *seg,
-		     u8 perm, struct iovec *iov, unsigned int cap)
+/* The region that held the last address; behind an IOMMU none. */
+static const struct kvnet_region *last_region(const struct kvnet_space *space)
+{
+	if (space->iotlb || space->hint >= space->mem->n)
+		return NULL;
+	return &space->mem->region[space->hint];
+}
+
+static bool holds(const struct kvnet_region *region, const struct kvnet_seg *seg)
+{
+	return seg->len && kvnet_region_has(region, seg->addr) &&
+	       seg->len - 1 <= region->last - seg->addr;
+}
+
+/* Wherever it is, and in as many pieces as it is. */
+static noinline int xlate_seg(struct kvnet_space *space,
+			      const struct kvnet_seg *seg, u8 perm,
+			      struct iovec *iov, unsigned int cap)
 {
 	unsigned int used = 0;
 	void __user *base;
@@ -93,16 +110,26 @@ static int xlate_seg(struct kvnet_space *space, const struct kvnet_seg *seg,
 int kvnet_xlate(struct kvnet_space *space, const struct kvnet_chain *chain,
 		struct iovec *iov, unsigned int cap)
 {
+	const struct kvnet_region *region = last_region(space);
+	const struct kvnet_seg *seg = chain->seg;
 	unsigned int i, used = 0;
 	int ret;
 
-	for (i = 0; i < chain->n_out + chain->n_in; i++) {
-		ret = xlate_seg(space, &chain->seg[i], i < chain->n_out ?
+	for (i = 0; i < chain->n_out + chain->n_in; i++, seg++) {
+		/* Nearly every one is where the one before it was. */
+		if (likely(region && holds(region, seg) && used < cap)) {
+			iov[used].iov_base = to_ptr(region->hva +
+						    (seg->addr - region->gpa));
+			iov[used++].iov_len = seg->len;
+			continue;
+		}
+		ret = xlate_seg(space, seg, i < chain->n_out ?
 				VHOST_ACCESS_RO : VHOST_ACCESS_WO,
 				iov + used, cap - used);
 		if (ret < 0)
 			return ret;
 		used += ret;
+		region = last_region(space);
 	}
 	return used;
 }

@@ -2,6 +2,7 @@
 #ifndef UNIT_SHIM_LINUX_COMPILER_H
 #define UNIT_SHIM_LINUX_COMPILER_H
 
+#define noinline	__attribute__((noinline))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
