@@ -55,56 +55,53 @@ bool kvnet_tap_writable(struct kvnet_tap *tap)
 }
 
 /*
- * Read the header, as tun expects it in front of a frame. Without one the stack is
- * told that there is nothing to know.
+ * Header and data by one copy, as they come; then the header goes to where tun
+ * expects it. Without one the stack is told that there is nothing to know.
+ *
+ * The sizes are our own: hardened usercopy, which would find out whose memory it
+ * is, takes longer for a short frame than the copy.
  */
-static int read_header(const struct kvnet_tap *tap, void *to,
-		       struct iov_iter *from)
+static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
+		      size_t size, struct iov_iter *from)
 {
+	void *hdr = kvnet_tun_frame_init(buf, size);
+	void *start = buf + pad - tap->hdr_len;
+	size_t all = iov_iter_count(from);
+
+	if (_copy_from_iter(start, all, from) != all)
+		return -EFAULT;
 	/* The tap may have been told of a longer one. */
-	memset(to, 0, KVNET_HDR_MAX);
+	memset(hdr, 0, KVNET_HDR_MAX);
 	if (!tap->hdr_len)
 		return 0;
-	if (_copy_from_iter(to, tap->hdr_len, from) != tap->hdr_len)
-		return -EFAULT;
-	return kvnet_hdr_fix(to, iov_iter_count(from), tap->le);
+	memcpy(hdr, start, tap->hdr_len);
+	return kvnet_hdr_fix(hdr, all - tap->hdr_len, tap->le);
 }
 
 /*
  * Longer than a page, not to be segmented, and for an XDP program to see: how much
  * of such a frame a program may see at once is for the tap to know.
  */
-static bool is_for_program(const void *hdr, size_t size, bool program)
+static bool is_for_program(const void *buf, size_t size, bool program)
 {
-	const struct virtio_net_hdr *gso = hdr;
+	const struct virtio_net_hdr *gso = buf + KVNET_TUN_FRAME_HDR;
 
 	return program && size > PAGE_SIZE && !gso->gso_type;
 }
 
-/*
- * The sizes are our own: hardened usercopy, which would find out whose memory it
- * is, takes longer for a short frame than the copy.
- */
 static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
 			bool program, struct iov_iter *from)
 {
-	u8 hdr[KVNET_HDR_MAX] __aligned(sizeof(u64));
-	int ret = read_header(tap, hdr, from);
-	size_t len = iov_iter_count(from);
-	void *buf;
+	void *buf = kvnet_frag_alloc(&tap->frags, size);
+	int ret;
 
-	if (ret)
-		return ERR_PTR(ret);
-	if (is_for_program(hdr, size, program))
-		return ERR_PTR(-EMSGSIZE);
-	buf = kvnet_frag_alloc(&tap->frags, size);
 	if (!buf)
 		return ERR_PTR(size > PAGE_SIZE ? -EMSGSIZE : -ENOMEM);
-	memcpy(kvnet_tun_frame_init(buf, size), hdr, sizeof(hdr));
-	if (_copy_from_iter(buf + pad, len, from) == len)
+	ret = fill_frame(tap, buf, pad, size, from);
+	if (!ret && !is_for_program(buf, size, program))
 		return buf;
 	kvnet_frag_free(buf);
-	return ERR_PTR(-EFAULT);
+	return ERR_PTR(ret ? ret : -EMSGSIZE);
 }
 
 /**
