@@ -177,6 +177,7 @@ CASE_TIMED(allocations_of_the_worker, 60)
 	static uint8_t f[70000];
 	ssize_t n;
 
+	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 64,
 					  .rx_buf = 2048 });
 	fault_in();
