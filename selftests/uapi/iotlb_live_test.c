@@ -354,23 +354,37 @@ static void flood(unsigned int n, unsigned int *nr)
  * Far more translations than a device keeps (2048 by vhost's default): memory
  * stays what it was, the oldest may be forgotten and are missed again.
  */
+/* Memory that is gone after so many updates, in KiB. */
+static long lost_in_flood(unsigned int n, unsigned int *nr)
+{
+	long before = memory_available_kb();
+	uint64_t start = ksft_now_ms();
+
+	flood(n, nr);
+	ksft_note("%u updates in %llu ms", n,
+		  (unsigned long long)(ksft_now_ms() - start));
+	return before - memory_available_kb();
+}
+
 CASE_TIMED(updates_without_end, 60)
 {
-	unsigned int n = ksft_rounds(100000), nr = 0;
-	uint64_t start;
-	long before;
+	unsigned int n = ksft_rounds(100000), nr = 0, i;
+	long lost = 0;
 
 	ready(&(struct rig_cfg){ .bufs = 32, .rx_buf = 2048 }, 2);
 	iommu_serve(&io);
 	flood(8192, &nr);
-	before = memory_available_kb();
-	start = ksft_now_ms();
-	flood(n, &nr);
-	ksft_note("%u updates in %llu ms", n,
-		  (unsigned long long)(ksft_now_ms() - start));
-	/* 75 000 of them would be 2.4 MB at the least */
-	if (memory_available_kb() < before - 1500)
-		FAIL("%ld KiB have gone", before - memory_available_kb());
+	/*
+	 * 75 000 of them would be 2.4 MB at the least, each time; what others take
+	 * meanwhile (KASAN keeps what was freed for a while) they take once.
+	 */
+	for (i = 0; i < 3; i++) {
+		lost = lost_in_flood(n, &nr);
+		if (lost <= 1500)
+			break;
+	}
+	if (lost > 1500)
+		FAIL("%ld KiB have gone", lost);
 	exchange_tx(&x);
 	exchange_rx(&x);
 	finish();
