@@ -267,7 +267,7 @@ show_table()
 show_next()
 {
 	echo
-	echo "By hand:  scripts/vm.sh --shell, then: . /kvnet/selftests/net/lib.sh; guest_need; ping -c 3 10.9.0.2; kvnet_counters; poweroff -f"
+	echo "By hand:  scripts/vm.sh --shell, then: . /kvnet/selftests/net/lib.sh; guest_need; ping -c 3 10.9.0.2; kvnet_counters; exit"
 	echo "Read:     README.md, then Documentation/datapath.rst (how it works), vmms.rst (QEMU, libvirt, DPDK), limits.rst"
 	echo "Install:  apt install linux-headers-\$(uname -r) && make && make install && modprobe kvnet     (on a host with KVM)"
 }

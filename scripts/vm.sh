@@ -291,6 +291,7 @@ count_arguments()
 	MACHINE+=(-plugin "$plugin,out=$COUNT")
 }
 
+# run_qemu BUFFERING FILTER...: of what the script says
 run_qemu()
 {
 	local words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
@@ -305,7 +306,7 @@ run_qemu()
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
 		-chardev stdio,id=script,signal=on -serial chardev:script <&3 2> "$LOG/qemu.log" |
-		stdbuf -oL tr -d '\r' | tee "$LOG/output.log" | { grep --line-buffered -v '^@@vm-' || true; }
+		stdbuf "$1" tr -d '\r' | tee "$LOG/output.log" | "${@:2}"
 }
 
 # The attempt's status: what the script returned, 124 after the time was over,
@@ -370,7 +371,12 @@ run_attempts()
 			watch_test_host &
 			watcher=$!
 		fi
-		run_qemu || true
+		# a prompt is no whole line
+		if [ "$SHELL_MODE" -eq 1 ]; then
+			run_qemu -o0 cat || true
+		else
+			run_qemu -oL grep --line-buffered -v '^@@vm-' || true
+		fi
 		[ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
 		STATUS=$(attempt_status)
 		[ "$STATUS" -eq 125 ] || return 0
