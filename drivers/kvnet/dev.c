@@ -86,13 +86,8 @@ struct socket *kvnet_queue_detach(struct kvnet_queue *q)
 	return swap_tap(q, NULL);
 }
 
-/**
- * kvnet_queue_stop() - kvnet_queue_detach(), and let go of the tap
- * @q: the queue
- *
- * Context: may sleep; dev->lock.
- */
-void kvnet_queue_stop(struct kvnet_queue *q)
+/* dev->lock. Nothing touches the ring or the tap any more on return. */
+static void stop_queue(struct kvnet_queue *q)
 {
 	struct socket *old;
 
@@ -268,7 +263,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 
 	lockdep_assert_held(&net->lock);
 	if (fd == VHOST_FILE_UNBIND) {
-		kvnet_queue_stop(q);
+		stop_queue(q);
 		return 0;
 	}
 	kvnet_vq_lock(&q->vq);

@@ -96,21 +96,26 @@ static long set_backend_features(struct kvnet_net *net, void __user *argp)
 /* Before there is an owner, who is going to fork. */
 static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 {
+	int ret;
 	u8 mode;
 
-	if (net->mm)
+	if (READ_ONCE(net->mm))
 		return -EBUSY;
 	if (get_user(mode, argp))
 		return -EFAULT;
 	if (mode != VHOST_FORK_OWNER_TASK && mode != VHOST_FORK_OWNER_KTHREAD)
 		return -EINVAL;
-	return kvnet_net_set_fork(net, mode == VHOST_FORK_OWNER_TASK);
+	if (mutex_lock_killable(&net->lock))
+		return -EINTR;
+	ret = kvnet_net_set_fork(net, mode == VHOST_FORK_OWNER_TASK);
+	mutex_unlock(&net->lock);
+	return ret;
 }
 
 static long get_fork_from_owner(const struct kvnet_net *net, u8 __user *argp)
 {
-	return put_user(net->fork ? VHOST_FORK_OWNER_TASK :
-				    VHOST_FORK_OWNER_KTHREAD, argp);
+	return put_user(READ_ONCE(net->fork) ? VHOST_FORK_OWNER_TASK :
+					       VHOST_FORK_OWNER_KTHREAD, argp);
 }
 
 static long set_mem_table(struct kvnet_net *net, void __user *argp)
@@ -293,17 +298,10 @@ static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 {
 	int ret;
 
-	switch (cmd) {
-	case VHOST_SET_FORK_FROM_OWNER:
-		return set_fork_from_owner(net, argp);
-	case VHOST_GET_FORK_FROM_OWNER:
-		return get_fork_from_owner(net, argp);
-	case VHOST_SET_OWNER:
+	if (cmd == VHOST_SET_OWNER)
 		return kvnet_net_set_owner(net);
-	default:
-		ret = kvnet_net_check_owner(net);
-		return ret ? ret : owned_ioctl(net, cmd, argp);
-	}
+	ret = kvnet_net_check_owner(net);
+	return ret ? ret : owned_ioctl(net, cmd, argp);
 }
 
 /**
@@ -332,7 +330,12 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 		return put_u64(KVNET_BACKEND_FEATURES, argp);
 	case VHOST_SET_BACKEND_FEATURES:
 		return set_backend_features(net, argp);
+	case VHOST_SET_FORK_FROM_OWNER:
+		return set_fork_from_owner(net, argp);
+	case VHOST_GET_FORK_FROM_OWNER:
+		return get_fork_from_owner(net, argp);
 	}
+	/* Nobody but the owner touches user memory with it held. */
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
 	ret = locked_ioctl(net, cmd, argp);

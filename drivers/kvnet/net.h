@@ -101,7 +101,6 @@ void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
 void kvnet_net_reset_busy(struct kvnet_net *net);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
 struct socket *kvnet_queue_detach(struct kvnet_queue *q);
-void kvnet_queue_stop(struct kvnet_queue *q);
 int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
 
 /* Whose device it is: owner.c */

@@ -94,11 +94,11 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	net->mem = NULL;
 	net->log_call = NULL;
 	net->iotlb = NULL;
-	net->mm = NULL;
+	WRITE_ONCE(net->mm, NULL);
 	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
 		WRITE_ONCE(net->features.word[i], 0);
 	kvnet_net_reset_busy(net);
-	net->fork = kvnet_fork_default();
+	WRITE_ONCE(net->fork, kvnet_fork_default());
 	if (mm)
 		mmdrop(mm);
 }
@@ -177,7 +177,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = &net->worker.thread;
 	mmgrab(mm);
-	net->mm = mm;
+	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))
 		kvnet_payer_get(&net->payer, mm);
 	return 0;
@@ -203,6 +203,6 @@ int kvnet_net_set_fork(struct kvnet_net *net, bool fork)
 		return -EBUSY;
 	if (fork && !kvnet_thread_has_tasks())
 		return -EOPNOTSUPP;
-	net->fork = fork;
+	WRITE_ONCE(net->fork, fork);
 	return 0;
 }
