@@ -11,17 +11,17 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "chr ioctl dev net worker stats trace" ;;
+	main) echo "chr ioctl dev net lend worker stats trace" ;;
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev notify vq tap hdr worker poll features stats trace" ;;
-	tx | rx) echo "net dev vq tap hdr features worker poll ring stats trace" ;;
+	net) echo "dev pace notify vq tap hdr worker poll features stats trace" ;;
+	tx | rx) echo "net pace dev vq tap hdr features worker poll ring stats trace" ;;
 	vq | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	worker) echo "thread poll stats trace" ;;
+	worker) echo "claim lend thread poll stats trace" ;;
 	tap | tap_send) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;
 	notify) echo "worker stats trace" ;;

@@ -48,7 +48,7 @@ static int chr_flush(struct file *file, fl_owner_t id)
 
 static int chr_release(struct inode *inode, struct file *file)
 {
-	kvnet_net_destroy(file->private_data);
+	kvnet_net_close(file->private_data);
 	return 0;
 }
 

@@ -20,6 +20,8 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	struct kvnet_queue *q = &net->q[index];
 
 	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
+	kvnet_pace_reset(&q->pace);
+	q->answers = &net->q[!index].passed;
 	kvnet_worker_add(&net->worker, &q->src, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
@@ -40,6 +42,38 @@ void kvnet_net_reset_busy(struct kvnet_net *net)
 	kvnet_worker_set_cap(&net->worker, (u64)us * NSEC_PER_USEC);
 }
 
+static struct kvnet_net *to_net(struct kvnet_worker *w)
+{
+	return container_of(w, struct kvnet_net, worker);
+}
+
+static void destroy(struct kvnet_net *net)
+{
+	mutex_lock(&net->lock);
+	kvnet_net_release_owner(net);
+	mutex_unlock(&net->lock);
+	kvfree(net);
+}
+
+static void hold_net(struct kvnet_worker *w)
+{
+	refcount_inc(&to_net(w)->users);
+}
+
+static void release_net(struct kvnet_worker *w)
+{
+	struct kvnet_net *net = to_net(w);
+
+	if (refcount_dec_and_test(&net->users))
+		destroy(net);
+}
+
+static const struct kvnet_worker_ops worker_ops = {
+	.gone = kvnet_net_abandon,
+	.get = hold_net,
+	.put = release_net,
+};
+
 /**
  * kvnet_net_create() - a device without an owner
  *
@@ -54,7 +88,8 @@ struct kvnet_net *kvnet_net_create(void)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);
 	kvnet_misses_init(&net->misses);
-	kvnet_worker_init(&net->worker, kvnet_net_abandon);
+	refcount_set(&net->users, 1);
+	kvnet_worker_init(&net->worker, &worker_ops);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	kvnet_net_reset_busy(net);
@@ -67,6 +102,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 {
 	lockdep_assert_held(&q->vq.lock);
 	q->starved = false;
+	kvnet_pace_reset(&q->pace);
 	return kvnet_tap_attach(&q->tap, sock);
 }
 
@@ -156,18 +192,16 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
 }
 
 /**
- * kvnet_net_destroy() - end of a device, in whatever state
- * @net: the device; nobody else knows it any more
+ * kvnet_net_close() - end of a device, in whatever state
+ * @net: the device; of others only a thread knows it to which it is lent, and which
+ *	 ends it then
  *
  * Context: the last close of the file; may sleep.
  */
-void kvnet_net_destroy(struct kvnet_net *net)
+void kvnet_net_close(struct kvnet_net *net)
 {
 	kvnet_thread_end(&net->worker.thread);
-	mutex_lock(&net->lock);
-	kvnet_net_release_owner(net);
-	mutex_unlock(&net->lock);
-	kvfree(net);
+	release_net(&net->worker);
 }
 
 /**

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "lend.h"
 #include "net.h"
 
 unsigned int kvnet_max_mem_regions = 509;
@@ -32,6 +33,11 @@ module_param_named(pin_rings, kvnet_pin_rings, bool, 0644);
 MODULE_PARM_DESC(pin_rings,
 		 "Pin the pages of rings and map them into the kernel, for devices that get an owner from now on (default Y)");
 
+bool kvnet_tx_by_vcpu = true;
+module_param_named(tx_by_vcpu, kvnet_tx_by_vcpu, bool, 0644);
+MODULE_PARM_DESC(tx_by_vcpu,
+		 "A vCPU that kicks sends a lone packet itself, of devices that get an owner from now on, where the kernel can (default Y)");
+
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
@@ -55,6 +61,7 @@ static int __init kvnet_init(void)
 static void __exit kvnet_exit(void)
 {
 	kvnet_chr_unregister();
+	kvnet_lend_exit();
 }
 
 module_init(kvnet_init);

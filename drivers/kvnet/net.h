@@ -7,10 +7,12 @@
 #define _KVNET_NET_H
 
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 #include "hdr.h"
 #include "notify.h"
+#include "pace.h"
 #include "tap.h"
 #include "vq.h"
 #include "worker.h"
@@ -36,6 +38,9 @@ enum {
  * @tap: the backend; under vq.lock
  * @starved: the turn ended for want of the driver's buffers (RX) or of room
  *	     in the tap (TX); under vq.lock
+ * @pace: when the driver kicks (TX); under vq.lock
+ * @answers: packets that the other queue has passed on so far; const after init
+ * @passed: what it is for the other queue; written under vq.lock
  * @bounce: header and a short packet (RX); under vq.lock
  * @kick_wait: the driver's kicks; under vq.lock
  * @tap_wait: the tap's readiness; under vq.lock
@@ -48,6 +53,9 @@ struct kvnet_queue {
 	struct kvnet_source src;
 	struct kvnet_tap tap;
 	bool starved;
+	struct kvnet_pace pace;
+	const unsigned long *answers;
+	unsigned long passed;
 	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE];
 	struct kvnet_wait kick_wait;
 	struct kvnet_wait tap_wait;
@@ -58,6 +66,7 @@ struct kvnet_queue {
 
 /**
  * struct kvnet_net - an open /dev/kvnet
+ * @users: the file, and what is lent; the last one destroys it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
  * @fork: the worker is a thread of the owner's process; under @lock
@@ -72,6 +81,7 @@ struct kvnet_queue {
  * @q: the queues
  */
 struct kvnet_net {
+	refcount_t users;
 	struct mutex lock;
 	struct mm_struct *mm;
 	bool fork;
@@ -91,7 +101,7 @@ extern const struct kvnet_source_ops kvnet_tx_ops;
 
 /* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
-void kvnet_net_destroy(struct kvnet_net *net);
+void kvnet_net_close(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
 		       const struct vhost_vring_addr *a);
@@ -140,6 +150,7 @@ extern unsigned int kvnet_max_mem_regions;
 extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
 extern bool kvnet_pin_rings;
+extern bool kvnet_tx_by_vcpu;
 bool kvnet_fork_default(void);
 
 #endif /* _KVNET_NET_H */

@@ -171,7 +171,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
-	ret = kvnet_worker_start(&net->worker, mm, net->fork);
+	ret = kvnet_worker_start(&net->worker, mm, net->fork,
+				 READ_ONCE(kvnet_tx_by_vcpu));
 	if (ret)
 		goto err_free;
 	for (i = 0; i < KVNET_QUEUES; i++)

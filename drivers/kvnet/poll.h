@@ -19,6 +19,13 @@
 #define KVNET_TURN_BYTES	(512 * 1024)
 #define KVNET_TURN_PIECES	4096
 
+/* The same, of the thread that kicked: less than it costs to wake another. */
+#define KVNET_LENT_PACKETS	4
+#define KVNET_LENT_BYTES	4096
+#define KVNET_LENT_PIECES	16
+/* So many times as much if it is for all packets of a while. */
+#define KVNET_LENT_LOOK		16
+
 /**
  * struct kvnet_budget - what is left of a turn
  * @packets: packets
@@ -46,7 +53,7 @@ bool kvnet_poll_expired(const struct kvnet_poll *p, u64 start_ns, u64 now_ns);
 void kvnet_poll_learn(struct kvnet_poll *p, u64 idle_ns);
 
 /**
- * kvnet_budget_start() - a new turn
+ * kvnet_budget_start() - a new turn of the worker
  * @b: the budget
  */
 static inline void kvnet_budget_start(struct kvnet_budget *b)
@@ -54,6 +61,45 @@ static inline void kvnet_budget_start(struct kvnet_budget *b)
 	b->packets = KVNET_TURN_PACKETS;
 	b->bytes = KVNET_TURN_BYTES;
 	b->pieces = KVNET_TURN_PIECES;
+}
+
+/**
+ * kvnet_budget_start_lent() - a turn of a thread that has something else to do
+ * @b: the budget
+ * @looks: nobody has kicked: it looks from time to time
+ */
+static inline void kvnet_budget_start_lent(struct kvnet_budget *b, bool looks)
+{
+	unsigned int times = looks ? KVNET_LENT_LOOK : 1;
+
+	b->packets = KVNET_LENT_PACKETS * times;
+	b->bytes = KVNET_LENT_BYTES * times;
+	b->pieces = KVNET_LENT_PIECES * times;
+}
+
+/**
+ * kvnet_budget_little() - was there so little in a turn of the worker that the thread
+ *	that kicked could have done it?
+ * @b: what is left of the budget
+ *
+ * Return: true if so.
+ */
+static inline bool kvnet_budget_little(const struct kvnet_budget *b)
+{
+	return b->packets >= KVNET_TURN_PACKETS - KVNET_LENT_PACKETS &&
+	       b->bytes >= KVNET_TURN_BYTES - KVNET_LENT_BYTES &&
+	       b->pieces >= KVNET_TURN_PIECES - KVNET_LENT_PIECES;
+}
+
+/**
+ * kvnet_budget_spent() - did the turn end with its budget?
+ * @b: the budget
+ *
+ * Return: true if so.
+ */
+static inline bool kvnet_budget_spent(const struct kvnet_budget *b)
+{
+	return b->packets <= 0 || b->bytes <= 0 || b->pieces <= 0;
 }
 
 /**
@@ -70,7 +116,7 @@ static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes,
 	b->packets--;
 	b->bytes -= min_t(size_t, bytes, KVNET_TURN_BYTES);
 	b->pieces -= min_t(unsigned int, pieces, KVNET_TURN_PIECES);
-	return b->packets > 0 && b->bytes > 0 && b->pieces > 0;
+	return !kvnet_budget_spent(b);
 }
 
 #endif /* _KVNET_POLL_H */

@@ -114,6 +114,18 @@ struct kvnet_ring {
 #include "ring_layout.h"
 
 /**
+ * kvnet_ring_mapped() - is all of the ring mapped into the kernel?
+ * @r: the ring
+ *
+ * Return: true if no access to it can fault.
+ */
+static inline bool kvnet_ring_mapped(const struct kvnet_ring *r)
+{
+	return kvnet_area_mapped(&r->desc) && kvnet_area_mapped(&r->avail) &&
+	       kvnet_area_mapped(&r->used);
+}
+
+/**
  * kvnet_ring_start() - first touch of the areas, before any other verb
  * @r: the ring, with num, addresses and properties set
  *

@@ -181,6 +181,7 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 		kvnet_vq_drop(&q->vq, drop_reason(ret));
 		return 1;
 	}
+	WRITE_ONCE(q->passed, q->passed + 1);
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
 	kvnet_vq_flush_full(&q->vq);
@@ -210,7 +211,24 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 	return KVNET_AGAIN;
 }
 
-static enum kvnet_verdict rx_run(struct kvnet_source *src)
+/*
+ * In a session: rest until the driver gives buffers or the tap has frames. True if
+ * there is work after all.
+ */
+static bool rest(struct kvnet_queue *q)
+{
+	bool more;
+
+	/* The driver's call comes first. */
+	kvnet_vq_flush(&q->vq);
+	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
+		return true;
+	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :
+			    kvnet_tap_readable(&q->tap);
+	return more && kvnet_source_again(&q->src);
+}
+
+static enum kvnet_verdict rx_run(struct kvnet_source *src, bool may_rest)
 {
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
@@ -225,6 +243,8 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
 	if (verdict == KVNET_AGAIN)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
+	else if (may_rest && kvnet_vq_runs(&q->vq))
+		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
 	kvnet_vq_end(&q->vq);
 	return verdict;
 }
@@ -248,17 +268,9 @@ static bool rx_arm(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	bool more;
 
-	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_source_expect(src, KVNET_EV_KICK);
-		return false;
-	}
-	if (q->starved) {
-		kvnet_source_expect(src, KVNET_EV_KICK);
-		more = kvnet_vq_kick_on(&q->vq) == 1;
-	} else {
-		kvnet_source_expect(src, KVNET_EV_TAP);
-		more = kvnet_tap_readable(&q->tap);
-	}
+	if (!kvnet_vq_begin(&q->vq))
+		return !kvnet_source_rest(src, KVNET_EV_KICK);
+	more = rest(q);
 	kvnet_vq_end(&q->vq);
 	return more;
 }

@@ -18,6 +18,8 @@ struct seq_file;
 	X(packets)		/* packets passed on */			\
 	X(bytes)		/* their bytes, headers not counted */	\
 	X(runs)			/* turns of the worker */		\
+	X(runs_lent)		/* turns of the thread that kicked */	\
+	X(paced)		/* nothing left: looks again after a while */ \
 	X(requeues)		/* turns that ended with the budget */	\
 	X(flushes)		/* used buffers published */		\
 	X(calls)		/* interrupts asked of the driver */	\

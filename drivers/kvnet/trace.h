@@ -217,6 +217,7 @@ TRACE_EVENT(kvnet_wake,
 		  __print_flags(__entry->events, "|",
 				{ KVNET_EV_KICK, "kick" },
 				{ KVNET_EV_TAP, "tap" },
+				{ KVNET_EV_TIME, "time" },
 				{ KVNET_EV_CTRL, "ctrl" }))
 );
 
@@ -238,7 +239,7 @@ TRACE_EVENT(kvnet_run,
 		  __print_symbolic(__entry->verdict,
 				   { KVNET_DONE, "done" },
 				   { KVNET_AGAIN, "again" },
-				   { KVNET_WAIT, "wait" }))
+				   { KVNET_RESTS, "rests" }))
 );
 
 /* The worker stopped spinning. */

@@ -8,6 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/if_ether.h>
+#include <linux/sched/clock.h>
 #include <linux/uio.h>
 #include <linux/vhost_types.h>
 
@@ -16,6 +17,9 @@
 
 /* No GSO packet is longer, with some room (BIG TCP stays below 2^19). */
 #define PACKET_MAX	(1U << 19)
+
+/* Packets that are shorter in the mean may be a stream of lone ones. */
+#define PACED_MEAN	512
 
 /**
  * struct tx_turn - what stays the same during a turn
@@ -103,7 +107,10 @@ static enum kvnet_stat drop_reason(int err)
 	}
 }
 
-/* Returns -EAGAIN if the tap has no room, else 0: sent, queued or dropped. */
+/*
+ * Returns -EAGAIN if the tap has no room, -EBUSY if it is nothing for a thread that
+ * kicked, else 0: sent, queued or dropped.
+ */
 static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 {
 	struct kvnet_queue *q = t->q;
@@ -120,12 +127,16 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_long);
 		return 0;
 	}
+	if (q->vq.lent && (!t->batches || len > KVNET_LENT_BYTES))
+		return -EBUSY;
 	iov_iter_init(&from, ITER_SOURCE, buf->iov, buf->n, buf->len);
 	iov_iter_advance(&from, t->hdr_len - q->tap.hdr_len);
 	if (!t->batches)
 		return send_single(t, &from, len);
 
 	ret = kvnet_tap_queue(&q->tap, &from);
+	if (ret && q->vq.lent)
+		return -EBUSY;
 	if (ret == -EMSGSIZE)
 		return send_single(t, &from, len);
 	if (ret)
@@ -136,32 +147,89 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 }
 
 /* Send until the ring is empty, the tap is full or the budget is spent. */
-static enum kvnet_verdict send_packets(struct kvnet_queue *q)
+static enum kvnet_verdict send_packets(struct kvnet_queue *q,
+				       struct kvnet_budget *budget)
 {
 	const struct tx_turn t = start_turn(q);
-	struct kvnet_budget budget;
 	struct kvnet_mark mark;
 	struct kvnet_buf buf;
+	int ret;
 
-	kvnet_budget_start(&budget);
+	q->starved = false;
 	do {
 		mark = kvnet_vq_mark(&q->vq);
-		if (kvnet_vq_pop(&q->vq, KVNET_FROM_DRIVER, 0, &buf) <= 0)
-			return KVNET_DONE;
-		if (send_packet(&t, &buf) == -EAGAIN) {
+		ret = kvnet_vq_pop(&q->vq, KVNET_FROM_DRIVER, 0, &buf);
+		if (ret <= 0)
+			return ret && q->vq.lent ? KVNET_AGAIN : KVNET_DONE;
+		ret = send_packet(&t, &buf);
+		if (ret) {
 			kvnet_vq_rewind(&q->vq, mark);
-			return KVNET_WAIT;
+			q->starved = ret == -EAGAIN;
+			return q->starved ? KVNET_DONE : KVNET_AGAIN;
 		}
 		kvnet_vq_push(&q->vq, &buf, 0);
 		kvnet_vq_flush_full(&q->vq);
-	} while (kvnet_budget_spend(&budget, buf.len,
-				    kvnet_vq_pieces(&q->vq)));
+	} while (kvnet_budget_spend(budget, buf.len, kvnet_vq_pieces(&q->vq)));
 	return KVNET_AGAIN;
 }
 
-static enum kvnet_verdict tx_run(struct kvnet_source *src)
+/*
+ * In a session: rest until the driver kicks, or it is time, or the tap has room. True
+ * if there is work after all.
+ */
+static bool rest(struct kvnet_queue *q)
+{
+	bool more;
+	u32 ns;
+
+	/* The driver's call comes first. */
+	kvnet_vq_flush(&q->vq);
+	if (q->starved) {
+		if (!kvnet_source_rest(&q->src, KVNET_EV_TAP))
+			return true;
+		more = kvnet_tap_writable(&q->tap);
+	} else {
+		ns = kvnet_pace_rest(&q->pace, local_clock(), READ_ONCE(*q->answers));
+		if (ns) {
+			kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
+			return !kvnet_source_rest_for(&q->src, ns);
+		}
+		if (!kvnet_source_rest(&q->src, KVNET_EV_KICK))
+			return true;
+		more = kvnet_vq_kick_on(&q->vq) == 1;
+	}
+	return more && kvnet_source_again(&q->src);
+}
+
+/* In a session: a turn with a budget. */
+static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budget,
+			       bool may_rest)
+{
+	const struct kvnet_budget all = *budget;
+	const u64 start = local_clock();
+	enum kvnet_verdict verdict;
+	int packets;
+
+	verdict = send_packets(q, budget);
+	send_queued(q);
+	packets = all.packets - budget->packets;
+	/* Long packets need no pace. */
+	if (all.bytes - budget->bytes > packets * PACED_MEAN)
+		kvnet_pace_slow(&q->pace);
+	else
+		kvnet_pace_turn(&q->pace, local_clock() - start, packets);
+	if (q->starved)
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
+	if (verdict == KVNET_DONE && (may_rest || q->starved) &&
+	    kvnet_vq_runs(&q->vq))
+		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
+	return verdict;
+}
+
+static enum kvnet_verdict tx_run(struct kvnet_source *src, bool may_rest)
 {
 	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_budget budget;
 	enum kvnet_verdict verdict;
 
 	if (!kvnet_vq_begin(&q->vq)) {
@@ -169,15 +237,32 @@ static enum kvnet_verdict tx_run(struct kvnet_source *src)
 		return KVNET_DONE;
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
-	verdict = send_packets(q);
-	send_queued(q);
-	q->starved = verdict == KVNET_WAIT;
-	if (q->starved)
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
-	if (verdict == KVNET_AGAIN)
+	kvnet_budget_start(&budget);
+	verdict = turn(q, &budget, may_rest);
+	if (kvnet_budget_spent(&budget))
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
+	WRITE_ONCE(src->lone, kvnet_budget_little(&budget) &&
+			      kvnet_vq_lendable(&q->vq));
 	kvnet_vq_end(&q->vq);
 	return verdict;
+}
+
+/* What is more than a little, or would have to wait for a page, is for the worker. */
+static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	enum kvnet_verdict verdict;
+	struct kvnet_budget budget;
+
+	if (!kvnet_vq_begin_lent(&q->vq))
+		return KVNET_AGAIN;
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
+	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
+	verdict = turn(q, &budget, true);
+	if (verdict != KVNET_RESTS)
+		WRITE_ONCE(src->lone, false);
+	kvnet_vq_end(&q->vq);
+	return verdict == KVNET_RESTS ? verdict : KVNET_AGAIN;
 }
 
 static bool tx_pending(struct kvnet_source *src)
@@ -190,23 +275,16 @@ static bool tx_arm(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	bool more;
 
-	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_source_expect(src, KVNET_EV_KICK);
-		return false;
-	}
-	if (q->starved) {
-		kvnet_source_expect(src, KVNET_EV_TAP);
-		more = kvnet_tap_writable(&q->tap);
-	} else {
-		kvnet_source_expect(src, KVNET_EV_KICK);
-		more = kvnet_vq_kick_on(&q->vq) == 1;
-	}
+	if (!kvnet_vq_begin(&q->vq))
+		return !kvnet_source_rest(src, KVNET_EV_KICK);
+	more = rest(q);
 	kvnet_vq_end(&q->vq);
 	return more;
 }
 
 const struct kvnet_source_ops kvnet_tx_ops = {
 	.run = tx_run,
+	.run_lent = tx_run_lent,
 	.pending = tx_pending,
 	.arm = tx_arm,
 };

@@ -129,6 +129,29 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 	return false;
 }
 
+/**
+ * kvnet_vq_begin_lent() - open a session of a thread that must not wait for a page
+ * @vq: the queue
+ *
+ * It may be the one that delivers the page (userfaultfd). An access that would have
+ * to wait fails instead; what kvnet_vq_pop() cannot fetch so is left for the worker.
+ *
+ * Context: as kvnet_vq_begin(), in the owner's address space.
+ * Return: true with a session and kicks off; false: for the worker.
+ */
+bool kvnet_vq_begin_lent(struct kvnet_vq *vq)
+{
+	if (!mutex_trylock(&vq->lock))
+		return false;
+	if (!kvnet_vq_lendable(vq) || kvnet_ring_kick_off(&vq->ring)) {
+		mutex_unlock(&vq->lock);
+		return false;
+	}
+	vq->lent = true;
+	pagefault_disable();
+	return true;
+}
+
 /*
  * The VMM has told where the device area is for the guest, unless an IOMMU
  * comes in between. Of other areas its memory tells.
@@ -213,6 +236,9 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 		kvnet_vq_flush(vq);
 	if (unlikely(vq->log_used || kvnet_dirty_begun(&vq->log)))
 		kvnet_vq_log(vq);
+	if (vq->lent)
+		pagefault_enable();
+	vq->lent = false;
 	mutex_unlock(&vq->lock);
 }
 
@@ -262,7 +288,8 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
  * Context: session; may sleep.
  * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
  * little room for it, see UIO_MAXIOV; -EAGAIN to wait for the IOTLB, the chain
- * being still there; or -errno: the queue is broken.
+ * being still there; or -errno: the queue is broken. In a session that is lent the chain
+ * is still there in any case.
  */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
@@ -316,7 +343,8 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 stop:
 	/* The IOTLB, or another memory table, gives the chain another try. */
 	kvnet_vq_rewind(vq, mark);
-	stop_for(vq, ret);
+	if (!vq->lent)
+		stop_for(vq, ret);
 	return ret;
 }
 

@@ -105,6 +105,7 @@ struct kvnet_vq_addr {
  * @retry: session; when broken, the chain that broke it is still there
  * @found: session; @ring knows where its areas are
  * @started: session; kvnet_ring_start() has been done
+ * @lent: session; of a thread that must not wait for a page
  * @n_used: session; entries in @used
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
@@ -137,6 +138,7 @@ struct kvnet_vq {
 	bool retry;
 	bool found;
 	bool started;
+	bool lent;
 	unsigned int n_used;
 	unsigned int n_seg;
 	unsigned int n_iov;
@@ -200,6 +202,7 @@ bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
 void kvnet_vq_lock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
+bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
@@ -222,6 +225,22 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 static inline bool kvnet_vq_runs(const struct kvnet_vq *vq)
 {
 	return vq->state == KVNET_VQ_RUNNING && !vq->missing;
+}
+
+/**
+ * kvnet_vq_lendable() - can a thread that must not wait for a page have a session?
+ * @vq: the queue
+ *
+ * Its ring is pinned, and nothing goes to the dirty log.
+ *
+ * Context: vq->lock.
+ * Return: true if so.
+ */
+static inline bool kvnet_vq_lendable(const struct kvnet_vq *vq)
+{
+	return kvnet_vq_runs(vq) && vq->found && vq->started &&
+	       kvnet_ring_mapped(&vq->ring) && !vq->log_used &&
+	       !kvnet_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
 /**

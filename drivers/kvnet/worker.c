@@ -7,52 +7,158 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <linux/wait_bit.h>
 
 #include "trace.h"
 
+/* The caller holds the source; from now on the worker does. */
+static void hand_over(struct kvnet_source *src, unsigned int event)
+{
+	struct kvnet_worker *w = src->worker;
+
+	atomic_long_inc(&src->wakes);
+	trace_kvnet_wake(w->owner, src->bit, event);
+	/* F: full barrier; pairs with the thread's set_current_state(). */
+	set_bit(src->bit, &w->ready);
+	smp_mb__after_atomic();
+	kvnet_thread_wake(&w->thread);
+}
+
+/* Lent to the calling thread? It is on its way to user space, or a guest. */
+static bool lend(struct kvnet_source *src)
+{
+	struct kvnet_worker *w = src->worker;
+
+	if (!kvnet_lend(&src->loan))
+		return false;
+	w->ops->get(w);
+	return true;
+}
+
+static void run_lent(struct kvnet_loan *loan)
+{
+	struct kvnet_source *src = container_of(loan, struct kvnet_source, loan);
+	struct kvnet_worker *w = src->worker;
+	enum kvnet_verdict verdict = KVNET_AGAIN;
+
+	/* Before it is taken: see call_off(). */
+	atomic_inc(&w->lent);
+	if (kvnet_claim_take_lent(&src->claim)) {
+		/* A thread that exits has left its address space. */
+		if (likely(current->mm == w->thread.mm))
+			verdict = src->ops->run_lent(src);
+		trace_kvnet_run(w->owner, src->bit, verdict);
+		if (verdict == KVNET_AGAIN)
+			hand_over(src, KVNET_EV_KICK);
+	}
+	if (atomic_dec_and_test(&w->lent))
+		wake_up_var(&w->lent);
+	w->ops->put(w);
+}
+
+/* When it returns nobody runs what was lent, nor will. */
+static void call_off(struct kvnet_worker *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->n; i++)
+		kvnet_claim_take_lent(&w->source[i]->claim);
+	wait_var_event(&w->lent, !atomic_read(&w->lent));
+}
+
+/* May the thread that brings the event do the work? */
+static bool may_lend(const struct kvnet_source *src, unsigned int event)
+{
+	const struct kvnet_worker *w = src->worker;
+
+	if (!w->lends)
+		return false;
+	if (event == KVNET_EV_KICK)
+		return READ_ONCE(src->lone) && kvnet_lend_may(w->thread.mm);
+	return event == KVNET_EV_TIME && kvnet_lend_may_guest(w->thread.mm);
+}
+
 /**
- * kvnet_source_wake() - an event: put the source on its worker's list
+ * kvnet_source_wake() - an event: have the source run, if it rests for that
  * @src: the source
  * @event: one KVNET_EV_*
- *
- * An event that the source has not armed is dropped: whoever armed looked
- * once more afterwards. With kvnet_source_expect() this makes pair E of
- * Documentation/ordering.rst.
  *
  * Context: any, also with interrupts off.
  */
 void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 {
-	struct kvnet_worker *w = src->worker;
+	int as = KVNET_CLAIM_HELD;
 
 	if (event == KVNET_EV_KICK)
 		atomic_long_inc(&src->kicks);
-	if (event != KVNET_EV_CTRL) {
-		/* E: what the event is about, before the wish for it. */
-		smp_mb();
-		if (!(READ_ONCE(src->armed) & event))
-			return;
-	}
-	/* Full barrier; pairs with the thread's set_current_state(). */
-	if (test_and_set_bit(src->bit, &w->ready))
+	if (may_lend(src, event))
+		as = KVNET_CLAIM_LENT;
+	if (!kvnet_claim_event(&src->claim, event, as))
 		return;
-	atomic_long_inc(&src->wakes);
-	trace_kvnet_wake(w->owner, src->bit, event);
-	kvnet_thread_wake(&w->thread);
+	if (as == KVNET_CLAIM_LENT &&
+	    (lend(src) || !kvnet_claim_take_lent(&src->claim)))
+		return;
+	hand_over(src, event);
+}
+
+static enum hrtimer_restart time_has_come(struct hrtimer *timer)
+{
+	struct kvnet_source *src = container_of(timer, struct kvnet_source, timer);
+
+	if (!READ_ONCE(src->worker->stopping))
+		kvnet_source_wake(src, KVNET_EV_TIME);
+	return HRTIMER_NORESTART;
+}
+
+/* When it returns it is not time for any source, nor will be. */
+static void stop_timers(struct kvnet_worker *w)
+{
+	unsigned int i;
+
+	WRITE_ONCE(w->stopping, true);
+	for (i = 0; i < w->n; i++)
+		hrtimer_cancel(&w->source[i]->timer);
 }
 
 /**
- * kvnet_source_expect() - choose the events that wake a source
+ * kvnet_source_rest() - let a source rest until an event
  * @src: the source
  * @events: KVNET_EV_* bits; the caller looks for work after this
  *
- * Context: the worker thread, from &kvnet_source_ops.arm.
+ * Context: who holds the source, in &kvnet_source_ops.run or arm.
+ * Return: true if it rests; false if it is to run again, and still held.
  */
-void kvnet_source_expect(struct kvnet_source *src, unsigned int events)
+bool kvnet_source_rest(struct kvnet_source *src, unsigned int events)
 {
-	WRITE_ONCE(src->armed, events);
-	/* E: the wish before the second look. */
-	smp_mb();
+	return kvnet_claim_rest(&src->claim, events);
+}
+
+/**
+ * kvnet_source_rest_for() - let a source rest for some time, whatever happens
+ * @src: the source
+ * @ns: how long
+ *
+ * Context: as kvnet_source_rest().
+ * Return: as kvnet_source_rest(); but there is no need to look for work.
+ */
+bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
+{
+	if (!kvnet_claim_rest(&src->claim, KVNET_EV_TIME))
+		return false;
+	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+	return true;
+}
+
+/**
+ * kvnet_source_again() - a source that has been let rest has work
+ * @src: the source
+ *
+ * Context: who has let it rest.
+ * Return: true if it is held again; false if somebody else holds it.
+ */
+bool kvnet_source_again(struct kvnet_source *src)
+{
+	return kvnet_claim_again(&src->claim);
 }
 
 static struct kvnet_source *first_source(struct kvnet_worker *w,
@@ -62,6 +168,12 @@ static struct kvnet_source *first_source(struct kvnet_worker *w,
 
 	*set &= ~BIT(bit);
 	return w->source[bit];
+}
+
+/* Without spinning, and with nobody else to serve, what has no work may rest. */
+static bool may_rest(const struct kvnet_worker *w, unsigned long others)
+{
+	return !w->poll.cap && !others && !READ_ONCE(w->ready);
 }
 
 /* One turn for each source in @active. Returns those that want another. */
@@ -74,14 +186,13 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 
 	while (active) {
 		src = first_source(w, &active);
-		WRITE_ONCE(src->armed, 0);
 		*idle &= ~BIT(src->bit);
 
-		verdict = src->ops->run(src);
+		verdict = src->ops->run(src, may_rest(w, active | again | *idle));
 		trace_kvnet_run(w->owner, src->bit, verdict);
 		if (verdict == KVNET_DONE)
 			*idle |= BIT(src->bit);
-		else if (verdict == KVNET_AGAIN || src->ops->arm(src))
+		else if (verdict == KVNET_AGAIN)
 			again |= BIT(src->bit);
 	}
 	return again;
@@ -95,13 +206,13 @@ static unsigned long look(struct kvnet_worker *w, unsigned long set)
 
 	while (set) {
 		src = first_source(w, &set);
-		if (src->ops->pending(src))
+		if (kvnet_claim_changed(&src->claim) || src->ops->pending(src))
 			found |= BIT(src->bit);
 	}
 	return found;
 }
 
-/* Arm all that are idle. Returns those that have work after all. */
+/* Let all rest that are idle. Returns those that have work after all. */
 static unsigned long arm(struct kvnet_worker *w, unsigned long *idle)
 {
 	unsigned long more = 0;
@@ -182,10 +293,10 @@ static void worker_gone(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	w->gone(w);
+	w->ops->gone(w);
 }
 
-static const struct kvnet_thread_ops worker_ops = {
+static const struct kvnet_thread_ops thread_ops = {
 	.wants = worker_wants,
 	.turn = worker_turn,
 	.gone = worker_gone,
@@ -194,14 +305,13 @@ static const struct kvnet_thread_ops worker_ops = {
 /**
  * kvnet_worker_init() - before first use
  * @w: the worker, zeroed
- * @gone: called by the thread when it serves no source any more, nor will: the
- *	  owner is dead, or the thread ends. May sleep
+ * @ops: its device's
  */
 void kvnet_worker_init(struct kvnet_worker *w,
-		       void (*gone)(struct kvnet_worker *w))
+		       const struct kvnet_worker_ops *ops)
 {
-	w->gone = gone;
-	kvnet_thread_init(&w->thread, &worker_ops, w);
+	w->ops = ops;
+	kvnet_thread_init(&w->thread, &thread_ops, w);
 }
 
 /**
@@ -216,6 +326,9 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 	src->ops = ops;
 	src->worker = w;
 	src->bit = w->n++;
+	kvnet_loan_init(&src->loan, run_lent);
+	hrtimer_setup(&src->timer, time_has_come, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
 	w->source[src->bit] = src;
 }
 
@@ -225,11 +338,13 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
  * @mm: the address space to serve; the caller keeps it until
  *	kvnet_worker_stop() has returned
  * @fork: the thread is one of the owner's process, see thread.h
+ * @lends: what is small may be done by the thread that kicks, if the kernel can
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: as kvnet_thread_start().
  */
-int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork)
+int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork,
+		       bool lends)
 {
 	unsigned int i;
 
@@ -238,8 +353,12 @@ int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork)
 	w->active = 0;
 	w->idle = 0;
 	w->idle_since = 0;
-	for (i = 0; i < w->n; i++)
-		w->source[i]->armed = 0;
+	w->stopping = false;
+	w->lends = lends && kvnet_lend_possible();
+	for (i = 0; i < w->n; i++) {
+		kvnet_claim_reset(&w->source[i]->claim);
+		w->source[i]->lone = w->source[i]->ops->run_lent;
+	}
 	return kvnet_thread_start(&w->thread, mm, fork);
 }
 
@@ -253,7 +372,11 @@ int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork)
  */
 void kvnet_worker_stop(struct kvnet_worker *w)
 {
+	stop_timers(w);
+	call_off(w);
 	kvnet_thread_stop(&w->thread);
+	/* Those that have run meanwhile may have started one. */
+	stop_timers(w);
 }
 
 /**

@@ -18,4 +18,7 @@
 #define max(a, b) __extension__ ({ \
 	same_type_(a, b); max_t(__typeof__(a), a, b); })
 
+#define clamp_t(type, v, lo, hi) min_t(type, max_t(type, v, lo), hi)
+#define clamp(v, lo, hi) min(max(v, lo), hi)
+
 #endif /* UNIT_SHIM_LINUX_MINMAX_H */

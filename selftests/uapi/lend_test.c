@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who sends: the thread that kicks, if it is little and the thread may; else the
+ * worker. A guest that kicks again and again is asked not to.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "procfs.h"
+#include "rig.h"
+
+#define SOME	40
+
+static struct rig rig;
+static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+static uint32_t injected;
+
+static long counter(const char *name)
+{
+	return rig_counter(&rig, name);
+}
+
+/* The module's parameter; returns what it was. */
+static char by_vcpu(char value)
+{
+	int fd = open("/sys/module/kvnet/parameters/tx_by_vcpu", O_RDWR | O_CLOEXEC);
+	char was = 0;
+
+	if (fd < 0 || read(fd, &was, 1) != 1 ||
+	    (was != value && pwrite(fd, &value, 1, 0) != 1))
+		FAIL("tx_by_vcpu: %s", strerror(errno));
+	close(fd);
+	return was;
+}
+
+static void begin(void)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	rig_rx_post(&rig, 200, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	injected = 0;
+}
+
+static void answer(void)
+{
+	rig_inject(&rig, injected, 60);
+	rig_rx_expect(&rig, injected, 60);
+	injected++;
+}
+
+/* A frame to the host, which has it when the kick is over, and one back. */
+static void ask_and_answer(unsigned int n)
+{
+	uint8_t f[FRAME_MAX];
+	uint32_t seq;
+
+	while (n-- && !ksft_failed()) {
+		seq = rig.tx_seq;
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick(tx);
+		EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), 60);
+		EXPECT_EQ(frame_seq(f), seq);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		answer();
+	}
+}
+
+/* Once the set-up has been looked at, by the worker. */
+static void settle(void)
+{
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick(tx);
+	rig_expect(&rig, 0, 60);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	answer();
+}
+
+CASE(a_lone_packet_is_sent_by_who_kicks)
+{
+	long lent, wakes, kicks;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.runs_lent");
+	wakes = counter("kvnet.tx.wakes");
+	kicks = counter("kvnet.tx.kicks");
+	ask_and_answer(SOME);
+	EXPECT_EQ(counter("kvnet.tx.runs_lent") - lent, SOME);
+	EXPECT_EQ(counter("kvnet.tx.kicks") - kicks, SOME);
+	EXPECT_EQ(counter("kvnet.tx.wakes"), wakes);
+	EXPECT_EQ(counter("kvnet.tx.paced"), 0);
+	rig_close(&rig);
+}
+
+CASE(not_if_told_so)
+{
+	char was = by_vcpu('N');
+
+	begin();
+	flow_one(&rig);
+	EXPECT_EQ(counter("kvnet.tx.runs_lent"), 0);
+	EXPECT_GE(counter("kvnet.tx.wakes"), 1);
+	rig_close(&rig);
+	by_vcpu(was);
+}
+
+/* Only a thread of the owner has the owner's memory. */
+CASE(not_by_another_process)
+{
+	long lent, wakes;
+	unsigned int i;
+	uint64_t one = 1;
+	int status;
+	pid_t pid;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.runs_lent");
+	wakes = counter("kvnet.tx.wakes");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		pid = fork();
+		if (!pid)
+			_exit(write(tx->kick, &one, sizeof(one)) != sizeof(one));
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		EXPECT_EQ(status, 0);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		answer();
+	}
+	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 10);
+	rig_close(&rig);
+}
+
+/* A call is a kick: the thread that brings it is the worker. */
+CASE(not_by_a_worker)
+{
+	long lent;
+	unsigned int i;
+
+	begin();
+	settle();
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL,
+		   (&(struct vhost_vring_file){ VDEV_RX, tx->kick }));
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		gr_call_on(&rig.v.q[VDEV_RX].ring, 0);
+		rig_inject(&rig, 1 + i, 60);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		rig_rx_expect(&rig, 1 + i, 60);
+	}
+	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	rig_close(&rig);
+}
+
+/* Many for one kick are the worker's; none is lost or comes too early. */
+CASE(bulk_is_for_the_worker)
+{
+	long lent, wakes;
+	unsigned int i, k;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.runs_lent");
+	wakes = counter("kvnet.tx.wakes");
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		for (k = 0; k < 100; k++)
+			ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick(tx);
+		for (k = 0; k < 100; k++)
+			rig_expect(&rig, 1 + i * 100 + k, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		answer();
+	}
+	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 1);
+	/* The first one finds that it is not for the thread that kicks. */
+	EXPECT_LE(counter("kvnet.tx.runs_lent") - lent, 4);
+	ask_and_answer(1);
+	rig_close(&rig);
+}
+
+/* Until it is asked not to kick: how many did it send? */
+static unsigned int stream(void)
+{
+	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
+	long paced = counter("kvnet.tx.paced");
+	unsigned int n = 0;
+
+	do {
+		while (n % 64 || !n) {
+			rig_tx_reap(&rig);
+			if (rig_tx(&rig, 60, NULL))
+				continue;
+			vdev_kick(tx);
+			n++;
+		}
+		for (; rig.tx_done != rig.tx_seq && ksft_now_ms() < deadline;)
+			rig_tx_reap(&rig);
+		n++;
+	} while (counter("kvnet.tx.paced") == paced && ksft_now_ms() < deadline);
+	EXPECT_OP(counter("kvnet.tx.paced"), >, paced);
+	return n;
+}
+
+CASE(a_stream_is_asked_not_to_kick)
+{
+	uint32_t seq = 1;
+	unsigned int i;
+
+	begin();
+	settle();
+	for (i = 0; i < 5 && !ksft_failed(); i++) {
+		stream();
+		ASSERT(rig_tx_drain(&rig, 3000));
+		for (; seq < rig.tx_seq && !ksft_failed(); seq++)
+			rig_expect(&rig, seq, 60);
+		/* And what comes afterwards is lone again. */
+		answer();
+	}
+	EXPECT_OP(tx->kicks, <, rig.tx_seq);
+	rig_close(&rig);
+}
+
+/*** the end of a thread, a process, a device with something lent ***/
+
+static void *kicks(void *fd)
+{
+	uint64_t one = 1;
+
+	while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one))
+		;
+	return NULL;
+}
+
+static void vmm(int ready)
+{
+	pthread_t thread;
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, kicks, &tx->kick);
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;) {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 60, NULL))
+			gr_publish(&tx->ring);
+	}
+}
+
+CASE_TIMED(killed_while_it_kicks, 60)
+{
+	unsigned int i, before, n = ksft_rounds(20);
+	int pipes[2], status;
+	char c;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		ASSERT_EQ(pipe(pipes), 0);
+		pid = fork();
+		if (!pid)
+			vmm(pipes[1]);
+		ASSERT_EQ(read(pipes[0], &c, 1), 1);
+		usleep(ksft_below(3000));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		close(pipes[0]);
+		close(pipes[1]);
+	}
+	no_worker_left(before);
+}
+
+/* Its last file is closed, and the owner is reset, while threads kick. */
+CASE_TIMED(closed_while_it_kicks, 60)
+{
+	unsigned int i, before, n = ksft_rounds(20);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks, &tx->kick), 0);
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		usleep(ksft_below(1000));
+		if (i % 2)
+			vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		close(rig.v.fd);
+		rig.v.fd = -1;
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		rig_close(&rig);
+	}
+	no_worker_left(before);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * claim.h, in all orders that a machine may give its operations: a source has one
+ * holder or none, and none only if nothing is left to do. (Pair E of
+ * Documentation/ordering.rst.)
+ */
+#include <stdio.h>
+
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#include "litmus.h"
+#include "unit.h"
+
+#include <linux/atomic.h>
+
+#include "claim.h"
+
+#undef READ_ONCE
+#undef WRITE_ONCE
+#define READ_ONCE(x)	((__typeof__(x))litmus_load(&(x), sizeof(x)))
+#define WRITE_ONCE(x, v) litmus_store(&(x), sizeof(x), (v))
+
+enum { FIRST, SECOND, EVENTS };
+
+static struct kvnet_claim claim;
+static unsigned int news[EVENTS];	/* what the events are about */
+static unsigned int event[EVENTS];
+static int as;				/* how those who bring them hold it */
+static unsigned int asked;		/* the events rested for */
+static int begin;			/* the state before */
+static unsigned int holders;		/* by whom it is held in the end */
+static unsigned int seen[EVENTS];	/* by the look after the rest */
+static bool saw_change;
+static unsigned long lost, looked, woken, several;
+
+static void reset(void)
+{
+	claim.state.counter = begin;
+	news[FIRST] = 0;
+	news[SECOND] = 0;
+	seen[FIRST] = 0;
+	seen[SECOND] = 0;
+	holders = 0;
+	saw_change = false;
+}
+
+static void comes(unsigned int i)
+{
+	WRITE_ONCE(news[i], 1);
+	if (kvnet_claim_event(&claim, event[i], as))
+		holders++;
+}
+
+static void first_comes(void)
+{
+	comes(FIRST);
+}
+
+static void second_comes(void)
+{
+	comes(SECOND);
+}
+
+/* The holder finds nothing and lets it rest, but for what has come meanwhile. */
+static void rests(void)
+{
+	if (!kvnet_claim_rest(&claim, asked)) {
+		saw_change = true;
+		holders++;
+		return;
+	}
+	seen[FIRST] = READ_ONCE(news[FIRST]);
+	seen[SECOND] = READ_ONCE(news[SECOND]);
+	if ((seen[FIRST] || seen[SECOND]) && kvnet_claim_again(&claim))
+		holders++;
+}
+
+/* A thread to which it was lent begins, or somebody calls that off. */
+static void takes_lent(void)
+{
+	if (kvnet_claim_take_lent(&claim))
+		holders++;
+}
+
+static bool is_held(void)
+{
+	return claim.state.counter & KVNET_CLAIM_BUSY;
+}
+
+/* All have done what they had to do. Whoever holds it is going to look. */
+static void check(void)
+{
+	bool all = (seen[FIRST] || !event[FIRST]) &&
+		   (seen[SECOND] || !event[SECOND]);
+
+	several += holders > 1;
+	EXPECT_EQ(is_held(), holders > 0);
+	looked += all;
+	woken += holders && !all;
+	lost += !holders && !all;
+}
+
+static unsigned long try(const struct litmus *l, unsigned int for_what)
+{
+	unsigned long n;
+
+	asked = for_what;
+	lost = 0;
+	looked = 0;
+	woken = 0;
+	several = 0;
+	n = litmus_all(l);
+	printf("# %lu orders: seen in %lu, held in %lu, lost in %lu\n", n,
+	       looked, woken, lost);
+	return n;
+}
+
+static const struct litmus one = {
+	.reset = reset, .thread = { first_comes, rests }, .n = 2, .check = check,
+};
+
+static const struct litmus two = {
+	.reset = reset, .thread = { first_comes, second_comes, rests }, .n = 3,
+	.check = check,
+};
+
+static void set_up(int state, unsigned int first, unsigned int second)
+{
+	begin = state;
+	as = KVNET_CLAIM_HELD;
+	event[FIRST] = first;
+	event[SECOND] = second;
+}
+
+/* Neither the one nor the other alone, and never neither. */
+static void one_event(unsigned int what)
+{
+	set_up(KVNET_CLAIM_HELD, what, 0);
+	EXPECT_TRUE(try(&one, what) > 4);
+	EXPECT_EQ(lost, 0);
+	EXPECT_EQ(several, 0);
+	EXPECT_TRUE(looked > 0);
+	EXPECT_TRUE(woken > 0);
+}
+
+CASE(a_kick_is_seen_or_ends_the_rest)
+{
+	one_event(KVNET_EV_KICK);
+}
+
+CASE(an_event_of_the_tap_is_seen_or_ends_the_rest)
+{
+	one_event(KVNET_EV_TAP);
+}
+
+CASE(the_time_is_seen_or_ends_the_rest)
+{
+	one_event(KVNET_EV_TIME);
+}
+
+/* Rested for or not: set-up that changed has it run, whoever holds it. */
+static void changes(void)
+{
+	if (!kvnet_claim_rest(&claim, asked)) {
+		saw_change = true;
+		holders++;
+	}
+}
+
+static void check_change(void)
+{
+	EXPECT_EQ(holders, 1);
+	woken += !saw_change;
+	looked += saw_change;
+}
+
+CASE(a_change_of_the_set_up_is_never_lost)
+{
+	static const struct litmus change = {
+		.reset = reset, .thread = { first_comes, changes }, .n = 2,
+		.check = check_change,
+	};
+
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, 0);
+	try(&change, 0);
+	EXPECT_TRUE(woken > 0);
+	EXPECT_TRUE(looked > 0);
+}
+
+CASE(two_changes_are_as_one)
+{
+	static const struct litmus change = {
+		.reset = reset, .thread = { first_comes, second_comes, changes },
+		.n = 3, .check = check_change,
+	};
+
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, KVNET_EV_CTRL);
+	EXPECT_TRUE(try(&change, KVNET_EV_KICK) > 20);
+}
+
+static void check_dropped(void)
+{
+	woken += holders;
+	EXPECT_EQ(claim.state.counter, asked);
+}
+
+CASE(an_event_that_is_not_rested_for_does_nothing)
+{
+	static const struct litmus drop = {
+		.reset = reset, .thread = { first_comes, changes }, .n = 2,
+		.check = check_dropped,
+	};
+
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_TAP, 0);
+	try(&drop, KVNET_EV_KICK);
+	EXPECT_EQ(woken, 0);
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, 0);
+	try(&drop, KVNET_EV_TIME);
+	EXPECT_EQ(woken, 0);
+}
+
+CASE(of_two_events_none_is_lost_and_one_gets_it)
+{
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, KVNET_EV_TAP);
+	EXPECT_TRUE(try(&two, KVNET_EV_KICK | KVNET_EV_TAP) > 100);
+	EXPECT_EQ(lost, 0);
+	EXPECT_EQ(several, 0);
+}
+
+CASE(of_an_event_and_a_change_none_is_lost)
+{
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, KVNET_EV_CTRL);
+	EXPECT_TRUE(try(&two, KVNET_EV_KICK) > 100);
+	EXPECT_EQ(several, 0);
+	/* Who holds it on account of the change looks for the kick, too. */
+	EXPECT_EQ(lost, 0);
+}
+
+/*** lent ***/
+
+/* Two kicks of a source at rest: it is lent once. */
+static void check_lent(void)
+{
+	EXPECT_EQ(holders, 1);
+	EXPECT_EQ(claim.state.counter, KVNET_CLAIM_LENT);
+}
+
+CASE(it_is_lent_once)
+{
+	static const struct litmus lend = {
+		.reset = reset, .thread = { first_comes, second_comes }, .n = 2,
+		.check = check_lent,
+	};
+
+	set_up(KVNET_EV_KICK, KVNET_EV_KICK, KVNET_EV_KICK);
+	as = KVNET_CLAIM_LENT;
+	EXPECT_TRUE(try(&lend, 0) > 1);
+}
+
+/* Begun or called off, never both. */
+static void check_taken(void)
+{
+	EXPECT_EQ(holders, 1);
+	EXPECT_EQ(claim.state.counter & KVNET_CLAIM_BUSY, KVNET_CLAIM_HELD);
+	woken += !!(claim.state.counter & KVNET_CLAIM_CHANGED);
+}
+
+CASE(what_is_lent_is_begun_or_called_off)
+{
+	static const struct litmus take = {
+		.reset = reset, .thread = { takes_lent, takes_lent, first_comes },
+		.n = 3, .check = check_taken,
+	};
+	unsigned long n;
+
+	set_up(KVNET_CLAIM_LENT, KVNET_EV_CTRL, 0);
+	n = try(&take, 0);
+	EXPECT_TRUE(n > 4);
+	/* A change is kept for whoever it is. */
+	EXPECT_EQ(woken, n);
+	set_up(KVNET_CLAIM_LENT, KVNET_EV_KICK, 0);
+	try(&take, 0);
+	EXPECT_EQ(woken, 0);
+}
+
+/* What this test is good for: it notices when there is no barrier. */
+static void rests_weakly(void)
+{
+	WRITE_ONCE(claim.state.counter, asked);
+	seen[FIRST] = READ_ONCE(news[FIRST]);
+	if (seen[FIRST] && kvnet_claim_again(&claim))
+		holders++;
+}
+
+CASE(without_barriers_it_is_lost)
+{
+	struct litmus weak = one;
+
+	weak.weak = true;
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, 0);
+	try(&weak, KVNET_EV_KICK);
+	EXPECT_TRUE(lost > 0);
+
+	weak = one;
+	weak.thread[1] = rests_weakly;
+	try(&weak, KVNET_EV_KICK);
+	EXPECT_TRUE(lost > 0);
+}
