@@ -2,22 +2,26 @@
 /*
  * A process that has the descriptor and is not the owner.  While the worker waits
  * for memory that comes late, the stranger waits in a call, and is killed: what
- * the owner does not notice.  Nor does it keep the owner from being killed.
+ * the owner does not notice.  Nor does it keep the owner from being killed, nor,
+ * with a page of its own that is late, from its calls.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/vhost_types.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "vhost_abi.h"
 
 static struct rig rig;
 
@@ -182,6 +186,99 @@ CASE(owner_killed_behind_set_features)
 CASE(owner_killed_behind_write)
 {
 	owner_killed(in_write);
+}
+
+/*** a late page of the stranger's own ***/
+
+struct late_call {
+	unsigned long req;
+	int want;		/* what it returns once the page is there */
+	void *page;
+};
+
+static void *call_late(void *arg)
+{
+	const struct late_call *c = arg;
+
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, c->req, c->page), c->want);
+	return arg;
+}
+
+/* Says when the call waits for the page, and lets it come when it is told to. */
+static void stranger_is_late(struct late_call *c, int line)
+{
+	pthread_t thread;
+	char word = 0;
+
+	c->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(c->page != MAP_FAILED);
+	pager_open();
+	pager.holds = true;
+	pager_take_away(c->page, PAGE);
+	ASSERT_EQ(pthread_create(&thread, NULL, call_late, c), 0);
+	ASSERT(pager_asked(1, 3000));
+	ASSERT_EQ(write(line, &word, 1), 1);
+	ASSERT_EQ(read(line, &word, 1), 1);
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static bool owner_is_done;
+
+static void *owners_calls(void *arg)
+{
+	struct vhost_vring_state num = { .index = VDEV_TX, .num = 64 };
+
+	vdev_own(rig.v.fd);
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &num);
+	vdev_ioctl(rig.v.fd, VHOST_GET_VRING_BASE, &num);
+	__atomic_store_n(&owner_is_done, true, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static void owner_does_not_wait(struct late_call c)
+{
+	pthread_t owner;
+	int line[2], status;
+	char word;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's owner waits for it");
+	rig.v.fd = vdev_open_node();
+	ASSERT_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		close(line[0]);
+		stranger_is_late(&c, line[1]);
+		_exit(0);
+	}
+	close(line[1]);
+	if (read(line[0], &word, 1) != 1) {
+		waitpid(pid, &status, 0);
+		return;		/* it has failed, or skipped */
+	}
+	ASSERT_EQ(pthread_create(&owner, NULL, owners_calls, NULL), 0);
+	if (!WAIT_FOR(5000, __atomic_load_n(&owner_is_done, __ATOMIC_ACQUIRE)))
+		FAIL("the owner waits for a stranger's page");
+	ASSERT_EQ(write(line[0], &word, 1), 1);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	ASSERT_EQ(pthread_join(owner, NULL), 0);
+	close(rig.v.fd);
+}
+
+CASE(late_in_set_fork_from_owner)
+{
+	/* by then there is an owner */
+	owner_does_not_wait((struct late_call){ VHOST_SET_FORK_FROM_OWNER,
+						-EBUSY });
+}
+
+CASE(late_in_get_fork_from_owner)
+{
+	owner_does_not_wait((struct late_call){ VHOST_GET_FORK_FROM_OWNER, 0 });
 }
 
 KSFT_MAIN()
