@@ -155,6 +155,7 @@ CASE(frozen_while_idle)
 	open_in_group();
 	rig_rx_post(&rig, 256, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
+	worker_rests();		/* and looks no more for what it is not told of */
 	for (i = 0; i < TX_WAITING; i++)
 		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
 	gr_publish(&rig.v.q[VDEV_TX].ring);

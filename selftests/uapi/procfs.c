@@ -112,6 +112,30 @@ bool kernel_has_vhost_task(void)
 	return has;
 }
 
+/* At rest for some looks: it also is for a moment when it looks for more to do. */
+static bool rests(const struct worker *w)
+{
+	unsigned int i;
+	char state;
+
+	for (i = 0; i < 3; i++) {
+		state = task_state(w->pid, w->tid);
+		if (state != 'S' && state != 'I')
+			return false;
+		ksft_relax(1000);
+	}
+	return true;
+}
+
+void worker_rests(void)
+{
+	struct worker w;
+
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	if (!WAIT_FOR(5000, rests(&w)))
+		FAIL("the worker does not rest");
+}
+
 /*
  * The kernel counts open files per CPU and, up to 6.1, shows the sum without
  * what is still to be added up: up to max(32, 2 * CPUs) on each.

@@ -18,6 +18,11 @@ char task_state(pid_t pid, pid_t tid);
 unsigned int workers(void);
 /* How many serve this owner, and where one is. */
 unsigned int workers_of(pid_t owner, struct worker *w);
+/*
+ * Waits until this process's only worker sleeps: a frame or a used buffer is seen
+ * before the worker is done with it, and has called and asked for the next event.
+ */
+void worker_rests(void);
 /* Can this kernel make threads of a process for a module? */
 bool kernel_has_vhost_task(void);
 void no_worker_left(unsigned int before);
