@@ -94,6 +94,12 @@ kvnet_users()
 	cat /sys/module/kvnet/refcnt
 }
 
+# nobody has its device open any more
+kvnet_unused()
+{
+	[ "$(kvnet_users)" -eq 0 ]
+}
+
 # a persistent tap; more arguments go to "ip tuntap"
 tap_create()
 {

@@ -4,7 +4,7 @@
 
 users_gone()
 {
-	[ "$BACKEND" != kvnet ] || [ "$(kvnet_users)" -eq 0 ]
+	[ "$BACKEND" != kvnet ] || kvnet_unused
 }
 
 # threads of QEMU, or kernel threads

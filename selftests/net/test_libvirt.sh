@@ -151,7 +151,7 @@ virt_on_bridge()
 virt_ends()
 {
 	virt_guest_stop && wait_until 10 test ! -e /sys/class/net/vnet0 || fail "the tap stays" || return
-	[ "$BACKEND" != kvnet ] || wait_until 10 test "$(kvnet_users)" -eq 0 || fail "the device is still held"
+	[ "$BACKEND" != kvnet ] || wait_until 10 kvnet_unused || fail "the device is still held"
 }
 
 virt_main()

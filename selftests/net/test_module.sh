@@ -60,7 +60,7 @@ test_open_close()
 	threads=$(thread_count)
 	files=$(cut -f1 /proc/sys/fs/file-nr)
 	open_close 200 || return
-	wait_until 5 test "$(kvnet_users)" -eq 0 || fail "the device is still held" || return
+	wait_until 5 kvnet_unused || fail "the device is still held" || return
 	grown=$(($(kernel_memory) - memory))
 	echo "# kernel memory grew by $grown kB, threads by $(($(thread_count) - threads)), open files by $(($(cut -f1 /proc/sys/fs/file-nr) - files))"
 	# one kB leaked per cycle would be 200

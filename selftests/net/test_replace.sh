@@ -134,7 +134,7 @@ replace_back()
 	local BACKEND=vhost DEVICE=$REPLACE_NODE
 
 	guest_stop
-	wait_until 10 test "$(kvnet_users)" -eq 0 && rmmod kvnet || return
+	wait_until 10 kvnet_unused && rmmod kvnet || return
 	[ ! -e $REPLACE_NODE ] && [ ! -e /dev/kvnet ] || fail "nodes stay" || return
 	modprobe vhost_net && guest_start && guest_reachable 30 || return
 	backend_fd > /dev/null && ! kvnet_counters || fail "not vhost_net" || return
