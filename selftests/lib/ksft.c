@@ -24,7 +24,7 @@ struct verdict {
 
 static struct ksft_case *cases;
 static struct verdict *verdict;
-static unsigned int slow = 1, rounds = 1;
+static unsigned int slow = 3, rounds = 1;
 static uint32_t seed, rng;
 
 /* What a kernel prints when something is wrong with it. */
@@ -55,7 +55,7 @@ uint64_t ksft_now_ms(void)
 
 unsigned int ksft_patience(unsigned int ms)
 {
-	return ms * slow;
+	return ms < 1000 ? ms : ms * slow;
 }
 
 unsigned int ksft_rounds(unsigned int n)
@@ -289,7 +289,7 @@ int ksft_run(int argc, char **argv)
 			printf("%s\n", c->name);
 		return KSFT_PASS;
 	}
-	slow = env_number("KSFT_SLOW", 1);
+	slow = env_number("KSFT_SLOW", 3);
 	rounds = env_number("KSFT_LONG", 1);
 	seed = env_number("KSFT_SEED", (uint32_t)time(NULL) * 2654435761u) | 1;
 	verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE,

@@ -8,8 +8,9 @@
  *   CASE(name) { EXPECT_EQ(a, b); ASSERT(c); ... }      KSFT_MAIN()
  *
  * Arguments: substrings of the names of the cases to run; -l lists, -x inverts.
- * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this),
- * KSFT_LONG (more rounds), KSFT_NO_KMSG=1 (no marks, no log verdict).
+ * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this, by
+ * default 3: a machine may be slow and busy), KSFT_LONG (more rounds),
+ * KSFT_NO_KMSG=1 (no marks, no log verdict).
  */
 #ifndef SELFTESTS_KSFT_H
 #define SELFTESTS_KSFT_H
@@ -39,7 +40,10 @@ void ksft_abort(void) __attribute__((noreturn));
 bool ksft_failed(void);
 
 uint64_t ksft_now_ms(void);
-/* 'ms' scaled by KSFT_SLOW: how long a test waits before it calls it lost. */
+/*
+ * How long a test waits before it calls something lost: 'ms' times KSFT_SLOW. What is
+ * waited for less than a second may as well not come, and is not waited for longer.
+ */
 unsigned int ksft_patience(unsigned int ms);
 unsigned int ksft_rounds(unsigned int n);
 uint32_t ksft_random(void);

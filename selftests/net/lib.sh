@@ -7,6 +7,7 @@
 #   BACKEND   kvnet (default), vhost (in-tree vhost_net) or off (QEMU's own)
 #   QEMU      7.2 (default) or 10.0
 #   GUEST_ACCEL   kvm (default), or what else QEMU's -accel takes
+#   PATIENCE  how many times longer than on a good machine something may take (default 3)
 #   SHORT     without what "make test" has run elsewhere
 #
 # A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
@@ -26,6 +27,7 @@ GUEST_IP=10.9.0.2
 GUEST=/tmp/guest
 GUEST_MAC=52:54:00:12:34:56
 BOOT_DEADLINE=${BOOT_DEADLINE:-120}
+PATIENCE=${PATIENCE:-3}
 GUEST_FIRST=()
 # What a guest's kernel is told. All but the first words are to save an emulated CPU
 # some work: above all looking for devices on 255 buses that nobody has, which takes
@@ -53,7 +55,7 @@ uptime_now()
 # wait_until SECONDS COMMAND...: poll for a condition
 wait_until()
 {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1 * PATIENCE))
 
 	shift
 	until "$@" > /dev/null 2>&1; do
@@ -288,10 +290,10 @@ guest_replug()
 
 guest_wait_up()
 {
-	local deadline=$((SECONDS + BOOT_DEADLINE))
+	local start=$SECONDS
 
 	until guest -t 2 true 2>/dev/null; do
-		if ! guest_running || [ $SECONDS -ge $deadline ] || { [ $((deadline - SECONDS)) -lt $((BOOT_DEADLINE - 40)) ] && guest_lost; }; then
+		if ! guest_running || [ $((SECONDS - start)) -ge $((BOOT_DEADLINE * PATIENCE)) ] || { [ $((SECONDS - start)) -gt 40 ] && guest_lost; }; then
 			echo "# the guest does not come up; QEMU said: $(cat $GUEST/qemu.log)"
 			tail -n 5 $GUEST/console | sed 's/^/# /'
 			return 1
@@ -328,7 +330,7 @@ guest_stop()
 # so without the network under test; prints its output, returns its status
 guest()
 {
-	local limit=60 id=$RANDOM$RANDOM line in out status=124 deadline
+	local limit=$((60 * PATIENCE)) id=$RANDOM$RANDOM line in out status=124 deadline
 
 	if [ "$1" = -t ]; then
 		limit=$2

@@ -135,7 +135,7 @@ ipxe_report()
 # guest_wait_up's twin; does not wait for a guest whose processor stands still
 ipxe_reaches()
 {
-	local deadline=$((SECONDS + BOOT_DEADLINE))
+	local deadline=$((SECONDS + BOOT_DEADLINE * PATIENCE))
 
 	until wait_until 15 ipxe_says "$1"; do
 		[ $SECONDS -lt $deadline ] && ipxe_clock_runs || fail "no '$1' from iPXE" || return

@@ -68,7 +68,7 @@ CASE(memory_table_comes_late)
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick(q);
 	err = (struct pollfd){ .fd = q->err, .events = POLLIN };
-	ASSERT_EQ(poll(&err, 1, 3000), 1);
+	ASSERT_EQ(poll(&err, 1, ksft_patience(3000)), 1);
 	vdev_set_mem(&rig.v);
 	vdev_kick(q);
 	rig_expect(&rig, 0, 100);
