@@ -153,7 +153,7 @@ run_vm()
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 2100 --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 3600 --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
@@ -175,7 +175,7 @@ run_uml()
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 1800 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 3600 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
@@ -191,7 +191,7 @@ run_uml_net()
 		return
 	fi
 	rm -f "$BUILD/log/$name.tap"
-	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 1200 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
+	run_host $name "$TOP/scripts/uml.sh" --guest --name $name --timeout 2400 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env QEMU=10.0 --env MIGRATE_LOAD=50 --env "MIGRATE_CHAIN=${MIGRATE_CHAIN:-}" --env "MIGRATE_IOMMU=${MIGRATE_IOMMU:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }
@@ -210,7 +210,7 @@ try_moved_checkout()
 	cp "$BUILD/uapi/feature_test" "$build/uapi/" || return
 	built=$(stat -c '%i %Y' "$build/uml/linux")
 	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/build-module.sh" uml || return
-	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/uml.sh" --name moved --timeout 120 \
+	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/uml.sh" --name moved --timeout 300 \
 		-- "$dir/link/scripts/vm/uapi.sh" feature_test || return
 	[ "$(stat -c '%i %Y' "$build/uml/linux")" = "$built" ] || { echo "# User-Mode Linux was built again"; return 1; }
 }

@@ -43,7 +43,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-BOOT_TIMEOUT=120
+BOOT_TIMEOUT=300
 
 usage()
 {

@@ -24,7 +24,7 @@ run_binary()
 	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}
 	echo "## $name${variant:+ ($variant)}"
 	marker "begin $name"
-	timeout "${UAPI_TIMEOUT:-300}" "$1" > $log 2>&1
+	timeout "${UAPI_TIMEOUT:-900}" "$1" > $log 2>&1
 	status=$?
 	marker "end $name"
 	cat $log

@@ -109,7 +109,7 @@ wait_for_waiters()
 {
 	local i
 
-	for ((i = 0; i < 500; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		[ "$(grep -c "waiting for another run" "$WORK/said")" -lt 3 ] || return 0
 		sleep 0.01
 	done
@@ -161,10 +161,10 @@ progress_is_told()
 		watch_begin "other thing" 9
 		die "the end"
 	EOF
-	timeout 20 bash "$WORK/slow.sh" 2> "$WORK/told" && return 1
+	timeout 60 bash "$WORK/slow.sh" 2> "$WORK/told" && return 1
 	[ "$(tail -n 1 "$WORK/told")" = "slow.sh: the end" ] || fail "$(cat "$WORK/told")" || return
 	# in a lane, whose log nobody sees yet
-	KVNET_LANE=some timeout 20 bash "$WORK/slow.sh" 3> "$WORK/told" 2> /dev/null && return 1
+	KVNET_LANE=some timeout 60 bash "$WORK/slow.sh" 3> "$WORK/told" 2> /dev/null && return 1
 	grep -q 'some: slow thing: 10 of about 40' "$WORK/told" || fail "a lane: $(cat "$WORK/told")"
 }
 
