@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "procfs.h"
 #include "rig.h"
 
 #define MANY	500
@@ -34,6 +35,7 @@ static void ready(uint64_t features)
 	rig_tx_drain(&rig, 3000);
 	rig_inject(&rig, 0, 60);
 	rig_rx_expect(&rig, 0, 60);
+	worker_rests();
 }
 
 /* Receive has buffers, so it does not wait for any. */
