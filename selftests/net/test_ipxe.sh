@@ -137,7 +137,7 @@ ipxe_reaches()
 {
 	local deadline=$((SECONDS + BOOT_DEADLINE * PATIENCE))
 
-	until wait_until 15 ipxe_says "$1"; do
+	until wait_until $((15 / PATIENCE)) ipxe_says "$1"; do
 		[ $SECONDS -lt $deadline ] && ipxe_clock_runs || fail "no '$1' from iPXE" || return
 	done
 }

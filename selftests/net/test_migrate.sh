@@ -199,7 +199,7 @@ set_pace()
 # stop ends a migration; the report has it, as the downtime.
 migration_end()
 {
-	wait_until 45 migration_over && return
+	wait_until $((45 / PATIENCE)) migration_over && return
 	qmp migrate-set-parameters '{"downtime-limit":10000}' > /dev/null
 	wait_until 120 migration_over
 }
