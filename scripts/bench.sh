@@ -147,7 +147,7 @@ guest_repetition()
 	icount)
 		script=native.sh
 		# vm.sh has an instruction take 2 ns
-		options=(--icount "$2" --smp 1 --timeout 1800 --add "$BUILD/perf/lab" --env REPEAT=1 --env "FIRST=$2" --env "REPEATS=$3" --env "BEFORE=$4"
+		options=(--icount "$2" --smp 1 --timeout 1800 --add "$BUILD/perf/lab" --add "$BUILD/floor-6.12/kvnet_floor.ko" --env REPEAT=1 --env "FIRST=$2" --env "REPEATS=$3" --env "BEFORE=$4"
 			--env "BENCH_MS=$ICOUNT_MS" --env BENCH_NS_PER_INSTRUCTION=2)
 		;;
 	vtime) options=(--qemu 7.2 --icount "$2") ;;
@@ -201,6 +201,7 @@ lane_guest()
 	"$TOP/scripts/setup.sh" 6.12
 	"$TOP/scripts/build-module.sh" 6.12
 	if [ "$lane" = icount ]; then
+		"$TOP/scripts/build-module.sh" --floor 6.12
 		make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
 	elif wanted layout; then
 		newest_guest

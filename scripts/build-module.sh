@@ -3,16 +3,17 @@
 #
 # Builds kvnet.ko for one of the test kernels in a copy of the sources under
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
-# with endianness checks (its messages about kernel headers do not count).
+# with endianness checks (its messages about kernel headers do not count). With --floor
+# it is the laboratory's kvnet_floor.ko, in build/floor-X.
 #
-#   scripts/build-module.sh [--sparse] 6.12 | 6.1 | newest | uml | uml-fast
+#   scripts/build-module.sh [--sparse] [--floor] 6.12 | 6.1 | newest | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 sources()
 {
-	(cd "$1" && find Kbuild drivers include \( -name '*.[ch]' -o -name Kbuild \) ! -name '*.mod.c')
+	(cd "$1" && find "${PARTS[@]}" \( -name '*.[ch]' -o -name Kbuild \) ! -name '*.mod.c')
 }
 
 # only what changed, so that make rebuilds only what did
@@ -20,14 +21,14 @@ copy_sources()
 {
 	local file
 
-	[ -e "$TOP/Kbuild" ] || die "no Kbuild in $TOP: nothing to build"
-	mkdir -p "$DIR"/{drivers,include}
-	sources "$TOP" | while read -r file; do
+	[ -e "$FROM/Kbuild" ] || die "no Kbuild in $FROM: nothing to build"
+	mkdir -p "$DIR"
+	sources "$FROM" | while read -r file; do
 		mkdir -p "$DIR/$(dirname "$file")"
-		cmp -s "$TOP/$file" "$DIR/$file" || cp "$TOP/$file" "$DIR/$file"
+		cmp -s "$FROM/$file" "$DIR/$file" || cp "$FROM/$file" "$DIR/$file"
 	done
 	{ sources "$DIR" 2>/dev/null || true; } | while read -r file; do
-		[ -e "$TOP/$file" ] || rm -f "$DIR/$file"
+		[ -e "$FROM/$file" ] || rm -f "$DIR/$file"
 	done
 }
 
@@ -54,7 +55,7 @@ kmake()
 # messages that point into our own sources
 own_messages()
 {
-	grep -E "(^|[ /])(drivers/kvnet|include/(compat|uapi)|kvnet)[^ ]*[.:][^ ]*.*(warning|error)" "$1" ||
+	grep -E "(^|[ /])(drivers/kvnet|include/(compat|uapi)|kvnet|kvnet_floor)[^ ]*[.:][^ ]*.*(warning|error)" "$1" ||
 		grep -E '^(ERROR|WARNING): modpost' "$1" || true
 }
 
@@ -124,21 +125,26 @@ main()
 {
 	local sparse=0
 
-	if [ "${1:-}" = --sparse ]; then
-		sparse=1
+	FROM=$TOP KIND=mod MODULE=drivers/kvnet/kvnet.ko PARTS=(Kbuild drivers include)
+	while [[ ${1:-} == --* ]]; do
+		case $1 in
+		--sparse) sparse=1 ;;
+		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
+		*) die "unknown option $1" ;;
+		esac
 		shift
-	fi
-	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] <one of: $SERIES_ALL newest $UML_ALL>"
+	done
+	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] [--floor] <one of: $SERIES_ALL newest $UML_ALL>"
 	SERIES=$1
 	find_headers
-	DIR=$BUILD/mod-$SERIES
-	hold "mod-$SERIES"
+	DIR=$BUILD/$KIND-$SERIES
+	hold "$KIND-$SERIES"
 	copy_sources
 	# a build that fails leaves none
-	rm -f "$DIR/drivers/kvnet/kvnet.ko"
+	rm -f "${DIR:?}/$MODULE"
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
-	info "built kvnet.ko for $RELEASE"
+	info "built ${MODULE##*/} for $RELEASE"
 }
 
 main "$@"

@@ -5,7 +5,8 @@
 # are split, -packed and -inorder are those features, -user is kvnet that does not
 # pin its rings. -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
-# chance, which says what a difference between others is worth.
+# chance, which says what a difference between others is worth. floor has no rings: the
+# same frames through the tap alone.
 
 PIN_RINGS=/sys/module/kvnet/parameters/pin_rings
 
@@ -13,6 +14,7 @@ node_of()
 {
 	case $1 in
 	vhost_net*) echo /dev/vhost-net ;;
+	floor*) echo /dev/kvnet-floor ;;
 	*) echo /dev/kvnet ;;
 	esac
 }
@@ -30,7 +32,7 @@ layout_of()
 pinned_of()
 {
 	case $1 in
-	vhost_net*) ;;
+	vhost_net* | floor*) ;;
 	*-user*) echo 0 ;;
 	*) echo 1 ;;
 	esac

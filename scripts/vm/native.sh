@@ -65,6 +65,11 @@ all_cases()
 			echo "pps test=layout dir=$dir size=$n"
 		done
 	done
+	for dir in tx rx; do
+		for n in 64 1500; do
+			echo "pps test=floor dir=$dir size=$n"
+		done
+	done
 	echo "rr test=rr size=64"
 	for dir in tx rx; do
 		for n in 256 512 1024 4096; do
@@ -99,6 +104,7 @@ quick_cases()
 	echo "pps test=gso dir=both size=65226"
 	echo "pps test=layout dir=tx size=64 ring=256 batch=8"
 	echo "pps test=layout dir=rx size=64"
+	echo "pps test=floor dir=both size=64 ring=256"
 	echo "pps test=queues dir=rx size=64 ring=256 queues=2"
 	echo "rr test=rr size=64"
 	echo "idle test=idle devices=2 ring=256"
@@ -123,6 +129,7 @@ backends_of()
 
 	case $1 in
 	layout) found=$LAYOUTS ;;
+	floor) found="$found floor" ;;
 	dpdk) found=$(dpdk_backends) ;;
 	esac
 	# shellcheck disable=SC2086 # names
@@ -272,6 +279,7 @@ main()
 	local rep
 
 	load_kvnet && BACKEND=vhost load_backend || exit
+	insmod /kvnet/kvnet_floor.ko || exit
 	facts
 	cases > $SHOWN
 	[ -s $SHOWN ] || { echo "@progress $LANE: no test of this lane is called '$ONLY'"; exit 0; }
@@ -281,7 +289,7 @@ main()
 	for ((rep = FIRST; rep < FIRST + REPEAT; rep++)); do
 		repetition $rep || exit
 	done
-	rmmod kvnet
+	rmmod kvnet_floor && rmmod kvnet
 }
 
 main

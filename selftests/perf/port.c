@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "floor.h"
 #include "port.h"
 #include "traffic.h"
 
@@ -147,9 +148,13 @@ void ports_open(struct ports *p, const struct spec *s)
 	for (i = 0; i < p->n; i++) {
 		p->port[i].number = i;
 		port_sizes(&p->port[i], s);
-		port_device(&p->port[i], s);
+		if (floor_is())
+			floor_open(&p->port[i], s);
+		else
+			port_device(&p->port[i], s);
 		port_tap(p, &p->port[i]);
-		port_frames(&p->port[i], s);
+		if (!p->port[i].floor)
+			port_frames(&p->port[i], s);
 	}
 	if (s->dirs & SPEC_RX)
 		traffic_burst(p->port[0].burst, s);
@@ -160,7 +165,10 @@ void ports_close(struct ports *p)
 	unsigned int i;
 
 	for (i = 0; i < p->n; i++) {
-		vdev_close(&p->port[i].r.v);
+		if (p->port[i].floor)
+			floor_close(&p->port[i]);
+		else
+			vdev_close(&p->port[i].r.v);
 		close(p->port[i].r.tap);
 		close(p->port[i].r.inject);
 	}
@@ -169,7 +177,10 @@ void ports_close(struct ports *p)
 
 void port_attach(struct port *p, unsigned int queue, bool on)
 {
-	vdev_backend(&p->r.v, queue, on ? p->r.tap : -1);
+	if (p->floor)
+		floor_attach(p, on);
+	else
+		vdev_backend(&p->r.v, queue, on ? p->r.tap : -1);
 }
 
 /* packets */
@@ -188,7 +199,10 @@ static void offer(struct port *p, unsigned int queue, unsigned int count)
 
 void port_tx_start(struct port *p, unsigned int count)
 {
-	offer(p, VDEV_TX, count);
+	if (p->floor)
+		floor_start(p, VDEV_TX, count);
+	else
+		offer(p, VDEV_TX, count);
 }
 
 void port_rx_fill(struct ports *all, struct port *p)
@@ -198,13 +212,20 @@ void port_rx_fill(struct ports *all, struct port *p)
 
 void port_rx_start(struct port *p)
 {
-	offer(p, VDEV_RX, p->burst * p->per_frame);
+	if (p->floor)
+		floor_start(p, VDEV_RX, p->burst);
+	else
+		offer(p, VDEV_RX, p->burst * p->per_frame);
 }
 
 void port_wait(struct port *p, unsigned int queue)
 {
 	uint64_t n;
 
+	if (p->floor) {
+		floor_wait(p, queue);
+		return;
+	}
 	while (!quick_done(&p->q[queue])) {
 		ASSERT_EQ(read(p->r.v.q[queue].call, &n, sizeof(n)), sizeof(n));
 		p->calls += n;
@@ -216,7 +237,7 @@ void port_events(struct port *p, unsigned long *kicks, unsigned long *calls)
 	unsigned int i;
 
 	/* also those that nobody slept for */
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2 && !p->floor; i++) {
 		ASSERT_SYS(fcntl(p->r.v.q[i].call, F_SETFL, O_NONBLOCK));
 		p->calls += vdev_eventfd_take(p->r.v.q[i].call);
 		ASSERT_SYS(fcntl(p->r.v.q[i].call, F_SETFL, 0));
@@ -266,6 +287,8 @@ static void check_tx(const struct port *p)
 
 void port_check(const struct ports *all, const struct port *p, unsigned int queue)
 {
+	if (p->floor)
+		return;
 	if (queue == VDEV_RX)
 		check_rx(all, p);
 	else

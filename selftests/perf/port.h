@@ -17,6 +17,8 @@
 struct port {
 	struct rig r;		/* device, tap, and a socket into the tap */
 	unsigned int number;	/* frames to it carry this */
+	uint8_t *floor;		/* no device: its frame (see floor.h), else NULL */
+	unsigned int size;	/* of that */
 	unsigned int buf[2];	/* bytes of a buffer of each queue */
 	struct quick q[2];
 	unsigned int burst;	/* frames that wait in the tap */

@@ -157,11 +157,12 @@ static unsigned int workers;
 /* The owner's number is the end of a worker's name. */
 bool worker_is(const char *dir, const char *task, pid_t owner)
 {
-	char path[300], name[32] = "", want[2][32];
+	static const char *const of[] = { "kvnet", "vhost", "floor" };
+	char path[300], name[32] = "", want[32];
+	bool is = false;
+	unsigned int i;
 	FILE *f;
 
-	snprintf(want[0], sizeof(want[0]), "kvnet-%d\n", owner);
-	snprintf(want[1], sizeof(want[1]), "vhost-%d\n", owner);
 	snprintf(path, sizeof(path), "%s/%s/comm", dir, task);
 	f = fopen(path, "r");
 	if (!f)
@@ -169,7 +170,11 @@ bool worker_is(const char *dir, const char *task, pid_t owner)
 	if (!fgets(name, sizeof(name), f))
 		name[0] = 0;
 	fclose(f);
-	return !strcmp(name, want[0]) || !strcmp(name, want[1]);
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		snprintf(want, sizeof(want), "%s-%d\n", of[i], owner);
+		is |= !strcmp(name, want);
+	}
+	return is;
 }
 
 static void find_in(const char *dir, pid_t owner)

@@ -13,7 +13,7 @@ import units
 
 # backends in the order in which they are shown; their place is their colour
 BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
-            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "vhost_net-inorder", "vhost_net-twin"]
+            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "vhost_net-inorder", "vhost_net-twin", "floor"]
 NOTHING = "no rows in this run"
 
 
@@ -206,6 +206,26 @@ class Table(Grid):
             cells[at] = units.digits(ref.value / divisor)
             lines.append(cells)
         return lines
+
+
+class Multiples(Grid):
+    """How many times each backend is what one of them is, slice by slice: never told as better or worse."""
+
+    def __init__(self, where, of, rows=("dir", "size"), title=""):
+        self.where, self.of, self.row_keys, self.title = where, of, tuple(rows), title
+
+    def cells(self, results):
+        under = {key.without("backend"): slices for key, slices in results.slices(**dict(self.where, backend=self.of)).items()}
+        found = {}
+        for key, slices in results.slices(**self.where).items():
+            groups = stats.paired(slices, under.get(key.without("backend"), {}))
+            if groups and not chance.is_twin(key.get("backend")):
+                label = tuple(key.get(name, "") for name in self.row_keys)
+                found.setdefault(label, {})[key.get("backend")] = stats.ratio_of(groups)
+        names = sorted({name for line in found.values() for name in line if name != self.of}, key=backend_order)
+        ordered = sorted(found.items(), key=lambda i: [order(n)(v) for n, v in zip(self.row_keys, i[0])])
+        lines = [[" ".join(filter(None, label))] + [f"{line[name]:.3f}" if name in line else "" for name in names] for label, line in ordered]
+        return [" ".join(self.row_keys)] + [f"{name}/{self.of}" for name in names], lines if names else []
 
 
 def ratio_cell(results, line, ratio):

@@ -2,7 +2,7 @@
 """The report of `make bench`."""
 
 import chance
-from report import Bars, Lines, Ratios, Resolution, Resolutions, Resolves, Section, Table
+from report import Bars, Lines, Multiples, Ratios, Resolution, Resolutions, Resolves, Section, Table
 
 TITLE = "kvnet in the laboratory"
 NATIVE = {"lane": "native"}
@@ -63,6 +63,13 @@ def native_sections():
         CPU time of the device's kernel thread for one packet, from the scheduler's own account of it.""",
                   [Bars(native("pps", metric="worker"), x=("dir", "size"), title="worker time for a packet"),
                    Table(native(["pps", "gso"], metric="worker"), rows=("test", "dir", "size"), title="worker time for a packet")])
+    yield Section("Above the floor", """
+        The same frames through the same tap by a module that has no virtqueue: made from the kernel's own memory and handed over in batches, or
+        taken from the tap's ring and freed. What a backend takes beyond that is the virtqueue, the guest's memory and itself: all that it could
+        ever save. A frame to the guest is not copied there.""",
+                  [Multiples(native("floor", metric="worker"), "floor", title="worker time for a packet, as a multiple of the tap's own"),
+                   Bars(native("floor", metric="worker"), x=("dir", "size"), title="floor: worker time for a packet"),
+                   Table(native("floor", metric=["worker", "pps"]), rows=("metric", "dir", "size"), title="floor")])
     yield Section("Layouts of the ring", """
         The same work with split and packed rings, with and without in-order use; kvnet reaches its rings by the kernel's own addresses, their
         pages being pinned, or (-user) by user access as vhost_net does. On one CPU the ring's memory stays in one cache: what a packed ring saves
@@ -114,6 +121,8 @@ def guest_section(results, lane, test):
     shown = list(dict.fromkeys(key.get("metric") for key in found if key.get("unit") in SHOWN_UNITS))
     counted = [m for m in dict.fromkeys(key.get("metric") for key in found) if m not in shown]
     items = [Bars(dict(where, metric=metric), x=params or "test", title=f"{test}: {metric}") for metric in shown[:4]]
+    if test == "floor":
+        items.insert(0, Multiples(dict(where, metric="worker"), "floor", title="the worker's part, as a multiple of the tap's own"))
     if shown:
         items.append(Table(dict(where, metric=shown), rows=params + ("metric",), title=f"{test}: rates and times"))
     if counted:

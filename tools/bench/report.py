@@ -8,7 +8,7 @@ import os
 import re
 
 import items
-from items import BACKENDS, Grid, Item, Ref, Resolution, Resolutions, Resolves, Table, Text  # noqa: F401 (for plans)
+from items import BACKENDS, Grid, Item, Multiples, Ref, Resolution, Resolutions, Resolves, Table, Text  # noqa: F401 (for plans)
 from plots import Bars, Lines, Ratios  # noqa: F401 (for plans)
 import stats
 import svg

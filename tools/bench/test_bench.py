@@ -363,6 +363,19 @@ class Reports(unittest.TestCase):
         self.assertIn("Layouts of the ring", page)
         self.assertIn("kvnet-packed / kvnet: tx 64 ", text)
 
+    def test_multiples_of_the_floor(self):
+        found = results_of(lines("floor", [10, 20], test="floor"), lines(values=[15, 40], test="floor"), lines("vhost_net", [30, 60], test="floor"),
+                           lines("vhost_net-twin", [30, 60], test="floor"))
+        for row in found.rows:
+            row.key.fixed["metric"] = "worker"
+        self.assertEqual(items.Multiples({"test": "floor"}, "floor").cells(found),
+                         (["dir size", "kvnet/floor", "vhost_net/floor"], [["tx 64", "1.750", "3.000"]]))
+        self.assertEqual(items.Multiples({"test": "floor"}, "absent").cells(found)[1], [])
+        for lane in ("native", "icount"):
+            for row in found.rows:
+                row.key.fixed["lane"] = lane
+            self.assertIn("kvnet/floor", self.write(found, plan_bench.sections(found))[1])
+
     def test_backends_have_colours_of_their_own(self):
         self.assertEqual(len({cls for _, cls in items.classes(items.BACKENDS)}), len(items.BACKENDS))
 
