@@ -408,7 +408,7 @@ prepare()
 	"$TOP/scripts/mkimage.sh" "$KERNEL"
 	[ "$GUESTS" -eq 0 ] || add_guests
 	build_net_tools
-	locked net-tools make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr"
+	locked net-tools make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr" "$BUILD/net-tools/tally"
 	choose_qemu
 	choose_accel
 	[ "$WANT_ACCEL" != kvm ] || [ "$ACCEL" = kvm ] || die "there is no hardware virtualization here that works"

@@ -30,16 +30,25 @@ bench_wanted()
 
 declare -A R
 
-# rr WHAT WORDS...: what it answers becomes R[name]
-rr()
+# answered COMMAND...: what it answers becomes R[name]
+answered()
 {
-	local what=$1 word answer
+	local word answer
 
-	shift
-	answer=$(/usr/bin/rr "$what" "${PEER_IP:-$GUEST_IP}" $RR_PORT "$@") || { fail "rr $what $* failed"; return; }
+	answer=$("$@") || { fail "$* failed"; return; }
 	for word in $answer; do
 		R[${word%%=*}]=${word#*=}
 	done
+}
+
+# rr WHAT WORDS...
+rr()
+{
+	local what=$1
+
+	shift
+	# shellcheck disable=SC2086 # a word or none
+	answered ${TALLY:-} /usr/bin/rr "$what" "${PEER_IP:-$GUEST_IP}" $RR_PORT "$@"
 }
 
 rr_server_up()
@@ -202,4 +211,50 @@ test_idle()
 	sleep $seconds
 	count_end
 	count_rows $seconds second
+	answered /usr/bin/tally sleep $seconds && tally_rows $seconds second
+}
+
+# tally_rows AMOUNT UNIT: what wakes somebody up or ends his turn, by the kernel's tracepoints:
+# of any backend alike
+tally_rows()
+{
+	local name sum=0
+
+	for name in kick call wakeup anywakeup switch exit timer; do
+		[ -n "${R[tally_$name]:-}" ] || { fail "no tracepoint for '$name'"; return; }
+		bench_row $name "$(awk -v n="${R[tally_$name]}" -v by="$1" 'BEGIN { printf "%.6g", n / by }')" "1/$2"
+	done
+	sum=$((R[tally_kick] + R[tally_call] + R[tally_wakeup] + R[tally_switch]))
+	bench_row sum "$(awk -v n=$sum -v by="$1" 'BEGIN { printf "%.6g", n / by }')" "1/$2"
+}
+
+# datagram_events DIRECTION GAP
+datagram_events()
+{
+	local what=blast
+
+	[ "$1" = rx ] || what=draw
+	PARAMS="proto=udp dir=$1 size=64 gap=$2"
+	rr $what "$(scale $((${UDP_COUNT:-8000} / ($2 ? 4 : 1))))" 64 "$2" || return
+	[ "${R[got]}" -gt 1 ] || { fail "no datagram arrived"; return; }
+	tally_rows "${R[got]}" packet
+}
+
+# Kicks, calls, wake-ups and switches for a datagram that the guest sends or gets by a call
+# of its own, and for a request with its answer. Without a gap, on one CPU, a sender goes on
+# until its turn ends, and one kick is for many; with one of some microseconds each finds
+# the worker asleep.
+test_events()
+{
+	local TALLY=/usr/bin/tally dir gap proto
+
+	for gap in 0 100; do
+		for dir in tx rx; do
+			datagram_events $dir $gap || return
+		done
+	done
+	for proto in udp tcp; do
+		PARAMS="proto=$proto dir=rr size=1"
+		rr $proto "$(scale 1600)" 1 && tally_rows "${R[n]}" transaction || return
+	done
 }

@@ -9,6 +9,8 @@ NATIVE = {"lane": "native"}
 HEADLINE = ["pps", "rate", "p50", "p99"]
 # what is counted, and by its nature repeats: no spread worth a plot
 COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
+# of the test "events", by the kernel's tracepoints
+EVENTS = ["kick", "call", "wakeup", "switch", "sum", "anywakeup", "exit", "timer"]
 SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns", "instructions"]
 BRIEF = ["exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
 # what a layout of the ring, and its being pinned, is compared with
@@ -16,7 +18,7 @@ LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-p
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
 PEER_PAIRS = [(name, "vhost_net") for name in ("kvnet", "kvnet-inorder", "kvnet-packed", "kvnet-packed-inorder", "kvnet-user")]
 LANE_TITLES = {"native": "native speed, a process as guest", "icount": "instructions counted, a process as guest",
-               "vtime": "virtual time, a real guest",
+               "smp": "two CPUs, a process as guest", "vtime": "virtual time, a real guest",
                "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
 
 
@@ -26,14 +28,17 @@ def native(test, **more):
 
 def glance(results):
     lanes = list(dict.fromkeys(row.lane for row in results.rows))
-    tests = ["pps", "gso", "rr", "dpdk"]
+    tests = ["pps", "gso", "rr", "sender", "xdp", "dpdk"]
     items = [Resolves()]
     if "native" in lanes:
         items += [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
                  Ratios(native(tests[:-1], metric=["pps", "p50", "p99"]), title="Packets per second and round trips (the same)")]
     for lane in lanes:
         if lane != "native":
-            items.append(Ratios({"lane": lane, "metric": ["worker", "p50"] if lane == chance.COUNTED else HEADLINE}, title=LANE_TITLES.get(lane, lane)))
+            metrics = ["worker", "p50", "sender"] if lane == chance.COUNTED else HEADLINE
+            items.append(Ratios({"lane": lane, "metric": metrics}, title=LANE_TITLES.get(lane, lane)))
+            if results.select(lane=lane, test="events"):
+                items.append(Ratios({"lane": lane, "test": "events", "metric": EVENTS[:5]}, title=f"Fewer kicks, calls, wake-ups, switches: {LANE_TITLES.get(lane, lane)}"))
             if results.select(lane=lane, backend=["kvnet-packed", "kvnet-user"]):
                 items.append(Ratios({"lane": lane, "metric": HEADLINE + ["cpu_worker"]}, title=f"Layouts: {LANE_TITLES.get(lane, lane)}", ratio=LAYOUT_PAIRS))
     for twin in dict.fromkeys(row.backend for row in results.rows if chance.is_twin(row.backend)):
@@ -126,7 +131,7 @@ def guest_section(results, lane, test):
     if shown:
         items.append(Table(dict(where, metric=shown), rows=params + ("metric",), title=f"{test}: rates and times"))
     if counted:
-        items.append(Table(dict(where, metric=BRIEF), rows=params + ("metric",), stats=("median",), title=f"{test}: counts"))
+        items.append(Table(dict(where, metric=EVENTS if test == "events" else BRIEF), rows=params + ("metric",), stats=("median",), title=f"{test}: counts"))
         items.append(Table(dict(where, metric=counted), rows=params + ("metric",), stats=("median", "spread"), detail=True,
                            title=f"{test}: everything that was counted"))
     return Section(f"{test} ({lane})", f"{LANE_TITLES.get(lane, lane).capitalize()}.", items)
