@@ -158,7 +158,7 @@ CASE_TIMED(idle, 120)
 	}
 	/* the frames of the last have come to rest */
 	poll(NULL, 0, IDLE_MS / 10);
-	ASSERT_EQ(workers_find(getpid()), p.n);
+	ASSERT(workers_find(getpid()) >= p.n);
 	before = worker_time();
 	begin = now_ns();
 	poll(NULL, 0, IDLE_MS);
