@@ -49,6 +49,23 @@ wanted()
 	return 1
 }
 
+# of those who share CPUs: senders, other guests, whoever else is busy
+shared_cases()
+{
+	local n dir
+
+	for n in 64 1500; do
+		echo "sender test=sender dir=rx size=$n"
+	done
+	for dir in tx rx; do
+		echo "crowd test=crowd dir=$dir size=64 ring=256 guests=16"
+	done
+	echo "rr test=load size=64 busy=2"
+	for dir in tx rx; do
+		echo "pps test=load dir=$dir size=64 busy=2"
+	done
+}
+
 # each line: program and its parameters, which become the row's
 all_cases()
 {
@@ -87,6 +104,11 @@ all_cases()
 			echo "pps test=queues dir=$dir size=64 ring=256 queues=$n"
 		done
 	done
+	shared_cases
+	for n in 64 1500; do
+		echo "xdp test=xdp action=drop size=$n"
+		echo "xdp test=xdp action=redirect size=$n devices=2"
+	done
 	echo "idle test=idle devices=32 ring=256"
 	echo "idle test=idle queues=8 ring=256"
 	dpdk_here || return 0
@@ -107,6 +129,10 @@ quick_cases()
 	echo "pps test=floor dir=both size=64 ring=256"
 	echo "pps test=queues dir=rx size=64 ring=256 queues=2"
 	echo "rr test=rr size=64"
+	echo "sender test=sender dir=rx size=64 ring=256"
+	echo "crowd test=crowd dir=tx size=64 ring=256 guests=2"
+	echo "rr test=load size=64 busy=1"
+	echo "xdp test=xdp action=redirect size=64 ring=256 devices=2"
 	echo "idle test=idle devices=2 ring=256"
 	! dpdk_here || echo "dpdk test=dpdk dir=rx size=64"
 }

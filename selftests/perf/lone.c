@@ -78,8 +78,11 @@ static unsigned int rr_open(const struct spec *s)
 	unsigned int rounds = s->ns / RR_NS > RR_LEAST ? s->ns / RR_NS : RR_LEAST;
 	struct port *port;
 
+	/* most of a round is then somebody else's turn */
+	if (s->busy)
+		rounds = 2 * RR_SLICE;
 	open_all(&lone.p, s);
-	ASSERT_EQ(workers_find(getpid()), 1);
+	ASSERT(workers_find(getpid()) >= 1);
 	port = &lone.p.port[0];
 	port->r.sniff = rig_packet_socket(&port->r, FRAME_TYPE, false);
 	offer_rx(port, s->ring);

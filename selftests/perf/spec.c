@@ -73,6 +73,8 @@ void spec_read(struct spec *s)
 	s->batch = number("batch", s->ring);
 	s->devices = number("devices", 1);
 	s->queues = number("queues", 1);
+	s->guests = number("guests", 1);
+	s->busy = number("busy", 0);
 	s->gso = word("test") && !strcmp(word("test"), "gso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);

@@ -2,8 +2,10 @@
 /* Backends that take turns: see turns.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "turns.h"
 
 #define BACKENDS	16u
+#define BUSY_MAX	64u
 #define SLICE_NS	500000u	/* of a slice, at least, about */
 #define LEAST		7u	/* slices, where the median has to be exact */
 #define PIN_RINGS	"/sys/module/kvnet/parameters/pin_rings"
@@ -185,11 +188,42 @@ static void shuffle(unsigned int *order, unsigned int n)
 	}
 }
 
+/* They never sleep, and end with this process or before. */
+static unsigned int start_busy(pid_t *pid, unsigned int most)
+{
+	unsigned int i, n;
+	struct spec s;
+
+	spec_read(&s);
+	n = s.busy * sysconf(_SC_NPROCESSORS_ONLN);
+	ASSERT(n <= most);
+	fflush(stdout);
+	for (i = 0; i < n; i++) {
+		pid[i] = ASSERT_SYS(fork());
+		if (pid[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			asm volatile("" ::: "memory");
+	}
+	return n;
+}
+
+static void end_busy(const pid_t *pid, unsigned int n)
+{
+	while (n--) {
+		ASSERT_SYS(kill(pid[n], SIGKILL));
+		ASSERT_EQ(waitpid(pid[n], NULL, 0), pid[n]);
+	}
+}
+
 void turns_take(const struct turns_work *work)
 {
 	const char *said = getenv("BENCH_TURNS");
 	unsigned int order[BACKENDS], n = 0, slices = SLICES, i, k;
 	struct backend b[BACKENDS];
+	pid_t busy[BUSY_MAX];
+	unsigned int n_busy;
 	char *list = said && *said ? strdup(said) : NULL, *at = list, *words;
 
 	count_tasks();
@@ -201,11 +235,13 @@ void turns_take(const struct turns_work *work)
 		k = take_turn(&b[n++], TURN_OPEN, 0);
 		slices = k < slices ? k : slices;
 	} while (at);
+	n_busy = start_busy(busy, BUSY_MAX);
 	for (i = 0; i < slices; i++) {
 		shuffle(order, n);
 		for (k = 0; k < n; k++)
 			take_turn(&b[order[k]], TURN_SLICE, i);
 	}
+	end_busy(busy, n_busy);
 	for (i = 0; i < n; i++)
 		end(&b[i], slices);
 	free(list);

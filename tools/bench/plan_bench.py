@@ -12,7 +12,7 @@ COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
 # of the test "events", by the kernel's tracepoints
 EVENTS = ["kick", "call", "wakeup", "switch", "sum", "anywakeup", "exit", "timer"]
 SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns", "instructions"]
-BRIEF = ["exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
+BRIEF = ["uneven", "exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
 # what a layout of the ring, and its being pinned, is compared with
 LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
@@ -102,6 +102,23 @@ def native_sections():
                   [Lines(native(t, metric="pps", dir=d), x=t, xlog=True, title=f"{d}, 64 bytes: packets per second of all {t}")
                    for t in ("devices", "queues") for d in ("tx", "rx")] +
                   [Table(native(t, metric=["pps", "worker"]), rows=("dir", t, "metric"), title=f"by {t}") for t in ("devices", "queues")])
+    yield Section("Whoever sends to the guest", """
+        The guest has offered its buffers and waits; what a frame costs the host's own process that puts it into the tap, from its own CPU time.
+        The wake-up of the device's worker is part of that.""",
+                  [Bars(native("sender", metric="sender"), x="size", title="sender: the sender's time for a frame"),
+                   Table(native("sender", metric=["sender", "worker", "pps"]), rows=("metric", "size"), title="sender")])
+    yield Section("Many guests, and other work beside", """
+        Guests are processes, each with a device and a worker, all busy for the same time: what they do together, what the worst of them does, and
+        the best over the worst. Busy threads, two for each CPU, never sleep: a device that spins takes turns from them, and a worker that
+        sleeps waits for one.""",
+                  [Bars(native("crowd", metric="pps"), x=("dir", "guests"), title="crowd: packets per second of all guests"),
+                   Table(native("crowd", metric=["pps", "worst", "uneven"]), rows=("dir", "metric"), title="crowd"),
+                   Bars(native("load", metric="p50"), x="busy", title="load: round trip beside busy threads"),
+                   Table(native("load", metric=["p50", "p99", "pps", "worker"]), rows=("dir", "metric"), title="load")])
+    yield Section("An XDP program on the tap", """
+        It drops each frame of the guest's, or sends it on to the tap of a second guest: none ever becomes a socket buffer.""",
+                  [Bars(native("xdp", metric="worker"), x=("action", "size"), title="xdp: worker time for a packet"),
+                   Table(native("xdp", metric=["worker", "pps"]), rows=("metric", "action", "size"), title="xdp")])
     yield Section("DPDK's testpmd as the guest", """
         virtio-user in DPDK polls its rings; the node is all that differs. It sends without a pause, or takes bursts of 28672 packets that waited
         in the tap while it was stopped. It shares the only CPU with the device's worker, so packets per second are those of both together.""",

@@ -7,6 +7,7 @@ import io
 import itertools
 import os
 import random
+import re
 import sys
 import tempfile
 import unittest
@@ -375,6 +376,14 @@ class Reports(unittest.TestCase):
             for row in found.rows:
                 row.key.fixed["lane"] = lane
             self.assertIn("kvnet/floor", self.write(found, plan_bench.sections(found))[1])
+
+    def test_the_plan_shows_every_test_of_the_native_lane(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/vm/native.sh")
+        with open(path, encoding="utf-8") as file:
+            tests = set(re.findall(r'echo "\w+ test=(\w+)', file.read()))
+        shown = {test for section in plan_bench.native_sections() for item in section.items for test in plan_bench.wanted_tests(item)}
+        self.assertIn("pps", tests)
+        self.assertEqual(tests - shown, set())
 
     def test_backends_have_colours_of_their_own(self):
         self.assertEqual(len({cls for _, cls in items.classes(items.BACKENDS)}), len(items.BACKENDS))
