@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "events.h"
 #include "port.h"
 #include "traffic.h"
 #include "turns.h"
@@ -148,10 +149,11 @@ CASE_TIMED(rr, 240)
 CASE_TIMED(idle, 120)
 {
 	struct worker_time before, after;
-	uint64_t begin, ns;
+	uint64_t begin, ns, timers;
 	struct ports p;
 	struct spec s;
 	unsigned int i;
+	bool counts;
 
 	spec_read(&s);
 	open_all(&p, &s);
@@ -162,12 +164,18 @@ CASE_TIMED(idle, 120)
 	/* the frames of the last have come to rest */
 	poll(NULL, 0, IDLE_MS / 10);
 	ASSERT(workers_find(getpid()) >= p.n);
+	counts = events_open();
 	before = worker_time();
+	events_count(counts);
 	begin = now_ns();
 	poll(NULL, 0, IDLE_MS);
 	ns = now_ns() - begin;
+	events_count(false);
 	after = worker_time();
 	spec_row("cpu", (double)(after.ns - before.ns) / ns, "1");
 	spec_row("wakeups", (after.runs - before.runs) * 1e9 / ns, "wakeups/s");
+	/* of the whole machine */
+	if (counts && events_sum("timer", &timers))
+		spec_row("timers", timers * 1e9 / ns, "timers/s");
 	ports_close(&p);
 }

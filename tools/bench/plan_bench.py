@@ -8,11 +8,11 @@ TITLE = "kvnet in the laboratory"
 NATIVE = {"lane": "native"}
 HEADLINE = ["pps", "rate", "p50", "p99"]
 # what is counted, and by its nature repeats: no spread worth a plot
-COUNTS = ["kicks", "calls", "switches", "exits", "wakeups"]
+COUNTS = ["kicks", "calls", "switches", "exits", "wakeups", "timers"]
 # of the test "events", by the kernel's tracepoints
 EVENTS = ["kick", "call", "wakeup", "switch", "sum", "anywakeup", "exit", "timer"]
 SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns", "instructions"]
-BRIEF = ["uneven", "exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
+BRIEF = ["uneven", "wakeups", "timers", "cpu", "exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
 # what a layout of the ring, and its being pinned, is compared with
 LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]

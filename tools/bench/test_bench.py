@@ -347,6 +347,13 @@ class Reports(unittest.TestCase):
         self.assertIn("tcp (vtime)", page)
         self.assertIn("tcp", text)
 
+    def test_events_are_compared(self):
+        found = results_of(*[[f"@bench lane=vtime rep={rep} backend={name} test=events proto=udp dir=rr metric={metric} value={value} unit=1/transaction"]
+                             for rep in range(1, 6) for name, value in (("kvnet", 1), ("vhost_net", 2)) for metric in plan_bench.EVENTS])
+        _, text = self.write(found, plan_bench.sections(found))
+        self.assertRegex(text, "events proto udp rr sum +2.000 +2.000..2.000 +better")
+        self.assertRegex(text, r"udp rr timer \[1/transaction\] +1.00 +2.00 +0.500")
+
     def test_ratio_of_a_latency_is_turned(self):
         found = results_of(lines(values=[10, 11, 12]), lines("vhost_net", [20, 22, 24]))
         for row in found.rows:
