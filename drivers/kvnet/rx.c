@@ -189,7 +189,7 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 }
 
 /* Receive until the tap or the ring is empty or the budget is spent. */
-static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
+static enum kvnet_verdict fill_buffers(struct kvnet_queue *q)
 {
 	const struct rx_turn t = start_turn(q);
 	struct kvnet_budget budget;
@@ -211,6 +211,16 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 	return KVNET_AGAIN;
 }
 
+/* The driver is told before what is left behind is cleared away. */
+static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
+{
+	enum kvnet_verdict verdict = fill_buffers(q);
+
+	kvnet_vq_flush(&q->vq);
+	kvnet_tap_release(&q->tap);
+	return verdict;
+}
+
 /*
  * In a session: rest until the driver gives buffers or the tap has frames. True if
  * there is work after all.
@@ -219,8 +229,6 @@ static bool rest(struct kvnet_queue *q)
 {
 	bool more;
 
-	/* The driver's call comes first. */
-	kvnet_vq_flush(&q->vq);
 	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
 		return true;
 	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :

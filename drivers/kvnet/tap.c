@@ -73,6 +73,28 @@ static struct ptr_ring *find_ring(struct socket *sock)
 	return IS_ERR(ring) ? NULL : ring;
 }
 
+/**
+ * kvnet_tap_release() - free the frames that have been read
+ * @tap: the tap
+ *
+ * Together, as an interrupt frees what a device has sent: one by one each costs
+ * as much as the copy of a short frame. To be called at the end of a turn.
+ */
+void kvnet_tap_release(struct kvnet_tap *tap)
+{
+	void *frame;
+
+	if (tap->rx_done == tap->rx_head)
+		return;
+	local_bh_disable();
+	while (tap->rx_done < tap->rx_head) {
+		frame = tap->rx[tap->rx_done++];
+		if (frame)
+			napi_consume_skb(frame, 1);
+	}
+	local_bh_enable();
+}
+
 static void give_back(struct kvnet_tap *tap)
 {
 	void **frame = tap->rx + tap->rx_head;
@@ -82,6 +104,8 @@ static void give_back(struct kvnet_tap *tap)
 		ptr_ring_unconsume(tap->ring, frame, n, tun_ptr_free);
 	else if (n)
 		kvnet_packet_give_back(tap->sock, frame, n);
+	kvnet_tap_release(tap);
+	tap->rx_done = 0;
 	tap->rx_head = 0;
 	tap->rx_tail = 0;
 }
@@ -132,6 +156,8 @@ static unsigned int consume(struct kvnet_tap *tap)
 static void *peek(struct kvnet_tap *tap)
 {
 	if (tap->rx_head == tap->rx_tail) {
+		kvnet_tap_release(tap);
+		tap->rx_done = 0;
 		tap->rx_head = 0;
 		tap->rx_tail = consume(tap);
 		if (!tap->rx_tail)
@@ -223,8 +249,29 @@ static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
 		err = kvnet_packet_header(skb, to, tap->hdr_len, tap->le);
 	if (!err && iov_iter_count(to))
 		err = copy_skb(skb, to);
-	consume_skb(skb);
 	return err ? err : ret;
+}
+
+/*
+ * The tap frees what it has read: of a socket buffer no more than the reference
+ * that it gets here, but for one that it would not have.
+ */
+static void *lend(struct kvnet_tap *tap, unsigned int at)
+{
+	void *frame = tap->rx[at];
+
+	if (tun_is_xdp_frame(frame))
+		tap->rx[at] = NULL;
+	else
+		skb_get(frame);
+	return frame;
+}
+
+/* Tell those who look for lost packets that this is one. */
+static void take_back(struct kvnet_tap *tap, unsigned int at)
+{
+	kfree_skb(tap->rx[at]);
+	tap->rx[at] = NULL;
 }
 
 /*
@@ -233,16 +280,23 @@ static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
  */
 static int receive(struct kvnet_tap *tap, struct msghdr *msg)
 {
+	unsigned int at = tap->rx_head;
+	int ret;
+
 	if (!tap->ring)
 		return read_packet(tap, &msg->msg_iter);
+	tap->rx_head++;
 	msg->msg_name = NULL;
 	msg->msg_namelen = 0;
 	msg->msg_flags = 0;
 	msg->msg_controllen = 0;
-	msg->msg_control = tap->rx[tap->rx_head++];
-	return tap->sock->ops->recvmsg(tap->sock, msg,
-				       iov_iter_count(&msg->msg_iter),
-				       MSG_DONTWAIT | MSG_TRUNC);
+	msg->msg_control = lend(tap, at);
+	ret = tap->sock->ops->recvmsg(tap->sock, msg,
+				      iov_iter_count(&msg->msg_iter),
+				      MSG_DONTWAIT | MSG_TRUNC);
+	if (ret < 0)
+		take_back(tap, at);
+	return ret;
 }
 
 /**
@@ -293,5 +347,8 @@ int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len)
  */
 void kvnet_tap_discard(struct kvnet_tap *tap)
 {
-	tun_ptr_free(tap->rx[tap->rx_head++]);
+	unsigned int at = tap->rx_head++;
+
+	tun_ptr_free(tap->rx[at]);
+	tap->rx[at] = NULL;
 }

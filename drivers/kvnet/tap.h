@@ -24,7 +24,9 @@ struct socket;
  *	  packet socket
  * @hdr_len: length of the header that the backend makes and takes; 0: none
  * @le: its fields are little-endian
- * @rx: frames taken from @ring, not read yet: entries @rx_head to @rx_tail
+ * @rx: frames taken from @ring: to be freed from @rx_done to @rx_head, but for
+ *	those that are NULL; not read yet from @rx_head to @rx_tail
+ * @rx_done: see @rx
  * @rx_head: see @rx
  * @rx_tail: see @rx
  * @n_xdp: entries in @xdp
@@ -36,6 +38,7 @@ struct kvnet_tap {
 	struct ptr_ring *ring;
 	size_t hdr_len;
 	bool le;
+	unsigned int rx_done;
 	unsigned int rx_head;
 	unsigned int rx_tail;
 	void *rx[KVNET_TAP_BATCH];
@@ -57,6 +60,7 @@ int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 			unsigned int n, size_t skip, size_t len);
 void kvnet_tap_discard(struct kvnet_tap *tap);
+void kvnet_tap_release(struct kvnet_tap *tap);
 
 /* guest to host: tap_send.c */
 bool kvnet_tap_batches(const struct kvnet_tap *tap);
