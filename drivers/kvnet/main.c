@@ -38,6 +38,11 @@ module_param_named(tx_by_vcpu, kvnet_tx_by_vcpu, bool, 0644);
 MODULE_PARM_DESC(tx_by_vcpu,
 		 "A vCPU that kicks sends a lone packet itself, of devices that get an owner from now on, where the kernel can (default Y)");
 
+bool kvnet_copy_frames = true;
+module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);
+MODULE_PARM_DESC(copy_frames,
+		 "Copy frames out of a tap's ring, where nothing tells the way from a call of the tap (default Y)");
+
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,

@@ -56,7 +56,7 @@ struct kvnet_queue {
 	struct kvnet_pace pace;
 	const unsigned long *answers;
 	unsigned long passed;
-	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE];
+	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE] __aligned(8);
 	struct kvnet_wait kick_wait;
 	struct kvnet_wait tap_wait;
 	struct file *kick;
@@ -151,6 +151,7 @@ extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
 extern bool kvnet_pin_rings;
 extern bool kvnet_tx_by_vcpu;
+extern bool kvnet_copy_frames;
 bool kvnet_fork_default(void);
 
 #endif /* _KVNET_NET_H */

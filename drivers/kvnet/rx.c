@@ -6,6 +6,7 @@
  * (virtio 1.3, 5.1.6.4), with one write for its header. The buffers of a
  * packet become visible together.
  */
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -38,6 +39,7 @@ static struct rx_turn start_turn(struct kvnet_queue *q)
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	kvnet_tap_rx_turn(&q->tap, READ_ONCE(kvnet_copy_frames));
 	return (struct rx_turn) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),
@@ -82,23 +84,33 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 	}
 }
 
+/* Where the header that the tap makes goes, zeroed, in front of a short packet. */
+static u8 *clear_bounce(const struct rx_turn *t)
+{
+	struct kvnet_queue *q = t->q;
+
+	memset(q->bounce, 0, KVNET_HDR_MAX);
+	return q->bounce + t->hdr_len - q->tap.hdr_len;
+}
+
 /*
- * A short packet: header and data in our own memory, then one copy, of no more
- * than there is: so hardened usercopy need not find out whose memory it is.
+ * A short packet: header and data in our own memory, then one copy.
  */
 static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t want = q->tap.hdr_len + len;
-	u8 *buf = q->bounce + t->hdr_len - q->tap.hdr_len;
+	const struct iovec *iov = q->vq.iov;
 	struct iov_iter to;
 
-	memset(q->bounce, 0, t->hdr_len);
-	if (kvnet_tap_read(&q->tap, buf, want) != want)
+	if (kvnet_tap_read(&q->tap, clear_bounce(t), want) != want)
 		return -EIO;
 	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	len += t->hdr_len;
-	iov_iter_init(&to, ITER_DEST, q->vq.iov, q->vq.n_iov, len);
+	if (likely(iov->iov_len >= len))
+		return compat_copy_to_user(iov->iov_base, q->bounce, len) ?
+		       -EFAULT : 0;
+	iov_iter_init(&to, ITER_DEST, iov, q->vq.n_iov, len);
 	return _copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
 }
 
@@ -129,7 +141,7 @@ static int clear_header(const struct rx_turn *t)
 }
 
 /* A long packet: straight to the guest, by the tap, header and all. */
-static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
+static int read_long(const struct rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t want = q->tap.hdr_len + len;
@@ -146,9 +158,30 @@ static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
 	return put_buffers(t, buffers);
 }
 
+static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
+{
+	struct kvnet_queue *q = t->q;
+	struct sk_buff *skb = kvnet_tap_take(&q->tap, clear_bounce(t));
+
+	if (!skb)
+		return read_long(t, buffers, len);
+	if (IS_ERR(skb))
+		return PTR_ERR(skb);
+	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
+	return kvnet_tap_copy_user(skb, q->bounce, t->hdr_len, q->vq.iov,
+				   q->vq.n_iov);
+}
+
 static enum kvnet_stat drop_reason(int err)
 {
 	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
+}
+
+/* What the device has counted, and we, is told before the driver can tell. */
+static void publish(struct kvnet_queue *q)
+{
+	kvnet_tap_account(&q->tap);
+	kvnet_vq_flush(&q->vq);
 }
 
 /* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
@@ -184,7 +217,8 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 	WRITE_ONCE(q->passed, q->passed + 1);
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
-	kvnet_vq_flush_full(&q->vq);
+	if (kvnet_vq_full(&q->vq))
+		publish(q);
 	return 1;
 }
 
@@ -216,8 +250,12 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 {
 	enum kvnet_verdict verdict = fill_buffers(q);
 
-	kvnet_vq_flush(&q->vq);
+	publish(q);
 	kvnet_tap_release(&q->tap);
+	if (q->tap.calls)
+		kvnet_stat_add(&q->vq.stats, KVNET_STAT_tap_calls,
+			       q->tap.calls);
+	q->tap.calls = 0;
 	return verdict;
 }
 

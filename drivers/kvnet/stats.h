@@ -26,6 +26,7 @@ struct seq_file;
 	X(calls_suppressed)	/* flushes that the driver let be quiet */ \
 	X(batches)		/* batches handed to the tap */		\
 	X(singles)		/* packets handed over one by one */	\
+	X(tap_calls)		/* packets read by a call of the tap */	\
 	X(wait_buffers)		/* stopped: the driver gave no buffers */ \
 	X(wait_tap)		/* stopped: the tap's send buffer is full */ \
 	X(iotlb_misses)		/* stopped: to ask the VMM's IOMMU */	\

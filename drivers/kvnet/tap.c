@@ -126,6 +126,9 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
 	give_back(tap);
 	tap->sock = sock;
 	tap->ring = sock ? find_ring(sock) : NULL;
+	tap->counts = tap->ring && !IS_ERR(tun_get_tx_ring(sock->file));
+	tap->dev = NULL;
+	tap->ifindex = 0;
 	return old;
 }
 
@@ -213,6 +216,17 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le)
 	tap->le = le;
 }
 
+/**
+ * kvnet_tap_rx_turn() - a turn that reads frames begins
+ * @tap: the tap, after kvnet_tap_turn()
+ * @may_copy: copy frames ourselves, where we can do all that the tap would
+ */
+void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy)
+{
+	tap->may_copy = may_copy && tap->counts;
+	tap->known = 0;
+}
+
 /* A tag that hardware would insert stands in the frame that a guest sees. */
 static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
 {
@@ -286,6 +300,7 @@ static int receive(struct kvnet_tap *tap, struct msghdr *msg)
 	if (!tap->ring)
 		return read_packet(tap, &msg->msg_iter);
 	tap->rx_head++;
+	tap->calls++;
 	msg->msg_name = NULL;
 	msg->msg_namelen = 0;
 	msg->msg_flags = 0;
@@ -317,28 +332,52 @@ int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 			unsigned int n, size_t skip, size_t len)
 {
 	struct msghdr msg;
+	int ret;
 
 	iov_iter_init(&msg.msg_iter, ITER_DEST, iov, n, skip + len);
 	if (skip)
 		iov_iter_advance(&msg.msg_iter, skip);
-	return receive(tap, &msg);
+	ret = receive(tap, &msg);
+	/* The tap does not say so. */
+	if (ret == len && iov_iter_count(&msg.msg_iter))
+		return -EFAULT;
+	return ret;
 }
 
 /**
- * kvnet_tap_read() - kvnet_tap_read_user() into the kernel's memory
+ * kvnet_tap_receive() - kvnet_tap_read_user() into the kernel's memory
  * @tap: the tap
  * @buf: where to
  * @len: size of @buf, not 0
  *
  * Return: as kvnet_tap_read_user().
  */
-int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len)
+int kvnet_tap_receive(struct kvnet_tap *tap, void *buf, size_t len)
 {
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
 	struct msghdr msg;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
 	return receive(tap, &msg);
+}
+
+/**
+ * kvnet_tap_read() - read the next frame in whatever way is the shortest
+ * @tap: the tap; kvnet_tap_peek() has said that there is a frame
+ * @buf: where to; zeroed as far as the header, whose fields are aligned
+ * @len: size of @buf
+ *
+ * Return: as kvnet_tap_read_user().
+ */
+int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len)
+{
+	struct sk_buff *skb = kvnet_tap_take(tap, buf);
+
+	if (!skb)
+		return kvnet_tap_receive(tap, buf, len);
+	if (IS_ERR(skb) || kvnet_tap_copy(skb, buf + tap->hdr_len))
+		return -EIO;
+	return len;
 }
 
 /**

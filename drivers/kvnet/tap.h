@@ -11,7 +11,9 @@
 
 #include "frag.h"
 
+struct net_device;
 struct ptr_ring;
+struct sk_buff;
 struct socket;
 
 /* Frames that are taken from the tap's ring, or given to it, in one step. */
@@ -24,6 +26,14 @@ struct socket;
  *	  packet socket
  * @hdr_len: length of the header that the backend makes and takes; 0: none
  * @le: its fields are little-endian
+ * @counts: @ring is that of a tun or tap, whose device can be made to count
+ * @may_copy: frames are copied by ourselves where that can be, in this turn
+ * @known: kinds of frames whose headers we make as the tap does, in this turn
+ * @dev: the device that the last of these frames are from: a name, not a pointer
+ * @ifindex: by which @dev was found; 0: not found
+ * @copied: frames copied that @dev has not counted yet
+ * @copied_bytes: their length
+ * @calls: frames read by the socket, for the statistics
  * @rx: frames taken from @ring: to be freed from @rx_done to @rx_head, but for
  *	those that are NULL; not read yet from @rx_head to @rx_tail
  * @rx_done: see @rx
@@ -38,6 +48,14 @@ struct kvnet_tap {
 	struct ptr_ring *ring;
 	size_t hdr_len;
 	bool le;
+	bool counts;
+	bool may_copy;
+	u8 known;
+	const struct net_device *dev;
+	int ifindex;
+	unsigned int copied;
+	unsigned int copied_bytes;
+	unsigned int calls;
 	unsigned int rx_done;
 	unsigned int rx_head;
 	unsigned int rx_tail;
@@ -54,13 +72,23 @@ void kvnet_tap_free(struct kvnet_tap *tap);
 void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
 /* host to guest: tap.c */
+void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy);
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
+int kvnet_tap_receive(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 			unsigned int n, size_t skip, size_t len);
 void kvnet_tap_discard(struct kvnet_tap *tap);
 void kvnet_tap_release(struct kvnet_tap *tap);
+
+/* host to guest, copied by ourselves: tap_copy.c */
+struct sk_buff *kvnet_tap_take(struct kvnet_tap *tap, void *hdr);
+int kvnet_tap_copy(const struct sk_buff *skb, void *to);
+int kvnet_tap_copy_user(const struct sk_buff *skb, const void *hdr,
+			size_t hdr_len, const struct iovec *iov,
+			unsigned int n);
+void kvnet_tap_account(struct kvnet_tap *tap);
 
 /* guest to host: tap_send.c */
 bool kvnet_tap_batches(const struct kvnet_tap *tap);

@@ -328,6 +328,18 @@ static inline unsigned int kvnet_vq_pieces(const struct kvnet_vq *vq)
 }
 
 /**
+ * kvnet_vq_full() - has enough been pushed to be worth a flush?
+ * @vq: the queue
+ *
+ * Context: session.
+ * Return: true if so.
+ */
+static inline bool kvnet_vq_full(const struct kvnet_vq *vq)
+{
+	return vq->n_used >= KVNET_VQ_BATCH;
+}
+
+/**
  * kvnet_vq_flush_full() - flush, if enough has been pushed to be worth it
  * @vq: the queue
  *
@@ -336,7 +348,7 @@ static inline unsigned int kvnet_vq_pieces(const struct kvnet_vq *vq)
  */
 static inline void kvnet_vq_flush_full(struct kvnet_vq *vq)
 {
-	if (vq->n_used >= KVNET_VQ_BATCH)
+	if (kvnet_vq_full(vq))
 		kvnet_vq_flush(vq);
 }
 

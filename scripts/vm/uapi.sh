@@ -5,8 +5,8 @@
 # are named (with or without their "_test"), or all, kselftest's TAP passed on; ends in
 # "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
 # vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
-# that are used in order, and those of a worker's life with a worker that is a kernel
-# thread.
+# that are used in order, those of a worker's life with a worker that is a kernel
+# thread, and those that receive with copy_frames=0.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
@@ -15,13 +15,15 @@ FAILED=0
 SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
+CALL_TESTS="loop_rx offload xdp overrun fault backend_change"
+COPY_FRAMES=/sys/module/kvnet/parameters/copy_frames
 
 run_binary()
 {
 	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped variant
 
 	start=$(uptime_now)
-	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}
+	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}${CALLS:-}
 	echo "## $name${variant:+ ($variant)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-900}" "$1" > $log 2>&1
@@ -46,7 +48,8 @@ run_binary()
 }
 
 # run_named VARIANT NAME...: those that there are; with a variant those to which it
-# makes a difference: "kthread", or a ring's layout
+# makes a difference: "kthread", "calls" (of the tap, for each frame to the guest), or a
+# ring's layout
 run_named()
 {
 	local variant=$1 some='' KVNET_LAYOUT=${KVNET_LAYOUT:-} KVNET_WORKER=${KVNET_WORKER:-} name binary
@@ -54,6 +57,7 @@ run_named()
 	case $variant in
 	'') ;;
 	kthread) KVNET_WORKER=$variant some=$KTHREAD_TESTS ;;
+	calls) some=$CALL_TESTS ;;
 	*) KVNET_LAYOUT=$variant some=$RING_TESTS ;;
 	esac
 	export KVNET_LAYOUT KVNET_WORKER
@@ -81,6 +85,9 @@ main()
 	if [ -n "${PACKED:-}" ]; then
 		run_named packed,in_order "$@"
 		run_named kthread "$@"
+		echo N > $COPY_FRAMES
+		CALLS=calls run_named calls "$@"
+		echo Y > $COPY_FRAMES
 	fi
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"

@@ -246,7 +246,7 @@ CASE(half_a_copy_is_logged)
 		ksft_skip("vhost_net does not");
 	half_a_copy(60, 200);
 	half_a_copy(200, 200);
-	/* of this one tun says that all is well */
+	/* of this one tun says that all is well, but for what is left */
 	half_a_copy(1000, 3000);
 }
 

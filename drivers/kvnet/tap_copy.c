@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tap_copy.c - frames copied out of a tap's ring by ourselves, see tap.h
+ *
+ * To read a frame by the tap's socket costs more than all else that is done for a
+ * short one. But the tap makes the header as it is set up, and counts the frame.
+ * What has to be known for that is not told, and may change; so it is found out:
+ *
+ * How it makes headers: the first frame of each kind in a turn is counted by the tap,
+ * which makes the header. If ours would have been the same, ours are good for frames
+ * of that kind until the turn ends.
+ *
+ * Where it counts: a frame's device is looked for among those of the socket's network
+ * namespace, and counts if it is a tun's. The pointer in the frame is only compared: a
+ * frame that was given back to a tap may be older than the tap's device.
+ *
+ * Frames of which more would have to be known go by the socket: XDP frames, GSO,
+ * VLAN tags that hardware would insert, other devices.
+ */
+#include "tap.h"
+
+#include <linux/err.h>
+#include <linux/if_tun.h>
+#include <linux/if_vlan.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/virtio_net.h>
+#include <net/rtnetlink.h>
+#include <net/sock.h>
+
+#include "features.h"
+
+/* Kinds of frames, by what may be in their headers. */
+#define KIND_PLAIN	BIT(0)
+#define KIND_CSUM	BIT(1)
+
+static bool is_tun(const struct net_device *dev)
+{
+	return dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "tun") &&
+	       dev->tstats;
+}
+
+static struct net *net_of(const struct kvnet_tap *tap)
+{
+	return sock_net(tap->sock->sk);
+}
+
+/* Another device than the last time: is it one to count for? */
+static noinline void find_device(struct kvnet_tap *tap,
+				 const struct net_device *name)
+{
+	struct net_device *dev;
+
+	kvnet_tap_account(tap);
+	tap->dev = name;
+	tap->ifindex = 0;
+	tap->known = 0;
+	rcu_read_lock();
+	for_each_netdev_rcu(net_of(tap), dev) {
+		if (dev == name && is_tun(dev)) {
+			tap->ifindex = dev->ifindex;
+			break;
+		}
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * kvnet_tap_account() - have the device count what has been copied
+ * @tap: the tap
+ *
+ * To be called before the driver hears of it, and at the end of a turn.
+ */
+void kvnet_tap_account(struct kvnet_tap *tap)
+{
+	struct net_device *dev;
+
+	if (!tap->copied)
+		return;
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net_of(tap), tap->ifindex);
+	if (dev && dev == tap->dev && is_tun(dev)) {
+		preempt_disable();
+		dev_sw_netstats_tx_add(dev, tap->copied, tap->copied_bytes);
+		preempt_enable();
+	}
+	rcu_read_unlock();
+	tap->copied = 0;
+	tap->copied_bytes = 0;
+}
+
+/* Of a frame without GSO; cannot fail. */
+static void make_header(const struct kvnet_tap *tap, const struct sk_buff *skb,
+			void *hdr)
+{
+	if (tap->hdr_len)
+		virtio_net_hdr_from_skb(skb, hdr, tap->le, true, 0);
+}
+
+/* The tap counts the frame and makes its header, and we learn from it. */
+static noinline struct sk_buff *ask(struct kvnet_tap *tap, struct sk_buff *skb,
+				    u8 kind, void *hdr)
+{
+	struct {
+		struct virtio_net_hdr hdr;
+		u8 rest[KVNET_HDR_MAX - sizeof(struct virtio_net_hdr)];
+	} ours = {};
+	/* One that wants nothing would not get an answer, either. */
+	u8 theirs[KVNET_HDR_MAX] = {};
+	int want = tap->hdr_len + skb->len;
+
+	/* A frame that is refused is gone. */
+	if (kvnet_tap_receive(tap, theirs, tap->hdr_len ?: 1) != want)
+		return ERR_PTR(-EIO);
+	make_header(tap, skb, &ours.hdr);
+	if (!memcmp(&ours, theirs, tap->hdr_len))
+		tap->known |= kind;
+	memcpy(hdr, theirs, tap->hdr_len);
+	return skb;
+}
+
+/**
+ * kvnet_tap_take() - take the next frame, if it is one that we copy
+ * @tap: the tap; kvnet_tap_peek() has said that there is a frame
+ * @hdr: for the header as the tap would make it, zeroed; its fields are aligned
+ *
+ * Return: the frame, not to be freed, good until kvnet_tap_release(); NULL if it is
+ * still there, for kvnet_tap_read_user(); -EIO if the tap has refused it.
+ */
+struct sk_buff *kvnet_tap_take(struct kvnet_tap *tap, void *hdr)
+{
+	struct sk_buff *skb = tap->rx[tap->rx_head];
+	u8 kind;
+
+	if (!tap->may_copy || tun_is_xdp_frame(skb) || skb_is_gso(skb) ||
+	    skb_vlan_tag_present(skb))
+		return NULL;
+	if (unlikely(skb->dev != tap->dev))
+		find_device(tap, skb->dev);
+	if (unlikely(!tap->ifindex))
+		return NULL;
+	kind = skb->ip_summed == CHECKSUM_PARTIAL ? KIND_CSUM : KIND_PLAIN;
+	if (unlikely(!(tap->known & kind)))
+		return ask(tap, skb, kind, hdr);
+	make_header(tap, skb, hdr);
+	tap->rx_head++;
+	tap->copied++;
+	tap->copied_bytes += skb->len;
+	return skb;
+}
+
+/**
+ * kvnet_tap_copy() - copy a frame into the kernel's memory
+ * @skb: from kvnet_tap_take()
+ * @to: room for all of it
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_tap_copy(const struct sk_buff *skb, void *to)
+{
+	if (unlikely(skb_is_nonlinear(skb)))
+		return skb_copy_bits(skb, 0, to, skb->len);
+	memcpy(to, skb->data, skb->len);
+	return 0;
+}
+
+/**
+ * kvnet_tap_copy_user() - copy a frame with its header into the owner's memory
+ * @skb: from kvnet_tap_take()
+ * @hdr: the header
+ * @hdr_len: its length
+ * @iov: the owner's memory, with room for both
+ * @n: entries in @iov
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_tap_copy_user(const struct sk_buff *skb, const void *hdr,
+			size_t hdr_len, const struct iovec *iov, unsigned int n)
+{
+	struct iov_iter to;
+
+	if (likely(iov->iov_len >= hdr_len + skb->len &&
+		   !skb_is_nonlinear(skb)))
+		return compat_copy_to_user(iov->iov_base, hdr, hdr_len) ||
+		       compat_copy_to_user(iov->iov_base + hdr_len, skb->data,
+					   skb->len) ? -EFAULT : 0;
+	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + skb->len);
+	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
+		return -EFAULT;
+	return skb_copy_datagram_iter(skb, 0, &to, skb->len);
+}
