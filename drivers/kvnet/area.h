@@ -122,6 +122,26 @@ static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
 	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
 }
 
+/* A descriptor's two halves, to where the compiler likes them: in registers. */
+static __always_inline int kvnet_load_pair(const struct kvnet_area *a, u32 off,
+					   u64 *first, u64 *second)
+{
+	const u64 *p;
+	u64 copy[2];
+
+	if (likely(a->kaddr)) {
+		p = a->kaddr + off;
+		*first = READ_ONCE(p[0]);
+		*second = READ_ONCE(p[1]);
+		return 0;
+	}
+	if (kvnet_copy_in(copy, a, off, sizeof(copy)))
+		return -EFAULT;
+	*first = copy[0];
+	*second = copy[1];
+	return 0;
+}
+
 static inline int kvnet_copy_out(const struct kvnet_area *a, u32 off,
 				 const void *src, u32 len)
 {

@@ -99,20 +99,30 @@ static inline unsigned int kvnet_used_batch(const struct kvnet_used *used,
 }
 
 /**
- * kvnet_desc_to_cpu() - a descriptor in host byte order
- * @raw: as the driver wrote it, in our own memory
- * @le: it is little-endian
+ * kvnet_desc_of() - a descriptor in host byte order
+ * @addr: the first half of a struct vring_desc, in the driver's byte order
+ * @rest: the other half: len, flags, next
+ * @le: they are little-endian
  *
  * Return: the descriptor.
  */
-static inline struct kvnet_desc
-kvnet_desc_to_cpu(const struct vring_desc *raw, bool le)
+static inline struct kvnet_desc kvnet_desc_of(u64 addr, u64 rest, bool le)
 {
+	if (likely(le)) {
+		rest = le64_to_cpu((__force __le64)rest);
+		return (struct kvnet_desc) {
+			.addr = le64_to_cpu((__force __le64)addr),
+			.len = rest,
+			.flags = rest >> 32 & KVNET_DESC_FLAGS,
+			.next = rest >> 48,
+		};
+	}
+	rest = be64_to_cpu((__force __be64)rest);
 	return (struct kvnet_desc) {
-		.addr = __virtio64_to_cpu(le, raw->addr),
-		.len = __virtio32_to_cpu(le, raw->len),
-		.flags = __virtio16_to_cpu(le, raw->flags) & KVNET_DESC_FLAGS,
-		.next = __virtio16_to_cpu(le, raw->next),
+		.addr = be64_to_cpu((__force __be64)addr),
+		.len = rest >> 32,
+		.flags = rest >> 16 & KVNET_DESC_FLAGS,
+		.next = rest,
 	};
 }
 
@@ -141,6 +151,32 @@ static inline int kvnet_chain_add(struct kvnet_chain *chain,
 	chain->seg[n].addr = d->addr;
 	chain->seg[n].len = d->len;
 	return 0;
+}
+
+/**
+ * kvnet_desc_alone() - is a descriptor all of its chain?
+ * @d: the first one
+ *
+ * Return: true if so: most are.
+ */
+static inline bool kvnet_desc_alone(const struct kvnet_desc *d)
+{
+	return !(d->flags & (VRING_DESC_F_NEXT | VRING_DESC_F_INDIRECT));
+}
+
+/**
+ * kvnet_chain_set() - a chain of one descriptor
+ * @chain: the chain, with room for one
+ * @d: the descriptor
+ */
+static inline void kvnet_chain_set(struct kvnet_chain *chain,
+				   const struct kvnet_desc *d)
+{
+	chain->n_in = d->flags & VRING_DESC_F_WRITE ? 1 : 0;
+	chain->n_out = 1 - chain->n_in;
+	chain->count = 1;
+	chain->seg[0].addr = d->addr;
+	chain->seg[0].len = d->len;
 }
 
 /**

@@ -89,12 +89,19 @@ static inline int look(const struct kvnet_ring *r, u16 place, u16 *flags)
 	return is_avail(*flags, place);
 }
 
-static struct kvnet_desc to_cpu(const struct vring_packed_desc *raw, u16 known)
+/* The second half of a descriptor: len, id, flags. */
+static u16 id_of(u64 rest)
 {
+	return le64_to_cpu((__force __le64)rest) >> 32;
+}
+
+static struct kvnet_desc desc_of(u64 addr, u64 rest, u16 known)
+{
+	rest = le64_to_cpu((__force __le64)rest);
 	return (struct kvnet_desc) {
-		.addr = le64_to_cpu(raw->addr),
-		.len = le32_to_cpu(raw->len),
-		.flags = le16_to_cpu(raw->flags) & known,
+		.addr = le64_to_cpu((__force __le64)addr),
+		.len = rest,
+		.flags = rest >> 48 & known,
 	};
 }
 
@@ -102,7 +109,10 @@ static struct kvnet_desc to_cpu(const struct vring_packed_desc *raw, u16 known)
 static int add_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
 		     const struct kvnet_reader *reader)
 {
-	struct vring_packed_desc raw[TABLE_CHUNK];
+	struct {
+		u64 addr;
+		u64 rest;
+	} raw[TABLE_CHUNK];
 	u32 count = kvnet_table_count(table), i, have = 0;
 	struct kvnet_desc d;
 	int ret;
@@ -118,7 +128,8 @@ static int add_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
 			if (ret)
 				return ret;
 		}
-		d = to_cpu(&raw[i % TABLE_CHUNK], FLAGS_TABLE);
+		d = desc_of(raw[i % TABLE_CHUNK].addr,
+			    raw[i % TABLE_CHUNK].rest, FLAGS_TABLE);
 		ret = kvnet_chain_add(chain, &d);
 		if (ret)
 			return ret;
@@ -127,27 +138,19 @@ static int add_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
 }
 
 /*
- * Read the chain that starts at last_avail, whose first descriptor has @flags.
- * The others were written before it, and their flags tell nothing more.
+ * Read the rest of the chain that starts at last_avail with @d. It was written
+ * before that, and flags tell nothing more.
  */
-static int read_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
-		      u16 flags, const struct kvnet_reader *reader)
+static noinline int read_chain(const struct kvnet_ring *r,
+			       struct kvnet_chain *chain, struct kvnet_desc d,
+			       const struct kvnet_reader *reader)
 {
-	struct vring_packed_desc raw;
 	u16 place = r->last_avail;
-	struct kvnet_desc d;
+	u64 addr, rest;
 	u32 n;
 	int ret;
 
-	for (n = 1; n <= r->num; n++) {
-		if (kvnet_copy_in(&raw, &r->desc, desc_at(place, 0),
-				  sizeof(raw)))
-			return -EFAULT;
-		/* What was looked at is what counts, it may be another now. */
-		if (n == 1)
-			raw.flags = cpu_to_le16(flags);
-		d = to_cpu(&raw, FLAGS_RING);
-		chain->id = le16_to_cpu(raw.id);
+	for (n = 1; ; n++) {
 		chain->count = n;
 		if (d.flags & VRING_DESC_F_INDIRECT) {
 			/* A table is all there is to its chain (2.8.5). */
@@ -158,14 +161,21 @@ static int read_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 		ret = kvnet_chain_add(chain, &d);
 		if (ret || !(d.flags & VRING_DESC_F_NEXT))
 			return ret;
+		if (n == r->num)
+			return -ELOOP;
 		place = move_on(r, place, 1);
+		if (kvnet_load_pair(&r->desc, desc_at(place, 0), &addr, &rest))
+			return -EFAULT;
+		d = desc_of(addr, rest, FLAGS_RING);
+		chain->id = id_of(rest);
 	}
-	return -ELOOP;
 }
 
 int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		      const struct kvnet_reader *reader)
 {
+	struct kvnet_desc d;
+	u64 addr, rest;
 	u16 flags;
 	int ret;
 
@@ -174,11 +184,21 @@ int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		return ret;
 	/* A: the rest is read after the flags; pairs with the driver's wmb. */
 	smp_rmb();
+	if (kvnet_load_pair(&r->desc, desc_at(r->last_avail, 0), &addr, &rest))
+		return -EFAULT;
+	d = desc_of(addr, rest, 0);
+	/* What was looked at is what counts, it may be another now. */
+	d.flags = flags & FLAGS_RING;
+	chain->id = id_of(rest);
 	chain->n_out = 0;
 	chain->n_in = 0;
-	ret = read_chain(r, chain, flags, reader);
-	if (ret)
-		return ret;
+	if (likely(kvnet_desc_alone(&d) && chain->cap)) {
+		kvnet_chain_set(chain, &d);
+	} else {
+		ret = read_chain(r, chain, d, reader);
+		if (ret)
+			return ret;
+	}
 	/* Available again before it was used (2.8.1). */
 	if (r->out + chain->count > r->num)
 		return -EINVAL;

@@ -115,21 +115,29 @@ static int get_head(struct kvnet_ring *r)
 	return head < r->num ? head : -EINVAL;
 }
 
-/* Walk the chain that starts at descriptor @i. */
-static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
-		      u16 i, const struct kvnet_reader *reader)
+static __always_inline int load_desc(const struct kvnet_ring *r, u16 i,
+				     struct kvnet_desc *d)
 {
-	struct vring_desc raw;
-	struct kvnet_desc d;
+	u64 addr, rest;
+
+	i &= r->num - 1;
+	if (kvnet_load_pair(&r->desc, i * sizeof(struct vring_desc), &addr,
+			    &rest))
+		return -EFAULT;
+	*d = kvnet_desc_of(addr, rest, r->le);
+	return 0;
+}
+
+/* Walk the chain that starts with @d. */
+static noinline int walk_chain(const struct kvnet_ring *r,
+			       struct kvnet_chain *chain, struct kvnet_desc d,
+			       const struct kvnet_reader *reader)
+{
 	u32 steps;
 	int ret;
 
-	for (steps = 0; steps < r->num; steps++) {
-		i &= r->num - 1;
-		if (kvnet_copy_in(&raw, &r->desc, i * sizeof(raw), sizeof(raw)))
-			return -EFAULT;
-		d = kvnet_desc_to_cpu(&raw, r->le);
-		chain->count = steps + 1;
+	for (steps = 1; ; steps++) {
+		chain->count = steps;
 		if (d.flags & VRING_DESC_F_INDIRECT) {
 			/* An indirect descriptor ends its chain (2.7.5.3.1). */
 			if (d.flags & VRING_DESC_F_NEXT)
@@ -143,14 +151,18 @@ static int walk_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
 			return 0;
 		if (d.next >= r->num)
 			return -EINVAL;
-		i = d.next;
+		if (steps == r->num)
+			return -ELOOP;
+		ret = load_desc(r, d.next, &d);
+		if (ret)
+			return ret;
 	}
-	return -ELOOP;
 }
 
 int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		     const struct kvnet_reader *reader)
 {
+	struct kvnet_desc d;
 	int ret;
 
 	if (seen_all(r)) {
@@ -165,9 +177,16 @@ int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	chain->id = ret;
 	chain->n_out = 0;
 	chain->n_in = 0;
-	ret = walk_chain(r, chain, chain->id, reader);
+	ret = load_desc(r, chain->id, &d);
 	if (ret)
 		return ret;
+	if (likely(kvnet_desc_alone(&d) && chain->cap)) {
+		kvnet_chain_set(chain, &d);
+	} else {
+		ret = walk_chain(r, chain, d, reader);
+		if (ret)
+			return ret;
+	}
 	r->last_avail++;
 	return 1;
 }

@@ -277,6 +277,27 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 	trace_kvnet_drop(vq, reason);
 }
 
+/* As kvnet_xlate(); the lengths' sum goes to @len. */
+static int translate(struct kvnet_vq *vq, const struct kvnet_chain *chain,
+		     struct iovec *iov, size_t *len)
+{
+	unsigned int cap = UIO_MAXIOV - vq->n_iov;
+	int i, n;
+
+	/* Nearly every chain is one segment, where the last one was. */
+	if (likely(chain->n_out + chain->n_in == 1 && cap &&
+		   kvnet_xlate_in(kvnet_xlate_last(&vq->space), chain->seg,
+				  iov))) {
+		*len = iov->iov_len;
+		return 1;
+	}
+	n = kvnet_xlate(&vq->space, chain, iov, cap);
+	*len = 0;
+	for (i = 0; i < n; i++)
+		*len += iov[i].iov_len;
+	return n;
+}
+
 /**
  * kvnet_vq_pop() - fetch and translate the next chain
  * @vq: the queue
@@ -295,36 +316,32 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
 {
 	const struct kvnet_reader reader = { .read = read_guest, .ctx = vq };
-	struct kvnet_chain chain = { .seg = vq->seg };
-	struct kvnet_mark mark = kvnet_vq_mark(vq);
+	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
+	struct kvnet_chain chain;
 	struct iovec *iov;
-	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
 	/* Broken in the midst of a session, by the dirty log. */
-	if (vq->state != KVNET_VQ_RUNNING)
+	if (unlikely(vq->state != KVNET_VQ_RUNNING))
 		return -EIO;
 	if (!nth) {
 		vq->n_seg = 0;
 		vq->n_iov = 0;
 	}
 	iov = vq->iov + vq->n_iov;
+	chain.seg = vq->seg;
 	chain.cap = UIO_MAXIOV - vq->n_seg;
 	ret = kvnet_ring_next(&vq->ring, &chain, &reader);
 	if (!ret)
 		return 0;
-	if (ret == -EMSGSIZE && nth)
-		return -ENOBUFS;
-	if (ret < 0)
+	if (unlikely(ret < 0))
 		goto stop;
 	ret = -EINVAL;
 	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
 		goto stop;
-	ret = kvnet_xlate(&vq->space, &chain, iov, UIO_MAXIOV - vq->n_iov);
-	if (ret == -EMSGSIZE && nth)
-		return -ENOBUFS;
-	if (ret < 0)
+	ret = translate(vq, &chain, iov, &buf->len);
+	if (unlikely(ret < 0))
 		goto stop;
 
 	buf->iov = iov;
@@ -334,15 +351,14 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	buf->writable = chain.n_in;
 	vq->n_seg += chain.n_out + chain.n_in;
 	vq->n_iov += buf->n;
-	buf->len = 0;
-	for (i = 0; i < buf->n; i++)
-		buf->len += iov[i].iov_len;
 	trace_kvnet_pop(vq, buf->id, buf->n, buf->len);
 	return 1;
 
 stop:
+	if (ret == -EMSGSIZE && nth)
+		return -ENOBUFS;
 	/* The IOTLB, or another memory table, gives the chain another try. */
-	kvnet_vq_rewind(vq, mark);
+	kvnet_ring_rewind(&vq->ring, pos);
 	if (!vq->lent)
 		stop_for(vq, ret);
 	return ret;

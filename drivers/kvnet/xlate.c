@@ -53,20 +53,6 @@ int kvnet_xlate_span(struct kvnet_space *space, u64 addr, u8 perm, u32 *len,
 	return *base ? 0 : -EFAULT;
 }
 
-/* The region that held the last address; behind an IOMMU none. */
-static const struct kvnet_region *last_region(const struct kvnet_space *space)
-{
-	if (space->iotlb || space->hint >= space->mem->n)
-		return NULL;
-	return &space->mem->region[space->hint];
-}
-
-static bool holds(const struct kvnet_region *region, const struct kvnet_seg *seg)
-{
-	return seg->len && kvnet_region_has(region, seg->addr) &&
-	       seg->len - 1 <= region->last - seg->addr;
-}
-
 /* Wherever it is, and in as many pieces as it is. */
 static noinline int xlate_seg(struct kvnet_space *space,
 			      const struct kvnet_seg *seg, u8 perm,
@@ -110,17 +96,16 @@ static noinline int xlate_seg(struct kvnet_space *space,
 int kvnet_xlate(struct kvnet_space *space, const struct kvnet_chain *chain,
 		struct iovec *iov, unsigned int cap)
 {
-	const struct kvnet_region *region = last_region(space);
+	const struct kvnet_region *region = kvnet_xlate_last(space);
 	const struct kvnet_seg *seg = chain->seg;
 	unsigned int i, used = 0;
 	int ret;
 
 	for (i = 0; i < chain->n_out + chain->n_in; i++, seg++) {
 		/* Nearly every one is where the one before it was. */
-		if (likely(region && holds(region, seg) && used < cap)) {
-			iov[used].iov_base = to_ptr(region->hva +
-						    (seg->addr - region->gpa));
-			iov[used++].iov_len = seg->len;
+		if (likely(used < cap &&
+			   kvnet_xlate_in(region, seg, &iov[used]))) {
+			used++;
 			continue;
 		}
 		ret = xlate_seg(space, seg, i < chain->n_out ?
@@ -129,7 +114,7 @@ int kvnet_xlate(struct kvnet_space *space, const struct kvnet_chain *chain,
 		if (ret < 0)
 			return ret;
 		used += ret;
-		region = last_region(space);
+		region = kvnet_xlate_last(space);
 	}
 	return used;
 }

@@ -32,6 +32,37 @@ struct kvnet_space {
 	u8 miss_perm;
 };
 
+/* The region that held the last address; behind an IOMMU none. */
+static inline const struct kvnet_region *
+kvnet_xlate_last(const struct kvnet_space *space)
+{
+	if (unlikely(space->iotlb || space->hint >= space->mem->n))
+		return NULL;
+	return &space->mem->region[space->hint];
+}
+
+/**
+ * kvnet_xlate_in() - translate a segment that lies in a region
+ * @region: the region, or NULL
+ * @seg: the segment
+ * @iov: filled in
+ *
+ * Return: false if it is empty, or does not lie there, or not all of it.
+ */
+static inline bool kvnet_xlate_in(const struct kvnet_region *region,
+				  const struct kvnet_seg *seg,
+				  struct iovec *iov)
+{
+	if (unlikely(!region || !seg->len ||
+		     !kvnet_region_has(region, seg->addr) ||
+		     seg->len - 1 > region->last - seg->addr))
+		return false;
+	iov->iov_base = (void __user *)(unsigned long)
+			(region->hva + (seg->addr - region->gpa));
+	iov->iov_len = seg->len;
+	return true;
+}
+
 int kvnet_xlate_span(struct kvnet_space *space, u64 addr, u8 perm, u32 *len,
 		     void __user **base);
 int kvnet_xlate(struct kvnet_space *space, const struct kvnet_chain *chain,

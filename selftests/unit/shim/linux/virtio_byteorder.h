@@ -19,6 +19,7 @@ static inline bool virtio_legacy_is_little_endian(void)
 #define cpu_to_le32(v)	htole32(v)
 #define cpu_to_le64(v)	htole64(v)
 #define cpu_to_be64(v)	htobe64(v)
+#define be64_to_cpu(v)	be64toh(v)
 
 #define UNIT_BYTEORDER(bits)						\
 static inline u##bits __virtio##bits##_to_cpu(bool le, __virtio##bits v)	\
