@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - a virtqueue's ring as the device sees it: its state and ten verbs
+ * ring.h - a virtqueue's ring as the device sees it: its state and eleven verbs
  *
  * A ring speaks guest addresses only. It fetches chains, validated and with
  * indirect tables expanded, and gives used buffers back; it never translates
@@ -111,6 +111,16 @@ struct kvnet_ring {
 	struct kvnet_area used;
 };
 
+/**
+ * struct kvnet_plain - a chain of one descriptor, for the device to write
+ * @seg: what it refers to
+ * @id: as in &struct kvnet_chain
+ */
+struct kvnet_plain {
+	struct kvnet_seg seg;
+	u16 id;
+};
+
 #include "ring_layout.h"
 
 /**
@@ -158,6 +168,24 @@ static inline int kvnet_ring_next(struct kvnet_ring *r,
 {
 	return r->packed ? kvnet_packed_next(r, chain, reader) :
 			   kvnet_split_next(r, chain, reader);
+}
+
+/**
+ * kvnet_ring_next_plain() - fetch the next chain, if that is no trouble
+ * @r: the ring
+ * @plain: filled in
+ *
+ * For receive buffers, of which a packet may take many: the short way through
+ * kvnet_ring_next(), of a ring that is pinned.
+ *
+ * Return: true if the ring has moved on by a chain of one descriptor; false if it
+ * stays where it was, for kvnet_ring_next() to tell what is there.
+ */
+static inline bool kvnet_ring_next_plain(struct kvnet_ring *r,
+					 struct kvnet_plain *plain)
+{
+	return r->packed ? kvnet_packed_next_plain(r, plain) :
+			   kvnet_split_next_plain(r, plain);
 }
 
 /**

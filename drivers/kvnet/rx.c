@@ -60,11 +60,14 @@ static struct rx_turn start_turn(struct kvnet_queue *q)
 static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
-	unsigned int n = 0, taken = 0, least = 0;
+	unsigned int n = kvnet_vq_take_plain(vq, need, t->buffers_max, &need);
+	unsigned int taken = n, least = min(n, 1U);
 	struct kvnet_buf buf;
 	int ret;
 
-	for (;;) {
+	while (need) {
+		if (n == t->buffers_max)
+			return -ENOBUFS;
 		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, n, &buf);
 		if (!ret && taken + least > vq->ring.num)
 			return -ENOBUFS;
@@ -74,14 +77,10 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 		least = n ? min_t(unsigned int, least, buf.count) : buf.count;
 		n++;
 		kvnet_vq_push(vq, &buf, min(buf.len, need));
-		if (buf.len >= need) {
-			*buffers = n;
-			return 1;
-		}
-		need -= buf.len;
-		if (n == t->buffers_max)
-			return -ENOBUFS;
+		need -= min(buf.len, need);
 	}
+	*buffers = n;
+	return 1;
 }
 
 /* Where the header that the tap makes goes, zeroed, in front of a short packet. */

@@ -365,6 +365,56 @@ stop:
 }
 
 /**
+ * kvnet_vq_take_plain() - pop and push buffers for a packet, as far as it is easy
+ * @vq: the queue
+ * @len: bytes that the packet has
+ * @max: buffers that it may take, at most UIO_MAXIOV
+ * @left: filled in: bytes that are left for other buffers
+ *
+ * Each is one descriptor, to be written, in the region of memory that held the
+ * last one. The next is for kvnet_vq_pop(), with @nth what this returns, which will
+ * tell if something is wrong with it.
+ *
+ * Context: session.
+ * Return: how many; the first of a packet, they are what is in vq->iov.
+ */
+unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
+				 unsigned int max, size_t *left)
+{
+	const struct kvnet_region *region = kvnet_xlate_last(&vq->space);
+	struct kvnet_used *used = vq->used + vq->n_used;
+	struct kvnet_ring *r = &vq->ring;
+	kvnet_ring_pos_t pos = kvnet_ring_pos(r);
+	struct kvnet_plain plain;
+	unsigned int n;
+
+	lockdep_assert_held(&vq->lock);
+	if (unlikely(vq->state != KVNET_VQ_RUNNING))
+		max = 0;
+	for (n = 0; n < max && len; n++) {
+		if (!kvnet_ring_next_plain(r, &plain))
+			break;
+		if (!kvnet_xlate_in(region, &plain.seg, &vq->iov[n])) {
+			kvnet_ring_rewind(r, pos);
+			break;
+		}
+		pos = kvnet_ring_pos(r);
+		used[n] = (struct kvnet_used) {
+			.id = plain.id,
+			.count = 1,
+			.len = min_t(size_t, plain.seg.len, len),
+		};
+		len -= used[n].len;
+		trace_kvnet_pop(vq, plain.id, 1, plain.seg.len);
+	}
+	vq->n_seg = n;
+	vq->n_iov = n;
+	vq->n_used += n;
+	*left = len;
+	return n;
+}
+
+/**
  * kvnet_vq_log_written() - kvnet_vq_wrote() of a queue with a dirty log
  * @vq: the queue
  * @len: as there

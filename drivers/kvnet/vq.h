@@ -206,6 +206,8 @@ bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
+unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
+				 unsigned int max, size_t *left);
 int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_ask_again(struct kvnet_vq *vq);

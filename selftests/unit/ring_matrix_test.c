@@ -193,8 +193,33 @@ static void check_chain(struct pair *p, struct sent *s)
 	}
 }
 
+#ifdef RING_NAIVE
+static bool short_way(struct pair *p)
+{
+	return false;
+}
+#else
+/* The short way to the next chain, now and then, where it leads there. */
+static bool short_way(struct pair *p)
+{
+	struct kvnet_chain *c = &p->rig->chain;
+	struct kvnet_plain plain;
+
+	if (unit_chance(2) || !kvnet_ring_next_plain(&p->rig->ring, &plain))
+		return false;
+	c->id = plain.id;
+	c->count = 1;
+	c->n_out = 0;
+	c->n_in = 1;
+	c->seg[0] = plain.seg;
+	return true;
+}
+#endif
+
 static int device_next(struct pair *p)
 {
+	if (short_way(p))
+		return 1;
 	return kvnet_ring_next(&p->rig->ring, &p->rig->chain, &p->reader);
 }
 
