@@ -65,6 +65,20 @@ struct kvnet_tap {
 	struct kvnet_frags frags;
 };
 
+/**
+ * struct kvnet_tap_msg - a packet of the guest's, in the owner's memory
+ * @iov: its pieces
+ * @n: entries in @iov
+ * @skip: bytes at the front that are none of the tap's business
+ * @len: bytes behind them: header, if the tap has one, and frame
+ */
+struct kvnet_tap_msg {
+	const struct iovec *iov;
+	unsigned int n;
+	size_t skip;
+	size_t len;
+};
+
 struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock);
@@ -93,8 +107,8 @@ void kvnet_tap_account(struct kvnet_tap *tap);
 /* guest to host: tap_send.c */
 bool kvnet_tap_batches(const struct kvnet_tap *tap);
 bool kvnet_tap_writable(struct kvnet_tap *tap);
-int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from);
+int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
-int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from);
+int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
 #endif /* _KVNET_TAP_H */

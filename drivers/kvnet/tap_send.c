@@ -55,27 +55,48 @@ bool kvnet_tap_writable(struct kvnet_tap *tap)
 }
 
 /*
+ * Not by an iterator, which costs more than a short frame does. Nor do sizes of
+ * our own need hardened usercopy, which would find out whose memory it is.
+ */
+static int copy_packet(void *to, const struct kvnet_tap_msg *from)
+{
+	const struct iovec *iov = from->iov;
+	size_t skip = from->skip, left = from->len, part;
+
+	for (; left; iov++, skip = 0, to += part, left -= part) {
+		for (; unlikely(skip >= iov->iov_len); iov++)
+			skip -= iov->iov_len;
+		part = min(iov->iov_len - skip, left);
+		if (_copy_from_user(to, iov->iov_base + skip, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/*
  * Header and data by one copy, as they come; then the header goes to where tun
  * expects it. Without one the stack is told that there is nothing to know.
- *
- * The sizes are our own: hardened usercopy, which would find out whose memory it
- * is, takes longer for a short frame than the copy.
  */
 static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
-		      size_t size, struct iov_iter *from)
+		      size_t size, const struct kvnet_tap_msg *from)
 {
-	void *hdr = kvnet_tun_frame_init(buf, size);
+	struct virtio_net_hdr *hdr = kvnet_tun_frame_init(buf, size);
 	void *start = buf + pad - tap->hdr_len;
-	size_t all = iov_iter_count(from);
 
-	if (_copy_from_iter(start, all, from) != all)
+	if (copy_packet(start, from))
 		return -EFAULT;
 	/* The tap may have been told of a longer one. */
 	memset(hdr, 0, KVNET_HDR_MAX);
 	if (!tap->hdr_len)
 		return 0;
-	memcpy(hdr, start, tap->hdr_len);
-	return kvnet_hdr_fix(hdr, all - tap->hdr_len, tap->le);
+	/* A tap does not look at num_buffers. */
+	if (unlikely(tap->hdr_len == KVNET_HDR_MAX))
+		memcpy(hdr, start, KVNET_HDR_MAX);
+	else
+		memcpy(hdr, start, sizeof(*hdr));
+	if (!hdr->flags)
+		return 0;
+	return kvnet_hdr_fix(hdr, from->len - tap->hdr_len, tap->le);
 }
 
 /*
@@ -90,7 +111,7 @@ static bool is_for_program(const void *buf, size_t size, bool program)
 }
 
 static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
-			bool program, struct iov_iter *from)
+			bool program, const struct kvnet_tap_msg *from)
 {
 	void *buf = kvnet_frag_alloc(&tap->frags, size);
 	int ret;
@@ -107,18 +128,18 @@ static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
 /**
  * kvnet_tap_queue() - add a packet to the batch
  * @tap: the tap, with fewer than KVNET_TAP_BATCH frames queued
- * @from: the packet, header in front; copied on success, else untouched
+ * @from: the packet, header in front
  *
  * Return: 0; -EMSGSIZE if it is too long for a batch; -ENOMEM;
  * -EFAULT if @from cannot be read; -EINVAL for a nonsensical header.
  */
-int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
+int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
 	bool program = sock_flag(tap->sock->sk, SOCK_XDP);
 	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + tap->hdr_len +
 				 (program ? XDP_PACKET_HEADROOM : 0));
 	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
-	size_t all = iov_iter_count(from), len = all - tap->hdr_len;
+	size_t len = from->len - tap->hdr_len;
 	/* A multiple of the cache line, and so is each place in a chunk. */
 	size_t size = SKB_DATA_ALIGN(len + pad) + SHINFO_LEN;
 	void *buf;
@@ -127,10 +148,8 @@ int kvnet_tap_queue(struct kvnet_tap *tap, struct iov_iter *from)
 	if (size > KVNET_FRAG_MAX)
 		return -EMSGSIZE;
 	buf = make_frame(tap, pad, size, program, from);
-	if (IS_ERR(buf)) {
-		iov_iter_revert(from, all - iov_iter_count(from));
+	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	}
 	xdp_init_buff(xdp, size, NULL);
 	xdp_prepare_buff(xdp, buf, pad, len, true);
 	tap->n_xdp++;
@@ -181,12 +200,12 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
  *
  * Return: bytes, -EAGAIN if a limited send buffer is full, or -errno.
  */
-int kvnet_tap_send(struct kvnet_tap *tap, struct iov_iter *from)
+int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
-	struct msghdr msg = {
-		.msg_iter = *from,
-		.msg_flags = MSG_DONTWAIT,
-	};
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
 
-	return tap->sock->ops->sendmsg(tap->sock, &msg, iov_iter_count(from));
+	iov_iter_init(&msg.msg_iter, ITER_SOURCE, from->iov, from->n,
+		      from->skip + from->len);
+	iov_iter_advance(&msg.msg_iter, from->skip);
+	return tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
 }

@@ -9,7 +9,6 @@
 #include <linux/errno.h>
 #include <linux/if_ether.h>
 #include <linux/sched/clock.h>
-#include <linux/uio.h>
 #include <linux/vhost_types.h>
 
 #include "features.h"
@@ -75,8 +74,8 @@ static void send_queued(struct kvnet_queue *q)
 }
 
 /* Returns -EAGAIN if the tap has no room, else 0: sent or dropped. */
-static int send_single(const struct tx_turn *t, struct iov_iter *from,
-		       size_t len)
+static int send_single(const struct tx_turn *t,
+		       const struct kvnet_tap_msg *from, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	int ret;
@@ -114,7 +113,7 @@ static enum kvnet_stat drop_reason(int err)
 static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 {
 	struct kvnet_queue *q = t->q;
-	struct iov_iter from;
+	struct kvnet_tap_msg from;
 	size_t len;
 	int ret;
 
@@ -129,8 +128,10 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 	}
 	if (q->vq.lent && (!t->batches || len > KVNET_LENT_BYTES))
 		return -EBUSY;
-	iov_iter_init(&from, ITER_SOURCE, buf->iov, buf->n, buf->len);
-	iov_iter_advance(&from, t->hdr_len - q->tap.hdr_len);
+	from.iov = buf->iov;
+	from.n = buf->n;
+	from.len = q->tap.hdr_len + len;
+	from.skip = buf->len - from.len;
 	if (!t->batches)
 		return send_single(t, &from, len);
 
