@@ -5,6 +5,7 @@
 #include "frag.h"
 
 #include <linux/cache.h>
+#include <linux/compiler.h>
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -19,7 +20,7 @@ static u32 refs_for(u32 size)
 	return size / SMP_CACHE_BYTES + 1;
 }
 
-/* A chunk, or else no more than is needed now. */
+/* As long as can be, or else no longer than is needed now. */
 static struct page *alloc_chunk(u32 need, u32 *size)
 {
 	unsigned int order = get_order(KVNET_FRAG_MAX);
@@ -37,29 +38,56 @@ static struct page *alloc_chunk(u32 need, u32 *size)
  * Have all fragments come back? Whoever gave one back had done with it before, by
  * the full barrier in put_page().
  */
-static bool use_again(struct kvnet_frags *f, u32 need)
+static bool is_back(const struct kvnet_chunk *c)
 {
-	u32 refs = refs_for(f->size);
-
-	if (!f->page || need > f->size || page_ref_count(f->page) != f->refs)
-		return false;
-	page_ref_add(f->page, refs - f->refs);
-	f->refs = refs;
-	f->at = 0;
-	return true;
+	return c->page && page_ref_count(c->page) == c->refs;
 }
 
-static bool refill(struct kvnet_frags *f, u32 need)
+static void use_again(struct kvnet_chunk *c)
 {
-	if (use_again(f, need))
-		return true;
-	kvnet_frag_drain(f);
-	f->page = alloc_chunk(need, &f->size);
-	if (!f->page)
-		return false;
-	f->refs = refs_for(f->size);
-	page_ref_add(f->page, f->refs - 1);
-	return true;
+	u32 refs = refs_for(c->size);
+
+	page_ref_add(c->page, refs - c->refs);
+	c->refs = refs;
+}
+
+static void let_go(struct kvnet_chunk *c)
+{
+	if (!c->page)
+		return;
+	page_ref_sub(c->page, c->refs - 1);
+	put_page(c->page);
+	*c = (struct kvnet_chunk) { .page = NULL };
+}
+
+/*
+ * The first one that is back, so that no more are in use than there are frames on
+ * their way, and these are warm. Else one that is new, in the place of the oldest
+ * if there is no other.
+ */
+static struct kvnet_chunk *next_chunk(struct kvnet_frags *f, u32 need)
+{
+	struct kvnet_chunk *c, *free = NULL;
+
+	for (c = f->chunk; c < f->chunk + KVNET_FRAG_CHUNKS; c++) {
+		if (need <= c->size && is_back(c)) {
+			use_again(c);
+			return c;
+		}
+		if (!c->page && !free)
+			free = c;
+	}
+	if (!free) {
+		free = &f->chunk[f->oldest];
+		f->oldest = (f->oldest + 1) % KVNET_FRAG_CHUNKS;
+		let_go(free);
+	}
+	free->page = alloc_chunk(need, &free->size);
+	if (!free->page)
+		return NULL;
+	free->refs = refs_for(free->size);
+	page_ref_add(free->page, free->refs - 1);
+	return free;
 }
 
 /**
@@ -72,15 +100,21 @@ static bool refill(struct kvnet_frags *f, u32 need)
  */
 void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size)
 {
+	struct kvnet_chunk *c = f->cut;
 	void *frag;
 
-	if (size > KVNET_FRAG_MAX)
+	if (unlikely(size > KVNET_FRAG_MAX))
 		return NULL;
-	if ((!f->page || size > f->size - f->at) && !refill(f, size))
-		return NULL;
-	frag = page_address(f->page) + f->at;
+	if (unlikely(!c || size > c->size - f->at)) {
+		c = next_chunk(f, size);
+		f->cut = c;
+		f->at = 0;
+		if (!c)
+			return NULL;
+	}
+	frag = page_address(c->page) + f->at;
 	f->at += size;
-	f->refs--;
+	c->refs--;
 	return frag;
 }
 
@@ -94,14 +128,14 @@ void kvnet_frag_free(void *frag)
 }
 
 /**
- * kvnet_frag_drain() - let go of the chunk
+ * kvnet_frag_drain() - let go of all chunks
  * @f: what is left of it; fragments live on
  */
 void kvnet_frag_drain(struct kvnet_frags *f)
 {
-	if (!f->page)
-		return;
-	page_ref_sub(f->page, f->refs - 1);
-	put_page(f->page);
-	*f = (struct kvnet_frags) { .page = NULL };
+	unsigned int i;
+
+	for (i = 0; i < KVNET_FRAG_CHUNKS; i++)
+		let_go(&f->chunk[i]);
+	*f = (struct kvnet_frags) { .at = 0 };
 }

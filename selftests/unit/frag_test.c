@@ -64,7 +64,7 @@ static struct kvnet_frags start(unsigned int order)
 	n_allocs = 0;
 	largest_order = order;
 	EXPECT_EQ(n_live, 0);
-	return (struct kvnet_frags) { .page = NULL };
+	return (struct kvnet_frags) { .at = 0 };
 }
 
 CASE(frags_do_not_overlap)
@@ -113,7 +113,7 @@ CASE(frag_chunk_is_used_up)
 	EXPECT_EQ(n_allocs, 2);
 	for (i = 0; i < 1024; i++)
 		kvnet_frag_free(p[i]);
-	EXPECT_EQ(n_live, 1);
+	EXPECT_EQ(n_live, 2);
 	kvnet_frag_drain(&f);
 	EXPECT_EQ(n_live, 0);
 }
@@ -140,6 +140,41 @@ CASE(frag_chunk_is_used_again)
 	kvnet_frag_free(late);
 	kvnet_frag_free(p);
 	kvnet_frag_drain(&f);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+/* A batch takes more than one, and when it is through, the next has the same. */
+CASE(frag_chunks_of_a_batch_are_used_again)
+{
+	struct kvnet_frags f = start(3);
+	unsigned int i, round;
+	void *p[64];
+
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < ARRAY_SIZE(p); i++)
+			p[i] = kvnet_frag_alloc(&f, 1984);
+		for (i = 0; i < ARRAY_SIZE(p); i++)
+			kvnet_frag_free(p[i]);
+	}
+	EXPECT_EQ(n_allocs, 4);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+/* Frames that nobody gives back do not make it keep more. */
+CASE(frag_chunks_are_few)
+{
+	struct kvnet_frags f = start(3);
+	static void *p[500];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	EXPECT_EQ(n_live, ARRAY_SIZE(p));
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		kvnet_frag_free(p[i]);
+	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
 	kvnet_frag_drain(&f);
 	EXPECT_EQ(n_live, 0);
 }
@@ -171,7 +206,7 @@ CASE(frags_with_little_memory)
 	EXPECT_EQ(kvnet_frag_alloc(&f, 64), NULL);
 	kvnet_frag_free(p);
 	kvnet_frag_free(q);
-	EXPECT_EQ(n_live, 0);
+	EXPECT_EQ(n_live, 2);
 	/* and when there is some again */
 	largest_order = 3;
 	p = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
