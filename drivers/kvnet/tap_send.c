@@ -14,6 +14,7 @@
 #include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/skbuff.h>
+#include <linux/uaccess.h>
 #include <linux/virtio_net.h>
 #include <net/sock.h>
 
@@ -67,7 +68,7 @@ static int copy_packet(void *to, const struct kvnet_tap_msg *from)
 		for (; unlikely(skip >= iov->iov_len); iov++)
 			skip -= iov->iov_len;
 		part = min(iov->iov_len - skip, left);
-		if (_copy_from_user(to, iov->iov_base + skip, part))
+		if (compat_copy_from_user(to, iov->iov_base + skip, part))
 			return -EFAULT;
 	}
 	return 0;

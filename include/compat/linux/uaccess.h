@@ -5,10 +5,16 @@
 #include_next <linux/uaccess.h>
 
 /*
- * copy_to_user() of no more than there is: hardened usercopy need not find out whose
+ * Copies of no more than there is: hardened usercopy need not find out whose
  * memory it is, which takes longer than the copy of a short frame. Not there where
  * architectures want all of it inline.
  */
+#ifdef INLINE_COPY_FROM_USER
+#define compat_copy_from_user	copy_from_user
+#else
+#define compat_copy_from_user	_copy_from_user
+#endif
+
 #ifdef INLINE_COPY_TO_USER
 #define compat_copy_to_user	copy_to_user
 #else
