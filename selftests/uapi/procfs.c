@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "procfs.h"
@@ -98,18 +99,39 @@ unsigned int workers_of(pid_t owner, struct worker *w)
 	return look_everywhere(name, w);
 }
 
-bool kernel_has_vhost_task(void)
+static bool kernel_knows(const char *symbol)
 {
-	char line[256], name[128];
-	bool has = false;
+	size_t len = strlen(symbol);
+	bool known = false;
+	char line[256];
 	FILE *f = fopen("/proc/kallsyms", "r");
 
 	ASSERT(f);
-	while (!has && fgets(line, sizeof(line), f))
-		has = sscanf(line, "%*s %*s %127s", name) == 1 &&
-		      !strcmp(name, "vhost_task_create");
+	while (!known && fgets(line, sizeof(line), f)) {
+		const char *name = strstr(line, symbol);
+
+		known = name && name[-1] == ' ' &&
+			(name[len] == '\n' || name[len] == '\t');
+	}
 	fclose(f);
-	return has;
+	return known;
+}
+
+/* 1 or -1, for all cases: it takes seconds to look where the CPU is emulated. */
+static signed char *has_vhost_task;
+
+__attribute__((constructor)) static void share_answers(void)
+{
+	has_vhost_task = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+bool kernel_has_vhost_task(void)
+{
+	ASSERT(has_vhost_task != MAP_FAILED);
+	if (!*has_vhost_task)
+		*has_vhost_task = kernel_knows("vhost_task_create") ? 1 : -1;
+	return *has_vhost_task > 0;
 }
 
 /* At rest for some looks: it also is for a moment when it looks for more to do. */
