@@ -116,7 +116,7 @@ static void send_all(uint32_t len, bool gso, unsigned int tap, long batches,
 }
 
 /* As many batches as turns, and a turn is 512 KiB. */
-CASE(frames_with_segments_to_come_leave_in_batches)
+CASE_TIMED(frames_with_segments_to_come_leave_in_batches, 60)
 {
 	static const uint32_t len[] = { 1514, 3000, 3800, 4000, 5000, 8000,
 					16000, 20000, 30000, 32000 };
@@ -131,7 +131,7 @@ CASE(frames_with_segments_to_come_leave_in_batches)
 }
 
 /* An MTU of 9000, and no TSO: nor does a long frame as such go alone. */
-CASE(long_frames_leave_in_batches)
+CASE_TIMED(long_frames_leave_in_batches, 60)
 {
 	static const uint32_t len[] = { 1514, 3400, 3900, 4100, 9014, 20000,
 					32000 };
