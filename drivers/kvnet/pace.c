@@ -2,26 +2,23 @@
 /*
  * pace.c - when to ask for kicks, see pace.h
  *
- * All is measured in what a turn for one packet takes on this machine: a stream has
- * a packet in eight such times, or more often; the device looks again after four,
- * and later if it found little, up to thirty-two. So what a packet waits is of the
- * order of what it would cost the guest to kick.
+ * What a kick costs cannot be seen from here; but it can be tried. After some packets
+ * in a row the device does not ask for a kick, and looks after twice the time in which
+ * one packet came. If they come half as often again as with kicks, or more, and a look
+ * is for more than one, it goes on like that; else it goes back, and waits for twice as many before it tries again.
  */
 #include "pace.h"
 
 #include <linux/kernel.h>
 
-/* Of the cost of a turn, in ns: neither nothing nor a turn that was interrupted. */
-#define COST_MIN	500
-#define COST_MAX	8000
+/* In ns. A packet after a longer gap is a lone one. */
+#define GAP_MAX		50000000
+#define DELAY_MIN	5000
+#define DELAY_MAX	250000
 
-/* In turns: the gap of a stream, the first and the longest delay. */
-#define GAP		8
-#define DELAY_MIN	4
-#define DELAY_MAX	32
-
-/* Packets in a row that make a stream; an answer makes up for some. */
-#define STREAK		16
+/* Packets in a row before a try; what an answer makes up for. */
+#define PATIENCE_MIN	KVNET_PACE_STREAK
+#define PATIENCE_MAX	1024
 #define ANSWER		8
 
 /* Packets of a look: fewer, and the next is later; more, and it is sooner. */
@@ -34,36 +31,59 @@
  */
 void kvnet_pace_reset(struct kvnet_pace *p)
 {
-	*p = (struct kvnet_pace) { .cost_ns = COST_MIN };
+	*p = (struct kvnet_pace) { .patience = PATIENCE_MIN };
 }
 
-/**
- * kvnet_pace_turn() - a turn has sent packets
- * @p: the pace
- * @took_ns: the time that it took
- * @packets: how many
- */
-void kvnet_pace_turn(struct kvnet_pace *p, u64 took_ns, unsigned int packets)
+/* The driver has kicked for some packets. */
+static void kicked(struct kvnet_pace *p, u64 gap_ns)
 {
-	u32 cost;
-
-	p->packets += packets;
-	if (packets != 1)
+	if (gap_ns > GAP_MAX) {
+		p->streak = 0;
 		return;
-	cost = clamp_t(u64, took_ns, COST_MIN, COST_MAX);
-	p->cost_ns += (s32)(cost - p->cost_ns) / 8;
+	}
+	if (p->streak)
+		p->gap_ns += ((int)gap_ns - (int)p->gap_ns) / 8;
+	else
+		p->gap_ns = gap_ns;
+	p->streak = min(p->streak + p->packets, (u32)PATIENCE_MAX);
+	if (p->streak < p->patience)
+		return;
+	p->poor = true;
+	p->delay_ns = clamp(2 * p->gap_ns, (u32)DELAY_MIN, (u32)DELAY_MAX);
 }
 
-/* No look has to be more than once in a few packets. */
-static u32 next_delay(const struct kvnet_pace *p)
+/* The device has looked after some time. */
+static void looked(struct kvnet_pace *p, u64 since_ns)
 {
-	u32 delay = p->delay_ns;
+	bool poor = p->packets < 2 ||
+		    2 * (u64)p->packets * p->gap_ns < 3 * since_ns;
 
+	/* Once may be by chance. */
+	if (poor && p->poor) {
+		p->streak = p->packets ? KVNET_PACE_STREAK : KVNET_PACE_STREAK / 2;
+		p->delay_ns = 0;
+		p->patience = min(2 * p->patience, (u32)PATIENCE_MAX);
+		return;
+	}
+	p->poor = poor;
+	if (!poor)
+		p->patience = PATIENCE_MIN;
 	if (p->packets < FEW)
-		delay *= 2;
+		p->delay_ns = min(2 * p->delay_ns, (u32)DELAY_MAX);
 	else if (p->packets > MANY)
-		delay /= 2;
-	return clamp(delay, p->cost_ns * DELAY_MIN, p->cost_ns * DELAY_MAX);
+		p->delay_ns = max(p->delay_ns / 2, (u32)DELAY_MIN);
+}
+
+/* Frames to the guest: what it sends may be their answers, or they its. */
+static void answered(struct kvnet_pace *p, unsigned long frames)
+{
+	u32 worth = ANSWER * min(frames, 1000UL);
+
+	if (p->delay_ns && worth >= p->packets) {
+		p->delay_ns = 0;
+		p->streak = 0;
+	}
+	p->streak -= min(p->streak, worth);
 }
 
 /**
@@ -76,17 +96,14 @@ static u32 next_delay(const struct kvnet_pace *p)
  */
 u32 kvnet_pace_rest(struct kvnet_pace *p, u64 now_ns, unsigned long answers)
 {
-	bool soon = now_ns - p->last_ns <= (u64)p->cost_ns * GAP;
-	unsigned long answered = min(answers - p->answers, 1024UL);
+	u64 since = min(now_ns - p->last_ns, 1ULL << 32);
 
+	if (answers != p->answers)
+		answered(p, answers - p->answers);
 	if (p->delay_ns)
-		soon = p->packets;
-	p->streak = soon ? min(p->streak + (int)min(p->packets, 64U), 2 * STREAK) : 0;
-	p->streak = max(p->streak - ANSWER * (int)answered, 0);
-	if (p->streak < STREAK)
-		p->delay_ns = 0;
-	else
-		p->delay_ns = next_delay(p);
+		looked(p, since);
+	else if (p->packets)
+		kicked(p, (u32)min(since, (u64)U32_MAX) / p->packets);
 	p->packets = 0;
 	p->answers = answers;
 	p->last_ns = now_ns;

@@ -2,7 +2,7 @@
 /*
  * pace.h - policy: when to ask a driver for kicks, and when to look instead
  *
- * A guest that sends packet after packet, and kicks for each, spends more on the
+ * A guest that sends packet after packet, and kicks for each, may spend more on the
  * kicks than on the packets. While it does so the device asks for none, and looks
  * again after a while. A lone packet, and one that is an answer, never waits.
  *
@@ -13,38 +13,64 @@
 
 #include <linux/types.h>
 
+/* Packets in a row that are a stream; an answer makes up for some. */
+#define KVNET_PACE_STREAK	16
+
 /**
  * struct kvnet_pace - what a transmit queue has been doing
- * @last_ns: when its last turn ended
- * @cost_ns: what a turn for a packet takes, about
+ * @last_ns: when nothing was left last
+ * @gap_ns: from packet to packet, while the driver kicks
  * @delay_ns: how long to wait before the next look; 0: the driver kicks
- * @streak: packets that came soon after one another, as far as nothing answered
+ * @streak: packets in a row, as far as nothing answered
+ * @patience: so many have to come before looking is tried
+ * @poor: the last look found too little
  * @packets: since the last time that nothing was left
  * @answers: frames that the guest had received by then
  */
 struct kvnet_pace {
 	u64 last_ns;
-	u32 cost_ns;
+	u32 gap_ns;
 	u32 delay_ns;
-	int streak;
-	unsigned int packets;
+	u32 streak;
+	u32 patience;
+	u32 packets;
+	bool poor;
 	unsigned long answers;
 };
 
 void kvnet_pace_reset(struct kvnet_pace *p);
-void kvnet_pace_turn(struct kvnet_pace *p, u64 took_ns, unsigned int packets);
 u32 kvnet_pace_rest(struct kvnet_pace *p, u64 now_ns, unsigned long answers);
 
 /**
- * kvnet_pace_slow() - forget what was going on: there is more than lone packets
+ * kvnet_pace_sent() - packets have been sent
  * @p: the pace
- *
- * A turn ended with its budget; packets that long need no pace.
+ * @packets: how many
+ */
+static inline void kvnet_pace_sent(struct kvnet_pace *p, unsigned int packets)
+{
+	p->packets += packets;
+}
+
+/**
+ * kvnet_pace_slow() - forget what was going on: the packets are long
+ * @p: the pace
  */
 static inline void kvnet_pace_slow(struct kvnet_pace *p)
 {
+	p->packets = 0;
 	p->streak = 0;
 	p->delay_ns = 0;
+}
+
+/**
+ * kvnet_pace_streams() - does the driver kick for one packet after another?
+ * @p: the pace
+ *
+ * Return: true if so: they are no lone packets, nor requests.
+ */
+static inline bool kvnet_pace_streams(const struct kvnet_pace *p)
+{
+	return !p->delay_ns && p->streak >= KVNET_PACE_STREAK;
 }
 
 #endif /* _KVNET_PACE_H */

@@ -18,7 +18,7 @@
 #define PACKET_MAX	(1U << 19)
 
 /* Packets that are shorter in the mean may be a stream of lone ones. */
-#define PACED_MEAN	512
+#define PACED_MEAN	2048
 
 /**
  * struct tx_turn - what stays the same during a turn
@@ -207,7 +207,6 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 			       bool may_rest)
 {
 	const struct kvnet_budget all = *budget;
-	const u64 start = local_clock();
 	enum kvnet_verdict verdict;
 	int packets;
 
@@ -218,7 +217,7 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 	if (all.bytes - budget->bytes > packets * PACED_MEAN)
 		kvnet_pace_slow(&q->pace);
 	else
-		kvnet_pace_turn(&q->pace, local_clock() - start, packets);
+		kvnet_pace_sent(&q->pace, packets);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
 	if (verdict == KVNET_DONE && (may_rest || q->starved) &&
@@ -242,8 +241,10 @@ static enum kvnet_verdict tx_run(struct kvnet_source *src, bool may_rest)
 	verdict = turn(q, &budget, may_rest);
 	if (kvnet_budget_spent(&budget))
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
-	WRITE_ONCE(src->lone, kvnet_budget_little(&budget) &&
-			      kvnet_vq_lendable(&q->vq));
+	if (budget.packets < KVNET_TURN_PACKETS)
+		WRITE_ONCE(src->lone, kvnet_budget_little(&budget) &&
+				      kvnet_vq_lendable(&q->vq) &&
+				      !kvnet_pace_streams(&q->pace));
 	kvnet_vq_end(&q->vq);
 	return verdict;
 }
@@ -260,7 +261,7 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
 	verdict = turn(q, &budget, true);
-	if (verdict != KVNET_RESTS)
+	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
 		WRITE_ONCE(src->lone, false);
 	kvnet_vq_end(&q->vq);
 	return verdict == KVNET_RESTS ? verdict : KVNET_AGAIN;

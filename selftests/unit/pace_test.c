@@ -1,182 +1,238 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When the driver is asked for kicks, and when the device looks by itself. */
+#include <string.h>
+
 #include <linux/kernel.h>
 #include <linux/types.h>
 
 #include "pace.h"
 #include "unit.h"
 
-#define COST	1000	/* of a turn, in ns */
+#define US	1000ULL
 
 static struct kvnet_pace pace;
 static u64 now;
 static unsigned long answers;
 
+static struct {
+	unsigned int kicks, looks, empty;
+	u32 longest;
+} count;
+
 static void begin(void)
 {
-	unsigned int i;
-
 	kvnet_pace_reset(&pace);
 	now = 1000000000;
 	answers = 5;
-	/* Far apart: it learns what a turn takes. */
-	for (i = 0; i < 100; i++) {
-		now += 10000000;
-		kvnet_pace_turn(&pace, COST, 1);
-		EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
-	}
-	EXPECT_TRUE(pace.cost_ns > COST * 9 / 10 && pace.cost_ns <= COST);
+	memset(&count, 0, sizeof(count));
 }
 
-/* Returns how many kicks there were before the first look. */
-static unsigned int kicks_of_stream(u64 gap, unsigned int max)
+/*
+ * A guest that makes a packet in 'gap' and takes 'cost' for each kick, and a device
+ * that does as it is told, for so many packets; each 'every'th is answered.
+ */
+static void run(u64 gap, u64 cost, unsigned int packets, unsigned int every)
 {
-	unsigned int i;
-
-	for (i = 0; i < max; i++) {
-		now += gap;
-		kvnet_pace_turn(&pace, COST, 1);
-		if (kvnet_pace_rest(&pace, now, answers))
-			break;
-	}
-	return i;
-}
-
-/* Packets come evenly; returns the longest that one waits. */
-static u32 look(u64 gap, unsigned int looks)
-{
-	u32 delay = pace.delay_ns, most = 0;
-	unsigned int i;
+	unsigned int sent = 0, n;
 	u64 left = 0;
+	u32 delay = 0;
 
-	for (i = 0; i < looks && delay; i++) {
-		now += delay;
-		left += delay;
-		kvnet_pace_turn(&pace, COST, left / gap);
-		left %= gap;
+	while (sent < packets) {
+		if (delay) {
+			now += delay;
+			left += delay;
+			n = left / gap;
+			left %= gap;
+			count.looks++;
+			count.empty += !n;
+		} else {
+			now += gap + cost;
+			left = 0;
+			n = 1;
+			count.kicks++;
+		}
+		if (every)
+			answers += (sent + n) / every - sent / every;
+		sent += n;
+		kvnet_pace_sent(&pace, n);
 		delay = kvnet_pace_rest(&pace, now, answers);
-		most = max(most, delay);
+		count.longest = max(count.longest, delay);
 	}
-	return delay ? most : 0;
 }
 
 CASE(lone_packets_are_kicked_for)
 {
 	begin();
-	EXPECT_EQ(kicks_of_stream(COST * 10, 1000), 1000);
+	run(60000 * US, 0, 1000, 0);
+	EXPECT_EQ(count.kicks, 1000);
+	EXPECT_EQ(count.looks, 0);
 }
 
-CASE(a_stream_is_looked_for)
+/* On silicon, and where an exit costs a hundred times as much. */
+CASE(a_guest_that_kicks_cost_much_is_looked_after)
 {
 	begin();
-	EXPECT_TRUE(kicks_of_stream(COST * 3, 1000) < 20);
+	run(1 * US, 3 * US, 100000, 0);
+	EXPECT_TRUE(count.kicks <= 17);
+	EXPECT_TRUE(count.longest <= 20 * US);
+	begin();
+	run(25 * US, 30 * US, 100000, 0);
+	EXPECT_TRUE(count.kicks <= 17);
+	EXPECT_TRUE(100000 / count.looks >= 8);
+	begin();
+	run(50 * US, 500 * US, 100000, 0);
+	EXPECT_TRUE(count.kicks <= 17);
+	EXPECT_TRUE(100000 / count.looks >= 4);
 }
 
-CASE(a_look_finds_some_packets)
+CASE(a_look_finds_some_packets_and_not_too_many)
 {
-	begin();
-	kicks_of_stream(COST * 2, 100);
-	EXPECT_TRUE(look(COST * 2, 1000) > 0);
-	EXPECT_TRUE(pace.delay_ns >= COST * 15 && pace.delay_ns <= COST * 32);
+	u64 gap;
 
-	begin();
-	kicks_of_stream(COST / 4, 100);
-	EXPECT_TRUE(look(COST / 4, 1000) > 0);
-	EXPECT_TRUE(pace.delay_ns <= COST * 8);
+	for (gap = 50; gap < 20 * US; gap += 50) {
+		begin();
+		run(gap, 3 * gap, 50000, 0);
+		EXPECT_TRUE(50000 / count.looks >= 7);
+		EXPECT_TRUE(50000 / count.looks <= 110);
+	}
+}
+
+/* Kicks cost it next to nothing: it is tried now and then, and no more. */
+CASE(a_guest_that_kicks_cost_little_is_not)
+{
+	u64 gap;
+
+	for (gap = 3 * US; gap < 2000 * US; gap += gap / 3) {
+		begin();
+		run(gap, gap / 10, 20000, 0);
+		EXPECT_TRUE(count.looks < 40);
+		EXPECT_TRUE(count.kicks > 19000);
+	}
 }
 
 CASE(no_packet_waits_for_long)
 {
 	u64 gap;
 
-	for (gap = COST / 64 + 1; gap < COST * 8; gap += COST / 64) {
+	for (gap = 10; gap < 3000 * US; gap += gap / 4 + 1) {
 		begin();
-		kicks_of_stream(gap, 100);
-		EXPECT_TRUE(look(gap, 200) <= COST * 32);
+		run(gap, 10 * gap, 3000, 0);
+		EXPECT_TRUE(count.longest <= 250 * US);
 	}
-	/* Also if a turn has taken very long. */
-	kvnet_pace_reset(&pace);
-	for (gap = 0; gap < 100; gap++)
-		kvnet_pace_turn(&pace, 1000000000, 1);
-	now = 0;
-	kicks_of_stream(1000, 100);
-	EXPECT_TRUE(pace.delay_ns > 0);
-	EXPECT_TRUE(look(1000000, 5) <= 32 * 8000);
 }
 
 CASE(a_stream_that_ends_is_kicked_for_again)
 {
 	begin();
-	kicks_of_stream(COST, 100);
+	run(1 * US, 3 * US, 1000, 0);
 	EXPECT_TRUE(pace.delay_ns > 0);
+	/* Nothing once may be by chance. */
 	now += pace.delay_ns;
-	kvnet_pace_turn(&pace, COST, 0);
+	kvnet_pace_rest(&pace, now, answers);
+	now += pace.delay_ns;
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
 	/* And the next packet is a lone one. */
-	now += COST;
-	kvnet_pace_turn(&pace, COST, 1);
+	now += 100;
+	kvnet_pace_sent(&pace, 1);
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
 }
 
 /* Requests, however fast they are. */
-CASE(what_is_answered_is_kicked_for)
+CASE(a_guest_that_waits_for_each_packet_is_kicked_for)
 {
-	unsigned int i;
+	unsigned int i, looks = 0;
+	u32 delay = 0;
 
 	begin();
-	for (i = 0; i < 1000; i++) {
-		now += COST;
-		answers++;
-		kvnet_pace_turn(&pace, COST, 1);
-		EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
+	for (i = 0; i < 2000; i++) {
+		now += max(delay, (u32)(500 * US) - delay);
+		kvnet_pace_sent(&pace, 1);
+		delay = kvnet_pace_rest(&pace, now, answers);
+		looks += !!delay;
 	}
+	EXPECT_TRUE(looks < 40);
+}
+
+CASE(what_is_answered_is_kicked_for)
+{
+	begin();
+	run(1 * US, 3 * US, 10000, 1);
+	EXPECT_EQ(count.looks, 0);
+	begin();
+	run(1 * US, 3 * US, 10000, 6);
+	EXPECT_EQ(count.looks, 0);
 }
 
 /* A stream to which something comes back now and then is one. */
 CASE(few_answers_do_not_matter)
 {
-	unsigned int i, kicks = 0;
-
 	begin();
-	for (i = 0; i < 1000; i++) {
-		now += COST;
-		answers += i % 32 == 0;
-		kvnet_pace_turn(&pace, COST, 1);
-		kicks += !kvnet_pace_rest(&pace, now, answers);
-	}
-	EXPECT_TRUE(kicks < 300);
+	run(1 * US, 3 * US, 10000, 64);
+	EXPECT_TRUE(count.kicks < 1000);
 }
 
 CASE(an_answer_to_a_stream_ends_it)
 {
 	begin();
-	kicks_of_stream(COST, 100);
+	run(1 * US, 3 * US, 1000, 0);
 	EXPECT_TRUE(pace.delay_ns > 0);
 	now += pace.delay_ns;
 	answers += 4;
-	kvnet_pace_turn(&pace, COST, 4);
+	kvnet_pace_sent(&pace, 8);
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
 }
 
 CASE(long_packets_end_it)
 {
 	begin();
-	kicks_of_stream(COST, 100);
+	run(1 * US, 3 * US, 1000, 0);
 	kvnet_pace_slow(&pace);
-	now += COST;
+	now += US;
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
 }
 
-/* The clock goes back, the counter of answers wraps: no more than a kick too many. */
+/* A kick for nothing is none. */
+CASE(kicks_without_packets)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < 1000; i++)
+		EXPECT_EQ(kvnet_pace_rest(&pace, ++now, answers), 0);
+	EXPECT_EQ(pace.streak, 0);
+}
+
+/* Also where looking is of no use it is not for the thread that kicks. */
+CASE(a_stream_is_one_when_looking_was_of_no_use)
+{
+	unsigned int i, lone = 0;
+
+	begin();
+	for (i = 0; i < 1000; i++) {
+		run(10 * US, 0, 1, 0);
+		lone += !kvnet_pace_streams(&pace) && !pace.delay_ns;
+	}
+	EXPECT_TRUE(lone < 20);
+	answers += 1000;
+	run(10 * US, 0, 1, 0);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
+}
+
+/* The clock goes back, counters wrap: no more than a kick too many. */
 CASE(strange_numbers)
 {
 	begin();
+	run(1 * US, 3 * US, 10, 0);
 	now = 0;
-	kvnet_pace_turn(&pace, COST, 1);
+	kvnet_pace_sent(&pace, 1);
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
 	answers = 2;
-	kvnet_pace_turn(&pace, ~0ULL, ~0U);
-	EXPECT_EQ(kvnet_pace_rest(&pace, ~0ULL, answers), 0);
-	EXPECT_TRUE(pace.cost_ns <= 8000);
-	EXPECT_TRUE(kicks_of_stream(COST, 1000) < 40);
+	kvnet_pace_sent(&pace, ~0U);
+	EXPECT_TRUE(kvnet_pace_rest(&pace, ~0ULL, answers) <= 250 * US);
+	EXPECT_TRUE(kvnet_pace_rest(&pace, 5, answers) <= 250 * US);
+	begin();
+	run(1 * US, 3 * US, 100000, 0);
+	EXPECT_TRUE(count.kicks <= 17);
 }
