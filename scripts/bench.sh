@@ -8,11 +8,11 @@
 #   scripts/bench.sh compare A B  what changed between two results
 #   scripts/bench.sh profile      where the worker's time goes (WORK="test=pps dir=rx size=64")
 #
-#   LANE="native vtime"   lanes (native, icount, vtime, kvm, emul; default: native, icount,
-#                         and kvm where the CPU has virtualization, else vtime)
+#   LANE="native vtime"   lanes (native, icount, smp, vtime, kvm, emul; default: native, icount,
+#                         smp, and kvm where the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
 #   REPEAT=9              repetitions, in virtual time seeds (default: native 7, icount 2,
-#                         others 5)
+#                         smp 15, others 5)
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
@@ -30,12 +30,13 @@ PLAN=${PLAN:-bench}
 export BENCH_MS=${BENCH_MS:-40}
 # of virtual time, in which the median of few slices is exact
 ICOUNT_MS=40
+SMP_MS=100
 FAILED_LANES=''
 STOPPED=0
 
 default_lanes()
 {
-	echo native icount
+	echo native icount smp
 	if has_virtualization; then echo kvm; else echo vtime; fi
 }
 
@@ -147,7 +148,7 @@ guest_repetition()
 	icount)
 		script=native.sh
 		# vm.sh has an instruction take 2 ns
-		options=(--icount "$2" --smp 1 --timeout 1800 --add "$BUILD/perf/lab" --add "$BUILD/floor-6.12/kvnet_floor.ko" --env REPEAT=1 --env "FIRST=$2" --env "REPEATS=$3" --env "BEFORE=$4"
+		options=(--icount "$2" --smp 1 --timeout 1800 "${PROCESS_GUEST[@]}" --env REPEAT=1 --env "FIRST=$2" --env "REPEATS=$3" --env "BEFORE=$4"
 			--env "BENCH_MS=$ICOUNT_MS" --env BENCH_NS_PER_INSTRUCTION=2)
 		;;
 	vtime) options=(--qemu 7.2 --icount "$2") ;;
@@ -201,8 +202,7 @@ lane_guest()
 	"$TOP/scripts/setup.sh" 6.12
 	"$TOP/scripts/build-module.sh" 6.12
 	if [ "$lane" = icount ]; then
-		"$TOP/scripts/build-module.sh" --floor 6.12
-		make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
+		prepare_process_guest
 	elif wanted layout; then
 		newest_guest
 	fi
@@ -218,12 +218,39 @@ lane_guest()
 	[ $good -gt 0 ]
 }
 
+# what native.sh needs of a test host
+prepare_process_guest()
+{
+	"$TOP/scripts/setup.sh" 6.12
+	"$TOP/scripts/build-module.sh" 6.12
+	"$TOP/scripts/build-module.sh" --floor 6.12
+	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
+	PROCESS_GUEST=(--add "$BUILD/perf/lab" --add "$BUILD/floor-6.12/kvnet_floor.ko")
+}
+
+# Two CPUs, in real time: one boot, in which backends take turns as in lane native. Slices
+# are longer, since emulated CPUs are slow and their turns on this machine's are long.
+lane_smp()
+{
+	local status
+
+	prepare_process_guest
+	set +e
+	"$TOP/scripts/vm.sh" --name bench-smp --smp 2 --timeout $((300 + 120 * ${REPEAT:-15})) "${PROCESS_GUEST[@]}" \
+		--env LANE=smp --env "REPEAT=${REPEAT:-15}" --env "ONLY=$ONLY" --env "QUICK=$QUICK" --env "BACKENDS=${BACKENDS:-}" \
+		--env "BENCH_MS=$SMP_MS" -- "$TOP/scripts/vm/native.sh" 2>&1 | take_rows smp
+	status=${PIPESTATUS[0]}
+	set -e
+	return "$status"
+}
+
 run_lane()
 {
 	case $1 in
 	native) lane_native ;;
+	smp) lane_smp ;;
 	icount | vtime | kvm | emul) lane_guest "$1" ;;
-	*) die "unknown lane '$1': native, icount, vtime, kvm or emul" ;;
+	*) die "unknown lane '$1': native, icount, smp, vtime, kvm or emul" ;;
 	esac
 }
 

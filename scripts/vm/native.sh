@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The laboratory's lanes in which a process is the guest: native, inside User-Mode
-# Linux, and icount, inside a test host that counts instructions. kvnet, vhost_net and
+# Linux, icount, inside a test host that counts instructions, and smp, inside one with
+# two CPUs. kvnet, vhost_net and
 # others take turns, a slice each. Prints the rows of scripts/bench.sh; fails if a
 # sample could not be taken, whatever the figures are.
 #
 #   REPEAT   repetitions (default 7)     ONLY    names of tests, globs (default all)
 #   QUICK=1  one small case of each test BACKENDS  of these, for each test
-#   LANE     native (default) or icount  FIRST   number of the first repetition
+#   LANE     native (default), icount, smp  FIRST   number of the first repetition
 #   REPEATS  repetitions of all boots    BEFORE  of these, done in others
 #   BENCH_MS milliseconds of a sample, about (default 40)
 # shellcheck source=selftests/net/lib.sh
@@ -64,6 +65,18 @@ shared_cases()
 	for dir in tx rx; do
 		echo "pps test=load dir=$dir size=64 busy=2"
 	done
+}
+
+# what two CPUs make a difference to
+smp_cases()
+{
+	local dir
+
+	for dir in tx rx both; do
+		echo "pps test=pps dir=$dir size=64"
+	done
+	echo "rr test=rr size=64"
+	shared_cases
 }
 
 # each line: program and its parameters, which become the row's
@@ -141,7 +154,11 @@ cases()
 {
 	local program words name
 
-	if [ -n "$QUICK" ]; then quick_cases; else all_cases; fi | while read -r program words; do
+	case $QUICK:$LANE in
+	:smp) smp_cases ;;
+	:*) all_cases ;;
+	*) quick_cases ;;
+	esac | while read -r program words; do
 		name=${words%% *}
 		! wanted "${name#test=}" || echo "$program $words"
 	done
@@ -158,10 +175,13 @@ backends_of()
 	floor) found="$found floor" ;;
 	dpdk) found=$(dpdk_backends) ;;
 	esac
+	found=${BACKENDS:-$found}
+	# it has no rings, and takes what waits already
+	[[ " pps floor ring batch " == *" $1 "* ]] || found=${found//floor/}
 	# shellcheck disable=SC2086 # names
 	case $1 in
-	idle | dpdk) echo "${BACKENDS:-$found}" ;;
-	*) with_twin ${BACKENDS:-$found} ;;
+	idle | dpdk) echo "$found" ;;
+	*) with_twin $found ;;
 	esac
 }
 
@@ -291,6 +311,12 @@ facts()
 	echo "@fact lane=$LANE key=kernel value=$(uname -r)"
 	echo "@fact lane=$LANE key=sample value=${LIVES}_times_${BENCH_MS}_ms"
 	echo "@note lane=$LANE text=No_exits_and_interrupts:_a_process_is_the_guest"
+	if [ "$LANE" = smp ]; then
+		echo "@fact lane=$LANE key=cpus value=$(nproc)"
+		[ "${VM_ACCEL:-}" != tcg ] ||
+			echo "@note lane=$LANE text=Emulated_CPUs,_in_real_time:_what_they_share_and_what_it_costs_to_wake_one_is_not_as_on_hardware"
+		return
+	fi
 	echo "@note lane=$LANE text=One_CPU:_nothing_runs_in_parallel"
 	if [ "$LANE" = icount ]; then
 		echo "@note lane=$LANE text=Instructions,_each_of_the_same_length:_no_caches,_no_misses,_no_long_divisions"
