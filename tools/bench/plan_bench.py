@@ -148,7 +148,7 @@ def guest_section(results, lane, test):
     if shown:
         items.append(Table(dict(where, metric=shown), rows=params + ("metric",), title=f"{test}: rates and times"))
     if counted:
-        items.append(Table(dict(where, metric=EVENTS if test == "events" else BRIEF), rows=params + ("metric",), stats=("median",), title=f"{test}: counts"))
+        items.append(Table(dict(where, metric=EVENTS if test == "events" else BRIEF + ["wakeup", "timer"]), rows=params + ("metric",), stats=("median",), title=f"{test}: counts"))
         items.append(Table(dict(where, metric=counted), rows=params + ("metric",), stats=("median", "spread"), detail=True,
                            title=f"{test}: everything that was counted"))
     return Section(f"{test} ({lane})", f"{LANE_TITLES.get(lane, lane).capitalize()}.", items)
