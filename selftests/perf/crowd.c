@@ -18,8 +18,8 @@
 #include "turns.h"
 
 #define GUESTS_MAX	64u
-#define SLICE_FACTOR	4u	/* of a sample elsewhere; there are few of them */
-#define CROWD_SLICES	5u
+#define SLICE_FACTOR	10u	/* of a sample elsewhere; there are few of them */
+#define CROWD_SLICES	3u
 
 static struct {
 	struct spec s;

@@ -16,11 +16,18 @@ COUNTED = "icount"	# a lane in which nothing is left to chance but the seed
 ENOUGH_COUNTED = 2
 # what a lane is said to resolve is about these; the ends of a distribution need more samples
 USUAL = ("pps", "rate", "worker", "p50")
+# whoever else wants the CPU is part of these, and when he gets it is chance: they are no
+# measure for the others
+SHARED = ("sender", "crowd", "load")
 MOST = 0.9		# of the rows with a twin are told to resolve so much
 
 
 def is_twin(backend):
     return backend.endswith(TWIN)
+
+
+def is_shared(key):
+    return key.get("test") in SHARED
 
 
 def enough(lane):
@@ -47,13 +54,14 @@ class Chance:
         own = self.rows.get(key.without("backend"))
         if not own:
             return None
-        others = [far for other, _, far in self.rows.values() if all(other.get(name) == key.get(name) for name in ("lane", "metric"))]
+        others = [far for other, _, far in self.rows.values()
+                  if is_shared(other) == is_shared(key) and all(other.get(name) == key.get(name) for name in ("lane", "metric"))]
         return max(own[2], statistics.median(others))
 
     def of_lane(self, lane, metric=None):
         """(what nine in ten of the rows resolve, how many there are, the worst, and its key)"""
         found = [(far, str(key), key) for key, _, far in self.rows.values()
-                 if key.get("lane") == lane and key.get("metric") in ((metric,) if metric else USUAL)]
+                 if key.get("lane") == lane and not is_shared(key) and key.get("metric") in ((metric,) if metric else USUAL)]
         if not found:
             return None
         found.sort(key=lambda entry: entry[:2])

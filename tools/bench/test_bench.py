@@ -225,6 +225,18 @@ class Chances(unittest.TestCase):
         self.assertEqual((count, key.get("size")), (10, "3"))
         self.assertTrue(share < 0.05 and worst > 0.4, (share, worst))
 
+    def test_rows_that_others_disturb_are_no_measure_for_the_rest(self):
+        groups = []
+        for test, scale in (("pps", 1), ("rr", 1), ("load", 1.5), ("crowd", 1.5), ("sender", 1.5)):
+            for name, s in zip(("vhost_net", "vhost_net-twin"), self.wandering(1, scale, n=30)):
+                groups.append([line.replace("test=pps", f"test={test}") for line in sliced(name, *s)])
+        found = chance.of(results_of(*groups))
+        share, count, worst, _ = found.of_lane("native")
+        self.assertEqual(count, 2)
+        self.assertTrue(share < 0.05 and worst < 0.05, (share, worst))
+        far = {key.get("test"): found.of(key) for key, _, _ in found.rows.values()}
+        self.assertTrue(far["pps"] < 0.05 < 0.4 < far["load"], far)
+
     def test_the_best_tenth_stands_under_the_median(self):
         found = results_of(sliced("kvnet", [10, 20, 30, 40]), sliced("vhost_net", [10, 10, 20, 20]))
         head, lines_ = items.Table({}, rows=("dir", "size")).cells(found)
