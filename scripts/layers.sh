@@ -17,7 +17,7 @@ allowed()
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev pace notify vq tap hdr worker poll features stats trace" ;;
 	tx | rx) echo "net pace dev vq tap hdr features worker poll ring stats trace" ;;
-	vq | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
+	vq | vq_pop | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;

@@ -49,31 +49,15 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 		mutex_lock(&vq->lock);
 }
 
-/*
- * The lock is held, and the thread is in the owner's address space. The
- * indirect table may lie across regions, hence the loop.
+/**
+ * kvnet_vq_stop_for() - there is no going on
+ * @vq: the queue
+ * @err: why, -errno; -EAGAIN: till the VMM has answered an IOTLB miss; else it is
+ *	 broken, and tries once more what broke it when it is set right
+ *
+ * Context: session, or what begins one.
  */
-static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
-{
-	struct kvnet_vq *vq = ctx;
-	void __user *base;
-	u32 part;
-	int ret;
-
-	for (; len; len -= part, addr += part, dst += part) {
-		part = len;
-		ret = kvnet_xlate_span(&vq->space, addr, VHOST_ACCESS_RO,
-				       &part, &base);
-		if (ret)
-			return ret;
-		if (copy_from_user(dst, base, part))
-			return -EFAULT;
-	}
-	return 0;
-}
-
-/* Stop for @err: till the VMM has answered an IOTLB miss, or altogether. */
-static void stop_for(struct kvnet_vq *vq, int err)
+void kvnet_vq_stop_for(struct kvnet_vq *vq, int err)
 {
 	if (err != -EAGAIN) {
 		kvnet_vq_break(vq, err);
@@ -123,7 +107,7 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 		ret = open_ring(vq);
 		if (!ret)
 			return true;
-		stop_for(vq, ret);
+		kvnet_vq_stop_for(vq, ret);
 	}
 	mutex_unlock(&vq->lock);
 	return false;
@@ -275,143 +259,6 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 	lockdep_assert_held(&vq->lock);
 	kvnet_stat_inc(&vq->stats, reason);
 	trace_kvnet_drop(vq, reason);
-}
-
-/* As kvnet_xlate(); the lengths' sum goes to @len. */
-static int translate(struct kvnet_vq *vq, const struct kvnet_chain *chain,
-		     struct iovec *iov, size_t *len)
-{
-	unsigned int cap = UIO_MAXIOV - vq->n_iov;
-	int i, n;
-
-	/* Nearly every chain is one segment, where the last one was. */
-	if (likely(chain->n_out + chain->n_in == 1 && cap &&
-		   kvnet_xlate_in(kvnet_xlate_last(&vq->space), chain->seg,
-				  iov))) {
-		*len = iov->iov_len;
-		return 1;
-	}
-	n = kvnet_xlate(&vq->space, chain, iov, cap);
-	*len = 0;
-	for (i = 0; i < n; i++)
-		*len += iov[i].iov_len;
-	return n;
-}
-
-/**
- * kvnet_vq_pop() - fetch and translate the next chain
- * @vq: the queue
- * @dir: which way its bytes must go; a chain with others breaks the queue
- * @nth: chains popped for this packet already; they and this one stand one
- *	after the other in the queue's I/O vector
- * @buf: filled in; its iov is good until the next pop with @nth 0
- *
- * Context: session; may sleep.
- * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
- * little room for it, see UIO_MAXIOV; -EAGAIN to wait for the IOTLB, the chain
- * being still there; or -errno: the queue is broken. In a session that is lent the chain
- * is still there in any case.
- */
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
-		 struct kvnet_buf *buf)
-{
-	const struct kvnet_reader reader = { .read = read_guest, .ctx = vq };
-	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
-	struct kvnet_chain chain;
-	struct iovec *iov;
-	int ret;
-
-	lockdep_assert_held(&vq->lock);
-	/* Broken in the midst of a session, by the dirty log. */
-	if (unlikely(vq->state != KVNET_VQ_RUNNING))
-		return -EIO;
-	if (!nth) {
-		vq->n_seg = 0;
-		vq->n_iov = 0;
-	}
-	iov = vq->iov + vq->n_iov;
-	chain.seg = vq->seg;
-	chain.cap = UIO_MAXIOV - vq->n_seg;
-	ret = kvnet_ring_next(&vq->ring, &chain, &reader);
-	if (!ret)
-		return 0;
-	if (unlikely(ret < 0))
-		goto stop;
-	ret = -EINVAL;
-	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
-		goto stop;
-	ret = translate(vq, &chain, iov, &buf->len);
-	if (unlikely(ret < 0))
-		goto stop;
-
-	buf->iov = iov;
-	buf->n = ret;
-	buf->id = chain.id;
-	buf->count = chain.count;
-	buf->writable = chain.n_in;
-	vq->n_seg += chain.n_out + chain.n_in;
-	vq->n_iov += buf->n;
-	trace_kvnet_pop(vq, buf->id, buf->n, buf->len);
-	return 1;
-
-stop:
-	if (ret == -EMSGSIZE && nth)
-		return -ENOBUFS;
-	/* The IOTLB, or another memory table, gives the chain another try. */
-	kvnet_ring_rewind(&vq->ring, pos);
-	if (!vq->lent)
-		stop_for(vq, ret);
-	return ret;
-}
-
-/**
- * kvnet_vq_take_plain() - pop and push buffers for a packet, as far as it is easy
- * @vq: the queue
- * @len: bytes that the packet has
- * @max: buffers that it may take, at most UIO_MAXIOV
- * @left: filled in: bytes that are left for other buffers
- *
- * Each is one descriptor, to be written, in the region of memory that held the
- * last one. The next is for kvnet_vq_pop(), with @nth what this returns, which will
- * tell if something is wrong with it.
- *
- * Context: session.
- * Return: how many; the first of a packet, they are what is in vq->iov.
- */
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
-				 unsigned int max, size_t *left)
-{
-	const struct kvnet_region *region = kvnet_xlate_last(&vq->space);
-	struct kvnet_used *used = vq->used + vq->n_used;
-	struct kvnet_ring *r = &vq->ring;
-	kvnet_ring_pos_t pos = kvnet_ring_pos(r);
-	struct kvnet_plain plain;
-	unsigned int n;
-
-	lockdep_assert_held(&vq->lock);
-	if (unlikely(vq->state != KVNET_VQ_RUNNING))
-		max = 0;
-	for (n = 0; n < max && len; n++) {
-		if (!kvnet_ring_next_plain(r, &plain))
-			break;
-		if (!kvnet_xlate_in(region, &plain.seg, &vq->iov[n])) {
-			kvnet_ring_rewind(r, pos);
-			break;
-		}
-		pos = kvnet_ring_pos(r);
-		used[n] = (struct kvnet_used) {
-			.id = plain.id,
-			.count = 1,
-			.len = min_t(size_t, plain.seg.len, len),
-		};
-		len -= used[n].len;
-		trace_kvnet_pop(vq, plain.id, 1, plain.seg.len);
-	}
-	vq->n_seg = n;
-	vq->n_iov = n;
-	vq->n_used += n;
-	*left = len;
-	return n;
 }
 
 /**

@@ -204,10 +204,7 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
-		 struct kvnet_buf *buf);
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
-				 unsigned int max, size_t *left);
+void kvnet_vq_stop_for(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_ask_again(struct kvnet_vq *vq);
@@ -216,6 +213,12 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
+
+/* chains of a session: vq_pop.c */
+int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
+		 struct kvnet_buf *buf);
+unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
+				 unsigned int max, size_t *left);
 
 /**
  * kvnet_vq_runs() - can there be a session now?
