@@ -201,6 +201,10 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
 void kvnet_net_close(struct kvnet_net *net)
 {
 	kvnet_thread_end(&net->worker.thread);
+	/* Who kicks has the file's reference to rely on. */
+	mutex_lock(&net->lock);
+	kvnet_net_quiesce(net);
+	mutex_unlock(&net->lock);
 	release_net(&net->worker);
 }
 

@@ -23,10 +23,10 @@ module_param(replace_vhost_net, bool, 0444);
 MODULE_PARM_DESC(replace_vhost_net,
 		 "Be /dev/vhost-net too, for VMMs that know no other name; vhost_net must not be loaded (default N)");
 
-unsigned int kvnet_poll_us;
+unsigned int kvnet_poll_us = 50;
 module_param_named(poll_us, kvnet_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
-		 "Longest spin before a worker sleeps, in us, for devices opened from now on (default 0: none)");
+		 "Longest spin before a worker sleeps, in us, for devices opened from now on; 0: none (default 50)");
 
 bool kvnet_pin_rings = true;
 module_param_named(pin_rings, kvnet_pin_rings, bool, 0644);

@@ -118,6 +118,7 @@ int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
 int kvnet_net_reset_owner(struct kvnet_net *net);
+void kvnet_net_quiesce(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 void kvnet_net_owner_exits(struct kvnet_net *net);
 void kvnet_net_abandon(struct kvnet_worker *w);

@@ -63,6 +63,23 @@ static void stop(struct kvnet_queue *q)
 }
 
 /**
+ * kvnet_net_quiesce() - nothing comes from the driver or the tap any more
+ * @net: the device, with or without an owner
+ *
+ * No event brings anybody to run a queue, and nothing is lent from then on.
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_net_quiesce(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		stop(&net->q[i]);
+	kvnet_worker_no_time(&net->worker);
+}
+
+/**
  * kvnet_net_release_owner() - the device is nobody's
  * @net: the device
  *
@@ -75,8 +92,7 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	struct mm_struct *mm = net->mm;
 	unsigned int i;
 
-	for (i = 0; i < KVNET_QUEUES; i++)
-		stop(&net->q[i]);
+	kvnet_net_quiesce(net);
 	kvnet_worker_stop(&net->worker);
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = NULL;

@@ -273,7 +273,7 @@ static bool rest(struct kvnet_queue *q)
 	return more && kvnet_source_again(&q->src);
 }
 
-static enum kvnet_verdict rx_run(struct kvnet_source *src, bool may_rest)
+static enum kvnet_verdict rx_run(struct kvnet_source *src)
 {
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
@@ -288,7 +288,7 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src, bool may_rest)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
 	if (verdict == KVNET_AGAIN)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
-	else if (may_rest && kvnet_vq_runs(&q->vq))
+	else if (kvnet_source_may_rest(src) && kvnet_vq_runs(&q->vq))
 		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
 	kvnet_vq_end(&q->vq);
 	return verdict;

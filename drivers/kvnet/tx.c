@@ -203,8 +203,7 @@ static bool rest(struct kvnet_queue *q)
 }
 
 /* In a session: a turn with a budget. */
-static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budget,
-			       bool may_rest)
+static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct kvnet_budget all = *budget;
 	enum kvnet_verdict verdict;
@@ -220,13 +219,13 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 		kvnet_pace_sent(&q->pace, packets);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
-	if (verdict == KVNET_DONE && (may_rest || q->starved) &&
-	    kvnet_vq_runs(&q->vq))
+	if (verdict == KVNET_DONE && kvnet_vq_runs(&q->vq) &&
+	    (q->starved || q->vq.lent || kvnet_source_may_rest(&q->src)))
 		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
 	return verdict;
 }
 
-static enum kvnet_verdict tx_run(struct kvnet_source *src, bool may_rest)
+static enum kvnet_verdict tx_run(struct kvnet_source *src)
 {
 	struct kvnet_queue *q = to_queue(src);
 	struct kvnet_budget budget;
@@ -238,7 +237,7 @@ static enum kvnet_verdict tx_run(struct kvnet_source *src, bool may_rest)
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	kvnet_budget_start(&budget);
-	verdict = turn(q, &budget, may_rest);
+	verdict = turn(q, &budget);
 	if (kvnet_budget_spent(&budget))
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
 	if (budget.packets < KVNET_TURN_PACKETS)
@@ -260,7 +259,7 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 		return KVNET_AGAIN;
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
-	verdict = turn(q, &budget, true);
+	verdict = turn(q, &budget);
 	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
 		WRITE_ONCE(src->lone, false);
 	kvnet_vq_end(&q->vq);

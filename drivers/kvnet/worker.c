@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/wait_bit.h>
 
 #include "trace.h"
@@ -110,16 +111,6 @@ static enum hrtimer_restart time_has_come(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* When it returns it is not time for any source, nor will be. */
-static void stop_timers(struct kvnet_worker *w)
-{
-	unsigned int i;
-
-	WRITE_ONCE(w->stopping, true);
-	for (i = 0; i < w->n; i++)
-		hrtimer_cancel(&w->source[i]->timer);
-}
-
 /**
  * kvnet_source_rest() - let a source rest until an event
  * @src: the source
@@ -170,10 +161,26 @@ static struct kvnet_source *first_source(struct kvnet_worker *w,
 	return w->source[bit];
 }
 
-/* Without spinning, and with nobody else to serve, what has no work may rest. */
-static bool may_rest(const struct kvnet_worker *w, unsigned long others)
+/* It would be of use, and there is nothing else to do on this CPU. */
+static bool would_spin(const struct kvnet_worker *w)
 {
-	return !w->poll.cap && !others && !READ_ONCE(w->ready);
+	return w->poll.window && single_task_running() && !need_resched();
+}
+
+/**
+ * kvnet_source_may_rest() - may what has no work rest at once?
+ * @src: the source
+ *
+ * If the worker has nobody else to serve, and would not spin.
+ *
+ * Context: the worker's thread, in &kvnet_source_ops.run.
+ * Return: true if so.
+ */
+bool kvnet_source_may_rest(const struct kvnet_source *src)
+{
+	const struct kvnet_worker *w = src->worker;
+
+	return w->alone && !READ_ONCE(w->ready) && !would_spin(w);
 }
 
 /* One turn for each source in @active. Returns those that want another. */
@@ -188,7 +195,8 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 		src = first_source(w, &active);
 		*idle &= ~BIT(src->bit);
 
-		verdict = src->ops->run(src, may_rest(w, active | again | *idle));
+		w->alone = !(active | again | *idle);
+		verdict = src->ops->run(src);
 		trace_kvnet_run(w->owner, src->bit, verdict);
 		if (verdict == KVNET_DONE)
 			*idle |= BIT(src->bit);
@@ -233,7 +241,7 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 	u64 now = start;
 
 	while (!kvnet_poll_expired(&w->poll, start, now) &&
-	       !READ_ONCE(w->ready) && !need_resched() &&
+	       !READ_ONCE(w->ready) && single_task_running() && !need_resched() &&
 	       !signal_pending(current) && !READ_ONCE(w->thread.closing)) {
 		found = look(w, idle);
 		if (found)
@@ -250,12 +258,11 @@ static unsigned long wait_for_work(struct kvnet_worker *w)
 {
 	unsigned long found;
 
-	if (READ_ONCE(w->cap_ns) != w->poll.cap)
-		kvnet_poll_set_cap(&w->poll, READ_ONCE(w->cap_ns));
-	if (!w->poll.cap)
+	if (w->poll.cap)
+		w->idle_since = local_clock();
+	if (!would_spin(w))
 		return arm(w, &w->idle);
 
-	w->idle_since = local_clock();
 	found = spin(w, w->idle, w->idle_since);
 	if (!found && !READ_ONCE(w->ready))
 		found = arm(w, &w->idle);
@@ -273,6 +280,8 @@ static void worker_turn(void *data)
 {
 	struct kvnet_worker *w = data;
 
+	if (unlikely(READ_ONCE(w->cap_ns) != w->poll.cap))
+		kvnet_poll_set_cap(&w->poll, READ_ONCE(w->cap_ns));
 	w->active |= xchg(&w->ready, 0);
 	if (!w->active) {
 		w->active = wait_for_work(w);
@@ -286,6 +295,8 @@ static void worker_turn(void *data)
 	/* A busy source must not hide work of a drained one. */
 	if (w->active)
 		w->active |= look(w, w->idle);
+	else if (!w->idle && w->poll.cap)
+		w->idle_since = local_clock();
 	cond_resched();
 }
 
@@ -363,8 +374,25 @@ int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork,
 }
 
 /**
+ * kvnet_worker_no_time() - it is not time for any source any more, nor will be
+ * @w: the worker
+ *
+ * Till kvnet_worker_start().
+ *
+ * Context: may sleep.
+ */
+void kvnet_worker_no_time(struct kvnet_worker *w)
+{
+	unsigned int i;
+
+	WRITE_ONCE(w->stopping, true);
+	for (i = 0; i < w->n; i++)
+		hrtimer_cancel(&w->source[i]->timer);
+}
+
+/**
  * kvnet_worker_stop() - end the thread
- * @w: the worker; nothing can wake a source any more
+ * @w: the worker; nothing can wake a source any more, nor is it time for any
  *
  * When it returns no source runs, nor will. Does nothing without a thread.
  *
@@ -372,11 +400,10 @@ int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork,
  */
 void kvnet_worker_stop(struct kvnet_worker *w)
 {
-	stop_timers(w);
 	call_off(w);
 	kvnet_thread_stop(&w->thread);
 	/* Those that have run meanwhile may have started one. */
-	stop_timers(w);
+	kvnet_worker_no_time(w);
 }
 
 /**

@@ -38,8 +38,8 @@ enum kvnet_verdict {
 
 /**
  * struct kvnet_source_ops - what a source can do; called by who holds it
- * @run: do one turn's worth of work; if @rest is set, what finds nothing left may
- *	 rest at once; may sleep
+ * @run: do one turn's worth of work; what finds nothing left rests at once, if
+ *	 kvnet_source_may_rest(); may sleep
  * @pending: a quick look whether @run would find work; may sleep
  * @run_lent: as @run, by the thread that kicked: no more than is worth it, and then rest
  *	      or KVNET_AGAIN; NULL if that cannot be; may sleep
@@ -47,7 +47,7 @@ enum kvnet_verdict {
  *	 there is work after all, and it is still held; may sleep
  */
 struct kvnet_source_ops {
-	enum kvnet_verdict (*run)(struct kvnet_source *src, bool rest);
+	enum kvnet_verdict (*run)(struct kvnet_source *src);
 	enum kvnet_verdict (*run_lent)(struct kvnet_source *src);
 	bool (*pending)(struct kvnet_source *src);
 	bool (*arm)(struct kvnet_source *src);
@@ -109,6 +109,7 @@ struct kvnet_worker_ops {
  * @cap_ns: longest spin, in ns, as configured
  * @active: the thread's; held, and there is work
  * @idle: the thread's; held, and there is none
+ * @alone: the thread's; no source but the one that runs has work, or may have
  * @poll: the thread's; spin policy
  * @idle_since: the thread's; when the last work ended, in ns; 0: not known
  */
@@ -125,6 +126,7 @@ struct kvnet_worker {
 	u64 cap_ns;
 	unsigned long active;
 	unsigned long idle;
+	bool alone;
 	struct kvnet_poll poll;
 	u64 idle_since;
 };
@@ -135,10 +137,12 @@ void kvnet_worker_add(struct kvnet_worker *w, struct kvnet_source *src,
 		      const struct kvnet_source_ops *ops);
 int kvnet_worker_start(struct kvnet_worker *w, struct mm_struct *mm, bool fork,
 		       bool lends);
+void kvnet_worker_no_time(struct kvnet_worker *w);
 void kvnet_worker_stop(struct kvnet_worker *w);
 void kvnet_worker_set_cap(struct kvnet_worker *w, u64 cap_ns);
 
 void kvnet_source_wake(struct kvnet_source *src, unsigned int event);
+bool kvnet_source_may_rest(const struct kvnet_source *src);
 bool kvnet_source_rest(struct kvnet_source *src, unsigned int events);
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns);
 bool kvnet_source_again(struct kvnet_source *src);

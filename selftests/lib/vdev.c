@@ -437,6 +437,14 @@ void vdev_kick_always(struct vdev_queue *q)
 	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
 }
 
+void vdev_no_spin(const struct vdev *v)
+{
+	struct vhost_vring_state s = { .num = 0 };
+
+	for (s.index = 0; s.index < 2; s.index++)
+		vdev_ioctl(v->fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
+}
+
 void vdev_kick(struct vdev_queue *q)
 {
 	uint64_t one = 1;

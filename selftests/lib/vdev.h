@@ -135,6 +135,9 @@ void vdev_set_base(const struct vdev *v, unsigned int i, uint32_t base);
 int __vdev_vring_fd(const struct vdev *v, unsigned long req, unsigned int i,
 		    int fd);
 
+/* The worker sleeps as soon as it has nothing to do. */
+void vdev_no_spin(const struct vdev *v);
+
 /* Publish what was added and notify if the device asks for it (or always). */
 void vdev_kick(struct vdev_queue *q);
 void vdev_kick_always(struct vdev_queue *q);

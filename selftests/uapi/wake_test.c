@@ -27,6 +27,7 @@ static void ready(uint64_t features)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
 	rig_open(&rig, &(struct rig_cfg){ .features = features });
+	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 200, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
