@@ -26,7 +26,7 @@ allowed()
 	packet) echo "features" ;;
 	notify) echo "worker stats trace" ;;
 	iotlb) echo "stats trace" ;;
-	ring | ring_split | ring_packed) echo "ring ring_layout chain area" ;;
+	ring | ring_split | ring_packed | ring_plain) echo "ring ring_layout chain area" ;;
 	chain) echo "" ;;
 	stats) echo "" ;;
 	trace) echo "vq worker" ;;

@@ -72,7 +72,7 @@ struct kvnet_reader {
  * @addr: guest address
  * @len: bytes
  * @flags: those that are known: VRING_DESC_F_*
- * @next: of a split ring, the next one, with VRING_DESC_F_NEXT
+ * @next: of a split ring, the next one, with VRING_DESC_F_NEXT; packed: the id
  */
 struct kvnet_desc {
 	u64 addr;

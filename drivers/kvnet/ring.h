@@ -111,16 +111,6 @@ struct kvnet_ring {
 	struct kvnet_area used;
 };
 
-/**
- * struct kvnet_plain - a chain of one descriptor, for the device to write
- * @seg: what it refers to
- * @id: as in &struct kvnet_chain
- */
-struct kvnet_plain {
-	struct kvnet_seg seg;
-	u16 id;
-};
-
 #include "ring_layout.h"
 
 /**
@@ -171,21 +161,25 @@ static inline int kvnet_ring_next(struct kvnet_ring *r,
 }
 
 /**
- * kvnet_ring_next_plain() - fetch the next chain, if that is no trouble
+ * kvnet_ring_next_plain() - fetch the next chains, as long as that is no trouble
  * @r: the ring
- * @plain: filled in
+ * @seg: filled in: what they refer to
+ * @used: filled in: how to give them back, with @len bytes written to them
+ * @max: entries in @seg and @used
+ * @len: bytes that they shall hold together
  *
  * For receive buffers, of which a packet may take many: the short way through
- * kvnet_ring_next(), of a ring that is pinned.
+ * kvnet_ring_next(), in a ring that is pinned, to chains of one descriptor that is to
+ * be written. What else is there is for kvnet_ring_next() to tell.
  *
- * Return: true if the ring has moved on by a chain of one descriptor; false if it
- * stays where it was, for kvnet_ring_next() to tell what is there.
+ * Return: chains that the ring has moved on by.
  */
-static inline bool kvnet_ring_next_plain(struct kvnet_ring *r,
-					 struct kvnet_plain *plain)
+static inline unsigned int
+kvnet_ring_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
+		      struct kvnet_used *used, unsigned int max, size_t len)
 {
-	return r->packed ? kvnet_packed_next_plain(r, plain) :
-			   kvnet_split_next_plain(r, plain);
+	return r->packed ? kvnet_packed_next_plain(r, seg, used, max, len) :
+			   kvnet_split_next_plain(r, seg, used, max, len);
 }
 
 /**

@@ -89,12 +89,7 @@ static inline int look(const struct kvnet_ring *r, u16 place, u16 *flags)
 	return is_avail(*flags, place);
 }
 
-/* The second half of a descriptor: len, id, flags. */
-static u16 id_of(u64 rest)
-{
-	return le64_to_cpu((__force __le64)rest) >> 32;
-}
-
+/* @rest: len, id, flags */
 static struct kvnet_desc desc_of(u64 addr, u64 rest, u16 known)
 {
 	rest = le64_to_cpu((__force __le64)rest);
@@ -102,6 +97,7 @@ static struct kvnet_desc desc_of(u64 addr, u64 rest, u16 known)
 		.addr = le64_to_cpu((__force __le64)addr),
 		.len = rest,
 		.flags = rest >> 48 & known,
+		.next = rest >> 32,	/* its id */
 	};
 }
 
@@ -167,7 +163,7 @@ static noinline int read_chain(const struct kvnet_ring *r,
 		if (kvnet_load_pair(&r->desc, desc_at(place, 0), &addr, &rest))
 			return -EFAULT;
 		d = desc_of(addr, rest, FLAGS_RING);
-		chain->id = id_of(rest);
+		chain->id = d.next;
 	}
 }
 
@@ -189,7 +185,7 @@ int kvnet_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	d = desc_of(addr, rest, 0);
 	/* What was looked at is what counts, it may be another now. */
 	d.flags = flags & FLAGS_RING;
-	chain->id = id_of(rest);
+	chain->id = d.next;
 	chain->n_out = 0;
 	chain->n_in = 0;
 	if (likely(kvnet_desc_alone(&d) && chain->cap)) {

@@ -115,7 +115,7 @@ static int get_head(struct kvnet_ring *r)
 	return head < r->num ? head : -EINVAL;
 }
 
-static __always_inline int load_desc(const struct kvnet_ring *r, u16 i,
+static __always_inline int load_desc(const struct kvnet_ring *r, u32 i,
 				     struct kvnet_desc *d)
 {
 	u64 addr, rest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_pop.c - chains out of a virtqueue's session: fetched and translated
+ * vq_pop.c - chains out of the ring, translated; see vq.h
  */
 #include "vq.h"
 
@@ -34,8 +34,9 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 }
 
 /* As kvnet_xlate(); the lengths' sum goes to @len. */
-static int translate(struct kvnet_vq *vq, const struct kvnet_chain *chain,
-		     struct iovec *iov, size_t *len)
+static __always_inline int translate(struct kvnet_vq *vq,
+				     const struct kvnet_chain *chain,
+				     struct iovec *iov, size_t *len)
 {
 	unsigned int cap = UIO_MAXIOV - vq->n_iov;
 	int i, n;
@@ -127,9 +128,8 @@ stop:
  * @max: buffers that it may take, at most UIO_MAXIOV
  * @left: filled in: bytes that are left for other buffers
  *
- * Each is one descriptor, to be written, in the region of memory that held the
- * last one. The next is for kvnet_vq_pop(), with @nth what this returns, which will
- * tell if something is wrong with it.
+ * Each is one descriptor. The next is for kvnet_vq_pop(), with @nth what this
+ * returns, which will tell if something is wrong with it.
  *
  * Context: session.
  * Return: how many; the first of a packet, they are what is in vq->iov.
@@ -137,34 +137,34 @@ stop:
 unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
 				 unsigned int max, size_t *left)
 {
-	const struct kvnet_region *region = kvnet_xlate_last(&vq->space);
+	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
 	struct kvnet_used *used = vq->used + vq->n_used;
-	struct kvnet_ring *r = &vq->ring;
-	kvnet_ring_pos_t pos = kvnet_ring_pos(r);
-	struct kvnet_plain plain;
-	unsigned int n;
+	struct kvnet_chain chain;
+	unsigned int i, n = 0;
+	size_t room;
+	int ret = 0;
 
 	lockdep_assert_held(&vq->lock);
-	if (unlikely(vq->state != KVNET_VQ_RUNNING))
-		max = 0;
-	for (n = 0; n < max && len; n++) {
-		if (!kvnet_ring_next_plain(r, &plain))
-			break;
-		if (!kvnet_xlate_in(region, &plain.seg, &vq->iov[n])) {
-			kvnet_ring_rewind(r, pos);
-			break;
-		}
-		pos = kvnet_ring_pos(r);
-		used[n] = (struct kvnet_used) {
-			.id = plain.id,
-			.count = 1,
-			.len = min_t(size_t, plain.seg.len, len),
-		};
-		len -= used[n].len;
-		trace_kvnet_pop(vq, plain.id, 1, plain.seg.len);
+	vq->n_iov = 0;
+	if (likely(vq->state == KVNET_VQ_RUNNING))
+		n = kvnet_ring_next_plain(&vq->ring, vq->seg, used, max, len);
+	if (n) {
+		chain.seg = vq->seg;
+		chain.n_out = 0;
+		chain.n_in = n;
+		ret = translate(vq, &chain, vq->iov, &room);
+	}
+	if (unlikely(ret < 0)) {
+		kvnet_ring_rewind(&vq->ring, pos);
+		ret = 0;
+		n = 0;
+	}
+	for (i = 0; i < n; i++) {
+		len -= used[i].len;
+		trace_kvnet_pop(vq, used[i].id, 1, vq->seg[i].len);
 	}
 	vq->n_seg = n;
-	vq->n_iov = n;
+	vq->n_iov = ret;
 	vq->n_used += n;
 	*left = len;
 	return n;

@@ -190,18 +190,44 @@ static void fill(struct fuzz *f, struct input *in, bool tame)
 	rig_used_event(g, g->cfg.base + take8(in));
 }
 
+/* Several at once are what one after the other would be. */
+static void check_several(const struct kvnet_ring *before)
+{
+	struct kvnet_ring at_once = *before, singly = *before;
+	struct kvnet_used a[3], b;
+	struct kvnet_seg p[3], q;
+	size_t len = 1 + unit_below(100);
+	unsigned int i, n;
+
+	n = kvnet_ring_next_plain(&at_once, p, a, 3, len);
+	for (i = 0; i < n; i++) {
+		if (!EXPECT_EQ(kvnet_ring_next_plain(&singly, &q, &b, 1, len), 1))
+			return;
+		EXPECT_EQ(a[i].id, b.id);
+		EXPECT_EQ(a[i].len, b.len);
+		EXPECT_EQ(p[i].addr, q.addr);
+		EXPECT_EQ(p[i].len, q.len);
+		len -= b.len;
+	}
+	if (i < 3 && len)
+		EXPECT_EQ(kvnet_ring_next_plain(&singly, &q, &b, 1, len), 0);
+	EXPECT_EQ(at_once.last_avail, singly.last_avail);
+	EXPECT_EQ(at_once.out, singly.out);
+	EXPECT_EQ(at_once.ahead, singly.ahead);
+}
+
 /* The short way takes a chain only if it is one that next() takes, all the same. */
 static void check_plain(const struct rig *g, struct kvnet_ring before, int ret)
 {
 	const struct kvnet_chain *c = &g->chain;
 	const u16 was = before.last_avail;
-	struct kvnet_plain plain;
-	bool took;
+	struct kvnet_used used;
+	struct kvnet_seg seg;
 
 	/* areas are where they are, whoever may reach them */
 	before.desc.kaddr = g->desc;
-	took = kvnet_ring_next_plain(&before, &plain);
-	if (!took) {
+	check_several(&before);
+	if (!kvnet_ring_next_plain(&before, &seg, &used, 1, 100)) {
 		EXPECT_EQ(before.last_avail, was);
 		return;
 	}
@@ -210,9 +236,11 @@ static void check_plain(const struct rig *g, struct kvnet_ring before, int ret)
 	EXPECT_EQ(c->n_out, 0);
 	EXPECT_EQ(c->n_in, 1);
 	EXPECT_EQ(c->count, 1);
-	EXPECT_EQ(plain.id, c->id);
-	EXPECT_EQ(plain.seg.addr, c->seg[0].addr);
-	EXPECT_EQ(plain.seg.len, c->seg[0].len);
+	EXPECT_EQ(used.id, c->id);
+	EXPECT_EQ(used.count, 1);
+	EXPECT_EQ(used.len, min_t(u32, seg.len, 100));
+	EXPECT_EQ(seg.addr, c->seg[0].addr);
+	EXPECT_EQ(seg.len, c->seg[0].len);
 	EXPECT_EQ(before.last_avail, g->ring.last_avail);
 	EXPECT_EQ(before.out, g->ring.out);
 	EXPECT_EQ(before.ahead, g->ring.ahead);

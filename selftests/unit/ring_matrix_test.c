@@ -203,15 +203,15 @@ static bool short_way(struct pair *p)
 static bool short_way(struct pair *p)
 {
 	struct kvnet_chain *c = &p->rig->chain;
-	struct kvnet_plain plain;
+	struct kvnet_used used;
 
-	if (unit_chance(2) || !kvnet_ring_next_plain(&p->rig->ring, &plain))
+	if (unit_chance(2) ||
+	    !kvnet_ring_next_plain(&p->rig->ring, c->seg, &used, 1, 1))
 		return false;
-	c->id = plain.id;
+	c->id = used.id;
 	c->count = 1;
 	c->n_out = 0;
 	c->n_in = 1;
-	c->seg[0] = plain.seg;
 	return true;
 }
 #endif
