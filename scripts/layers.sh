@@ -22,7 +22,7 @@ allowed()
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
 	worker) echo "claim lend thread poll stats trace" ;;
-	tap | tap_copy | tap_send) echo "tap packet frag features hdr stats trace" ;;
+	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;
 	notify) echo "worker stats trace" ;;
 	iotlb) echo "stats trace" ;;

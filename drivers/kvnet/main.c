@@ -43,6 +43,10 @@ module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);
 MODULE_PARM_DESC(copy_frames,
 		 "Copy frames out of a tap's ring, where nothing tells the way from a call of the tap (default Y)");
 
+module_param_named(tap_direct, kvnet_tap_direct, bool, 0644);
+MODULE_PARM_DESC(tap_direct,
+		 "Frames go to the host past the tap's socket where that is the same but for the time it takes, for backends set from now on (default Y)");
+
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,

@@ -25,6 +25,7 @@ struct seq_file;
 	X(calls)		/* interrupts asked of the driver */	\
 	X(calls_suppressed)	/* flushes that the driver let be quiet */ \
 	X(batches)		/* batches handed to the tap */		\
+	X(direct)		/* of these, past the tap's socket */	\
 	X(singles)		/* packets handed over one by one */	\
 	X(tap_calls)		/* packets read by a call of the tap */	\
 	X(wait_buffers)		/* stopped: the driver gave no buffers */ \

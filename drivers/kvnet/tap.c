@@ -129,6 +129,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
 	tap->counts = tap->ring && !IS_ERR(tun_get_tx_ring(sock->file));
 	tap->dev = NULL;
 	tap->ifindex = 0;
+	kvnet_tap_find(tap);
 	return old;
 }
 

@@ -16,6 +16,9 @@ struct ptr_ring;
 struct sk_buff;
 struct socket;
 
+/* the module parameter tap_direct, see tap_direct.c */
+extern bool kvnet_tap_direct;
+
 /* Frames that are taken from the tap's ring, or given to it, in one step. */
 #define KVNET_TAP_BATCH	64
 
@@ -42,6 +45,10 @@ struct socket;
  * @n_xdp: entries in @xdp
  * @xdp: frames to the host, not sent yet; empty between two turns
  * @frags: where the frames in @xdp come from
+ * @pad: room in front of the frames in @xdp
+ * @program: an XDP program is to see them
+ * @out_ifindex: the tap's device in the socket's namespace, if frames can go there
+ *		 without the socket; else 0
  */
 struct kvnet_tap {
 	struct socket *sock;
@@ -63,6 +70,9 @@ struct kvnet_tap {
 	unsigned int n_xdp;
 	struct xdp_buff xdp[KVNET_TAP_BATCH];
 	struct kvnet_frags frags;
+	unsigned int pad;
+	bool program;
+	int out_ifindex;
 };
 
 /**
@@ -110,5 +120,9 @@ bool kvnet_tap_writable(struct kvnet_tap *tap);
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
 int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
+
+/* guest to host, past the socket: tap_direct.c */
+void kvnet_tap_find(struct kvnet_tap *tap);
+bool kvnet_tap_deliver(struct kvnet_tap *tap);
 
 #endif /* _KVNET_TAP_H */

@@ -7,7 +7,6 @@
  */
 #include "tap.h"
 
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/if_tun.h>
@@ -78,11 +77,11 @@ static int copy_packet(void *to, const struct kvnet_tap_msg *from)
  * Header and data by one copy, as they come; then the header goes to where tun
  * expects it. Without one the stack is told that there is nothing to know.
  */
-static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
-		      size_t size, const struct kvnet_tap_msg *from)
+static int fill_frame(const struct kvnet_tap *tap, void *buf, size_t size,
+		      const struct kvnet_tap_msg *from)
 {
 	struct virtio_net_hdr *hdr = kvnet_tun_frame_init(buf, size);
-	void *start = buf + pad - tap->hdr_len;
+	void *start = buf + tap->pad - tap->hdr_len;
 
 	if (copy_packet(start, from))
 		return -EFAULT;
@@ -104,26 +103,20 @@ static int fill_frame(const struct kvnet_tap *tap, void *buf, int pad,
  * Longer than a page, not to be segmented, and for an XDP program to see: how much
  * of such a frame a program may see at once is for the tap to know.
  */
-static bool is_for_program(const void *buf, size_t size, bool program)
+static bool is_for_program(const struct kvnet_tap *tap, const void *buf,
+			   size_t size)
 {
 	const struct virtio_net_hdr *gso = buf + KVNET_TUN_FRAME_HDR;
 
-	return program && size > PAGE_SIZE && !gso->gso_type;
+	return tap->program && size > PAGE_SIZE && !gso->gso_type;
 }
 
-static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
-			bool program, const struct kvnet_tap_msg *from)
+/* What is the same for all frames of a batch. */
+static void start_batch(struct kvnet_tap *tap)
 {
-	void *buf = kvnet_frag_alloc(&tap->frags, size);
-	int ret;
-
-	if (!buf)
-		return ERR_PTR(size > PAGE_SIZE ? -EMSGSIZE : -ENOMEM);
-	ret = fill_frame(tap, buf, pad, size, from);
-	if (!ret && !is_for_program(buf, size, program))
-		return buf;
-	kvnet_frag_free(buf);
-	return ERR_PTR(ret ? ret : -EMSGSIZE);
+	tap->program = sock_flag(tap->sock->sk, SOCK_XDP);
+	tap->pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + tap->hdr_len +
+				  (tap->program ? XDP_PACKET_HEADROOM : 0));
 }
 
 /**
@@ -136,23 +129,28 @@ static void *make_frame(struct kvnet_tap *tap, int pad, size_t size,
  */
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
-	bool program = sock_flag(tap->sock->sk, SOCK_XDP);
-	int pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + tap->hdr_len +
-				 (program ? XDP_PACKET_HEADROOM : 0));
 	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
-	size_t len = from->len - tap->hdr_len;
-	/* A multiple of the cache line, and so is each place in a chunk. */
-	size_t size = SKB_DATA_ALIGN(len + pad) + SHINFO_LEN;
+	size_t len = from->len - tap->hdr_len, size;
 	void *buf;
+	int ret;
 
 	BUILD_BUG_ON(KVNET_TUN_FRAME_HDR + KVNET_HDR_MAX > NET_SKB_PAD);
-	if (size > KVNET_FRAG_MAX)
-		return -EMSGSIZE;
-	buf = make_frame(tap, pad, size, program, from);
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
+	if (!tap->n_xdp)
+		start_batch(tap);
+	/* A multiple of the cache line, and so is each place in a chunk. */
+	size = SKB_DATA_ALIGN(len + tap->pad) + SHINFO_LEN;
+	buf = kvnet_frag_alloc(&tap->frags, size);
+	if (unlikely(!buf))
+		return size > PAGE_SIZE ? -EMSGSIZE : -ENOMEM;
+	ret = fill_frame(tap, buf, size, from);
+	if (!ret && unlikely(is_for_program(tap, buf, size)))
+		ret = -EMSGSIZE;
+	if (unlikely(ret)) {
+		kvnet_frag_free(buf);
+		return ret;
+	}
 	xdp_init_buff(xdp, size, NULL);
-	xdp_prepare_buff(xdp, buf, pad, len, true);
+	xdp_prepare_buff(xdp, buf, tap->pad, len, true);
 	tap->n_xdp++;
 	return 0;
 }

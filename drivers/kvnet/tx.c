@@ -55,20 +55,37 @@ static void count_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
 }
 
+static size_t queued_bytes(const struct kvnet_tap *tap)
+{
+	size_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; i < tap->n_xdp; i++)
+		bytes += tap->xdp[i].data_end - tap->xdp[i].data;
+	return bytes;
+}
+
+/* What the stack has not taken is for the socket. */
 static void send_queued(struct kvnet_queue *q)
 {
-	unsigned int i, n = q->tap.n_xdp;
-	size_t bytes = 0;
+	unsigned int left, n = q->tap.n_xdp;
+	size_t bytes, rest;
 
 	if (!n)
 		return;
-	for (i = 0; i < n; i++)
-		bytes += q->tap.xdp[i].data_end - q->tap.xdp[i].data;
+	bytes = queued_bytes(&q->tap);
+	if (kvnet_tap_deliver(&q->tap))
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_direct);
+	left = q->tap.n_xdp;
+	rest = left ? queued_bytes(&q->tap) : 0;
 	if (kvnet_tap_send_queued(&q->tap) < 0) {
-		while (n--)
+		n -= left;
+		bytes -= rest;
+		while (left--)
 			kvnet_vq_drop(&q->vq, KVNET_STAT_drop_tap);
-		return;
 	}
+	if (!n)
+		return;
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_batches);
 	count_packets(q, n, bytes);
 }

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames to the host past the tap's socket (tap_direct): the host gets the same
+ * and counts the same as by the socket; and they take the socket where it is not
+ * the same.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <linux/if_tun.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+#define PARAMETER	"/sys/module/kvnet/parameters/tap_direct"
+#define MAX		40000
+
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4	5
+#endif
+
+static struct rig rig;
+
+/* What a packet socket is told of a frame. */
+struct seen {
+	struct virtio_net_hdr hdr;
+	uint16_t proto;
+	uint8_t type;
+	uint32_t len, sum;
+};
+
+/* What the tap counts: bytes, packets, errs, drop, fifo, frame of /proc/net/dev */
+struct counts {
+	unsigned long rx[6];
+};
+
+static void set_direct(const char *value)
+{
+	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		ksft_skip("%s: %s", PARAMETER, strerror(errno));
+	ASSERT_EQ(write(fd, value, 1), 1);
+	close(fd);
+}
+
+static struct counts read_counts(void)
+{
+	FILE *f = fopen("/proc/self/net/dev", "r");
+	struct counts c = { { 0 } };
+	char line[256], *at;
+	bool found = false;
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f)) {
+		at = strstr(line, rig.name);
+		if (!at || at[strlen(rig.name)] != ':')
+			continue;
+		found = sscanf(at + strlen(rig.name) + 1,
+			       "%lu %lu %lu %lu %lu %lu", &c.rx[0], &c.rx[1],
+			       &c.rx[2], &c.rx[3], &c.rx[4], &c.rx[5]) == 6;
+	}
+	fclose(f);
+	ASSERT(found);
+	return c;
+}
+
+/*
+ * Headers of all kinds, over the same frame: Ethernet, IPv4 or IPv6, TCP or UDP.
+ * Some of them no tap takes.
+ */
+static const struct {
+	uint8_t flags, gso_type;
+	uint16_t hdr_len, gso_size, csum_start, csum_offset;
+} kinds[] = {
+	{ 0 },
+	{ VIRTIO_NET_HDR_F_DATA_VALID },
+	{ 1, 0, 0, 0, 34, 16 },
+	{ 1, 0, 0, 0, 34, 6 },
+	{ 1, 0, 60, 0, 54, 16 },
+	{ 1, 0, 0, 0, 0, 0 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4, 54, 1448, 34, 16 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4, 54, 100, 34, 16 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4 | VIRTIO_NET_HDR_GSO_ECN, 54, 500, 34, 16 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4, 54, 0, 34, 16 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4, 54, 500, 34, 6 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV4, 54, 500, 20, 16 },
+	{ 0, VIRTIO_NET_HDR_GSO_TCPV4, 54, 500, 0, 0 },
+	{ 1, VIRTIO_NET_HDR_GSO_TCPV6, 74, 500, 54, 16 },
+	{ 1, VIRTIO_NET_HDR_GSO_UDP, 42, 500, 34, 6 },
+	{ 1, VIRTIO_NET_HDR_GSO_UDP_L4, 42, 500, 34, 6 },
+	{ 0, VIRTIO_NET_HDR_GSO_UDP_L4, 42, 500, 34, 6 },
+	{ 0, 77, 0, 500, 0, 0 },
+};
+
+static const uint8_t dst[][6] = {
+	{ 2, 0, 0, 0, 0, 1 }, { 255, 255, 255, 255, 255, 255 },
+	{ 1, 0, 0x5e, 0, 0, 1 }, { 0 },
+};
+
+static const uint16_t proto[] = {
+	ETH_P_IP, ETH_P_IPV6, ETH_P_ARP, 0x8100, 0x0040, FRAME_TYPE,
+};
+
+/* Deterministic: the same for both ways. */
+static uint32_t make(uint8_t *f, unsigned int i, const uint8_t *own)
+{
+	static const uint32_t lens[] = { 60, 90, 600, 1514, 9000, 14, 15, 33, 34,
+					 35, 64, 30000, MAX };
+	uint32_t len = lens[i % 13], k;
+
+	for (k = 0; k < len; k++)
+		f[k] = i * 31 + k * 7 + (k >> 8);
+	memcpy(f, i % 5 == 4 ? own : dst[i % 4], 6);
+	f[12] = proto[i % 6] >> 8;
+	f[13] = proto[i % 6] & 0xff;
+	if (len >= 14 + 20) {
+		f[14] = proto[i % 6] == ETH_P_IPV6 ? 0x60 : 0x45 + !(i % 7);
+		f[20] = f[21] = 0;
+		f[proto[i % 6] == ETH_P_IPV6 ? 20 : 23] = i % 3 ? 6 : 17;
+	}
+	return len;
+}
+
+static uint32_t sum_of(const uint8_t *p, uint32_t len)
+{
+	uint32_t sum = len;
+
+	while (len--)
+		sum = sum * 31 + *p++;
+	return sum;
+}
+
+static bool sniff(int fd, struct seen *s)
+{
+	static uint8_t buf[sizeof(struct virtio_net_hdr) + MAX];
+	struct sockaddr_ll from;
+	socklen_t size = sizeof(from);
+	ssize_t n;
+
+	n = recvfrom(fd, buf, sizeof(buf), MSG_DONTWAIT, (void *)&from, &size);
+	if (n < (ssize_t)sizeof(s->hdr))
+		return false;
+	memset(s, 0, sizeof(*s));
+	memcpy(&s->hdr, buf, sizeof(s->hdr));
+	s->proto = from.sll_protocol;
+	s->type = from.sll_pkttype;
+	s->len = n - sizeof(s->hdr);
+	/* but for the destination: each tap has an address of its own */
+	s->sum = sum_of(buf + sizeof(s->hdr) + 6, s->len - 6);
+	return true;
+}
+
+static void own_address(uint8_t *mac)
+{
+	struct ifreq ifr = { 0 };
+
+	memcpy(ifr.ifr_name, rig.name, sizeof(rig.name));
+	ASSERT_SYS(ioctl(rig.inject, SIOCGIFHWADDR, &ifr));
+	memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
+}
+
+#define FRAMES		(13 * 18)
+
+/* All frames, in turns of 8; returns how many the host has seen. */
+static unsigned int send_all(struct seen *seen, unsigned int tap,
+			     struct counts *counts, long *direct)
+{
+	static uint8_t frame[MAX];
+	unsigned int i, n = 0;
+	uint8_t own[6];
+	uint32_t len;
+	int fd;
+
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 65600, .bufs = 16, .tap = tap,
+		.features = tap & TAP_BARE ? F_V1 | F_NETHDR : 0 });
+	own_address(own);
+	fd = rig_packet_socket(&rig, ETH_P_ALL, true);
+	for (i = 0; i < FRAMES; i++) {
+		struct virtio_net_hdr_mrg_rxbuf h = { .hdr = {
+			.flags = kinds[i / 13].flags,
+			.gso_type = kinds[i / 13].gso_type,
+			.hdr_len = kinds[i / 13].hdr_len,
+			.gso_size = kinds[i / 13].gso_size,
+			.csum_start = kinds[i / 13].csum_start,
+			.csum_offset = kinds[i / 13].csum_offset,
+		} };
+
+		len = make(frame, i, own);
+		ASSERT_EQ(rig_tx_raw(&rig, &h, frame, len, NULL), 0);
+		if (i % 8 != 7 && i != FRAMES - 1)
+			continue;
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);
+		while (n < FRAMES && sniff(fd, &seen[n]))
+			n++;
+	}
+	*counts = read_counts();
+	*direct = rig_counter(&rig, "kvnet.tx.direct");
+	close(fd);
+	rig_close(&rig);
+	return n;
+}
+
+static void compare(unsigned int tap)
+{
+	static struct seen by_socket[FRAMES + 1], by_us[FRAMES + 1];
+	struct counts a, b;
+	unsigned int i, n;
+	long direct;
+
+	set_direct("N");
+	n = send_all(by_socket, tap, &a, &direct);
+	EXPECT_EQ(direct, 0);
+	set_direct("Y");
+	EXPECT_EQ(send_all(by_us, tap, &b, &direct), n);
+	if (!(tap & TAP_SNDBUF))
+		EXPECT(direct > 0);
+	ksft_note("%u of %u frames seen, %lu counted, %lu errors; %ld batches",
+		  n, FRAMES, a.rx[1], a.rx[5], direct);
+	EXPECT(n > FRAMES / 3);
+	for (i = 0; i < n && !ksft_failed(); i++)
+		if (memcmp(&by_socket[i], &by_us[i], sizeof(by_us[i])))
+			FAIL("frame %u (of %u bytes) differs from the socket's",
+			     i, by_socket[i].len);
+	for (i = 0; i < 6; i++)
+		EXPECT_EQ(a.rx[i], b.rx[i]);
+}
+
+CASE(as_by_the_socket)
+{
+	compare(0);
+}
+
+CASE(as_by_the_socket_without_headers)
+{
+	compare(TAP_BARE);
+}
+
+static long transmit(void)
+{
+	long before = rig_counter(&rig, "kvnet.tx.direct");
+
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	rig_tx_drain(&rig, 3000);
+	return rig_counter(&rig, "kvnet.tx.direct") - before;
+}
+
+/* What is looked at for each batch. */
+CASE(by_the_socket_while_it_has_to_be)
+{
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	EXPECT_EQ(transmit(), 1);
+	rig_link(&rig, false);
+	EXPECT_EQ(transmit(), 0);
+	rig_link(&rig, true);
+	EXPECT_EQ(transmit(), 1);
+}
+
+static int open_tap(short flags, char *name)
+{
+	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | flags };
+	int hdr = rig.v.hdr_len;
+
+	memcpy(ifr.ifr_name, name, strlen(name));
+	if (ioctl(fd, TUNSETIFF, &ifr))
+		ksft_skip("TUNSETIFF: %s", strerror(errno));
+	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
+	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
+	return fd;
+}
+
+static void set_queue(int fd, short flag)
+{
+	struct ifreq ifr = { .ifr_flags = flag };
+
+	ASSERT_SYS(ioctl(fd, TUNSETQUEUE, &ifr));
+}
+
+/* Two queues know by their frames which of them a flow belongs to. */
+CASE(by_the_socket_with_many_queues)
+{
+	char name[16] = "many%d";
+	int first, second;
+
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(rig.tap);
+	first = rig.tap = open_tap(IFF_MULTI_QUEUE, name);
+	memcpy(name, rig.name, sizeof(name));
+	rig_link(&rig, true);
+	rig_start(&rig);
+	EXPECT_EQ(transmit(), 1);
+	second = open_tap(IFF_MULTI_QUEUE, name);
+	EXPECT_EQ(transmit(), 0);
+	set_queue(second, IFF_DETACH_QUEUE);
+	EXPECT_EQ(transmit(), 1);
+	/* nor is the other one's device its own */
+	set_queue(second, IFF_ATTACH_QUEUE);
+	set_queue(first, IFF_DETACH_QUEUE);
+	EXPECT_EQ(transmit(), 0);
+	close(second);
+}
+
+/* Such a tap collects packets and has them merged. */
+CASE(by_the_socket_with_napi)
+{
+	char name[16] = "napi%d";
+
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(rig.tap);
+	rig.tap = open_tap(IFF_NAPI, name);
+	rig_link(&rig, true);
+	rig_start(&rig);
+	EXPECT_EQ(transmit(), 0);
+}
+
+KSFT_MAIN()
