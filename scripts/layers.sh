@@ -15,21 +15,21 @@ allowed()
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev pace notify vq tap hdr worker poll features stats trace" ;;
+	net) echo "dev pace notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx) echo "net pace dev vq tap hdr features worker poll ring stats trace" ;;
 	vq | vq_pop | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	worker) echo "claim lend thread poll stats trace" ;;
+	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
 	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;
-	notify) echo "worker stats trace" ;;
+	notify) echo "source stats trace" ;;
 	iotlb) echo "stats trace" ;;
 	ring | ring_split | ring_packed | ring_plain) echo "ring ring_layout chain area" ;;
 	chain) echo "" ;;
 	stats) echo "" ;;
-	trace) echo "vq worker" ;;
+	trace) echo "vq source" ;;
 	*) echo "" ;;
 	esac
 }

@@ -22,7 +22,7 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
 	kvnet_pace_reset(&q->pace);
 	q->answers = &net->q[!index].passed;
-	kvnet_worker_add(&net->worker, &q->src, ops);
+	kvnet_source_init(&q->src, &net->crew, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
 }
@@ -39,12 +39,12 @@ void kvnet_net_reset_busy(struct kvnet_net *net)
 
 	net->q[KVNET_RX].busy_us = us;
 	net->q[KVNET_TX].busy_us = us;
-	kvnet_worker_set_cap(&net->worker, (u64)us * NSEC_PER_USEC);
+	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
 }
 
-static struct kvnet_net *to_net(struct kvnet_worker *w)
+static struct kvnet_net *to_net(struct kvnet_crew *crew)
 {
-	return container_of(w, struct kvnet_net, worker);
+	return container_of(crew, struct kvnet_net, crew);
 }
 
 static void destroy(struct kvnet_net *net)
@@ -55,20 +55,20 @@ static void destroy(struct kvnet_net *net)
 	kvfree(net);
 }
 
-static void hold_net(struct kvnet_worker *w)
+static void hold_net(struct kvnet_crew *crew)
 {
-	refcount_inc(&to_net(w)->users);
+	refcount_inc(&to_net(crew)->users);
 }
 
-static void release_net(struct kvnet_worker *w)
+static void release_net(struct kvnet_crew *crew)
 {
-	struct kvnet_net *net = to_net(w);
+	struct kvnet_net *net = to_net(crew);
 
 	if (refcount_dec_and_test(&net->users))
 		destroy(net);
 }
 
-static const struct kvnet_worker_ops worker_ops = {
+static const struct kvnet_crew_ops crew_ops = {
 	.gone = kvnet_net_abandon,
 	.get = hold_net,
 	.put = release_net,
@@ -89,7 +89,7 @@ struct kvnet_net *kvnet_net_create(void)
 	mutex_init(&net->lock);
 	kvnet_misses_init(&net->misses);
 	refcount_set(&net->users, 1);
-	kvnet_worker_init(&net->worker, &worker_ops);
+	kvnet_crew_init(&net->crew, &crew_ops);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	kvnet_net_reset_busy(net);
@@ -200,12 +200,12 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
  */
 void kvnet_net_close(struct kvnet_net *net)
 {
-	kvnet_thread_end(&net->worker.thread);
+	kvnet_threads_end(&net->crew.threads);
 	/* Who kicks has the file's reference to rely on. */
 	mutex_lock(&net->lock);
 	kvnet_net_quiesce(net);
 	mutex_unlock(&net->lock);
-	release_net(&net->worker);
+	release_net(&net->crew);
 }
 
 /**
@@ -324,7 +324,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
  * @index: the queue, in range
  * @us: the longest spin before sleeping, in us; 0: none
  *
- * The queues share a worker, which goes by the larger one.
+ * Workers go by the larger one of the queues.
  *
  * Context: dev->lock, of the owner.
  */
@@ -333,7 +333,7 @@ void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
 	lockdep_assert_held(&net->lock);
 	net->q[index].busy_us = us;
 	us = max(net->q[KVNET_RX].busy_us, net->q[KVNET_TX].busy_us);
-	kvnet_worker_set_cap(&net->worker, (u64)us * NSEC_PER_USEC);
+	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
 }
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * net.h - a device: a queue pair, its tap and its worker; the map of the
+ * net.h - a device: a queue pair, its tap and its workers; the map of the
  * data path
  */
 #ifndef _KVNET_NET_H
@@ -10,12 +10,14 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+#include "crew.h"
 #include "hdr.h"
 #include "notify.h"
 #include "pace.h"
+#include "poll.h"
+#include "source.h"
 #include "tap.h"
 #include "vq.h"
-#include "worker.h"
 
 struct file;
 struct mm_struct;
@@ -34,7 +36,7 @@ enum {
 /**
  * struct kvnet_queue - a virtqueue with all that hangs on it
  * @vq: the virtqueue
- * @src: what the worker serves
+ * @src: what a worker serves
  * @tap: the backend; under vq.lock
  * @starved: the turn ended for want of the driver's buffers (RX) or of room
  *	     in the tap (TX); under vq.lock
@@ -69,7 +71,7 @@ struct kvnet_queue {
  * @users: the file, and what is lent; the last one destroys it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
- * @fork: the worker is a thread of the owner's process; under @lock
+ * @fork: workers are threads of the owner's process; under @lock
  * @payer: who pays for pinned rings
  * @mem: the owner's memory table, or NULL
  * @features: as acknowledged by the driver
@@ -77,7 +79,7 @@ struct kvnet_queue {
  * @iotlb: what the VMM's IOMMU has told, or NULL without one; readers hold a
  *	   vq->lock, writers dev->lock and all of them
  * @misses: what the queues ask of the VMM's IOMMU
- * @worker: serves both queues
+ * @crew: who serves the queues
  * @q: the queues
  */
 struct kvnet_net {
@@ -91,7 +93,7 @@ struct kvnet_net {
 	struct eventfd_ctx *log_call;
 	struct kvnet_iotlb *iotlb;
 	struct kvnet_misses misses;
-	struct kvnet_worker worker;
+	struct kvnet_crew crew;
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
@@ -121,7 +123,7 @@ int kvnet_net_reset_owner(struct kvnet_net *net);
 void kvnet_net_quiesce(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 void kvnet_net_owner_exits(struct kvnet_net *net);
-void kvnet_net_abandon(struct kvnet_worker *w);
+void kvnet_net_abandon(struct kvnet_crew *crew);
 
 /* Features, IOMMU and dirty log, see there for locks: dev_iommu.c */
 int kvnet_net_set_features(struct kvnet_net *net,

@@ -8,7 +8,7 @@
 #include <linux/file.h>
 #include <linux/vhost.h>
 
-#include "worker.h"
+#include "source.h"
 
 /* Called by the file, its wait-queue lock held: a kick or a packet. */
 static int wake_source(wait_queue_entry_t *entry, unsigned int mode, int sync,

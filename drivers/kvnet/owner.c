@@ -4,7 +4,7 @@
  *
  * The device knows the owner's address space, but does not keep it alive: a
  * process that is killed takes its memory with it, also if somebody else still
- * has the device's file. What else it had, the thread gives back before it ends.
+ * has the device's file. What else it had, each worker gives back before it ends.
  */
 #include <linux/errno.h>
 #include <linux/file.h>
@@ -21,17 +21,17 @@ static void let_go(struct socket *tap, struct file *kick)
 }
 
 /**
- * kvnet_net_abandon() - the worker serves no more
- * @w: a device's worker
+ * kvnet_net_abandon() - a worker serves no more
+ * @crew: a device's workers; the others' owner is dead, too
  *
  * What an owner that is dead must not keep is let go of. Other threads of its
  * process may be in an ioctl still, but start nothing again.
  *
- * Context: the worker's thread; may sleep.
+ * Context: each worker's thread; may sleep.
  */
-void kvnet_net_abandon(struct kvnet_worker *w)
+void kvnet_net_abandon(struct kvnet_crew *crew)
 {
-	struct kvnet_net *net = container_of(w, struct kvnet_net, worker);
+	struct kvnet_net *net = container_of(crew, struct kvnet_net, crew);
 	struct kvnet_queue *q;
 	struct socket *tap;
 	struct file *kick;
@@ -76,7 +76,7 @@ void kvnet_net_quiesce(struct kvnet_net *net)
 
 	for (i = 0; i < KVNET_QUEUES; i++)
 		stop(&net->q[i]);
-	kvnet_worker_no_time(&net->worker);
+	kvnet_crew_no_time(&net->crew);
 }
 
 /**
@@ -93,7 +93,7 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	unsigned int i;
 
 	kvnet_net_quiesce(net);
-	kvnet_worker_stop(&net->worker);
+	kvnet_crew_stop(&net->crew);
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
@@ -154,11 +154,11 @@ int kvnet_net_check_owner(const struct kvnet_net *net)
  *
  * If it is the owner that exits, whoever keeps the file open keeps nothing else.
  *
- * Context: any process; takes no lock of ours but the thread's.
+ * Context: any process; takes no lock of ours but the threads'.
  */
 void kvnet_net_owner_exits(struct kvnet_net *net)
 {
-	kvnet_thread_owner_exits(&net->worker.thread);
+	kvnet_threads_owner_exits(&net->crew.threads);
 }
 
 /**
@@ -187,12 +187,12 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
-	ret = kvnet_worker_start(&net->worker, mm, net->fork,
-				 READ_ONCE(kvnet_tx_by_vcpu));
+	ret = kvnet_crew_start(&net->crew, mm, net->fork,
+			       READ_ONCE(kvnet_tx_by_vcpu));
 	if (ret)
 		goto err_free;
 	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.server = &net->worker.thread;
+		net->q[i].vq.server = &net->crew.threads;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))

@@ -25,9 +25,9 @@ static void finish(struct kvnet_thread *t)
 /* Who ends the thread from now on finds it; or it finds that it is to end. */
 static void show_up(struct kvnet_thread *t)
 {
-	spin_lock(&t->lock);
+	spin_lock(&t->group->lock);
 	t->task = get_task_struct(current);
-	spin_unlock(&t->lock);
+	spin_unlock(&t->group->lock);
 }
 
 /*
@@ -90,24 +90,41 @@ static void kill_alone(struct task_struct *task)
 
 /*** a kernel thread ***/
 
-static bool enter(struct mm_struct *mm)
+static bool enter(struct kvnet_threads *ts)
 {
-	if (!mmget_not_zero(mm))
+	bool ret;
+
+	spin_lock(&ts->lock);
+	ret = mmget_not_zero(ts->mm);
+	ts->inside += ret;
+	spin_unlock(&ts->lock);
+	if (ret)
+		kthread_use_mm(ts->mm);
+	return ret;
+}
+
+static void leave(struct kvnet_threads *ts)
+{
+	kthread_unuse_mm(ts->mm);
+	spin_lock(&ts->lock);
+	ts->inside--;
+	spin_unlock(&ts->lock);
+	mmput(ts->mm);
+}
+
+/* Is the address space nobody's any more but ours? */
+static bool left_alone(struct kvnet_threads *ts)
+{
+	bool ret;
+
+	if (atomic_read(&ts->mm->mm_users) == 1)
+		return true;
+	if (READ_ONCE(ts->inside) == 1)
 		return false;
-	kthread_use_mm(mm);
-	return true;
-}
-
-static void leave(struct mm_struct *mm)
-{
-	kthread_unuse_mm(mm);
-	mmput(mm);
-}
-
-/* Is the address space nobody else's any more? */
-static bool left_alone(const struct mm_struct *mm)
-{
-	return atomic_read(&mm->mm_users) == 1;
+	spin_lock(&ts->lock);
+	ret = atomic_read(&ts->mm->mm_users) <= ts->inside;
+	spin_unlock(&ts->lock);
+	return ret;
 }
 
 /*
@@ -125,15 +142,15 @@ static void serve(struct kvnet_thread *t)
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!inside && !enter(t->mm))
+			if (!inside && !enter(t->group))
 				break;
 			inside = true;
 			t->ops->turn(t->data);
-			if (left_alone(t->mm))
+			if (left_alone(t->group))
 				break;
 		} else if (inside) {
 			__set_current_state(TASK_RUNNING);
-			leave(t->mm);
+			leave(t->group);
 			inside = false;
 		} else {
 			schedule();
@@ -141,14 +158,14 @@ static void serve(struct kvnet_thread *t)
 	}
 	__set_current_state(TASK_RUNNING);
 	if (inside)
-		leave(t->mm);
+		leave(t->group);
 }
 
 static int kthread_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
-	/* So that kvnet_thread_end() ends a wait for a page of the owner's. */
+	/* So that kvnet_threads_end() ends a wait for a page of the owner's. */
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
 	/* By itself: the kernel sets where a thread may run until this begins. */
@@ -187,41 +204,45 @@ bool kvnet_thread_has_tasks(void)
 }
 
 /**
- * kvnet_thread_init() - before first use
- * @t: the thread, zeroed
- * @ops: what it is going to do
- * @data: for @ops
+ * kvnet_threads_init() - before first use
+ * @ts: the threads, none yet
  */
-void kvnet_thread_init(struct kvnet_thread *t, const struct kvnet_thread_ops *ops,
-		       void *data)
+void kvnet_threads_init(struct kvnet_threads *ts)
 {
-	spin_lock_init(&t->lock);
-	t->ops = ops;
-	t->data = data;
+	spin_lock_init(&ts->lock);
+	INIT_LIST_HEAD(&ts->all);
+	ts->inside = 0;
 }
 
 /**
- * kvnet_thread_start() - make the thread
- * @t: none yet
- * @mm: the calling process's address space; the caller keeps it (mmgrab()) until
- *	kvnet_thread_stop() has returned
+ * kvnet_thread_start() - make a thread
+ * @t: none yet, zeroed or stopped
+ * @ts: it becomes one of these; @ts->mm is the calling process's
  * @fork: make it a task, which the calling process's limits bound
+ * @ops: what it is going to do
+ * @data: for @ops
  *
  * The calling process pays for it: it joins its cgroups, or is in them.
  *
  * Context: the owner; may sleep.
  * Return: 0; -EAGAIN beyond a limit of a task; -errno.
  */
-int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork)
+int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
+		       const struct kvnet_thread_ops *ops, void *data)
 {
 	char name[TASK_COMM_LEN];
 	int ret;
 
 	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(current));
-	t->mm = mm;
+	t->ops = ops;
+	t->data = data;
+	t->group = ts;
 	t->vtsk = NULL;
 	t->closing = false;
 	t->owner = get_task_struct(current);
+	spin_lock(&ts->lock);
+	list_add_tail(&t->entry, &ts->all);
+	spin_unlock(&ts->lock);
 	ret = fork ? start_task(t, name) : start_kthread(t, name);
 	if (ret)
 		kvnet_thread_stop(t);
@@ -233,29 +254,32 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork)
  * @t: the thread, or none; nobody wakes it any more
  *
  * When it returns no turn is under way, nor will be. A turn that waits for a
- * page is waited for: see kvnet_thread_end().
+ * page is waited for: see kvnet_threads_end().
  *
  * Context: may sleep; holds nothing that &kvnet_thread_ops.gone takes.
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
 	struct task_struct *task = NULL, *owner = NULL;
+	struct kvnet_threads *ts = t->group;
 
+	if (!t->owner)
+		return;
 	WRITE_ONCE(t->closing, true);
 	if (t->vtsk)
 		vhost_task_stop(t->vtsk);
 	else if (t->task)
 		kthread_stop(t->task);
 
-	spin_lock(&t->lock);
+	spin_lock(&ts->lock);
 	swap(task, t->task);
 	swap(owner, t->owner);
 	t->vtsk = NULL;
-	spin_unlock(&t->lock);
+	list_del(&t->entry);
+	spin_unlock(&ts->lock);
 	if (task)
 		put_task_struct(task);
-	if (owner)
-		put_task_struct(owner);
+	put_task_struct(owner);
 }
 
 /**
@@ -272,28 +296,38 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 		wake_up_process(t->task);
 }
 
+/* With the group's lock held. */
+static void end(struct kvnet_thread *t)
+{
+	WRITE_ONCE(t->closing, true);
+	if (!t->task)
+		return;
+	if (t->vtsk)
+		kill_alone(t->task);
+	else
+		send_sig(SIGKILL, t->task, 1);
+	/* A signal does not wake a kernel thread that sleeps. */
+	wake_up_process(t->task);
+}
+
 /**
- * kvnet_thread_end() - do nothing more, and wait for nothing more
- * @t: the thread, or none
+ * kvnet_threads_end() - do nothing more, and wait for nothing more
+ * @ts: the threads
  *
  * A page fault may last for as long as another process likes (userfaultfd). From
- * now on one that has to wait fails instead. The thread ends as soon as its turn
+ * now on one that has to wait fails instead. Each thread ends as soon as its turn
  * is over, but is still to be stopped.
  *
  * Context: any process.
  */
-void kvnet_thread_end(struct kvnet_thread *t)
+void kvnet_threads_end(struct kvnet_threads *ts)
 {
-	WRITE_ONCE(t->closing, true);
-	spin_lock(&t->lock);
-	if (t->task && t->vtsk)
-		kill_alone(t->task);
-	else if (t->task)
-		send_sig(SIGKILL, t->task, 1);
-	/* A signal does not wake a kernel thread that sleeps. */
-	if (t->task)
-		wake_up_process(t->task);
-	spin_unlock(&t->lock);
+	struct kvnet_thread *t;
+
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		end(t);
+	spin_unlock(&ts->lock);
 }
 
 /* Not one thread of several. */
@@ -307,22 +341,22 @@ static bool process_exits(void)
 }
 
 /**
- * kvnet_thread_owner_exits() - kvnet_thread_end(), if the owner is exiting
- * @t: the thread, or none
+ * kvnet_threads_owner_exits() - kvnet_threads_end(), if the owner is exiting
+ * @ts: the threads
  *
  * A task ends with its process; a kernel thread has to be told.
  *
  * Context: a process that closes the device's file, but maybe not for good.
  */
-void kvnet_thread_owner_exits(struct kvnet_thread *t)
+void kvnet_threads_owner_exits(struct kvnet_threads *ts)
 {
-	bool exits;
+	struct kvnet_thread *t;
 
 	if (!process_exits())
 		return;
-	spin_lock(&t->lock);
-	exits = t->owner && t->owner->signal == current->signal;
-	spin_unlock(&t->lock);
-	if (exits)
-		kvnet_thread_end(t);
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		if (t->owner->signal == current->signal)
+			end(t);
+	spin_unlock(&ts->lock);
 }

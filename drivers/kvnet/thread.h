@@ -15,6 +15,7 @@
 #define _KVNET_THREAD_H
 
 #include <linux/completion.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -36,26 +37,43 @@ struct kvnet_thread_ops {
 };
 
 /**
+ * struct kvnet_threads - the threads of one owner that serve one device
+ * @mm: the owner's address space; who starts them keeps it, not its users; const
+ *	while there are any
+ * @lock: guards @all, @inside, and of each thread what kvnet_threads_end() wants
+ * @all: &kvnet_thread.entry
+ * @inside: kernel threads that keep the users of @mm just now
+ */
+struct kvnet_threads {
+	struct mm_struct *mm;
+	spinlock_t lock;
+	struct list_head all;
+	unsigned int inside;
+};
+
+/**
  * struct kvnet_thread - a thread
  * @ops: const while it lives
  * @data: handed to @ops
- * @mm: the owner's address space; the caller keeps it, not its users
- * @owner: of the owner's process, with a reference; NULL: no thread
- * @vtsk: the task; NULL: a kernel thread, or none
+ * @group: which it belongs to; const while it lives
+ * @entry: in &kvnet_threads.all; under the group's lock
+ * @owner: of the owner's process, with a reference; NULL: no thread; under the
+ *	   group's lock
+ * @vtsk: the task; NULL: a kernel thread, or none; under the group's lock
  * @closing: no turn is begun any more
- * @lock: guards @owner, @vtsk and @task against kvnet_thread_end()
- * @task: the thread, with a reference; of a task, once it has run
+ * @task: the thread, with a reference; of a task, once it has run; under the group's
+ *	  lock
  * @started: a kernel thread is where it belongs, or cannot get there
  * @ret: which, 0 or -errno
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
 	void *data;
-	struct mm_struct *mm;
+	struct kvnet_threads *group;
+	struct list_head entry;
 	struct task_struct *owner;
 	struct vhost_task *vtsk;
 	bool closing;
-	spinlock_t lock;
 	struct task_struct *task;
 	struct completion started;
 	int ret;
@@ -64,12 +82,13 @@ struct kvnet_thread {
 /* Are there tasks? If not, all are kernel threads. */
 bool kvnet_thread_has_tasks(void);
 
-void kvnet_thread_init(struct kvnet_thread *t, const struct kvnet_thread_ops *ops,
-		       void *data);
-int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork);
+void kvnet_threads_init(struct kvnet_threads *ts);
+void kvnet_threads_end(struct kvnet_threads *ts);
+void kvnet_threads_owner_exits(struct kvnet_threads *ts);
+
+int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
+		       const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
-void kvnet_thread_end(struct kvnet_thread *t);
-void kvnet_thread_owner_exits(struct kvnet_thread *t);
 
 #endif /* _KVNET_THREAD_H */

@@ -12,8 +12,8 @@
 
 #ifndef _KVNET_TRACE_ONCE
 #define _KVNET_TRACE_ONCE
+#include "source.h"
 #include "vq.h"
-#include "worker.h"
 #endif
 
 DECLARE_EVENT_CLASS(kvnet_vq_event,

@@ -16,23 +16,23 @@
  * @vq: the queue
  * @subclass: for lockdep
  *
- * The thread may hold it while it waits for a page that only the owner can
+ * A worker may hold it while it waits for a page that only the owner can
  * deliver (userfaultfd). An owner that is killed does not, so it no longer has
- * the thread wait, either.
+ * the workers wait, either.
  *
  * Context: dev->lock.
  * Return: 0, or -EINTR if another process than the owner's is killed meanwhile.
  */
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 {
-	struct kvnet_thread *server = vq->server;
+	struct kvnet_threads *server = vq->server;
 
 	if (!mutex_lock_killable_nested(&vq->lock, subclass))
 		return 0;
 	if (server && current->mm && current->mm != server->mm)
 		return -EINTR;
 	if (server)
-		kvnet_thread_end(server);
+		kvnet_threads_end(server);
 	mutex_lock_nested(&vq->lock, subclass);
 	return 0;
 }

@@ -160,7 +160,7 @@ struct kvnet_vq {
 	struct eventfd_ctx *error;
 
 	struct kvnet_misses *misses;
-	struct kvnet_thread *server;
+	struct kvnet_threads *server;
 	const struct kvnet_payer *payer;
 	pid_t owner;
 	u16 index;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * crew.c - the workers of a device: their beginning and their end, see crew.h
+ */
+#include "crew.h"
+
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+
+#include "lend.h"
+#include "source.h"
+#include "worker.h"
+
+/* When it returns nobody runs what was lent, nor will. */
+static void call_off(struct kvnet_crew *crew)
+{
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++)
+		kvnet_claim_take_lent(&crew->source[i]->claim);
+	wait_var_event(&crew->lent, !atomic_read(&crew->lent));
+}
+
+/**
+ * kvnet_crew_init() - before first use
+ * @crew: the crew, zeroed
+ * @ops: its device's
+ */
+void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
+{
+	crew->ops = ops;
+	kvnet_threads_init(&crew->threads);
+}
+
+/* Of the owner, with dev->lock. */
+static struct kvnet_worker *make_worker(struct kvnet_crew *crew, bool fork,
+					bool dismissed)
+{
+	struct kvnet_worker *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!w)
+		return ERR_PTR(-ENOMEM);
+	w->crew = crew;
+	w->dismissed = dismissed;
+	ret = kvnet_thread_start(&w->thread, &crew->threads, fork,
+				 &kvnet_worker_ops, w);
+	if (!ret)
+		return w;
+	kfree(w);
+	return ERR_PTR(ret);
+}
+
+/**
+ * kvnet_crew_start() - make the first worker, which serves all sources
+ * @crew: the crew, without workers
+ * @mm: the address space to serve; the caller keeps it until
+ *	kvnet_crew_stop() has returned
+ * @fork: its thread is one of the owner's process, see thread.h
+ * @lends: what is small may be done by the thread that kicks, if the kernel can
+ *
+ * Context: the owner; may sleep; dev->lock.
+ * Return: as kvnet_thread_start().
+ */
+int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
+		     bool lends)
+{
+	struct kvnet_worker *w;
+	unsigned int i;
+
+	crew->threads.mm = mm;
+	crew->owner = task_tgid_nr(current);
+	crew->lends = lends && kvnet_lend_possible();
+	crew->stopping = false;
+	w = make_worker(crew, fork, false);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	crew->worker[0] = w;
+	for (i = 0; i < crew->n; i++) {
+		kvnet_source_reset(crew->source[i]);
+		rcu_assign_pointer(crew->source[i]->home, w);
+	}
+	return 0;
+}
+
+/**
+ * kvnet_crew_no_time() - it is not time for any source any more, nor will be
+ * @crew: the crew
+ *
+ * Nor does anybody hand a source over. Till kvnet_crew_start().
+ *
+ * Context: may sleep.
+ */
+void kvnet_crew_no_time(struct kvnet_crew *crew)
+{
+	unsigned int i;
+
+	WRITE_ONCE(crew->stopping, true);
+	for (i = 0; i < crew->n; i++)
+		hrtimer_cancel(&crew->source[i]->timer);
+}
+
+/* Those that still hand something to one another must not, when it has ended. */
+static void stop_handing_over(struct kvnet_crew *crew)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+		n += !!crew->worker[i];
+	if (n > 1)
+		synchronize_rcu();
+}
+
+/**
+ * kvnet_crew_stop() - end all workers
+ * @crew: the crew; nothing outside of it can wake a source any more, nor is it time
+ *	  for any
+ *
+ * When it returns no source runs, nor will. Does nothing without workers.
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_crew_stop(struct kvnet_crew *crew)
+{
+	unsigned int i;
+
+	call_off(crew);
+	stop_handing_over(crew);
+	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+		if (crew->worker[i])
+			kvnet_thread_stop(&crew->worker[i]->thread);
+	/* Those that have run meanwhile may have started one. */
+	kvnet_crew_no_time(crew);
+	for (i = 0; i < crew->n; i++)
+		RCU_INIT_POINTER(crew->source[i]->home, NULL);
+	for (i = 0; i < KVNET_CREW_WORKERS; i++) {
+		kfree(crew->worker[i]);
+		crew->worker[i] = NULL;
+	}
+}
+
+/**
+ * kvnet_crew_set_cap() - bound the time that a worker may spin
+ * @crew: the crew
+ * @cap_ns: in ns; 0: never spin
+ *
+ * Context: any; takes effect when a worker next has nothing to do.
+ */
+void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns)
+{
+	WRITE_ONCE(crew->cap_ns, cap_ns);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * crew.h - the workers of a device: one, or as many as its VMM asks for
+ *
+ * Each source is at home with one of them. All live in the owner's address space,
+ * from its becoming the owner to its end, or its death.
+ */
+#ifndef _KVNET_CREW_H
+#define _KVNET_CREW_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+#include "thread.h"
+
+struct kvnet_crew;
+struct kvnet_source;
+struct kvnet_worker;
+struct mm_struct;
+
+#define KVNET_CREW_SOURCES	2
+#define KVNET_CREW_WORKERS	8
+
+/**
+ * struct kvnet_crew_ops - the device
+ * @gone: called by each worker's thread when it serves no source any more, nor will:
+ *	  the owner is dead, or the thread ends; may sleep
+ * @get: the crew stays until @put; called in any context
+ * @put: may sleep
+ */
+struct kvnet_crew_ops {
+	void (*gone)(struct kvnet_crew *crew);
+	void (*get)(struct kvnet_crew *crew);
+	void (*put)(struct kvnet_crew *crew);
+};
+
+/**
+ * struct kvnet_crew - the workers of a device
+ * @ops: const after init
+ * @threads: of the workers
+ * @owner: pid of the owner, for traces
+ * @lends: what is small may be done by the thread that kicks; const while there is an
+ *	   owner
+ * @lent: threads that do so just now
+ * @stopping: it is never time any more, and nobody hands anything over
+ * @source: what is served; const after init
+ * @n: entries in @source
+ * @worker: by their ids; under dev->lock
+ * @cap_ns: longest spin, in ns, as configured
+ */
+struct kvnet_crew {
+	const struct kvnet_crew_ops *ops;
+	struct kvnet_threads threads;
+	pid_t owner;
+	bool lends;
+	atomic_t lent;
+	bool stopping;
+	struct kvnet_source *source[KVNET_CREW_SOURCES];
+	unsigned int n;
+	struct kvnet_worker *worker[KVNET_CREW_WORKERS];
+	u64 cap_ns;
+};
+
+void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
+int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
+		     bool lends);
+void kvnet_crew_no_time(struct kvnet_crew *crew);
+void kvnet_crew_stop(struct kvnet_crew *crew);
+void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
+
+#endif /* _KVNET_CREW_H */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * source.c - who gets to run a source, see source.h
+ */
+#include "source.h"
+
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/wait_bit.h>
+
+#include "crew.h"
+#include "trace.h"
+#include "worker.h"
+
+/**
+ * kvnet_source_hand_over() - to the worker with which it is at home
+ * @src: the source, held by the caller; from now on by that worker
+ * @event: why, one KVNET_EV_*
+ *
+ * Who frees the worker waits for us: see kvnet_crew_free().
+ *
+ * Context: any, also with interrupts off.
+ */
+void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event)
+{
+	struct kvnet_crew *crew = src->crew;
+	struct kvnet_worker *w;
+
+	atomic_long_inc(&src->wakes);
+	trace_kvnet_wake(crew->owner, src->bit, event);
+	rcu_read_lock();
+	w = rcu_dereference(src->home);
+	if (!READ_ONCE(crew->stopping)) {
+		/* F: full barrier; pairs with the thread's set_current_state(). */
+		set_bit(src->bit, &w->ready);
+		smp_mb__after_atomic();
+		kvnet_thread_wake(&w->thread);
+	}
+	rcu_read_unlock();
+}
+
+/* Lent to the calling thread? It is on its way to user space, or a guest. */
+static bool lend(struct kvnet_source *src)
+{
+	struct kvnet_crew *crew = src->crew;
+
+	if (!kvnet_lend(&src->loan))
+		return false;
+	crew->ops->get(crew);
+	return true;
+}
+
+static void run_lent(struct kvnet_loan *loan)
+{
+	struct kvnet_source *src = container_of(loan, struct kvnet_source, loan);
+	enum kvnet_verdict verdict = KVNET_AGAIN;
+	struct kvnet_crew *crew = src->crew;
+
+	/* Before it is taken: see call_off(). */
+	atomic_inc(&crew->lent);
+	if (kvnet_claim_take_lent(&src->claim)) {
+		/* A thread that exits has left its address space. */
+		if (likely(current->mm == crew->threads.mm))
+			verdict = src->ops->run_lent(src);
+		trace_kvnet_run(crew->owner, src->bit, verdict);
+		if (verdict == KVNET_AGAIN)
+			kvnet_source_hand_over(src, KVNET_EV_KICK);
+	}
+	if (atomic_dec_and_test(&crew->lent))
+		wake_up_var(&crew->lent);
+	crew->ops->put(crew);
+}
+
+/* May the thread that brings the event do the work? */
+static bool may_lend(const struct kvnet_source *src, unsigned int event)
+{
+	const struct kvnet_crew *crew = src->crew;
+
+	if (!crew->lends)
+		return false;
+	if (event == KVNET_EV_KICK)
+		return READ_ONCE(src->lone) && kvnet_lend_may(crew->threads.mm);
+	return event == KVNET_EV_TIME && kvnet_lend_may_guest(crew->threads.mm);
+}
+
+/**
+ * kvnet_source_wake() - an event: have the source run, if it rests for that
+ * @src: the source
+ * @event: one KVNET_EV_*
+ *
+ * Context: any, also with interrupts off.
+ */
+void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
+{
+	int as = KVNET_CLAIM_HELD;
+
+	if (event == KVNET_EV_KICK)
+		atomic_long_inc(&src->kicks);
+	if (may_lend(src, event))
+		as = KVNET_CLAIM_LENT;
+	if (!kvnet_claim_event(&src->claim, event, as))
+		return;
+	if (as == KVNET_CLAIM_LENT &&
+	    (lend(src) || !kvnet_claim_take_lent(&src->claim)))
+		return;
+	kvnet_source_hand_over(src, event);
+}
+
+static enum hrtimer_restart time_has_come(struct hrtimer *timer)
+{
+	struct kvnet_source *src = container_of(timer, struct kvnet_source, timer);
+
+	if (!READ_ONCE(src->crew->stopping))
+		kvnet_source_wake(src, KVNET_EV_TIME);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * kvnet_source_rest() - let a source rest until an event
+ * @src: the source
+ * @events: KVNET_EV_* bits; the caller looks for work after this
+ *
+ * Context: who holds the source, in &kvnet_source_ops.run or arm.
+ * Return: true if it rests; false if it is to run again, and still held.
+ */
+bool kvnet_source_rest(struct kvnet_source *src, unsigned int events)
+{
+	return kvnet_claim_rest(&src->claim, events);
+}
+
+/**
+ * kvnet_source_rest_for() - let a source rest for some time, whatever happens
+ * @src: the source
+ * @ns: how long
+ *
+ * Context: as kvnet_source_rest().
+ * Return: as kvnet_source_rest(); but there is no need to look for work.
+ */
+bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
+{
+	if (!kvnet_claim_rest(&src->claim, KVNET_EV_TIME))
+		return false;
+	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+	return true;
+}
+
+/**
+ * kvnet_source_again() - a source that has been let rest has work
+ * @src: the source
+ *
+ * Context: who has let it rest.
+ * Return: true if it is held again; false if somebody else holds it.
+ */
+bool kvnet_source_again(struct kvnet_source *src)
+{
+	return kvnet_claim_again(&src->claim);
+}
+
+/**
+ * kvnet_source_init() - before first use
+ * @src: the source, zeroed
+ * @crew: who may serve it
+ * @ops: what it can do
+ */
+void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
+		       const struct kvnet_source_ops *ops)
+{
+	src->ops = ops;
+	src->crew = crew;
+	src->bit = crew->n++;
+	kvnet_loan_init(&src->loan, run_lent);
+	hrtimer_setup(&src->timer, time_has_come, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	crew->source[src->bit] = src;
+}
+
+/**
+ * kvnet_source_reset() - nobody holds it
+ * @src: the source; nor is there anybody who could
+ */
+void kvnet_source_reset(struct kvnet_source *src)
+{
+	kvnet_claim_reset(&src->claim);
+	src->lone = src->ops->run_lent;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * source.h - something to serve: what it can do, and what wakes it
+ *
+ * Who serves knows no virtqueue: a source is a few functions.
+ * Documentation/worker.rst draws the states.
+ */
+#ifndef _KVNET_SOURCE_H
+#define _KVNET_SOURCE_H
+
+#include <linux/atomic.h>
+#include <linux/hrtimer.h>
+#include <linux/types.h>
+
+#include "claim.h"
+#include "lend.h"
+
+struct kvnet_crew;
+struct kvnet_source;
+struct kvnet_worker;
+
+/**
+ * enum kvnet_verdict - how a turn ended
+ * @KVNET_DONE: nothing left to do; notifications are still off
+ * @KVNET_AGAIN: there is more to do
+ * @KVNET_RESTS: the source rests, or somebody else holds it by now
+ */
+enum kvnet_verdict {
+	KVNET_DONE,
+	KVNET_AGAIN,
+	KVNET_RESTS,
+};
+
+/**
+ * struct kvnet_source_ops - what a source can do; called by who holds it
+ * @run: do one turn's worth of work; what finds nothing left rests at once, if
+ *	 kvnet_source_may_rest(); may sleep
+ * @pending: a quick look whether @run would find work; may sleep
+ * @run_lent: as @run, by the thread that kicked: no more than is worth it, and then rest
+ *	      or KVNET_AGAIN; NULL if that cannot be; may sleep
+ * @arm: ask for events by kvnet_source_rest(), then look once more; true if
+ *	 there is work after all, and it is still held; may sleep
+ */
+struct kvnet_source_ops {
+	enum kvnet_verdict (*run)(struct kvnet_source *src);
+	enum kvnet_verdict (*run_lent)(struct kvnet_source *src);
+	bool (*pending)(struct kvnet_source *src);
+	bool (*arm)(struct kvnet_source *src);
+};
+
+/**
+ * struct kvnet_source - something a worker serves
+ * @ops: const after init
+ * @crew: the workers that may serve it; const after init
+ * @home: the one that is to; changes with dev->lock; NULL without an owner. Who
+ *	  hands the source over reads it, with the RCU read lock
+ * @by: the worker that runs it, or was the last; written by the holder
+ * @bit: its place in &kvnet_crew.source, const after init
+ * @claim: who may run it
+ * @loan: for the thread that kicks
+ * @timer: KVNET_EV_TIME
+ * @lone: the next kick is for little, as far as its holder knows
+ * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
+ * @wakes: events that put it on a worker's list
+ */
+struct kvnet_source {
+	const struct kvnet_source_ops *ops;
+	struct kvnet_crew *crew;
+	struct kvnet_worker __rcu *home;
+	const struct kvnet_worker *by;
+	unsigned int bit;
+	struct kvnet_claim claim;
+	struct kvnet_loan loan;
+	struct hrtimer timer;
+	bool lone;
+	atomic_long_t kicks;
+	atomic_long_t wakes;
+};
+
+void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
+		       const struct kvnet_source_ops *ops);
+void kvnet_source_reset(struct kvnet_source *src);
+void kvnet_source_wake(struct kvnet_source *src, unsigned int event);
+void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event);
+bool kvnet_source_may_rest(const struct kvnet_source *src);
+bool kvnet_source_rest(struct kvnet_source *src, unsigned int events);
+bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns);
+bool kvnet_source_again(struct kvnet_source *src);
+
+#endif /* _KVNET_SOURCE_H */
