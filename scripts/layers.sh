@@ -13,7 +13,7 @@ allowed()
 	case $1 in
 	main) echo "chr ioctl dev net lend worker stats trace" ;;
 	chr) echo "net" ;;
-	ioctl) echo "dev net vq worker mem features notify tap poll stats trace" ;;
+	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev pace notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx) echo "net pace dev vq tap hdr features worker poll ring stats trace" ;;

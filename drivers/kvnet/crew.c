@@ -6,6 +6,7 @@
 
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -102,6 +103,126 @@ void kvnet_crew_no_time(struct kvnet_crew *crew)
 	WRITE_ONCE(crew->stopping, true);
 	for (i = 0; i < crew->n; i++)
 		hrtimer_cancel(&crew->source[i]->timer);
+}
+
+static struct kvnet_worker *find_worker(struct kvnet_crew *crew, unsigned int id)
+{
+	if (id >= KVNET_CREW_WORKERS)
+		return NULL;
+	return crew->worker[array_index_nospec(id, KVNET_CREW_WORKERS)];
+}
+
+/* dev->lock */
+static struct kvnet_worker *home_of(const struct kvnet_source *src)
+{
+	return rcu_dereference_protected(src->home, true);
+}
+
+/**
+ * kvnet_crew_hire() - another worker, which serves nothing yet
+ * @crew: the crew, started
+ *
+ * A task, which the owner's limits bound.
+ *
+ * Context: the owner; may sleep; dev->lock.
+ * Return: its id, the lowest that is free; -ENOMEM if there are as many as can be;
+ * as kvnet_thread_start().
+ */
+int kvnet_crew_hire(struct kvnet_crew *crew)
+{
+	struct kvnet_worker *w;
+	unsigned int id = 0;
+
+	while (crew->worker[id])
+		if (++id == KVNET_CREW_WORKERS)
+			return -ENOMEM;
+	w = make_worker(crew, true, true);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	WRITE_ONCE(w->dismissed, false);
+	crew->worker[id] = w;
+	return id;
+}
+
+/* What a worker held is for the others. Its thread has ended. */
+static void inherit(struct kvnet_crew *crew, struct kvnet_worker *w)
+{
+	unsigned long held = w->ready | w->active | w->idle;
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++)
+		if (held & BIT(i))
+			kvnet_source_hand_over(crew->source[i], KVNET_EV_CTRL);
+}
+
+/**
+ * kvnet_crew_free() - end a worker that no source is at home with
+ * @crew: the crew, started
+ * @id: of the worker
+ *
+ * Context: the owner; may sleep; dev->lock.
+ * Return: 0; -ENODEV if there is none; -EBUSY if a source is at home with it.
+ */
+int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
+{
+	struct kvnet_worker *w = find_worker(crew, id);
+	unsigned int i;
+
+	if (!w)
+		return -ENODEV;
+	for (i = 0; i < crew->n; i++)
+		if (home_of(crew->source[i]) == w)
+			return -EBUSY;
+	WRITE_ONCE(w->dismissed, true);
+	/* Who found it as a home has handed over, and woken it, by then. */
+	synchronize_rcu();
+	kvnet_thread_stop(&w->thread);
+	inherit(crew, w);
+	crew->worker[id] = NULL;
+	kfree(w);
+	return 0;
+}
+
+/**
+ * kvnet_crew_attach() - have a source served by another worker
+ * @crew: the crew, started
+ * @src: the source, in any state
+ * @id: of the worker
+ *
+ * Who holds the source hands it over after its turn.
+ *
+ * Context: dev->lock.
+ * Return: 0; -ENODEV if there is no such worker.
+ */
+int kvnet_crew_attach(struct kvnet_crew *crew, struct kvnet_source *src,
+		      unsigned int id)
+{
+	struct kvnet_worker *w = find_worker(crew, id);
+
+	if (!w)
+		return -ENODEV;
+	rcu_assign_pointer(src->home, w);
+	kvnet_source_wake(src, KVNET_EV_CTRL);
+	return 0;
+}
+
+/**
+ * kvnet_crew_serving() - with whom is a source at home?
+ * @crew: the crew, started
+ * @src: the source
+ *
+ * Context: dev->lock.
+ * Return: the worker's id.
+ */
+unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
+				const struct kvnet_source *src)
+{
+	const struct kvnet_worker *w = home_of(src);
+	unsigned int id = 0;
+
+	while (crew->worker[id] != w)
+		id++;
+	return id;
 }
 
 /* Those that still hand something to one another must not, when it has ended. */

@@ -65,6 +65,12 @@ void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 		     bool lends);
 void kvnet_crew_no_time(struct kvnet_crew *crew);
+int kvnet_crew_hire(struct kvnet_crew *crew);
+int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id);
+int kvnet_crew_attach(struct kvnet_crew *crew, struct kvnet_source *src,
+		      unsigned int id);
+unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
+				const struct kvnet_source *src);
 void kvnet_crew_stop(struct kvnet_crew *crew);
 void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
 

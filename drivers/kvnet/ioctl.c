@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <linux/vhost.h>
 
+#include "crew.h"
 #include "features.h"
 #include "net.h"
 
@@ -218,6 +219,59 @@ static long vring_file(struct kvnet_net *net, unsigned int index,
 	}
 }
 
+/* The id must not get lost: nobody could free that worker. */
+static long new_worker(struct kvnet_net *net, void __user *argp)
+{
+	struct vhost_worker_state s;
+	int id;
+
+	/* Nobody's limits bound kernel threads. */
+	if (!net->fork)
+		return -EFAULT;
+	id = kvnet_crew_hire(&net->crew);
+	if (id == -EAGAIN)
+		return -ENOMEM;
+	if (id < 0)
+		return id;
+	s.worker_id = id;
+	if (!copy_to_user(argp, &s, sizeof(s)))
+		return 0;
+	kvnet_crew_free(&net->crew, id);
+	return -EFAULT;
+}
+
+static long free_worker(struct kvnet_net *net, void __user *argp)
+{
+	struct vhost_worker_state s;
+
+	if (copy_from_user(&s, argp, sizeof(s)))
+		return -EFAULT;
+	return kvnet_crew_free(&net->crew, s.worker_id);
+}
+
+/* Commands of { index, worker_id }. */
+static long vring_worker(struct kvnet_net *net, unsigned int index,
+			 unsigned int cmd, void __user *argp)
+{
+	struct kvnet_source *src = &net->q[index].src;
+	struct vhost_vring_worker w;
+
+	if (cmd == VHOST_ATTACH_VRING_WORKER) {
+		if (copy_from_user(&w, argp, sizeof(w)))
+			return -EFAULT;
+		return kvnet_crew_attach(&net->crew, src, w.worker_id);
+	}
+	w.index = index;
+	w.worker_id = kvnet_crew_serving(&net->crew, src);
+	return copy_to_user(argp, &w, sizeof(w)) ? -EFAULT : 0;
+}
+
+static bool is_about_workers(unsigned int cmd)
+{
+	return cmd == VHOST_NEW_WORKER || cmd == VHOST_FREE_WORKER ||
+	       cmd == VHOST_ATTACH_VRING_WORKER || cmd == VHOST_GET_VRING_WORKER;
+}
+
 /*
  * All of these begin with the queue's index, and so, to vhost and its users,
  * does whatever is unknown.
@@ -249,6 +303,9 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_SET_VRING_ERR:
 	case VHOST_NET_SET_BACKEND:
 		return vring_file(net, index, cmd, argp);
+	case VHOST_ATTACH_VRING_WORKER:
+	case VHOST_GET_VRING_WORKER:
+		return vring_worker(net, index, cmd, argp);
 	default:
 		return -ENOIOCTLCMD;
 	}
@@ -287,6 +344,10 @@ static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
 		return set_log_fd(net, argp);
 	case VHOST_RESET_OWNER:
 		return kvnet_net_reset_owner(net);
+	case VHOST_NEW_WORKER:
+		return new_worker(net, argp);
+	case VHOST_FREE_WORKER:
+		return free_worker(net, argp);
 	default:
 		return vring_ioctl(net, cmd, argp);
 	}
@@ -300,6 +361,8 @@ static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 
 	if (cmd == VHOST_SET_OWNER)
 		return kvnet_net_set_owner(net);
+	if (is_about_workers(cmd) && !net->mm)
+		return -EINVAL;
 	ret = kvnet_net_check_owner(net);
 	return ret ? ret : owned_ioctl(net, cmd, argp);
 }

@@ -14,6 +14,7 @@
 
 #define NO_BOUND	"reads words until the owner's memory ends"
 #define BEFORE_6_17	"this kernel's vhost_net does not know it"
+#define SCSI_ONLY	"only vhost-scsi has several workers"
 #define X86_ONLY_LE	"knows it where legacy guests may be big-endian"
 
 /* For anybody, owner or not, whoever has the descriptor. */
@@ -55,6 +56,19 @@ static const struct row new_device[] = {
 	  EFAULT, VHOST(BEFORE_6_17, EPERM, NO_FORK) },
 };
 
+/* As vhost-scsi: without an owner another error than without being the owner. */
+#define WORKER_ROWS(err, ...)	\
+	{ "NEW_WORKER", VHOST_NEW_WORKER, STATE(0, 0), err, __VA_ARGS__ }, \
+	{ "FREE_WORKER", VHOST_FREE_WORKER, STATE(0, 0), err, __VA_ARGS__ }, \
+	{ "ATTACH_VRING_WORKER", VHOST_ATTACH_VRING_WORKER, STATE(0, 0), err, \
+	  __VA_ARGS__ }, \
+	{ "GET_VRING_WORKER", VHOST_GET_VRING_WORKER, STATE(0, 0), err, \
+	  __VA_ARGS__ }
+
+static const struct row workers_of_nobody[] = {
+	WORKER_ROWS(EINVAL, VHOST(SCSI_ONLY, EPERM)),
+};
+
 /* Nothing of this without being the owner. */
 static const struct row abi_without_owner[] = {
 	{ "SET_LOG_BASE", VHOST_SET_LOG_BASE, U64(0), EPERM },
@@ -63,9 +77,6 @@ static const struct row abi_without_owner[] = {
 	{ "GET_VRING_ENDIAN", VHOST_GET_VRING_ENDIAN, STATE(0, 0), EPERM },
 	{ "SET_VRING_BUSYLOOP_TIMEOUT", BUSY, STATE(0, 0), EPERM },
 	{ "GET_VRING_BUSYLOOP_TIMEOUT", GET_BUSY, STATE(0, 0), EPERM },
-	{ "NEW_WORKER", VHOST_NEW_WORKER, STATE(0, 0), EPERM },
-	{ "FREE_WORKER", VHOST_FREE_WORKER, STATE(0, 0), EPERM },
-	{ "GET_VRING_WORKER", VHOST_GET_VRING_WORKER, STATE(0, 0), EPERM },
 	{ "SCSI_SET_ENDPOINT", VHOST_SCSI_SET_ENDPOINT, NULL, EPERM },
 };
 
@@ -74,6 +85,7 @@ static const struct row with_another_owner[] = {
 	{ "SET_OWNER", VHOST_SET_OWNER, NULL, EBUSY },
 	{ "SET_FORK_FROM_OWNER", VHOST_SET_FORK_FROM_OWNER, U8(0), EBUSY,
 	  VHOST(BEFORE_6_17, EPERM, NO_FORK) },
+	WORKER_ROWS(EPERM),
 };
 
 static const struct row abi_with_owner[] = {
@@ -128,12 +140,27 @@ static const struct row abi_with_owner[] = {
 	{ "SET_LOG_FD eventfd", VHOST_SET_LOG_FD, INT(FD_EVENT), 0 },
 	{ "SET_LOG_FD none", VHOST_SET_LOG_FD, INT(-1), 0 },
 	{ "SET_LOG_BASE 0", VHOST_SET_LOG_BASE, U64(0), 0 },
-	{ "NEW_WORKER", VHOST_NEW_WORKER, STATE(0, 0), ENOTTY },
-	{ "FREE_WORKER 1", VHOST_FREE_WORKER, STATE(1, 0), ENOTTY },
-	{ "FREE_WORKER 2", VHOST_FREE_WORKER, STATE(2, 0), ENOBUFS },
-	{ "ATTACH_VRING_WORKER", VHOST_ATTACH_VRING_WORKER, STATE(0, 0),
-	  ENOTTY },
-	{ "GET_VRING_WORKER", VHOST_GET_VRING_WORKER, STATE(1, 0), ENOTTY },
+	{ "NEW_WORKER, no argument", VHOST_NEW_WORKER, NULL, EFAULT },
+	{ "NEW_WORKER", VHOST_NEW_WORKER, STATE(0, 0), 0,
+	  VHOST(SCSI_ONLY, ENOTTY), .without_task = EFAULT },
+	{ "FREE_WORKER 0", VHOST_FREE_WORKER, STATE(0, 0), EBUSY,
+	  VHOST(SCSI_ONLY, ENOTTY) },
+	{ "FREE_WORKER 1", VHOST_FREE_WORKER, STATE(1, 0), 0,
+	  VHOST(SCSI_ONLY, ENOTTY), .without_task = ENODEV },
+	{ "FREE_WORKER 1 again", VHOST_FREE_WORKER, STATE(1, 0), ENODEV,
+	  VHOST(SCSI_ONLY, ENOTTY) },
+	{ "FREE_WORKER 2", VHOST_FREE_WORKER, STATE(2, 0), ENODEV,
+	  VHOST(SCSI_ONLY, ENOBUFS) },
+	{ "FREE_WORKER -1", VHOST_FREE_WORKER, STATE(-1u, 0), ENODEV,
+	  VHOST(SCSI_ONLY, ENOBUFS) },
+	{ "ATTACH_VRING_WORKER", VHOST_ATTACH_VRING_WORKER, STATE(0, 0), 0,
+	  VHOST(SCSI_ONLY, ENOTTY) },
+	{ "ATTACH_VRING_WORKER 1", VHOST_ATTACH_VRING_WORKER, STATE(1, 1),
+	  ENODEV, VHOST(SCSI_ONLY, ENOTTY) },
+	{ "ATTACH_VRING_WORKER, no argument", VHOST_ATTACH_VRING_WORKER, NULL,
+	  EFAULT },
+	{ "GET_VRING_WORKER", VHOST_GET_VRING_WORKER, STATE(1, 0), 0,
+	  VHOST(SCSI_ONLY, ENOTTY) },
 	{ "SCSI_SET_ENDPOINT", VHOST_SCSI_SET_ENDPOINT, NULL, EFAULT },
 	{ "VSOCK_SET_GUEST_CID", VHOST_VSOCK_SET_GUEST_CID, U64(1), ENOTTY },
 	{ "VSOCK_SET_GUEST_CID 3", VHOST_VSOCK_SET_GUEST_CID, U64(3), ENOBUFS },

@@ -67,6 +67,7 @@ CASE(no_owner)
 
 	TRY(fd, NEW, without_owner);
 	TRY(fd, NEW, abi_without_owner);
+	TRY(fd, NEW, workers_of_nobody);
 	TRY(fd, NEW, for_anybody);
 	TRY(fd, NEW, new_device);
 }
