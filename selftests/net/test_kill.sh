@@ -7,7 +7,8 @@ users_gone()
 	[ "$BACKEND" != kvnet ] || kvnet_unused
 }
 
-# threads of QEMU, or kernel threads
+# Threads of QEMU, or kernel threads. What it returns is no answer: another process may
+# go while it looks.
 workers()
 {
 	grep -lsE '^(kvnet|vhost)-[0-9]' /proc/[0-9]*/task/[0-9]*/comm
@@ -15,7 +16,7 @@ workers()
 
 workers_gone()
 {
-	! workers
+	[ -z "$(workers)" ]
 }
 
 kill_under_load()
@@ -23,7 +24,7 @@ kill_under_load()
 	guest_need || return
 	load_start
 	wait_until 20 tap_moves || fail "no load" || return
-	[ "$BACKEND" = off ] || workers > /dev/null || fail "a worker has another name" || return
+	[ "$BACKEND" = off ] || [ -n "$(workers)" ] || fail "a worker has another name" || return
 	guest_signal KILL || fail "QEMU survives kill -9" || return
 	rm -f $GUEST/pid
 	load_stop 2>/dev/null
