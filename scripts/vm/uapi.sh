@@ -13,7 +13,7 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="crew loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 CALL_TESTS="loop_rx offload xdp overrun fault backend_change"
 COPY_FRAMES=/sys/module/kvnet/parameters/copy_frames
