@@ -35,6 +35,8 @@
 #define TUN_IS_LE	false
 #endif
 
+bool kvnet_tap_direct = true;
+
 static bool is_only_queue(const struct net_device *dev, const struct sock *sk)
 {
 	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
@@ -43,8 +45,6 @@ static bool is_only_queue(const struct net_device *dev, const struct sock *sk)
 	return ops && !strcmp(ops->kind, "tun") && READ_ONCE(*queue) == sk &&
 	       READ_ONCE(dev->real_num_rx_queues) == 1;
 }
-
-bool kvnet_tap_direct = true;
 
 /**
  * kvnet_tap_find() - which device does the tap belong to?
