@@ -21,6 +21,7 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
+	resident) echo "pages" ;;
 	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
 	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;

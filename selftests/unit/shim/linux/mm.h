@@ -8,6 +8,7 @@
 
 #include "../shim.h"
 
+#define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
 #define PAGE_MASK		(~(PAGE_SIZE - 1))
 #define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
