@@ -16,13 +16,15 @@
 #include "source.h"
 #include "worker.h"
 
-/* When it returns nobody runs what was lent, nor will. */
+/* When it returns nobody runs what was lent, nor a softirq anything, nor will. */
 static void call_off(struct kvnet_crew *crew)
 {
 	unsigned int i;
 
-	for (i = 0; i < crew->n; i++)
+	for (i = 0; i < crew->n; i++) {
 		kvnet_claim_take_lent(&crew->source[i]->claim);
+		tasklet_kill(&crew->source[i]->soft);
+	}
 	wait_var_event(&crew->lent, !atomic_read(&crew->lent));
 }
 
@@ -63,12 +65,13 @@ static struct kvnet_worker *make_worker(struct kvnet_crew *crew, bool fork,
  *	kvnet_crew_stop() has returned
  * @fork: its thread is one of the owner's process, see thread.h
  * @lends: what is small may be done by the thread that kicks, if the kernel can
+ * @soft: what is small may be done in a softirq of who brings it
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: as kvnet_thread_start().
  */
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
-		     bool lends)
+		     bool lends, bool soft)
 {
 	struct kvnet_worker *w;
 	unsigned int i;
@@ -76,6 +79,7 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	crew->threads.mm = mm;
 	crew->owner = task_tgid_nr(current);
 	crew->lends = lends && kvnet_lend_possible();
+	crew->soft = soft;
 	crew->stopping = false;
 	w = make_worker(crew, fork, false);
 	if (IS_ERR(w))

@@ -41,6 +41,7 @@ struct kvnet_crew_ops {
  * @owner: pid of the owner, for traces
  * @lends: what is small may be done by the thread that kicks; const while there is an
  *	   owner
+ * @soft: what is small may be done in a softirq; const while there is an owner
  * @lent: threads that do so just now
  * @stopping: it is never time any more, and nobody hands anything over
  * @source: what is served; const after init
@@ -53,6 +54,7 @@ struct kvnet_crew {
 	struct kvnet_threads threads;
 	pid_t owner;
 	bool lends;
+	bool soft;
 	atomic_t lent;
 	bool stopping;
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
@@ -63,7 +65,7 @@ struct kvnet_crew {
 
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
-		     bool lends);
+		     bool lends, bool soft);
 void kvnet_crew_no_time(struct kvnet_crew *crew);
 int kvnet_crew_hire(struct kvnet_crew *crew);
 int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id);

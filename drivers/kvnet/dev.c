@@ -22,6 +22,7 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
 	kvnet_pace_reset(&q->pace);
 	q->answers = &net->q[!index].passed;
+	q->resident = &net->resident;
 	kvnet_source_init(&q->src, &net->crew, ops);
 	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
@@ -90,6 +91,7 @@ struct kvnet_net *kvnet_net_create(void)
 	kvnet_misses_init(&net->misses);
 	refcount_set(&net->users, 1);
 	kvnet_crew_init(&net->crew, &crew_ops);
+	kvnet_resident_init(&net->resident);
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	kvnet_net_reset_busy(net);
@@ -103,6 +105,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	lockdep_assert_held(&q->vq.lock);
 	q->starved = false;
 	kvnet_pace_reset(&q->pace);
+	kvnet_place_reset(&q->place);
 	return kvnet_tap_attach(&q->tap, sock);
 }
 
@@ -369,4 +372,7 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 			   atomic_long_read(&q->src.wakes));
 		kvnet_stats_show(m, name[i], &q->vq.stats);
 	}
+	seq_printf(m, "kvnet.pages:\t%u\n", READ_ONCE(net->resident.table.n));
+	seq_printf(m, "kvnet.pages_taken:\t%lu\n",
+		   READ_ONCE(net->resident.taken));
 }

@@ -38,6 +38,11 @@ module_param_named(tx_by_vcpu, kvnet_tx_by_vcpu, bool, 0644);
 MODULE_PARM_DESC(tx_by_vcpu,
 		 "A vCPU that kicks sends a lone packet itself, of devices that get an owner from now on, where the kernel can (default Y)");
 
+bool kvnet_rx_in_place = true;
+module_param_named(rx_in_place, kvnet_rx_in_place, bool, 0644);
+MODULE_PARM_DESC(rx_in_place,
+		 "Who puts a lone frame into a tap copies it into the guest, of devices that get an owner from now on, where the kernel can (default Y)");
+
 bool kvnet_copy_frames = true;
 module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);
 MODULE_PARM_DESC(copy_frames,

@@ -14,7 +14,9 @@
 #include "hdr.h"
 #include "notify.h"
 #include "pace.h"
+#include "place.h"
 #include "poll.h"
+#include "resident.h"
 #include "source.h"
 #include "tap.h"
 #include "vq.h"
@@ -42,8 +44,10 @@ enum {
  *	     in the tap (TX); under vq.lock
  * @pace: when the driver kicks (TX); under vq.lock
  * @answers: packets that the other queue has passed on so far; const after init
- * @passed: what it is for the other queue; written under vq.lock
- * @bounce: header and a short packet (RX); under vq.lock
+ * @passed: what it is for the other queue; written in a session
+ * @place: whether packets are received where they come in (RX); in a session
+ * @resident: the device's
+ * @bounce: header and a short packet (RX); in a session
  * @kick_wait: the driver's kicks; under vq.lock
  * @tap_wait: the tap's readiness; under vq.lock
  * @kick: eventfd that @kick_wait watches, with a reference; under vq.lock
@@ -58,6 +62,8 @@ struct kvnet_queue {
 	struct kvnet_pace pace;
 	const unsigned long *answers;
 	unsigned long passed;
+	struct kvnet_place place;
+	struct kvnet_resident *resident;
 	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE] __aligned(8);
 	struct kvnet_wait kick_wait;
 	struct kvnet_wait tap_wait;
@@ -80,6 +86,7 @@ struct kvnet_queue {
  *	   vq->lock, writers dev->lock and all of them
  * @misses: what the queues ask of the VMM's IOMMU
  * @crew: who serves the queues
+ * @resident: what is known of the owner's memory
  * @q: the queues
  */
 struct kvnet_net {
@@ -94,6 +101,7 @@ struct kvnet_net {
 	struct kvnet_iotlb *iotlb;
 	struct kvnet_misses misses;
 	struct kvnet_crew crew;
+	struct kvnet_resident resident;
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
@@ -154,6 +162,7 @@ extern unsigned int kvnet_max_iotlb_entries;
 extern unsigned int kvnet_poll_us;
 extern bool kvnet_pin_rings;
 extern bool kvnet_tx_by_vcpu;
+extern bool kvnet_rx_in_place;
 extern bool kvnet_copy_frames;
 bool kvnet_fork_default(void);
 

@@ -39,6 +39,7 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
 		kick = NULL;
 		mutex_lock(&q->vq.lock);
+		kvnet_vq_shut(&q->vq);
 		q->abandoned = true;
 		/* Others may watch the error eventfd. */
 		kvnet_vq_break(&q->vq, -EOWNERDEAD);
@@ -94,6 +95,7 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 
 	kvnet_net_quiesce(net);
 	kvnet_crew_stop(&net->crew);
+	kvnet_resident_stop(&net->resident);
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
@@ -187,8 +189,12 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
+	/* Whoever cannot know it goes without. */
+	if (READ_ONCE(kvnet_rx_in_place))
+		kvnet_resident_start(&net->resident, mm);
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,
-			       READ_ONCE(kvnet_tx_by_vcpu));
+			       READ_ONCE(kvnet_tx_by_vcpu),
+			       net->resident.watching);
 	if (ret)
 		goto err_free;
 	for (i = 0; i < KVNET_QUEUES; i++)
@@ -200,6 +206,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	return 0;
 
 err_free:
+	kvnet_resident_stop(&net->resident);
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_unalloc(&net->q[i].vq);
 	return ret;

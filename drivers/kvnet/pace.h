@@ -11,15 +11,20 @@
 #ifndef _KVNET_PACE_H
 #define _KVNET_PACE_H
 
+#include <linux/kernel.h>
 #include <linux/types.h>
 
 /* Packets in a row that are a stream; an answer makes up for some. */
 #define KVNET_PACE_STREAK	16
 
+/* Far apart is so many times what it takes to send one. */
+#define KVNET_PACE_APART	8
+
 /**
  * struct kvnet_pace - what a transmit queue has been doing
  * @last_ns: when nothing was left last
  * @gap_ns: from packet to packet, while the driver kicks
+ * @cost_ns: what it takes a thread that kicks to send a packet itself; 0: not known
  * @delay_ns: how long to wait before the next look; 0: the driver kicks
  * @streak: packets in a row, as far as nothing answered
  * @patience: so many have to come before looking is tried
@@ -30,6 +35,7 @@
 struct kvnet_pace {
 	u64 last_ns;
 	u32 gap_ns;
+	u32 cost_ns;
 	u32 delay_ns;
 	u32 streak;
 	u32 patience;
@@ -63,14 +69,27 @@ static inline void kvnet_pace_slow(struct kvnet_pace *p)
 }
 
 /**
+ * kvnet_pace_took() - a thread that kicked has sent a packet itself
+ * @p: the pace
+ * @ns: in this time
+ */
+static inline void kvnet_pace_took(struct kvnet_pace *p, u64 ns)
+{
+	u32 cost = min_t(u64, ns, 1000000);
+
+	p->cost_ns = p->cost_ns ? p->cost_ns - p->cost_ns / 8 + cost / 8 : cost;
+}
+
+/**
  * kvnet_pace_streams() - does the driver kick for one packet after another?
  * @p: the pace
  *
- * Return: true if so: they are no lone packets, nor requests.
+ * Return: true if so: they are no lone packets, nor requests, nor are they far apart.
  */
 static inline bool kvnet_pace_streams(const struct kvnet_pace *p)
 {
-	return !p->delay_ns && p->streak >= KVNET_PACE_STREAK;
+	return !p->delay_ns && p->streak >= KVNET_PACE_STREAK &&
+	       (!p->cost_ns || p->gap_ns < KVNET_PACE_APART * p->cost_ns);
 }
 
 #endif /* _KVNET_PACE_H */

@@ -8,6 +8,7 @@
  */
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/sched/clock.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/vhost_types.h>
@@ -16,31 +17,22 @@
 
 #include "features.h"
 #include "net.h"
+#include "rx.h"
 
 /**
- * struct rx_turn - what stays the same during a turn
+ * kvnet_rx_start() - a turn begins
  * @q: the queue
- * @hdr_len: length of the driver's header
- * @buffers_max: buffers that a packet may take
+ *
+ * Context: session.
+ * Return: what stays the same during the turn.
  */
-struct rx_turn {
-	struct kvnet_queue *q;
-	size_t hdr_len;
-	unsigned int buffers_max;
-};
-
-static struct kvnet_queue *to_queue(struct kvnet_source *src)
-{
-	return container_of(src, struct kvnet_queue, src);
-}
-
-static struct rx_turn start_turn(struct kvnet_queue *q)
+struct kvnet_rx_turn kvnet_rx_start(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
 	kvnet_tap_rx_turn(&q->tap, READ_ONCE(kvnet_copy_frames));
-	return (struct rx_turn) {
+	return (struct kvnet_rx_turn) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),
 		.buffers_max = kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
@@ -57,7 +49,7 @@ static struct rx_turn start_turn(struct kvnet_queue *q)
  * one that has too few left for the shortest of these chains: it gets none back
  * before this packet is done with.
  */
-static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
+static int gather(const struct kvnet_rx_turn *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
 	unsigned int n = kvnet_vq_take_plain(vq, need, t->buffers_max, &need);
@@ -83,8 +75,14 @@ static int gather(const struct rx_turn *t, size_t need, unsigned int *buffers)
 	return 1;
 }
 
-/* Where the header that the tap makes goes, zeroed, in front of a short packet. */
-static u8 *clear_bounce(const struct rx_turn *t)
+/**
+ * kvnet_rx_header() - make room for the header that the tap makes
+ * @t: the turn
+ *
+ * Context: session.
+ * Return: where it goes, zeroed, in front of a short packet in the queue's @bounce.
+ */
+u8 *kvnet_rx_header(const struct kvnet_rx_turn *t)
 {
 	struct kvnet_queue *q = t->q;
 
@@ -92,19 +90,41 @@ static u8 *clear_bounce(const struct rx_turn *t)
 	return q->bounce + t->hdr_len - q->tap.hdr_len;
 }
 
-/*
- * A short packet: header and data in our own memory, then one copy.
+/**
+ * kvnet_rx_read_short() - read a short packet into our own memory
+ * @t: the turn
+ * @buffers: that it goes into
+ * @len: its length, at most KVNET_RX_BOUNCE
+ *
+ * The frame is gone whatever happens.
+ *
+ * Context: session.
+ * Return: 0 with header and packet in the queue's @bounce; -EIO.
  */
-static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
+int kvnet_rx_read_short(const struct kvnet_rx_turn *t, unsigned int buffers,
+			size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t want = q->tap.hdr_len + len;
+
+	if (kvnet_tap_read(&q->tap, kvnet_rx_header(t), want) != want)
+		return -EIO;
+	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
+	return 0;
+}
+
+/*
+ * A short packet: header and data in our own memory, then one copy.
+ */
+static int copy_short(const struct kvnet_rx_turn *t, unsigned int buffers,
+		      size_t len)
+{
+	struct kvnet_queue *q = t->q;
 	const struct iovec *iov = q->vq.iov;
 	struct iov_iter to;
 
-	if (kvnet_tap_read(&q->tap, clear_bounce(t), want) != want)
+	if (kvnet_rx_read_short(t, buffers, len))
 		return -EIO;
-	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	len += t->hdr_len;
 	if (likely(iov->iov_len >= len))
 		return compat_copy_to_user(iov->iov_base, q->bounce, len) ?
@@ -114,7 +134,7 @@ static int copy_short(const struct rx_turn *t, unsigned int buffers, size_t len)
 }
 
 /* Of a header that the tap has written it knows all but this. */
-static int put_buffers(const struct rx_turn *t, unsigned int buffers)
+static int put_buffers(const struct kvnet_rx_turn *t, unsigned int buffers)
 {
 	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
 	const struct kvnet_vq *vq = &t->q->vq;
@@ -131,7 +151,7 @@ static int put_buffers(const struct rx_turn *t, unsigned int buffers)
 	return copy_to_iter(&n, sizeof(n), &to) == sizeof(n) ? 0 : -EFAULT;
 }
 
-static int clear_header(const struct rx_turn *t)
+static int clear_header(const struct kvnet_rx_turn *t)
 {
 	struct iov_iter to;
 
@@ -140,7 +160,7 @@ static int clear_header(const struct rx_turn *t)
 }
 
 /* A long packet: straight to the guest, by the tap, header and all. */
-static int read_long(const struct rx_turn *t, unsigned int buffers, size_t len)
+static int read_long(const struct kvnet_rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t want = q->tap.hdr_len + len;
@@ -157,10 +177,10 @@ static int read_long(const struct rx_turn *t, unsigned int buffers, size_t len)
 	return put_buffers(t, buffers);
 }
 
-static int copy_long(const struct rx_turn *t, unsigned int buffers, size_t len)
+static int copy_long(const struct kvnet_rx_turn *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct sk_buff *skb = kvnet_tap_take(&q->tap, clear_bounce(t));
+	struct sk_buff *skb = kvnet_tap_take(&q->tap, kvnet_rx_header(t));
 
 	if (!skb)
 		return read_long(t, buffers, len);
@@ -176,15 +196,41 @@ static enum kvnet_stat drop_reason(int err)
 	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
 }
 
-/* What the device has counted, and we, is told before the driver can tell. */
-static void publish(struct kvnet_queue *q)
+/**
+ * kvnet_rx_received() - a packet has been received or dropped
+ * @q: the queue
+ * @len: its length
+ * @err: 0, or -errno: dropped, and rewound
+ *
+ * Context: session.
+ */
+void kvnet_rx_received(struct kvnet_queue *q, size_t len, int err)
+{
+	if (err) {
+		kvnet_vq_drop(&q->vq, drop_reason(err));
+		return;
+	}
+	WRITE_ONCE(q->passed, q->passed + 1);
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
+}
+
+/**
+ * kvnet_rx_publish() - tell the driver
+ * @q: the queue
+ *
+ * What the device has counted, and we, is told before the driver can tell.
+ *
+ * Context: session.
+ */
+void kvnet_rx_publish(struct kvnet_queue *q)
 {
 	kvnet_tap_account(&q->tap);
 	kvnet_vq_flush(&q->vq);
 }
 
 /* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
-static int receive_packet(const struct rx_turn *t, size_t len)
+static int receive_packet(const struct kvnet_rx_turn *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
@@ -208,29 +254,23 @@ static int receive_packet(const struct rx_turn *t, size_t len)
 	/* Also a copy that failed has left something. */
 	if (kvnet_vq_wrote(&q->vq, t->hdr_len + len))
 		ret = -EFAULT;
-	if (ret) {
+	if (ret)
 		kvnet_vq_rewind(&q->vq, mark);
-		kvnet_vq_drop(&q->vq, drop_reason(ret));
-		return 1;
-	}
-	WRITE_ONCE(q->passed, q->passed + 1);
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
+	kvnet_rx_received(q, len, ret);
 	if (kvnet_vq_full(&q->vq))
-		publish(q);
+		kvnet_rx_publish(q);
 	return 1;
 }
 
 /* Receive until the tap or the ring is empty or the budget is spent. */
-static enum kvnet_verdict fill_buffers(struct kvnet_queue *q)
+static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
+				       struct kvnet_budget *budget)
 {
-	const struct rx_turn t = start_turn(q);
-	struct kvnet_budget budget;
+	const struct kvnet_rx_turn t = kvnet_rx_start(q);
 	size_t len;
 	int ret;
 
 	q->starved = false;
-	kvnet_budget_start(&budget);
 	do {
 		len = kvnet_tap_peek(&q->tap);
 		if (!len)
@@ -240,16 +280,34 @@ static enum kvnet_verdict fill_buffers(struct kvnet_queue *q)
 			q->starved = !ret;
 			return KVNET_DONE;
 		}
-	} while (kvnet_budget_spend(&budget, len, kvnet_vq_pieces(&q->vq)));
+	} while (kvnet_budget_spend(budget, len, kvnet_vq_pieces(&q->vq)));
 	return KVNET_AGAIN;
+}
+
+/* Would it have been for who brought the frames? */
+static void turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)
+{
+	int frames = KVNET_TURN_PACKETS - budget->packets;
+	int bytes = KVNET_TURN_BYTES - budget->bytes;
+
+	kvnet_place_turn(&q->place, local_clock(), frames,
+			 !q->starved && bytes <= frames * KVNET_PLACE_LEN,
+			 READ_ONCE(*q->answers));
+	if (q->place.lone != q->src.lone)
+		WRITE_ONCE(q->src.lone, q->place.lone);
 }
 
 /* The driver is told before what is left behind is cleared away. */
 static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 {
-	enum kvnet_verdict verdict = fill_buffers(q);
+	struct kvnet_budget budget;
+	enum kvnet_verdict verdict;
 
-	publish(q);
+	kvnet_budget_start(&budget);
+	verdict = fill_buffers(q, &budget);
+	turn_was(q, &budget);
+
+	kvnet_rx_publish(q);
 	kvnet_tap_release(&q->tap);
 	if (q->tap.calls)
 		kvnet_stat_add(&q->vq.stats, KVNET_STAT_tap_calls,
@@ -270,12 +328,16 @@ static bool rest(struct kvnet_queue *q)
 		return true;
 	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :
 			    kvnet_tap_readable(&q->tap);
-	return more && kvnet_source_again(&q->src);
+	if (more)
+		return kvnet_source_again(&q->src);
+	/* Who brings a frame before the end of the session finds it shut. */
+	q->vq.opens = !q->starved && q->src.lone && kvnet_rx_may_soft(q);
+	return false;
 }
 
 static enum kvnet_verdict rx_run(struct kvnet_source *src)
 {
-	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_queue *q = kvnet_rx_queue(src);
 	enum kvnet_verdict verdict;
 
 	if (!kvnet_vq_begin(&q->vq)) {
@@ -284,6 +346,8 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	verdict = receive_packets(q);
+	if (q->place.why)
+		kvnet_rx_prepare(q);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
 	if (verdict == KVNET_AGAIN)
@@ -296,7 +360,7 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 
 static bool rx_pending(struct kvnet_source *src)
 {
-	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_queue *q = kvnet_rx_queue(src);
 	bool ret;
 
 	if (READ_ONCE(q->starved))
@@ -310,7 +374,7 @@ static bool rx_pending(struct kvnet_source *src)
 
 static bool rx_arm(struct kvnet_source *src)
 {
-	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_queue *q = kvnet_rx_queue(src);
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
@@ -322,6 +386,7 @@ static bool rx_arm(struct kvnet_source *src)
 
 const struct kvnet_source_ops kvnet_rx_ops = {
 	.run = rx_run,
+	.run_soft = kvnet_rx_run_soft,
 	.pending = rx_pending,
 	.arm = rx_arm,
 };

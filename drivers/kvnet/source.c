@@ -76,11 +76,41 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 {
 	const struct kvnet_crew *crew = src->crew;
 
-	if (!crew->lends)
+	if (!crew->lends || !src->ops->run_lent)
 		return false;
 	if (event == KVNET_EV_KICK)
 		return READ_ONCE(src->lone) && kvnet_lend_may(crew->threads.mm);
 	return event == KVNET_EV_TIME && kvnet_lend_may_guest(crew->threads.mm);
+}
+
+static void run_soft(struct tasklet_struct *soft)
+{
+	struct kvnet_source *src = container_of(soft, struct kvnet_source, soft);
+	enum kvnet_verdict verdict = src->ops->run_soft(src);
+
+	trace_kvnet_run(src->crew->owner, src->bit, verdict);
+	if (verdict == KVNET_AGAIN)
+		kvnet_source_hand_over(src, KVNET_EV_TAP);
+}
+
+/*
+ * May the softirq do the work that comes next on this CPU? One that has to be waited
+ * for is no better than a worker; and where the worker would not run, by a freezer's
+ * or a signal's order, nobody does.
+ */
+static bool may_soft(const struct kvnet_source *src, unsigned int event)
+{
+	const struct kvnet_worker *w;
+	bool ret;
+
+	if (event != KVNET_EV_TAP || !src->crew->soft || !READ_ONCE(src->lone) ||
+	    !src->ops->run_soft || !softirq_count() || in_hardirq())
+		return false;
+	rcu_read_lock();
+	w = rcu_dereference(src->home);
+	ret = w && !kvnet_thread_halted(&w->thread);
+	rcu_read_unlock();
+	return ret;
 }
 
 /**
@@ -100,6 +130,10 @@ void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 		as = KVNET_CLAIM_LENT;
 	if (!kvnet_claim_event(&src->claim, event, as))
 		return;
+	if (may_soft(src, event)) {
+		tasklet_schedule(&src->soft);
+		return;
+	}
 	if (as == KVNET_CLAIM_LENT &&
 	    (lend(src) || !kvnet_claim_take_lent(&src->claim)))
 		return;
@@ -169,6 +203,7 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 	src->crew = crew;
 	src->bit = crew->n++;
 	kvnet_loan_init(&src->loan, run_lent);
+	tasklet_setup(&src->soft, run_soft);
 	hrtimer_setup(&src->timer, time_has_come, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 	crew->source[src->bit] = src;
@@ -181,5 +216,5 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 void kvnet_source_reset(struct kvnet_source *src)
 {
 	kvnet_claim_reset(&src->claim);
-	src->lone = src->ops->run_lent;
+	src->lone = src->ops->run_lent || src->ops->run_soft;
 }

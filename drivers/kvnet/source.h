@@ -10,6 +10,7 @@
 
 #include <linux/atomic.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/types.h>
 
 #include "claim.h"
@@ -38,12 +39,15 @@ enum kvnet_verdict {
  * @pending: a quick look whether @run would find work; may sleep
  * @run_lent: as @run, by the thread that kicked: no more than is worth it, and then rest
  *	      or KVNET_AGAIN; NULL if that cannot be; may sleep
+ * @run_soft: as @run, by whoever brings a frame, and must not sleep; NULL if that
+ *	      cannot be
  * @arm: ask for events by kvnet_source_rest(), then look once more; true if
  *	 there is work after all, and it is still held; may sleep
  */
 struct kvnet_source_ops {
 	enum kvnet_verdict (*run)(struct kvnet_source *src);
 	enum kvnet_verdict (*run_lent)(struct kvnet_source *src);
+	enum kvnet_verdict (*run_soft)(struct kvnet_source *src);
 	bool (*pending)(struct kvnet_source *src);
 	bool (*arm)(struct kvnet_source *src);
 };
@@ -58,8 +62,9 @@ struct kvnet_source_ops {
  * @bit: its place in &kvnet_crew.source, const after init
  * @claim: who may run it
  * @loan: for the thread that kicks
+ * @soft: for the softirq of who brings a frame
  * @timer: KVNET_EV_TIME
- * @lone: the next kick is for little, as far as its holder knows
+ * @lone: the next event is for little, as far as its holder knows
  * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
  * @wakes: events that put it on a worker's list
  */
@@ -71,6 +76,7 @@ struct kvnet_source {
 	unsigned int bit;
 	struct kvnet_claim claim;
 	struct kvnet_loan loan;
+	struct tasklet_struct soft;
 	struct hrtimer timer;
 	bool lone;
 	atomic_long_t kicks;

@@ -19,6 +19,11 @@ struct seq_file;
 	X(bytes)		/* their bytes, headers not counted */	\
 	X(runs)			/* turns of the worker */		\
 	X(runs_lent)		/* turns of the thread that kicked */	\
+	X(runs_soft)		/* turns of who brought the frame */	\
+	X(soft_missed)		/* left to the worker: page not known */ \
+	X(soft_busy)		/* the same: set-up changes, or a log */ \
+	X(soft_slow)		/* the same: nothing simple */		\
+	X(soft_more)		/* the same: more than a few */		\
 	X(paced)		/* nothing left: looks again after a while */ \
 	X(requeues)		/* turns that ended with the budget */	\
 	X(flushes)		/* used buffers published */		\

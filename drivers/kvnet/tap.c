@@ -16,6 +16,7 @@
 #include <linux/ptr_ring.h>
 #include <linux/skb_array.h>
 #include <linux/skbuff.h>
+#include <net/busy_poll.h>
 #include <net/sock.h>
 
 #include "packet.h"
@@ -142,13 +143,23 @@ void kvnet_tap_free(struct kvnet_tap *tap)
 	kvnet_frag_drain(&tap->frags);
 }
 
+/* Others take it with softirqs on: in one it cannot be waited for. */
+static bool lock_ring(struct kvnet_tap *tap)
+{
+	if (tap->soft)
+		return spin_trylock(&tap->ring->consumer_lock);
+	spin_lock(&tap->ring->consumer_lock);
+	return true;
+}
+
 static unsigned int consume(struct kvnet_tap *tap)
 {
 	unsigned int n;
 
 	if (!tap->ring)
 		return kvnet_packet_take(tap->sock, tap->rx, KVNET_TAP_BATCH);
-	spin_lock(&tap->ring->consumer_lock);
+	if (!lock_ring(tap))
+		return 0;
 	n = __ptr_ring_consume_batched(tap->ring, tap->rx, KVNET_TAP_BATCH);
 	/* A tap with IFF_BACKPRESSURE has stopped its senders. */
 	if (n)
@@ -195,14 +206,34 @@ size_t kvnet_tap_peek(struct kvnet_tap *tap)
  * kvnet_tap_readable() - is there a frame for the guest?
  * @tap: the tap
  *
- * Return: true if so.
+ * Return: true if so, or if that cannot be told in a softirq.
  */
 bool kvnet_tap_readable(struct kvnet_tap *tap)
 {
+	bool empty;
+
 	if (tap->rx_head != tap->rx_tail)
 		return true;
-	return tap->ring ? !ptr_ring_empty(tap->ring) :
-			   kvnet_packet_waits(tap->sock);
+	if (!tap->ring)
+		return kvnet_packet_waits(tap->sock);
+	if (!lock_ring(tap))
+		return true;
+	empty = __ptr_ring_empty(tap->ring);
+	spin_unlock(&tap->ring->consumer_lock);
+	return !empty;
+}
+
+/**
+ * kvnet_tap_soft() - can frames be read in a softirq?
+ * @tap: the tap
+ *
+ * Who reads a packet socket may be made to poll its device.
+ *
+ * Return: true if so.
+ */
+bool kvnet_tap_soft(const struct kvnet_tap *tap)
+{
+	return tap->ring || !sk_can_busy_loop(tap->sock->sk);
 }
 
 /**

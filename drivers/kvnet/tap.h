@@ -23,7 +23,8 @@ extern bool kvnet_tap_direct;
 #define KVNET_TAP_BATCH	64
 
 /**
- * struct kvnet_tap - one queue's view of a tap; protected by vq->lock
+ * struct kvnet_tap - one queue's view of a tap; of its queue's session
+ * @soft: the session is in a softirq
  * @sock: the tap's socket, with a reference on its file; NULL: no backend
  * @ring: frames from the host to the guest, owned by the tap; NULL for a
  *	  packet socket
@@ -51,6 +52,7 @@ extern bool kvnet_tap_direct;
  *		 without the socket; else 0
  */
 struct kvnet_tap {
+	bool soft;
 	struct socket *sock;
 	struct ptr_ring *ring;
 	size_t hdr_len;
@@ -99,6 +101,7 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy);
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
+bool kvnet_tap_soft(const struct kvnet_tap *tap);
 int kvnet_tap_receive(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read_user(struct kvnet_tap *tap, const struct iovec *iov,

@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/freezer.h>
 #include <linux/kthread.h>
+#include <linux/sched/jobctl.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -294,6 +295,25 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 		vhost_task_wake(t->vtsk);
 	else
 		wake_up_process(t->task);
+}
+
+/**
+ * kvnet_thread_halted() - is it kept from running, or going to be?
+ * @t: a thread that lives, or has been killed
+ *
+ * By a freezer or by SIGSTOP.
+ *
+ * Context: any, also with interrupts off.
+ * Return: true if so, or if it is not known yet.
+ */
+bool kvnet_thread_halted(const struct kvnet_thread *t)
+{
+	const unsigned long by_signal = JOBCTL_PENDING_MASK | JOBCTL_STOPPED |
+					JOBCTL_TRACED | JOBCTL_TRAP_FREEZE;
+	struct task_struct *task = READ_ONCE(t->task);
+
+	return !task || READ_ONCE(task->jobctl) & by_signal || freezing(task) ||
+	       READ_ONCE(task->__state) & TASK_FROZEN;
 }
 
 /* With the group's lock held. */

@@ -90,5 +90,6 @@ int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fo
 		       const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
+bool kvnet_thread_halted(const struct kvnet_thread *t);
 
 #endif /* _KVNET_THREAD_H */

@@ -51,6 +51,7 @@ static struct tx_turn start_turn(struct kvnet_queue *q)
 
 static void count_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
 {
+	WRITE_ONCE(q->passed, q->passed + n);
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets, n);
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
 }
@@ -271,12 +272,15 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
 	struct kvnet_budget budget;
+	u64 begin;
 
 	if (!kvnet_vq_begin_lent(&q->vq))
 		return KVNET_AGAIN;
+	begin = local_clock();
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
 	verdict = turn(q, &budget);
+	kvnet_pace_took(&q->pace, local_clock() - begin);
 	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
 		WRITE_ONCE(src->lone, false);
 	kvnet_vq_end(&q->vq);

@@ -28,12 +28,14 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 	struct kvnet_threads *server = vq->server;
 
 	if (!mutex_lock_killable_nested(&vq->lock, subclass))
-		return 0;
+		goto out;
 	if (server && current->mm && current->mm != server->mm)
 		return -EINTR;
 	if (server)
 		kvnet_threads_end(server);
 	mutex_lock_nested(&vq->lock, subclass);
+out:
+	kvnet_vq_shut(vq);
 	return 0;
 }
 
@@ -45,8 +47,68 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
  */
 void kvnet_vq_lock(struct kvnet_vq *vq)
 {
-	if (kvnet_vq_lock_killable(vq, 0))
-		mutex_lock(&vq->lock);
+	if (!kvnet_vq_lock_killable(vq, 0))
+		return;
+	mutex_lock(&vq->lock);
+	kvnet_vq_shut(vq);
+}
+
+/**
+ * kvnet_vq_shut() - no session in a softirq from now on
+ * @vq: the queue
+ *
+ * One that is under way is waited for: it is short. To be called by whoever has
+ * taken vq->lock, before anything else.
+ *
+ * Context: vq->lock; process context.
+ */
+void kvnet_vq_shut(struct kvnet_vq *vq)
+{
+	lockdep_assert_held(&vq->lock);
+	if (likely(!vq->open))
+		return;
+	spin_lock_bh(&vq->gate);
+	vq->open = false;
+	spin_unlock_bh(&vq->gate);
+}
+
+static void open_gate(struct kvnet_vq *vq)
+{
+	vq->opens = false;
+	spin_lock_bh(&vq->gate);
+	vq->open = true;
+	spin_unlock_bh(&vq->gate);
+}
+
+/**
+ * kvnet_vq_begin_soft() - open a session in a softirq
+ * @vq: the queue, held by the caller as a source
+ *
+ * Its ring is reached by loads and stores, with kicks off, and nothing is logged.
+ * Chains are to be had by kvnet_vq_take_plain() only.
+ *
+ * Context: softirq. Takes vq->gate on success.
+ * Return: true with a session; false: for the worker.
+ */
+bool kvnet_vq_begin_soft(struct kvnet_vq *vq)
+{
+	if (!spin_trylock(&vq->gate))
+		return false;
+	if (likely(vq->open))
+		return true;
+	spin_unlock(&vq->gate);
+	return false;
+}
+
+/**
+ * kvnet_vq_end_soft() - close a session in a softirq
+ * @vq: the queue; what was pushed has been flushed
+ *
+ * Context: softirq. Releases vq->gate.
+ */
+void kvnet_vq_end_soft(struct kvnet_vq *vq)
+{
+	spin_unlock(&vq->gate);
 }
 
 /**
@@ -103,6 +165,7 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 	int ret;
 
 	mutex_lock(&vq->lock);
+	kvnet_vq_shut(vq);
 	if (kvnet_vq_runs(vq)) {
 		ret = open_ring(vq);
 		if (!ret)
@@ -127,6 +190,7 @@ bool kvnet_vq_begin_lent(struct kvnet_vq *vq)
 {
 	if (!mutex_trylock(&vq->lock))
 		return false;
+	kvnet_vq_shut(vq);
 	if (!kvnet_vq_lendable(vq) || kvnet_ring_kick_off(&vq->ring)) {
 		mutex_unlock(&vq->lock);
 		return false;
@@ -223,6 +287,9 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 	if (vq->lent)
 		pagefault_enable();
 	vq->lent = false;
+	/* Of the session's, nothing may be touched after that. */
+	if (vq->opens)
+		open_gate(vq);
 	mutex_unlock(&vq->lock);
 }
 
@@ -233,11 +300,11 @@ void kvnet_vq_end(struct kvnet_vq *vq)
  *
  * What was pushed before is still published by kvnet_vq_end().
  *
- * Context: vq->lock.
+ * Context: vq->lock, or a session.
  */
 void kvnet_vq_break(struct kvnet_vq *vq, int err)
 {
-	lockdep_assert_held(&vq->lock);
+	kvnet_vq_assert(vq);
 	if (vq->state != KVNET_VQ_RUNNING)
 		return;
 	vq->state = KVNET_VQ_BROKEN;
@@ -252,11 +319,11 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
  * @vq: the queue
  * @reason: a drop_* counter
  *
- * Context: vq->lock.
+ * Context: vq->lock, or a session.
  */
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 {
-	lockdep_assert_held(&vq->lock);
+	kvnet_vq_assert(vq);
 	kvnet_stat_inc(&vq->stats, reason);
 	trace_kvnet_drop(vq, reason);
 }
@@ -295,14 +362,14 @@ int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
  * The only place that orders used ring, its dirty log, and call; data and the
  * log of it have gone before. See Documentation/ordering.rst.
  *
- * Context: session; may sleep.
+ * Context: session; may sleep, unless in a softirq.
  */
 void kvnet_vq_flush(struct kvnet_vq *vq)
 {
 	unsigned int n = vq->n_used;
 	int ret;
 
-	lockdep_assert_held(&vq->lock);
+	kvnet_vq_assert(vq);
 	if (!n)
 		return;
 	vq->n_used = 0;

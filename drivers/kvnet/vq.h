@@ -11,6 +11,7 @@
 #define _KVNET_VQ_H
 
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 
@@ -97,9 +98,13 @@ struct kvnet_vq_addr {
  * struct kvnet_vq - a virtqueue
  *
  * The session fields belong to the holder of @lock; the set-up fields change
- * with @lock held; the rest is constant while there is an owner.
+ * with @lock held; the rest is constant while there is an owner. While the queue is
+ * @open they belong to the holder of @gate instead: who takes @lock shuts it first.
  *
  * @lock: held for a session, and to change the set-up
+ * @gate: held for a session in a softirq, which cannot have @lock
+ * @open: there can be such a session; changes with both locks held
+ * @opens: session; it is to be open from the end of the session on
  * @state: session
  * @missing: session; waits for the VMM's answer to an IOTLB miss
  * @retry: session; when broken, the chain that broke it is still there
@@ -133,6 +138,9 @@ struct kvnet_vq_addr {
  */
 struct kvnet_vq {
 	struct mutex lock;
+	spinlock_t gate;
+	bool open;
+	bool opens;
 	enum kvnet_vq_state state;
 	bool missing;
 	bool retry;
@@ -204,6 +212,9 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
+void kvnet_vq_shut(struct kvnet_vq *vq);
+bool kvnet_vq_begin_soft(struct kvnet_vq *vq);
+void kvnet_vq_end_soft(struct kvnet_vq *vq);
 void kvnet_vq_stop_for(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_log(struct kvnet_vq *vq);
@@ -219,6 +230,12 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
 				 unsigned int max, size_t *left);
+
+/* In a session of either kind. */
+static inline void kvnet_vq_assert(const struct kvnet_vq *vq)
+{
+	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->gate));
+}
 
 /**
  * kvnet_vq_runs() - can there be a session now?

@@ -144,7 +144,7 @@ unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
 	size_t room;
 	int ret = 0;
 
-	lockdep_assert_held(&vq->lock);
+	kvnet_vq_assert(vq);
 	vq->n_iov = 0;
 	if (likely(vq->state == KVNET_VQ_RUNNING))
 		n = kvnet_ring_next_plain(&vq->ring, vq->seg, used, max, len);

@@ -49,6 +49,7 @@ void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
 		   const struct kvnet_payer *payer)
 {
 	mutex_init(&vq->lock);
+	spin_lock_init(&vq->gate);
 	vq->index = index;
 	vq->misses = misses;
 	vq->payer = payer;

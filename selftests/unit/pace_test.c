@@ -220,6 +220,21 @@ CASE(a_stream_is_one_when_looking_was_of_no_use)
 	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
 }
 
+/* Kicked for, one by one, by a guest that has time for it. */
+CASE(packets_far_apart_are_no_stream)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		begin();
+		kvnet_pace_took(&pace, 1000);
+		run(KVNET_PACE_APART * 1000 - i, 0, 15, 0);
+		pace.patience = 1024;
+		run(KVNET_PACE_APART * 1000 - i, 0, 100, 0);
+		EXPECT_EQ(kvnet_pace_streams(&pace), i);
+	}
+}
+
 /* The clock goes back, counters wrap: no more than a kick too many. */
 CASE(strange_numbers)
 {
