@@ -17,11 +17,11 @@ allowed()
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev pace place resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace place resident dev vq tap hdr features worker poll ring stats trace" ;;
-	vq | vq_pop | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
+	resident) echo "pages" ;;
+	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	resident) echo "pages" ;;
 	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
 	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;

@@ -38,9 +38,9 @@ NET_NEWEST="traffic module kill"
 # All run in User-Mode Linux, a 6.12.
 UAPI_RACES="place_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 # what a worker is: on 6.12 and the newest
-UAPI_WORKER="birth_test crew_test freezer_test worker_test"
+UAPI_WORKER="call_test birth_test crew_test freezer_test worker_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test dirtylog_test
-fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
+fault_test feature_test hostile_test place_test call_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
 stranger_test worker_test xdp_test lend_test tx_full_test overrun_test flood_test tx_batch_test rx_copy_test direct_test"
 UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test

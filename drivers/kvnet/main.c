@@ -43,6 +43,11 @@ module_param_named(rx_in_place, kvnet_rx_in_place, bool, 0644);
 MODULE_PARM_DESC(rx_in_place,
 		 "Who puts a lone frame into a tap copies it into the guest, of devices that get an owner from now on, where the kernel can (default Y)");
 
+unsigned int kvnet_tx_call_us = 200;
+module_param_named(tx_call_us, kvnet_tx_call_us, uint, 0644);
+MODULE_PARM_DESC(tx_call_us,
+		 "Longest time until a driver hears of a few packets that have been sent, in us, of devices that receive in place; 0: at once (default 200)");
+
 bool kvnet_copy_frames = true;
 module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);
 MODULE_PARM_DESC(copy_frames,

@@ -248,6 +248,60 @@ static inline int kvnet_ring_should_call(struct kvnet_ring *r)
 }
 
 /**
+ * struct kvnet_call_mark - since when the driver has not been called
+ * @signalled: as in &struct kvnet_ring
+ * @valid: likewise
+ * @since: likewise
+ */
+struct kvnet_call_mark {
+	u16 signalled;
+	bool valid;
+	u32 since;
+};
+
+/**
+ * kvnet_ring_call_mark() - a point to come back to by kvnet_ring_call_later()
+ * @r: the ring
+ *
+ * Return: the point, before kvnet_ring_should_call().
+ */
+static inline struct kvnet_call_mark
+kvnet_ring_call_mark(const struct kvnet_ring *r)
+{
+	return (struct kvnet_call_mark) {
+		.signalled = r->signalled,
+		.valid = r->signalled_valid,
+		.since = r->since,
+	};
+}
+
+/**
+ * kvnet_ring_call_later() - kvnet_ring_should_call() has said so, but not yet
+ * @r: the ring
+ * @mark: from before
+ *
+ * To be asked again; a driver that has looked by itself meanwhile says no then.
+ */
+static inline void kvnet_ring_call_later(struct kvnet_ring *r,
+					 struct kvnet_call_mark mark)
+{
+	r->signalled = mark.signalled;
+	r->signalled_valid = mark.valid;
+	r->since = mark.since;
+}
+
+/**
+ * kvnet_ring_uncalled() - how much does the driver not know of?
+ * @r: the ring, of which it is known since when
+ *
+ * Return: descriptors used since kvnet_ring_should_call(), but for those put off.
+ */
+static inline u32 kvnet_ring_uncalled(const struct kvnet_ring *r)
+{
+	return r->packed ? r->since : (u16)(r->last_used - r->signalled);
+}
+
+/**
  * kvnet_ring_pending() - a cheap look: has the driver added chains?
  * @r: the ring
  *

@@ -80,7 +80,8 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 		return false;
 	if (event == KVNET_EV_KICK)
 		return READ_ONCE(src->lone) && kvnet_lend_may(crew->threads.mm);
-	return event == KVNET_EV_TIME && kvnet_lend_may_guest(crew->threads.mm);
+	return event == KVNET_EV_TIME && !READ_ONCE(src->alarm) &&
+	       kvnet_lend_may_guest(crew->threads.mm);
 }
 
 static void run_soft(struct tasklet_struct *soft)
@@ -103,8 +104,13 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 	const struct kvnet_worker *w;
 	bool ret;
 
-	if (event != KVNET_EV_TAP || !src->crew->soft || !READ_ONCE(src->lone) ||
-	    !src->ops->run_soft || !softirq_count() || in_hardirq())
+	if (!src->crew->soft || !src->ops->run_soft)
+		return false;
+	if (event == KVNET_EV_TAP)
+		ret = READ_ONCE(src->lone) && softirq_count() && !in_hardirq();
+	else
+		ret = event == KVNET_EV_TIME && READ_ONCE(src->alarm);
+	if (!ret)
 		return false;
 	rcu_read_lock();
 	w = rcu_dereference(src->home);
@@ -172,10 +178,24 @@ bool kvnet_source_rest(struct kvnet_source *src, unsigned int events)
  */
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
 {
+	WRITE_ONCE(src->alarm, false);
 	if (!kvnet_claim_rest(&src->claim, KVNET_EV_TIME))
 		return false;
 	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 	return true;
+}
+
+/**
+ * kvnet_source_alarm() - what rests for KVNET_EV_TIME among others is to be woken
+ * @src: the source, which the caller has let rest, or is about to
+ * @ns: when
+ *
+ * Context: process context.
+ */
+void kvnet_source_alarm(struct kvnet_source *src, u32 ns)
+{
+	WRITE_ONCE(src->alarm, true);
+	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**

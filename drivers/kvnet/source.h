@@ -39,8 +39,8 @@ enum kvnet_verdict {
  * @pending: a quick look whether @run would find work; may sleep
  * @run_lent: as @run, by the thread that kicked: no more than is worth it, and then rest
  *	      or KVNET_AGAIN; NULL if that cannot be; may sleep
- * @run_soft: as @run, by whoever brings a frame, and must not sleep; NULL if that
- *	      cannot be
+ * @run_soft: as @run, by whoever brings a frame, or when it is time, and must not
+ *	      sleep; NULL if that cannot be
  * @arm: ask for events by kvnet_source_rest(), then look once more; true if
  *	 there is work after all, and it is still held; may sleep
  */
@@ -64,6 +64,7 @@ struct kvnet_source_ops {
  * @loan: for the thread that kicks
  * @soft: for the softirq of who brings a frame
  * @timer: KVNET_EV_TIME
+ * @alarm: which is for no more than a softirq can do; written by the holder
  * @lone: the next event is for little, as far as its holder knows
  * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
  * @wakes: events that put it on a worker's list
@@ -78,6 +79,7 @@ struct kvnet_source {
 	struct kvnet_loan loan;
 	struct tasklet_struct soft;
 	struct hrtimer timer;
+	bool alarm;
 	bool lone;
 	atomic_long_t kicks;
 	atomic_long_t wakes;
@@ -91,6 +93,7 @@ void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event);
 bool kvnet_source_may_rest(const struct kvnet_source *src);
 bool kvnet_source_rest(struct kvnet_source *src, unsigned int events);
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns);
+void kvnet_source_alarm(struct kvnet_source *src, u32 ns);
 bool kvnet_source_again(struct kvnet_source *src);
 
 #endif /* _KVNET_SOURCE_H */

@@ -29,6 +29,7 @@ struct seq_file;
 	X(flushes)		/* used buffers published */		\
 	X(calls)		/* interrupts asked of the driver */	\
 	X(calls_suppressed)	/* flushes that the driver let be quiet */ \
+	X(calls_put_off)	/* flushes that it may hear of later */	\
 	X(batches)		/* batches handed to the tap */		\
 	X(direct)		/* of these, past the tap's socket */	\
 	X(singles)		/* packets handed over one by one */	\

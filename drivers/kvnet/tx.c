@@ -193,6 +193,22 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q,
 }
 
 /*
+ * A driver has no use for a lone buffer at once, as long as it has others; and it
+ * will look by itself when it sends the next packet. As network devices do
+ * (ethtool -C tx-usecs), let it be called after a while.
+ */
+static u32 put_off_ns(void)
+{
+	return min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC;
+}
+
+static bool may_put_off(const struct kvnet_queue *q)
+{
+	return q->src.crew->soft && put_off_ns() && !q->starved &&
+	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq);
+}
+
+/*
  * In a session: rest until the driver kicks, or it is time, or the tap has room. True
  * if there is work after all.
  */
@@ -204,6 +220,7 @@ static bool rest(struct kvnet_queue *q)
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
 	if (q->starved) {
+		kvnet_vq_call_owed(&q->vq);
 		if (!kvnet_source_rest(&q->src, KVNET_EV_TAP))
 			return true;
 		more = kvnet_tap_writable(&q->tap);
@@ -211,13 +228,20 @@ static bool rest(struct kvnet_queue *q)
 		ns = kvnet_pace_rest(&q->pace, local_clock(), READ_ONCE(*q->answers));
 		if (ns) {
 			kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
+			kvnet_vq_call_owed(&q->vq);
 			return !kvnet_source_rest_for(&q->src, ns);
 		}
-		if (!kvnet_source_rest(&q->src, KVNET_EV_KICK))
+		if (!kvnet_source_rest(&q->src, KVNET_EV_KICK |
+				       (q->vq.owes ? KVNET_EV_TIME : 0)))
 			return true;
 		more = kvnet_vq_kick_on(&q->vq) == 1;
 	}
-	return more && kvnet_source_again(&q->src);
+	if (more)
+		return kvnet_source_again(&q->src);
+	if (q->vq.owes)
+		kvnet_source_alarm(&q->src, put_off_ns());
+	q->vq.opens = q->vq.owes;
+	return false;
 }
 
 /* In a session: a turn with a budget. */
@@ -237,6 +261,7 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 		kvnet_pace_sent(&q->pace, packets);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
+	q->vq.patient = verdict == KVNET_DONE && may_put_off(q);
 	if (verdict == KVNET_DONE && kvnet_vq_runs(&q->vq) &&
 	    (q->starved || q->vq.lent || kvnet_source_may_rest(&q->src)))
 		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
@@ -287,6 +312,27 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	return verdict == KVNET_RESTS ? verdict : KVNET_AGAIN;
 }
 
+/* What is there to do is to call. */
+static enum kvnet_verdict tx_run_soft(struct kvnet_source *src)
+{
+	struct kvnet_queue *q = to_queue(src);
+	enum kvnet_verdict verdict = KVNET_RESTS;
+
+	if (!kvnet_vq_begin_soft(&q->vq))
+		return KVNET_AGAIN;
+	if (unlikely(!q->vq.owes)) {
+		kvnet_vq_end_soft(&q->vq);
+		return KVNET_AGAIN;
+	}
+	kvnet_vq_call_owed(&q->vq);
+	/* Kicks have been asked for; one that came meanwhile was dropped. */
+	if (!kvnet_source_rest(src, KVNET_EV_KICK) ||
+	    (kvnet_ring_pending(&q->vq.ring) && kvnet_source_again(src)))
+		verdict = KVNET_AGAIN;
+	kvnet_vq_end_soft(&q->vq);
+	return verdict;
+}
+
 static bool tx_pending(struct kvnet_source *src)
 {
 	return kvnet_vq_pending(&to_queue(src)->vq);
@@ -307,6 +353,7 @@ static bool tx_arm(struct kvnet_source *src)
 const struct kvnet_source_ops kvnet_tx_ops = {
 	.run = tx_run,
 	.run_lent = tx_run_lent,
+	.run_soft = tx_run_soft,
 	.pending = tx_pending,
 	.arm = tx_arm,
 };

@@ -36,6 +36,7 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 	mutex_lock_nested(&vq->lock, subclass);
 out:
 	kvnet_vq_shut(vq);
+	kvnet_vq_call_owed(vq);
 	return 0;
 }
 
@@ -51,6 +52,7 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 		return;
 	mutex_lock(&vq->lock);
 	kvnet_vq_shut(vq);
+	kvnet_vq_call_owed(vq);
 }
 
 /**
@@ -200,62 +202,6 @@ bool kvnet_vq_begin_lent(struct kvnet_vq *vq)
 	return true;
 }
 
-/*
- * The VMM has told where the device area is for the guest, unless an IOMMU
- * comes in between. Of other areas its memory tells.
- */
-static int log_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
-{
-	u32 off = span->off, len = span->len, part;
-	void __user *p;
-	int ret = 0;
-
-	if (!vq->space.iotlb && span->area == &vq->ring.used)
-		return kvnet_dirty_mark(&vq->log, vq->addr.log + off, len);
-	for (; len && !ret; len -= part, off += part) {
-		part = len;
-		p = kvnet_area_find(span->area, off, &part);
-		if (!p)
-			return -EFAULT;
-		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
-					   (unsigned long)p, part);
-	}
-	return ret;
-}
-
-/* Put into the log what has been written to the ring. */
-static int log_ring(struct kvnet_vq *vq)
-{
-	struct kvnet_ring_span span[KVNET_RING_SPANS];
-	unsigned int i, n;
-	int ret = 0;
-
-	if (likely(!vq->log_used))
-		return 0;
-	n = kvnet_ring_written(&vq->ring, span);
-	for (i = 0; i < n && !ret; i++)
-		ret = log_span(vq, &span[i]);
-	return ret;
-}
-
-/**
- * kvnet_vq_log() - complete the dirty log, for now
- * @vq: the queue
- *
- * Context: the end of a session, or the owner who starts the queue; may sleep;
- * vq->lock.
- */
-void kvnet_vq_log(struct kvnet_vq *vq)
-{
-	int ret = log_ring(vq);
-
-	lockdep_assert_held(&vq->lock);
-	if (ret)
-		kvnet_vq_break(vq, ret);
-	if (kvnet_dirty_end(&vq->log))
-		kvnet_eventfd_signal(vq->log_call);
-}
-
 /**
  * kvnet_vq_ask_again() - the driver kicks a queue that waits for the IOTLB
  * @vq: the queue, without a session
@@ -287,6 +233,7 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 	if (vq->lent)
 		pagefault_enable();
 	vq->lent = false;
+	vq->patient = false;
 	/* Of the session's, nothing may be touched after that. */
 	if (vq->opens)
 		open_gate(vq);
@@ -307,6 +254,7 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
 	kvnet_vq_assert(vq);
 	if (vq->state != KVNET_VQ_RUNNING)
 		return;
+	kvnet_vq_call_owed(vq);
 	vq->state = KVNET_VQ_BROKEN;
 	vq->retry = false;
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_broken);
@@ -353,41 +301,6 @@ int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
 	if (ret)
 		kvnet_vq_break(vq, ret);
 	return ret;
-}
-
-/**
- * kvnet_vq_flush() - publish what was pushed, and call the driver if it asks
- * @vq: the queue
- *
- * The only place that orders used ring, its dirty log, and call; data and the
- * log of it have gone before. See Documentation/ordering.rst.
- *
- * Context: session; may sleep, unless in a softirq.
- */
-void kvnet_vq_flush(struct kvnet_vq *vq)
-{
-	unsigned int n = vq->n_used;
-	int ret;
-
-	kvnet_vq_assert(vq);
-	if (!n)
-		return;
-	vq->n_used = 0;
-	ret = kvnet_ring_put(&vq->ring, vq->used, n);
-	if (!ret)
-		ret = log_ring(vq);
-	if (!ret)
-		ret = kvnet_ring_should_call(&vq->ring);
-	if (ret < 0) {
-		kvnet_vq_break(vq, ret);
-		return;
-	}
-	kvnet_stat_inc(&vq->stats, KVNET_STAT_flushes);
-	kvnet_stat_inc(&vq->stats, ret ? KVNET_STAT_calls :
-					 KVNET_STAT_calls_suppressed);
-	trace_kvnet_flush(vq, n, ret);
-	if (ret)
-		kvnet_eventfd_signal(vq->call);
 }
 
 /**

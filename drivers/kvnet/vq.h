@@ -27,6 +27,9 @@
 
 struct vhost_vring_addr;
 
+/* Used buffers of which the driver may hear later, on a ring of many more. */
+#define KVNET_VQ_FEW	2
+
 /* Used buffers that are worth a flush. */
 #define KVNET_VQ_BATCH	64
 
@@ -111,6 +114,8 @@ struct kvnet_vq_addr {
  * @found: session; @ring knows where its areas are
  * @started: session; kvnet_ring_start() has been done
  * @lent: session; of a thread that must not wait for a page
+ * @patient: session; a call for a few used buffers may be put off for a while
+ * @owes: session; one has been: whoever rests sees to it
  * @n_used: session; entries in @used
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
@@ -147,6 +152,8 @@ struct kvnet_vq {
 	bool found;
 	bool started;
 	bool lent;
+	bool patient;
+	bool owes;
 	unsigned int n_used;
 	unsigned int n_seg;
 	unsigned int n_iov;
@@ -217,13 +224,16 @@ bool kvnet_vq_begin_soft(struct kvnet_vq *vq);
 void kvnet_vq_end_soft(struct kvnet_vq *vq);
 void kvnet_vq_stop_for(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
-void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_ask_again(struct kvnet_vq *vq);
-void kvnet_vq_flush(struct kvnet_vq *vq);
 int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
+
+/* what the driver and the log hear of: vq_flush.c */
+void kvnet_vq_log(struct kvnet_vq *vq);
+void kvnet_vq_flush(struct kvnet_vq *vq);
+void kvnet_vq_call_owed(struct kvnet_vq *vq);
 
 /* chains of a session: vq_pop.c */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver need not hear at once of a packet or two that have been sent; but it does
+ * hear of them, unless it has looked by itself.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+#define PARAMETER	"/sys/module/kvnet/parameters/tx_call_us"
+#define SOME		40
+
+static struct rig rig;
+static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+
+static long counter(const char *name)
+{
+	return rig_counter(&rig, name);
+}
+
+static void call_us(const char *value)
+{
+	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		ksft_skip("no " PARAMETER);
+	ASSERT_EQ(write(fd, value, strlen(value)), strlen(value));
+	close(fd);
+}
+
+/* Asked for each call, and the first one, which is always made, is over. */
+static void begin(const char *us)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net calls at once");
+	call_us(us);
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	if (counter("kvnet.rx.runs_soft") < 0)
+		ksft_skip("no run_soft");
+	vdev_no_spin(&rig.v);
+	gr_call_on(&tx->ring, 0);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick(tx);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT(vdev_eventfd_wait(tx->call, 3000));
+	vdev_eventfd_take(tx->call);
+	gr_call_on(&tx->ring, 0);
+}
+
+static void end(void)
+{
+	rig_close(&rig);
+	call_us("200");
+}
+
+static void send(unsigned int n)
+{
+	while (n--)
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick(tx);
+}
+
+static bool all_used(void)
+{
+	rig_tx_reap(&rig);
+	return rig.tx_done == rig.tx_seq;
+}
+
+/* Without the driver's doing anything. */
+CASE(a_lone_packet_is_told_of_in_the_end)
+{
+	unsigned int i;
+	long late;
+
+	begin("2000");
+	late = counter("kvnet.tx.calls_put_off");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		EXPECT_EQ(vdev_eventfd_take(tx->call), 1);
+		EXPECT(all_used());
+		gr_call_on(&tx->ring, 0);
+	}
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, SOME / 2);
+	end();
+}
+
+/* The buffer itself is never late; and a driver that saw it needs no call. */
+CASE(a_driver_that_looks_is_not_called)
+{
+	unsigned int i;
+	long late, calls;
+
+	begin("10000");
+	late = counter("kvnet.tx.calls_put_off");
+	calls = counter("kvnet.tx.calls");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		gr_call_on(&tx->ring, 0);
+	}
+	/* A host that is slow may have called now and then. */
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, SOME / 2);
+	EXPECT_LE(counter("kvnet.tx.calls") - calls, SOME / 4);
+	end();
+}
+
+CASE(many_are_told_of_at_once)
+{
+	unsigned int i;
+	long late;
+
+	begin("10000");
+	late = counter("kvnet.tx.calls_put_off");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		send(3);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	/* They may have been taken one by one; but not all of them. */
+	EXPECT_LE(counter("kvnet.tx.calls_put_off") - late, 20);
+	end();
+}
+
+CASE(at_once_if_told_so)
+{
+	unsigned int i;
+
+	begin("0");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		EXPECT(all_used());
+		gr_call_on(&tx->ring, 0);
+	}
+	EXPECT_EQ(counter("kvnet.tx.calls_put_off"), 0);
+	end();
+}
+
+/* What is owed is paid before the set-up changes, to whom it is owed. */
+CASE(owed_when_the_set_up_changes)
+{
+	struct vhost_vring_file none = { VDEV_TX, -1 };
+	struct vhost_vring_file call = { VDEV_TX, tx->call };
+	unsigned int i;
+
+	begin("10000");
+	call.fd = tx->call;
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		/* The driver forgets to say that it has seen it. */
+		if (i % 2)
+			vdev_backend(&rig.v, VDEV_TX, -1);
+		else
+			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &none);
+		EXPECT(vdev_eventfd_wait(tx->call, 0));
+		vdev_eventfd_take(tx->call);
+		if (i % 2)
+			vdev_backend(&rig.v, VDEV_TX, rig.tap);
+		else
+			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &call);
+		gr_call_on(&tx->ring, 0);
+	}
+	end();
+}
+
+KSFT_MAIN()
