@@ -4,15 +4,11 @@
  * tap of a second guest, which gets it without a socket buffer ever having been made.
  */
 #define _GNU_SOURCE
-#include <linux/bpf.h>
-#include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "meter.h"
+#include "xdp.h"
 
 #define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
 
@@ -25,25 +21,9 @@ static struct {
 	struct meter m;
 } sample;
 
-static int load(const struct bpf_insn *code, unsigned int n)
-{
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_XDP,
-		.insn_cnt = n,
-		.insns = (uintptr_t)code,
-		.license = (uintptr_t)"GPL",
-	};
-
-	return ASSERT_SYS(syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
-}
-
 /* drop, or bpf_redirect(ifindex, 0) */
 static int load_program(int redirect_to)
 {
-	const struct bpf_insn drop[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_DROP },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
 	const struct bpf_insn redirect[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = redirect_to },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2 },
@@ -51,40 +31,7 @@ static int load_program(int redirect_to)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return redirect_to ? load(redirect, 4) : load(drop, 2);
-}
-
-static void attach_program(int ifindex, int fd)
-{
-	struct {
-		struct nlmsghdr n;
-		struct ifinfomsg i;
-		struct nlattr xdp, prog;
-		int fd;
-		struct nlattr how;
-		uint32_t flags;
-	} req = {
-		.n = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_SETLINK,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.i = { .ifi_index = ifindex },
-		.xdp = { sizeof(req) - sizeof(req.n) - sizeof(req.i),
-			 IFLA_XDP | NLA_F_NESTED },
-		.prog = { 8, IFLA_XDP_FD },
-		.fd = fd,
-		.how = { 8, IFLA_XDP_FLAGS },
-		.flags = XDP_FLAGS_DRV_MODE,
-	};
-	int nl = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		char more[512];
-	} ack;
-
-	ASSERT_EQ(send(nl, &req, sizeof(req), 0), sizeof(req));
-	ASSERT(recv(nl, &ack, sizeof(ack), 0) > 0);
-	ASSERT_EQ(ack.e.error, 0);
-	close(nl);
+	return redirect_to ? xdp_load(redirect, 4) : xdp_load_verdict(XDP_DROP);
 }
 
 static uint64_t run(unsigned long passes)
@@ -114,7 +61,8 @@ static unsigned int xdp_open(const struct spec *s)
 	sample.redirect = s->devices == 2;
 	ports_open(&sample.p, s);
 	program = load_program(sample.redirect ? sample.p.port[1].r.ifindex : 0);
-	attach_program(sample.p.port[0].r.ifindex, program);
+	ASSERT(program >= 0);
+	ASSERT_EQ(xdp_attach(sample.p.port[0].r.ifindex, program), 0);
 	close(program);
 	port_attach(&sample.p.port[0], VDEV_TX, true);
 	if (sample.redirect)

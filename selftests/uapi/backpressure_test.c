@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <linux/if_tun.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
+#include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -54,35 +54,10 @@ static int open_tap(unsigned int flags)
 /* A qdisc that drops nothing by itself; fq_codel does, what has waited too long. */
 static void set_qdisc(int ifindex)
 {
-	struct {
-		struct nlmsghdr n;
-		struct tcmsg t;
-		struct rtattr kind;
-		char name[8];
-		struct rtattr options;
-		struct tc_fifo_qopt fifo;
-	} r = {
-		.n = { .nlmsg_len = sizeof(r), .nlmsg_type = RTM_NEWQDISC,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
-				      NLM_F_REPLACE },
-		.t = { .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT },
-		.kind = { RTA_LENGTH(sizeof(r.name)), TCA_KIND },
-		.name = "pfifo",
-		.options = { RTA_LENGTH(sizeof(r.fifo)), TCA_OPTIONS },
-		.fifo = { .limit = 1000 },
-	};
-	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		uint8_t more[1024];
-	} a;
+	struct tc_fifo_qopt fifo = { .limit = 1000 };
 
-	ASSERT_EQ(send(fd, &r, sizeof(r), 0), sizeof(r));
-	ASSERT(recv(fd, &a, sizeof(a), 0) > 0);
-	ASSERT_EQ(a.e.error, 0);
-	close(fd);
+	ASSERT_EQ(link_qdisc(ifindex, NLM_F_CREATE | NLM_F_REPLACE, "pfifo", &fifo,
+			     sizeof(fifo)), 0);
 }
 
 /* The ring of the tap is as long as that. */

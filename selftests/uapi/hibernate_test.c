@@ -12,12 +12,11 @@
 #include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "links.h"
 #include "pin_rig.h"
 
 #define FRAMES	250
@@ -63,44 +62,22 @@ static unsigned long swapped_kb(void)
 static void come_late(void)
 {
 	struct {
-		struct nlmsghdr n;
-		struct tcmsg t;
-		struct nlattr kind;
-		char name[8];
-		struct nlattr options;
 		struct tc_netem_qopt opt;
-		struct nlattr latency;
+		struct rtattr latency;
 		int64_t ns;
-		struct nlattr rate_attr;
+		struct rtattr rate_attr;
 		struct tc_netem_rate rate;
-	} __attribute__((packed)) req = {
-		.n = { sizeof(req), RTM_NEWQDISC, .nlmsg_flags = NLM_F_REQUEST |
-		       NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
-		.t = { .tcm_ifindex = rig.ifindex, .tcm_parent = TC_H_ROOT },
-		.kind = { sizeof(req.kind) + sizeof(req.name), TCA_KIND },
-		.name = "netem",
-		.options = { sizeof(req) - offsetof(typeof(req), options),
-			     TCA_OPTIONS },
+	} __attribute__((packed)) netem = {
 		.opt = { .limit = 1000 },
-		.latency = { sizeof(req.latency) + sizeof(req.ns),
-			     TCA_NETEM_LATENCY64 },
+		.latency = { RTA_LENGTH(sizeof(netem.ns)), TCA_NETEM_LATENCY64 },
 		.ns = 2000000000,
-		.rate_attr = { sizeof(req.rate_attr) + sizeof(req.rate),
-			       TCA_NETEM_RATE },
+		.rate_attr = { RTA_LENGTH(sizeof(netem.rate)), TCA_NETEM_RATE },
 		.rate = { .rate = 150000 / 8 },
 	};
-	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		char more[512];
-	} ack;
 
 	sh("no netem", "modprobe sch_netem");
-	ASSERT_EQ(send(fd, &req, sizeof(req), 0), sizeof(req));
-	ASSERT(recv(fd, &ack, sizeof(ack), 0) >= (ssize_t)sizeof(ack.n));
-	ASSERT_EQ(ack.e.error, 0);
-	close(fd);
+	ASSERT_EQ(link_qdisc(rig.ifindex, NLM_F_CREATE | NLM_F_EXCL, "netem", &netem,
+			     sizeof(netem)), 0);
 }
 
 CASE_TIMED(memory_in_swap, 300)

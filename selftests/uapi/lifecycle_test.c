@@ -4,18 +4,17 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/rtnetlink.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "flow.h"
+#include "links.h"
 #include "procfs.h"
 #include "rig.h"
 
@@ -269,31 +268,13 @@ CASE(another_tap_takes_over)
 	flow_one(&rig);
 }
 
-static void delete_link(int ifindex)
-{
-	struct {
-		struct nlmsghdr n;
-		struct ifinfomsg i;
-	} req = {
-		.n = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_DELLINK,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.i = { .ifi_index = ifindex },
-	};
-	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
-	char buf[1024];
-
-	ASSERT_EQ(send(fd, &req, sizeof(req), 0), sizeof(req));
-	ASSERT(recv(fd, buf, sizeof(buf), 0) > 0);
-	close(fd);
-}
-
 CASE(tap_deleted_while_attached)
 {
 	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
-	delete_link(rig.ifindex);
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	for (i = 0; i < 100; i++)
 		rig_tx(&rig, 100, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);

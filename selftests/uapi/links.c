@@ -3,83 +3,33 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_link.h>
-#include <linux/rtnetlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ksft.h"
 #include "links.h"
+#include "netlink.h"
 #include "rig.h"
 
-struct request {
-	struct nlmsghdr n;
-	struct ifinfomsg i;
-	uint8_t attrs[512];
-};
-
-static void *tail(struct request *r)
+static void put_name(struct nl_request *r, const char *name)
 {
-	return (uint8_t *)r + NLMSG_ALIGN(r->n.nlmsg_len);
+	nl_put(r, IFLA_IFNAME, name, strlen(name) + 1);
 }
 
-static struct rtattr *put(struct request *r, unsigned short type,
-			  const void *data, size_t len)
+static struct nl_request ask(int type, int flags, const struct ifinfomsg *link)
 {
-	struct rtattr *a = tail(r);
-
-	ASSERT((uint8_t *)a + RTA_SPACE(len) <= (uint8_t *)(r + 1));
-	a->rta_type = type;
-	a->rta_len = RTA_LENGTH(len);
-	if (len)
-		memcpy(RTA_DATA(a), data, len);
-	r->n.nlmsg_len = NLMSG_ALIGN(r->n.nlmsg_len) + RTA_SPACE(len);
-	return a;
+	return nl_ask(type, flags, link, sizeof(*link));
 }
 
-static struct rtattr *nest(struct request *r, unsigned short type)
+/* A change of a device that is there. */
+static struct nl_request change(int ifindex)
 {
-	return put(r, type, NULL, 0);
-}
-
-static void nest_end(struct request *r, struct rtattr *a)
-{
-	a->rta_len = (uint8_t *)tail(r) - (uint8_t *)a;
-}
-
-static void put_name(struct request *r, const char *name)
-{
-	put(r, IFLA_IFNAME, name, strlen(name) + 1);
-}
-
-static struct request ask(int type, int ifindex)
-{
-	return (struct request) {
-		.n = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
-		       .nlmsg_type = type,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.i = { .ifi_index = ifindex },
-	};
-}
-
-static int answer(struct request *r)
-{
-	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		uint8_t more[1024];
-	} a;
-
-	ASSERT_EQ(send(fd, r, r->n.nlmsg_len, 0), r->n.nlmsg_len);
-	ASSERT(recv(fd, &a, sizeof(a), 0) > 0);
-	close(fd);
-	return a.e.error;
+	return ask(RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex });
 }
 
 /* Namespaces die late: no two devices of a run may share an index. */
@@ -90,11 +40,11 @@ static int fresh_index(void)
 	return 1000 + getpid() % 100000 * 16 + n++ % 16;
 }
 
-static struct request ask_new(const char *name)
+static struct nl_request ask_new(const char *name)
 {
-	struct request r = ask(RTM_NEWLINK, fresh_index());
+	struct nl_request r = ask(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
+				  &(struct ifinfomsg){ .ifi_index = fresh_index() });
 
-	r.n.nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
 	put_name(&r, name);
 	return r;
 }
@@ -107,26 +57,26 @@ bool link_module(const char *name)
 	return !system(command);
 }
 
-static int answer_to_new(struct request *r, const char *kind)
+static int answer_to_new(struct nl_request *r, const char *kind)
 {
-	int ret = answer(r);
+	int ret = nl_answer(r);
 
-	return ret == -EOPNOTSUPP && link_module(kind) ? answer(r) : ret;
+	return ret == -EOPNOTSUPP && link_module(kind) ? nl_answer(r) : ret;
 }
 
 int link_add_veth(const char *name, const char *peer)
 {
-	struct request r = ask_new(name);
-	struct rtattr *info = nest(&r, IFLA_LINKINFO), *data, *end;
+	struct nl_request r = ask_new(name);
+	struct rtattr *info = nl_nest(&r, IFLA_LINKINFO), *data, *end;
 	struct ifinfomsg other = { .ifi_index = fresh_index() };
 
-	put(&r, IFLA_INFO_KIND, "veth", 5);
-	data = nest(&r, IFLA_INFO_DATA);
-	end = put(&r, VETH_INFO_PEER, &other, sizeof(other));
+	nl_put(&r, IFLA_INFO_KIND, "veth", 5);
+	data = nl_nest(&r, IFLA_INFO_DATA);
+	end = nl_put(&r, VETH_INFO_PEER, &other, sizeof(other));
 	put_name(&r, peer);
-	nest_end(&r, end);
-	nest_end(&r, data);
-	nest_end(&r, info);
+	nl_nest_end(&r, end);
+	nl_nest_end(&r, data);
+	nl_nest_end(&r, info);
 	return answer_to_new(&r, "veth");
 }
 
@@ -134,69 +84,81 @@ int link_add_upper(const char *kind, const char *name, int lower,
 		   unsigned int mode)
 {
 	bool ipv = !strcmp(kind, "ipvtap");
-	struct request r = ask_new(name);
+	struct nl_request r = ask_new(name);
 	uint16_t short_mode = mode;
 	struct rtattr *info, *data;
 
-	put(&r, IFLA_LINK, &lower, sizeof(lower));
-	info = nest(&r, IFLA_LINKINFO);
-	put(&r, IFLA_INFO_KIND, kind, strlen(kind) + 1);
-	data = nest(&r, IFLA_INFO_DATA);
+	nl_put(&r, IFLA_LINK, &lower, sizeof(lower));
+	info = nl_nest(&r, IFLA_LINKINFO);
+	nl_put(&r, IFLA_INFO_KIND, kind, strlen(kind) + 1);
+	data = nl_nest(&r, IFLA_INFO_DATA);
 	if (ipv)
-		put(&r, IFLA_IPVLAN_MODE, &short_mode, sizeof(short_mode));
+		nl_put(&r, IFLA_IPVLAN_MODE, &short_mode, sizeof(short_mode));
 	else
-		put(&r, IFLA_MACVLAN_MODE, &mode, sizeof(mode));
-	nest_end(&r, data);
-	nest_end(&r, info);
+		nl_put(&r, IFLA_MACVLAN_MODE, &mode, sizeof(mode));
+	nl_nest_end(&r, data);
+	nl_nest_end(&r, info);
 	return answer_to_new(&r, kind);
 }
 
 int link_delete(int ifindex)
 {
-	struct request r = ask(RTM_DELLINK, ifindex);
+	struct nl_request r = ask(RTM_DELLINK, 0,
+				  &(struct ifinfomsg){ .ifi_index = ifindex });
 
-	return answer(&r);
+	return nl_answer(&r);
 }
 
 int link_rename(int ifindex, const char *name)
 {
-	struct request r = ask(RTM_NEWLINK, ifindex);
+	struct nl_request r = change(ifindex);
 
 	put_name(&r, name);
-	return answer(&r);
+	return nl_answer(&r);
 }
 
 int link_move(int ifindex, int netns)
 {
-	struct request r = ask(RTM_NEWLINK, ifindex);
+	struct nl_request r = change(ifindex);
 
-	put(&r, IFLA_NET_NS_FD, &netns, sizeof(netns));
-	return answer(&r);
+	nl_put(&r, IFLA_NET_NS_FD, &netns, sizeof(netns));
+	return nl_answer(&r);
 }
 
 int link_up(int ifindex, bool up)
 {
-	struct request r = ask(RTM_NEWLINK, ifindex);
+	struct nl_request r = ask(RTM_NEWLINK, 0, &(struct ifinfomsg){
+		.ifi_index = ifindex, .ifi_change = IFF_UP,
+		.ifi_flags = up ? IFF_UP : 0 });
 
-	r.i.ifi_change = IFF_UP;
-	r.i.ifi_flags = up ? IFF_UP : 0;
-	return answer(&r);
+	return nl_answer(&r);
 }
 
 int link_mtu(int ifindex, uint32_t mtu)
 {
-	struct request r = ask(RTM_NEWLINK, ifindex);
+	struct nl_request r = change(ifindex);
 
-	put(&r, IFLA_MTU, &mtu, sizeof(mtu));
-	return answer(&r);
+	nl_put(&r, IFLA_MTU, &mtu, sizeof(mtu));
+	return nl_answer(&r);
 }
 
 int link_mac(int ifindex, const uint8_t *mac)
 {
-	struct request r = ask(RTM_NEWLINK, ifindex);
+	struct nl_request r = change(ifindex);
 
-	put(&r, IFLA_ADDRESS, mac, 6);
-	return answer(&r);
+	nl_put(&r, IFLA_ADDRESS, mac, 6);
+	return nl_answer(&r);
+}
+
+int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
+	       size_t len)
+{
+	const struct tcmsg t = { .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT };
+	struct nl_request r = nl_ask(RTM_NEWQDISC, flags, &t, sizeof(t));
+
+	nl_put(&r, TCA_KIND, kind, strlen(kind) + 1);
+	nl_put(&r, TCA_OPTIONS, options, len);
+	return nl_answer(&r);
 }
 
 int link_open_tap(int ifindex)

@@ -7,6 +7,7 @@
 #define SELFTESTS_LINKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* modprobe, where there is one: a test host may not let the kernel do it. */
@@ -23,6 +24,9 @@ int link_move(int ifindex, int netns);
 int link_up(int ifindex, bool up);
 int link_mtu(int ifindex, uint32_t mtu);
 int link_mac(int ifindex, const uint8_t *mac);
+/* The queue of what leaves it: NLM_F_* and the options of its kind; or a change of it. */
+int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
+	       size_t len);
 /* The character device of a macvtap or ipvtap, or -errno. */
 int link_open_tap(int ifindex);
 /* A new namespace, which the caller is in afterwards; returns the old one. */

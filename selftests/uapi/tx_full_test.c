@@ -10,7 +10,7 @@
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
+#include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -32,35 +32,10 @@ static int near, far;
 /* First: a new queue, which holds; then TCQ_PLUG_*. */
 static int plug(bool first, int action)
 {
-	struct {
-		struct nlmsghdr n;
-		struct tcmsg t;
-		struct rtattr kind;
-		char name[8];
-		struct rtattr options;
-		struct tc_plug_qopt plug;
-	} r = {
-		.n = { .nlmsg_len = sizeof(r), .nlmsg_type = RTM_NEWQDISC,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
-				      (first ? NLM_F_CREATE | NLM_F_REPLACE : 0) },
-		.t = { .tcm_ifindex = near, .tcm_parent = TC_H_ROOT },
-		.kind = { RTA_LENGTH(sizeof(r.name)), TCA_KIND },
-		.name = "plug",
-		.options = { RTA_LENGTH(sizeof(r.plug)), TCA_OPTIONS },
-		.plug = { .action = action, .limit = 16 << 20 },
-	};
-	int fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		uint8_t more[1024];
-	} a;
+	struct tc_plug_qopt options = { .action = action, .limit = 16 << 20 };
 
-	ASSERT_EQ(send(fd, &r, sizeof(r), 0), sizeof(r));
-	ASSERT(recv(fd, &a, sizeof(a), 0) > 0);
-	close(fd);
-	return a.e.error;
+	return link_qdisc(near, first ? NLM_F_CREATE | NLM_F_REPLACE : 0, "plug",
+			  &options, sizeof(options));
 }
 
 /*

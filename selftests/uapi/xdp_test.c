@@ -4,84 +4,23 @@
  * the program sends back reach the guest without ever being a socket buffer.
  */
 #define _GNU_SOURCE
-#include <linux/bpf.h>
-#include <linux/if_link.h>
-#include <linux/rtnetlink.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pin_rig.h"
 #include "rig.h"
+#include "xdp.h"
 
 static struct rig rig;
 
-static int load_code(const struct bpf_insn *code, unsigned int n)
-{
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_XDP,
-		.insn_cnt = n,
-		.insns = (uintptr_t)code,
-		.license = (uintptr_t)"GPL",
-	};
-	int fd = syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
-
-	if (fd < 0)
-		ksft_skip("no XDP programs: %s", strerror(errno));
-	return fd;
-}
-
-/* r0 = verdict; exit */
-static int load_program(int verdict)
-{
-	struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = verdict },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	return load_code(code, 2);
-}
-
-/* fd -1 takes the program away */
-static int attach(int fd)
-{
-	struct {
-		struct nlmsghdr n;
-		struct ifinfomsg i;
-		struct nlattr xdp, prog;
-		int fd;
-		struct nlattr how;
-		uint32_t flags;
-	} req = {
-		.n = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_SETLINK,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.i = { .ifi_index = rig.ifindex },
-		.xdp = { sizeof(req) - sizeof(req.n) - sizeof(req.i),
-			 IFLA_XDP | NLA_F_NESTED },
-		.prog = { 8, IFLA_XDP_FD },
-		.fd = fd,
-		.how = { 8, IFLA_XDP_FLAGS },
-		.flags = XDP_FLAGS_DRV_MODE,
-	};
-	int nl = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
-	struct {
-		struct nlmsghdr n;
-		struct nlmsgerr e;
-		char more[512];
-	} ack;
-
-	ASSERT_EQ(send(nl, &req, sizeof(req), 0), sizeof(req));
-	ASSERT(recv(nl, &ack, sizeof(ack), 0) > 0);
-	close(nl);
-	return ack.e.error;
-}
-
+/* 'fd' is a program, or why it could not be loaded. */
 static void with_code(const struct rig_cfg *cfg, int fd)
 {
 	int ret;
 
+	if (fd < 0)
+		ksft_skip("no XDP programs: %s", strerror(-fd));
 	rig_open(&rig, cfg);
-	ret = attach(fd);
+	ret = xdp_attach(rig.ifindex, fd);
 	close(fd);
 	if (ret)
 		ksft_skip("XDP on a tap: %s", strerror(-ret));
@@ -89,7 +28,7 @@ static void with_code(const struct rig_cfg *cfg, int fd)
 
 static void with_program(const struct rig_cfg *cfg, int verdict)
 {
-	with_code(cfg, load_program(verdict));
+	with_code(cfg, xdp_load_verdict(verdict));
 }
 
 static void transmit(uint32_t len)
@@ -145,7 +84,7 @@ static int load_tunnel(void)
 		{ BPF_JMP | BPF_EXIT },
 	};
 
-	return load_code(code, sizeof(code) / sizeof(code[0]));
+	return xdp_load(code, sizeof(code) / sizeof(code[0]));
 }
 
 /* The room in front of a frame that XDP promises to programs (256 bytes). */
@@ -199,7 +138,7 @@ CASE(drop)
 			rig_tx_drain(&rig, 3000);
 	}
 	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
-	ASSERT_EQ(attach(-1), 0);
+	ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
 	transmit(100);
 }
 
@@ -243,11 +182,11 @@ CASE(program_comes_and_goes)
 
 	with_program(&(struct rig_cfg){ 0 }, XDP_PASS);
 	for (i = 0; i < 40 && !ksft_failed(); i++) {
-		fd = load_program(XDP_PASS);
+		fd = ASSERT_SYS(xdp_load_verdict(XDP_PASS));
 		for (n = 0; n < 64; n++)
 			ASSERT_EQ(rig_tx(&rig, 1500, NULL), 0);
 		vdev_kick(&rig.v.q[VDEV_TX]);
-		ASSERT_EQ(attach(i % 2 ? -1 : fd), 0);
+		ASSERT_EQ(xdp_attach(rig.ifindex, i % 2 ? -1 : fd), 0);
 		close(fd);
 		for (n = 0; n < 64 && !ksft_failed(); n++)
 			rig_expect(&rig, rig.tx_seq - 64 + n, 1500);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/* XDP programs: see xdp.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/if_link.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "netlink.h"
+#include "xdp.h"
+
+int xdp_load(const struct bpf_insn *code, unsigned int n)
+{
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_XDP,
+		.insn_cnt = n,
+		.insns = (uintptr_t)code,
+		.license = (uintptr_t)"GPL",
+	};
+	int fd = syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* r0 = verdict; exit */
+int xdp_load_verdict(int verdict)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = verdict },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return xdp_load(code, 2);
+}
+
+int xdp_attach(int ifindex, int program)
+{
+	const struct ifinfomsg link = { .ifi_index = ifindex };
+	const uint32_t flags = XDP_FLAGS_DRV_MODE;
+	struct nl_request r = nl_ask(RTM_SETLINK, 0, &link, sizeof(link));
+	struct rtattr *xdp = nl_nest(&r, IFLA_XDP | NLA_F_NESTED);
+
+	nl_put(&r, IFLA_XDP_FD, &program, sizeof(program));
+	nl_put(&r, IFLA_XDP_FLAGS, &flags, sizeof(flags));
+	nl_nest_end(&r, xdp);
+	return nl_answer(&r);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * xdp - XDP programs, loaded and attached. For the network namespace of the caller.
+ */
+#ifndef SELFTESTS_XDP_H
+#define SELFTESTS_XDP_H
+
+#include <linux/bpf.h>
+
+/* A program's descriptor, or -errno. */
+int xdp_load(const struct bpf_insn *code, unsigned int n);
+/* One that has the same verdict on all frames, such as XDP_DROP. */
+int xdp_load_verdict(int verdict);
+/* The driver runs it; -1: none from now on. 0 or -errno. */
+int xdp_attach(int ifindex, int program);
+
+#endif /* SELFTESTS_XDP_H */
