@@ -6,8 +6,10 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -261,6 +263,109 @@ static void vmm(int ready)
 		if (!rig_tx(&rig, 60, NULL))
 			gr_publish(&tx->ring);
 	}
+}
+
+/* The last thing that it does: nothing of its own comes between kick and exit. */
+static void *kicks_and_exits(void *unused)
+{
+	uint64_t one = 1;
+
+	if (write(tx->kick, &one, sizeof(one)) == sizeof(one))
+		syscall(SYS_exit, 0);
+	FAIL("the kick: %s", strerror(errno));
+	return unused;
+}
+
+CASE(thread_exits_with_its_kick)
+{
+	unsigned int i, before = workers();
+	pthread_t thread;
+	long lent;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_exits, NULL), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		answer();
+	}
+	EXPECT_EQ(counter("kvnet.tx.runs_lent") - lent, SOME);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+static volatile unsigned long begun, done;	/* kicks */
+
+/* A task that has the owner's memory, and dies alone. */
+static int kicks_for_ever(void *unused)
+{
+	uint64_t one = 1;
+
+	for (;;) {
+		begun++;
+		if (write(tx->kick, &one, sizeof(one)) != sizeof(one))
+			return 1;
+		done++;
+	}
+	return !!unused;
+}
+
+static pid_t start_kicking(void)
+{
+	static uint8_t stack[32 << 10] __attribute__((aligned(16)));
+	unsigned long from = done;
+	pid_t pid = ASSERT_SYS(clone(kicks_for_ever, stack + sizeof(stack),
+				     CLONE_VM | SIGCHLD, NULL));
+
+	ASSERT(WAIT_FOR(3000, done > from));
+	return pid;
+}
+
+/*
+ * Killed anywhere in its kick. What it had kicked for is sent without another kick;
+ * for the rest the next kick is enough, since nothing waits for who is gone.
+ */
+CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
+{
+	unsigned int i, spin, n = ksft_rounds(100), before = workers(), kicked = 0;
+	unsigned long from;
+	int status;
+	long lent;
+	pid_t pid;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		pid = start_kicking();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		from = begun;
+		/* on one CPU it kicks while this process sleeps */
+		if (i % 4)
+			for (spin = ksft_below(10000); spin; spin--)
+				(void)begun;
+		else
+			usleep(ksft_below(1000));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		if (done > from)	/* begun and ended since then */
+			kicked++;
+		else
+			vdev_kick_always(tx);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		answer();
+	}
+	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
+	EXPECT_OP(counter("kvnet.tx.runs_lent"), >, lent);
+	rig_close(&rig);
+	no_worker_left(before);
 }
 
 CASE_TIMED(killed_while_it_kicks, 60)
