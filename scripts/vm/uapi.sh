@@ -6,7 +6,7 @@
 # "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
 # vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
 # that are used in order, those of a worker's life with a worker that is a kernel
-# thread, and those that receive with copy_frames=0.
+# thread, and those of the ways of a frame with all fast ways switched off.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
@@ -15,15 +15,18 @@ FAILED=0
 SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
-CALL_TESTS="loop_rx offload xdp overrun fault backend_change"
-COPY_FRAMES=/sys/module/kvnet/parameters/copy_frames
+SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
+# parameters: without it the same is done in another way
+FAST_WAYS="copy_frames tap_direct tx_by_vcpu poll_us"
+PARAMETERS=/sys/module/kvnet/parameters
+declare -A FAST
 
 run_binary()
 {
 	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped variant
 
 	start=$(uptime_now)
-	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}${CALLS:-}
+	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}${SLOW:-}
 	echo "## $name${variant:+ ($variant)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-900}" "$1" > $log 2>&1
@@ -48,8 +51,7 @@ run_binary()
 }
 
 # run_named VARIANT NAME...: those that there are; with a variant those to which it
-# makes a difference: "kthread", "calls" (of the tap, for each frame to the guest), or a
-# ring's layout
+# makes a difference: "kthread", "slow", or a ring's layout
 run_named()
 {
 	local variant=$1 some='' KVNET_LAYOUT=${KVNET_LAYOUT:-} KVNET_WORKER=${KVNET_WORKER:-} name binary
@@ -57,7 +59,7 @@ run_named()
 	case $variant in
 	'') ;;
 	kthread) KVNET_WORKER=$variant some=$KTHREAD_TESTS ;;
-	calls) some=$CALL_TESTS ;;
+	slow) some=$SLOW_TESTS ;;
 	*) KVNET_LAYOUT=$variant some=$RING_TESTS ;;
 	esac
 	export KVNET_LAYOUT KVNET_WORKER
@@ -68,6 +70,27 @@ run_named()
 		binary=/kvnet/uapi/${name}_test
 		[ -x "$binary" ] || { echo "not ok - no test $name"; FAILED=$((FAILED + 1)); continue; }
 		[ $FAILED -ge 50 ] || run_binary "$binary"
+	done
+}
+
+# All at once: the tests of each one say which of them it was.
+fast_ways_off()
+{
+	local name
+
+	for name in $FAST_WAYS; do
+		FAST[$name]=$(< "$PARAMETERS/$name")
+		echo 0 > "$PARAMETERS/$name"
+		[[ $(< "$PARAMETERS/$name") == [0N] ]] || { echo "not ok - $name cannot be switched off"; FAILED=$((FAILED + 1)); }
+	done
+}
+
+fast_ways_on()
+{
+	local name
+
+	for name in $FAST_WAYS; do
+		echo "${FAST[$name]}" > "$PARAMETERS/$name"
 	done
 }
 
@@ -85,9 +108,9 @@ main()
 	if [ -n "${PACKED:-}" ]; then
 		run_named packed,in_order "$@"
 		run_named kthread "$@"
-		echo N > $COPY_FRAMES
-		CALLS=calls run_named calls "$@"
-		echo Y > $COPY_FRAMES
+		fast_ways_off
+		SLOW=slow run_named slow "$@"
+		fast_ways_on
 	fi
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
