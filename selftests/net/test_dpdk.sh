@@ -169,26 +169,27 @@ counts_settled()
 	[ "$(pmd_figures)" = "$(tap_figures)" ]
 }
 
+# Beside a driver that polls all the time each process costs twice: few of them.
 pmd_figures()
 {
-	local text
-
-	text=$(pmd_counters | tr -s ' ' ' ')
-	for name in TX-packets TX-bytes RX-packets RX-bytes; do
-		sed -n "s/.*$name: \([0-9]*\).*/$name \1/p" <<< "$text"
-	done | paste -sd' '
+	pmd_counters | awk '{ for (i = 1; i < NF; i++) at[$i] = $(i + 1) }
+		END { print "TX-packets", at["TX-packets:"], "TX-bytes", at["TX-bytes:"],
+			"RX-packets", at["RX-packets:"], "RX-bytes", at["RX-bytes:"] }'
 }
 
 tap_figures()
 {
-	echo "TX-packets $(tap_counter rx_packets) TX-bytes $(tap_counter rx_bytes)" \
-		"RX-packets $(tap_counter tx_packets) RX-bytes $(tap_counter tx_bytes)"
+	local dir=/sys/class/net/$TAP/statistics
+
+	echo "TX-packets $(< $dir/rx_packets) TX-bytes $(< $dir/rx_bytes)" \
+		"RX-packets $(< $dir/tx_packets) RX-bytes $(< $dir/tx_bytes)"
 }
 
 module_figures()
 {
-	echo "TX-packets $(kvnet_counter 'tx.packets') TX-bytes $(kvnet_counter 'tx.bytes')" \
-		"RX-packets $(kvnet_counter 'rx.packets') RX-bytes $(kvnet_counter 'rx.bytes')"
+	kvnet_counters | awk '{ sum[$1] += $2 }
+		END { print "TX-packets", sum["kvnet.tx.packets:"], "TX-bytes", sum["kvnet.tx.bytes:"],
+			"RX-packets", sum["kvnet.rx.packets:"], "RX-bytes", sum["kvnet.rx.bytes:"] }'
 }
 
 # Pings of several sizes, each byte of the answers compared by ping. With -c alone
@@ -349,7 +350,8 @@ dpdk_vectorized_tests()
 
 dpdk_tests()
 {
-	dpdk_test "split ring" dpdk_works "$MRG_RXBUF -$VIRTIO_IN_ORDER -$VIRTIO_PACKED" \
+	# "two queue pairs" has the same rings twice
+	[ -n "${SHORT:-}" ] || dpdk_test "split ring" dpdk_works "$MRG_RXBUF -$VIRTIO_IN_ORDER -$VIRTIO_PACKED" \
 		queue_size=256,in_order=0,mrg_rxbuf=1
 	[ -n "${SHORT:-}" ] || dpdk_test "split ring, no mergeable buffers" dpdk_works "-$MRG_RXBUF" \
 		queue_size=256,in_order=0,mrg_rxbuf=0
