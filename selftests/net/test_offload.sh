@@ -3,7 +3,7 @@
 # Description: MTU 9000, and segmentation and checksum offload on and off; each
 # combination carries a stream that is compared byte by byte.
 
-OFFLOAD_BYTES=$((16 << 20))
+OFFLOAD_BYTES=$((4 << 20))
 
 offload_stream()
 {
@@ -17,7 +17,7 @@ set_mtu()
 
 test_mtu_9000()
 {
-	local status
+	local status DATAGRAMS=300
 
 	set_mtu 9000 || return
 	ping -q -c 10 -i 0.05 -M "do" -s 8972 -W 2 $GUEST_IP && udp_to_guest 8900 &&

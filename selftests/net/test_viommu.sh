@@ -8,7 +8,7 @@
 
 VIOMMU_BIT=33
 VIOMMU_DEVICE=iommu_platform=on,ats=on,disable-legacy=on,disable-modern=off
-VIOMMU_BYTES=$((2 << 20))
+VIOMMU_BYTES=$((1 << 19))
 
 # VHOST_GET_FEATURES
 backend_offers()
