@@ -381,7 +381,8 @@ static void turn(struct pair *p)
 
 static void run_pair(const struct rig_cfg *cfg, bool indirect)
 {
-	u32 chains = 2 * cfg->num + 400, turns = 0;
+	/* indices wrap within the first num + 200; once more where that is cheap */
+	u32 chains = (cfg->num < 4096 ? 2 : 1) * cfg->num + 400, turns = 0;
 	struct pair p;
 
 	unit_context("num %u, %s, be %d, event_idx %d, indirect %d, "

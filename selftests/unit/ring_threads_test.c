@@ -300,7 +300,7 @@ static void run(u32 num, unsigned int how, u32 total)
 	struct both b = {
 		.num = num, .event_idx = how & EVENT, .indirect = how & IND,
 		.packed = how & PACKED, .in_order = how & ORDER,
-		.pinned = how & PINNED, .total = total,
+		.pinned = how & PINNED, .total = unit_rounds(total),
 	};
 	pthread_t one, two;
 
@@ -326,90 +326,90 @@ static void run(u32 num, unsigned int how, u32 total)
 
 CASE(threads_event_idx_256)
 {
-	run(256, EVENT, 400000);
+	run(256, EVENT, 200000);
 }
 
 CASE(threads_event_idx_256_indirect)
 {
-	run(256, EVENT | IND, 200000);
+	run(256, EVENT | IND, 100000);
 }
 
 CASE(threads_flags_256)
 {
-	run(256, 0, 200000);
+	run(256, 0, 100000);
 }
 
 CASE(threads_event_idx_4)
 {
-	run(4, EVENT | IND, 80000);
+	run(4, EVENT | IND, 40000);
 }
 
 CASE(threads_flags_8)
 {
-	run(8, 0, 60000);
+	run(8, 0, 30000);
 }
 
 CASE(threads_event_idx_1)
 {
-	run(1, EVENT | IND, 40000);
+	run(1, EVENT | IND, 20000);
 }
 
 CASE(threads_flags_1)
 {
-	run(1, IND, 20000);
+	run(1, IND, 10000);
 }
 
 CASE(threads_in_order)
 {
-	run(256, ORDER | EVENT, 100000);
-	run(8, ORDER, 60000);
-	run(4, ORDER | EVENT | IND, 60000);
+	run(256, ORDER | EVENT, 50000);
+	run(8, ORDER, 30000);
+	run(4, ORDER | EVENT | IND, 30000);
 }
 
 CASE(threads_packed_event_idx_256)
 {
-	run(256, PACKED | EVENT, 200000);
+	run(256, PACKED | EVENT, 100000);
 }
 
 CASE(threads_packed_event_idx_100_indirect)
 {
-	run(100, PACKED | EVENT | IND, 200000);
+	run(100, PACKED | EVENT | IND, 100000);
 }
 
 CASE(threads_packed_flags_77)
 {
-	run(77, PACKED, 100000);
+	run(77, PACKED, 50000);
 }
 
 CASE(threads_packed_small)
 {
-	run(7, PACKED | EVENT, 60000);
-	run(3, PACKED | EVENT | IND, 60000);
-	run(5, PACKED, 40000);
-	run(2, PACKED | IND, 40000);
+	run(7, PACKED | EVENT, 30000);
+	run(3, PACKED | EVENT | IND, 30000);
+	run(5, PACKED, 20000);
+	run(2, PACKED | IND, 20000);
 }
 
 CASE(threads_packed_1)
 {
-	run(1, PACKED | EVENT | IND, 30000);
-	run(1, PACKED | IND, 20000);
+	run(1, PACKED | EVENT | IND, 15000);
+	run(1, PACKED | IND, 10000);
 }
 
 CASE(threads_packed_in_order)
 {
-	run(250, PACKED | ORDER | EVENT, 100000);
-	run(9, PACKED | ORDER, 60000);
-	run(3, PACKED | ORDER | EVENT | IND, 60000);
+	run(250, PACKED | ORDER | EVENT, 50000);
+	run(9, PACKED | ORDER, 30000);
+	run(3, PACKED | ORDER | EVENT | IND, 30000);
 }
 
 /* ThreadSanitizer knows our barriers by the shim's accesses only. */
 #ifndef __SANITIZE_THREAD__
 CASE(threads_pinned)
 {
-	run(256, PINNED | EVENT, 200000);
-	run(8, PINNED, 60000);
-	run(3, PINNED | PACKED | EVENT | IND, 60000);
-	run(77, PINNED | PACKED | EVENT, 100000);
-	run(9, PINNED | PACKED | ORDER, 60000);
+	run(256, PINNED | EVENT, 100000);
+	run(8, PINNED, 30000);
+	run(3, PINNED | PACKED | EVENT | IND, 30000);
+	run(77, PINNED | PACKED | EVENT, 50000);
+	run(9, PINNED | PACKED | ORDER, 30000);
 }
 #endif

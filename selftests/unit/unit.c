@@ -63,6 +63,13 @@ uint32_t unit_rand(void)
 	return (z ^ (z >> 31)) >> 16;
 }
 
+uint32_t unit_rounds(uint32_t n)
+{
+	const char *env = getenv("UNIT_LONG");
+
+	return env ? n * strtoul(env, NULL, 0) : n;
+}
+
 #ifndef UNIT_LIBFUZZER
 static bool wanted(const struct unit_case *c, int argc, char **argv)
 {

@@ -5,7 +5,8 @@
  *   CASE(name) { EXPECT_EQ(a, b); EXPECT_TRUE(c); }
  *
  * Output is TAP. Arguments: substrings of the names of the cases to run.
- * Environment: UNIT_SEED repeats a run.
+ * Environment: UNIT_SEED repeats a run; UNIT_LONG: so many times as long, where
+ * it is chance that finds something.
  */
 #ifndef UNIT_UNIT_H
 #define UNIT_UNIT_H
@@ -27,6 +28,8 @@ void unit_fail(const char *file, int line, const char *fmt, ...)
 void unit_context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool unit_failed(void);
 uint32_t unit_rand(void);
+/* n times UNIT_LONG */
+uint32_t unit_rounds(uint32_t n);
 
 static inline uint32_t unit_below(uint32_t n)
 {
