@@ -13,9 +13,9 @@
 # And before the guest goes on, all of its memory is compared with the source's.
 #
 #   MIGRATE_CHAIN="vhost/7.2 vhost/7.2 kvnet/10.0/postcopy"   from the first to the
-#   second, and so on; default: to kvnet, to vhost_net and back; packed rings, which
-#   vhost_net has not, once more to kvnet with post-copy: there the guest, and the
-#   backend, go on before most of the memory has come
+#   second, and so on; default: to vhost_net and back; packed rings, which vhost_net
+#   has not, to kvnet, and once more with post-copy: there the guest, and the backend,
+#   go on before most of the memory has come
 #   MIGRATE_LOAD=50     percent of the usual traffic, where the host is slow
 #   MIGRATE_COMPARE=    (empty) the guest goes on at once, to see what that costs;
 #   otherwise losses and gap include the time that the guest is held for comparison
@@ -456,13 +456,13 @@ migrate_chain()
 
 migrate_plain()
 {
-	local chain="$BACKEND/$QEMU $BACKEND/$QEMU"
+	local chain="$BACKEND/$QEMU vhost/$QEMU $BACKEND/$QEMU"
 
 	# vhost_net has no packed rings
 	if [ "${LAYOUT:-}" = packed ]; then
-		chain="$chain $BACKEND/$QEMU/postcopy"
-	elif [ "$BACKEND" != vhost ]; then
-		chain="$chain vhost/$QEMU $BACKEND/$QEMU"
+		chain="$BACKEND/$QEMU $BACKEND/$QEMU $BACKEND/$QEMU/postcopy"
+	elif [ "$BACKEND" = vhost ]; then
+		chain="$BACKEND/$QEMU $BACKEND/$QEMU"
 	fi
 	# shellcheck disable=SC2086 # a list
 	migrate_chain migrate ${MIGRATE_CHAIN:-$chain}
