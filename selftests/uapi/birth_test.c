@@ -165,8 +165,8 @@ static void tell(int helper, unsigned int round)
 static const char *preempt(const char *how)
 {
 	int fd = open("/sys/kernel/debug/sched/preempt", O_RDWR | O_CLOEXEC);
-	static char was[64];
-	char *end;
+	static char before[64];
+	char was[64], *end;
 	ssize_t n;
 
 	if (fd < 0)
@@ -180,7 +180,8 @@ static const char *preempt(const char *how)
 	if (!end || !strchr(was, '('))
 		return how;
 	*end = 0;
-	return strchr(was, '(') + 1;
+	strcpy(before, strchr(was, '(') + 1);
+	return before;
 }
 
 /*

@@ -120,7 +120,7 @@ CASE_TIMED(refused_beside_vhost_net, 120)
 
 	begin(our_node);
 	EXPECT_EQ(system("modprobe vhost_net"), 0);
-	for (i = 0; i < ksft_rounds(20) && !ksft_failed(); i++)
+	for (i = 0; i < ksft_rounds(10) && !ksft_failed(); i++)
 		EXPECT_EQ(load(REPLACE), -EBUSY);
 	EXPECT_EQ(files(), 0);
 	EXPECT_EQ(system("rmmod vhost_net"), 0);
@@ -141,7 +141,7 @@ CASE_TIMED(without_memory_for_a_node, 120)
 	all = MANY - inject_left();
 	inject_nth(0);
 	unload();
-	last = all > 80 ? 80 : all;
+	last = all > ksft_rounds(40) ? ksft_rounds(40) : all;
 	for (n = all - last + 1; n <= all && !ksft_failed(); n++) {
 		unsigned int before = files();
 

@@ -260,7 +260,7 @@ CASE_TIMED(file_on_disk_comes_and_goes, 60)
 	ASSERT(file != MAP_FAILED);
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	remap.at = page_of(q->ring.cfg.used);
-	for (i = 0; i < ksft_rounds(100) && !ksft_failed(); i++) {
+	for (i = 0; i < ksft_rounds(30) && !ksft_failed(); i++) {
 		uint32_t seq = rig.tx_seq;
 
 		vdev_queue_reset(&rig.v, VDEV_TX);
