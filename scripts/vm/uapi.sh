@@ -17,7 +17,7 @@ RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
-FAST_WAYS="copy_frames tap_direct tx_by_vcpu poll_us"
+FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
 declare -A FAST
 
