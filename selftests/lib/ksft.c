@@ -302,9 +302,13 @@ int ksft_run(int argc, char **argv)
 	for (c = cases; c; c = c->next)
 		n += selected(c, argc, argv);
 	printf("TAP version 13\n# seed KSFT_SEED=%u\n1..%u\n", seed, n);
-	for (n = 0, c = cases; c; c = c->next)
-		if (selected(c, argc, argv))
-			count[run_case(c, ++n, prog)]++;
+	for (n = 0, c = cases; c; c = c->next) {
+		if (!selected(c, argc, argv))
+			continue;
+		count[run_case(c, ++n, prog)]++;
+		if (count[KSFT_FAIL] && env_number("KSFT_STOP", 0))
+			break;
+	}
 	printf("# Totals: pass:%u fail:%u skip:%u\n", count[KSFT_PASS],
 	       count[KSFT_FAIL], count[KSFT_SKIP]);
 	if (count[KSFT_FAIL])

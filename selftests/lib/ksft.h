@@ -10,7 +10,7 @@
  * Arguments: substrings of the names of the cases to run; -l lists, -x inverts.
  * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this, by
  * default 3: a machine may be slow and busy), KSFT_LONG (more rounds),
- * KSFT_NO_KMSG=1 (no marks, no log verdict).
+ * KSFT_NO_KMSG=1 (no marks, no log verdict), KSFT_STOP=1 (end at the first failure).
  */
 #ifndef SELFTESTS_KSFT_H
 #define SELFTESTS_KSFT_H
