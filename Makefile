@@ -36,6 +36,7 @@ help:
 	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=7 ONLY=pps)'
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
+	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -71,6 +72,9 @@ bench-profile:
 native:
 	@LANE=native REPEAT=$(ROUNDS) $(SCRIPTS)/bench.sh
 
+mutate:
+	@$(SCRIPTS)/mutate.sh $(ROOM)
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -87,4 +91,4 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native check install clean
+.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate check install clean

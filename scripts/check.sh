@@ -121,6 +121,12 @@ check_spdx()
 	return $bad
 }
 
+# those that do not apply any more prove nothing
+check_mutants()
+{
+	python3 -B "$TOP/scripts/mutants.py" check
+}
+
 # asking for a kernel version is for include/compat alone
 check_versions()
 {
@@ -134,7 +140,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module nospec programs unit tools shell kernel_doc caps spdx versions; do
+	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The mutants of scripts/mutants: what there is, and how to make one.
+
+    mutants.py check                does each apply, in exactly one place?
+    mutants.py list [ROOM|ROOM/NAME|BUG]...  one line each: its name, file, tests,
+                                    bug, and why it is equivalent, between tabs
+    mutants.py apply ROOM/NAME TREE     changes that one file below TREE
+
+A list, ROOM.list, is made of blocks:
+
+    file PATH           below drivers/kvnet; ROOM.c if nothing is said
+    tests WORD...       what should notice those that follow
+
+    mutant NAME
+    bug WORDS           the historic bug that it brings back
+    file, tests         of this one alone
+    equivalent WORDS    why no test can notice
+    - what stands there; spaces and line ends do not matter
+    + what stands there instead; nothing if there is no such line
+
+A test is unit:NAME, uml:NAME or uml:NAME@VARIANT (packed, kthread, calls), or
+nospec:FUNCTION.
+"""
+import glob
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VARIANTS = {"packed", "kthread", "calls"}
+
+
+class Mutant:
+    def __init__(self, room, name, path, tests):
+        self.room, self.name, self.path, self.tests = room, name, path, tests
+        self.bug, self.equivalent = "", ""
+        self.old, self.new = [], []
+
+    @property
+    def full(self):
+        return f"{self.room}/{self.name}"
+
+    def source(self, tree):
+        return os.path.join(tree, "drivers", "kvnet", self.path)
+
+    def apply(self, text):
+        words = [re.escape(word) for word in " ".join(self.old).split()]
+        found = list(re.finditer(r"\s+".join(words), text)) if words else []
+        if len(found) != 1:
+            raise ValueError(f"is in {self.path} {len(found)} times, not once")
+        new = "\n".join(self.new)
+        # what was the body of an if or a loop leaves an empty one
+        if not self.new and self.old[-1].endswith(";") and not self.old[0].startswith(("else", "case")):
+            new = ";"
+        if found[0].group() == new:
+            raise ValueError("changes nothing")
+        return text[:found[0].start()] + new + text[found[0].end():]
+
+    def wanted(self, names):
+        return not names or self.room in names or self.full in names or \
+            any(self.bug.split(":")[0] == name for name in names)
+
+
+def parse(path):
+    room = os.path.basename(path)[:-len(".list")]
+    common = {"file": f"{room}.c", "tests": []}
+    current, mutants = None, []
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        line = line.rstrip("\n")
+        key, _, rest = line.partition(" ")
+        where = f"{path}:{number}"
+        if not line.strip():
+            current = None
+        elif key == "#":
+            continue
+        elif key == "mutant":
+            current = Mutant(room, rest, common["file"], common["tests"])
+            current.where = where
+            mutants.append(current)
+        elif key == "file" and current:
+            current.path = rest
+        elif key == "tests" and current:
+            current.tests = rest.split()
+        elif key == "file":
+            common["file"] = rest
+        elif key == "tests":
+            common["tests"] = rest.split()
+        elif current and key in ("bug", "equivalent"):
+            setattr(current, key, (getattr(current, key) + " " + rest).strip())
+        elif current and key == "-":
+            current.old.append(rest)
+        elif current and key == "+":
+            current.new.append(rest)
+        else:
+            sys.exit(f"{where}: what is '{line}'?")
+    return mutants
+
+
+def load():
+    mutants = []
+    for path in sorted(glob.glob(os.path.join(TOP, "scripts", "mutants", "*.list"))):
+        mutants += parse(path)
+    return mutants
+
+
+def test_problem(test):
+    kind, _, name = test.partition(":")
+    name, _, variant = name.partition("@")
+    if kind == "nospec" and name:
+        return None
+    if kind not in ("unit", "uml") or (variant and (kind != "uml" or variant not in VARIANTS)):
+        return f"'{test}' is no kind of test"
+    folder = "unit" if kind == "unit" else "uapi"
+    base = os.path.join(TOP, "selftests", folder, name)
+    if not os.path.exists(base + "_test.c") and not (kind == "unit" and os.path.exists(base + ".c")):
+        return f"there is no test '{test}'"
+    return None
+
+
+def check():
+    bad, names, texts = 0, set(), {}
+    mutants = load()
+    for m in mutants:
+        problems = [p for p in map(test_problem, m.tests) if p]
+        if not m.tests:
+            problems.append("has no tests")
+        if m.full in names:
+            problems.append("is there twice")
+        names.add(m.full)
+        try:
+            path = m.source(TOP)
+            if path not in texts:
+                texts[path] = open(path, encoding="utf-8").read()
+            m.apply(texts[path])
+        except (OSError, ValueError) as error:
+            problems.append(str(error))
+        for problem in problems:
+            print(f"{os.path.relpath(m.where, TOP)}: {m.full} {problem}")
+        bad += bool(problems)
+    rooms = len({m.room for m in mutants})
+    print(f"{len(mutants)} mutants of {rooms} rooms, {bad} bad")
+    return 1 if bad or not mutants else 0
+
+
+def show(names):
+    mutants = [m for m in load() if m.wanted(names)]
+    for m in mutants:
+        print("\t".join((m.full, m.path, " ".join(m.tests), m.bug or "-", m.equivalent or "-")))
+    if not mutants:
+        print(f"mutants.py: no mutant is called {' '.join(names)}", file=sys.stderr)
+    return 0 if mutants else 1
+
+
+def make(name, tree):
+    for m in load():
+        if m.full == name:
+            path = m.source(tree)
+            text = m.apply(open(path, encoding="utf-8").read())
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+            return 0
+    print(f"mutants.py: no mutant is called {name}", file=sys.stderr)
+    return 1
+
+
+def main(argv):
+    if argv[1:] == ["check"]:
+        return check()
+    if argv[1:2] == ["list"]:
+        return show(argv[2:])
+    if argv[1:2] == ["apply"] and len(argv) == 4:
+        try:
+            return make(argv[2], argv[3])
+        except (OSError, ValueError) as error:
+            print(f"mutants.py: {argv[2]} {error}", file=sys.stderr)
+            return 1
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
