@@ -118,6 +118,25 @@ CASE(area_find_every_offset)
 	}
 }
 
+/* An area in one piece has no list of them. */
+CASE(area_find_in_one_piece)
+{
+	struct kvnet_area a = { .base = (void *)0x5000, .len = 64 };
+	u32 off, len, want;
+
+	for (off = 0; off < 64; off++) {
+		for (want = 1; want < 70; want++) {
+			len = want;
+			EXPECT_EQ((uintptr_t)kvnet_area_find(&a, off, &len),
+				  0x5000 + off);
+			EXPECT_EQ(len, min_t(u32, want, 64 - off));
+		}
+	}
+	len = 1;
+	EXPECT_TRUE(!kvnet_area_find(&a, 64, &len));
+	EXPECT_EQ(len, 0);
+}
+
 CASE(area_of_nothing)
 {
 	struct kvnet_area a = { 0 };
