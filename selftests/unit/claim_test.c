@@ -188,6 +188,34 @@ CASE(a_change_of_the_set_up_is_never_lost)
 	EXPECT_TRUE(looked > 0);
 }
 
+/* Who has been told of a change has been told: it may rest then. */
+static void rests_in_the_end(void)
+{
+	if (kvnet_claim_rest(&claim, asked))
+		return;
+	saw_change = true;
+	holders += !kvnet_claim_rest(&claim, asked);
+}
+
+static void check_told_once(void)
+{
+	EXPECT_EQ(is_held(), holders > 0);
+	EXPECT_EQ(holders, !saw_change);
+	looked += saw_change;
+}
+
+CASE(a_change_is_told_once)
+{
+	static const struct litmus change = {
+		.reset = reset, .thread = { first_comes, rests_in_the_end },
+		.n = 2, .check = check_told_once,
+	};
+
+	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, 0);
+	try(&change, KVNET_EV_KICK);
+	EXPECT_TRUE(looked > 0);
+}
+
 CASE(two_changes_are_as_one)
 {
 	static const struct litmus change = {
