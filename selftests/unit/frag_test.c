@@ -179,6 +179,44 @@ CASE(frag_chunks_are_few)
 	EXPECT_EQ(n_live, 0);
 }
 
+/* Of those that nobody gives back the oldest is let go of, one after the other. */
+CASE(frag_oldest_is_let_go)
+{
+	struct kvnet_frags f = start(3);
+	void *p[KVNET_FRAG_CHUNKS + 2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	EXPECT_EQ(n_live, ARRAY_SIZE(p));
+	for (i = 0; i < 2; i++) {
+		kvnet_frag_free(p[i]);
+		EXPECT_EQ(n_live, ARRAY_SIZE(p) - 1 - i);
+	}
+	for (; i < ARRAY_SIZE(p); i++)
+		kvnet_frag_free(p[i]);
+	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+/* A device that is given back, and has another owner. */
+CASE(frags_after_a_drain)
+{
+	struct kvnet_frags f = start(3);
+	unsigned int i;
+	void *p;
+
+	for (i = 0; i < 3; i++) {
+		p = kvnet_frag_alloc(&f, 64);
+		EXPECT_TRUE(p);
+		kvnet_frag_free(p);
+		kvnet_frag_drain(&f);
+		EXPECT_EQ(n_live, 0);
+	}
+	EXPECT_EQ(n_allocs, 3);
+}
+
 CASE(frag_longest)
 {
 	struct kvnet_frags f = start(3);
