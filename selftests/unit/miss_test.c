@@ -197,7 +197,10 @@ CASE(miss_given_back)
 	kvnet_miss_report(&m, 0, 100, RO);
 	EXPECT_EQ(kvnet_miss_take(&m, &miss), 0);
 	kvnet_miss_report(&m, 1, 100, RO);
+	EXPECT_EQ(m.wait.wakes, 1);
 	kvnet_miss_untake(&m, &miss);
+	/* somebody else may be there to read it */
+	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 100, RO);
 	expect_none(&m, -EAGAIN);
 	kvnet_miss_untake(&m, &miss);
