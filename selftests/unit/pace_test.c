@@ -16,7 +16,7 @@ static unsigned long answers;
 
 static struct {
 	unsigned int kicks, looks, empty;
-	u32 longest;
+	u32 longest, shortest;
 } count;
 
 static void begin(void)
@@ -25,6 +25,7 @@ static void begin(void)
 	now = 1000000000;
 	answers = 5;
 	memset(&count, 0, sizeof(count));
+	count.shortest = ~0U;
 }
 
 /*
@@ -57,6 +58,8 @@ static void run(u64 gap, u64 cost, unsigned int packets, unsigned int every)
 		kvnet_pace_sent(&pace, n);
 		delay = kvnet_pace_rest(&pace, now, answers);
 		count.longest = max(count.longest, delay);
+		if (delay)
+			count.shortest = min(count.shortest, delay);
 	}
 }
 
@@ -94,6 +97,7 @@ CASE(a_look_finds_some_packets_and_not_too_many)
 		run(gap, 3 * gap, 50000, 0);
 		EXPECT_TRUE(50000 / count.looks >= 7);
 		EXPECT_TRUE(50000 / count.looks <= 110);
+		EXPECT_TRUE(count.shortest >= 5 * US);
 	}
 }
 
@@ -108,6 +112,27 @@ CASE(a_guest_that_kicks_cost_little_is_not)
 		EXPECT_TRUE(count.looks < 40);
 		EXPECT_TRUE(count.kicks > 19000);
 	}
+}
+
+/* It is tried for ever, if seldom: what kicks cost may change. */
+CASE(a_guest_that_kicks_cost_more_by_now_is_looked_after)
+{
+	begin();
+	run(10 * US, US, 100000, 0);
+	EXPECT_TRUE(count.kicks > 99000);
+	count.kicks = 0;
+	run(1 * US, 3 * US, 100000, 0);
+	EXPECT_TRUE(count.kicks < 1100);
+}
+
+CASE(a_lone_packet_ends_a_streak)
+{
+	begin();
+	run(10 * US, 100 * US, 10, 0);
+	run(60000 * US, 0, 1, 0);
+	run(10 * US, 100 * US, 10, 0);
+	EXPECT_EQ(count.looks, 0);
+	EXPECT_EQ(pace.delay_ns, 0);
 }
 
 CASE(no_packet_waits_for_long)
@@ -128,7 +153,7 @@ CASE(a_stream_that_ends_is_kicked_for_again)
 	EXPECT_TRUE(pace.delay_ns > 0);
 	/* Nothing once may be by chance. */
 	now += pace.delay_ns;
-	kvnet_pace_rest(&pace, now, answers);
+	EXPECT_TRUE(kvnet_pace_rest(&pace, now, answers) > 0);
 	now += pace.delay_ns;
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
 	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
@@ -180,6 +205,17 @@ CASE(an_answer_to_a_stream_ends_it)
 	EXPECT_TRUE(pace.delay_ns > 0);
 	now += pace.delay_ns;
 	answers += 4;
+	kvnet_pace_sent(&pace, 8);
+	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
+}
+
+/* However many they are. */
+CASE(very_many_answers_to_a_stream_end_it)
+{
+	begin();
+	run(1 * US, 3 * US, 1000, 0);
+	now += pace.delay_ns;
+	answers += 1UL << 32;
 	kvnet_pace_sent(&pace, 8);
 	EXPECT_EQ(kvnet_pace_rest(&pace, now, answers), 0);
 }
