@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The short way to receive buffers: it takes what is one descriptor to be written,
+ * whatever its other flags are, and nothing else; and the ring is where next() would
+ * have left it.
+ */
+#include "ring.h"
+
+#include "ring_rig.h"
+#include "unit.h"
+
+#define ALL_PACKED	(F_AVAIL | F_USED | F_NEXT | F_INDIRECT)
+#define ALL_SPLIT	(F_NEXT | F_INDIRECT)
+
+/* The buffer @i, of 100 + @i bytes, with these flags. */
+static void show(struct rig *g, u16 i, u16 flags)
+{
+	if (g->cfg.packed) {
+		rig_show(g, 0x1000 * i, 100 + i, 7 * i, flags);
+		return;
+	}
+	rig_desc(g, i, 0x1000 * i, 100 + i, flags, 0);
+	rig_offer(g, i);
+}
+
+/* A pinned ring of 8, of which the first buffer has been fetched. */
+static struct rig *first_fetched(bool packed, bool be, u16 flags)
+{
+	struct rig_cfg cfg = {
+		.num = 8, .packed = packed, .be = be, .pinned = true,
+		.base = packed ? RIG_PACKED_NEW | 6 : 2,	/* read ahead to its end */
+	};
+	struct rig *g = rig_new(&cfg);
+	u16 i;
+
+	show(g, 0, F_WRITE);
+	for (i = 1; i < 4; i++)
+		show(g, i, i == 2 ? flags : F_WRITE);
+	EXPECT_EQ(rig_next(g), 1);
+	return g;
+}
+
+static void expect_taken(u16 flags, bool packed, bool be, unsigned int want)
+{
+	struct rig *g = first_fetched(packed, be, flags);
+	u32 base = kvnet_ring_base_get(&g->ring);
+	struct kvnet_used used[4];
+	struct kvnet_seg seg[4];
+	unsigned int i, n;
+
+	unit_context("flags 0x%x, packed %d, be %d", flags, packed, be);
+	n = kvnet_ring_next_plain(&g->ring, seg, used, 4, 250);
+	EXPECT_EQ(n, want);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(seg[i].addr, 0x1000 * (i + 1));
+		EXPECT_EQ(seg[i].len, 101 + i);
+		EXPECT_EQ(used[i].id, packed ? 7 * (i + 1) : i + 1);
+		EXPECT_EQ(used[i].len, i == 2 ? 250 - 101 - 102 : seg[i].len);
+		EXPECT_EQ(used[i].count, 1);
+	}
+	EXPECT_EQ(kvnet_ring_base_get(&g->ring) & 0xffff,
+		  rig_step(g, base & 0xffff, n));
+	if (packed)
+		EXPECT_EQ(g->ring.out, 1 + n);
+	EXPECT_EQ(shim_outside(), 0);
+	rig_free(g);
+}
+
+static void each_flag(bool packed, bool be)
+{
+	u16 known = packed ? ALL_PACKED : ALL_SPLIT, bit;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++) {
+		bit = 1 << i;
+		if (packed && bit & (F_AVAIL | F_USED))
+			continue;
+		/* one that the specification knows nothing of has no meaning */
+		expect_taken(F_WRITE | bit, packed, be, bit & known ? 1 : 3);
+	}
+	expect_taken(F_WRITE | (u16)~known, packed, be, 3);
+	expect_taken(0, packed, be, 1);
+	expect_taken((u16)~(known | F_WRITE), packed, be, 1);
+}
+
+CASE(plain_flags_of_a_split_ring)
+{
+	each_flag(false, false);
+	each_flag(false, true);
+}
+
+CASE(plain_flags_of_a_packed_ring)
+{
+	each_flag(true, false);
+}
+
+/* As many as there may be, and as long as there is a byte left. */
+static void bounds(bool packed)
+{
+	struct kvnet_used used[4];
+	struct kvnet_seg seg[4];
+	unsigned int max, n;
+	struct rig *g;
+	size_t len;
+
+	for (max = 0; max < 5; max++) {
+		for (len = 0; len < 400; len++) {
+			g = first_fetched(packed, false, F_WRITE);
+			n = kvnet_ring_next_plain(&g->ring, seg, used, max, len);
+			EXPECT_EQ(n, min_t(unsigned int, max, !!len +
+					   (len > 101) + (len > 203)));
+			rig_free(g);
+		}
+	}
+}
+
+CASE(plain_bounds)
+{
+	bounds(false);
+	bounds(true);
+}
