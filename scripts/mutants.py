@@ -3,8 +3,8 @@
 """The mutants of scripts/mutants: what there is, and how to make one.
 
     mutants.py check                does each apply, in exactly one place?
-    mutants.py list [ROOM|ROOM/NAME|BUG]...  one line each: its name, file, tests,
-                                    bug, and why it is equivalent, between tabs
+    mutants.py list [ROOM|ROOM/NAME|BUG|bugs]...    one line each: its name, file,
+                                    tests, bug, and why it is equivalent, between tabs
     mutants.py apply ROOM/NAME TREE     changes that one file below TREE
 
 A list, ROOM.list, is made of blocks:
@@ -59,7 +59,7 @@ class Mutant:
 
     def wanted(self, names):
         return not names or self.room in names or self.full in names or \
-            any(self.bug.split(":")[0] == name for name in names)
+            self.bug and ("bugs" in names or self.bug.split(":")[0] in names)
 
 
 def parse(path):
