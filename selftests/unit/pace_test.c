@@ -125,6 +125,15 @@ CASE(a_guest_that_kicks_cost_more_by_now_is_looked_after)
 	EXPECT_TRUE(count.kicks < 1100);
 }
 
+CASE(a_guest_that_has_become_fast_is_looked_after_sooner)
+{
+	begin();
+	run(50 * US, 500 * US, 1000, 0);
+	EXPECT_TRUE(pace.delay_ns > 100 * US);
+	run(100, 300, 100000, 0);
+	EXPECT_TRUE(pace.delay_ns < 20 * US);
+}
+
 CASE(a_lone_packet_ends_a_streak)
 {
 	begin();
