@@ -37,6 +37,7 @@ help:
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
+	@echo 'make fuzz        coverage-guided fuzzing of the pure parts (FUZZ_MINUTES=5; needs clang)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -75,6 +76,10 @@ native:
 mutate:
 	@$(SCRIPTS)/mutate.sh $(ROOM)
 
+fuzz: FUZZ_MINUTES ?= 5
+fuzz:
+	@$(MAKE) -s -C selftests/unit fuzz OUTPUT=$(CURDIR)/build/unit FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60))
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -91,4 +96,4 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate check install clean
+.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install clean

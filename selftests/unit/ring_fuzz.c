@@ -6,27 +6,20 @@
  * documented errors, and does not move after an error. While nothing changes,
  * it also agrees with a naive second walker.
  *
- * A libFuzzer target with -DUNIT_LIBFUZZER, else a test of its own that makes
- * a bounded number of inputs from the seed.
+ * A fuzz target, see fuzz.h.
  */
 #include "ring.h"
 
 #include <linux/errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "ring_fuzz_ref.h"
 #include "unit.h"
 
 #define MAX_STRIKES	8
 #define MAX_OPS		32
 #define FAULT		0xfff	/* a strike there is a fault, not a change */
-
-struct input {
-	const u8 *p;
-	size_t left;
-};
 
 struct strike {
 	u16 at;			/* the access, from 0 */
@@ -42,22 +35,7 @@ struct fuzz {
 	bool faulted;
 };
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
-static u8 take8(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->p++;
-}
-
-static u16 take16(struct input *in)
-{
-	u16 lo = take8(in);
-
-	return lo | take8(in) << 8;
-}
+const char fuzz_name[] = "ring";
 
 static bool within(const struct shim_event *ev, const u8 *area, size_t len)
 {
@@ -383,7 +361,7 @@ static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
 	EXPECT_EQ(kvnet_ring_base_get(r), before);
 }
 
-static void fuzz_one(const u8 *data, size_t size)
+void fuzz_one(const u8 *data, size_t size)
 {
 	struct input in = { .p = data, .left = size };
 	u8 flags = take8(&in), ops[MAX_OPS];
@@ -423,30 +401,9 @@ static void fuzz_one(const u8 *data, size_t size)
 	rig_free(f.g);
 }
 
-#ifdef UNIT_LIBFUZZER
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
-{
-	fuzz_one(data, size);
-	if (unit_failed())
-		abort();
-	return 0;
-}
-#else
+#ifndef UNIT_LIBFUZZER
 #define INPUTS		40000
 #define MAX_SIZE	900
-
-static void check_input(const u8 *data, size_t size)
-{
-	size_t i;
-
-	fuzz_one(data, size);
-	if (!unit_failed())
-		return;
-	printf("# input of %zu bytes:", size);
-	for (i = 0; i < size; i++)
-		printf(" %02x", data[i]);
-	printf("\n");
-}
 
 /* Inputs that look like themselves in one byte, and the empty one. */
 CASE(fuzz_uniform)
@@ -454,15 +411,15 @@ CASE(fuzz_uniform)
 	u8 data[MAX_SIZE] = { 0 };
 	unsigned int i;
 
-	check_input(data, 0);
+	fuzz_check(data, 0);
 	for (i = 0; i < 256 * 8 && !unit_failed(); i++) {
 		memset(data, i, sizeof(data));
 		data[1] = i >> 8;
-		check_input(data, sizeof(data));
+		fuzz_check(data, sizeof(data));
 	}
 }
 
-CASE(fuzz_random)
+CASE(fuzz_rings)
 {
 	u8 data[MAX_SIZE];
 	size_t size, k;
@@ -475,7 +432,7 @@ CASE(fuzz_random)
 		/* mostly well-behaved, mostly undisturbed, mostly next() */
 		data[0] |= unit_below(8) ? 8 : 0;
 		data[0] &= unit_below(3) ? ~16 : 255;
-		check_input(data, size);
+		fuzz_check(data, size);
 	}
 }
 #endif
