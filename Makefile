@@ -86,7 +86,7 @@ check:
 install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
 	depmod -a
-	install -D -m 755 scripts/qemu-kvnet $(DESTDIR)$(PREFIX)/bin/qemu-kvnet
+	install -D -m 755 tools/qemu-kvnet $(DESTDIR)$(PREFIX)/bin/qemu-kvnet
 
 clean:
 	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean

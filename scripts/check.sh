@@ -25,7 +25,7 @@ check_shell()
 
 	while read -r file; do
 		head -n 3 "$TOP/$file" | grep -qE '^#!.*(bash|/sh)|shellcheck shell=' && files+=("$file")
-	done < <(source_files scripts selftests .ci)
+	done < <(source_files scripts selftests tools .ci)
 	(cd "$TOP" && shellcheck -x -S warning -e SC1091 "${files[@]}")
 }
 

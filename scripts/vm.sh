@@ -30,8 +30,8 @@
 #
 # In the test host: /kvnet/kvnet.ko (if scripts/build-module.sh built it for that
 # kernel), /kvnet/scripts and /kvnet/selftests/net (a script of this repository
-# runs from there), /kvnet/uapi/* (if built under build/uapi; not with --icount), QEMUs under
-# /opt/qemu-7.2 and /opt/qemu-10.0, modules by modprobe. Guests are started with
+# runs from there), /kvnet/tools/qemu-kvnet, /kvnet/uapi/* (if built under build/uapi; not
+# with --icount), QEMUs under /opt/qemu-7.2 and /opt/qemu-10.0, modules by modprobe. Guests are started with
 # the functions of selftests/net/lib.sh.
 #
 # Hardware virtualization is used when the CPU has it and a boot shows that it
@@ -165,6 +165,7 @@ write_overlay()
 	mkdir -p "$dir/selftests"
 	cp -r "$TOP/scripts" "$dir/scripts"
 	cp -r "$TOP/selftests/net" "$dir/selftests/net"
+	install -D -t "$dir/tools" "$TOP/tools/qemu-kvnet"
 	[ ! -f "$module" ] || cp "$module" "$dir/"
 	install -D -t "$tree/usr/bin" "$BUILD"/net-tools/*
 	# not in virtual time: with other files it is another run

@@ -20,7 +20,7 @@ queues_exec()
 		guest_exec "$([ "$1" -eq 1 ] || echo ",mq=on,vectors=$((2 * $1 + 2))")"
 	fi
 	[ "$BACKEND" = kvnet ] || node=/dev/vhost-net
-	exec bash /kvnet/scripts/qemu-kvnet --queues "$1" --device "$node" --nic "romfile=,mac=$GUEST_MAC" \
+	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device "$node" --nic "romfile=,mac=$GUEST_MAC" \
 		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
 		-accel kvm -cpu max -smp "$GUEST_SMP" -m "${GUEST_MEM:-256}" -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \

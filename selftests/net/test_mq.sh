@@ -19,7 +19,7 @@ mq_exec()
 
 	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
 	[ "${LAYOUT:-}" != packed ] || nic=$nic,packed=on
-	exec bash /kvnet/scripts/qemu-kvnet --queues "$1" --device $node --nic "$nic" \
+	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device $node --nic "$nic" \
 		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
 		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
 		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Description: scripts/qemu-kvnet starts a stock QEMU on kvnet, with one queue
+# Description: tools/qemu-kvnet starts a stock QEMU on kvnet, with one queue
 # pair (test_mq.sh has it start more), and refuses bad input with one line that helps.
 
-WRAPPER=/kvnet/scripts/qemu-kvnet
+WRAPPER=/kvnet/tools/qemu-kvnet
 
 # in place of lib.sh's guest_exec: the same guest, started as a user would
 wrapper_exec()
