@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # For humans; the kernel's build system reads Kbuild.
 
-KDIR ?= /lib/modules/$(shell uname -r)/build
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
 MODULE := drivers/kvnet/kvnet.ko
 PREFIX ?= /usr/local
+DESTDIR ?=
+SYSCONFDIR ?= /etc
 SCRIPTS := $(CURDIR)/scripts
 
 # a directory with a name that cannot be worked in
@@ -16,11 +19,16 @@ modules:
 	@[ -e "$(KDIR)/Makefile" ] || { echo "make: no kernel headers in $(KDIR); install linux-headers-$$(uname -r), or name them: make KDIR=/path/to/headers" >&2; exit 1; }
 	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
 
+# what is compiled of tools/
+tools:
+	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) --no-print-directory -C tools/kvnetctl
+
 help:
 	@echo 'make             build kvnet.ko for the running kernel (or KDIR=...)'
 	@echo 'make load        modprobe what it needs, then insmod it'
 	@echo 'make unload      remove it'
-	@echo 'make install     install the module and qemu-kvnet (PREFIX=$(PREFIX))'
+	@echo 'make install     install module, tools, man pages, udev rule and samples (PREFIX=$(PREFIX) DESTDIR= KVER=)'
+	@echo 'make uninstall   take them away again'
 	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
 	@echo ''
 	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
@@ -83,17 +91,30 @@ fuzz:
 check:
 	@$(SCRIPTS)/check.sh
 
-install: modules
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
-	depmod -a
-	install -D -m 755 tools/qemu-kvnet $(DESTDIR)$(PREFIX)/bin/qemu-kvnet
+# KDIR may be another kernel's
+INSTALL := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' \
+	KVER="$$(cat '$(KDIR)/include/config/kernel.release' 2>/dev/null || echo '$(KVER)')" $(SCRIPTS)/install.sh
+
+install: modules tools
+	@$(INSTALL) all
+
+install-tools: tools
+	@$(INSTALL) tools
+
+install-host:
+	@$(INSTALL) host
+
+uninstall:
+	@$(INSTALL) uninstall
 
 clean:
 	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean
+	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) -s -C tools/kvnetctl clean
 	@$(MAKE) -s -C selftests/unit clean
 	@$(MAKE) -s -C selftests/uapi clean
 	@$(MAKE) -s -C selftests/net clean
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
-.PHONY: modules help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install clean
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install \
+	install-tools install-host uninstall clean

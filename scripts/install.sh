@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What "make install" and its like do, and the Debian packages with them.
+#
+#   scripts/install.sh module      kvnet.ko, to /lib/modules/$KVER/updates
+#   scripts/install.sh tools       qemu-kvnet and kvnetctl (if it is built), man pages, completions
+#   scripts/install.sh host        who may use /dev/kvnet (udev), loading at boot, parameters
+#   scripts/install.sh source      the module's source for DKMS, to /usr/src/kvnet-VERSION
+#   scripts/install.sh all         module, tools and host
+#   scripts/install.sh uninstall   takes all of it away again, but for parameters that were edited
+#   scripts/install.sh dkms-add | dkms-remove    the module, by DKMS, for each kernel to come
+#
+#   DESTDIR=       put everything below it, to be packed: nothing is said to the system
+#   PREFIX=        of tools and the udev rule (/usr/local)
+#   SYSCONFDIR=    of parameters and of loading at boot (/etc)
+#   LOADDIR=       of loading at boot alone (SYSCONFDIR/modules-load.d)
+#   KVER=, KDIR=   the kernel, and its headers
+#   SIGN_KEY=, SIGN_CERT=    sign kvnet.ko with these, for Secure Boot
+#   TREE=          where kvnet.ko has been built (here)
+set -euo pipefail
+
+TOP=$(cd "$(dirname "$0")/.." && pwd -P)
+DESTDIR=${DESTDIR:-}
+PREFIX=${PREFIX:-/usr/local}
+SYSCONFDIR=${SYSCONFDIR:-/etc}
+LOADDIR=${LOADDIR:-$SYSCONFDIR/modules-load.d}
+KVER=${KVER:-$(uname -r)}
+KDIR=${KDIR:-/lib/modules/$KVER/build}
+TREE=${TREE:-$TOP}
+SIGN_KEY=${SIGN_KEY:-}
+SIGN_CERT=${SIGN_CERT:-}
+MODULE_DIR=$DESTDIR/lib/modules/$KVER/updates
+
+die()
+{
+	printf 'install.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+### what goes where: mode, file, destination
+
+list_tools()
+{
+	local ctl=$TOP/tools/kvnetctl file section
+
+	echo "755 $TOP/tools/qemu-kvnet $PREFIX/bin/qemu-kvnet"
+	[ ! -x "$ctl/kvnetctl" ] || echo "755 $ctl/kvnetctl $PREFIX/sbin/kvnetctl"
+	for file in "$TOP"/tools/*.[1-8] "$ctl"/*.[1-8]; do
+		[ -f "$file" ] || continue
+		section=${file##*.}
+		echo "644 $file $PREFIX/share/man/man$section/${file##*/}"
+	done
+	for file in "$TOP"/tools/*.bash "$ctl"/*.bash "$ctl"/completion/*.bash; do
+		[ ! -f "$file" ] || echo "644 $file $PREFIX/share/bash-completion/completions/$(basename "$file" .bash)"
+	done
+	for file in "$TOP"/tools/_* "$ctl"/_* "$ctl"/completion/_*; do
+		[ ! -f "$file" ] || echo "644 $file $PREFIX/share/zsh/site-functions/${file##*/}"
+	done
+}
+
+list_host()
+{
+	local from=$TOP/tools/packaging
+
+	echo "644 $from/60-kvnet.rules $PREFIX/lib/udev/rules.d/60-kvnet.rules"
+	echo "644 $from/modules-load.conf $LOADDIR/kvnet.conf"
+	echo "644 $from/modprobe.conf $SYSCONFDIR/modprobe.d/kvnet.conf"
+}
+
+### how
+
+# of what is to be written, or its first parent that exists
+check_writable()
+{
+	local dir=$1
+
+	until [ -e "$dir" ]; do
+		dir=$(dirname "$dir")
+	done
+	[ -w "$dir" ] || die "may not write to $dir: run as root (sudo make ...), or set DESTDIR or PREFIX to a place of yours"
+}
+
+edited()
+{
+	[ -e "$2" ] && ! cmp -s "$1" "$2"
+}
+
+put_files()
+{
+	local mode file dest
+
+	while read -r mode file dest; do
+		dest=$DESTDIR$dest
+		check_writable "$dest"
+		if [[ $dest == */modprobe.d/* ]] && edited "$file" "$dest"; then
+			echo "install.sh: $dest was edited, and stays as it is"
+			continue
+		fi
+		install -D -m "$mode" "$file" "$dest"
+	done
+}
+
+remove_files()
+{
+	local mode file dest
+
+	# shellcheck disable=SC2034 # the mode
+	while read -r mode file dest; do
+		dest=$DESTDIR$dest
+		[ -e "$dest" ] || continue
+		if [[ $dest == */modprobe.d/* ]] && edited "$file" "$dest"; then
+			echo "install.sh: $dest was edited, and stays"
+			continue
+		fi
+		rm -f "$dest" 2> /dev/null || die "may not remove $dest: run as root (sudo make uninstall)"
+	done
+}
+
+install_module()
+{
+	[ -f "$TREE/drivers/kvnet/kvnet.ko" ] || die "no kvnet.ko in $TREE/drivers/kvnet: build it first, with make"
+	check_writable "$MODULE_DIR"
+	install -D -m 644 "$TREE/drivers/kvnet/kvnet.ko" "$MODULE_DIR/kvnet.ko"
+	strip --strip-debug "$MODULE_DIR/kvnet.ko"
+	[ -z "$SIGN_KEY" ] || sign_module
+	# below DESTDIR there is no whole kernel to make a list of
+	[ -n "$DESTDIR" ] || run_depmod
+}
+
+# for Secure Boot, which loads only what is signed with a key that it knows
+sign_module()
+{
+	[ -r "$SIGN_KEY" ] && [ -r "$SIGN_CERT" ] || die "SIGN_KEY and SIGN_CERT name a key and its certificate, which are to be readable"
+	"$KDIR/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$MODULE_DIR/kvnet.ko" || die "signing kvnet.ko failed"
+}
+
+run_depmod()
+{
+	PATH=$PATH:/usr/sbin:/sbin depmod "$KVER" || die "depmod failed: modprobe will not find kvnet"
+}
+
+# udev and the module notice at once
+tell_host()
+{
+	[ -z "$DESTDIR" ] && [ "$(id -u)" -eq 0 ] || return 0
+	udevadm control --reload 2> /dev/null && udevadm trigger --action=change --sysname-match=kvnet 2> /dev/null || true
+}
+
+uninstall()
+{
+	remove_files < <(list_tools; list_host)
+	if [ -e "$MODULE_DIR/kvnet.ko" ]; then
+		rm -f "$MODULE_DIR/kvnet.ko" 2> /dev/null || die "may not write to $MODULE_DIR: run as root (sudo make uninstall)"
+		rmdir --ignore-fail-on-non-empty "$MODULE_DIR"
+		[ -n "$DESTDIR" ] || run_depmod
+	fi
+	[ -n "$DESTDIR" ] || [ ! -d /sys/module/kvnet ] || echo "install.sh: kvnet is still loaded; make unload removes it"
+}
+
+# only what the module is built from
+install_source()
+{
+	local version dir file
+
+	version=$("$TOP/scripts/version.sh")
+	dir=$DESTDIR/usr/src/kvnet-$version
+	check_writable "$dir"
+	rm -rf "$dir"
+	(cd "$TOP" && find Kbuild drivers include \( -name '*.[ch]' -o -name Kbuild \) ! -name '*.mod.c') | while read -r file; do
+		install -D -m 644 "$TOP/$file" "$dir/$file"
+	done
+	sed "s/#MODULE_VERSION#/$version/" "$TOP/tools/packaging/dkms.conf" > "$dir/dkms.conf"
+}
+
+check_dkms()
+{
+	[ "$(id -u)" -eq 0 ] || die "must run as root (sudo make $1)"
+	PATH=$PATH:/usr/sbin:/sbin
+	command -v dkms > /dev/null || die "dkms is not installed; on Debian: apt-get install dkms linux-headers-amd64"
+}
+
+dkms_add()
+{
+	check_dkms dkms-install
+	[ -e "$KDIR/Makefile" ] || die "no headers of kernel $KVER: install linux-headers-$KVER"
+	dkms_remove
+	install_source
+	dkms install --force "kvnet/$("$TOP/scripts/version.sh")" -k "$KVER"
+}
+
+# whatever version there is
+dkms_remove()
+{
+	local dir version
+
+	check_dkms dkms-remove
+	for dir in /var/lib/dkms/kvnet/*/source; do
+		[ -e "$dir" ] || continue
+		version=$(basename "$(dirname "$dir")")
+		dkms remove "kvnet/$version" --all
+		rm -rf "/usr/src/kvnet-$version"
+	done
+}
+
+main()
+{
+	case ${1:-} in
+	module) install_module ;;
+	tools) put_files < <(list_tools) ;;
+	host) put_files < <(list_host); tell_host ;;
+	all) install_module; put_files < <(list_tools; list_host); tell_host ;;
+	source) install_source ;;
+	uninstall) uninstall ;;
+	dkms-add) dkms_add ;;
+	dkms-remove) dkms_remove ;;
+	*) die "usage: install.sh module | tools | host | source | all | uninstall | dkms-add | dkms-remove" ;;
+	esac
+}
+
+main "$@"
