@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # For humans; the kernel's build system reads Kbuild.
 
-KVER ?= $(shell uname -r)
-KDIR ?= /lib/modules/$(KVER)/build
+KDIR ?= /lib/modules/$(or $(KVER),$(shell uname -r))/build
 MODULE := drivers/kvnet/kvnet.ko
 PREFIX ?= /usr/local
 DESTDIR ?=
 SYSCONFDIR ?= /etc
 SCRIPTS := $(CURDIR)/scripts
+TOOLS := $(or $(KVNET_BUILD),$(CURDIR)/build)/tools
 
 # a directory with a name that cannot be worked in
 PLACE := $(shell LC_ALL=C bash scripts/lib.sh 2>&1)
@@ -21,7 +21,7 @@ modules:
 
 # what is compiled of tools/
 tools:
-	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) --no-print-directory -C tools/kvnetctl
+	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) --no-print-directory -C tools/kvnetctl OUTPUT='$(TOOLS)' VERSION="$$($(SCRIPTS)/version.sh)"
 
 help:
 	@echo 'make             build kvnet.ko for the running kernel (or KDIR=...)'
@@ -29,6 +29,8 @@ help:
 	@echo 'make unload      remove it'
 	@echo 'make install     install module, tools, man pages, udev rule and samples (PREFIX=$(PREFIX) DESTDIR= KVER=)'
 	@echo 'make uninstall   take them away again'
+	@echo 'make dkms-install     the module by DKMS, for each kernel to come; make dkms-remove takes it away'
+	@echo 'make deb         Debian packages, in build/deb (VERSION=)'
 	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
 	@echo ''
 	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
@@ -46,6 +48,7 @@ help:
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts (FUZZ_MINUTES=5; needs clang)'
+	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -91,25 +94,38 @@ fuzz:
 check:
 	@$(SCRIPTS)/check.sh
 
-# KDIR may be another kernel's
-INSTALL := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' \
-	KVER="$$(cat '$(KDIR)/include/config/kernel.release' 2>/dev/null || echo '$(KVER)')" $(SCRIPTS)/install.sh
+INSTALL_SH := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' TOOLS='$(TOOLS)' $(SCRIPTS)/install.sh
 
 install: modules tools
-	@$(INSTALL) all
+	@$(INSTALL_SH) all
 
 install-tools: tools
-	@$(INSTALL) tools
+	@$(INSTALL_SH) tools
 
 install-host:
-	@$(INSTALL) host
+	@$(INSTALL_SH) host
+
+install-source:
+	@$(INSTALL_SH) source
 
 uninstall:
-	@$(INSTALL) uninstall
+	@$(INSTALL_SH) uninstall
+
+dkms-install:
+	@$(INSTALL_SH) dkms-add
+
+dkms-remove:
+	@$(INSTALL_SH) dkms-remove
+
+deb:
+	@$(SCRIPTS)/deb.sh
+
+test-packages:
+	@$(SCRIPTS)/packages.sh
 
 clean:
 	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean
-	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) -s -C tools/kvnetctl clean
+	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) -s -C tools/kvnetctl OUTPUT='$(TOOLS)' clean
 	@$(MAKE) -s -C selftests/unit clean
 	@$(MAKE) -s -C selftests/uapi clean
 	@$(MAKE) -s -C selftests/net clean
@@ -117,4 +133,4 @@ clean:
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
 
 .PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install \
-	install-tools install-host uninstall clean
+	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -15,9 +15,10 @@
 #   PREFIX=        of tools and the udev rule (/usr/local)
 #   SYSCONFDIR=    of parameters and of loading at boot (/etc)
 #   LOADDIR=       of loading at boot alone (SYSCONFDIR/modules-load.d)
-#   KVER=, KDIR=   the kernel, and its headers
+#   ZSHDIR=        of completions for zsh (PREFIX/share/zsh/site-functions)
+#   KVER=, KDIR=   the kernel, if it is not that for which the module was built; its headers
 #   SIGN_KEY=, SIGN_CERT=    sign kvnet.ko with these, for Secure Boot
-#   TREE=          where kvnet.ko has been built (here)
+#   TREE=, TOOLS=  where kvnet.ko has been built (here), and kvnetctl (build/tools)
 set -euo pipefail
 
 TOP=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -25,12 +26,13 @@ DESTDIR=${DESTDIR:-}
 PREFIX=${PREFIX:-/usr/local}
 SYSCONFDIR=${SYSCONFDIR:-/etc}
 LOADDIR=${LOADDIR:-$SYSCONFDIR/modules-load.d}
-KVER=${KVER:-$(uname -r)}
-KDIR=${KDIR:-/lib/modules/$KVER/build}
+ZSHDIR=${ZSHDIR:-$PREFIX/share/zsh/site-functions}
 TREE=${TREE:-$TOP}
+TOOLS=${TOOLS:-$TOP/build/tools}
 SIGN_KEY=${SIGN_KEY:-}
 SIGN_CERT=${SIGN_CERT:-}
-MODULE_DIR=$DESTDIR/lib/modules/$KVER/updates
+# depmod and dkms are the superuser's
+PATH=$PATH:/usr/sbin:/sbin
 
 die()
 {
@@ -45,17 +47,19 @@ list_tools()
 	local ctl=$TOP/tools/kvnetctl file section
 
 	echo "755 $TOP/tools/qemu-kvnet $PREFIX/bin/qemu-kvnet"
-	[ ! -x "$ctl/kvnetctl" ] || echo "755 $ctl/kvnetctl $PREFIX/sbin/kvnetctl"
+	[ ! -x "$TOOLS/kvnetctl" ] || echo "755 $TOOLS/kvnetctl $PREFIX/sbin/kvnetctl"
 	for file in "$TOP"/tools/*.[1-8] "$ctl"/*.[1-8]; do
 		[ -f "$file" ] || continue
 		section=${file##*.}
 		echo "644 $file $PREFIX/share/man/man$section/${file##*/}"
 	done
-	for file in "$TOP"/tools/*.bash "$ctl"/*.bash "$ctl"/completion/*.bash; do
-		[ ! -f "$file" ] || echo "644 $file $PREFIX/share/bash-completion/completions/$(basename "$file" .bash)"
+	# completions, whatever they are called there
+	[ -d "$ctl" ] || return 0
+	find "$ctl" -type f \( -name '*.bash' -o -name bash-completion \) | while read -r file; do
+		echo "644 $file $PREFIX/share/bash-completion/completions/kvnetctl"
 	done
-	for file in "$TOP"/tools/_* "$ctl"/_* "$ctl"/completion/_*; do
-		[ ! -f "$file" ] || echo "644 $file $PREFIX/share/zsh/site-functions/${file##*/}"
+	find "$ctl" -type f \( -name '*.zsh' -o -name _kvnetctl \) | while read -r file; do
+		echo "644 $file $ZSHDIR/_kvnetctl"
 	done
 }
 
@@ -119,25 +123,30 @@ remove_files()
 
 install_module()
 {
-	[ -f "$TREE/drivers/kvnet/kvnet.ko" ] || die "no kvnet.ko in $TREE/drivers/kvnet: build it first, with make"
-	check_writable "$MODULE_DIR"
-	install -D -m 644 "$TREE/drivers/kvnet/kvnet.ko" "$MODULE_DIR/kvnet.ko"
-	strip --strip-debug "$MODULE_DIR/kvnet.ko"
-	[ -z "$SIGN_KEY" ] || sign_module
-	# below DESTDIR there is no whole kernel to make a list of
-	[ -n "$DESTDIR" ] || run_depmod
+	local from=$TREE/drivers/kvnet/kvnet.ko dest kernel
+
+	[ -f "$from" ] || die "no kvnet.ko in $TREE/drivers/kvnet: build it first, with make"
+	kernel=${KVER:-$(modinfo -F vermagic "$from" | cut -d' ' -f1)}
+	dest=$DESTDIR/lib/modules/$kernel/updates/kvnet.ko
+	check_writable "$dest"
+	install -D -m 644 "$from" "$dest"
+	strip --strip-debug "$dest"
+	[ -z "$SIGN_KEY" ] || sign_module "$dest" "${KDIR:-/lib/modules/$kernel/build}"
+	update_list "$kernel"
 }
 
-# for Secure Boot, which loads only what is signed with a key that it knows
+# for Secure Boot, which loads only what is signed with a key that it knows: FILE HEADERS
 sign_module()
 {
 	[ -r "$SIGN_KEY" ] && [ -r "$SIGN_CERT" ] || die "SIGN_KEY and SIGN_CERT name a key and its certificate, which are to be readable"
-	"$KDIR/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$MODULE_DIR/kvnet.ko" || die "signing kvnet.ko failed"
+	"$2/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$1" || die "signing kvnet.ko failed"
 }
 
-run_depmod()
+# for modprobe; below DESTDIR there is no whole kernel to make a list of
+update_list()
 {
-	PATH=$PATH:/usr/sbin:/sbin depmod "$KVER" || die "depmod failed: modprobe will not find kvnet"
+	[ -z "$DESTDIR" ] || return 0
+	depmod "$1" || die "depmod failed: modprobe will not find kvnet"
 }
 
 # udev and the module notice at once
@@ -149,12 +158,15 @@ tell_host()
 
 uninstall()
 {
+	local dir
+
 	remove_files < <(list_tools; list_host)
-	if [ -e "$MODULE_DIR/kvnet.ko" ]; then
-		rm -f "$MODULE_DIR/kvnet.ko" 2> /dev/null || die "may not write to $MODULE_DIR: run as root (sudo make uninstall)"
-		rmdir --ignore-fail-on-non-empty "$MODULE_DIR"
-		[ -n "$DESTDIR" ] || run_depmod
-	fi
+	for dir in "$DESTDIR"/lib/modules/*/updates; do
+		[ -e "$dir/kvnet.ko" ] || continue
+		rm -f "$dir/kvnet.ko" 2> /dev/null || die "may not write to $dir: run as root (sudo make uninstall)"
+		rmdir --ignore-fail-on-non-empty "$dir"
+		update_list "$(basename "$(dirname "$dir")")"
+	done
 	[ -n "$DESTDIR" ] || [ ! -d /sys/module/kvnet ] || echo "install.sh: kvnet is still loaded; make unload removes it"
 }
 
@@ -176,17 +188,18 @@ install_source()
 check_dkms()
 {
 	[ "$(id -u)" -eq 0 ] || die "must run as root (sudo make $1)"
-	PATH=$PATH:/usr/sbin:/sbin
 	command -v dkms > /dev/null || die "dkms is not installed; on Debian: apt-get install dkms linux-headers-amd64"
 }
 
 dkms_add()
 {
+	local kernel=${KVER:-$(uname -r)}
+
 	check_dkms dkms-install
-	[ -e "$KDIR/Makefile" ] || die "no headers of kernel $KVER: install linux-headers-$KVER"
+	[ -e "/lib/modules/$kernel/build/Makefile" ] || die "no headers of kernel $kernel: install linux-headers-$kernel"
 	dkms_remove
 	install_source
-	dkms install --force "kvnet/$("$TOP/scripts/version.sh")" -k "$KVER"
+	dkms install --force "kvnet/$("$TOP/scripts/version.sh")" -k "$kernel"
 }
 
 # whatever version there is

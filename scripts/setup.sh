@@ -10,6 +10,8 @@
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
+#   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
+#   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
 #
 # A second run finds everything done and takes about a second.
 set -euo pipefail
@@ -20,6 +22,7 @@ NEED_MB=4000
 
 PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
 iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
+DEB_PACKAGES="debhelper dh-dkms dpkg-dev fakeroot gcc make libc6-dev libmnl-dev pkgconf"
 
 check_root()
 {
@@ -35,7 +38,7 @@ check_distribution()
 		id=$(sed -n 's/^ID=//p' /etc/os-release | tr -d '"')
 		version=$(sed -n 's/^VERSION_ID=//p' /etc/os-release | tr -d '"')
 	fi
-	[ "$id-$version" = debian-12 ] ||
+	[ "$id-$version" = debian-12 ] || [ "$id-$version" = "debian-$ALSO" ] ||
 		die "unsupported distribution '${id:-unknown} ${version}': use Debian 12 (a container or VM of it will do)"
 	[ "$(dpkg --print-architecture)" = amd64 ] ||
 		die "unsupported architecture $(dpkg --print-architecture): use an amd64 machine"
@@ -400,11 +403,18 @@ unpack_source()
 
 main()
 {
-	local series packages_only=0 guests=0 source_only=0
+	local series packages_only=0 guests=0 source_only=0 ALSO=none
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
+	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap e2fsprogs" ;;
+	--deb)
+		packages_only=1 ALSO=13 NEED_MB=200
+		PACKAGES=$DEB_PACKAGES
+		# who has them need not be root
+		[ -n "$(missing_packages)" ] || return 0
+		;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
 	esac
