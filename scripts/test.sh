@@ -53,13 +53,14 @@ LANES_MB=8000
 
 ### what the lanes do
 
-# the laboratory's arithmetic and reports, and what these scripts share
+# the laboratory's arithmetic and reports, what these scripts share, and installing
 run_tools()
 {
 	local status=0
 
 	python3 -B "$TOP/tools/bench/test_bench.py" || status=1
 	"$TOP/selftests/rig/run.sh" || status=1
+	"$TOP/selftests/packages/quick.sh" || status=1
 	return $status
 }
 
