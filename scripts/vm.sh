@@ -12,6 +12,8 @@
 #   --stall SECONDS     end it when the script says nothing for so long
 #   --retries N         after a fault of the rig (default 2)
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
+#   --system DIR        in the place of the test host a system of its own, made by
+#                       scripts/mksystem.sh: DIR has kernel, l1.cpio and disk, which stays as it is
 #   --disk MB           an empty disk, /dev/vda after "modprobe virtio_blk"
 #   --qemu 10.0|7.2     QEMU that runs the test host (default: 10.0 if present)
 #   --add FILE[:DEST]   put a file or directory into the test host, by default
@@ -54,7 +56,7 @@ usage()
 parse_options()
 {
 	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT='' COUNT=''
-	OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
+	SYSTEM='' OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
@@ -70,6 +72,7 @@ parse_options()
 		--timeout) TIMEOUT=$2 ;;
 		--mem) MEM=$2 ;;
 		--smp) SMP=$2 ;;
+		--system) SYSTEM=$2 ;;
 		--disk) DISK=$2 ;;
 		--qemu) HOST_QEMU=$2 ;;
 		--add) ADD+=("$2") ;;
@@ -166,7 +169,7 @@ write_overlay()
 	cp -r "$TOP/scripts" "$dir/scripts"
 	cp -r "$TOP/selftests/net" "$dir/selftests/net"
 	install -D -t "$dir/tools" "$TOP/tools/qemu-kvnet"
-	[ ! -f "$module" ] || cp "$module" "$dir/"
+	[ ! -f "$module" ] || [ -n "$SYSTEM" ] || cp "$module" "$dir/"
 	install -D -t "$tree/usr/bin" "$BUILD"/net-tools/*
 	# not in virtual time: with other files it is another run
 	[ ! -d "$BUILD/uapi" ] || [ -n "$ICOUNT" ] || copy_uapi_tests "$dir/uapi"
@@ -183,7 +186,7 @@ write_overlay()
 	write_env "$dir"
 	write_guest_overlay "$dir"
 	archive "$tree" > "$LOG/overlay.cpio"
-	cat "$BUILD/image-$KERNEL/l1.cpio" "$LOG/overlay.cpio" > "$LOG/initrd"
+	cat "$IMAGE/l1.cpio" "$LOG/overlay.cpio" > "$LOG/initrd"
 	rm -rf "$tree" "$LOG/overlay.cpio"
 }
 
@@ -263,10 +266,11 @@ EMULATED_CPU=EPYC,-cx16
 disk_arguments()
 {
 	DRIVE=()
+	[ -z "$SYSTEM" ] || DRIVE=(-drive "file=$SYSTEM/disk,format=raw,if=virtio,snapshot=on")
 	[ "$DISK" -gt 0 ] || return 0
 	rm -f "$LOG/disk"
 	truncate -s "${DISK}M" "$LOG/disk"
-	DRIVE=(-drive "file=$LOG/disk,format=raw,if=virtio,cache=unsafe")
+	DRIVE+=(-drive "file=$LOG/disk,format=raw,if=virtio,cache=unsafe")
 }
 
 accel_arguments()
@@ -303,7 +307,7 @@ run_qemu()
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
 	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
 		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" "${DRIVE[@]}" \
-		-kernel "$BUILD/image-$KERNEL/kernel" -initrd "$LOG/initrd" \
+		-kernel "$IMAGE/kernel" -initrd "$LOG/initrd" \
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
 		-chardev stdio,id=script,signal=on -serial chardev:script <&3 2> "$LOG/qemu.log" |
@@ -399,14 +403,21 @@ add_guests()
 	done
 }
 
+prepare_image()
+{
+	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
+	"$TOP/scripts/mkimage.sh" "$KERNEL"
+	IMAGE=$BUILD/image-$KERNEL
+}
+
 prepare()
 {
 	NAME=${NAME:-$KERNEL-$$}
 	LOG=$BUILD/log/$NAME
 	mkdir -p "$LOG"
 	own_log
-	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
-	"$TOP/scripts/mkimage.sh" "$KERNEL"
+	IMAGE=$SYSTEM
+	[ -n "$SYSTEM" ] || prepare_image
 	[ "$GUESTS" -eq 0 ] || add_guests
 	build_net_tools
 	locked net-tools make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/net-tools" "$BUILD/net-tools/rr" "$BUILD/net-tools/tally"

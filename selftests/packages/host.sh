@@ -1,0 +1,300 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs in a Debian that has the packages, as its first script (scripts/packages.sh): is
+# kvnet there, for whom it should be, does it carry packets; and what do the packages say
+# when they find it in use? Ends in "N passed, N failed, N skipped".
+#
+#   host.sh installed           after apt-get install
+#   host.sh upgraded VERSION    after an upgrade to VERSION; removes the packages
+#   host.sh made                after make install
+TAP=tap0
+DEVICE=/dev/kvnet
+PASSED=0
+FAILED=0
+OUT=/tmp/out
+
+fail()
+{
+	echo "# $*"
+	return 1
+}
+
+run_test()
+{
+	local name=$1
+
+	shift
+	echo "<5>kvnet-test: begin $name" > /dev/kmsg
+	if "$@" > $OUT.log 2>&1; then
+		PASSED=$((PASSED + 1))
+		echo "ok - $name"
+	else
+		FAILED=$((FAILED + 1))
+		sed 's/^\(# \)\?/# /; s/# SKIP/skipped/' $OUT.log
+		echo "not ok - $name"
+	fi
+	echo "<5>kvnet-test: end $name" > /dev/kmsg
+}
+
+# as a user who is in that group and in no other
+as_group()
+{
+	local gid
+
+	gid=$(getent group "$1" | cut -d: -f3)
+	shift
+	setpriv --reuid=1000 --regid=1000 --groups="$gid" "$@"
+}
+
+qemu_as_group()
+{
+	exec setpriv --reuid=1000 --regid=1000 --groups="$(getent group "$1" | cut -d: -f3)" bash -c "$2" "$3"
+}
+
+# the device answers VHOST_GET_FEATURES (_IOR(0xaf, 0, u64)) with VERSION_1
+opens()
+{
+	# shellcheck disable=SC2016 # perl's own variables
+	"$@" perl -e 'sysopen(my $fh, shift, 2) or die "$!\n"; my $bits = pack("Q", 0);
+		ioctl($fh, 0x8008af00, $bits) or die "$!\n"; exit !(unpack("Q", $bits) >> 32 & 1)' $DEVICE
+}
+
+# what dpkg starts inherits what we have open, and may end after it
+unused()
+{
+	local deadline=$((SECONDS + 30)) pipe
+
+	# nobody writes to it
+	exec {pipe}<> <(:)
+	until [ "$(cat /sys/module/kvnet/refcnt)" -eq 0 ]; do
+		[ $SECONDS -lt $deadline ] || { find /proc/[0-9]*/fd -lname '*kvnet*' -ls; return 1; }
+		read -r -t 0.1 -u "$pipe" || true
+	done
+}
+
+### what is tried
+
+loaded_at_boot()
+{
+	local file
+
+	[ -d /sys/module/kvnet ] || fail "kvnet is not loaded" || return
+	file=$(modinfo -F filename kvnet)
+	[[ $file == */"$(uname -r)"/updates/"$1"kvnet.ko* ]] || fail "it comes from $file"
+}
+
+# with this machine's key, for Secure Boot: the one that there is a certificate of
+signed()
+{
+	local serial
+
+	serial=$(openssl x509 -inform der -in /var/lib/dkms/mok.pub -noout -serial) || return
+	[ "$(modinfo -F sig_key kvnet | tr -d :)" = "${serial#serial=}" ] || fail "$(modinfo kvnet | grep ^sig) is not $serial"
+}
+
+permissions()
+{
+	[ "$(stat -c '%U %G %a' $DEVICE)" = "root kvm 660" ] || fail "$(ls -l $DEVICE)" || return
+	opens || fail "root may not open it" || return
+	opens as_group kvm || fail "group kvm may not open it" || return
+	! opens as_group nogroup || fail "anybody may open it"
+}
+
+wrapper()
+{
+	local said
+
+	ip tuntap add dev $TAP mode tap vnet_hdr user 1000 && ip link set $TAP up || return
+	said=$(as_group kvm qemu-kvnet --ifname $TAP --dry-run true) || fail "as kvm: $said" || return
+	[[ $said == *vhostfd=* ]] || fail "$said" || return
+	said=$(as_group nogroup qemu-kvnet --ifname $TAP --dry-run true 2>&1) && fail "no permission, and yet: $said" && return 1
+	[[ $said == *"root and the group kvm: join"* ]] && [ "$(wc -l <<< "$said")" -eq 1 ] || fail "$said" || return
+	ip link del $TAP
+}
+
+packets()
+{
+	local name
+
+	for name in loop_tx loop_rx; do
+		/kvnet/uapi/${name}_test > $OUT || { cat $OUT; return 1; }
+		grep '^ok' $OUT | grep -vq SKIP || fail "$name tried nothing" || return
+	done
+}
+
+# as a user of the group starts it, with the one flag that kvnet wants
+start_guest()
+{
+	rm -f /tmp/control.* && mkfifo -m 666 /tmp/control.{in,out}
+	# shellcheck disable=SC2016 # arguments of that shell
+	qemu_as_group kvm 'exec 9<> /dev/kvnet
+		exec qemu-system-x86_64 -nodefaults -no-reboot -display none -accel kvm -cpu max -m 256 -M q35 \
+			-kernel /kvnet/guest/kernel -initrd /kvnet/guest/guest.cpio -append "$0" -serial file:/tmp/console \
+			-chardev pipe,id=c,path=/tmp/control -device virtio-serial-pci -device virtserialport,chardev=c \
+			-device virtio-net-pci,netdev=n0,romfile= \
+			-netdev tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=on,vhostfd=9' \
+		"console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check pci=lastbus=0" > $OUT 2>&1 < /dev/null &
+	QEMU=$!
+}
+
+guest_answers()
+{
+	local deadline=$((SECONDS + 120))
+
+	until ping -q -c 1 -W 1 10.9.0.2 > /dev/null; do
+		[ $SECONDS -lt $deadline ] && [ -d /proc/$QEMU ] || { cat $OUT; return 1; }
+	done
+	ping -q -c 5 -i 0.2 10.9.0.2
+}
+
+guest_once()
+{
+	local status=0
+
+	start_guest
+	guest_answers && grep -E 'kvnet.rx.packets:\s*[1-9]' /proc/$QEMU/fdinfo/9 || status=1
+	kill $QEMU
+	wait $QEMU 2> /dev/null
+	return $status
+}
+
+# An emulated test host's KVM may lose a guest, with any backend: testing.rst
+guest()
+{
+	local status=0
+
+	# shellcheck disable=SC2154 # of vm.sh
+	modprobe kvm_amd 2> /dev/null || modprobe kvm_intel || return
+	udevadm settle
+	ip tuntap add dev $TAP mode tap vnet_hdr user 1000 && ip addr add 10.9.0.1/24 dev $TAP && ip link set $TAP up || return
+	guest_once || guest_once || status=1
+	ip link del $TAP
+	return $status
+}
+
+parameters()
+{
+	local dir=/sys/module/kvnet/parameters
+
+	[ "$(cat $dir/poll_us)" = 50 ] || fail "poll_us is $(cat $dir/poll_us) before" || return
+	rmmod kvnet && sed -i 's/^#\(options kvnet poll_us=\).*/\17/' /etc/modprobe.d/kvnet.conf && modprobe kvnet || return
+	[ "$(cat $dir/poll_us)" = 7 ] || fail "poll_us is $(cat $dir/poll_us)" || return
+	udevadm settle
+	permissions
+}
+
+# what was edited has come through the upgrade
+parameters_kept()
+{
+	grep -q '^options kvnet poll_us=7$' /etc/modprobe.d/kvnet.conf || fail "the file was replaced" || return
+	[ "$(cat /sys/module/kvnet/parameters/poll_us)" = 7 ] || fail "the module does not have it"
+}
+
+only_version()
+{
+	local said
+
+	said=$(dkms status)
+	[ "$(wc -l <<< "$said")" -eq 1 ] && [[ $said == *"$1"*installed* ]] || fail "dkms status: $said" || return
+	[ "$(echo /usr/src/kvnet-*)" = "/usr/src/kvnet-$1" ] || fail "$(echo /usr/src/kvnet-*)"
+}
+
+# configure again, without a build: what it does with the module that is loaded
+postinst()
+{
+	touch /etc/dkms/no-autoinstall
+	/var/lib/dpkg/info/kvnet-dkms.postinst configure 0 > $OUT 2>&1 || { cat $OUT; fail "it failed"; return; }
+	cat $OUT
+}
+
+# said WORDS: one line of kvnet-dkms', which has them
+said()
+{
+	[ "$(grep -c '^kvnet-dkms: ' $OUT)" -eq 1 ] && grep -q "^kvnet-dkms: .*$1" $OUT || { cat $OUT; return 1; }
+}
+
+replaced_when_idle()
+{
+	opens || return
+	echo 9 > /sys/module/kvnet/parameters/poll_us
+	postinst || return
+	! grep '^kvnet-dkms: ' $OUT || return
+	# as new: what was set by hand is gone
+	[ "$(cat /sys/module/kvnet/parameters/poll_us)" = 7 ] || fail "it is still the old one" || return
+	udevadm settle
+	permissions
+}
+
+kept_when_used()
+{
+	local fd
+
+	exec {fd}<> $DEVICE || return
+	echo 9 > /sys/module/kvnet/parameters/poll_us
+	postinst && said "is in use: the new module is loaded when" || return
+	[ "$(cat /sys/module/kvnet/parameters/poll_us)" = 9 ] || fail "it was replaced" || return
+	exec {fd}>&-
+}
+
+no_headers()
+{
+	local dir
+
+	dir=/lib/modules/$(uname -r)
+	mv "$dir/updates" "$dir/updates.away" && mv "$dir/build" "$dir/build.away" && rmmod kvnet || return
+	postinst && said "no headers of the running kernel: apt install linux-headers-$(uname -r)" || return
+	mv "$dir/updates.away" "$dir/updates" && mv "$dir/build.away" "$dir/build" && modprobe kvnet
+}
+
+# by dkms, with a module that somebody uses
+removed_when_used()
+{
+	local fd
+
+	exec {fd}<> $DEVICE || return
+	dpkg --remove kvnet-dkms > $OUT 2>&1 || { cat $OUT; fail "it failed"; return; }
+	said "in use, and stays loaded until the VMs have ended" || return
+	[ -d /sys/module/kvnet ] || fail "and yet it is gone" || return
+	exec {fd}>&-
+	unused && rmmod kvnet && ! modprobe kvnet 2> /dev/null
+}
+
+nothing_left()
+{
+	local left
+
+	dpkg --purge kvnet-dkms kvnet-tools > $OUT 2>&1 || { cat $OUT; return 1; }
+	left=$(find / -xdev \( -path /kvnet -o -path /proc -o -path /sys -o -path /tmp -o -path /run \) -prune -o -name '*kvnet*' ! -path '/var/log/*' ! -path '/var/cache/*' -print)
+	[ -z "$left" ] || fail "$left"
+}
+
+case $1 in
+installed)
+	run_test "packages: loaded at boot, from dkms" loaded_at_boot dkms/
+	run_test "packages: root and group kvm may use the device, nobody else" permissions
+	run_test "packages: qemu-kvnet for the group, and a line for others" wrapper
+	run_test "packages: the module is signed with this machine's key" signed
+	run_test "packages: packets both ways" packets
+	run_test "packages: a guest, by a user of the group" guest
+	run_test "packages: a parameter in modprobe.d" parameters
+	run_test "packages: no headers, one line" no_headers
+	;;
+upgraded)
+	run_test "upgrade: loaded at boot, from dkms" loaded_at_boot dkms/
+	run_test "upgrade: one version, the new one" only_version "$2"
+	run_test "upgrade: an edited parameter is kept" parameters_kept
+	run_test "upgrade: packets both ways" packets
+	run_test "upgrade: an idle module is replaced" replaced_when_idle
+	run_test "upgrade: a module in use is kept, with a line" kept_when_used
+	run_test "remove: of a module in use, with a line" removed_when_used
+	run_test "purge: nothing is left" nothing_left
+	;;
+made)
+	run_test "make install: loaded at boot" loaded_at_boot ''
+	run_test "make install: root and group kvm may use the device, nobody else" permissions
+	run_test "make install: packets both ways" packets
+	;;
+esac
+echo "$PASSED passed, $FAILED failed, 0 skipped"
+[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]
