@@ -47,7 +47,7 @@ list_tools()
 	local ctl=$TOP/tools/kvnetctl file section
 
 	echo "755 $TOP/tools/qemu-kvnet $PREFIX/bin/qemu-kvnet"
-	[ ! -x "$TOOLS/kvnetctl" ] || echo "755 $TOOLS/kvnetctl $PREFIX/sbin/kvnetctl"
+	[ ! -x "$TOOLS/kvnetctl" ] && [ "${1:-}" != built-or-not ] || echo "755 $TOOLS/kvnetctl $PREFIX/sbin/kvnetctl"
 	for file in "$TOP"/tools/*.[1-8] "$ctl"/*.[1-8]; do
 		[ -f "$file" ] || continue
 		section=${file##*.}
@@ -160,7 +160,7 @@ uninstall()
 {
 	local dir
 
-	remove_files < <(list_tools; list_host)
+	remove_files < <(list_tools built-or-not; list_host)
 	for dir in "$DESTDIR"/lib/modules/*/updates; do
 		[ -e "$dir/kvnet.ko" ] || continue
 		rm -f "$dir/kvnet.ko" 2> /dev/null || die "may not write to $dir: run as root (sudo make uninstall)"
