@@ -22,7 +22,7 @@ NEED_MB=4000
 
 PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
 iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
-DEB_PACKAGES="debhelper dh-dkms dpkg-dev fakeroot gcc make libc6-dev libmnl-dev pkgconf"
+DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 
 check_root()
 {
