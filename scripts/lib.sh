@@ -11,6 +11,8 @@
 #   build/uml-src/     source of User-Mode Linux, without what it does not need
 #   build/uml[-fast]/  User-Mode Linux that looks for bugs, or is fast
 #   build/mod-X/       the module, built for kernel series X, uml or uml-fast
+#   build/deb/         Debian packages of kvnet
+#   build/system-X/    a bare Debian (deb12, deb13) to try them on; build/debs-X/ what apt got for it
 #   build/log/         one directory of logs per run of a test host
 #
 # Nothing that stays there holds the name of a directory outside: a checkout may be

@@ -247,6 +247,28 @@ no_headers()
 	mv "$dir/updates.away" "$dir/updates" && mv "$dir/build.away" "$dir/build" && modprobe kvnet
 }
 
+# as_kernel RELEASE COMMAND...
+as_kernel()
+{
+	local fake=/usr/local/bin/uname status=0
+
+	printf '#!/bin/sh\necho %s\n' "$1" > $fake && chmod 755 $fake || return
+	shift
+	"$@" || status=1
+	rm $fake
+	return $status
+}
+
+other_kernels()
+{
+	as_kernel 5.10.0-30-amd64 postinst && said "kernel 5.10.0-30-amd64 is too old: kvnet needs 6.1" || return
+	# with headers, and without a module
+	mkdir -p /lib/modules/6.1.0-kvnet/build && touch /lib/modules/6.1.0-kvnet/build/Makefile || return
+	as_kernel 6.1.0-kvnet postinst && said "no module for the running kernel 6.1.0-kvnet: see /var/lib/dkms/" || return
+	rm -r /lib/modules/6.1.0-kvnet
+	[ -d /sys/module/kvnet ] || fail "the module is gone"
+}
+
 # by dkms, with a module that somebody uses
 removed_when_used()
 {
@@ -279,6 +301,7 @@ installed)
 	run_test "packages: a guest, by a user of the group" guest
 	run_test "packages: a parameter in modprobe.d" parameters
 	run_test "packages: no headers, one line" no_headers
+	run_test "packages: a kernel that is too old, or that has no module, one line" other_kernels
 	;;
 upgraded)
 	run_test "upgrade: loaded at boot, from dkms" loaded_at_boot dkms/
