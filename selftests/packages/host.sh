@@ -269,6 +269,14 @@ other_kernels()
 	[ -d /sys/module/kvnet ] || fail "the module is gone"
 }
 
+# vhost_net has the name that it is told to take
+does_not_load()
+{
+	modprobe vhost_net && echo 'options kvnet replace_vhost_net=1' > /etc/modprobe.d/wrong.conf || return
+	postinst && said "does not load (modprobe: ERROR: could not insert 'kvnet': Device or resource busy): see dmesg" || return
+	rm /etc/modprobe.d/wrong.conf && rmmod vhost_net && modprobe kvnet
+}
+
 # by dkms, with a module that somebody uses
 removed_when_used()
 {
@@ -301,6 +309,7 @@ installed)
 	run_test "packages: a guest, by a user of the group" guest
 	run_test "packages: a parameter in modprobe.d" parameters
 	run_test "packages: no headers, one line" no_headers
+	run_test "packages: a module that does not load, one line" does_not_load
 	run_test "packages: a kernel that is too old, or that has no module, one line" other_kernels
 	;;
 upgraded)
