@@ -15,8 +15,8 @@ allowed()
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev pace place resident notify vq tap hdr crew source poll features stats trace" ;;
-	tx | rx | rx_place) echo "net rx pace place resident dev vq tap hdr features worker poll ring stats trace" ;;
+	net) echo "dev pace lone resident notify vq tap hdr crew source poll features stats trace" ;;
+	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	resident) echo "pages" ;;
 	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;

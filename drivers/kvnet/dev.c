@@ -105,7 +105,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	lockdep_assert_held(&q->vq.lock);
 	q->starved = false;
 	kvnet_pace_reset(&q->pace);
-	kvnet_place_reset(&q->place);
+	kvnet_lone_reset(&q->lone);
 	return kvnet_tap_attach(&q->tap, sock);
 }
 

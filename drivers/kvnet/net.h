@@ -14,7 +14,7 @@
 #include "hdr.h"
 #include "notify.h"
 #include "pace.h"
-#include "place.h"
+#include "lone.h"
 #include "poll.h"
 #include "resident.h"
 #include "source.h"
@@ -45,7 +45,7 @@ enum {
  * @pace: when the driver kicks (TX); under vq.lock
  * @answers: packets that the other queue has passed on so far; const after init
  * @passed: what it is for the other queue; written in a session
- * @place: whether packets are received where they come in (RX); in a session
+ * @lone: whether packets are received where they come in (RX); in a session
  * @resident: the device's
  * @bounce: header and a short packet (RX); in a session
  * @kick_wait: the driver's kicks; under vq.lock
@@ -62,7 +62,7 @@ struct kvnet_queue {
 	struct kvnet_pace pace;
 	const unsigned long *answers;
 	unsigned long passed;
-	struct kvnet_place place;
+	struct kvnet_lone lone;
 	struct kvnet_resident *resident;
 	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE] __aligned(8);
 	struct kvnet_wait kick_wait;

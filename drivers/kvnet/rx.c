@@ -290,11 +290,11 @@ static void turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)
 	int frames = KVNET_TURN_PACKETS - budget->packets;
 	int bytes = KVNET_TURN_BYTES - budget->bytes;
 
-	kvnet_place_turn(&q->place, local_clock(), frames,
-			 !q->starved && bytes <= frames * KVNET_PLACE_LEN,
+	kvnet_lone_turn(&q->lone, local_clock(), frames,
+			 !q->starved && bytes <= frames * KVNET_LONE_LEN,
 			 READ_ONCE(*q->answers));
-	if (q->place.lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, q->place.lone);
+	if (q->lone.lone != q->src.lone)
+		WRITE_ONCE(q->src.lone, q->lone.lone);
 }
 
 /* The driver is told before what is left behind is cleared away. */
@@ -346,7 +346,7 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	verdict = receive_packets(q);
-	if (q->place.why)
+	if (q->lone.why)
 		kvnet_rx_prepare(q);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);

@@ -41,7 +41,7 @@ static void learn_pages(struct kvnet_queue *q)
 
 	kvnet_vq_take_plain(vq, SIZE_MAX, min_t(u32, vq->ring.num, AHEAD), &left);
 	kvnet_vq_rewind(vq, mark);
-	kvnet_resident_learn(q->resident, vq->iov, vq->n_iov, KVNET_PLACE_LEN);
+	kvnet_resident_learn(q->resident, vq->iov, vq->n_iov, KVNET_LONE_LEN);
 }
 
 /**
@@ -52,7 +52,7 @@ static void learn_pages(struct kvnet_queue *q)
  */
 void kvnet_rx_prepare(struct kvnet_queue *q)
 {
-	struct kvnet_place *p = &q->place;
+	struct kvnet_lone *p = &q->lone;
 
 	kvnet_stat_inc(&q->vq.stats, p->why);
 	if (p->why == KVNET_STAT_soft_missed && kvnet_rx_may_soft(q))
@@ -98,7 +98,7 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 	size_t left;
 	int ret;
 
-	if (len > KVNET_PLACE_LEN)
+	if (len > KVNET_LONE_LEN)
 		return why;
 	buffers = kvnet_vq_take_plain(&q->vq, t->hdr_len + len, t->buffers_max,
 				      &left);
@@ -136,7 +136,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 
 	while (!why && (len = kvnet_tap_peek(&q->tap))) {
 		why = KVNET_STAT_soft_more;
-		if (n == KVNET_PLACE_FRAMES)
+		if (n == KVNET_LONE_FRAMES)
 			break;
 		why = place_frame(&t, len);
 		n += !why;
@@ -147,12 +147,12 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_soft);
 	now = local_clock();
 	if (n == 1)
-		kvnet_place_took(&q->place, now - begin);
-	kvnet_place_turn(&q->place, now, n,
+		kvnet_lone_took(&q->lone, now - begin);
+	kvnet_lone_turn(&q->lone, now, n,
 			 !why || why == KVNET_STAT_soft_missed,
 			 READ_ONCE(*q->answers));
-	if (q->place.lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, q->place.lone);
+	if (q->lone.lone != q->src.lone)
+		WRITE_ONCE(q->src.lone, q->lone.lone);
 	return why;
 }
 
@@ -177,12 +177,12 @@ enum kvnet_verdict kvnet_rx_run_soft(struct kvnet_source *src)
 	enum kvnet_verdict verdict = KVNET_RESTS;
 
 	if (!kvnet_vq_begin_soft(&q->vq)) {
-		q->place.why = KVNET_STAT_soft_busy;
+		q->lone.why = KVNET_STAT_soft_busy;
 		return KVNET_AGAIN;
 	}
 	q->tap.soft = true;
-	q->place.why = place_frames(q);
-	if (q->place.why || rest(q))
+	q->lone.why = place_frames(q);
+	if (q->lone.why || rest(q))
 		verdict = KVNET_AGAIN;
 	q->tap.soft = false;
 	kvnet_vq_end_soft(&q->vq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * place.h - policy: is the next frame a lone one?
+ * lone.h - policy: is the next frame a lone one?
  *
  * A lone frame is received where it comes in, for less than waking a worker costs. In
  * a stream it is the other way about: a worker that is awake anyway takes many at a
@@ -11,63 +11,61 @@
  *
  * Numbers and clock values in, decisions out.
  */
-#ifndef _KVNET_PLACE_H
-#define _KVNET_PLACE_H
+#ifndef _KVNET_LONE_H
+#define _KVNET_LONE_H
 
 #include <linux/kernel.h>
 #include <linux/types.h>
 
 /* Frames of a stream are less far apart, in times that one takes; and in ns. */
-#define KVNET_PLACE_TIMES	12
-#define KVNET_PLACE_GAP		5000
+#define KVNET_LONE_TIMES	12
+#define KVNET_LONE_GAP		5000
 
 /* Turns in a row until the other is believed. */
-#define KVNET_PLACE_TURNS	8
+#define KVNET_LONE_TURNS	8
 
 /* Frames that come together, and are lone ones still. */
-#define KVNET_PLACE_FRAMES	4
+#define KVNET_LONE_FRAMES	4
 
 /* No lone frame is longer. */
-#define KVNET_PLACE_LEN		2048
+#define KVNET_LONE_LEN		2048
 
 /**
- * struct kvnet_place - what a receive queue has seen
+ * struct kvnet_lone - what a receive queue has seen
  * @last_ns: when nothing was left last
  * @cost_ns: what a turn that is in place takes
  * @answers: packets that the guest had sent by then
- * @score: for lone frames, up to KVNET_PLACE_TURNS
+ * @score: for lone frames, up to KVNET_LONE_TURNS
  * @lone: what is believed
- * @miss: a page was not known: more are to be learnt
  * @why: what has kept the last frame from being received in place, a counter; or 0
  */
-struct kvnet_place {
+struct kvnet_lone {
 	u64 last_ns;
 	u32 cost_ns;
 	unsigned long answers;
 	u8 score;
 	bool lone;
-	bool miss;
 	u8 why;
 };
 
 /**
- * kvnet_place_reset() - nothing has been seen
+ * kvnet_lone_reset() - nothing has been seen
  * @p: filled in
  */
-static inline void kvnet_place_reset(struct kvnet_place *p)
+static inline void kvnet_lone_reset(struct kvnet_lone *p)
 {
-	*p = (struct kvnet_place) {
-		.score = KVNET_PLACE_TURNS,
+	*p = (struct kvnet_lone) {
+		.score = KVNET_LONE_TURNS,
 		.lone = true,
 	};
 }
 
 /**
- * kvnet_place_took() - a turn has been in place
+ * kvnet_lone_took() - a turn has been in place
  * @p: the place
  * @ns: that it took
  */
-static inline void kvnet_place_took(struct kvnet_place *p, u64 ns)
+static inline void kvnet_lone_took(struct kvnet_lone *p, u64 ns)
 {
 	u32 cost = min_t(u64, ns, 1000000);
 
@@ -75,28 +73,28 @@ static inline void kvnet_place_took(struct kvnet_place *p, u64 ns)
 }
 
 /**
- * kvnet_place_turn() - a turn is over
+ * kvnet_lone_turn() - a turn is over
  * @p: the place
  * @now_ns: the time, of a clock that may go back
  * @frames: how many there were
  * @small: all were short, and none is left
  * @answers: packets that the guest has sent so far
  */
-static inline void kvnet_place_turn(struct kvnet_place *p, u64 now_ns,
+static inline void kvnet_lone_turn(struct kvnet_lone *p, u64 now_ns,
 				    unsigned int frames, bool small,
 				    unsigned long answers)
 {
-	u32 gap = max_t(u32, KVNET_PLACE_TIMES * p->cost_ns, KVNET_PLACE_GAP);
+	u32 gap = max_t(u32, KVNET_LONE_TIMES * p->cost_ns, KVNET_LONE_GAP);
 	bool apart = now_ns - p->last_ns >= gap || answers != p->answers;
 
 	p->last_ns = now_ns;
 	p->answers = answers;
 	if (small && !frames)
 		return;
-	if (small && frames <= KVNET_PLACE_FRAMES && apart) {
-		if (p->score < KVNET_PLACE_TURNS)
+	if (small && frames <= KVNET_LONE_FRAMES && apart) {
+		if (p->score < KVNET_LONE_TURNS)
 			p->score++;
-		if (p->score == KVNET_PLACE_TURNS)
+		if (p->score == KVNET_LONE_TURNS)
 			p->lone = true;
 		return;
 	}
@@ -106,4 +104,4 @@ static inline void kvnet_place_turn(struct kvnet_place *p, u64 now_ns,
 		p->lone = false;
 }
 
-#endif /* _KVNET_PLACE_H */
+#endif /* _KVNET_LONE_H */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which frames are lone ones. */
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#include "lone.h"
+#include "unit.h"
+
+static struct kvnet_lone lone;
+static unsigned long answers;
+static u64 now;
+
+static void begin(void)
+{
+	kvnet_lone_reset(&lone);
+	now = 1000000000;
+}
+
+static void turns(unsigned int n, u64 gap, unsigned int frames, bool small)
+{
+	while (n--) {
+		now += gap;
+		kvnet_lone_turn(&lone, now, frames, small, answers);
+	}
+}
+
+CASE(lone_at_first_and_as_long_as_they_are)
+{
+	begin();
+	EXPECT_TRUE(lone.lone);
+	turns(1000, KVNET_LONE_GAP, 1, true);
+	EXPECT_TRUE(lone.lone);
+	turns(1000, KVNET_LONE_GAP, KVNET_LONE_FRAMES, true);
+	EXPECT_TRUE(lone.lone);
+}
+
+CASE(a_stream_is_found_out)
+{
+	begin();
+	turns(KVNET_LONE_TURNS + 1, KVNET_LONE_GAP - 1, 1, true);
+	EXPECT_TRUE(!lone.lone);
+	begin();
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, KVNET_LONE_FRAMES + 1, true);
+	EXPECT_TRUE(!lone.lone);
+	begin();
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 1, false);
+	EXPECT_TRUE(!lone.lone);
+}
+
+/* One burst among requests is no stream, and one pause in a stream is no end. */
+CASE(it_takes_some_to_believe)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < 100; i++) {
+		turns(KVNET_LONE_TURNS - 1, 1, 1, true);
+		EXPECT_TRUE(lone.lone);
+		turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 1, true);
+	}
+	turns(KVNET_LONE_TURNS, 1, 1, true);
+	for (i = 0; i < 100; i++) {
+		EXPECT_TRUE(!lone.lone);
+		turns(KVNET_LONE_TURNS - 1, KVNET_LONE_GAP, 1, true);
+		EXPECT_TRUE(!lone.lone);
+		turns(KVNET_LONE_TURNS, 1, 1, true);
+	}
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 1, true);
+	EXPECT_TRUE(lone.lone);
+}
+
+/* A look that finds nothing tells nothing. */
+CASE(nothing_is_no_frame)
+{
+	begin();
+	turns(1000, 1, 0, true);
+	EXPECT_TRUE(lone.lone);
+	turns(KVNET_LONE_TURNS, 1, 1, true);
+	turns(1000, KVNET_LONE_GAP, 0, true);
+	EXPECT_TRUE(!lone.lone);
+}
+
+/* What is far apart depends on what a frame costs. */
+CASE(a_slow_host_needs_more_time)
+{
+	begin();
+	kvnet_lone_took(&lone, KVNET_LONE_GAP);
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP * KVNET_LONE_TIMES, 1, true);
+	EXPECT_TRUE(lone.lone);
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP * KVNET_LONE_TIMES - 1, 1, true);
+	EXPECT_TRUE(!lone.lone);
+}
+
+/* Requests are no stream, however fast they are. */
+CASE(requests_are_lone_ones)
+{
+	unsigned int i;
+
+	begin();
+	kvnet_lone_took(&lone, KVNET_LONE_GAP);
+	for (i = 0; i < 100; i++) {
+		answers++;
+		turns(1, 1, 1, true);
+	}
+	EXPECT_TRUE(lone.lone);
+}
