@@ -127,6 +127,11 @@ check_mutants()
 	python3 -B "$TOP/scripts/mutants.py" check
 }
 
+check_spec()
+{
+	python3 -B "$TOP/scripts/check-spec.py" "$TOP/Documentation/netlink/specs/kvnet.yaml" "$TOP/include/uapi/linux/kvnet.h"
+}
+
 # asking for a kernel version is for include/compat alone
 check_versions()
 {
@@ -140,7 +145,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants; do
+	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done
