@@ -22,7 +22,7 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
+	worker | source | crew | crew_place) echo "source crew worker place claim lend thread poll stats trace" ;;
 	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;
 	notify) echo "source stats trace" ;;

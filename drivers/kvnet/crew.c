@@ -36,6 +36,7 @@ static void call_off(struct kvnet_crew *crew)
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 {
 	crew->ops = ops;
+	mutex_init(&crew->roster);
 	kvnet_threads_init(&crew->threads);
 }
 
@@ -78,13 +79,15 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 
 	crew->threads.mm = mm;
 	crew->owner = task_tgid_nr(current);
-	crew->lends = lends && kvnet_lend_possible();
+	kvnet_crew_set_lends(crew, lends);
 	crew->soft = soft;
 	crew->stopping = false;
 	w = make_worker(crew, fork, false);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
+	mutex_lock(&crew->roster);
 	crew->worker[0] = w;
+	mutex_unlock(&crew->roster);
 	for (i = 0; i < crew->n; i++) {
 		kvnet_source_reset(crew->source[i]);
 		rcu_assign_pointer(crew->source[i]->home, w);
@@ -140,11 +143,15 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 	while (crew->worker[id])
 		if (++id == KVNET_CREW_WORKERS)
 			return -ENOMEM;
+	/* It takes its place when all of its kind do, or after that. */
+	mutex_lock(&crew->roster);
 	w = make_worker(crew, true, true);
+	if (!IS_ERR(w))
+		crew->worker[id] = w;
+	mutex_unlock(&crew->roster);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	WRITE_ONCE(w->dismissed, false);
-	crew->worker[id] = w;
 	return id;
 }
 
@@ -177,12 +184,14 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 	for (i = 0; i < crew->n; i++)
 		if (home_of(crew->source[i]) == w)
 			return -EBUSY;
+	mutex_lock(&crew->roster);
+	crew->worker[id] = NULL;
+	mutex_unlock(&crew->roster);
 	WRITE_ONCE(w->dismissed, true);
 	/* Who found it as a home has handed over, and woken it, by then. */
 	synchronize_rcu();
 	kvnet_thread_stop(&w->thread);
 	inherit(crew, w);
-	crew->worker[id] = NULL;
 	kfree(w);
 	return 0;
 }
@@ -278,4 +287,16 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns)
 {
 	WRITE_ONCE(crew->cap_ns, cap_ns);
+}
+
+/**
+ * kvnet_crew_set_lends() - may the thread that kicks do what is small?
+ * @crew: the crew
+ * @lends: it may, if the kernel can
+ *
+ * Context: any; of events from now on.
+ */
+void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends)
+{
+	WRITE_ONCE(crew->lends, lends && kvnet_lend_possible());
 }

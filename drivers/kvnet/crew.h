@@ -9,8 +9,10 @@
 #define _KVNET_CREW_H
 
 #include <linux/atomic.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 
+#include "place.h"
 #include "thread.h"
 
 struct kvnet_crew;
@@ -39,14 +41,16 @@ struct kvnet_crew_ops {
  * @ops: const after init
  * @threads: of the workers
  * @owner: pid of the owner, for traces
- * @lends: what is small may be done by the thread that kicks; const while there is an
- *	   owner
+ * @lends: what is small may be done by the thread that kicks
  * @soft: what is small may be done in a softirq; const while there is an owner
  * @lent: threads that do so just now
  * @stopping: it is never time any more, and nobody hands anything over
  * @source: what is served; const after init
  * @n: entries in @source
- * @worker: by their ids; under dev->lock
+ * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
+ *	    of @worker is stopped, as long as the device is listed (registry.h)
+ * @worker: by their ids; changes with dev->lock and @roster
+ * @place: where the threads run
  * @cap_ns: longest spin, in ns, as configured
  */
 struct kvnet_crew {
@@ -59,7 +63,9 @@ struct kvnet_crew {
 	bool stopping;
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
+	struct mutex roster;
 	struct kvnet_worker *worker[KVNET_CREW_WORKERS];
+	struct kvnet_place place;
 	u64 cap_ns;
 };
 
@@ -75,5 +81,12 @@ unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
 				const struct kvnet_source *src);
 void kvnet_crew_stop(struct kvnet_crew *crew);
 void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
+void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends);
+
+/* where they run, and for those who look: crew_place.c */
+int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);
+void kvnet_crew_forget_place(struct kvnet_crew *crew);
+void kvnet_crew_seat(struct kvnet_crew *crew);
+unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);
 
 #endif /* _KVNET_CREW_H */

@@ -76,7 +76,7 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 {
 	const struct kvnet_crew *crew = src->crew;
 
-	if (!crew->lends || !src->ops->run_lent)
+	if (!READ_ONCE(crew->lends) || !src->ops->run_lent)
 		return false;
 	if (event == KVNET_EV_KICK)
 		return READ_ONCE(src->lone) && kvnet_lend_may(crew->threads.mm);

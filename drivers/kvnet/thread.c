@@ -29,6 +29,8 @@ static void show_up(struct kvnet_thread *t)
 	spin_lock(&t->group->lock);
 	t->task = get_task_struct(current);
 	spin_unlock(&t->group->lock);
+	__set_current_state(TASK_RUNNING);
+	t->ops->begin(t->data);
 }
 
 /*
@@ -39,8 +41,10 @@ static bool task_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
-	if (unlikely(!t->task))
+	if (unlikely(!t->task)) {
 		show_up(t);
+		return true;
+	}
 	if (READ_ONCE(t->closing) || !t->ops->wants(t->data))
 		return false;
 	__set_current_state(TASK_RUNNING);
@@ -172,6 +176,8 @@ static int kthread_fn(void *data)
 	/* By itself: the kernel sets where a thread may run until this begins. */
 	t->ret = cgroup_attach_task_all(t->owner, current);
 	complete(&t->started);
+	if (!t->ret)
+		t->ops->begin(t->data);
 	serve(t);
 	finish(t);
 	return 0;
@@ -314,6 +320,34 @@ bool kvnet_thread_halted(const struct kvnet_thread *t)
 
 	return !task || READ_ONCE(task->jobctl) & by_signal || freezing(task) ||
 	       READ_ONCE(task->__state) & TASK_FROZEN;
+}
+
+/**
+ * kvnet_thread_get_task() - the thread, for others to look at
+ * @t: a thread, which is not stopped meanwhile
+ *
+ * Context: any process.
+ * Return: the thread, with a reference, for put_task_struct(); NULL: it has not begun.
+ */
+struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
+{
+	struct task_struct *task;
+
+	spin_lock(&t->group->lock);
+	task = t->task ? get_task_struct(t->task) : NULL;
+	spin_unlock(&t->group->lock);
+	return task;
+}
+
+/**
+ * kvnet_thread_is_task() - is it a thread of the owner's process?
+ * @t: a thread, which is not stopped meanwhile
+ *
+ * Return: true if so; else it is a kernel thread.
+ */
+bool kvnet_thread_is_task(const struct kvnet_thread *t)
+{
+	return t->vtsk;
 }
 
 /* With the group's lock held. */

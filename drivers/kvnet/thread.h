@@ -25,12 +25,14 @@ struct vhost_task;
 
 /**
  * struct kvnet_thread_ops - what a thread does; called by the thread
+ * @begin: before the first turn; may sleep
  * @wants: is there anything to do? Takes no lock and does not sleep
  * @turn: do some of it; in the owner's address space, may sleep
  * @gone: no turn comes any more: the owner is dead, or the thread is ended. Not
  *	  called of each thread that is stopped; may sleep
  */
 struct kvnet_thread_ops {
+	void (*begin)(void *data);
 	bool (*wants)(void *data);
 	void (*turn)(void *data);
 	void (*gone)(void *data);
@@ -91,5 +93,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fo
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);
+struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t);
+bool kvnet_thread_is_task(const struct kvnet_thread *t);
 
 #endif /* _KVNET_THREAD_H */

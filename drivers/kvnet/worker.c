@@ -172,6 +172,13 @@ static void worker_turn(void *data)
 	cond_resched();
 }
 
+static void worker_begin(void *data)
+{
+	const struct kvnet_worker *w = data;
+
+	kvnet_crew_seat(w->crew);
+}
+
 static void worker_gone(void *data)
 {
 	struct kvnet_worker *w = data;
@@ -181,6 +188,7 @@ static void worker_gone(void *data)
 }
 
 const struct kvnet_thread_ops kvnet_worker_ops = {
+	.begin = worker_begin,
 	.wants = worker_wants,
 	.turn = worker_turn,
 	.gone = worker_gone,

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * crew_place.c - where the workers of a device run, see place.h
+ */
+#include "crew.h"
+
+#include <linux/errno.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "source.h"
+#include "worker.h"
+
+/* What is wanted, on top of what is. */
+static int merge(struct kvnet_place *next, const struct kvnet_place *want)
+{
+	if (want->has_cpus) {
+		next->has_cpus = true;
+		next->all_cpus = want->all_cpus;
+		next->cpus = want->cpus;
+	}
+	if (want->has_nice) {
+		next->has_nice = true;
+		next->nice = want->nice;
+	}
+	if (want->has_sched) {
+		next->has_sched = true;
+		next->sched = want->sched;
+	}
+	if (want->priority)
+		next->priority = want->priority;
+	if (next->has_sched && (next->sched == SCHED_FIFO || next->sched == SCHED_RR))
+		return 0;
+	next->priority = 0;
+	return want->priority ? -ERANGE : 0;
+}
+
+static int find_seats(struct kvnet_crew *crew, struct kvnet_seat *seat,
+		      const struct kvnet_place *step)
+{
+	struct task_struct *task;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < KVNET_CREW_WORKERS && !ret; i++) {
+		task = crew->worker[i] ?
+			kvnet_thread_get_task(&crew->worker[i]->thread) : NULL;
+		if (task)
+			ret = kvnet_seat_find(&seat[i], task, step);
+	}
+	return ret;
+}
+
+/* All of them, or none. */
+static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
+{
+	unsigned int i, done;
+	int ret = 0;
+
+	for (i = 0; i < KVNET_CREW_WORKERS && !ret; i++)
+		if (seat[i].task)
+			ret = kvnet_seat_take(&seat[i], step);
+	done = ret ? i : 0;
+	for (i = 0; i < done; i++)
+		if (seat[i].task)
+			kvnet_seat_leave(&seat[i], step);
+	return ret;
+}
+
+static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
+{
+	struct kvnet_seat *seat = kcalloc(KVNET_CREW_WORKERS, sizeof(*seat), GFP_KERNEL);
+	unsigned int i;
+	int ret;
+
+	if (!seat)
+		return -ENOMEM;
+	ret = find_seats(crew, seat, step);
+	if (!ret)
+		ret = take_seats(seat, step);
+	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+		kvnet_seat_free(&seat[i]);
+	kfree(seat);
+	return ret;
+}
+
+/* What there is to do: of scheduling all or nothing, since one call does it. */
+static struct kvnet_place to_do(const struct kvnet_place *next,
+				const struct kvnet_place *want)
+{
+	struct kvnet_place step = *next;
+
+	step.has_cpus = want->has_cpus;
+	step.has_sched = want->has_sched || want->priority;
+	step.has_nice = want->has_nice;
+	return step;
+}
+
+/* roster */
+static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
+{
+	struct kvnet_place next = crew->place, step;
+	struct cpumask *cpus = NULL;
+	int ret = merge(&next, want);
+
+	if (ret)
+		return ret;
+	if (want->has_cpus && !want->all_cpus) {
+		cpus = kmemdup(want->cpus, cpumask_size(), GFP_KERNEL_ACCOUNT);
+		if (!cpus)
+			return -ENOMEM;
+	}
+	if (want->has_cpus)
+		next.cpus = cpus;
+	step = to_do(&next, want);
+	ret = place_all(crew, &step);
+	if (ret) {
+		kfree(cpus);
+		return ret;
+	}
+	if (want->has_cpus)
+		kfree(crew->place.cpus);
+	crew->place = next;
+	return 0;
+}
+
+/**
+ * kvnet_crew_set_place() - where all workers run from now on
+ * @crew: the crew, with or without workers
+ * @want: what is to change; a copy is made of the mask
+ *
+ * Those that are hired later on do so, too.
+ *
+ * Context: may sleep, for a while; the device is listed (registry.h).
+ * Return: 0; -EINVAL: a worker's cpuset has none of these CPUs; -ERANGE: a priority,
+ * but no real-time class; -ENOMEM; -errno, as kvnet_seat_find(). With an error nothing
+ * has changed.
+ */
+int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
+{
+	int ret;
+
+	mutex_lock(&crew->roster);
+	ret = set_place(crew, want);
+	mutex_unlock(&crew->roster);
+	return ret;
+}
+
+/**
+ * kvnet_crew_forget_place() - workers run where they are made from now on
+ * @crew: the crew
+ *
+ * Context: may sleep.
+ */
+void kvnet_crew_forget_place(struct kvnet_crew *crew)
+{
+	mutex_lock(&crew->roster);
+	kfree(crew->place.cpus);
+	crew->place = (struct kvnet_place) {};
+	mutex_unlock(&crew->roster);
+}
+
+static int seat_self(const struct kvnet_place *place)
+{
+	struct kvnet_seat seat;
+	int ret = kvnet_seat_find(&seat, get_task_struct(current), place);
+
+	if (!ret)
+		ret = kvnet_seat_take(&seat, place);
+	kvnet_seat_free(&seat);
+	return ret;
+}
+
+/**
+ * kvnet_crew_seat() - a worker's thread begins: it goes where it belongs
+ * @crew: the crew
+ *
+ * If its cpuset has none of the CPUs by now, it stays where it is.
+ *
+ * Context: the thread; may sleep.
+ */
+void kvnet_crew_seat(struct kvnet_crew *crew)
+{
+	struct kvnet_place place;
+
+	mutex_lock(&crew->roster);
+	place = crew->place;
+	if (place.has_cpus && seat_self(&place))
+		place.has_cpus = false;
+	if (!place.has_cpus && (place.has_nice || place.has_sched))
+		seat_self(&place);
+	mutex_unlock(&crew->roster);
+}
+
+/**
+ * kvnet_crew_at() - which sources are at home with a worker?
+ * @crew: the crew
+ * @w: the worker
+ *
+ * Context: any.
+ * Return: as bits.
+ */
+unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w)
+{
+	unsigned long at = 0;
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++)
+		if (rcu_access_pointer(crew->source[i]->home) == w)
+			at |= BIT(i);
+	return at;
+}

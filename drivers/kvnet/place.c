@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * place.c - where a thread runs, and how, see place.h
+ *
+ * The kernel does not tell modules which CPUs a cpuset has; but a thread that joins a
+ * cgroup is put on them. So one is sent there, and says where it finds itself.
+ */
+#include "place.h"
+
+#include <linux/cgroup.h>
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <uapi/linux/sched/types.h>
+
+/* Looks at a cpuset that changes just now. */
+#define LOOKS	100
+
+struct scout {
+	struct task_struct *to;
+	struct cpumask *found;
+	struct completion done;
+	int ret;
+};
+
+/**
+ * kvnet_place_cpus() - where may a thread run just now?
+ * @task: the thread
+ * @mask: filled in
+ */
+void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
+	cpumask_copy(mask, task->cpus_ptr);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
+}
+
+static int scout_fn(void *data)
+{
+	struct scout *s = data;
+
+	/* What a cpuset of all CPUs leaves as it is. */
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	s->ret = cgroup_attach_task_all(s->to, current);
+	kvnet_place_cpus(current, s->found);
+	complete(&s->done);
+	return 0;
+}
+
+static int find_allowed(struct task_struct *task, struct cpumask *allowed)
+{
+	struct scout s = { .to = task, .found = allowed };
+	struct task_struct *scout;
+
+	init_completion(&s.done);
+	scout = kthread_create(scout_fn, &s, "kvnet_cpuset");
+	if (IS_ERR(scout))
+		return PTR_ERR(scout);
+	get_task_struct(scout);
+	wake_up_process(scout);
+	wait_for_completion(&s.done);
+	kthread_stop(scout);
+	put_task_struct(scout);
+	return s.ret;
+}
+
+static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
+{
+	int ret = find_allowed(seat->task, seat->allowed);
+
+	if (ret)
+		return ret;
+	if (place->all_cpus)
+		cpumask_copy(seat->now, seat->allowed);
+	else if (!cpumask_and(seat->now, seat->allowed, place->cpus))
+		return -EINVAL;
+	return 0;
+}
+
+static int alloc_masks(struct kvnet_seat *seat)
+{
+	seat->before = kmalloc(cpumask_size(), GFP_KERNEL);
+	seat->allowed = kmalloc(cpumask_size(), GFP_KERNEL);
+	seat->now = kmalloc(cpumask_size(), GFP_KERNEL);
+	return seat->before && seat->allowed && seat->now ? 0 : -ENOMEM;
+}
+
+/**
+ * kvnet_seat_find() - find out how a thread runs, and where it could
+ * @seat: filled in; for kvnet_seat_free(), whatever is returned
+ * @task: the thread; the caller's reference is taken over
+ * @place: how it is to run
+ *
+ * Context: may sleep, for tens of milliseconds.
+ * Return: 0; -EINVAL: its cpuset has none of these CPUs; -ENOMEM; -EINTR, in a
+ * process that is killed; -errno: what its cpuset has cannot be found out.
+ */
+int kvnet_seat_find(struct kvnet_seat *seat, struct task_struct *task,
+		    const struct kvnet_place *place)
+{
+	int ret;
+
+	*seat = (struct kvnet_seat) {
+		.task = task,
+		.sched = task->policy,
+		.priority = task->rt_priority,
+		.nice = task_nice(task),
+	};
+	if (!place->has_cpus)
+		return 0;
+	ret = alloc_masks(seat);
+	if (ret)
+		return ret;
+	kvnet_place_cpus(task, seat->before);
+	return choose_cpus(seat, place);
+}
+
+static bool is_realtime(u32 sched)
+{
+	return sched == SCHED_FIFO || sched == SCHED_RR;
+}
+
+static int set_sched(struct task_struct *task, u32 sched, u32 priority, int nice)
+{
+	const struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = sched,
+		.sched_priority = is_realtime(sched) ? priority : 0,
+		.sched_nice = nice,
+	};
+	int ret = sched_setattr_nocheck(task, &attr);
+
+	/* A class without nice values leaves it as it is. */
+	if (!ret && task_nice(task) != nice)
+		set_user_nice(task, nice);
+	return ret;
+}
+
+/*
+ * The cpuset may change meanwhile. If that is before we look once more, we do it
+ * again; if it is after that, the kernel puts the thread where it belongs by itself.
+ */
+static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
+{
+	struct cpumask *last = kmalloc(cpumask_size(), GFP_KERNEL);
+	unsigned int looks = 0;
+	int ret = last ? 0 : -ENOMEM;
+
+	while (!ret) {
+		cpumask_copy(last, seat->allowed);
+		ret = set_cpus_allowed_ptr(seat->task, seat->now);
+		if (!ret)
+			ret = choose_cpus(seat, place);
+		if (!ret && cpumask_equal(last, seat->allowed))
+			break;
+		if (!ret && ++looks == LOOKS)
+			ret = -EAGAIN;
+	}
+	kfree(last);
+	return ret;
+}
+
+/**
+ * kvnet_seat_take() - have the thread run so
+ * @seat: from kvnet_seat_find()
+ * @place: the same
+ *
+ * Context: as kvnet_seat_find().
+ * Return: as kvnet_seat_find(); kvnet_seat_leave() undoes it in any case.
+ */
+int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place)
+{
+	int nice = place->has_nice ? place->nice : seat->nice;
+	int ret = place->has_cpus ? take_cpus(seat, place) : 0;
+
+	if (!ret && place->has_sched)
+		ret = set_sched(seat->task, place->sched, max(place->priority, 1u), nice);
+	else if (!ret && place->has_nice)
+		set_user_nice(seat->task, nice);
+	return ret;
+}
+
+static int go_back(struct kvnet_seat *seat, bool all_cpus)
+{
+	const struct kvnet_place place = {
+		.has_cpus = true,
+		.all_cpus = all_cpus,
+		.cpus = seat->before,
+	};
+	int ret = choose_cpus(seat, &place);
+
+	return ret ? ret : take_cpus(seat, &place);
+}
+
+/* Where it was; or, if its cpuset has none of that any more, on all that this has. */
+static void leave_cpus(struct kvnet_seat *seat)
+{
+	int ret = go_back(seat, false);
+
+	if (ret == -EINVAL)
+		ret = go_back(seat, true);
+	if (!ret)
+		return;
+	/* It cannot be asked. What it had when it could is the best that is known. */
+	if (!cpumask_and(seat->now, seat->before, seat->allowed))
+		cpumask_copy(seat->now, seat->allowed);
+	set_cpus_allowed_ptr(seat->task, seat->now);
+}
+
+/**
+ * kvnet_seat_leave() - have the thread run as it did before
+ * @seat: from kvnet_seat_find()
+ * @place: the same
+ *
+ * Context: may sleep.
+ */
+void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place)
+{
+	if (place->has_cpus)
+		leave_cpus(seat);
+	if (place->has_sched)
+		set_sched(seat->task, seat->sched, seat->priority, seat->nice);
+	else if (place->has_nice)
+		set_user_nice(seat->task, seat->nice);
+}
+
+/**
+ * kvnet_seat_free() - forget about the thread
+ * @seat: from kvnet_seat_find(), or zeroed
+ */
+void kvnet_seat_free(struct kvnet_seat *seat)
+{
+	if (seat->task)
+		put_task_struct(seat->task);
+	kfree(seat->before);
+	kfree(seat->allowed);
+	kfree(seat->now);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * place.h - where a thread runs, and how: CPUs, scheduling class, nice value
+ *
+ * A thread never leaves its cpuset by what is done here.
+ */
+#ifndef _KVNET_PLACE_H
+#define _KVNET_PLACE_H
+
+#include <linux/cpumask.h>
+#include <linux/types.h>
+
+struct task_struct;
+
+/**
+ * struct kvnet_place - how threads are to run
+ * @has_cpus: @cpus means something
+ * @has_nice: @nice does
+ * @has_sched: @sched does
+ * @all_cpus: all CPUs of the cpuset; else those that are in @cpus, too
+ * @cpus: a mask, or NULL with @all_cpus
+ * @nice: -20 to 19
+ * @sched: SCHED_*, but for SCHED_DEADLINE
+ * @priority: of SCHED_FIFO and SCHED_RR, 1 to 99; 0: none has been given
+ */
+struct kvnet_place {
+	bool has_cpus;
+	bool has_nice;
+	bool has_sched;
+	bool all_cpus;
+	struct cpumask *cpus;
+	int nice;
+	u32 sched;
+	u32 priority;
+};
+
+/**
+ * struct kvnet_seat - how one thread runs, and is to run
+ * @task: the thread, with a reference
+ * @before: CPUs that it had
+ * @allowed: CPUs of its cpuset
+ * @now: CPUs that it is to have
+ * @sched: SCHED_*, as it was
+ * @priority: as it was
+ * @nice: as it was
+ */
+struct kvnet_seat {
+	struct task_struct *task;
+	struct cpumask *before;
+	struct cpumask *allowed;
+	struct cpumask *now;
+	u32 sched;
+	u32 priority;
+	int nice;
+};
+
+void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask);
+int kvnet_seat_find(struct kvnet_seat *seat, struct task_struct *task,
+		    const struct kvnet_place *place);
+int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place);
+void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place);
+void kvnet_seat_free(struct kvnet_seat *seat);
+
+#endif /* _KVNET_PLACE_H */
