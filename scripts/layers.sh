@@ -11,11 +11,11 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "chr ioctl dev net lend worker stats trace" ;;
+	main) echo "chr ioctl dev net netlink lend worker stats trace" ;;
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
-	dev | dev_iommu | owner | msg) echo "net vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev pace lone resident notify vq tap hdr crew source poll features stats trace" ;;
+	dev | dev_iommu | owner | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
+	net) echo "dev port registry pace lone resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	resident) echo "pages" ;;
 	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
@@ -23,7 +23,10 @@ allowed()
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
 	worker | source | crew | crew_place) echo "source crew worker place claim lend thread poll stats trace" ;;
-	tap | tap_copy | tap_send | tap_direct) echo "tap packet frag features hdr stats trace" ;;
+	registry) echo "net" ;;
+	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker place lend" ;;
+	port) echo "tap" ;;
+	tap | tap_copy | tap_send | tap_direct | tap_look) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;
 	notify) echo "source stats trace" ;;
 	iotlb) echo "stats trace" ;;

@@ -13,6 +13,18 @@
 #include <linux/vhost.h>
 
 #include "net.h"
+#include "netlink.h"
+
+/**
+ * kvnet_queue_net() - which device is a queue of?
+ * @q: the queue
+ *
+ * Return: the device.
+ */
+struct kvnet_net *kvnet_queue_net(struct kvnet_queue *q)
+{
+	return container_of(q - q->vq.index, struct kvnet_net, q[0]);
+}
 
 static void init_queue(struct kvnet_net *net, unsigned int index,
 		       const struct kvnet_source_ops *ops, __poll_t tap_mask)
@@ -20,6 +32,8 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	struct kvnet_queue *q = &net->q[index];
 
 	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
+	q->vq.broke = kvnet_event_broken;
+	kvnet_port_init(&q->port);
 	kvnet_pace_reset(&q->pace);
 	q->answers = &net->q[!index].passed;
 	q->resident = &net->resident;
@@ -38,9 +52,22 @@ void kvnet_net_reset_busy(struct kvnet_net *net)
 {
 	unsigned int us = READ_ONCE(kvnet_poll_us);
 
-	net->q[KVNET_RX].busy_us = us;
-	net->q[KVNET_TX].busy_us = us;
+	WRITE_ONCE(net->q[KVNET_RX].busy_us, us);
+	WRITE_ONCE(net->q[KVNET_TX].busy_us, us);
 	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
+}
+
+/**
+ * kvnet_net_copies() - are frames copied out of a tap's ring?
+ * @net: the device
+ *
+ * Return: true if so, where that can be.
+ */
+bool kvnet_net_copies(const struct kvnet_net *net)
+{
+	int copies = READ_ONCE(net->copies);
+
+	return copies < 0 ? READ_ONCE(kvnet_copy_frames) : copies;
 }
 
 static struct kvnet_net *to_net(struct kvnet_crew *crew)
@@ -96,6 +123,7 @@ struct kvnet_net *kvnet_net_create(void)
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	kvnet_net_reset_busy(net);
 	net->fork = kvnet_fork_default();
+	net->copies = -1;
 	return net;
 }
 
@@ -106,6 +134,12 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	q->starved = false;
 	kvnet_pace_reset(&q->pace);
 	kvnet_lone_reset(&q->lone);
+	if (sock || q->tap.sock)
+		kvnet_port_set(&q->port, sock);
+	if (sock)
+		kvnet_event_start(&q->vq, kvnet_tap_kind(sock));
+	else if (q->tap.sock)
+		kvnet_event_stop(&q->vq);
 	return kvnet_tap_attach(&q->tap, sock);
 }
 
@@ -207,6 +241,7 @@ void kvnet_net_close(struct kvnet_net *net)
 	/* Who kicks has the file's reference to rely on. */
 	mutex_lock(&net->lock);
 	kvnet_net_quiesce(net);
+	kvnet_net_unlist(net);
 	mutex_unlock(&net->lock);
 	release_net(&net->crew);
 }
@@ -334,8 +369,8 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
 {
 	lockdep_assert_held(&net->lock);
-	net->q[index].busy_us = us;
-	us = max(net->q[KVNET_RX].busy_us, net->q[KVNET_TX].busy_us);
+	WRITE_ONCE(net->q[index].busy_us, us);
+	us = max(READ_ONCE(net->q[KVNET_RX].busy_us), READ_ONCE(net->q[KVNET_TX].busy_us));
 	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
 }
 
@@ -354,6 +389,7 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 	struct kvnet_queue *q;
 	unsigned int i;
 
+	seq_printf(m, "kvnet.id:\t%u\n", READ_ONCE(net->listing.id));
 	seq_printf(m, "kvnet.features:\t0x%llx\n",
 		   READ_ONCE(net->features.word[0]));
 	seq_printf(m, "kvnet.features_hi:\t0x%llx\n",

@@ -7,6 +7,7 @@
 
 #include "lend.h"
 #include "net.h"
+#include "netlink.h"
 
 unsigned int kvnet_max_mem_regions = 509;
 module_param_named(max_mem_regions, kvnet_max_mem_regions, uint, 0444);
@@ -74,12 +75,20 @@ bool kvnet_fork_default(void)
 
 static int __init kvnet_init(void)
 {
-	return kvnet_chr_register(replace_vhost_net);
+	int ret = kvnet_netlink_register();
+
+	if (ret)
+		return ret;
+	ret = kvnet_chr_register(replace_vhost_net);
+	if (ret)
+		kvnet_netlink_unregister();
+	return ret;
 }
 
 static void __exit kvnet_exit(void)
 {
 	kvnet_chr_unregister();
+	kvnet_netlink_unregister();
 	kvnet_lend_exit();
 }
 

@@ -12,10 +12,12 @@
 
 #include "crew.h"
 #include "hdr.h"
+#include "lone.h"
 #include "notify.h"
 #include "pace.h"
-#include "lone.h"
 #include "poll.h"
+#include "port.h"
+#include "registry.h"
 #include "resident.h"
 #include "source.h"
 #include "tap.h"
@@ -40,6 +42,7 @@ enum {
  * @vq: the virtqueue
  * @src: what a worker serves
  * @tap: the backend; under vq.lock
+ * @port: its interface, for those who have no lock
  * @starved: the turn ended for want of the driver's buffers (RX) or of room
  *	     in the tap (TX); under vq.lock
  * @pace: when the driver kicks (TX); under vq.lock
@@ -51,13 +54,14 @@ enum {
  * @kick_wait: the driver's kicks; under vq.lock
  * @tap_wait: the tap's readiness; under vq.lock
  * @kick: eventfd that @kick_wait watches, with a reference; under vq.lock
- * @busy_us: VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; under dev->lock
+ * @busy_us: VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us
  * @abandoned: nobody serves it any more, nor will; under vq.lock
  */
 struct kvnet_queue {
 	struct kvnet_vq vq;
 	struct kvnet_source src;
 	struct kvnet_tap tap;
+	struct kvnet_port port;
 	bool starved;
 	struct kvnet_pace pace;
 	const unsigned long *answers;
@@ -75,6 +79,7 @@ struct kvnet_queue {
 /**
  * struct kvnet_net - an open /dev/kvnet
  * @users: the file, and what is lent; the last one destroys it
+ * @listing: so that others find it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
  * @fork: workers are threads of the owner's process; under @lock
@@ -87,10 +92,13 @@ struct kvnet_queue {
  * @misses: what the queues ask of the VMM's IOMMU
  * @crew: who serves the queues
  * @resident: what is known of the owner's memory
+ * @copies: frames are copied out of a tap's ring: 1 yes, 0 no, -1 as the module's
+ *	    parameter says
  * @q: the queues
  */
 struct kvnet_net {
 	refcount_t users;
+	struct kvnet_listing listing;
 	struct mutex lock;
 	struct mm_struct *mm;
 	bool fork;
@@ -102,8 +110,12 @@ struct kvnet_net {
 	struct kvnet_misses misses;
 	struct kvnet_crew crew;
 	struct kvnet_resident resident;
+	int copies;
 	struct kvnet_queue q[KVNET_QUEUES];
 };
+
+/* The device of a queue. */
+struct kvnet_net *kvnet_queue_net(struct kvnet_queue *q);
 
 /* Worker thread: rx.c, tx.c */
 extern const struct kvnet_source_ops kvnet_rx_ops;
@@ -119,6 +131,7 @@ int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd);
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us);
 void kvnet_net_reset_busy(struct kvnet_net *net);
+bool kvnet_net_copies(const struct kvnet_net *net);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
 struct socket *kvnet_queue_detach(struct kvnet_queue *q);
 int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
@@ -129,6 +142,7 @@ int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
 int kvnet_net_reset_owner(struct kvnet_net *net);
 void kvnet_net_quiesce(struct kvnet_net *net);
+void kvnet_net_unlist(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 void kvnet_net_owner_exits(struct kvnet_net *net);
 void kvnet_net_abandon(struct kvnet_crew *crew);

@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 
 #include "net.h"
+#include "netlink.h"
 
 /* Both may sleep, so not with vq->lock held. */
 static void let_go(struct socket *tap, struct file *kick)
@@ -81,6 +82,18 @@ void kvnet_net_quiesce(struct kvnet_net *net)
 }
 
 /**
+ * kvnet_net_unlist() - nobody but the owner knows the device any more
+ * @net: the device, after kvnet_net_quiesce()
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_net_unlist(struct kvnet_net *net)
+{
+	kvnet_event_dev(net, KVNET_CMD_DEV_DEL_NTF);
+	kvnet_registry_del(net);
+}
+
+/**
  * kvnet_net_release_owner() - the device is nobody's
  * @net: the device
  *
@@ -94,6 +107,7 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	unsigned int i;
 
 	kvnet_net_quiesce(net);
+	kvnet_net_unlist(net);
 	kvnet_crew_stop(&net->crew);
 	kvnet_resident_stop(&net->resident);
 	for (i = 0; i < KVNET_QUEUES; i++)
@@ -116,6 +130,8 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
 		WRITE_ONCE(net->features.word[i], 0);
 	kvnet_net_reset_busy(net);
+	kvnet_crew_forget_place(&net->crew);
+	WRITE_ONCE(net->copies, -1);
 	WRITE_ONCE(net->fork, kvnet_fork_default());
 	if (mm)
 		mmdrop(mm);
@@ -189,6 +205,9 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
+	ret = kvnet_registry_add(net);
+	if (ret)
+		goto err_free;
 	/* Whoever cannot know it goes without. */
 	if (READ_ONCE(kvnet_rx_in_place))
 		kvnet_resident_start(&net->resident, mm);
@@ -196,17 +215,20 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			       READ_ONCE(kvnet_tx_by_vcpu),
 			       net->resident.watching);
 	if (ret)
-		goto err_free;
+		goto err_del;
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = &net->crew.threads;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))
 		kvnet_payer_get(&net->payer, mm);
+	kvnet_event_dev(net, KVNET_CMD_DEV_ADD_NTF);
 	return 0;
 
-err_free:
+err_del:
 	kvnet_resident_stop(&net->resident);
+	kvnet_registry_del(net);
+err_free:
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_unalloc(&net->q[i].vq);
 	return ret;

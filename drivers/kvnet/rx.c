@@ -31,7 +31,7 @@ struct kvnet_rx_turn kvnet_rx_start(struct kvnet_queue *q)
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
-	kvnet_tap_rx_turn(&q->tap, READ_ONCE(kvnet_copy_frames));
+	kvnet_tap_rx_turn(&q->tap, kvnet_net_copies(kvnet_queue_net(q)));
 	return (struct kvnet_rx_turn) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),

@@ -21,6 +21,37 @@ void kvnet_stats_init(struct kvnet_stats *stats)
 }
 
 /**
+ * kvnet_stat_name() - what is a counter called?
+ * @which: the counter
+ *
+ * Return: its name.
+ */
+const char *kvnet_stat_name(enum kvnet_stat which)
+{
+	return stat_name[which];
+}
+
+/**
+ * kvnet_stat_read() - what has been counted
+ * @stats: the counters
+ * @which: the counter
+ *
+ * Context: any; does not disturb the data path.
+ * Return: how much.
+ */
+u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which)
+{
+	unsigned int start;
+	u64 val;
+
+	do {
+		start = u64_stats_fetch_begin(&stats->syncp);
+		val = u64_stats_read(&stats->count[which]);
+	} while (u64_stats_fetch_retry(&stats->syncp, start));
+	return val;
+}
+
+/**
  * kvnet_stats_show() - print one line for each counter: "<prefix>.<name>:\tN"
  * @m: where to
  * @prefix: the queue's name
@@ -31,14 +62,9 @@ void kvnet_stats_init(struct kvnet_stats *stats)
 void kvnet_stats_show(struct seq_file *m, const char *prefix,
 		      const struct kvnet_stats *stats)
 {
-	unsigned int i, start;
-	u64 val;
+	unsigned int i;
 
-	for (i = 0; i < KVNET_STAT_MAX; i++) {
-		do {
-			start = u64_stats_fetch_begin(&stats->syncp);
-			val = u64_stats_read(&stats->count[i]);
-		} while (u64_stats_fetch_retry(&stats->syncp, start));
-		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_name[i], val);
-	}
+	for (i = 0; i < KVNET_STAT_MAX; i++)
+		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_name[i],
+			   kvnet_stat_read(stats, i));
 }

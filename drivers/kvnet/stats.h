@@ -82,6 +82,8 @@ static inline void kvnet_stat_inc(struct kvnet_stats *stats,
 	kvnet_stat_add(stats, which, 1);
 }
 
+const char *kvnet_stat_name(enum kvnet_stat which);
+u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which);
 void kvnet_stats_init(struct kvnet_stats *stats);
 void kvnet_stats_show(struct seq_file *m, const char *prefix,
 		      const struct kvnet_stats *stats);

@@ -5,6 +5,7 @@
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
 
+#include <linux/kvnet.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 #include <net/xdp.h>
@@ -123,6 +124,11 @@ bool kvnet_tap_writable(struct kvnet_tap *tap);
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
 int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
+
+/* for those who look: tap_look.c */
+enum kvnet_backend kvnet_tap_kind(const struct socket *sock);
+int kvnet_tap_ifindex(struct socket *sock);
+unsigned int kvnet_tap_backlog(struct kvnet_tap *tap);
 
 /* guest to host, past the socket: tap_direct.c */
 void kvnet_tap_find(struct kvnet_tap *tap);

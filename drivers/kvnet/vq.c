@@ -255,11 +255,14 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
 	if (vq->state != KVNET_VQ_RUNNING)
 		return;
 	kvnet_vq_call_owed(vq);
+	WRITE_ONCE(vq->error_code, err);
 	vq->state = KVNET_VQ_BROKEN;
 	vq->retry = false;
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_broken);
 	trace_kvnet_vq_broken(vq, err);
 	kvnet_eventfd_signal(vq->error);
+	if (vq->broke)
+		vq->broke(vq, err);
 }
 
 /**

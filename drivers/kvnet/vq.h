@@ -110,6 +110,7 @@ struct kvnet_vq_addr {
  * @opens: session; it is to be open from the end of the session on
  * @state: session
  * @missing: session; waits for the VMM's answer to an IOTLB miss
+ * @error_code: when broken, why, -errno; written with @lock held
  * @retry: session; when broken, the chain that broke it is still there
  * @found: session; @ring knows where its areas are
  * @started: session; kvnet_ring_start() has been done
@@ -135,6 +136,7 @@ struct kvnet_vq_addr {
  * @log_call: set-up; eventfd to signal for new bits in the log, or NULL
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
+ * @broke: called when the queue breaks, with @lock held, or NULL; const after init
  * @misses: the device's, const after init
  * @server: who holds sessions, or NULL; changes with dev->lock
  * @payer: the device's, const after init; changes only while there is no owner
@@ -148,6 +150,7 @@ struct kvnet_vq {
 	bool opens;
 	enum kvnet_vq_state state;
 	bool missing;
+	int error_code;
 	bool retry;
 	bool found;
 	bool started;
@@ -174,6 +177,7 @@ struct kvnet_vq {
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *error;
 
+	void (*broke)(struct kvnet_vq *vq, int err);
 	struct kvnet_misses *misses;
 	struct kvnet_threads *server;
 	const struct kvnet_payer *payer;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fill_queue.c - what the generic-netlink family tells of queues, and of who serves them
+ *
+ * See fill_dev.c.
+ */
+#include "netlink.h"
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include <net/genetlink.h>
+
+#include "crew.h"
+#include "net.h"
+#include "place.h"
+#include "worker.h"
+
+static int put_counter(struct sk_buff *skb, const char *name, u64 value)
+{
+	struct nlattr *nest = nla_nest_start(skb, KVNET_A_QUEUE_COUNTERS);
+
+	if (!nest || nla_put_string(skb, KVNET_A_COUNTER_NAME, name) ||
+	    kvnet_put_u64(skb, KVNET_A_COUNTER_VALUE, value))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_counters(struct sk_buff *skb, const struct kvnet_queue *q)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_STAT_MAX; i++)
+		if (put_counter(skb, kvnet_stat_name(i),
+				kvnet_stat_read(&q->vq.stats, i)))
+			return -EMSGSIZE;
+	if (kvnet_put_u64(skb, KVNET_A_QUEUE_KICKS, atomic_long_read(&q->src.kicks)) ||
+	    kvnet_put_u64(skb, KVNET_A_QUEUE_WAKES, atomic_long_read(&q->src.wakes)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_state(struct sk_buff *skb, const struct kvnet_vq *vq)
+{
+	enum kvnet_vq_state state = READ_ONCE(vq->state);
+	u32 told = KVNET_QUEUE_STATE_STOPPED;
+
+	if (state == KVNET_VQ_BROKEN)
+		told = KVNET_QUEUE_STATE_BROKEN;
+	else if (state == KVNET_VQ_RUNNING)
+		told = READ_ONCE(vq->missing) ? KVNET_QUEUE_STATE_WAITING :
+						KVNET_QUEUE_STATE_RUNNING;
+	if (nla_put_u32(skb, KVNET_A_QUEUE_STATE, told))
+		return -EMSGSIZE;
+	return told == KVNET_QUEUE_STATE_BROKEN ?
+	       nla_put_u32(skb, KVNET_A_QUEUE_ERROR, -READ_ONCE(vq->error_code)) : 0;
+}
+
+/* What only the holder of vq->lock can tell. Nobody else has to wait for it for long. */
+static int put_session(struct sk_buff *skb, struct kvnet_queue *q)
+{
+	const struct kvnet_ring *ring = &q->vq.ring;
+	bool has_tap, reads = q->vq.index == KVNET_RX;
+	unsigned int backlog = 0;
+	u16 avail, used;
+
+	if (!mutex_trylock(&q->vq.lock))
+		return 0;
+	avail = ring->last_avail;
+	used = ring->last_used;
+	has_tap = q->tap.sock;
+	if (has_tap && reads)
+		backlog = kvnet_tap_backlog(&q->tap);
+	mutex_unlock(&q->vq.lock);
+	if (nla_put_u32(skb, KVNET_A_QUEUE_AVAIL, avail) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_USED, used))
+		return -EMSGSIZE;
+	return has_tap && reads ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0;
+}
+
+static int put_home(struct sk_buff *skb, struct kvnet_crew *crew, unsigned int bit)
+{
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&crew->roster);
+	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+		if (crew->worker[i] && kvnet_crew_at(crew, crew->worker[i]) & BIT(bit)) {
+			ret = nla_put_u32(skb, KVNET_A_QUEUE_WORKER, i);
+			break;
+		}
+	mutex_unlock(&crew->roster);
+	return ret;
+}
+
+/**
+ * kvnet_fill_queue() - tell of a queue
+ * @skb: where to
+ * @net: the device, from the registry
+ * @index: the queue, in range
+ *
+ * Context: as kvnet_fill_dev().
+ * Return: as kvnet_fill_dev().
+ */
+int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
+{
+	struct kvnet_queue *q = &net->q[index];
+	struct kvnet_port port;
+
+	kvnet_port_get(&q->port, &port);
+	kvnet_port_put(&port);
+	if (nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->listing.id) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_INDEX, index) ||
+	    put_state(skb, &q->vq) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_SIZE, READ_ONCE(q->vq.ring.num)) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_ACCESS, READ_ONCE(q->vq.pin[0].charged) ?
+			KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, port.kind) ||
+	    put_session(skb, q) ||
+	    put_home(skb, &net->crew, q->src.bit) ||
+	    put_counters(skb, q))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*** a worker ***/
+
+static int put_task(struct sk_buff *skb, struct task_struct *task)
+{
+	struct cpumask *cpus = kmalloc(cpumask_size(), GFP_KERNEL);
+	unsigned int cpu = task_cpu(task);
+	int ret;
+
+	if (!cpus)
+		return -ENOMEM;
+	kvnet_place_cpus(task, cpus);
+	ret = kvnet_put_cpus(skb, KVNET_A_WORKER_CPUS, cpus);
+	kfree(cpus);
+	if (ret)
+		return ret;
+	if (kvnet_put_number(skb, KVNET_A_WORKER_TID,
+		       task_pid_nr_ns(task, task_active_pid_ns(current))) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_CPU, cpu) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_NODE, cpu_to_node(cpu)) ||
+	    nla_put_s32(skb, KVNET_A_WORKER_NICE, task_nice(task)) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_SCHED, task->policy) ||
+	    kvnet_put_number(skb, KVNET_A_WORKER_RT_PRIORITY, task->rt_priority) ||
+	    kvnet_put_u64(skb, KVNET_A_WORKER_RUN_NS, READ_ONCE(task->se.sum_exec_runtime)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_served(struct sk_buff *skb, unsigned long at)
+{
+	unsigned int bit;
+
+	for_each_set_bit(bit, &at, BITS_PER_LONG)
+		if (nla_put_u32(skb, KVNET_A_WORKER_QUEUES, bit))
+			return -EMSGSIZE;
+	return 0;
+}
+
+/* roster */
+static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet_worker *w)
+{
+	struct task_struct *task = kvnet_thread_get_task(&w->thread);
+	int ret = task ? put_task(skb, task) : 0;
+
+	if (task)
+		put_task_struct(task);
+	if (ret)
+		return ret;
+	if (nla_put_u32(skb, KVNET_A_WORKER_KIND, kvnet_thread_is_task(&w->thread) ?
+			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
+	    put_served(skb, kvnet_crew_at(crew, w)) ||
+	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_WINDOW_NS, READ_ONCE(w->poll.window)) ||
+	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * kvnet_fill_worker() - tell of a worker
+ * @skb: where to
+ * @net: the device, from the registry
+ * @index: the worker, in range
+ *
+ * Context: as kvnet_fill_dev().
+ * Return: as kvnet_fill_dev(); -ENODEV if there is no such worker.
+ */
+int kvnet_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
+{
+	struct kvnet_crew *crew = &net->crew;
+	struct kvnet_worker *w;
+	int ret;
+
+	if (nla_put_u32(skb, KVNET_A_WORKER_DEV, net->listing.id) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_INDEX, index))
+		return -EMSGSIZE;
+	mutex_lock(&crew->roster);
+	w = crew->worker[index];
+	ret = w ? put_worker(skb, crew, w) : -ENODEV;
+	mutex_unlock(&crew->roster);
+	return ret;
+}

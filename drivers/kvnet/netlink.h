@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * netlink.h - the generic-netlink family: an operator's view of all devices
+ *
+ * Documentation/netlink/specs/kvnet.yaml says what is in the messages.
+ */
+#ifndef _KVNET_NETLINK_H
+#define _KVNET_NETLINK_H
+
+#include <linux/kvnet.h>
+#include <linux/types.h>
+#include <net/netlink.h>
+
+struct cpumask;
+struct genl_family;
+struct genl_info;
+struct kvnet_net;
+struct kvnet_vq;
+struct sk_buff;
+
+/* At most so much of a cgroup's path, or of a list of CPUs. */
+#define KVNET_TEXT_SIZE		1024
+/* A device with such texts fits. */
+#define KVNET_MSG_SIZE		8192
+
+/* the family: netlink.c */
+extern struct genl_family kvnet_family;
+int kvnet_netlink_register(void);
+void kvnet_netlink_unregister(void);
+
+/* its answers: fill_dev.c, fill_queue.c */
+int kvnet_put_cpus(struct sk_buff *skb, int type, const struct cpumask *cpus);
+int kvnet_put_u64(struct sk_buff *skb, int type, u64 value);
+int kvnet_put_number(struct sk_buff *skb, int type, u32 number);
+int kvnet_fill_dev(struct sk_buff *skb, struct kvnet_net *net);
+int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
+int kvnet_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
+
+/* its one command: set.c */
+extern const struct nla_policy kvnet_policy_policy[];
+int kvnet_netlink_set(struct sk_buff *skb, struct genl_info *info);
+
+/* its events: event.c */
+void kvnet_event_dev(struct kvnet_net *net, u8 cmd);
+void kvnet_event_start(struct kvnet_vq *vq, enum kvnet_backend backend);
+void kvnet_event_stop(struct kvnet_vq *vq);
+void kvnet_event_broken(struct kvnet_vq *vq, int err);
+
+#endif /* _KVNET_NETLINK_H */

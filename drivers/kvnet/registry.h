@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * registry.h - all devices that have an owner, by number and network namespace
+ *
+ * Who has got one by kvnet_registry_get() or kvnet_registry_next() has it until
+ * kvnet_registry_put(): its owner is not let go of before that. So nobody keeps it for
+ * long, nor waits for what the owner may hold meanwhile: dev->lock, a vq->lock.
+ */
+#ifndef _KVNET_REGISTRY_H
+#define _KVNET_REGISTRY_H
+
+#include <linux/atomic.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+struct kvnet_net;
+struct net;
+struct pid;
+
+/**
+ * struct kvnet_listing - a device's entry
+ * @id: its number; 0: it is not listed
+ * @holders: who have got it just now
+ * @netns: the owner's, with a reference; const while listed
+ * @owner: the process, with a reference; const while listed
+ * @pid: its number in its own PID namespace; const while listed
+ * @comm: its command, as it was
+ */
+struct kvnet_listing {
+	u32 id;
+	atomic_t holders;
+	struct net *netns;
+	struct pid *owner;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+};
+
+int kvnet_registry_add(struct kvnet_net *net);
+void kvnet_registry_del(struct kvnet_net *net);
+struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id);
+struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id);
+void kvnet_registry_put(struct kvnet_net *net);
+
+#endif /* _KVNET_REGISTRY_H */
