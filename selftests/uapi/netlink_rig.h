@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* netlink_rig - a rig, and an operator in its network namespace who looks at it. */
+#ifndef SELFTESTS_NETLINK_RIG_H
+#define SELFTESTS_NETLINK_RIG_H
+
+#include "genl.h"
+#include "rig.h"
+
+extern struct rig vmm;
+extern struct genl genl;
+
+/* A copy of what came: answers are gone with the next. */
+struct copy {
+	unsigned int n;
+	struct attrs a;
+	uint8_t buf[16 << 10];
+};
+
+void netlink_begin(const struct rig_cfg *cfg);
+/* For genl_do(): into a struct copy. */
+void keep(struct attrs answer, void *arg);
+/* The only device that is to be seen; a part of it, by its index. Until the next. */
+struct attrs the_device(void);
+uint32_t the_id(void);
+struct attrs the_queue(unsigned int index);
+struct attrs the_worker(unsigned int index);
+
+#endif /* SELFTESTS_NETLINK_RIG_H */

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an operator sets: where a device's workers run and how, spinning, who sends, how
+ * frames are received. All of a request happens, or nothing.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "flow.h"
+#include "netlink_rig.h"
+#include "procfs.h"
+#include "vhost_abi.h"
+
+/* A request that is not ended yet. */
+static struct ask ask;
+static struct nlattr *nest;
+
+static void want(void)
+{
+	ask_begin(&ask, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&ask, KVNET_A_DEV_ID, the_id());
+	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
+}
+
+static int get(void)
+{
+	ask_nest_end(&ask, nest);
+	return genl_do(&genl, &ask, false, NULL, NULL);
+}
+
+static int set_text(unsigned int type, const char *text)
+{
+	want();
+	ask_text(&ask, type, text);
+	return get();
+}
+
+static int set_u32(unsigned int type, uint32_t value)
+{
+	want();
+	ask_u32(&ask, type, value);
+	return get();
+}
+
+static int set_u8(unsigned int type, uint8_t value)
+{
+	want();
+	ask_u8(&ask, type, value);
+	return get();
+}
+
+static struct attrs policy(void)
+{
+	return attr_nest(the_device(), KVNET_A_DEV_POLICY);
+}
+
+static pid_t tid(unsigned int worker)
+{
+	pid_t t = 0;
+
+	EXPECT(WAIT_FOR(3000, (t = attr_u32(the_worker(worker), KVNET_A_WORKER_TID))));
+	return t;
+}
+
+/*** what may not be ***/
+
+static const struct wrong {
+	const char *what;
+	unsigned int type;
+	size_t len;		/* 0: text */
+	uint32_t value;
+	const char *text;
+	int error;
+} wrong[] = {
+	{ "no list", KVNET_A_POLICY_CPUS, 0, 0, "x", -EINVAL },
+	{ "a negative CPU", KVNET_A_POLICY_CPUS, 0, 0, "-1", -EINVAL },
+	{ "a range backwards", KVNET_A_POLICY_CPUS, 0, 0, "3-0", -EINVAL },
+	{ "a CPU beyond all", KVNET_A_POLICY_CPUS, 0, 0, "99999", -EINVAL },
+	{ "no CPU", KVNET_A_POLICY_CPUS, 0, 0, ",", -EINVAL },
+	{ "nice 20", KVNET_A_POLICY_NICE, 4, 20, NULL, -ERANGE },
+	{ "nice -21", KVNET_A_POLICY_NICE, 4, -21, NULL, -ERANGE },
+	{ "nice of one byte", KVNET_A_POLICY_NICE, 1, 1, NULL, -EINVAL },
+	{ "a class that is none", KVNET_A_POLICY_SCHED, 4, 4, NULL, -EINVAL },
+	{ "a class far away", KVNET_A_POLICY_SCHED, 4, -1, NULL, -EINVAL },
+	{ "deadline", KVNET_A_POLICY_SCHED, 4, KVNET_SCHED_DEADLINE, NULL, -EOPNOTSUPP },
+	{ "ext", KVNET_A_POLICY_SCHED, 4, KVNET_SCHED_EXT, NULL, -EOPNOTSUPP },
+	{ "priority 0", KVNET_A_POLICY_RT_PRIORITY, 4, 0, NULL, -ERANGE },
+	{ "priority 100", KVNET_A_POLICY_RT_PRIORITY, 4, 100, NULL, -ERANGE },
+	{ "a priority alone", KVNET_A_POLICY_RT_PRIORITY, 4, 5, NULL, -EINVAL },
+	{ "tx-by-vcpu 2", KVNET_A_POLICY_TX_BY_VCPU, 1, 2, NULL, -ERANGE },
+	{ "copy-frames 255", KVNET_A_POLICY_COPY_FRAMES, 1, 255, NULL, -ERANGE },
+	{ "rx-in-place", KVNET_A_POLICY_RX_IN_PLACE, 1, 1, NULL, -EOPNOTSUPP },
+	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, NULL, -EINVAL },
+};
+
+#define WRONG (sizeof(wrong) / sizeof(wrong[0]))
+
+static void put_wrong(const struct wrong *w)
+{
+	if (w->text)
+		ask_text(&ask, w->type, w->text);
+	else
+		ask_put(&ask, w->type, &w->value, w->len);
+}
+
+/* Attributes that are right, but for that of a type. */
+static void put_right(unsigned int but_for)
+{
+	if (but_for != KVNET_A_POLICY_NICE)
+		ask_u32(&ask, KVNET_A_POLICY_NICE, 7);
+	if (but_for != KVNET_A_POLICY_POLL_US)
+		ask_u32(&ask, KVNET_A_POLICY_POLL_US, 11);
+	if (but_for != KVNET_A_POLICY_COPY_FRAMES)
+		ask_u8(&ask, KVNET_A_POLICY_COPY_FRAMES, 0);
+	if (but_for != KVNET_A_POLICY_SCHED && but_for != KVNET_A_POLICY_RT_PRIORITY)
+		ask_u32(&ask, KVNET_A_POLICY_SCHED, KVNET_SCHED_BATCH);
+	if (but_for != KVNET_A_POLICY_CPUS)
+		ask_text(&ask, KVNET_A_POLICY_CPUS, "0");
+}
+
+static void nothing_has_changed(void)
+{
+	struct attrs p = policy();
+
+	EXPECT(!*attr_text(p, KVNET_A_POLICY_CPUS));
+	EXPECT(!attr_has(p, KVNET_A_POLICY_NICE));
+	EXPECT(!attr_has(p, KVNET_A_POLICY_SCHED));
+	EXPECT(!attr_has(p, KVNET_A_POLICY_RT_PRIORITY));
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_COPY_FRAMES), 1);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
+	EXPECT_EQ(sched_getscheduler(tid(0)), SCHED_OTHER);
+}
+
+CASE(wrong_attributes)
+{
+	const struct wrong *w;
+	unsigned int order;
+	int ret;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	for (w = wrong; w < wrong + WRONG; w++) {
+		for (order = 0; order < 2; order++) {
+			want();
+			if (order)
+				put_right(w->type);
+			put_wrong(w);
+			if (!order)
+				put_right(w->type);
+			ret = get();
+			if (ret != w->error || !genl.said[0])
+				FAIL("%s: %d, not %d; \"%s\"", w->what, ret, w->error,
+				     genl.said);
+			nothing_has_changed();
+		}
+	}
+	/* and with nothing wrong */
+	want();
+	put_right(0);
+	EXPECT_EQ(get(), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 7);
+}
+
+CASE(incomplete_requests)
+{
+	struct ask a;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -EINVAL);
+	EXPECT(strstr(genl.said, "id"));
+	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, the_id());
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -EINVAL);
+	EXPECT(strstr(genl.said, "policy"));
+	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, the_id() + 1);
+	ask_nest_end(&a, ask_nest(&a, KVNET_A_DEV_POLICY));
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -ENODEV);
+	EXPECT(strstr(genl.said, "no such device"));
+	EXPECT_OP(genl.bad, >, 0);
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -EINVAL);
+	EXPECT(strstr(genl.said, "id"));
+	want();
+	EXPECT_EQ(get(), 0);
+	nothing_has_changed();
+}
+
+/*** spinning, frames ***/
+
+CASE(spinning)
+{
+	struct vhost_vring_state s = { .index = VDEV_TX };
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 123), 0);
+	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_POLL_US), 123);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 123000);
+	vdev_ioctl(vmm.v.fd, VHOST_GET_VRING_BUSYLOOP_TIMEOUT, &s);
+	EXPECT_EQ(s.num, 123);
+	flow_one(&vmm);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 0), 0);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 0);
+	flow_one(&vmm);
+	worker_rests();
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_WINDOW_NS), 0);
+	/* and the VMM has its say after that */
+	s.num = 9;
+	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
+	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_POLL_US), 9);
+}
+
+/* Calls of the tap for some frames that come in a burst. */
+static long tap_calls(void)
+{
+	long before = rig_counter(&vmm, "kvnet.rx.tap_calls");
+	unsigned int i;
+
+	for (i = 0; i < 40; i++)
+		rig_inject(&vmm, i, 100);
+	rig_rx_post(&vmm, 40, NULL);
+	vdev_kick_always(&vmm.v.q[VDEV_RX]);
+	for (i = 0; i < 40; i++)
+		rig_rx_expect(&vmm, i, 100);
+	worker_rests();
+	return rig_counter(&vmm, "kvnet.rx.tap_calls") - before;
+}
+
+CASE(copying)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_COPY_FRAMES, 0), 0);
+	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_COPY_FRAMES), 0);
+	EXPECT_EQ(tap_calls(), 40);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_COPY_FRAMES, 1), 0);
+	EXPECT_OP(tap_calls(), <, 40);
+}
+
+/* Frames that the thread which kicks has sent, out of so many. */
+static long sent_by_who_kicks(unsigned int n)
+{
+	long before = rig_counter(&vmm, "kvnet.tx.runs_lent");
+
+	while (n-- && !ksft_failed()) {
+		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
+		vdev_kick_always(&vmm.v.q[VDEV_TX]);
+		ASSERT(rig_tx_drain(&vmm, 3000));
+		worker_rests();
+	}
+	return rig_counter(&vmm, "kvnet.tx.runs_lent") - before;
+}
+
+CASE(sending)
+{
+	int ret;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	flow_one(&vmm);
+	ret = set_u8(KVNET_A_POLICY_TX_BY_VCPU, 1);
+	if (ret == -EOPNOTSUPP) {
+		EXPECT(genl.said[0]);
+		EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
+		EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+		return;
+	}
+	EXPECT_EQ(ret, 0);
+	EXPECT_OP(sent_by_who_kicks(20), >, 0);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
+	EXPECT_EQ(sent_by_who_kicks(20), 0);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
+	EXPECT_OP(sent_by_who_kicks(20), >, 0);
+}
+
+/*** classes ***/
+
+static int priority_of(pid_t t)
+{
+	struct sched_param p = { 0 };
+
+	ASSERT_SYS(sched_getparam(t, &p));
+	return p.sched_priority;
+}
+
+CASE(scheduling)
+{
+	static const int classes[] = { SCHED_BATCH, SCHED_IDLE, SCHED_OTHER };
+	unsigned int i;
+	pid_t t;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	t = tid(0);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, -5), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, t), -5);
+	EXPECT_EQ((int)attr_u32(the_worker(0), KVNET_A_WORKER_NICE), -5);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, classes[i]), 0);
+		EXPECT_EQ(sched_getscheduler(t), classes[i]);
+		EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_SCHED), classes[i]);
+		EXPECT_EQ(getpriority(PRIO_PROCESS, t), -5);
+		flow_one(&vmm);
+	}
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_FIFO), 0);
+	EXPECT_EQ(sched_getscheduler(t), SCHED_FIFO);
+	EXPECT_EQ(priority_of(t), 1);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_RT_PRIORITY, 33), 0);
+	EXPECT_EQ(priority_of(t), 33);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_RT_PRIORITY), 33);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_RR), 0);
+	EXPECT_EQ(sched_getscheduler(t), SCHED_RR);
+	EXPECT_EQ(priority_of(t), 33);
+	flow_one(&vmm);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 3), 0);
+	EXPECT_EQ(sched_getscheduler(t), SCHED_RR);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, t), 3);
+	EXPECT(!attr_has(policy(), KVNET_A_POLICY_RT_PRIORITY));
+	flow_one(&vmm);
+	/* another owner begins anew */
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT(!attr_has(policy(), KVNET_A_POLICY_NICE));
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
+}
+
+CASE(later_workers_too)
+{
+	unsigned int id;
+
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	netlink_begin(&(struct rig_cfg){ 0 });
+	want();
+	ask_u32(&ask, KVNET_A_POLICY_NICE, 4);
+	ask_u32(&ask, KVNET_A_POLICY_SCHED, SCHED_BATCH);
+	ask_text(&ask, KVNET_A_POLICY_CPUS, "0");
+	ASSERT_EQ(get(), 0);
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
+	EXPECT(WAIT_FOR(3000, sched_getscheduler(tid(1)) == SCHED_BATCH));
+	EXPECT(WAIT_FOR(3000, getpriority(PRIO_PROCESS, tid(1)) == 4));
+	EXPECT(!strcmp(attr_text(the_worker(1), KVNET_A_WORKER_CPUS), "0"));
+	/* both at once */
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 6), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 6);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(1)), 6);
+}
+
+/* Root of a container: its own devices, but not other people's time. */
+static void in_a_container(void)
+{
+	rig_enter_netns();
+	vdev_own(vmm.v.fd);
+	genl_open(&genl);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 1), 0);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 1), -EPERM);
+	EXPECT(strstr(genl.said, "CAP_SYS_NICE"));
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), -EPERM);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_RT_PRIORITY, 1), -EPERM);
+}
+
+CASE(rights_of_a_container)
+{
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	vmm.v.fd = vdev_open_node();
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER))
+			_exit(0);
+		in_a_container();
+		_exit(ksft_failed());
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+}
+
+/*** CPUs ***/
+
+static void need_two_cpus(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+}
+
+/* CPUs 0 and 1, as bits. */
+static unsigned int runs_on(unsigned int worker)
+{
+	cpu_set_t set;
+
+	ASSERT_SYS(sched_getaffinity(tid(worker), sizeof(set), &set));
+	return CPU_ISSET(0, &set) | CPU_ISSET(1, &set) << 1;
+}
+
+static void the_mask(void)
+{
+	unsigned int all;
+
+	all = runs_on(0);
+	EXPECT_EQ(all, 3);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "1"), 0);
+	EXPECT_EQ(runs_on(0), 2);
+	EXPECT(!strcmp(attr_text(policy(), KVNET_A_POLICY_CPUS), "1"));
+	EXPECT(!strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), "1"));
+	flow_one(&vmm);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_CPU), 1);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	flow_one(&vmm);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 3);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "1"), 0);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, ""), 0);
+	EXPECT_EQ(runs_on(0), 3);
+	EXPECT(!*attr_text(policy(), KVNET_A_POLICY_CPUS));
+	flow_one(&vmm);
+}
+
+CASE(cpus)
+{
+	need_two_cpus();
+	netlink_begin(&(struct rig_cfg){ 0 });
+	the_mask();
+}
+
+CASE(cpus_of_a_kernel_thread)
+{
+	need_two_cpus();
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	netlink_begin(&(struct rig_cfg){ 0 });
+	the_mask();
+}
+
+static void inside_a_cpuset(void)
+{
+	struct cgroup g;
+
+	need_two_cpus();
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0");
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT_EQ(runs_on(0), 1);
+	want();
+	ask_u32(&ask, KVNET_A_POLICY_NICE, 3);
+	ask_text(&ask, KVNET_A_POLICY_CPUS, "1");
+	EXPECT_EQ(get(), -EINVAL);
+	EXPECT(strstr(genl.said, "cpuset"));
+	EXPECT_EQ(runs_on(0), 1);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
+	EXPECT(!*attr_text(policy(), KVNET_A_POLICY_CPUS));
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, ""), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	/* another cpuset, where the old one's CPU is not */
+	cgroup_set(&g, "cpuset.cpus", "1");
+	EXPECT(WAIT_FOR(3000, runs_on(0) == 2));
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), -EINVAL);
+	EXPECT_EQ(runs_on(0), 2);
+	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 2);
+	flow_one(&vmm);
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(a_cpuset)
+{
+	inside_a_cpuset();
+}
+
+CASE(a_cpuset_of_a_kernel_thread)
+{
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	inside_a_cpuset();
+}
+
+static bool stop;
+
+static void *move_cpuset(void *g)
+{
+	unsigned int i;
+
+	for (i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++)
+		cgroup_set(g, "cpuset.cpus", i % 2 ? "0" : "1");
+	return NULL;
+}
+
+/* Wherever the cpuset is, and whatever is asked: afterwards the worker is inside. */
+CASE_TIMED(a_cpuset_that_moves, 60)
+{
+	unsigned int i, n = ksft_rounds(20);
+	pthread_t mover;
+	struct cgroup g;
+
+	need_two_cpus();
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0");
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	tid(0);
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		stop = false;
+		ASSERT_EQ(pthread_create(&mover, NULL, move_cpuset, &g), 0);
+		set_text(KVNET_A_POLICY_CPUS, i % 3 ? i % 3 == 1 ? "0" : "1" : "");
+		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+		pthread_join(mover, NULL);
+		EXPECT_EQ(runs_on(0), 1 << cgroup_get(&g, "cpuset.cpus", NULL));
+	}
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+KSFT_MAIN()

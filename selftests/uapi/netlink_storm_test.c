@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operators look at devices, and set them, while these come and go; and allocations of
+ * theirs fail.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "inject.h"
+#include "netlink_rig.h"
+#include "procfs.h"
+#include "vhost_abi.h"
+
+#define DEVICES	3
+
+static uint64_t deadline;
+static unsigned long seen;
+
+static bool over(void)
+{
+	return ksft_now_ms() >= deadline || ksft_failed();
+}
+
+static void device_answers(struct attrs answer, void *arg)
+{
+	*(uint32_t *)arg = attr_u32(answer, KVNET_A_DEV_ID);
+	EXPECT_OP(*(uint32_t *)arg, >, 0);
+	EXPECT(*attr_text(answer, KVNET_A_DEV_OWNER_COMM));
+	__atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED);
+}
+
+static void part_answers(struct attrs answer, void *arg)
+{
+	if (arg)
+		EXPECT_EQ(attr_u32(answer, KVNET_A_QUEUE_DEV), *(uint32_t *)arg);
+}
+
+/* What it answers depends on who was faster; it is one of these. */
+static void may_be(int ret)
+{
+	if (ret && ret != -ENODEV && ret != -EOWNERDEAD)
+		FAIL("an operator is told: %s", strerror(-ret));
+}
+
+static void set_something(struct genl *g, uint32_t id, unsigned int i)
+{
+	struct nlattr *nest;
+	struct ask a;
+
+	ask_begin(&a, g, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, id);
+	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
+	ask_u32(&a, KVNET_A_POLICY_NICE, i % 5);
+	ask_u32(&a, KVNET_A_POLICY_POLL_US, i % 100);
+	ask_u8(&a, KVNET_A_POLICY_COPY_FRAMES, i % 2);
+	if (i % 8 == 0)
+		ask_text(&a, KVNET_A_POLICY_CPUS, i % 16 ? "0" : "");
+	ask_nest_end(&a, nest);
+	may_be(genl_do(g, &a, false, NULL, NULL));
+}
+
+static void *look(void *arg)
+{
+	unsigned int i;
+	uint32_t id = 0;
+	struct genl g;
+	struct ask a;
+
+	genl_open(&g);
+	for (i = 0; !over(); i++) {
+		ask_begin(&a, &g, KVNET_CMD_DEV_GET);
+		EXPECT_EQ(genl_do(&g, &a, true, device_answers, &id), 0);
+		ask_begin(&a, &g, KVNET_CMD_QUEUE_GET);
+		EXPECT_EQ(genl_do(&g, &a, true, part_answers, NULL), 0);
+		ask_begin(&a, &g, KVNET_CMD_WORKER_GET);
+		ask_u32(&a, KVNET_A_WORKER_DEV, id);
+		may_be(genl_do(&g, &a, true, part_answers, &id));
+		if (i % 4 == 0)
+			set_something(&g, id, i / 4);
+	}
+	genl_close(&g);
+	return arg;
+}
+
+/* Listens, and is slow: events may get lost, but it is told so. */
+static void *listen_now_and_then(void *arg)
+{
+	uint8_t buf[8192];
+	struct genl g;
+
+	genl_open(&g);
+	EXPECT_EQ(genl_join(&g), 0);
+	while (!over()) {
+		if (recv(g.fd, buf, sizeof(buf), MSG_DONTWAIT) < 0 && errno != EAGAIN &&
+		    errno != ENOBUFS)
+			FAIL("events: %s", strerror(errno));
+		ksft_relax(0);
+	}
+	genl_close(&g);
+	return arg;
+}
+
+static void come_and_go(int tap)
+{
+	unsigned int id, i;
+
+	for (i = 0; !over(); i++) {
+		vdev_backend(&vmm.v, VDEV_TX, tap);
+		vdev_backend(&vmm.v, VDEV_RX, tap);
+		if (!__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id))
+			__vdev_ioctl(vmm.v.fd, VHOST_FREE_WORKER, &id);
+		rig_stop(&vmm);
+		if (i % 4 == 0) {
+			vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+			vdev_own(vmm.v.fd);
+			vdev_set_features(&vmm.v, vmm.v.features);
+			vdev_set_mem(&vmm.v);
+			vdev_queue_tell(&vmm.v, VDEV_RX, 0);
+			vdev_queue_tell(&vmm.v, VDEV_TX, 0);
+		}
+	}
+}
+
+CASE_TIMED(devices_come_and_go, 60)
+{
+	unsigned int before;
+	pthread_t thread[3];
+	unsigned int i;
+	struct rig_cfg cfg = { .stopped = true };
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	before = workers();
+	deadline = ksft_now_ms() + 4000;
+	rig_open(&vmm, &cfg);
+	ASSERT_EQ(pthread_create(&thread[0], NULL, look, NULL), 0);
+	ASSERT_EQ(pthread_create(&thread[1], NULL, look, NULL), 0);
+	ASSERT_EQ(pthread_create(&thread[2], NULL, listen_now_and_then, NULL), 0);
+	come_and_go(vmm.tap);
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_OP(seen, >, 10);
+	rig_close(&vmm);
+	no_worker_left(before);
+	no_leak_found();
+}
+
+/* Owners that are killed, in the namespace of those who look. */
+CASE_TIMED(owners_are_killed, 60)
+{
+	pid_t pid[DEVICES] = { 0 };
+	unsigned int i, before;
+	pthread_t thread;
+	int status, fd;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	before = workers();
+	deadline = ksft_now_ms() + 4000;
+	rig_enter_netns();
+	ASSERT_EQ(pthread_create(&thread, NULL, look, NULL), 0);
+	for (i = 0; !over(); i = (i + 1) % DEVICES) {
+		if (pid[i]) {
+			kill(pid[i], SIGKILL);
+			ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
+		}
+		pid[i] = ASSERT_SYS(fork());
+		if (!pid[i]) {
+			fd = vdev_open_node();
+			for (;;) {
+				vdev_own(fd);
+				vdev_ioctl(fd, VHOST_RESET_OWNER, NULL);
+			}
+		}
+		ksft_relax(1000);
+	}
+	for (i = 0; i < DEVICES; i++)
+		if (pid[i]) {
+			kill(pid[i], SIGKILL);
+			ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
+		}
+	pthread_join(thread, NULL);
+	no_worker_left(before);
+	no_leak_found();
+}
+
+/*** allocations that fail ***/
+
+static int ask_for(uint8_t cmd)
+{
+	struct ask a;
+
+	ask_begin(&a, &genl, cmd);
+	return genl_do(&genl, &a, true, part_answers, NULL);
+}
+
+static int do_devices(void)
+{
+	return ask_for(KVNET_CMD_DEV_GET);
+}
+
+static int do_queues(void)
+{
+	return ask_for(KVNET_CMD_QUEUE_GET);
+}
+
+static int do_workers(void)
+{
+	return ask_for(KVNET_CMD_WORKER_GET);
+}
+
+static uint32_t id;
+
+static int set_poll(uint32_t us)
+{
+	struct nlattr *nest;
+	struct ask a;
+
+	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, id);
+	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
+	ask_u32(&a, KVNET_A_POLICY_POLL_US, us);
+	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+	ask_nest_end(&a, nest);
+	return genl_do(&genl, &a, false, NULL, NULL);
+}
+
+static int do_set(void)
+{
+	return set_poll(17);
+}
+
+/* Of ENOBUFS nobody knows: it may be the answer alone that got lost. */
+static void nothing_happened(int ret)
+{
+	if (ret && ret != -ENOBUFS)
+		EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
+				   KVNET_A_POLICY_POLL_US), 50);
+	EXPECT_EQ(set_poll(50), 0);
+}
+
+static void each_fails(const char *name, int (*call)(void))
+{
+	unsigned int n;
+	bool hit;
+	int ret = 0;
+
+	for (n = 1; n < 300 && !ksft_failed(); n++) {
+		inject_nth(n);
+		ret = call();
+		hit = inject_hit();
+		inject_nth(0);
+		if (ret && (!hit || (ret != -ENOMEM && ret != -ENOBUFS && ret != -EAGAIN)))
+			FAIL("%s, allocation %u: %s", name, n, strerror(-ret));
+		/* without what is still on its way */
+		genl_close(&genl);
+		genl_open(&genl);
+		nothing_happened(ret);
+		if (!hit)
+			break;
+	}
+	EXPECT_OP(n, >, 1);
+	EXPECT_EQ(ret, 0);
+}
+
+CASE_TIMED(allocations_fail, 60)
+{
+	inject_knobs("0");
+	netlink_begin(&(struct rig_cfg){ 0 });
+	id = the_id();
+	each_fails("devices", do_devices);
+	each_fails("queues", do_queues);
+	each_fails("workers", do_workers);
+	each_fails("set", do_set);
+	no_leak_found();
+}
+
+KSFT_MAIN()

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an operator sees of devices: lists, who may have them, events.
+ */
+#define _GNU_SOURCE
+#include <net/if.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "links.h"
+#include "netlink_rig.h"
+#include "pager.h"
+#include "pin_rig.h"
+#include "procfs.h"
+#include "vhost_abi.h"
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE	71
+#endif
+
+static uint32_t inode_of(const char *path)
+{
+	struct stat st;
+
+	ASSERT_SYS(stat(path, &st));
+	return st.st_ino;
+}
+
+/*** what there is to see ***/
+
+/* Of version 2; where nobody has mounted it, all are in the root. */
+static const char *own_cgroup(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "r");
+	const char *path = "/";
+	static char line[256];
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3)) {
+			line[strcspn(line, "\n")] = 0;
+			path = line + 3;
+			break;
+		}
+	fclose(f);
+	return path;
+}
+
+CASE(a_device)
+{
+	uint64_t cookie = 0, features[2];
+	socklen_t len = sizeof(cookie);
+	struct attrs d, f, policy;
+
+	ASSERT_SYS(prctl(PR_SET_NAME, "a vmm"));
+	netlink_begin(&(struct rig_cfg){ 0 });
+	d = the_device();
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_ID), rig_counter(&vmm, "kvnet.id"));
+	EXPECT_OP(attr_u32(d, KVNET_A_DEV_ID), >, 0);
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_OWNER_PID), getpid());
+	EXPECT(!strcmp(attr_text(d, KVNET_A_DEV_OWNER_COMM), "a vmm"));
+	EXPECT(!attr_has(d, KVNET_A_DEV_OWNER_DEAD));
+	EXPECT(!strcmp(attr_text(d, KVNET_A_DEV_CGROUP), own_cgroup()));
+	EXPECT_OP(attr_u64(d, KVNET_A_DEV_CGROUP_ID), >, 0);
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_NETNS_INUM), inode_of("/proc/self/ns/net"));
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_BACKEND_NETNS_INUM),
+		  attr_u32(d, KVNET_A_DEV_NETNS_INUM));
+	ASSERT_SYS(getsockopt(genl.fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len));
+	EXPECT_EQ(attr_u64(d, KVNET_A_DEV_NETNS_COOKIE), cookie);
+	EXPECT_EQ(attr_u64(d, KVNET_A_DEV_BACKEND_NETNS_COOKIE), cookie);
+	EXPECT(!strcmp(attr_text(d, KVNET_A_DEV_IFNAME), vmm.name));
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_IFINDEX), vmm.ifindex);
+	ASSERT(attr_nth(d, KVNET_A_DEV_FEATURES, 0, &f));
+	memcpy(&features[0], f.at, 8);
+	ASSERT(attr_nth(d, KVNET_A_DEV_FEATURES, 1, &f));
+	memcpy(&features[1], f.at, 8);
+	EXPECT_EQ(features[0], vmm.v.features);
+	EXPECT_EQ(features[1], 0);
+	EXPECT_EQ(attr_u64(d, KVNET_A_DEV_FEATURES_OFFERED), vmm.v.offered);
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_LAYOUT), !!(vmm.v.features & F_PACKED));
+	EXPECT_EQ(attr_has(d, KVNET_A_DEV_IN_ORDER), !!(vmm.v.features & F_ORDER));
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_QUEUES), 2);
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_WORKERS), 1);
+	policy = attr_nest(d, KVNET_A_DEV_POLICY);
+	EXPECT(attr_has(policy, KVNET_A_POLICY_CPUS));
+	EXPECT(!*attr_text(policy, KVNET_A_POLICY_CPUS));
+	EXPECT(!attr_has(policy, KVNET_A_POLICY_NICE));
+	EXPECT(!attr_has(policy, KVNET_A_POLICY_SCHED));
+	/* without a backend, and with another name */
+	ASSERT_EQ(link_up(vmm.ifindex, false), 0);
+	ASSERT_EQ(link_rename(vmm.ifindex, "other"), 0);
+	EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_IFNAME), "other"));
+	rig_stop(&vmm);
+	d = the_device();
+	EXPECT(!attr_has(d, KVNET_A_DEV_IFNAME));
+	EXPECT(!attr_has(d, KVNET_A_DEV_BACKEND_NETNS_INUM));
+	rig_close(&vmm);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+}
+
+/* One by its number is the same as one of the list. */
+CASE(a_device_by_its_number)
+{
+	static struct copy c;
+	struct attrs d;
+	struct ask a;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_u32(&a, KVNET_A_DEV_ID, the_id());
+	ASSERT_EQ(genl_do(&genl, &a, false, keep, &c), 0);
+	ASSERT_EQ(c.n, 1);
+	d = the_device();
+	EXPECT_EQ(c.a.len, d.len);
+	EXPECT(!memcmp(c.a.at, d.at, d.len));
+}
+
+static void same_counters(unsigned int index, const char *prefix)
+{
+	struct attrs q, one;
+	char name[64];
+	unsigned int i;
+
+	q = the_queue(index);
+	for (i = 0; attr_nth(q, KVNET_A_QUEUE_COUNTERS, i, &one); i++) {
+		snprintf(name, sizeof(name), "%s.%s", prefix,
+			 attr_text(one, KVNET_A_COUNTER_NAME));
+		if (attr_u64(one, KVNET_A_COUNTER_VALUE) !=
+		    (uint64_t)rig_counter(&vmm, name))
+			FAIL("%s: %lu, fdinfo has %ld", name,
+			     (unsigned long)attr_u64(one, KVNET_A_COUNTER_VALUE),
+			     rig_counter(&vmm, name));
+	}
+	EXPECT_OP(i, >, 20);
+	snprintf(name, sizeof(name), "%s.kicks", prefix);
+	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_KICKS), rig_counter(&vmm, name));
+	snprintf(name, sizeof(name), "%s.wakes", prefix);
+	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_WAKES), rig_counter(&vmm, name));
+}
+
+CASE(queues)
+{
+	struct flow f = { .r = &vmm };
+	struct attrs q;
+	unsigned int i;
+
+	netlink_begin(&(struct rig_cfg){ .num = 128 });
+	vdev_no_spin(&vmm.v);
+	flow_exact(&f, 20, flow_lens, FLOW_LENS);
+	worker_rests();
+	same_counters(VDEV_RX, "kvnet.rx");
+	same_counters(VDEV_TX, "kvnet.tx");
+	for (i = 0; i < 2; i++) {
+		q = the_queue(i);
+		EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_RUNNING);
+		EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_SIZE), 128);
+		EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_ACCESS), KVNET_RING_ACCESS_PINNED);
+		EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_TAP);
+		EXPECT(attr_has(q, KVNET_A_QUEUE_WORKER));
+		EXPECT(!attr_has(q, KVNET_A_QUEUE_ERROR));
+		if (!(vmm.v.features & F_PACKED))
+			EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_USED),
+				  vdev_get_base(&vmm.v, i) & 0xffff);
+	}
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_QUEUE_GET), 2);
+	rig_stop(&vmm);
+	q = the_queue(VDEV_TX);
+	EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_STOPPED);
+	EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_NONE);
+	EXPECT(!attr_has(q, KVNET_A_QUEUE_BACKLOG));
+}
+
+/* Frames for a guest that gives no buffers: all of them, wherever they wait. */
+CASE(backlog)
+{
+	unsigned int i;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	for (i = 0; i < 77; i++)
+		rig_inject(&vmm, i, 60);
+	EXPECT(WAIT_FOR(3000, attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_BACKLOG) == 77));
+	EXPECT(!attr_has(the_queue(VDEV_TX), KVNET_A_QUEUE_BACKLOG));
+	rig_rx_post(&vmm, 77, NULL);
+	vdev_kick_always(&vmm.v.q[VDEV_RX]);
+	for (i = 0; i < 77; i++)
+		rig_rx_expect(&vmm, i, 60);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_BACKLOG), 0);
+}
+
+CASE(workers_of_a_device)
+{
+	struct worker thread;
+	unsigned int id = 0;
+	struct attrs w;
+	uint64_t ran;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ASSERT_EQ(workers_of(getpid(), &thread), 1);
+	flow_one(&vmm);
+	w = the_worker(0);
+	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_TID), thread.tid);
+	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_KIND), thread.pid == getpid() ?
+		  KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD);
+	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_SCHED), KVNET_SCHED_OTHER);
+	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_NICE), 0);
+	EXPECT(*attr_text(w, KVNET_A_WORKER_CPUS));
+	EXPECT_EQ(attr_u64(w, KVNET_A_WORKER_POLL_CAP_NS), 50000);
+	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_QUEUES), 0);
+	EXPECT(attr_nth(w, KVNET_A_WORKER_QUEUES, 1, &w));
+	ran = attr_u64(the_worker(0), KVNET_A_WORKER_RUN_NS);
+	EXPECT_OP(ran, >, 0);
+	flow_one(&vmm);
+	EXPECT(WAIT_FOR(1000, attr_u64(the_worker(0), KVNET_A_WORKER_RUN_NS) > ran));
+	if (!kernel_has_vhost_task())
+		return;
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
+	EXPECT_EQ(id, 1);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 2);
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_WORKERS), 2);
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_ATTACH_VRING_WORKER,
+			       &(unsigned int[2]){ VDEV_TX, 1 }), 0);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_WORKER), 0);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_WORKER), 1);
+	EXPECT_EQ(attr_u32(the_worker(1), KVNET_A_WORKER_QUEUES), VDEV_TX);
+	EXPECT(WAIT_FOR(3000, attr_u32(the_worker(1), KVNET_A_WORKER_TID) > 0));
+}
+
+/* Interfaces of other kinds, and one queue of several. */
+CASE(backends)
+{
+	struct attrs d;
+	int upper, fd;
+
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	ASSERT_EQ(link_add_veth("va", "vb"), 0);
+	if (link_add_upper("macvtap", "mt", if_nametoindex("va"), 4))
+		ksft_skip("no macvtap");
+	upper = if_nametoindex("mt");
+	fd = link_open_tap(upper);
+	ASSERT(fd >= 0);
+	vdev_backend(&vmm.v, VDEV_TX, fd);
+	d = the_device();
+	EXPECT(!strcmp(attr_text(d, KVNET_A_DEV_IFNAME), "mt"));
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_IFINDEX), upper);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_MACVTAP);
+	vdev_backend(&vmm.v, VDEV_TX, vmm.inject);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_PACKET);
+	EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_IFNAME), vmm.name));
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+	close(fd);
+}
+
+/*** who may ***/
+
+static uint8_t set_nothing(struct ask *a, uint32_t id)
+{
+	ask_begin(a, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(a, KVNET_A_DEV_ID, id);
+	ask_nest_end(a, ask_nest(a, KVNET_A_DEV_POLICY));
+	return KVNET_CMD_DEV_SET;
+}
+
+/* All that can be asked is answered so, and lists so. */
+static void answers(uint32_t id, int one, int list)
+{
+	struct ask a;
+
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_u32(&a, KVNET_A_DEV_ID, id);
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), one);
+	set_nothing(&a, id);
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), one);
+	ask_begin(&a, &genl, KVNET_CMD_QUEUE_GET);
+	ask_u32(&a, KVNET_A_QUEUE_DEV, id);
+	EXPECT_EQ(genl_do(&genl, &a, true, NULL, NULL), one);
+	ask_begin(&a, &genl, KVNET_CMD_WORKER_GET);
+	ask_u32(&a, KVNET_A_WORKER_DEV, id);
+	EXPECT_EQ(genl_do(&genl, &a, true, NULL, NULL), one);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), list);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_QUEUE_GET), list > 0 ? 2 * list : list);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), list);
+}
+
+CASE(another_namespace_sees_nothing)
+{
+	struct attrs e;
+	uint32_t id;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	id = the_id();
+	answers(id + 1, -ENODEV, 1);
+	link_new_netns();
+	genl_open(&genl);
+	ASSERT_EQ(genl_join(&genl), 0);
+	answers(id, -ENODEV, 0);
+	rig_stop(&vmm);
+	rig_close(&vmm);
+	EXPECT_EQ(genl_event(&genl, 200, &e), 0);
+}
+
+/* In a process of its own, which ends with 0 if all is well. */
+static void apart(void (*fn)(uint32_t id), uint32_t id)
+{
+	int status;
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		fn(id);
+		_exit(ksft_failed());
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+}
+
+static void has_no_rights(uint32_t id)
+{
+	genl_open(&genl);
+	answers(id, -EPERM, -EPERM);
+	EXPECT_EQ(genl_join(&genl), -EPERM);
+}
+
+static void as_nobody(uint32_t id)
+{
+	ASSERT_SYS(setresgid(65531, 65531, 65531));
+	ASSERT_SYS(setresuid(65531, 65531, 65531));
+	has_no_rights(id);
+}
+
+/* Root of a user namespace that the network namespace does not belong to. */
+static void as_root_elsewhere(uint32_t id)
+{
+	if (unshare(CLONE_NEWUSER))
+		return;
+	has_no_rights(id);
+}
+
+/* And of one that it does belong to: there is nothing there. */
+static void as_root_of_a_container(uint32_t id)
+{
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return;
+	genl_open(&genl);
+	EXPECT_EQ(genl_join(&genl), 0);
+	answers(id, -ENODEV, 0);
+}
+
+CASE(rights)
+{
+	uint32_t id;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	id = the_id();
+	apart(as_nobody, id);
+	apart(as_root_elsewhere, id);
+	apart(as_root_of_a_container, id);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 1);
+}
+
+/*** events ***/
+
+static struct attrs expect_event(uint8_t cmd)
+{
+	struct attrs e = { NULL, 0 };
+
+	EXPECT_EQ(genl_event(&genl, 3000, &e), cmd);
+	return e;
+}
+
+static void expect_dev(uint8_t cmd, uint32_t id)
+{
+	struct attrs e = expect_event(cmd);
+
+	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_ID), id);
+	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_OWNER_PID), getpid());
+	EXPECT(!strcmp(attr_text(e, KVNET_A_DEV_OWNER_COMM), "a vmm"));
+}
+
+static struct attrs expect_queue(uint8_t cmd, uint32_t id, unsigned int index)
+{
+	struct attrs e = expect_event(cmd);
+
+	EXPECT_EQ(attr_u32(e, KVNET_A_QUEUE_DEV), id);
+	EXPECT_EQ(attr_u32(e, KVNET_A_QUEUE_INDEX), index);
+	return e;
+}
+
+static void expect_start(uint32_t id, unsigned int index)
+{
+	EXPECT_EQ(attr_u32(expect_queue(KVNET_CMD_QUEUE_START_NTF, id, index),
+			   KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_TAP);
+}
+
+/* A descriptor that is none. */
+static void break_queue(unsigned int index)
+{
+	const struct vhost_memory none = { .nregions = 0 };
+
+	vdev_ioctl(vmm.v.fd, VHOST_SET_MEM_TABLE, &none);
+	ASSERT_EQ(rig_tx(&vmm, 100, NULL), 0);
+	vdev_kick_always(&vmm.v.q[index]);
+}
+
+CASE(events)
+{
+	struct attrs e;
+	uint32_t id;
+
+	ASSERT_SYS(prctl(PR_SET_NAME, "a vmm"));
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	id = the_id();
+	ASSERT_EQ(genl_join(&genl), 0);
+	rig_start(&vmm);
+	expect_start(id, VDEV_RX);
+	expect_start(id, VDEV_TX);
+	break_queue(VDEV_TX);
+	e = expect_queue(KVNET_CMD_QUEUE_BROKEN_NTF, id, VDEV_TX);
+	EXPECT_OP(attr_u32(e, KVNET_A_QUEUE_ERROR), >, 0);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_ERROR),
+		  attr_u32(e, KVNET_A_QUEUE_ERROR));
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_STATE),
+		  KVNET_QUEUE_STATE_BROKEN);
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+	expect_queue(KVNET_CMD_QUEUE_STOP_NTF, id, VDEV_TX);
+	vdev_backend(&vmm.v, VDEV_TX, -1);	/* it had none */
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	expect_queue(KVNET_CMD_QUEUE_STOP_NTF, id, VDEV_RX);
+	expect_dev(KVNET_CMD_DEV_DEL_NTF, id);
+	vdev_own(vmm.v.fd);
+	expect_dev(KVNET_CMD_DEV_ADD_NTF, rig_counter(&vmm, "kvnet.id"));
+	EXPECT_OP(rig_counter(&vmm, "kvnet.id"), >, id);
+	id = rig_counter(&vmm, "kvnet.id");
+	rig_close(&vmm);
+	expect_dev(KVNET_CMD_DEV_DEL_NTF, id);
+	EXPECT_EQ(genl_event(&genl, 0, &e), 0);
+}
+
+/*** an owner that is dead ***/
+
+static void owns_and_dies(int fd)
+{
+	pid_t pid = ASSERT_SYS(fork());
+	int status;
+
+	if (!pid) {
+		vdev_own(fd);
+		raise(SIGKILL);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
+}
+
+CASE(a_dead_owner)
+{
+	struct attrs d;
+	struct ask a;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_EQ(genl_join(&genl), 0);
+	vmm.v.fd = vdev_open_node();
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+	owns_and_dies(vmm.v.fd);
+	expect_event(KVNET_CMD_DEV_ADD_NTF);
+	EXPECT(WAIT_FOR(3000, attr_has(the_device(), KVNET_A_DEV_OWNER_DEAD)));
+	d = the_device();
+	EXPECT(!attr_has(d, KVNET_A_DEV_OWNER_PID));
+	EXPECT(!attr_has(d, KVNET_A_DEV_CGROUP));
+	EXPECT(*attr_text(d, KVNET_A_DEV_OWNER_COMM));
+	set_nothing(&a, attr_u32(d, KVNET_A_DEV_ID));
+	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -EOWNERDEAD);
+	EXPECT(strstr(genl.said, "dead"));
+	close(vmm.v.fd);
+	expect_event(KVNET_CMD_DEV_DEL_NTF);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+}
+
+/*** nobody waits ***/
+
+/* The worker waits for a page of the frame's, with the queue's lock. */
+static void send_late(struct vdev_queue *q)
+{
+	ASSERT_EQ(rig_tx(&vmm, 1000, NULL), 0);
+	pager_take_away(q->bufs, q->buf_size * q->buf_num);
+	pager.holds = true;
+	gr_publish(&q->ring);
+	ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+	ASSERT(pager_asked(1, 3000));
+}
+
+/* The owner waits for the lock, with another. */
+static void *stop_tx(void *arg)
+{
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+	return arg;
+}
+
+CASE(a_list_does_not_wait_for_a_page)
+{
+	struct vdev_queue *q = &vmm.v.q[VDEV_TX];
+	pthread_t thread;
+	struct attrs tx;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	pin_rig_open(&vmm, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&vmm);
+	genl_open(&genl);
+	vdev_no_spin(&vmm.v);
+	frames_pass(&vmm);
+	worker_rests();
+	pager_open();
+	send_late(q);
+	ASSERT_EQ(pthread_create(&thread, NULL, stop_tx, NULL), 0);
+	tx = the_queue(VDEV_TX);
+	EXPECT_EQ(attr_u32(tx, KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_RUNNING);
+	EXPECT(!attr_has(tx, KVNET_A_QUEUE_AVAIL));
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 1);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 1);
+	answers(the_id() + 1, -ENODEV, 1);
+	pager_go_on();
+	pthread_join(thread, NULL);
+}
+
+KSFT_MAIN()
