@@ -80,7 +80,7 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	crew->threads.mm = mm;
 	crew->owner = task_tgid_nr(current);
 	kvnet_crew_set_lends(crew, lends);
-	crew->soft = soft;
+	WRITE_ONCE(crew->soft, soft);
 	crew->stopping = false;
 	w = make_worker(crew, fork, false);
 	if (IS_ERR(w))

@@ -42,7 +42,7 @@ struct kvnet_crew_ops {
  * @threads: of the workers
  * @owner: pid of the owner, for traces
  * @lends: what is small may be done by the thread that kicks
- * @soft: what is small may be done in a softirq; const while there is an owner
+ * @soft: what is small may be done in a softirq
  * @lent: threads that do so just now
  * @stopping: it is never time any more, and nobody hands anything over
  * @source: what is served; const after init

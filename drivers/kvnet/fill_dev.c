@@ -231,7 +231,8 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 			max(READ_ONCE(net->q[KVNET_RX].busy_us),
 			    READ_ONCE(net->q[KVNET_TX].busy_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_BY_VCPU, READ_ONCE(net->crew.lends)) ||
-	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)))
+	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)) ||
+	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -91,7 +91,7 @@ int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
 		return ret;
 	}
 	INIT_DELAYED_WORK(&r->sweep, sweep);
-	r->watching = true;
+	WRITE_ONCE(r->watching, true);
 	return 0;
 }
 
@@ -105,7 +105,7 @@ void kvnet_resident_stop(struct kvnet_resident *r)
 {
 	if (!r->watching)
 		return;
-	r->watching = false;
+	WRITE_ONCE(r->watching, false);
 	cancel_delayed_work_sync(&r->sweep);
 	mmu_interval_notifier_remove(&r->watch);
 	kvfree(r->table.page);

@@ -28,7 +28,7 @@
  */
 bool kvnet_rx_may_soft(const struct kvnet_queue *q)
 {
-	return q->src.crew->soft && kvnet_vq_lendable(&q->vq) &&
+	return READ_ONCE(q->src.crew->soft) && kvnet_vq_lendable(&q->vq) &&
 	       kvnet_tap_soft(&q->tap);
 }
 

@@ -99,13 +99,8 @@ static int check_rights(struct sk_buff *skb, const struct want *w,
 
 static int check_can(const struct want *w, struct netlink_ext_ack *extack)
 {
-	const struct nlattr *a = w->a[KVNET_A_POLICY_RX_IN_PLACE];
+	const struct nlattr *a = w->a[KVNET_A_POLICY_TX_BY_VCPU];
 
-	if (a) {
-		NL_SET_ERR_MSG_ATTR(extack, a, "not supported by this version of kvnet");
-		return -EOPNOTSUPP;
-	}
-	a = w->a[KVNET_A_POLICY_TX_BY_VCPU];
 	if (a && nla_get_u8(a) && !kvnet_lend_possible()) {
 		NL_SET_ERR_MSG_ATTR(extack, a, "this kernel does not let vCPUs do that");
 		return -EOPNOTSUPP;
@@ -159,6 +154,18 @@ static int set_place(struct kvnet_net *net, const struct want *w,
 	return ret == -ERANGE ? -EINVAL : ret;
 }
 
+/* Who has not watched its owner's memory from the first cannot begin to. */
+static int check_device(const struct kvnet_net *net, const struct want *w,
+			struct netlink_ext_ack *extack)
+{
+	const struct nlattr *a = w->a[KVNET_A_POLICY_RX_IN_PLACE];
+
+	if (!a || !nla_get_u8(a) || READ_ONCE(net->resident.watching))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, a, "not for a device that got its owner with rx_in_place=0, nor on each kernel");
+	return -EOPNOTSUPP;
+}
+
 /* This cannot fail. */
 static void set_rest(struct kvnet_net *net, const struct want *w)
 {
@@ -176,6 +183,9 @@ static void set_rest(struct kvnet_net *net, const struct want *w)
 	a = w->a[KVNET_A_POLICY_COPY_FRAMES];
 	if (a)
 		WRITE_ONCE(net->copies, nla_get_u8(a));
+	a = w->a[KVNET_A_POLICY_RX_IN_PLACE];
+	if (a)
+		WRITE_ONCE(net->crew.soft, nla_get_u8(a));
 }
 
 static int set_policy(struct genl_info *info, const struct want *w)
@@ -193,7 +203,9 @@ static int set_policy(struct genl_info *info, const struct want *w)
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "the device's owner is dead");
 		ret = -EOWNERDEAD;
 	} else {
-		ret = set_place(net, w, info->extack);
+		ret = check_device(net, w, info->extack);
+		if (!ret)
+			ret = set_place(net, w, info->extack);
 	}
 	if (!ret)
 		set_rest(net, w);

@@ -104,7 +104,7 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 	const struct kvnet_worker *w;
 	bool ret;
 
-	if (!src->crew->soft || !src->ops->run_soft)
+	if (!READ_ONCE(src->crew->soft) || !src->ops->run_soft)
 		return false;
 	if (event == KVNET_EV_TAP)
 		ret = READ_ONCE(src->lone) && softirq_count() && !in_hardirq();

@@ -204,7 +204,7 @@ static u32 put_off_ns(void)
 
 static bool may_put_off(const struct kvnet_queue *q)
 {
-	return q->src.crew->soft && put_off_ns() && !q->starved &&
+	return READ_ONCE(q->src.crew->soft) && put_off_ns() && !q->starved &&
 	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq);
 }
 

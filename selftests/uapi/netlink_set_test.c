@@ -96,7 +96,7 @@ static const struct wrong {
 	{ "a priority alone", KVNET_A_POLICY_RT_PRIORITY, 4, 5, NULL, -EINVAL },
 	{ "tx-by-vcpu 2", KVNET_A_POLICY_TX_BY_VCPU, 1, 2, NULL, -ERANGE },
 	{ "copy-frames 255", KVNET_A_POLICY_COPY_FRAMES, 1, 255, NULL, -ERANGE },
-	{ "rx-in-place", KVNET_A_POLICY_RX_IN_PLACE, 1, 1, NULL, -EOPNOTSUPP },
+	{ "rx-in-place 2", KVNET_A_POLICY_RX_IN_PLACE, 1, 2, NULL, -ERANGE },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, NULL, -EINVAL },
 };
 
@@ -280,6 +280,43 @@ CASE(sending)
 	EXPECT_EQ(sent_by_who_kicks(20), 0);
 	EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
 	EXPECT_OP(sent_by_who_kicks(20), >, 0);
+}
+
+/* Turns of who brought one of so many frames; a page is known when it has been used. */
+static long received_in_place(unsigned int n)
+{
+	long before = rig_counter(&vmm, "kvnet.rx.runs_soft");
+	unsigned int i;
+
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_rx_post(&vmm, 256, NULL);
+		vdev_kick_always(&vmm.v.q[VDEV_RX]);
+		rig_inject(&vmm, i, 100);
+		rig_rx_expect(&vmm, i, 100);
+		worker_rests();
+	}
+	return rig_counter(&vmm, "kvnet.rx.runs_soft") - before;
+}
+
+CASE(receiving)
+{
+	int ret;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	ret = set_u8(KVNET_A_POLICY_RX_IN_PLACE, 1);
+	if (ret == -EOPNOTSUPP) {
+		EXPECT(genl.said[0]);
+		EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+		return;
+	}
+	EXPECT_EQ(ret, 0);
+	EXPECT_OP(received_in_place(600), >, 0);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
+	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+	EXPECT_EQ(received_in_place(20), 0);
+	EXPECT_EQ(set_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
+	EXPECT_OP(received_in_place(60), >, 0);
 }
 
 /*** classes ***/
