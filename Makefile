@@ -21,10 +21,12 @@ modules:
 
 # what is compiled of tools/
 tools:
-	@[ ! -e tools/kvnetctl/Makefile ] || $(MAKE) --no-print-directory -C tools/kvnetctl OUTPUT='$(TOOLS)' VERSION="$$($(SCRIPTS)/version.sh)"
+	@echo '#include <libmnl/libmnl.h>' | $(CC) -E - > /dev/null 2>&1 || $(SCRIPTS)/setup.sh --tools
+	@$(MAKE) --no-print-directory -C tools/kvnetctl OUTPUT='$(TOOLS)' VERSION="$$($(SCRIPTS)/version.sh)"
 
 help:
 	@echo 'make             build kvnet.ko for the running kernel (or KDIR=...)'
+	@echo 'make tools       build kvnetctl, the tool of operators (into build/tools)'
 	@echo 'make load        modprobe what it needs, then insmod it'
 	@echo 'make unload      remove it'
 	@echo 'make install     install module, tools, man pages, udev rule and samples (PREFIX=$(PREFIX) DESTDIR= KVER=)'
@@ -130,7 +132,7 @@ clean:
 	@$(MAKE) -s -C selftests/uapi clean
 	@$(MAKE) -s -C selftests/net clean
 	@$(MAKE) -s -C selftests/perf clean
-	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/perf build/log
+	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
 .PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

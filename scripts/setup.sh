@@ -9,6 +9,7 @@
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
+#   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
 #   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
@@ -23,6 +24,9 @@ NEED_MB=4000
 PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
 iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
 DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
+TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
+# the output of kvnetctl is compared with its schema
+PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema"
 
 check_root()
 {
@@ -415,6 +419,7 @@ main()
 		# who has them need not be root
 		[ -n "$(missing_packages)" ] || return 0
 		;;
+	--tools) packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
 	esac

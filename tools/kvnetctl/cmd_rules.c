@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_rules.c - policies for devices as they appear
+ */
+#include "kvnetctl.h"
+#include "host.h"
+#include "policy.h"
+#include "rules.h"
+#include "sleeper.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * struct keeper - who applies rules
+ * @c: the run
+ * @file: the rules' name
+ * @rules: these
+ * @ask: a connection
+ * @id, @text: devices that have been seen to, and what was set last; n of them
+ */
+struct keeper {
+	struct ctl *c;
+	const char *file;
+	struct rules rules;
+	struct kvnet ask;
+	struct done {
+		uint32_t id;
+		char *text;
+	} *done;
+	unsigned int n;
+};
+
+static int load(struct keeper *kp, struct rules *r)
+{
+	FILE *f = fopen(kp->file, "re");
+	unsigned int wrong;
+
+	if (!f)
+		return ctl_fail(STATUS_USAGE, "rules: %s: %s", kp->file, strerror(errno));
+	wrong = rules_parse(r, f, kp->file, stderr);
+	fclose(f);
+	if (!wrong)
+		return STATUS_OK;
+	rules_free(r);
+	return ctl_fail(STATUS_USAGE, "rules: %u line%s of %s wrong; nothing is applied", wrong,
+			wrong == 1 ? "" : "s", kp->file);
+}
+
+static struct done *remember(struct keeper *kp, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < kp->n; i++)
+		if (kp->done[i].id == id)
+			return &kp->done[i];
+	kp->done = need(reallocarray(kp->done, kp->n + 1, sizeof(*kp->done)));
+	kp->done[kp->n] = (struct done) { .id = id };
+	return &kp->done[kp->n++];
+}
+
+static void forget(struct keeper *kp, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < kp->n; i++) {
+		if (kp->done[i].id != id)
+			continue;
+		free(kp->done[i].text);
+		kp->done[i] = kp->done[--kp->n];
+		return;
+	}
+}
+
+static void report(struct keeper *kp, const struct kvnet_device *dev,
+		   const struct kvnet_policy *p, const char *error)
+{
+	struct json *w = &kp->c->w;
+
+	json_line(w);
+	json_u64(w, "device", dev->id);
+	json_str(w, "tap", dev->tap);
+	json_paint(w, error ? PAINT_BAD : PAINT_NONE);
+	json_str(w, "result", error ? "failed" : kp->c->opt.dry_run ? "would-set" : "set");
+	if (error)
+		json_str(w, "error", error);
+	if (w->mode == JSON_TEXT) {
+		char *text = policy_text(p);
+
+		json_str(w, "policy", text);
+		free(text);
+	} else {
+		policy_write(w, "policy", p);
+	}
+	json_end(w);
+}
+
+/* what has been set already stays as it is, so that a "set" by hand does, too */
+static int set_device(struct keeper *kp, const struct kvnet_device *dev,
+		      const struct kvnet_policy *p)
+{
+	struct done *done = remember(kp, dev->id);
+	char *text = policy_text(p);
+	int ret = 0;
+
+	if (!p->has || (done->text && !strcmp(done->text, text))) {
+		free(text);
+		return STATUS_OK;
+	}
+	free(done->text);
+	done->text = text;
+	if (!kp->c->opt.dry_run)
+		ret = kvnet_set(&kp->ask, dev->id, p);
+	/* it went as it came */
+	if (ret == -ENODEV)
+		return STATUS_OK;
+	report(kp, dev, p, ret ? kp->ask.why : NULL);
+	return ret ? STATUS_FAILED : STATUS_OK;
+}
+
+static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
+{
+	bool alive = HAS(dev, KVNET_A_DEV_OWNER_PID);
+	struct process p = { 0 };
+	struct kvnet_policy policy;
+	struct subject s = { { NULL } };
+	int ret;
+
+	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
+		return STATUS_OK;
+	if (alive)
+		process_read(&p, dev->pid);
+	s.name[RULE_COMMAND] = dev->command;
+	s.name[RULE_CGROUP] = dev->cgroup;
+	s.name[RULE_TAP] = dev->tap;
+	s.name[RULE_VM] = p.vm;
+	rules_policy(&kp->rules, &s, &policy);
+	ret = set_device(kp, dev, &policy);
+	kvnet_policy_free(&policy);
+	process_free(&p);
+	return ret;
+}
+
+/* @id, or 0: all */
+static int apply(struct keeper *kp, uint32_t id)
+{
+	struct kvnet_devices all;
+	int ret, status = STATUS_OK;
+	unsigned int i;
+
+	ret = kvnet_get(&kp->ask, id, &all);
+	if (ret == -ENODEV && id)
+		return STATUS_OK;
+	if (ret)
+		return ctl_module_fails(&kp->ask, ret);
+	for (i = 0; i < all.n; i++)
+		if (apply_to(kp, &all.dev[i]))
+			status = STATUS_FAILED;
+	kvnet_free(&all);
+	return status;
+}
+
+static void forget_all(struct keeper *kp)
+{
+	while (kp->n)
+		forget(kp, kp->done[0].id);
+}
+
+/* rules that are wrong leave those that there were */
+static void reload(struct keeper *kp)
+{
+	struct rules r;
+
+	if (load(kp, &r))
+		return;
+	rules_free(&kp->rules);
+	kp->rules = r;
+	forget_all(kp);
+	apply(kp, 0);
+}
+
+static int take_event(struct keeper *kp, struct kvnet *k)
+{
+	struct kvnet_event ev;
+	int ret = kvnet_event(k, &ev);
+
+	if (!ret && ev.cmd == KVNET_CMD_DEV_DEL_NTF)
+		forget(kp, ev.dev.id);
+	else if (!ret && ev.cmd == KVNET_CMD_DEV_ADD_NTF)
+		apply(kp, ev.dev.id);
+	else if (!ret && ev.cmd == KVNET_CMD_QUEUE_START_NTF)
+		apply(kp, ev.queue.dev);
+	else if (ret == -ENOBUFS)
+		apply(kp, 0);
+	kvnet_event_free(&ev);
+	if (ret && ret != -ENOBUFS && ret != -EAGAIN && ret != -EINTR)
+		return ctl_module_fails(k, ret);
+	return STATUS_OK;
+}
+
+static int keep(struct keeper *kp)
+{
+	struct kvnet k;
+	int ret, woken;
+
+	ret = ctl_open(&k);
+	if (ret)
+		return ret;
+	sleeper_begin(true);
+	/* first listen, then look: nobody comes in between */
+	ret = kvnet_listen(&k);
+	ret = ret ? ctl_module_fails(&k, ret) : apply(kp, 0);
+	if (ret == STATUS_FAILED)
+		ret = STATUS_OK;
+	while (!ret) {
+		woken = sleeper_wait(kvnet_fd(&k), 0);
+		if (woken & WOKEN_END)
+			break;
+		if (woken & WOKEN_RELOAD)
+			reload(kp);
+		if (woken & WOKEN_READ)
+			ret = take_event(kp, &k);
+	}
+	kvnet_close(&k);
+	return ret;
+}
+
+/**
+ * cmd_rules() - "kvnetctl rules"
+ * @c: the run
+ *
+ * Return: how the program is to end.
+ */
+int cmd_rules(struct ctl *c)
+{
+	struct keeper kp = { .c = c, .file = c->argc > 1 ? c->argv[1] : RULES_FILE };
+	bool check = !strcmp(c->argv[0], "check"), run = !strcmp(c->argv[0], "run");
+	int ret;
+
+	if (!check && !run && strcmp(c->argv[0], "apply"))
+		return ctl_fail(STATUS_USAGE, "rules: '%s': neither check, apply nor run", c->argv[0]);
+	if (check && c->opt.dry_run)
+		return ctl_fail(STATUS_USAGE, "rules: check does nothing anyway: no --dry-run");
+	ret = load(&kp, &kp.rules);
+	if (ret)
+		return ret;
+	if (check) {
+		json_line(&c->w);
+		json_str(&c->w, "file", kp.file);
+		json_u64(&c->w, "rules", kp.rules.n);
+		json_end(&c->w);
+	} else {
+		ret = ctl_open(&kp.ask);
+		if (!ret)
+			ret = run ? keep(&kp) : apply(&kp, 0);
+		kvnet_close(&kp.ask);
+	}
+	forget_all(&kp);
+	free(kp.done);
+	rules_free(&kp.rules);
+	return ret;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * doctor_device.c - devices: what their states and counters tell
+ */
+#include "doctor.h"
+#include "host.h"
+#include "names.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK	"device"
+
+/* the soft limit of locked memory, in bytes */
+static bool memlock(pid_t pid, unsigned long long *bytes)
+{
+	char *limits = host_read("/proc/%d/limits", pid), *line, *end;
+	bool ok;
+
+	line = limits ? strstr(limits, "Max locked memory") : NULL;
+	if (!line) {
+		free(limits);
+		return false;
+	}
+	line += strlen("Max locked memory");
+	*bytes = strtoull(line, &end, 10);
+	ok = end != line;
+	free(limits);
+	return ok;
+}
+
+static void check_access(struct doctor *d, const struct kvnet_device *dev,
+			 const struct kvnet_queue *q, const char *who)
+{
+	char *pin = host_line("/sys/module/kvnet/parameters/pin_rings");
+	unsigned long long bytes;
+
+	if (q->access != KVNET_RING_ACCESS_USER || (pin && *pin == 'N')) {
+		free(pin);
+		return;
+	}
+	free(pin);
+	if (HAS(dev, KVNET_A_DEV_OWNER_PID) && memlock(dev->pid, &bytes))
+		finding(d, GRADE_NOTE, CHECK,
+			"ulimit -l 65536; systemd: LimitMEMLOCK=64M; libvirt: <memtune><hard_limit>; then start the VMM again",
+			"%s: its ring is not pinned, and slower: process %u may lock %llu kB of memory", who,
+			dev->pid, bytes >> 10);
+	else
+		finding(d, GRADE_NOTE, CHECK, "raise RLIMIT_MEMLOCK of the VMM",
+			"%s: its ring is not pinned, and slower", who);
+}
+
+/* drops by reason; each counter has its line in debugging.rst */
+static void check_drops(struct doctor *d, const struct kvnet_queue *q, const char *who)
+{
+	static const struct {
+		const char *name, *what, *todo;
+	} drops[] = {
+		{ "drop_overrun", "frames longer than the guest's buffers",
+		  "make the MTUs of guest and tap the same" },
+		{ "drop_tap", "packets that the tap refused",
+		  "RX: vnet_hdr of tap and VMM differ; TX: is the tap's interface gone, or down?" },
+		{ "drop_header", "packets with a header that makes no sense",
+		  "look at the guest's driver" },
+		{ "drop_nomem", "packets for which the host had no memory",
+		  "give the host memory, or guests less" },
+		{ "drop_fault", "packets in memory that is not there",
+		  "look at the VMM's log: its memory table is wrong" },
+		{ "drop_short", "packets shorter than a header", "look at the guest's driver" },
+		{ "drop_long", "packets of more than 512 KiB", "look at the guest's driver" },
+	};
+	unsigned long long n;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		n = kvnet_count(q, drops[i].name);
+		if (n)
+			finding(d, GRADE_NOTE, CHECK, drops[i].todo, "%s: dropped %llu %s", who, n,
+				drops[i].what);
+	}
+}
+
+static void check_counters(struct doctor *d, const struct kvnet_queue *q, const char *who)
+{
+	uint64_t packets = kvnet_count(q, "packets");
+
+	if (packets > 1000 && kvnet_count(q, "singles") > packets / 2 &&
+	    kvnet_count(q, "runs_lent") < packets / 4)
+		finding(d, GRADE_NOTE, CHECK, "an unlimited sndbuf (QEMU: no sndbuf=)",
+			"%s: most packets are given to the tap one by one", who);
+	if (packets > 1000 && kvnet_count(q, "iotlb_misses") > packets / 10)
+		finding(d, GRADE_NOTE, CHECK, "in the guest: iommu.strict=0 or iommu=pt; here: max_iotlb_entries",
+			"%s: asks the VMM's IOMMU for every tenth packet or more", who);
+	if (kvnet_count(q, "runs") > 1000 &&
+	    kvnet_count(q, "requeues") > kvnet_count(q, "runs") / 2)
+		finding(d, GRADE_NOTE, CHECK, "more queue pairs, or CPUs of its own: kvnetctl set TAP cpus LIST",
+			"%s: saturated: most turns end with work left", who);
+}
+
+static void check_queue(struct doctor *d, const struct kvnet_device *dev,
+			const struct kvnet_queue *q)
+{
+	char *who = text_format("device %u%s%s, %s", dev->id, dev->tap ? " " : "",
+				dev->tap ? dev->tap : "", name_queue(q->index));
+
+	if (q->state == KVNET_QUEUE_STATE_BROKEN)
+		finding(d, GRADE_BAD, CHECK, "reset the device in the guest, or restart the VMM",
+			"%s: broken (%s): guest or VMM broke the rules", who,
+			HAS(q, KVNET_A_QUEUE_ERROR) ? name_errno(q->error) : "unknown");
+	if (q->state == KVNET_QUEUE_STATE_WAITING)
+		finding(d, GRADE_NOTE, CHECK, "if it stays so: the VMM hangs, or its vIOMMU does not map what the guest uses",
+			"%s: waits for the VMM's IOMMU", who);
+	if (q->state == KVNET_QUEUE_STATE_RUNNING)
+		check_access(d, dev, q, who);
+	check_drops(d, q, who);
+	check_counters(d, q, who);
+	free(who);
+}
+
+/**
+ * doctor_devices() - look at devices
+ * @d: the examination
+ * @all: these
+ */
+void doctor_devices(struct doctor *d, const struct kvnet_devices *all)
+{
+	const struct kvnet_device *dev;
+	unsigned int i, j, before;
+
+	if (!all->n)
+		finding(d, GRADE_NOTE, CHECK, "is the VMM in another network namespace? nsenter -t PID -n kvnetctl doctor",
+			"no device is in use in this network namespace");
+	for (i = 0; i < all->n; i++) {
+		dev = &all->dev[i];
+		before = d->count[GRADE_NOTE] + d->count[GRADE_BAD];
+		if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
+			finding(d, GRADE_NOTE, CHECK, "find who has it open: fuser -v /dev/kvnet",
+				"device %u: its VMM is dead, but somebody keeps it open", dev->id);
+		for (j = 0; j < dev->queues; j++)
+			check_queue(d, dev, &dev->queue[j]);
+		if (before == d->count[GRADE_NOTE] + d->count[GRADE_BAD])
+			finding(d, GRADE_OK, CHECK, NULL, "device %u%s%s: process %u (%s)", dev->id,
+				dev->tap ? " " : "", dev->tap ? dev->tap : "", dev->pid,
+				dev->command ? dev->command : "?");
+	}
+}

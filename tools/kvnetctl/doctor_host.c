@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * doctor_host.c - the module, its node, and taps
+ */
+#include "doctor.h"
+#include "host.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <linux/if.h>
+#include <linux/if_tun.h>
+
+#define UDEV_RULE	"KERNEL==\"kvnet\", GROUP=\"kvm\", MODE=\"0660\""
+
+static bool is_installed(const char *release)
+{
+	char *dep = host_read("/lib/modules/%s/modules.dep", release);
+	bool has = dep && strstr(dep, "/kvnet.ko");
+
+	free(dep);
+	return has;
+}
+
+static void not_loaded(struct doctor *d)
+{
+	char *lockdown = host_line("/sys/kernel/security/lockdown");
+	struct utsname u;
+
+	uname(&u);
+	if (is_installed(u.release))
+		finding(d, GRADE_BAD, "module",
+			"modprobe kvnet; at each boot: echo kvnet > /etc/modules-load.d/kvnet.conf",
+			"kvnet is installed for this kernel (%s), but not loaded", u.release);
+	else
+		finding(d, GRADE_BAD, "module",
+			"apt install linux-headers-$(uname -r) kvnet-dkms; or, from its source: make load",
+			"kvnet is neither loaded nor installed for this kernel (%s)", u.release);
+	if (lockdown && !strstr(lockdown, "[none]"))
+		finding(d, GRADE_NOTE, "module", "sign it with a key that the machine knows (MOK)",
+			"this kernel is locked down: it loads signed modules only");
+	free(lockdown);
+}
+
+/**
+ * doctor_module() - is the module there?
+ * @d: the examination
+ */
+void doctor_module(struct doctor *d)
+{
+	char *version, *instead;
+
+	if (!host_has("/sys/module/kvnet")) {
+		not_loaded(d);
+		return;
+	}
+	version = host_line("/sys/module/kvnet/version");
+	finding(d, GRADE_OK, "module", NULL, "kvnet is loaded%s%s", version ? ", version " : "",
+		version ? version : "");
+	free(version);
+	instead = host_line("/sys/module/kvnet/parameters/replace_vhost_net");
+	if (instead && *instead == 'Y')
+		finding(d, GRADE_OK, "module", NULL, "kvnet is /dev/vhost-net, too");
+	free(instead);
+}
+
+static void check_mode(struct doctor *d, const struct stat *st)
+{
+	const struct passwd *user = getpwuid(st->st_uid);
+	const struct group *group = getgrgid(st->st_gid);
+	mode_t mode = st->st_mode & 0777;
+
+	if (!(mode & 066))
+		finding(d, GRADE_NOTE, "node",
+			"as /etc/udev/rules.d/60-kvnet.rules: " UDEV_RULE "; then: udevadm trigger /dev/kvnet",
+			"/dev/kvnet is for its owner alone (%s, mode %04o): a VMM that runs as another user cannot open it",
+			user ? user->pw_name : "?", mode);
+	else if (mode & 06)
+		finding(d, GRADE_NOTE, "node", "in a udev rule: " UDEV_RULE,
+			"/dev/kvnet is open to everybody (mode %04o)", mode);
+	else
+		finding(d, GRADE_OK, "node", NULL, "/dev/kvnet is for %s and the group %s (mode %04o)",
+			user ? user->pw_name : "?", group ? group->gr_name : "?", mode);
+}
+
+/**
+ * doctor_node() - may the device be opened?
+ * @d: the examination
+ */
+void doctor_node(struct doctor *d)
+{
+	char *path = host_path("/dev/kvnet");
+	struct stat st;
+	uint64_t most;
+
+	if (stat(path, &st))
+		finding(d, GRADE_BAD, "node", "is /dev a devtmpfs? else: rmmod kvnet; modprobe kvnet",
+			"there is no /dev/kvnet, though the module is loaded");
+	else if (!S_ISCHR(st.st_mode) && !*host_root)
+		finding(d, GRADE_BAD, "node", "rm /dev/kvnet; rmmod kvnet; modprobe kvnet",
+			"/dev/kvnet is no device node");
+	else if (access(path, R_OK | W_OK))
+		finding(d, GRADE_BAD, "node", "run VMMs as root, or in the node's group: usermod -aG kvm USER",
+			"you may not open /dev/kvnet (mode %04o)", st.st_mode & 0777);
+	else
+		check_mode(d, &st);
+	free(path);
+	/* QEMU and DPDK look there, whoever's node they have opened */
+	if (host_number(&most, "/sys/module/vhost/parameters/max_mem_regions") && most < 509)
+		finding(d, GRADE_NOTE, "vhost", "modprobe -r vhost_net vhost; modprobe vhost max_mem_regions=509",
+			"VMMs take vhost's max_mem_regions, %u, for kvnet's: memory hotplug ends there",
+			(unsigned int)most);
+}
+
+static void check_tap(struct doctor *d, const char *name, uint64_t tun)
+{
+	uint64_t flags = 0, carrier = 0, dropped = 0;
+	unsigned int before = d->count[GRADE_NOTE] + d->count[GRADE_BAD];
+
+	host_number(&flags, "/sys/class/net/%s/flags", name);
+	host_number(&carrier, "/sys/class/net/%s/carrier", name);
+	host_number(&dropped, "/sys/class/net/%s/statistics/tx_dropped", name);
+	if (!(flags & IFF_UP))
+		finding(d, GRADE_NOTE, "tap", "ip link set TAP up", "%s is down", name);
+	if (!(tun & IFF_VNET_HDR))
+		finding(d, GRADE_NOTE, "tap",
+			"ip tuntap add dev TAP mode tap vnet_hdr; and no vnet_hdr=off for QEMU",
+			"%s%s has no vnet_hdr: no offloads, so each packet is one of 1500 bytes", name,
+			carrier ? ", which is in use," : "");
+	if (dropped)
+		finding(d, GRADE_NOTE, "tap", "ip link set TAP txqueuelen 10000, if it goes on rising",
+			"%s has dropped %llu frames to its guest: its queue was full, or nobody was there",
+			name, (unsigned long long)dropped);
+	if (before == d->count[GRADE_NOTE] + d->count[GRADE_BAD])
+		finding(d, GRADE_OK, "tap", NULL, "%s: %s, vnet_hdr%s", name,
+			carrier ? "in use" : "not in use",
+			tun & IFF_MULTI_QUEUE ? ", multi_queue" : "");
+}
+
+/**
+ * doctor_taps() - are there taps, and are they fit?
+ * @d: the examination
+ */
+void doctor_taps(struct doctor *d)
+{
+	char *path = host_path("/sys/class/net");
+	DIR *dir = opendir(path);
+	unsigned int taps = 0;
+	struct dirent *e;
+	uint64_t tun;
+
+	while (dir && (e = readdir(dir))) {
+		if (*e->d_name == '.' ||
+		    !host_number(&tun, "/sys/class/net/%s/tun_flags", e->d_name) ||
+		    !(tun & IFF_TAP))
+			continue;
+		taps++;
+		check_tap(d, e->d_name, tun);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	if (!taps)
+		finding(d, GRADE_NOTE, "tap",
+			"ip tuntap add dev tap0 mode tap vnet_hdr; or let the VMM make one",
+			"there is no tap in this network namespace");
+}

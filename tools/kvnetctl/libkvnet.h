@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * libkvnet - client of the generic-netlink family "kvnet"
+ *
+ * Calls return 0 or a negative errno; then "why" of the connection is a line for
+ * people. What a structure's "has" does not name the module has not told.
+ */
+#ifndef KVNETCTL_LIBKVNET_H
+#define KVNETCTL_LIBKVNET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/kvnet.h>
+
+#define HAS(o, attr)	(!!((o)->has & (UINT64_C(1) << (attr))))
+#define FEATURE_WORDS	2
+
+struct nl_socket;
+
+/**
+ * struct kvnet - a connection
+ * @sock: the socket
+ * @family, @group: what the kernel calls the family and its events
+ * @seq: of the last request
+ * @why: what went wrong, without a full stop
+ */
+struct kvnet {
+	struct nl_socket *sock;
+	uint16_t family;
+	uint32_t group;
+	uint32_t seq;
+	char why[256];
+};
+
+struct kvnet_policy {
+	uint64_t has;		/* KVNET_A_POLICY_* */
+	char *cpus;		/* empty: all */
+	int32_t nice;
+	uint32_t sched, rt_priority, poll_us;
+	uint8_t tx_by_vcpu, copy_frames, rx_in_place;
+};
+
+struct kvnet_counter {
+	char *name;
+	uint64_t value;
+};
+
+struct kvnet_queue {
+	uint64_t has;		/* KVNET_A_QUEUE_* */
+	uint32_t dev, index, state, error, size, avail, used;
+	uint32_t access, backend, backlog, worker;
+	uint64_t kicks, wakes;
+	struct kvnet_counter *counter;
+	unsigned int counters;
+};
+
+struct kvnet_worker {
+	uint64_t has;		/* KVNET_A_WORKER_* */
+	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority;
+	int32_t nice;
+	uint64_t run_ns, poll_window_ns, poll_cap_ns;
+	char *cpus;
+	uint32_t queues;	/* a bit for each queue below 32 */
+};
+
+struct kvnet_device {
+	uint64_t has;		/* KVNET_A_DEV_* */
+	uint32_t id, pid, netns, ifindex, tap_netns, layout, n_queues, n_workers;
+	uint64_t cgroup_id, netns_cookie, tap_netns_cookie;
+	uint64_t features[FEATURE_WORDS], offered[FEATURE_WORDS];
+	char *command, *cgroup, *tap;
+	struct kvnet_policy policy;
+	struct kvnet_queue *queue;
+	struct kvnet_worker *worker;
+	unsigned int queues, workers;
+};
+
+/**
+ * struct kvnet_devices - devices at one time, by id
+ * @dev: the devices
+ * @n: how many
+ * @ns: when, in ns of CLOCK_MONOTONIC
+ */
+struct kvnet_devices {
+	struct kvnet_device *dev;
+	unsigned int n;
+	uint64_t ns;
+};
+
+struct kvnet_event {
+	uint8_t cmd;		/* KVNET_CMD_*_NTF */
+	struct kvnet_device dev;
+	struct kvnet_queue queue;
+};
+
+int kvnet_open(struct kvnet *k);
+void kvnet_close(struct kvnet *k);
+int kvnet_get(struct kvnet *k, uint32_t id, struct kvnet_devices *all);
+void kvnet_free(struct kvnet_devices *all);
+void kvnet_free_device(struct kvnet_device *dev);
+int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p);
+int kvnet_listen(struct kvnet *k);
+int kvnet_fd(const struct kvnet *k);
+int kvnet_event(struct kvnet *k, struct kvnet_event *ev);
+void kvnet_event_free(struct kvnet_event *ev);
+void kvnet_policy_free(struct kvnet_policy *p);
+
+const struct kvnet_counter *kvnet_counter(const struct kvnet_queue *q,
+					  const char *name);
+uint64_t kvnet_count(const struct kvnet_queue *q, const char *name);
+uint64_t kvnet_drops(const struct kvnet_queue *q);
+
+#endif /* KVNETCTL_LIBKVNET_H */

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - kvnetctl: the table of commands
+ */
+#include "kvnetctl.h"
+#include "policy.h"
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct command {
+	const char *name;
+	int (*run)(struct ctl *c);
+	const char *args;
+	int min, max;
+	const char *options;
+	const char *help;
+};
+
+#define ANY	1000
+
+static const struct command commands[] = {
+	{ "list", cmd_list, "", 0, 0, "jp", "devices, a line for each" },
+	{ "show", cmd_show, "[DEV]", 0, 1, "jp",
+	  "all that is known of devices, their queues and workers" },
+	{ "stats", cmd_stats, "[DEV]", 0, 1, "jpPain",
+	  "counters of each queue; with -i their rates" },
+	{ "top", cmd_top, "", 0, 0, "binjps", "rates, live, the busiest first" },
+	{ "set", cmd_set, "DEV SETTING VALUE [SETTING VALUE]...", 3, ANY, "",
+	  "say how a device is to be served" },
+	{ "monitor", cmd_monitor, "", 0, 0, "jpn",
+	  "devices that come and go, queues that start, stop and break" },
+	{ "rules", cmd_rules, "check|apply|run [FILE]", 1, 2, "jpD",
+	  "policies for devices as they appear, from " RULES_FILE },
+	{ "features", cmd_features, "", 0, 0, "jp",
+	  "what kvnet and vhost_net offer here, and what each guest took" },
+	{ "doctor", cmd_doctor, "", 0, 0, "jp", "look for what is wrong, and say what to do" },
+	{ 0 }
+};
+
+/**
+ * ctl_fail() - say in one line what is wrong
+ * @status: how the program is to end
+ * @fmt: as of printf
+ *
+ * Return: @status.
+ */
+int ctl_fail(enum status status, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	fputs("kvnetctl: ", stderr);
+	text_put(stderr, need(s), TEXT_TERMINAL);
+	fputc('\n', stderr);
+	free(s);
+	return status;
+}
+
+static void usage(FILE *f)
+{
+	const struct command *cmd;
+
+	fputs("Usage: kvnetctl [OPTIONS] COMMAND [ARGUMENTS]\n"
+	      "See and steer the network devices that kvnet serves.\n\n", f);
+	for (cmd = commands; cmd->name; cmd++)
+		fprintf(f, "  %-9s %s\n", cmd->name, cmd->help);
+	fputs("\nDEV is a device's id, the name of its tap, pid:N or vm:NAME.\n\n", f);
+	opts_help(f, "jphV");
+	fputs("\n\"kvnetctl COMMAND -h\" tells more; kvnetctl(8) all.\n", f);
+}
+
+static void command_help(const struct command *cmd)
+{
+	const struct policy_key *key;
+
+	printf("Usage: kvnetctl %s%s%s%s\n%s.\n\n", cmd->name,
+	       *cmd->options ? " [OPTIONS]" : "", *cmd->args ? " " : "", cmd->args, cmd->help);
+	if (strstr(cmd->args, "DEV"))
+		puts("DEV is a device's id, the name of its tap, pid:N or vm:NAME.\n");
+	if (cmd->run == cmd_set) {
+		for (key = policy_keys; key->name; key++)
+			printf("  %-12s %-25s %s\n", key->name, key->value, key->help);
+		putchar('\n');
+	}
+	opts_help(stdout, cmd->options);
+	opts_help(stdout, "h");
+}
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *cmd;
+
+	for (cmd = commands; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name))
+			return cmd;
+	return NULL;
+}
+
+static void begin_output(struct ctl *c)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	c->w.f = stdout;
+	c->w.mode = c->opt.pretty ? JSON_PRETTY : c->opt.json ? JSON_COMPACT : JSON_TEXT;
+	c->w.colour = c->w.mode == JSON_TEXT && isatty(STDOUT_FILENO) &&
+		      !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static int run_command(struct ctl *c)
+{
+	const struct command *cmd = find_command(c->argv[0]);
+	char *why;
+	int ret;
+
+	c->name = c->argv[0];
+	if (!cmd)
+		return ctl_fail(STATUS_USAGE, "unknown command '%s'; see kvnetctl -h", c->name);
+	c->argc--;
+	c->argv++;
+	if (c->opt.help) {
+		command_help(cmd);
+		return STATUS_OK;
+	}
+	if (!opts_allowed(&c->opt, cmd->options, &why)) {
+		ret = ctl_fail(STATUS_USAGE, "%s: %s; see kvnetctl %s -h", c->name, why, c->name);
+		free(why);
+		return ret;
+	}
+	if (c->argc < cmd->min)
+		return ctl_fail(STATUS_USAGE, "%s: needs %s; see kvnetctl %s -h", c->name,
+				cmd->args, c->name);
+	if (c->argc > cmd->max)
+		return ctl_fail(STATUS_USAGE, "%s: '%s' is one argument too many; see kvnetctl %s -h",
+				c->name, c->argv[cmd->max], c->name);
+	begin_output(c);
+	return cmd->run(c);
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl c = { .argc = argc - 1, .argv = argv + 1 };
+	static char *stats[] = { "stats", NULL };
+	char *why;
+	int ret;
+
+	if (argc < 1)
+		return STATUS_USAGE;
+	if (!opts_parse(&c.opt, &c.argc, c.argv, &why)) {
+		ret = ctl_fail(STATUS_USAGE, "%s; see kvnetctl -h", why);
+		free(why);
+		return ret;
+	}
+	if (c.opt.version) {
+		puts("kvnetctl " KVNETCTL_VERSION);
+		return STATUS_OK;
+	}
+	if (!c.argc && c.opt.help) {
+		usage(stdout);
+		return STATUS_OK;
+	}
+	if (!c.argc && c.opt.prometheus) {
+		c.argv = stats;
+		c.argc = 1;
+	}
+	if (!c.argc) {
+		usage(stderr);
+		return STATUS_USAGE;
+	}
+	ret = run_command(&c);
+	if ((fflush(stdout) || ferror(stdout)) && ret == STATUS_OK)
+		ret = ctl_fail(STATUS_FAILED, "writing the output failed");
+	return ret;
+}

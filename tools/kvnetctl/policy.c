@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * policy.c - how a device is to be served, see policy.h
+ */
+#include "policy.h"
+#include "host.h"
+#include "names.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct policy_key policy_keys[] = {
+	{ "cpus", KVNET_A_POLICY_CPUS, "LIST|all",
+	  "CPUs for the workers, as 0-3,8; of these, those that the owner's cpuset has" },
+	{ "node", KVNET_A_POLICY_CPUS, "N",
+	  "the CPUs of NUMA node N, in the place of cpus" },
+	{ "nice", KVNET_A_POLICY_NICE, "-20..19", "nice value of the workers" },
+	{ "sched", KVNET_A_POLICY_SCHED, "other|batch|idle|fifo|rr",
+	  "scheduling class of the workers" },
+	{ "rt-priority", KVNET_A_POLICY_RT_PRIORITY, "1..99",
+	  "real-time priority of the workers, with sched fifo or rr" },
+	{ "poll-us", KVNET_A_POLICY_POLL_US, "US",
+	  "longest time to spin before a worker sleeps; 0: never" },
+	{ "tx-by-vcpu", KVNET_A_POLICY_TX_BY_VCPU, "on|off",
+	  "a vCPU that kicks sends a lone packet itself" },
+	{ "copy-frames", KVNET_A_POLICY_COPY_FRAMES, "on|off",
+	  "copy frames out of the tap's ring instead of calling the tap for each" },
+	{ "rx-in-place", KVNET_A_POLICY_RX_IN_PLACE, "on|off",
+	  "frames are received by who brings them" },
+	{ 0 }
+};
+
+static const struct policy_key *find_key(const char *name)
+{
+	const struct policy_key *key;
+
+	for (key = policy_keys; key->name; key++)
+		if (!strcmp(key->name, name))
+			return key;
+	return NULL;
+}
+
+static char *key_names(void)
+{
+	const struct policy_key *key;
+	char *all = NULL, *more;
+
+	for (key = policy_keys; key->name; key++) {
+		more = text_format("%s%s%s", all ? all : "", all ? " " : "", key->name);
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
+/* numbers and ranges, with commas between */
+static bool is_cpu_list(const char *s)
+{
+	unsigned long from, to;
+	char *end;
+
+	do {
+		if (*s < '0' || *s > '9')
+			return false;
+		from = to = strtoul(s, &end, 10);
+		if (*end == '-') {
+			s = end + 1;
+			if (*s < '0' || *s > '9')
+				return false;
+			to = strtoul(s, &end, 10);
+		}
+		if (from > to || to > 65535)
+			return false;
+		s = end + 1;
+	} while (*end == ',');
+	return !*end;
+}
+
+static bool set_cpus(struct kvnet_policy *p, const char *value, char **why)
+{
+	if (!strcmp(value, "all")) {
+		p->cpus = need(strdup(""));
+		return true;
+	}
+	if (!is_cpu_list(value) || strlen(value) > POLICY_CPUS_MAX) {
+		*why = text_format("cpus '%s': not a list of CPUs, as 0-3,8, or all", value);
+		return false;
+	}
+	p->cpus = need(strdup(value));
+	return true;
+}
+
+static bool set_node(struct kvnet_policy *p, const char *value, char **why)
+{
+	uint64_t node;
+	char *cpus;
+
+	if (!text_number(value, 65535, &node)) {
+		*why = text_format("node '%s': not the number of a NUMA node", value);
+		return false;
+	}
+	cpus = host_line("/sys/devices/system/node/node%u/cpulist", (unsigned int)node);
+	if (!cpus || !*cpus) {
+		*why = text_format(cpus ? "node %s has no CPUs" : "no NUMA node %s here", value);
+		free(cpus);
+		return false;
+	}
+	p->cpus = cpus;
+	return true;
+}
+
+static bool set_nice(struct kvnet_policy *p, const char *value, char **why)
+{
+	bool minus = *value == '-';
+	uint64_t n;
+
+	if (!text_number(value + minus, minus ? 20 : 19, &n)) {
+		*why = text_format("nice '%s': not a number from -20 to 19", value);
+		return false;
+	}
+	p->nice = minus ? -(int)n : (int)n;
+	return true;
+}
+
+static bool set_switch(uint8_t *to, const char *key, const char *value, char **why)
+{
+	if (strcmp(value, "on") && strcmp(value, "off")) {
+		*why = text_format("%s '%s': neither on nor off", key, value);
+		return false;
+	}
+	*to = !strcmp(value, "on");
+	return true;
+}
+
+static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
+		      const char *value, char **why)
+{
+	uint64_t n;
+
+	switch (key->attr) {
+	case KVNET_A_POLICY_CPUS:
+		return *key->name == 'n' ? set_node(p, value, why) : set_cpus(p, value, why);
+	case KVNET_A_POLICY_NICE:
+		return set_nice(p, value, why);
+	case KVNET_A_POLICY_SCHED:
+		if (sched_by_name(value, &p->sched))
+			return true;
+		*why = text_format("sched '%s': none of %s", value, key->value);
+		return false;
+	case KVNET_A_POLICY_RT_PRIORITY:
+		if (!text_number(value, 99, &n) || !n) {
+			*why = text_format("rt-priority '%s': not a number from 1 to 99", value);
+			return false;
+		}
+		p->rt_priority = n;
+		return true;
+	case KVNET_A_POLICY_POLL_US:
+		if (!text_number(value, UINT32_MAX, &n)) {
+			*why = text_format("poll-us '%s': not a number of microseconds", value);
+			return false;
+		}
+		p->poll_us = n;
+		return true;
+	case KVNET_A_POLICY_TX_BY_VCPU:
+		return set_switch(&p->tx_by_vcpu, key->name, value, why);
+	case KVNET_A_POLICY_COPY_FRAMES:
+		return set_switch(&p->copy_frames, key->name, value, why);
+	default:
+		return set_switch(&p->rx_in_place, key->name, value, why);
+	}
+}
+
+/**
+ * policy_word() - add a setting
+ * @p: the policy
+ * @key: its name
+ * @value: its value, or NULL: there is none
+ * @why: after false, what is wrong with it; for free()
+ *
+ * Return: could it be added? Else @p is as it was.
+ */
+bool policy_word(struct kvnet_policy *p, const char *key, const char *value,
+		 char **why)
+{
+	const struct policy_key *k = find_key(key);
+	char *names;
+
+	if (!k) {
+		names = key_names();
+		*why = text_format("unknown setting '%s'; there are: %s", key, names);
+		free(names);
+		return false;
+	}
+	if (!value) {
+		*why = text_format("%s needs a value: %s", key, k->value);
+		return false;
+	}
+	if (HAS(p, k->attr)) {
+		*why = text_format("%s is set twice",
+				   k->attr == KVNET_A_POLICY_CPUS ? "cpus (or node)" : key);
+		return false;
+	}
+	if (!set_value(p, k, value, why))
+		return false;
+	p->has |= UINT64_C(1) << k->attr;
+	return true;
+}

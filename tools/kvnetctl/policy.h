@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * policy - how a device is to be served, in the words of "set" and of a rules file
+ */
+#ifndef KVNETCTL_POLICY_H
+#define KVNETCTL_POLICY_H
+
+#include "json.h"
+#include "libkvnet.h"
+
+#define POLICY_CPUS_MAX	1023
+
+/**
+ * struct policy_key - a setting
+ * @name: the word
+ * @attr: KVNET_A_POLICY_*
+ * @value: what may follow it, for people
+ * @help: what it does
+ */
+struct policy_key {
+	const char *name;
+	uint16_t attr;
+	const char *value, *help;
+};
+
+extern const struct policy_key policy_keys[];
+
+bool policy_word(struct kvnet_policy *p, const char *key, const char *value,
+		 char **why);
+void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less);
+bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b);
+void policy_write(struct json *w, const char *key, const struct kvnet_policy *p);
+char *policy_text(const struct kvnet_policy *p);
+
+#endif /* KVNETCTL_POLICY_H */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * policy_use.c - put policies together, compare and show them, see policy.h
+ */
+#include "policy.h"
+#include "names.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * policy_merge() - add what another policy says of what this one does not
+ * @p: the policy
+ * @less: the other
+ */
+void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
+{
+	uint64_t more = less->has & ~p->has;
+	const struct kvnet_policy was = *p;
+
+	*p = *less;
+	p->has = was.has | more;
+	p->cpus = was.cpus;
+	if (more & UINT64_C(1) << KVNET_A_POLICY_CPUS)
+		p->cpus = need(strdup(less->cpus));
+	if (HAS(&was, KVNET_A_POLICY_NICE))
+		p->nice = was.nice;
+	if (HAS(&was, KVNET_A_POLICY_SCHED))
+		p->sched = was.sched;
+	if (HAS(&was, KVNET_A_POLICY_RT_PRIORITY))
+		p->rt_priority = was.rt_priority;
+	if (HAS(&was, KVNET_A_POLICY_POLL_US))
+		p->poll_us = was.poll_us;
+	if (HAS(&was, KVNET_A_POLICY_TX_BY_VCPU))
+		p->tx_by_vcpu = was.tx_by_vcpu;
+	if (HAS(&was, KVNET_A_POLICY_COPY_FRAMES))
+		p->copy_frames = was.copy_frames;
+	if (HAS(&was, KVNET_A_POLICY_RX_IN_PLACE))
+		p->rx_in_place = was.rx_in_place;
+}
+
+/**
+ * policy_text() - in the words of "set"
+ * @p: the policy
+ *
+ * Return: a string for free(), empty for an empty policy.
+ */
+char *policy_text(const struct kvnet_policy *p)
+{
+	size_t len;
+	char *text;
+	FILE *f = need(open_memstream(&text, &len));
+
+	if (HAS(p, KVNET_A_POLICY_CPUS))
+		fprintf(f, " cpus %s", *p->cpus ? p->cpus : "all");
+	if (HAS(p, KVNET_A_POLICY_NICE))
+		fprintf(f, " nice %d", p->nice);
+	if (HAS(p, KVNET_A_POLICY_SCHED))
+		fprintf(f, " sched %s", name_sched(p->sched));
+	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY))
+		fprintf(f, " rt-priority %u", p->rt_priority);
+	if (HAS(p, KVNET_A_POLICY_POLL_US))
+		fprintf(f, " poll-us %u", p->poll_us);
+	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
+		fprintf(f, " tx-by-vcpu %s", p->tx_by_vcpu ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_COPY_FRAMES))
+		fprintf(f, " copy-frames %s", p->copy_frames ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
+		fprintf(f, " rx-in-place %s", p->rx_in_place ? "on" : "off");
+	fclose(f);
+	if (*text == ' ')
+		memmove(text, text + 1, strlen(text));
+	return text;
+}
+
+/**
+ * policy_same() - do two policies say the same?
+ * @a: one
+ * @b: the other
+ *
+ * Return: do they?
+ */
+bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b)
+{
+	char *x = policy_text(a), *y = policy_text(b);
+	bool same = a->has == b->has && !strcmp(x, y);
+
+	free(x);
+	free(y);
+	return same;
+}
+
+/**
+ * policy_write() - show a policy, what has never been set left out
+ * @w: where to
+ * @key: its name there
+ * @p: the policy
+ */
+void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
+{
+	json_object(w, key);
+	if (HAS(p, KVNET_A_POLICY_CPUS))
+		json_str(w, "cpus", *p->cpus ? p->cpus : "all");
+	if (HAS(p, KVNET_A_POLICY_NICE))
+		json_s64(w, "nice", p->nice);
+	if (HAS(p, KVNET_A_POLICY_SCHED))
+		json_str(w, "sched", name_sched(p->sched));
+	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY))
+		json_u64(w, "rt_priority", p->rt_priority);
+	if (HAS(p, KVNET_A_POLICY_POLL_US))
+		json_u64(w, "poll_us", p->poll_us);
+	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
+		json_bool(w, "tx_by_vcpu", p->tx_by_vcpu);
+	if (HAS(p, KVNET_A_POLICY_COPY_FRAMES))
+		json_bool(w, "copy_frames", p->copy_frames);
+	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
+		json_bool(w, "rx_in_place", p->rx_in_place);
+	json_end(w);
+}

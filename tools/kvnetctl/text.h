@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text - strings of others, made fit for a terminal, for JSON, for a metric's label
+ *
+ * What a process calls itself, and what a cgroup or a VM is called, is up to people
+ * who may mean ill: none of it reaches a terminal with a control character in it.
+ */
+#ifndef KVNETCTL_TEXT_H
+#define KVNETCTL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum text_for {
+	TEXT_TERMINAL,		/* control characters become '?' */
+	TEXT_JSON,		/* escaped, without the quotes around it */
+	TEXT_LABEL,		/* escaped as Prometheus reads it, likewise */
+};
+
+void text_put(FILE *f, const char *s, enum text_for what);
+size_t text_width(const char *s);
+char *text_si(double value, char *buf, size_t len);
+bool text_number(const char *s, uint64_t max, uint64_t *value);
+void *need(void *p);
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* KVNETCTL_TEXT_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * write - what several commands show of a device, said in one way
+ */
+#ifndef KVNETCTL_WRITE_H
+#define KVNETCTL_WRITE_H
+
+#include "json.h"
+#include "libkvnet.h"
+
+void write_owner(struct json *w, const struct kvnet_device *dev);
+void write_state(struct json *w, const char *key, const struct kvnet_queue *q);
+void write_features(struct json *w, const char *key, const uint64_t *words);
+
+#endif /* KVNETCTL_WRITE_H */
