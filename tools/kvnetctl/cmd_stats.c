@@ -29,7 +29,7 @@ static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 		json_u64(w, "backlog", q->backlog);
 	else
 		json_null(w, "backlog");
-	json_object(w, "counters");
+	json_names(w, "counters");
 	json_u64(w, "kicks", q->kicks);
 	json_u64(w, "wakes", q->wakes);
 	for (i = 0; i < q->counters; i++)

@@ -22,6 +22,8 @@ int kvnet_listen(struct kvnet *k)
 		return nl_fail(k, ENOENT, "the module kvnet tells of no events");
 	if (nl_socket_join(k->sock, k->group) < 0)
 		return nl_fail(k, errno, "listening for events: %s", strerror(errno));
+	/* that tells when the module goes; the number is for ever */
+	nl_socket_join(k->sock, GENL_ID_CTRL);
 	return 0;
 }
 
@@ -34,6 +36,20 @@ int kvnet_listen(struct kvnet *k)
 int kvnet_fd(const struct kvnet *k)
 {
 	return nl_socket_fd(k->sock);
+}
+
+static bool is_end(const struct nlmsghdr *nlh, uint16_t family)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (nlh->nlmsg_type != GENL_ID_CTRL || genl->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	mnl_attr_for_each(attr, nlh, sizeof(*genl))
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
+		    mnl_attr_validate(attr, MNL_TYPE_U16) >= 0)
+			return mnl_attr_get_u16(attr) == family;
+	return false;
 }
 
 static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
@@ -59,7 +75,7 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
  * @ev: the event, for kvnet_event_free() whatever is returned
  *
  * Return: 0; -EINTR: a signal came; -EAGAIN: what came is none that we know;
- * -ENOBUFS: some were lost; other errors.
+ * -ENOBUFS: some were lost; -ENOENT: the module is gone; other errors.
  */
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 {
@@ -72,11 +88,12 @@ int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 	len = nl_socket_recv(k->sock, buf, sizeof(buf));
 	if (len < 0)
 		return nl_fail(k, errno, "waiting for events: %s", strerror(errno));
-	if (!mnl_nlmsg_ok(nlh, len) || nlh->nlmsg_type != k->family ||
-	    mnl_nlmsg_get_payload_len(nlh) < sizeof(struct genlmsghdr) ||
-	    parse_event(nlh, ev))
+	if (!mnl_nlmsg_ok(nlh, len) ||
+	    mnl_nlmsg_get_payload_len(nlh) < sizeof(struct genlmsghdr))
 		return -EAGAIN;
-	return 0;
+	if (is_end(nlh, k->family))
+		return nl_fail(k, ENOENT, "the module kvnet has been removed");
+	return nlh->nlmsg_type != k->family || parse_event(nlh, ev) ? -EAGAIN : 0;
 }
 
 /**

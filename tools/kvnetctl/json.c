@@ -75,6 +75,16 @@ void json_line(struct json *w)
 }
 
 /**
+ * json_names() - begin an object whose keys are names, the same in text and JSON
+ * @w: the writer
+ * @key: its name
+ */
+void json_names(struct json *w, const char *key)
+{
+	open_level(w, key, false, JSON_NAMES);
+}
+
+/**
  * json_list() - begin a list
  * @w: the writer
  * @key: its name, or NULL at the top

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 enum json_mode { JSON_TEXT, JSON_COMPACT, JSON_PRETTY };
-enum json_style { JSON_FIELDS, JSON_TABLE, JSON_LINES };
+enum json_style { JSON_FIELDS, JSON_TABLE, JSON_LINES, JSON_NAMES };
 /* how the next value looks on a terminal */
 enum json_paint { PAINT_NONE, PAINT_GOOD, PAINT_WARN, PAINT_BAD, PAINT_NAME };
 
@@ -53,6 +53,7 @@ struct json {
 
 void json_object(struct json *w, const char *key);
 void json_line(struct json *w);
+void json_names(struct json *w, const char *key);
 void json_list(struct json *w, const char *key, enum json_style style);
 void json_end(struct json *w);
 void json_str(struct json *w, const char *key, const char *val);

@@ -3,6 +3,7 @@
  * libkvnet.c - client of the family "kvnet", see libkvnet.h
  */
 #include "libkvnet.h"
+#include "host.h"
 #include "nl.h"
 #include "text.h"
 
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_TRIES	20
 
@@ -78,7 +78,7 @@ static int find_family(struct kvnet *k)
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, KVNET_FAMILY_NAME);
 	ret = nl_talk(k, nlh, take_family, &f);
 	if (ret == -ENOENT)
-		return nl_fail(k, ENOENT, "%s", access("/sys/module/kvnet", F_OK) ?
+		return nl_fail(k, ENOENT, "%s", !host_has("/sys/module/kvnet") ?
 			       "the module kvnet is not loaded: modprobe kvnet" :
 			       "the module kvnet that is loaded is too old for kvnetctl: reload it (rmmod kvnet; modprobe kvnet)");
 	if (ret)

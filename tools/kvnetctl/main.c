@@ -6,7 +6,6 @@
 #include "policy.h"
 #include "text.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,29 +39,6 @@ static const struct command commands[] = {
 	{ "doctor", cmd_doctor, "", 0, 0, "jp", "look for what is wrong, and say what to do" },
 	{ 0 }
 };
-
-/**
- * ctl_fail() - say in one line what is wrong
- * @status: how the program is to end
- * @fmt: as of printf
- *
- * Return: @status.
- */
-int ctl_fail(enum status status, const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	if (vasprintf(&s, fmt, ap) < 0)
-		s = NULL;
-	va_end(ap);
-	fputs("kvnetctl: ", stderr);
-	text_put(stderr, need(s), TEXT_TERMINAL);
-	fputc('\n', stderr);
-	free(s);
-	return status;
-}
 
 static void usage(FILE *f)
 {

@@ -48,13 +48,15 @@ static struct json_level *around(struct json *w)
 	return w->depth ? &w->level[w->depth - 1] : NULL;
 }
 
-/* the name of a line's value, with '-' for '_' as in options and in "set" */
+/* our own names have '-' for '_', as in options and in "set" */
 static unsigned int put_key(struct json *w, const char *key)
 {
+	struct json_level *l = around(w);
+	bool own = !l || l->style != JSON_NAMES;
 	unsigned int len = 0;
 
 	for (; key[len]; len++)
-		fputc(key[len] == '_' ? '-' : key[len], w->f);
+		fputc(key[len] == '_' && own ? '-' : key[len], w->f);
 	return len;
 }
 
@@ -96,16 +98,14 @@ void plain_open(struct json *w, const char *key, struct json_level *l)
 	/* an empty line between the objects of a list */
 	if (up && up->list && up->style == JSON_FIELDS && up->n++ && !l->list)
 		fputc('\n', w->f);
-	if (l->list && l->style == JSON_TABLE) {
+	if (l->list && l->style == JSON_TABLE)
 		w->table = table_new();
-		l->indent += key ? 2 : 0;
-	}
 	if (!key)
 		return;
 	if (l->list && l->style == JSON_FIELDS) {
 		put_name(w, key, l->indent);
 		l->column = l->indent + KEY_WIDTH + 1;
-	} else if (!l->list || l->style == JSON_LINES) {
+	} else {
 		fprintf(w->f, "%*s%s", l->indent, "", paint_on(w, PAINT_NAME));
 		put_key(w, key);
 		fprintf(w->f, "%s\n", paint_off(w, PAINT_NAME));

@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * device.c - find the devices that a word of the command line means
+ * ctl.c - what all commands share: how they fail, and which devices they mean
  */
 #include "kvnetctl.h"
 #include "host.h"
 #include "text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+/**
+ * ctl_fail() - say in one line what is wrong
+ * @status: how the program is to end
+ * @fmt: as of printf
+ *
+ * Return: @status.
+ */
+int ctl_fail(enum status status, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	fputs("kvnetctl: ", stderr);
+	text_put(stderr, need(s), TEXT_TERMINAL);
+	fputc('\n', stderr);
+	free(s);
+	return status;
+}
 
 /**
  * ctl_module_fails() - say why the module does not do what it was asked for

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0
+"""kvnetctl as it is called, on a kernel that is not there (fake.h): python3 cli_test.py PROGRAM"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+import fits
+
+PROGRAM = None
+
+
+def run(*args, fake="", status=0, env=None, log=None):
+    """Output and errors; the status has to be this."""
+    env = {**os.environ, "FAKE": fake, "TZ": "UTC", **(env or {})}
+    if log:
+        env["FAKE_LOG"] = log
+    done = subprocess.run([PROGRAM, *args], env=env, capture_output=True, timeout=60, check=False)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == status, f"{args}: status {done.returncode}, wanted {status}: {out}{err}"
+    return out, err
+
+
+class Json(unittest.TestCase):
+    """One schema for what each command prints."""
+
+    def fits(self, name, text):
+        self.assertIsNone(fits.problem(name, text), f"{name}: {text}")
+
+    def test_commands(self):
+        for name, args in {
+                "list": ["list"], "show": ["show"], "stats": ["stats"], "doctor": ["doctor"],
+                "rates": ["stats", "-i", "0.02", "-n", "1"], "top": ["top", "-i", "0.02", "-n", "1"],
+        }.items():
+            with self.subTest(name):
+                bad = name == "doctor"
+                text, _ = run(*args, "-j", status=1 if bad else 0)
+                self.assertEqual(text.count("\n"), 1)
+                self.fits(name, text)
+                pretty, _ = run(*args, "-p", status=1 if bad else 0)
+                self.fits(name, pretty)
+                self.assertGreater(pretty.count("\n"), 5)
+
+    def test_lines(self):
+        text, _ = run("monitor", "-j", "-n", "5")
+        self.assertEqual(text.count("\n"), 5)
+        for line in text.splitlines():
+            self.fits("monitor", line)
+
+    def test_rates_are_a_document_each(self):
+        text, _ = run("stats", "-j", "-i", "0.02", "-n", "3")
+        for line in text.splitlines():
+            self.fits("rates", line)
+        self.assertEqual(text.count("\n"), 3)
+
+    def test_a_schema_that_fits_anything_is_none(self):
+        self.assertIsNotNone(fits.problem("list", '[{"id": 1}]'))
+        self.assertIsNotNone(fits.problem("list", "[{"))
+        self.assertIsNotNone(fits.problem("no such", "[]"))
+
+    def test_what_is_said_is_the_same_in_text(self):
+        value = json.loads(run("show", "1", "-j")[0])[0]
+        text = run("show", "1")[0]
+        for key in ("cgroup", "netns", "ring"):
+            self.assertRegex(text, rf"(?m)^ +{key} +{re.escape(str(value[key]))}$")
+        self.assertIn(" ".join(value["features"][:3]), text)
+
+
+class Text(unittest.TestCase):
+    def test_no_control_characters(self):
+        for args in (["list"], ["show"], ["stats"], ["monitor", "-n", "5"],
+                     ["top", "-b", "-i", "0.02", "-n", "1"]):
+            out, err = run(*args)
+            self.assertNotRegex(out + err, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", args)
+
+    def test_no_colours_in_a_pipe(self):
+        self.assertNotIn("\033", run("list", env={"TERM": "xterm-256color"})[0])
+
+    def test_devices_by_name(self):
+        for word in ("1", "tap0", "pid:4001"):
+            self.assertIn("device 1: tap0", run("show", word)[0])
+        self.assertEqual(run("stats", "tap0", "-j")[0].count('"queue"'), 4)
+
+    def test_zero_counters_are_for_all(self):
+        self.assertNotIn("drop_tap", run("stats", "1")[0])
+        self.assertIn("drop_tap", run("stats", "1", "-a")[0])
+        self.assertIn("drop_tap", run("stats", "300")[0])
+
+
+class Prometheus(unittest.TestCase):
+    """The text format: each metric's lines stand together, below its two comments."""
+
+    LINE = re.compile(r'([a-z_:][a-z0-9_:]*)(\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (\d+(?:\.\d+)?)')
+
+    def test_format(self):
+        for args in (["--prometheus"], ["stats", "--prometheus"]):
+            text, _ = run(*args)
+            seen, current, samples = set(), None, set()
+            for line in text.split("\n")[:-1]:
+                if line.startswith("# HELP "):
+                    current = line.split()[2]
+                    self.assertNotIn(current, seen)
+                    seen.add(current)
+                elif line.startswith("# TYPE "):
+                    self.assertEqual(line.split()[2], current)
+                    self.assertEqual(line.split()[3] == "counter", current.endswith("_total"))
+                else:
+                    match = self.LINE.fullmatch(line)
+                    self.assertTrue(match, line)
+                    self.assertEqual(match[1], current)
+                    self.assertNotIn(match[1] + (match[2] or ""), samples)
+                    samples.add(match[1] + (match[2] or ""))
+            self.assertIn("kvnet_devices 4\n", text)
+            self.assertRegex(text, r'kvnet_queue_packets_total\{device="1",tap="tap0",queue="rx"\} \d+\n')
+            self.assertIn('kvnet_queue_from_the_future_total{device="1"', text)
+            self.assertIn('kvnet_queue_state{device="7",tap="",queue="tx",state="broken"} 1\n', text)
+
+
+class Set(unittest.TestCase):
+    def setUp(self):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            self.log = file.name
+        self.addCleanup(os.unlink, self.log)
+
+    def logged(self):
+        with open(self.log, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def test_all_queue_pairs(self):
+        run("set", "tap0", "cpus", "0-1,5", "nice", "-5", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
+        self.assertEqual(self.logged(), [f"{i} cpus 0-1,5 nice -5 poll-us 0 tx-by-vcpu off" for i in (1, 2)])
+
+    def test_refused_by_one_is_taken_back_from_all(self):
+        _, err = run("set", "tap0", "nice", "11", "cpus", "3", status=5, log=self.log)
+        self.assertEqual(err, "kvnetctl: device 2: not permitted: nice is too nice\n")
+        # the worker's own nice, since the device's was never set
+        self.assertEqual(self.logged(), ["1 cpus 3 nice 11", "2 cpus 3 nice 11 refused", "1 cpus all nice -3"])
+
+    def test_nothing_is_asked_for_before_all_is_read(self):
+        run("set", "tap0", "nice", "1", "cpus", "x", status=2, log=self.log)
+        self.assertEqual(self.logged(), [])
+
+    def test_kernel_has_its_say(self):
+        _, err = run("set", "1", "cpus", "4000", status=1)
+        self.assertEqual(err, "kvnetctl: device 1: no CPU of the owner's cpuset is among these\n")
+        _, err = run("set", "7", "nice", "1", status=1)
+        self.assertEqual(err, "kvnetctl: device 7: the owner is dead\n")
+
+    def rules(self, text):
+        with tempfile.NamedTemporaryFile("w", delete=False) as file:
+            file.write(text)
+        self.addCleanup(os.unlink, file.name)
+        return file.name
+
+    def test_rules(self):
+        name = self.rules("tap tap0 set cpus 1\ncommand qemu* set nice 2 cpus 0\ntap nobody set nice 9\n")
+        out, _ = run("rules", "check", name, "-j")
+        self.assertIsNone(fits.problem("rules-check", out))
+        out, _ = run("rules", "apply", name, "--dry-run", "-j", log=self.log)
+        self.assertEqual(self.logged(), [])
+        for line in out.splitlines():
+            self.assertIsNone(fits.problem("rules", line), line)
+            self.assertEqual(json.loads(line)["result"], "would-set")
+        out, _ = run("rules", "apply", name, log=self.log)
+        self.assertEqual(self.logged(), ["1 cpus 1 nice 2", "2 cpus 1 nice 2"])
+        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy cpus 1 nice 2\n" for i in (1, 2)))
+
+    def test_rules_go_on_after_a_refusal(self):
+        name = self.rules("any set nice 12\n")
+        out, _ = run("rules", "apply", name, "-j", status=1, log=self.log)
+        self.assertEqual(self.logged(), ["1 nice 12", "2 nice 12 refused", "300 nice 12"])
+        self.assertEqual([json.loads(line)["result"] for line in out.splitlines()], ["set", "failed", "set"])
+        for line in out.splitlines():
+            self.assertIsNone(fits.problem("rules", line), line)
+
+    def test_wrong_rules_apply_nothing(self):
+        name = self.rules("any set nice 1\nany set\n")
+        for verb in ("check", "apply", "run"):
+            _, err = run("rules", verb, name, status=2, log=self.log)
+            self.assertEqual(err, f"{name}:2: nothing is set\n"
+                             f"kvnetctl: rules: 1 line of {name} wrong; nothing is applied\n")
+        self.assertEqual(self.logged(), [])
+
+    def test_rules_run(self):
+        """Devices that are there, then the events; a reload; the end."""
+        name = self.rules("tap b* set nice 2\n")
+        env = {**os.environ, "FAKE": "", "FAKE_LOG": self.log}
+        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as run_it:
+            self.assertIn(b"device 300 ", run_it.stdout.readline())
+            # the last event is that it has gone: what comes after a reload is new
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("tap b* set nice 3\n")
+            run_it.send_signal(signal.SIGHUP)
+            self.assertIn(b"nice 3", run_it.stdout.readline())
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("wrong\n")
+            run_it.send_signal(signal.SIGHUP)
+            self.assertIn(b":1: 'wrong'", run_it.stderr.readline())
+            self.assertIn(b"1 line", run_it.stderr.readline())
+            run_it.terminate()
+            self.assertEqual(run_it.wait(30), 0)
+        self.assertEqual(self.logged(), ["300 nice 2", "300 nice 3"])
+
+
+class Bad(unittest.TestCase):
+    """Bad input: a line, a status, and nothing else."""
+
+    TABLE = [
+        (2, "unknown command 'frob'; see kvnetctl -h", "frob"),
+        (2, "unknown option -x; see kvnetctl -h", "list", "-x"),
+        (2, "list: takes no option --all; see kvnetctl list -h", "list", "-a"),
+        (2, "list: 'tap0' is one argument too many; see kvnetctl list -h", "list", "tap0"),
+        (2, "list: takes no option --prometheus; see kvnetctl list -h", "list", "--prometheus"),
+        (2, "stats: --json and --prometheus exclude each other; see kvnetctl stats -h", "stats", "--prometheus", "-j"),
+        (2, "stats: --count goes with --interval", "stats", "-n", "3"),
+        (2, "stats: --prometheus has no --interval: it counts, and Prometheus makes rates of it",
+         "--prometheus", "-i", "1"),
+        (2, "top: no column 'frob' to sort by; the heading of kvnetctl top -b names them", "top", "-s", "frob"),
+        (2, "set: needs DEV SETTING VALUE [SETTING VALUE]...; see kvnetctl set -h", "set", "tap0", "nice"),
+        (2, "set: poll-us needs a value: US", "set", "tap0", "nice", "1", "poll-us"),
+        (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames "
+         "rx-in-place", "set", "tap0", "colour", "red"),
+        (2, "set: cpus 'x': not a list of CPUs, as 0-3,8, or all", "set", "tap0", "cpus", "x"),
+        (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),
+        (2, "'' is no device: give its id, the name of its tap, pid:N or vm:NAME", "show", ""),
+        (4, "no device with the id 5; kvnetctl list shows those that there are", "show", "5"),
+        (4, "no device has a tap 'tap9'; kvnetctl list shows those that there are", "stats", "tap9"),
+        (4, "no device has a tap 'a?[1m'; kvnetctl list shows those that there are", "show", "a\033[1m"),
+        (4, "there is no process 2000000000", "set", "pid:2000000000", "nice", "1"),
+        (4, "process 1 has no device of kvnet here", "show", "pid:1"),
+        (4, "no VM 'web' has a device of kvnet here", "show", "vm:web"),
+        (2, "rules: 'frob': neither check, apply nor run", "rules", "frob"),
+        (2, "rules: check does nothing anyway: no --dry-run", "rules", "check", "--dry-run"),
+        (2, "rules: /nonexistent: No such file or directory", "rules", "check", "/nonexistent"),
+    ]
+
+    def test_table(self):
+        for status, line, *args in self.TABLE:
+            with self.subTest(args):
+                out, err = run(*args, status=status)
+                self.assertEqual(err, f"kvnetctl: {line}\n")
+                self.assertEqual(out, "")
+
+    def everything(self, fake, status, line, commands):
+        for args in commands:
+            with self.subTest((fake, args)):
+                out, err = run(*args, fake=fake, status=status)
+                self.assertEqual(err, f"kvnetctl: {line}\n")
+                self.assertEqual(out, "")
+
+    ASKS = [["list"], ["show"], ["stats"], ["stats", "-i", "1"], ["--prometheus"], ["top", "-b"],
+            ["set", "tap0", "nice", "1"], ["monitor"]]
+
+    def test_no_module(self):
+        with tempfile.NamedTemporaryFile("w") as rules:
+            rules.write("any set nice 1\n")
+            rules.flush()
+            self.everything("none", 3, "the module kvnet is not loaded: modprobe kvnet",
+                            [*self.ASKS, ["rules", "apply", rules.name], ["rules", "run", rules.name]])
+        if not os.path.exists("/dev/kvnet"):
+            self.everything("none", 3, "the module kvnet is not loaded: modprobe kvnet", [["features"]])
+        self.assertIn("BAD   module  kvnet is neither loaded", run("doctor", fake="none", status=1)[0])
+
+    def test_another_version(self):
+        self.everything("version", 3, "the module kvnet speaks version 2 of its protocol, this kvnetctl version 1: "
+                        "install both of one release", self.ASKS)
+
+    def test_an_older_module(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(root + "/sys/module/kvnet")
+            _, err = run("list", fake="none", status=3, env={"FAKE_ROOT": root})
+        self.assertEqual(err, "kvnetctl: the module kvnet that is loaded is too old for kvnetctl: reload it "
+                         "(rmmod kvnet; modprobe kvnet)\n")
+
+    def test_no_permission(self):
+        self.everything("denied", 5, "not permitted: this takes CAP_NET_ADMIN; run it as root", self.ASKS)
+
+    def test_garbled_answers(self):
+        for args in (["list"], ["show"], ["stats"]):
+            self.assertEqual(run(*args, fake="garbled", status=1)[1],
+                             "kvnetctl: the kernel's answer makes no sense\n")
+
+    def test_lost_events(self):
+        out, err = run("monitor", "-n", "2", fake="lost")
+        self.assertEqual(err, "kvnetctl: events were lost: too many at a time\n")
+        self.assertEqual(out.count("\n"), 2)
+
+    def test_full_disk(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"kvnetctl: writing the output failed\n")
+
+
+class Help(unittest.TestCase):
+    def test_each_command_has_some(self):
+        whole, _ = run("-h")
+        commands = re.findall(r"(?m)^  ([a-z]+) ", whole)
+        self.assertEqual(len(commands), 9)
+        for command in commands:
+            out, err = run(command, "-h")
+            self.assertTrue(out.startswith(f"Usage: kvnetctl {command}"))
+            self.assertEqual(err, "")
+            self.assertLessEqual(max(map(len, out.splitlines())), 120)
+
+    def test_version(self):
+        self.assertRegex(run("-V")[0], r"^kvnetctl \S+\n$")
+
+    def test_nothing(self):
+        out, err = run(status=2)
+        self.assertEqual(out, "")
+        self.assertTrue(err.startswith("Usage: kvnetctl"))
+
+
+def main():
+    global PROGRAM  # pylint: disable=global-statement
+    PROGRAM = os.path.abspath(sys.argv[1])
+    tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(tests)
+    failed = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - failed, 0)} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fake - a kernel that has the family "kvnet", for kvnetctl to talk with
+ *
+ * In the place of tools/kvnetctl/nl_socket.c. What it answers is written from
+ * Documentation/netlink/specs/kvnet.yaml. Environment:
+ *
+ *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong
+ *	FAKE_ROOT	a directory with proc and sys, in the place of the machine's
+ *	FAKE_LOG	a file: each policy that is set, a line
+ */
+#ifndef SELFTESTS_KVNETCTL_FAKE_H
+#define SELFTESTS_KVNETCTL_FAKE_H
+
+#include "nl.h"
+
+#define FAKE_FAMILY	0x21
+#define FAKE_GROUP	7
+
+bool fake_is(const char *what);
+
+/* fake_devices.c: the messages that describe devices */
+void fake_device(struct nlmsghdr *nlh, unsigned int which);
+void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
+void fake_worker(struct nlmsghdr *nlh, unsigned int which);
+int fake_set(const struct nlmsghdr *nlh, const char **why);
+bool fake_event(struct nlmsghdr *nlh, unsigned int n);
+uint32_t fake_id(unsigned int which);
+void fake_tick(void);
+
+#define FAKE_DEVICES	4
+
+#endif /* SELFTESTS_KVNETCTL_FAKE_H */

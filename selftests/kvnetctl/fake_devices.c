@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Devices of a kernel that is not there, see fake.h. */
+#include "fake.h"
+#include "policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BIT(n)	(UINT64_C(1) << (n))
+
+static const char evil[] = "\033[31me\"vil\\\n\xff";
+
+/*
+ * Two queue pairs of one guest; one whose owner is dead; and one that is called what
+ * should not reach a terminal.
+ */
+static const struct fake {
+	uint32_t id, pid, queue_state[2];
+	const char *tap, *command, *cgroup;
+	uint64_t features[2];
+	bool packed;
+} fakes[FAKE_DEVICES] = {
+	{ 1, 4001, { KVNET_QUEUE_STATE_RUNNING, KVNET_QUEUE_STATE_RUNNING }, "tap0",
+	  "qemu-system-x86", "/machine.slice/vm1.scope",
+	  { BIT(15) | BIT(28) | BIT(29) | BIT(32) | BIT(34) | BIT(35), BIT(1) }, true },
+	{ 2, 4001, { KVNET_QUEUE_STATE_RUNNING, KVNET_QUEUE_STATE_WAITING }, "tap0",
+	  "qemu-system-x86", "/machine.slice/vm1.scope", { BIT(15) | BIT(32), 0 }, false },
+	{ 7, 0, { KVNET_QUEUE_STATE_STOPPED, KVNET_QUEUE_STATE_BROKEN }, NULL, "gone", NULL,
+	  { 0, 0 }, false },
+	{ 300, 4003, { KVNET_QUEUE_STATE_RUNNING, KVNET_QUEUE_STATE_RUNNING },
+	  "b\xc3\xb6se\x1b", evil, evil, { BIT(32) | BIT(50), BIT(60) }, false },
+};
+
+static unsigned int ticks;
+static struct kvnet_policy policies[FAKE_DEVICES];
+
+uint32_t fake_id(unsigned int which)
+{
+	return fakes[which].id;
+}
+
+void fake_tick(void)
+{
+	ticks++;
+}
+
+static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_DEV_POLICY);
+
+	mnl_attr_put_strz(nlh, KVNET_A_POLICY_CPUS, p->cpus ? p->cpus : "");
+	if (HAS(p, KVNET_A_POLICY_NICE))
+		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NICE, p->nice);
+	mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, 50);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, 1);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, 0);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+void fake_device(struct nlmsghdr *nlh, unsigned int which)
+{
+	const struct fake *f = &fakes[which];
+
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, f->id);
+	if (f->pid)
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_OWNER_PID, f->pid);
+	else
+		mnl_attr_put(nlh, KVNET_A_DEV_OWNER_DEAD, 0, NULL);
+	mnl_attr_put_strz(nlh, KVNET_A_DEV_OWNER_COMM, f->command);
+	if (f->cgroup) {
+		mnl_attr_put_u64(nlh, KVNET_A_DEV_CGROUP_ID, 77);
+		mnl_attr_put_strz(nlh, KVNET_A_DEV_CGROUP, f->cgroup);
+	}
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_NETNS_INUM, 4026531840u);
+	if (f->tap) {
+		mnl_attr_put_strz(nlh, KVNET_A_DEV_IFNAME, f->tap);
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_IFINDEX, 5 + which);
+	}
+	mnl_attr_put_u64(nlh, KVNET_A_DEV_FEATURES, f->features[0]);
+	mnl_attr_put_u64(nlh, KVNET_A_DEV_FEATURES, f->features[1]);
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_LAYOUT, f->packed);
+	if (f->packed)
+		mnl_attr_put(nlh, KVNET_A_DEV_IN_ORDER, 0, NULL);
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_QUEUES, 2);
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_WORKERS, f->pid ? 1 : 0);
+	/* what a newer module may tell */
+	mnl_attr_put_strz(nlh, 4000, "news");
+	put_policy(nlh, &policies[which]);
+}
+
+static void put_counter(struct nlmsghdr *nlh, const char *name, uint64_t value)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_QUEUE_COUNTERS);
+
+	mnl_attr_put_strz(nlh, KVNET_A_COUNTER_NAME, name);
+	mnl_attr_put_u64(nlh, KVNET_A_COUNTER_VALUE, value);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
+{
+	const struct fake *f = &fakes[which];
+	uint64_t packets = f->pid ? 5000 + UINT64_C(1000) * ticks * (which + 1) : 0;
+
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_DEV, f->id);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_INDEX, index);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_STATE, f->queue_state[index]);
+	if (f->queue_state[index] == KVNET_QUEUE_STATE_BROKEN)
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_ERROR, EFAULT);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_SIZE, 256);
+	if (f->pid) {
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_AVAIL, 17);
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_USED, 16);
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_WORKER, 0);
+	}
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_ACCESS, which != 1);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKEND, f->tap ? 1 : 0);
+	if (!index && f->tap)
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKLOG, 3);
+	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_KICKS, packets / 2);
+	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_WAKES, packets / 4);
+	put_counter(nlh, "packets", packets);
+	put_counter(nlh, "bytes", packets * 1000);
+	put_counter(nlh, "runs", packets / 10);
+	put_counter(nlh, "calls", packets / 20);
+	put_counter(nlh, "drop_tap", which == 3 ? 12 : 0);
+	put_counter(nlh, "from-the-future", 1);
+}
+
+void fake_worker(struct nlmsghdr *nlh, unsigned int which)
+{
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEV, fakes[which].id);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_INDEX, 0);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_TID, 4100 + which);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_KIND, KVNET_WORKER_KIND_TASK);
+	mnl_attr_put_strz(nlh, KVNET_A_WORKER_CPUS, "0-1");
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_CPU, 1);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_NODE, 0);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_NICE, (uint32_t)-3);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_SCHED, KVNET_SCHED_OTHER);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, 0);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, 1);
+	mnl_attr_put_u64(nlh, KVNET_A_WORKER_RUN_NS, UINT64_C(1000000) * ticks);
+	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_WINDOW_NS, 12500);
+	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_CAP_NS, 50000);
+}
+
+static void log_set(uint32_t id, const struct kvnet_policy *p, int err)
+{
+	FILE *f = getenv("FAKE_LOG") ? fopen(getenv("FAKE_LOG"), "a") : NULL;
+	char *text = policy_text(p);
+
+	if (f) {
+		fprintf(f, "%u %s%s\n", id, text, err ? " refused" : "");
+		fclose(f);
+	}
+	free(text);
+}
+
+/* a dead owner's device takes nothing; nobody has CPU 4000; the second pair's nice is 10 at most */
+static int check_set(const struct kvnet_device *dev, const char **why)
+{
+	const struct kvnet_policy *p = &dev->policy;
+
+	if (dev->id == 7) {
+		*why = "the owner is dead";
+		return ESRCH;
+	}
+	if (HAS(p, KVNET_A_POLICY_CPUS) && !strcmp(p->cpus, "4000")) {
+		*why = "no CPU of the owner's cpuset is among these";
+		return EINVAL;
+	}
+	if (dev->id == 2 && HAS(p, KVNET_A_POLICY_NICE) && p->nice > 10) {
+		*why = "nice is too nice";
+		return EPERM;
+	}
+	return 0;
+}
+
+int fake_set(const struct nlmsghdr *nlh, const char **why)
+{
+	struct kvnet_device dev = { 0 };
+	unsigned int i;
+	int err;
+
+	if (parse_device(nlh, &dev))
+		abort();
+	for (i = 0; i < FAKE_DEVICES && fakes[i].id != dev.id; i++)
+		;
+	err = i == FAKE_DEVICES ? ENODEV : fake_is("denied") ? EPERM : check_set(&dev, why);
+	log_set(dev.id, &dev.policy, err);
+	if (!err) {
+		policy_merge(&dev.policy, &policies[i]);
+		kvnet_policy_free(&policies[i]);
+		policies[i] = dev.policy;
+		memset(&dev.policy, 0, sizeof(dev.policy));
+	}
+	kvnet_free_device(&dev);
+	return err;
+}
+
+bool fake_event(struct nlmsghdr *nlh, unsigned int n)
+{
+	static const uint8_t cmds[] = {
+		KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_QUEUE_START_NTF, KVNET_CMD_QUEUE_BROKEN_NTF,
+		200, KVNET_CMD_QUEUE_STOP_NTF, KVNET_CMD_DEV_DEL_NTF,
+	};
+	struct genlmsghdr *genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+
+	genl->cmd = cmds[n % sizeof(cmds)];
+	if (genl->cmd == KVNET_CMD_DEV_ADD_NTF || genl->cmd == KVNET_CMD_DEV_DEL_NTF) {
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, 300);
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_OWNER_PID, 4003);
+		mnl_attr_put_strz(nlh, KVNET_A_DEV_OWNER_COMM, evil);
+		return true;
+	}
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_DEV, 300);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_INDEX, 1);
+	if (genl->cmd == KVNET_CMD_QUEUE_START_NTF)
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKEND, KVNET_BACKEND_TAP);
+	if (genl->cmd == KVNET_CMD_QUEUE_BROKEN_NTF)
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_ERROR, EINVAL);
+	return true;
+}
