@@ -80,13 +80,13 @@ check_unit()
 	tail -n 1 "$log"
 }
 
-# the laboratory's arithmetic and reports
+# the laboratory's arithmetic and reports; kvnetctl
 check_tools()
 {
 	local log=$BUILD/log/tools.log
 
 	mkdir -p "$BUILD/log"
-	if ! python3 -B "$TOP/tools/bench/test_bench.py" > "$log" 2>&1; then
+	if ! { python3 -B "$TOP/tools/bench/test_bench.py" && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
 		cat "$log"
 		return 1
 	fi

@@ -190,6 +190,12 @@ build_net_tools()
 	locked net-tools make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
 }
 
+# kvnetctl, for the test host; its libmnl is there for ip(8)
+build_kvnetctl()
+{
+	locked tools make -s -C "$TOP/tools/kvnetctl" OUTPUT="$BUILD/tools"
+}
+
 ### what takes longer than ten seconds
 
 # how_far TOTAL DONE SECONDS, as words; without DONE the total is one of seconds. The

@@ -60,6 +60,7 @@ run_tools()
 	local status=0
 
 	python3 -B "$TOP/tools/bench/test_bench.py" || status=1
+	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
 	"$TOP/selftests/rig/run.sh" || status=1
 	"$TOP/selftests/packages/quick.sh" || status=1
 	return $status
@@ -132,6 +133,12 @@ same_results()
 	"$TOP/scripts/bench.sh" compare "$1" "$1" | grep -E '^([1-9][0-9]*) of \1 rows: no difference'
 }
 
+# what kvnetctl has printed as JSON in a run, see selftests/net/test_kvnetctl.sh
+run_schema()
+{
+	! grep -q '^# json ' "$1" || step "JSON of kvnetctl fits its schema" python3 -B "$TOP/selftests/kvnetctl/fits.py" "$1"
+}
+
 # find_extras TEST...: what these net tests want beyond the usual: trees of VMMs,
 # guests with other kernels. What cannot be had is left out, and its test says so.
 find_extras()
@@ -154,11 +161,14 @@ run_vm()
 	shift 2
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
+	build_kvnetctl
+	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 3600 --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
+	run_schema "$BUILD/log/$name.tap"
 }
 
 # uapi tests run a second time with packed rings, unless the caller says otherwise

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: kvnetctl with the real module and a guest: what it shows agrees with
+# the counters in fdinfo and with the guest, what it sets is so, and wrong input gets
+# a line. Its JSON is passed on to the log, for test.sh to compare with the schema.
+
+CTL=/kvnet/kvnetctl
+
+# json NAME ARGUMENTS...: into the log, and into $JSON
+json()
+{
+	local name=$1
+
+	shift
+	JSON=$($CTL "$@" -j) || fail "kvnetctl $*: status $?" || return
+	sed "s/^/# json $name /" <<< "$JSON"
+}
+
+# field NAME: the first of that name in JSON
+field()
+{
+	grep -oE "\"$1\":(\"[^\"]*\"|[^],}]*)" <<< "$JSON" | head -n 1 | sed 's/^[^:]*://' | tr -d '"'
+}
+
+# says STATUS TEXT ARGUMENTS...: this status, and this one line of error
+says()
+{
+	local status=$1 text=$2 said got=0
+
+	shift 2
+	said=$($CTL "$@" 2>&1 > /dev/null) || got=$?
+	[ $got -eq "$status" ] && [[ $said == *"$text"* ]] && [ "$(wc -l <<< "$said")" -eq 1 ] ||
+		fail "kvnetctl $*: status $got, said: $said"
+}
+
+test_no_module()
+{
+	guest_stop
+	rmmod kvnet 2> /dev/null
+	says 3 "not loaded" list && says 3 "not loaded" show && says 3 "not loaded" stats &&
+		says 3 "not loaded" set tap0 nice 1 && says 3 "not loaded" monitor &&
+		says 3 "not loaded" top -b && says 3 "not loaded" features && says 3 "not loaded" --prometheus || return
+	$CTL doctor | grep -q '^BAD *module .*neither loaded nor installed' || fail "$($CTL doctor)"
+}
+
+test_list_show()
+{
+	guest_need || return
+	json list list || return
+	[ "$(field tap)" = $TAP ] && [ "$(field pid)" = "$(guest_pid)" ] && [ "$(field vm)" = guest ] &&
+		[ "$(field rx)" = running ] && [ "$(field tx)" = running ] || fail "list: $JSON" || return
+	json show show $TAP || return
+	[ "$(field backend)" = tap ] && [ "$(field owner)" = alive ] && [ "$(field ifindex)" = "$(cat /sys/class/net/$TAP/ifindex)" ] ||
+		fail "show: $JSON" || return
+	[[ $JSON == *'"VERSION_1"'* ]] || fail "features: $JSON" || return
+	$CTL show "pid:$(guest_pid)" > /dev/null && $CTL show vm:guest > /dev/null && $CTL show "$(field id)" | grep -q "^device $(field id): $TAP"
+}
+
+# between two looks at fdinfo nothing moves: the same figures
+same_counters()
+{
+	local before name value
+
+	before=$(kvnet_counters)
+	json stats stats $TAP || return
+	[ "$before" = "$(kvnet_counters)" ] || return
+	for name in packets bytes flushes drop_tap; do
+		value=$(grep -c . <<< "$(grep -o "\"$name\":[0-9]*" <<< "$JSON")")
+		[ "$value" -eq 2 ] || fail "$name is there $value times" || return
+		[ "$(grep -o "\"$name\":[0-9]*" <<< "$JSON" | cut -d: -f2 | tr '\n' ' ')" = \
+			"$(awk -v n="$name:" '$1 == "kvnet.rx." n || $1 == "kvnet.tx." n { printf "%s ", $2 }' <<< "$before")" ] ||
+			fail "$name: $JSON" || return
+	done
+}
+
+test_counters()
+{
+	guest_need && ping_guest 50 || return
+	wait_until 10 same_counters || same_counters || return
+	json stats stats || return
+	$CTL stats $TAP | grep -q '^    packets ' || fail "$($CTL stats $TAP)"
+}
+
+# rates of a ping 20 times a second
+test_rates()
+{
+	local pps
+
+	ping -q -i 0.05 -c 100000 $GUEST_IP > /dev/null 2>&1 &
+	json rates stats -i 2 -n 1
+	kill $!
+	wait $! 2> /dev/null
+	pps=$(field pps)
+	# on a busy machine fewer
+	awk -v pps="$pps" 'BEGIN { exit !(pps > 1 && pps < 60) }' || fail "$pps packets a second: $JSON" || return
+	json top top -n 1 -i 0.5 && [ "$(field name)" = guest ] || fail "top: $JSON" || return
+	$CTL top -b -n 1 -i 0.2 | grep -q "^ *[0-9]*  $TAP .* running$"
+}
+
+worker_has()
+{
+	json show show $TAP > /dev/null && [[ $JSON == *"\"workers\":[{"*"$1"* ]]
+}
+
+test_set()
+{
+	guest_need || return
+	$CTL set $TAP cpus 1 nice 3 poll-us 7 || return
+	wait_until 10 worker_has '"cpus":"1"' && worker_has '"nice":3,' || fail "$JSON" || return
+	[[ $JSON == *'"policy":{"cpus":"1",'*'"poll_us":7,'* ]] || fail "$JSON" || return
+	ping_guest 10 || return
+	says 2 "not a list of CPUs" set $TAP cpus x &&
+		says 1 "device $(field id): " set $TAP cpus 4000 &&
+		says 2 "unknown setting" set $TAP colour red &&
+		says 4 "no device has a tap 'absent'" set absent nice 1 &&
+		says 4 "no device with the id 4000000" show 4000000 &&
+		says 4 "process 1 has no device" show pid:1 || return
+	# what is refused in part is refused
+	says 1 ": " set $TAP nice 5 cpus 4000 && worker_has '"nice":3,' || fail "half applied: $JSON" || return
+	$CTL set $TAP cpus all nice 0 poll-us 50
+}
+
+test_features()
+{
+	json features features && [[ $JSON == *'{"feature":"RING_PACKED","bit":34,"kvnet":true,'* ]] &&
+		[[ $JSON == *'{"feature":"VERSION_1","bit":32,"kvnet":true,'*'"taken_by":['[0-9]* ]] || fail "$JSON"
+}
+
+test_doctor()
+{
+	JSON=$($CTL doctor -j) || fail "doctor: status $?: $JSON" || return
+	echo "# json doctor $JSON"
+	[[ $JSON == *'"grade":"ok","check":"module"'* ]] && [[ $JSON == *'"check":"device"'* ]] || fail "$JSON" || return
+	# this guest's descriptor is kvnet's; split rings are worth a note
+	[[ $JSON == *"process $(guest_pid) guest, netdev net0: split rings"* ]] || fail "$JSON" || return
+	$CTL doctor | tail -n 1 | grep -q ', 0 bad$'
+}
+
+# the format that node_exporter reads: comments, and a figure behind each name
+test_prometheus()
+{
+	$CTL stats --prometheus > /tmp/kvnet.prom || return
+	grep -qE "^kvnet_queue_packets_total\{device=\"[0-9]+\",tap=\"$TAP\",queue=\"tx\"\} [1-9]" /tmp/kvnet.prom &&
+		grep -q '^kvnet_worker_run_seconds_total{.*} [0-9.]*$' /tmp/kvnet.prom || fail "$(cat /tmp/kvnet.prom)" || return
+	! grep -vE '^(# (HELP|TYPE) kvnet_|kvnet_[a-z0-9_]+(\{.*\})? [0-9.]+$)' /tmp/kvnet.prom
+}
+
+heard()
+{
+	[ "$(grep -c "\"event\":\"$1\"" /tmp/events)" -ge "$2" ]
+}
+
+listening()
+{
+	[ -e "/proc/$1" ] && grep -q -w 16 /proc/net/netlink
+}
+
+# a guest goes and another comes; the monitor tells all of it, rules set its worker
+test_monitor_and_rules()
+{
+	local monitor rules file=/tmp/rules.conf
+
+	guest_need || return
+	printf '%s\n' "vm guest tap $TAP set nice 4 cpus 0" "any set poll-us 11 nice 9" > $file
+	$CTL rules check $file && says 2 "rules: /absent: No such file" rules check /absent || return
+	$CTL rules apply $file --dry-run -j > /tmp/rules.out && sed 's/^/# json rules /' /tmp/rules.out
+	worker_has '"nice":0,' || fail "a dry run has set something: $JSON" || return
+	$CTL monitor -j > /tmp/events &
+	monitor=$!
+	$CTL rules run $file > /tmp/rules.log 2>&1 &
+	rules=$!
+	wait_until 10 worker_has '"nice":4,' || fail "$(cat /tmp/rules.log)" || return
+	guest_stop
+	guest_need || return
+	wait_until 20 worker_has '"nice":4,' && worker_has '"cpus":"0"' || fail "$JSON; $(cat /tmp/rules.log)" || return
+	[[ $JSON == *'"poll_us":11,'* ]] || fail "$JSON" || return
+	wait_until 10 heard device-removed 1 && heard device-added 1 && heard queue-started 2 && heard queue-stopped 2 ||
+		fail "$(cat /tmp/events)" || return
+	sed 's/^/# json monitor /' /tmp/events
+	kill $monitor $rules
+	wait $monitor && wait $rules
+}
+
+test_module_removed()
+{
+	local monitor
+
+	guest_stop
+	wait_until 5 kvnet_unused || return
+	$CTL monitor 2> /tmp/monitor.err &
+	monitor=$!
+	wait_until 10 listening $monitor || return
+	rmmod kvnet || return
+	wait $monitor
+	[ $? -eq 3 ] && grep -q "has been removed" /tmp/monitor.err || fail "$(cat /tmp/monitor.err)" || return
+	load_kvnet
+}
+
+# another namespace's devices are nobody's business, and an unprivileged user's none
+test_strangers()
+{
+	guest_need || return
+	ip netns add stranger 2> /dev/null
+	[ "$(ip netns exec stranger $CTL list -j)" = "[]" ] || fail "seen from another namespace" || return
+	ip netns del stranger
+	says_as_nobody list && says_as_nobody stats && says_as_nobody set $TAP nice 1
+}
+
+says_as_nobody()
+{
+	local said status=0
+
+	# shellcheck disable=SC2016 # perl's own variables
+	said=$(perl -e '$( = 65534; $) = "65534 65534"; $< = $> = 65534; exec @ARGV' $CTL "$@" 2>&1) || status=$?
+	[ $status -eq 5 ] && [[ $said == *"not permitted"* ]] || fail "kvnetctl $* as nobody: status $status: $said"
+}
+
+if [ "$BACKEND" = kvnet ]; then
+	run_test "kvnetctl: says in a line that there is no module" test_no_module
+	load_kvnet
+	run_test "kvnetctl: list and show" test_list_show
+	run_test "kvnetctl: counters are those of fdinfo" test_counters
+	run_test "kvnetctl: rates" test_rates
+	run_test "kvnetctl: set, and what is refused" test_set
+	run_test "kvnetctl: features" test_features
+	run_test "kvnetctl: doctor" test_doctor
+	run_test "kvnetctl: Prometheus" test_prometheus
+	run_test "kvnetctl: monitor and rules follow a guest that comes" test_monitor_and_rules
+	run_test "kvnetctl: others see nothing" test_strangers
+	run_test "kvnetctl: the module goes while it listens" test_module_removed
+fi
