@@ -312,6 +312,39 @@ class Help(unittest.TestCase):
             self.assertEqual(err, "")
             self.assertLessEqual(max(map(len, out.splitlines())), 120)
 
+    def test_manual_and_completions_know_all(self):
+        """Commands, options and settings that help has are in the manual and both completions."""
+        commands = re.findall(r"(?m)^  ([a-z]+) ", run("-h")[0])
+        words = set(commands)
+        for command in commands:
+            words |= set(re.findall(r"--([a-z-]+)", run(command, "-h")[0]))
+        words |= set(re.findall(r"(?m)^  ([a-z-]+) +\S+ +\S", run("set", "-h")[0]))
+        self.assertGreater(len(words), 25)
+        for name in ("kvnetctl.8", "kvnetctl.bash", "_kvnetctl"):
+            with open(os.path.join(os.path.dirname(fits.SCHEMA), name), encoding="utf-8") as file:
+                known = re.findall(r"[a-z][a-z-]*", file.read().replace("\\-", "-"))
+            self.assertEqual(words - set(known), set(), name)
+
+    def complete(self, *words):
+        """What bash offers for the last of these words."""
+        script = os.path.join(os.path.dirname(fits.SCHEMA), "kvnetctl.bash")
+        line = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kvnetctl; echo "${COMPREPLY[*]}"'
+        with tempfile.TemporaryDirectory() as path:
+            os.symlink(PROGRAM, path + "/kvnetctl")
+            done = subprocess.run(["bash", "-c", line, script, "kvnetctl", *words], capture_output=True,
+                                  env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}, check=True)
+        return done.stdout.decode().split()
+
+    def test_bash_completion(self):
+        self.assertEqual(self.complete("s"), ["show", "stats", "set"])
+        self.assertEqual(self.complete("-j", "mon"), ["monitor"])
+        self.assertEqual(self.complete("show", "tap"), ["tap0"] * 2)
+        self.assertEqual(self.complete("set", "tap0", "c"), ["cpus", "copy-frames"])
+        self.assertEqual(self.complete("set", "tap0", "nice", "3", "sched", "f"), ["fifo"])
+        self.assertEqual(self.complete("rules", ""), ["check", "apply", "run"])
+        self.assertEqual(self.complete("stats", "--pro"), ["--prometheus"])
+        self.assertEqual(self.complete("list", "--pro"), [])
+
     def test_version(self):
         self.assertRegex(run("-V")[0], r"^kvnetctl \S+\n$")
 
