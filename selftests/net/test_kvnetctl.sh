@@ -97,6 +97,20 @@ test_rates()
 	$CTL top -b -n 1 -i 0.2 | grep -q "^ *[0-9]*  $TAP .* running$"
 }
 
+# as an operator sees them, under load: into the log
+test_loaded_host()
+{
+	local status=0
+
+	guest_need || return
+	load_start
+	$CTL stats -i 2 -n 1 > /tmp/shown && $CTL top -b -i 2 -n 1 >> /tmp/shown && $CTL doctor >> /tmp/shown || status=1
+	load_stop
+	sed 's/^/# | /' /tmp/shown
+	# more than nothing in both directions
+	[ $status -eq 0 ] && [ "$(awk -v tap=$TAP '$2 == tap && $3 ~ /^[rt]x$/ && $5 !~ /^0$/ { n++ } END { print n + 0 }' /tmp/shown)" -eq 2 ]
+}
+
 worker_has()
 {
 	json show show $TAP > /dev/null && [[ $JSON == *"\"workers\":[{"*"$1"* ]]
@@ -221,6 +235,7 @@ if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: list and show" test_list_show
 	run_test "kvnetctl: counters are those of fdinfo" test_counters
 	run_test "kvnetctl: rates" test_rates
+	run_test "kvnetctl: stats, top and doctor of a loaded host" test_loaded_host
 	run_test "kvnetctl: set, and what is refused" test_set
 	run_test "kvnetctl: features" test_features
 	run_test "kvnetctl: doctor" test_doctor

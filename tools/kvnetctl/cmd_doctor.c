@@ -75,7 +75,7 @@ static void ask_module(struct doctor *d)
 		doctor_devices(d, &all);
 		kvnet_free(&all);
 	} else if (ret == -EPERM || ret == -EACCES) {
-		finding(d, GRADE_NOTE, "devices", "run it as root",
+		finding(d, GRADE_NOTE, "device", "run it as root",
 			"devices were not looked at: that takes CAP_NET_ADMIN");
 	} else {
 		finding(d, GRADE_BAD, "module", "reload the module: rmmod kvnet; modprobe kvnet",
