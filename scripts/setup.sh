@@ -407,7 +407,7 @@ unpack_source()
 
 main()
 {
-	local series packages_only=0 guests=0 source_only=0 ALSO=none
+	local series packages_only=0 guests=0 source_only=0 tools=0 ALSO=none
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
@@ -419,11 +419,12 @@ main()
 		# who has them need not be root
 		[ -n "$(missing_packages)" ] || return 0
 		;;
-	--tools) packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
+	--tools) tools=1 packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
 	esac
-	check_distribution
+	# what is of use on any host can be built there
+	[ "$tools" -eq 1 ] && have apt-get || check_distribution
 	check_root
 	check_space
 	check_programs_run

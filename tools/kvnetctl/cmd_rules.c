@@ -120,6 +120,17 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 	return ret ? STATUS_FAILED : STATUS_OK;
 }
 
+/* looking at a process may take as long as that one likes: not without need */
+static bool vm_matters(const struct rules *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->n; i++)
+		if (r->rule[i].pattern[RULE_VM])
+			return true;
+	return false;
+}
+
 static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 {
 	bool alive = HAS(dev, KVNET_A_DEV_OWNER_PID);
@@ -130,7 +141,7 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 
 	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
 		return STATUS_OK;
-	if (alive)
+	if (alive && vm_matters(&kp->rules))
 		process_read(&p, dev->pid);
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;

@@ -65,8 +65,10 @@ static void screen_end(struct top *t)
 
 static void draw(struct top *t)
 {
+	/* before the second look: rates of no time */
+	const struct kvnet_devices *then = t->then.ns ? &t->then : &t->now;
 	unsigned int n;
-	struct top_row *rows = top_rows(&t->then, &t->now, &t->view, &n);
+	struct top_row *rows = top_rows(then, &t->now, &t->view, &n);
 
 	if (t->screen)
 		top_draw(&t->c->w, rows, n, &t->view);
