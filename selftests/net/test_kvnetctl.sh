@@ -195,6 +195,53 @@ test_monitor_and_rules()
 	wait $monitor && wait $rules
 }
 
+devices_are()
+{
+	[ "$($CTL list -j | grep -o '"id":' | wc -l)" -eq "$1" ]
+}
+
+owner_is_dead()
+{
+	JSON=$($CTL show -j)
+	[[ $JSON == *'"owner":"dead"'*'"owner":"dead"'* ]]
+}
+
+# A VMM with two devices, which is all that it does: both are set by its pid. Then it
+# is killed, while somebody else has them open.
+two_devices()
+{
+	local pid=$1 id
+
+	wait_until 20 devices_are 2 || fail "$($CTL list)" || return
+	$CTL set "pid:$pid" nice 5 poll-us 3 && json show show "pid:$pid" || return
+	[ "$(grep -o '"poll_us":3,' <<< "$JSON" | wc -l)" -eq 2 ] || fail "$JSON" || return
+	kill -KILL "$pid"
+	wait "$pid" 2> /dev/null
+	wait_until 10 owner_is_dead || fail "$JSON" || return
+	json show show || return
+	id=$(field id)
+	says 1 "dead" set "$id" nice 1 && says 4 "there is no process $pid" show "pid:$pid" || return
+	[[ $($CTL doctor -j) == *"device $id: its VMM is dead, but somebody keeps it open"* ]] || fail "$($CTL doctor)"
+}
+
+test_two_devices()
+{
+	local status netdev=script=no,downscript=no,vhost=on
+
+	guest_stop
+	wait_until 5 kvnet_unused && tap_create tap1 || return
+	exec 9<> $DEVICE 10<> $DEVICE
+	"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" -nodefaults -no-user-config -display none \
+		-accel tcg -M none -S -netdev "tap,id=a,ifname=$TAP,$netdev,vhostfd=9" \
+		-netdev "tap,id=b,ifname=tap1,$netdev,vhostfd=10" < /dev/null &
+	two_devices $!
+	status=$?
+	[ $status -eq 0 ] || kill -KILL $! 2> /dev/null
+	exec 9>&- 10>&-
+	tap_delete tap1
+	return $status
+}
+
 test_module_removed()
 {
 	local monitor
@@ -242,5 +289,6 @@ if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: Prometheus" test_prometheus
 	run_test "kvnetctl: monitor and rules follow a guest that comes" test_monitor_and_rules
 	run_test "kvnetctl: others see nothing" test_strangers
+	run_test "kvnetctl: two devices, and a dead owner" test_two_devices
 	run_test "kvnetctl: the module goes while it listens" test_module_removed
 fi
