@@ -19,6 +19,9 @@
 /* Pages around one that is wanted are likely to be wanted next. */
 #define CLUSTER		16
 
+/* So many that are not there, and it is not worth while to look for more. */
+#define MISSING		1
+
 /**
  * kvnet_resident_init() - before first use
  * @r: zeroed
@@ -160,16 +163,18 @@ static bool known(struct kvnet_resident *r, unsigned long at)
 	return ret;
 }
 
-static void learn_around(struct kvnet_resident *r, unsigned long at)
+/* False if the page is not there. */
+static bool learn_around(struct kvnet_resident *r, unsigned long at)
 {
 	unsigned long first = at & ~(CLUSTER * PAGE_SIZE - 1);
 
 	if (known(r, at))
-		return;
+		return true;
 	learn(r, first, CLUSTER);
 	/* One that is missing ends it. */
 	if (!known(r, at))
 		learn(r, at & PAGE_MASK, CLUSTER - ((at - first) >> PAGE_SHIFT));
+	return known(r, at);
 }
 
 /**
@@ -179,20 +184,21 @@ static void learn_around(struct kvnet_resident *r, unsigned long at)
  * @n: entries in @iov
  * @len: bytes of each that are of interest, at most
  *
- * No page is brought in for this.
+ * No page is brought in for this; and where some are not there, others are not.
  *
  * Context: in the owner's address space; may sleep, not in a page fault.
  */
 void kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
 			  unsigned int n, size_t len)
 {
+	unsigned int missing = 0;
 	unsigned long at, end;
 
-	for (; n--; iov++) {
+	for (; n-- && missing < MISSING; iov++) {
 		at = (unsigned long)iov->iov_base;
 		end = at + min(len, iov->iov_len);
 		for (; at < end; at = (at & PAGE_MASK) + PAGE_SIZE)
-			learn_around(r, at);
+			missing += !learn_around(r, at);
 	}
 }
 

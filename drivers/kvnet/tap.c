@@ -146,10 +146,19 @@ void kvnet_tap_free(struct kvnet_tap *tap)
 /* Others take it with softirqs on: in one it cannot be waited for. */
 static bool lock_ring(struct kvnet_tap *tap)
 {
-	if (tap->soft)
-		return spin_trylock(&tap->ring->consumer_lock);
-	spin_lock(&tap->ring->consumer_lock);
+	if (!tap->soft)
+		spin_lock(&tap->ring->consumer_lock);
+	else if (!spin_trylock(&tap->ring->consumer_lock))
+		return false;
+	/* For sparse, which knows no lock that is had only at times. */
+	__release(&tap->ring->consumer_lock);
 	return true;
+}
+
+static void unlock_ring(struct kvnet_tap *tap)
+{
+	__acquire(&tap->ring->consumer_lock);
+	spin_unlock(&tap->ring->consumer_lock);
 }
 
 static unsigned int consume(struct kvnet_tap *tap)
@@ -164,7 +173,7 @@ static unsigned int consume(struct kvnet_tap *tap)
 	/* A tap with IFF_BACKPRESSURE has stopped its senders. */
 	if (n)
 		tun_wake_queue(tap->sock->file, n);
-	spin_unlock(&tap->ring->consumer_lock);
+	unlock_ring(tap);
 	return n;
 }
 
@@ -219,7 +228,7 @@ bool kvnet_tap_readable(struct kvnet_tap *tap)
 	if (!lock_ring(tap))
 		return true;
 	empty = __ptr_ring_empty(tap->ring);
-	spin_unlock(&tap->ring->consumer_lock);
+	unlock_ring(tap);
 	return !empty;
 }
 

@@ -96,10 +96,13 @@ bool kvnet_vq_begin_soft(struct kvnet_vq *vq)
 {
 	if (!spin_trylock(&vq->gate))
 		return false;
-	if (likely(vq->open))
-		return true;
-	spin_unlock(&vq->gate);
-	return false;
+	if (unlikely(!vq->open)) {
+		spin_unlock(&vq->gate);
+		return false;
+	}
+	/* For sparse, which knows no lock that is had only at times. */
+	__release(&vq->gate);
+	return true;
 }
 
 /**
@@ -110,6 +113,7 @@ bool kvnet_vq_begin_soft(struct kvnet_vq *vq)
  */
 void kvnet_vq_end_soft(struct kvnet_vq *vq)
 {
+	__acquire(&vq->gate);
 	spin_unlock(&vq->gate);
 }
 
