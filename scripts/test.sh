@@ -12,6 +12,8 @@
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12)
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
+#   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
+#   STREAM_BYTES=N    "net": what traffic sends each way
 #   KVNET_PARAMS=     parameters of the module, for "uml", "uapi" and "net"
 #
 # What does not need each other runs at the same time, in lanes: each tells its
@@ -30,7 +32,7 @@ NET_UML="migrate migrate:packed"
 # also runs those of no list. In this order some find a guest running that the one
 # before has left.
 NET_612="exits offload live"
-NET_61="reboot dpdk guests ipxe libvirt mq"
+NET_61="reboot dpdk guests ipxe libvirt mq replace wrapper"
 # of the newest kernel, or, where that cannot be had, of 6.12 too
 NET_NEWEST="traffic module kill"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
@@ -166,7 +168,8 @@ run_vm()
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 3600 --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
-		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
+		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
+		--env "KSFT_LONG=${KSFT_LONG:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 	run_schema "$BUILD/log/$name.tap"
 }
@@ -188,7 +191,7 @@ run_uml()
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 3600 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
-		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
+		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 

@@ -24,7 +24,7 @@ struct verdict {
 
 static struct ksft_case *cases;
 static struct verdict *verdict;
-static unsigned int slow = 3, rounds = 1;
+static unsigned int slow = 3, rounds = 1, of_rounds = 1;
 static uint32_t seed, rng;
 
 /* What a kernel prints when something is wrong with it. */
@@ -60,7 +60,8 @@ unsigned int ksft_patience(unsigned int ms)
 
 unsigned int ksft_rounds(unsigned int n)
 {
-	return n * rounds;
+	n = (uint64_t)n * rounds / of_rounds;
+	return n ? n : 1;
 }
 
 /* xorshift32: repeatable from the printed seed */
@@ -279,7 +280,7 @@ static bool selected(const struct ksft_case *c, int argc, char **argv)
 int ksft_run(int argc, char **argv)
 {
 	unsigned int n = 0, count[5] = { 0 };
-	const char *prog = strrchr(argv[0], '/');
+	const char *prog = strrchr(argv[0], '/'), *part;
 	struct ksft_case *c;
 	sigset_t set;
 
@@ -291,6 +292,10 @@ int ksft_run(int argc, char **argv)
 	}
 	slow = env_number("KSFT_SLOW", 3);
 	rounds = env_number("KSFT_LONG", 1);
+	part = getenv("KSFT_LONG") ? strchr(getenv("KSFT_LONG"), '/') : NULL;
+	of_rounds = part ? strtoul(part + 1, NULL, 0) : 1;
+	if (!rounds || !of_rounds)
+		rounds = of_rounds = 1;
 	seed = env_number("KSFT_SEED", (uint32_t)time(NULL) * 2654435761u) | 1;
 	verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -9,8 +9,9 @@
  *
  * Arguments: substrings of the names of the cases to run; -l lists, -x inverts.
  * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this, by
- * default 3: a machine may be slow and busy), KSFT_LONG (more rounds),
- * KSFT_NO_KMSG=1 (no marks, no log verdict), KSFT_STOP=1 (end at the first failure).
+ * default 3: a machine may be slow and busy), KSFT_LONG (rounds times this, also 1/3:
+ * what is repeated for chance alone), KSFT_NO_KMSG=1 (no marks, no log verdict),
+ * KSFT_STOP=1 (end at the first failure).
  */
 #ifndef SELFTESTS_KSFT_H
 #define SELFTESTS_KSFT_H
@@ -45,6 +46,7 @@ uint64_t ksft_now_ms(void);
  * waited for less than a second may as well not come, and is not waited for longer.
  */
 unsigned int ksft_patience(unsigned int ms);
+/* n times KSFT_LONG, at least one */
 unsigned int ksft_rounds(unsigned int n);
 uint32_t ksft_random(void);
 static inline uint32_t ksft_below(uint32_t n)
