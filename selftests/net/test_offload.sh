@@ -17,6 +17,7 @@ set_mtu()
 
 test_mtu_9000()
 {
+	# shellcheck disable=SC2034 # read by traffic.sh
 	local status DATAGRAMS=300
 
 	set_mtu 9000 || return

@@ -26,6 +26,7 @@ negotiated()
 
 variant_works()
 {
+	# shellcheck disable=SC2034 # read by traffic.sh
 	local wanted=$1 DATAGRAMS=200
 
 	shift
