@@ -222,6 +222,12 @@ CASE(eventfd_of_the_log)
 	vdev_eventfd_take(fd);
 	exchange_rx(&x);
 	EXPECT(vdev_eventfd_wait(fd, 3000));
+	/* of each queue */
+	worker_rests();
+	vdev_eventfd_take(fd);
+	dirtylog_clear(&dl);
+	exchange_tx(&x);
+	EXPECT(vdev_eventfd_wait(fd, 3000));
 	vdev_ioctl(rig.v.fd, VHOST_SET_LOG_FD, &none);
 	vdev_eventfd_take(fd);
 	exchange_rx(&x);

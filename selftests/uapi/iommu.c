@@ -98,14 +98,36 @@ int iommu_send(struct iommu *io, uint8_t type, uint64_t iova, uint64_t size,
 	return 0;
 }
 
+/*
+ * What a miss has no use for is zero: no byte of the kernel's (CVE-2018-1118,
+ * CVE-2024-0340).
+ */
+static void nothing_else(const void *msg, size_t size, const struct vhost_iotlb_msg *m)
+{
+	const uint8_t *byte = msg;
+	struct vhost_iotlb_msg want;
+	size_t at = offsetof(struct vhost_msg, iotlb), i;
+
+	memset(&want, 0, sizeof(want));
+	want.iova = m->iova;
+	want.perm = m->perm;
+	want.type = m->type;
+	EXPECT(!memcmp(byte + at, &want, sizeof(want)));
+	for (i = sizeof(int); i < size; i++)
+		if (byte[i] && (i < at || i >= at + sizeof(want)))
+			FAIL("byte %zu of a message is 0x%x", i, byte[i]);
+}
+
 bool iommu_read(struct iommu *io, struct vhost_iotlb_msg *m)
 {
 	union {
 		struct vhost_msg v1;
 		struct vhost_msg_v2 v2;
 	} u;
-	ssize_t n = read(io->v->fd, &u, sizeof(u));
+	ssize_t n;
 
+	memset(&u, 0xaa, sizeof(u));
+	n = read(io->v->fd, &u, sizeof(u));
 	if (n < 0) {
 		EXPECT_EQ(errno, EAGAIN);
 		return false;
@@ -120,6 +142,7 @@ bool iommu_read(struct iommu *io, struct vhost_iotlb_msg *m)
 		EXPECT_EQ(u.v1.type, VHOST_IOTLB_MSG);
 		*m = u.v1.iotlb;
 	}
+	nothing_else(&u, n, m);
 	EXPECT_EQ(m->type, VHOST_IOTLB_MISS);
 	EXPECT(m->perm >= IOMMU_RO && m->perm <= IOMMU_RW);
 	return true;
