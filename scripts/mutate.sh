@@ -123,7 +123,7 @@ run_uml()
 	kthread) options=(--env KVNET_WORKER=kthread) ;;
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	esac
-	"$TREE/scripts/uml.sh" --name mutant --timeout "$UML_SECONDS" --env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" \
+	env -u KVNET_BUILD "$TREE/scripts/uml.sh" --name mutant --timeout "$UML_SECONDS" --env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" \
 		--env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "${options[@]}" \
 		-- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
 	KILLER="uml:${variant:-split} $(sed -n 's/^not ok [0-9]* - //p; s/^not ok [0-9]* \([^#]*\)# .*/\1/p' "$out" | head -n 1)"
