@@ -13,142 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "flow.h"
 #include "pager.h"
 #include "pin_rig.h"
+#include "place_rig.h"
 #include "procfs.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/rx_in_place"
 #define SOME		40
-#define BUFS		200
-
-static struct rig rig;
-static struct vdev_queue *rx = &rig.v.q[VDEV_RX];
-static uint32_t seq;
-
-static long counter(const char *name)
-{
-	return rig_counter(&rig, name);
-}
-
-/* The module's parameter; returns what it was. */
-static char in_place(char value)
-{
-	int fd = open(PARAMETER, O_RDWR | O_CLOEXEC);
-	char was = 0;
-
-	if (fd < 0 || read(fd, &was, 1) != 1 ||
-	    (was != value && pwrite(fd, &value, 1, 0) != 1))
-		FAIL("rx_in_place: %s", strerror(errno));
-	close(fd);
-	return was;
-}
-
-static void need_kvnet(void)
-{
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net wakes its worker");
-}
-
-/* Where the device is told that the receive buffers are, whole pages. */
-static uint8_t *pool(size_t *len)
-{
-	struct vhost_memory *m = vdev_table(&rig.v);
-	uintptr_t at = m->regions[0].userspace_addr + (rx->bufs - rig.v.mem);
-	size_t n = (size_t)rx->buf_num * rx->buf_size;
-
-	free(m);
-	*len = (n + at % PAGE + PAGE - 1) / PAGE * PAGE;
-	return (uint8_t *)(at - at % PAGE);
-}
-
-/* The pages are there, for the device, too; what is not is not brought in for it. */
-static void touch(void)
-{
-	volatile uint8_t *at;
-	size_t len, i;
-
-	at = pool(&len);
-	for (i = 0; i < len; i += PAGE)
-		at[i] = at[i];
-}
-
-static void ready(void)
-{
-	vdev_no_spin(&rig.v);
-	touch();
-	rig_rx_post(&rig, BUFS, NULL);
-	vdev_kick_always(rx);
-	seq = 0;
-}
-
-static void begin(void)
-{
-	need_kvnet();
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	ready();
-}
-
-static void begin_private(void)
-{
-	need_kvnet();
-	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	rig_start(&rig);
-	ready();
-}
-
-/* One frame, and its buffer back to the device. */
-static void one(uint32_t len, unsigned int ms)
-{
-	static uint8_t f[FRAME_MAX];
-	ssize_t n;
-
-	rig_inject(&rig, seq, len);
-	n = rig_rx(&rig, NULL, f, sizeof(f), ms);
-	if (n < 0)
-		FAIL("frame %u has not come", seq);
-	else
-		EXPECT(frame_check(f, n, seq, len));
-	seq++;
-	rig_rx_post(&rig, rig.rx_bufs, NULL);
-	vdev_kick(rx);
-}
-
-/* The guest sends something: what it receives is no stream then. */
-static void answer(void)
-{
-	uint32_t at = rig.tx_seq;
-
-	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-	vdev_kick(&rig.v.q[VDEV_TX]);
-	rig_expect(&rig, at, 60);
-	ASSERT(rig_tx_drain(&rig, 3000));
-}
-
-static void some(unsigned int n, uint32_t len)
-{
-	while (n-- && !ksft_failed()) {
-		one(len, 3000);
-		answer();
-		worker_rests();
-	}
-}
-
-/* Until frames are received in place, one after the other. */
-static void warm_up(void)
-{
-	unsigned int i;
-	long soft;
-
-	for (i = 0; i < 200 && !ksft_failed(); i++) {
-		soft = counter("kvnet.rx.runs_soft");
-		some(4, 60);
-		if (counter("kvnet.rx.runs_soft") == soft + 4 &&
-		    !ksft_failed())
-			return;
-	}
-	FAIL("no frame is received in place");
-}
 
 CASE(a_lone_frame_is_received_by_who_brings_it)
 {
@@ -156,20 +26,20 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 	long wakes, soft, runs;
 	unsigned int i;
 
-	begin();
-	warm_up();
-	wakes = counter("kvnet.rx.wakes");
-	soft = counter("kvnet.rx.runs_soft");
-	runs = counter("kvnet.rx.runs");
+	place_begin();
+	place_warm_up();
+	wakes = place_counter("kvnet.rx.wakes");
+	soft = place_counter("kvnet.rx.runs_soft");
+	runs = place_counter("kvnet.rx.runs");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
-		one(len[i % 8], 0);
-		answer();
+		place_one(len[i % 8], 0);
+		place_answer();
 	}
-	EXPECT_EQ(counter("kvnet.rx.runs_soft") - soft, SOME);
-	EXPECT_EQ(counter("kvnet.rx.wakes"), wakes);
-	EXPECT_EQ(counter("kvnet.rx.runs"), runs);
-	EXPECT_EQ(counter("kvnet.rx.packets"), seq);
-	EXPECT_GE(counter("kvnet.pages"), 1);
+	EXPECT_EQ(place_counter("kvnet.rx.runs_soft") - soft, SOME);
+	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
+	EXPECT_EQ(place_counter("kvnet.rx.runs"), runs);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_GE(place_counter("kvnet.pages"), 1);
 	rig_close(&rig);
 }
 
@@ -177,16 +47,16 @@ CASE(not_if_told_so)
 {
 	char was;
 
-	need_kvnet();
-	was = in_place('N');
+	place_need_kvnet();
+	was = place_in_place('N');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	ready();
-	some(SOME, 60);
-	EXPECT_EQ(counter("kvnet.rx.runs_soft"), 0);
-	EXPECT_EQ(counter("kvnet.pages"), 0);
-	EXPECT_GE(counter("kvnet.rx.wakes"), SOME);
+	place_ready();
+	place_some(SOME, 60);
+	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), 0);
+	EXPECT_EQ(place_counter("kvnet.pages"), 0);
+	EXPECT_GE(place_counter("kvnet.rx.wakes"), SOME);
 	rig_close(&rig);
-	in_place(was);
+	place_in_place(was);
 }
 
 /* Longer ones are not short of a worker; all arrive in order. */
@@ -194,12 +64,12 @@ CASE(what_is_long_is_for_the_worker)
 {
 	unsigned int i;
 
-	begin();
-	warm_up();
+	place_begin();
+	place_warm_up();
 	for (i = 0; i < SOME && !ksft_failed(); i++)
-		one(i % 2 ? 60 : 9000, 3000);
-	EXPECT_GE(counter("kvnet.rx.soft_slow"), 1);
-	EXPECT_EQ(counter("kvnet.rx.packets"), seq);
+		place_one(i % 2 ? 60 : 9000, 3000);
+	EXPECT_GE(place_counter("kvnet.rx.soft_slow"), 1);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
@@ -209,18 +79,18 @@ CASE(a_stream_is_for_the_worker)
 	unsigned int i;
 	long soft;
 
-	begin();
-	warm_up();
+	place_begin();
+	place_warm_up();
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_inject(&rig, seq + i, 60);
-	soft = counter("kvnet.rx.runs_soft");
-	EXPECT_GE(counter("kvnet.rx.wakes"), 1);
+	soft = place_counter("kvnet.rx.runs_soft");
+	EXPECT_GE(place_counter("kvnet.rx.wakes"), 1);
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_rx_expect(&rig, seq++, 60);
 	EXPECT_GE(soft, 1);
 	rig_rx_post(&rig, BUFS, NULL);
 	vdev_kick(rx);
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -231,18 +101,18 @@ CASE(a_log_is_for_the_worker)
 	uint64_t base = (uintptr_t)log, features;
 	long soft;
 
-	begin();
-	warm_up();
+	place_begin();
+	place_warm_up();
 	vdev_ioctl(rig.v.fd, VHOST_SET_LOG_BASE, &base);
 	features = rig.v.features | F_LOG;
 	if (rig.v.hdr_len == 12)
 		features &= ~F_NETHDR;
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &features);
-	soft = counter("kvnet.rx.runs_soft");
-	some(SOME, 60);
-	EXPECT_EQ(counter("kvnet.rx.runs_soft"), soft);
+	soft = place_counter("kvnet.rx.runs_soft");
+	place_some(SOME, 60);
+	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), soft);
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -304,22 +174,22 @@ static void taken(void (*away)(uint8_t *at, size_t len))
 	size_t len;
 	long pages;
 
-	begin();
-	at = pool(&len);
+	place_begin();
+	at = place_pool(&len);
 	for (i = 0; i < 4 && !ksft_failed(); i++) {
-		warm_up();
-		pages = counter("kvnet.pages_taken");
+		place_warm_up();
+		pages = place_counter("kvnet.pages_taken");
 		away(at, len);
-		EXPECT_OP(counter("kvnet.pages_taken"), >, pages);
-		some(4, 60);
-		touch();
-		some(4, 60);
-		some(2, 1514);
+		EXPECT_OP(place_counter("kvnet.pages_taken"), >, pages);
+		place_some(4, 60);
+		place_touch();
+		place_some(4, 60);
+		place_some(2, 1514);
 	}
-	warm_up();
-	EXPECT_GE(counter("kvnet.rx.soft_missed"), 4);
-	EXPECT_EQ(counter("kvnet.rx.packets"), seq);
-	EXPECT_EQ(counter("kvnet.rx.drop_fault"), 0);
+	place_warm_up();
+	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 4);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
 	rig_close(&rig);
 }
 
@@ -360,15 +230,15 @@ CASE(read_only)
 	size_t len;
 	long drops;
 
-	begin();
-	warm_up();
-	at = pool(&len);
-	drops = counter("kvnet.rx.drop_fault");
+	place_begin();
+	place_warm_up();
+	at = place_pool(&len);
+	drops = place_counter("kvnet.rx.drop_fault");
 	ASSERT_SYS(mprotect(at, len, PROT_READ));
 	rig_inject(&rig, seq++, 60);
-	EXPECT(WAIT_FOR(3000, counter("kvnet.rx.drop_fault") == drops + 1));
+	EXPECT(WAIT_FOR(3000, place_counter("kvnet.rx.drop_fault") == drops + 1));
 	ASSERT_SYS(mprotect(at, len, PROT_READ | PROT_WRITE));
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -378,15 +248,15 @@ CASE(missing)
 	uint8_t *at;
 	size_t len;
 
-	begin_private();
-	warm_up();
-	at = pool(&len);
+	place_begin_private();
+	place_warm_up();
+	at = place_pool(&len);
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	pager_open();
 	pager_take_away(at, len);
-	some(SOME, 60);
+	place_some(SOME, 60);
 	EXPECT_OP(pager.pages, >, 0);
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -405,7 +275,7 @@ static void other_open(void)
 {
 	unsigned int i;
 
-	pool(&other.len);
+	place_pool(&other.len);
 	for (i = 0; i < 2; i++) {
 		other.fd[i] = ASSERT_SYS(memfd_create("other", MFD_CLOEXEC));
 		ASSERT_SYS(ftruncate(other.fd[i], other.len));
@@ -428,7 +298,7 @@ static void other_close(void)
 static void other_map(unsigned int i)
 {
 	size_t len;
-	uint8_t *at = pool(&len);
+	uint8_t *at = place_pool(&len);
 
 	if (mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 other.fd[i], 0) != at)
@@ -464,7 +334,7 @@ static void *swap_thread(void *arg)
 	while (!__atomic_load_n(&other.stop, __ATOMIC_RELAXED)) {
 		i = !i;
 		other_map(i);
-		touch();
+		place_touch();
 		memset(other.view[!i], 0x77, other.len);
 		for (k = 0; k < 20; k++)
 			sched_yield();
@@ -481,11 +351,11 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	pthread_t thread;
 	long soft;
 
-	begin();
-	warm_up();
+	place_begin();
+	place_warm_up();
 	other_open();
 	other.stop = false;
-	soft = counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.runs_soft");
 	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
 	for (i = 0; i < n && !ksft_failed(); i++)
 		EXPECT(blind());
@@ -493,7 +363,7 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	pthread_join(thread, NULL);
 	EXPECT_EQ(other.bad, 0);
 	EXPECT_GE(other.turns, 1);
-	EXPECT_OP(counter("kvnet.rx.runs_soft"), >, soft);
+	EXPECT_OP(place_counter("kvnet.rx.runs_soft"), >, soft);
 	other_close();
 	rig_close(&rig);
 }
@@ -505,8 +375,8 @@ CASE(a_child_sees_nothing)
 	pid_t pid;
 	char c;
 
-	begin_private();
-	warm_up();
+	place_begin_private();
+	place_warm_up();
 	ASSERT_EQ(pipe(go), 0);
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	pid = fork();
@@ -517,11 +387,11 @@ CASE(a_child_sees_nothing)
 		_exit(!is_all(rx->bufs, rx->buf_num * rx->buf_size, RX_CANARY));
 	}
 	close(go[0]);
-	some(SOME, 60);
+	place_some(SOME, 60);
 	close(go[1]);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -559,20 +429,20 @@ CASE(merged)
 	uint8_t *at;
 
 	ksm_read("run");
-	begin_private();
-	warm_up();
+	place_begin_private();
+	place_warm_up();
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
-	at = pool(&len);
+	at = place_pool(&len);
 	ASSERT_SYS(madvise(at, len, MADV_MERGEABLE));
 	ksm_write("sleep_millisecs", "1");
 	ksm_write("pages_to_scan", "10000");
 	ksm_write("run", "1");
 	EXPECT(WAIT_FOR(20000, ksm_read("pages_sharing") > (long)(len / PAGE / 2)));
 	/* rig_rx() sees that nothing has changed beyond a frame. */
-	some(SOME, 60);
+	place_some(SOME, 60);
 	ksm_write("run", "2");
 	EXPECT(WAIT_FOR(20000, !ksm_read("pages_shared")));
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -583,19 +453,19 @@ CASE(a_huge_page_is_split)
 	size_t len;
 	uint8_t *at;
 
-	need_kvnet();
+	place_need_kvnet();
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	madvise(rig.v.mem, rig.v.mem_size, MADV_HUGEPAGE);
 	rig_start(&rig);
-	ready();
-	warm_up();
-	at = pool(&len);
+	place_ready();
+	place_warm_up();
+	at = place_pool(&len);
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		madvise(at + i * PAGE, PAGE, MADV_DONTNEED);
 		memset(at + i * PAGE, RX_CANARY, PAGE);
-		some(4, 60);
+		place_some(4, 60);
 	}
-	warm_up();
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -605,7 +475,7 @@ static void change_something(unsigned int i)
 {
 	struct vhost_vring_file call = { VDEV_RX, i % 2 ? rx->call : -1 };
 	size_t len;
-	uint8_t *at = pool(&len);
+	uint8_t *at = place_pool(&len);
 
 	switch (i % 4) {
 	case 0:
@@ -638,16 +508,16 @@ CASE_TIMED(while_the_set_up_changes, 60)
 	unsigned int n = ksft_rounds(500);
 	pthread_t thread;
 
-	begin();
-	warm_up();
+	place_begin();
+	place_warm_up();
 	__atomic_store_n(&changing, true, __ATOMIC_RELAXED);
 	ASSERT_EQ(pthread_create(&thread, NULL, change_thread, NULL), 0);
 	while (n-- && !ksft_failed())
-		one(60, 3000);
+		place_one(60, 3000);
 	__atomic_store_n(&changing, false, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	EXPECT_EQ(counter("kvnet.rx.packets"), seq);
-	warm_up();
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	place_warm_up();
 	rig_close(&rig);
 }
 
@@ -659,11 +529,11 @@ CASE_TIMED(closed_while_frames_come, 60)
 	pid_t pid;
 	char c;
 
-	need_kvnet();
+	place_need_kvnet();
 	before = workers();
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		begin();
-		warm_up();
+		place_begin();
+		place_warm_up();
 		ASSERT_EQ(pipe(sync), 0);
 		pid = fork();
 		if (!pid) {
