@@ -268,6 +268,16 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 	return verdict;
 }
 
+/*
+ * A tap hands frames to the stack at once, whoever brings them. A macvtap or a packet
+ * socket puts them into a queue of the device below, or of the CPU: there those of two
+ * threads may change places.
+ */
+static bool may_lend(const struct kvnet_queue *q)
+{
+	return q->tap.counts && kvnet_vq_lendable(&q->vq);
+}
+
 static enum kvnet_verdict tx_run(struct kvnet_source *src)
 {
 	struct kvnet_queue *q = to_queue(src);
@@ -285,7 +295,7 @@ static enum kvnet_verdict tx_run(struct kvnet_source *src)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
 	if (budget.packets < KVNET_TURN_PACKETS)
 		WRITE_ONCE(src->lone, kvnet_budget_little(&budget) &&
-				      kvnet_vq_lendable(&q->vq) &&
+				      may_lend(q) &&
 				      !kvnet_pace_streams(&q->pace));
 	kvnet_vq_end(&q->vq);
 	return verdict;
@@ -301,6 +311,11 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 
 	if (!kvnet_vq_begin_lent(&q->vq))
 		return KVNET_AGAIN;
+	if (unlikely(!may_lend(q))) {
+		WRITE_ONCE(src->lone, false);
+		kvnet_vq_end(&q->vq);
+		return KVNET_AGAIN;
+	}
 	begin = local_clock();
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
