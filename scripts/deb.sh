@@ -17,10 +17,12 @@ set -euo pipefail
 
 files()
 {
-	if [ -e "$TOP/.git" ]; then
+	# not where there is no git, or it takes the checkout for somebody else's
+	if [ -e "$TOP/.git" ] && git -C "$TOP" rev-parse HEAD > /dev/null 2>&1; then
 		git -C "$TOP" ls-files -z --cached --others --exclude-standard
 	else
-		(cd "$TOP" && find . -path ./build -prune -o -path ./debian -prune -o -type f -print0)
+		(cd "$TOP" && find . \( -path ./build -o -path ./debian -o -path ./.git \) -prune -o \
+			-type f ! -name '*.o' ! -name '*.ko' ! -name '*.cmd' ! -name '*.mod*' ! -name '*.pyc' -print0)
 	fi
 }
 
