@@ -9,6 +9,7 @@
 
 #include "links.h"
 #include "packet_rig.h"
+#include "vhost_abi.h"
 
 #define LEGACY		BIT64(VIRTIO_F_NOTIFY_ON_EMPTY)
 
@@ -226,6 +227,41 @@ CASE(frames_without_buffers_survive_a_stop)
 			got++;
 		rig_stop(&p.r);
 	}
+}
+
+/*
+ * With the offloads of a UDP tunnel the header is longer than a socket's: what no frame
+ * of these has a use for is zero, and no byte of the kernel's.
+ */
+CASE(header_of_a_tunnel)
+{
+	struct abi_features a = {
+		2, { F_V1 | F_MRG, BIT64(VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO - 64) },
+	};
+	static const uint32_t len[] = { 60, 600, 3000 };
+	static uint8_t f[FRAME_MAX + 1];
+	uint8_t hdr[24];
+	unsigned int i, k;
+	uint32_t seq;
+
+	packet_open(&p, &(struct packet_how){ F_V1 | F_MRG, 12 });
+	seq = p.flow.rx_seq;
+	rig_stop(&p.r);
+	if (__vdev_ioctl(p.r.v.fd, VHOST_SET_FEATURES_ARRAY, &a))
+		ksft_skip("no VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO");
+	p.r.v.hdr_len = sizeof(hdr);
+	packet_attach(&p, p.r.tap);
+	for (i = 0; i < 30 && !ksft_failed(); i++) {
+		memset(hdr, 0xaa, sizeof(hdr));
+		inject_at(++seq, len[i % 3]);
+		ASSERT_EQ(rig_rx(&p.r, hdr, f, sizeof(f), 3000), len[i % 3]);
+		frame_check(f, len[i % 3], seq, len[i % 3]);
+		for (k = 0; k < sizeof(hdr); k++)
+			if (k != 10)	/* num_buffers */
+				EXPECT_EQ(hdr[k], 0);
+	}
+	rig_close(&p.r);
+	ASSERT_EQ(link_delete(p.far), 0);
 }
 
 KSFT_MAIN()
