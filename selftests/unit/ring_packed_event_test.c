@@ -240,6 +240,40 @@ CASE(packed_calls_when_modes_change)
 }
 
 #ifndef RING_NAIVE	/* which has no memory of what it saw */
+/* A place that is not to be looked at has not been passed. */
+CASE(packed_calls_by_event_not_agreed_on)
+{
+	struct rig_cfg cfg = {
+		.packed = true, .num = 10, .base = RIG_PACKED_NEW,
+	};
+	struct rig *g = rig_new(&cfg);
+	unsigned int i;
+
+	rig_driver_event(g, RIG_PACKED_NEW | 7, DESC);
+	for (i = 0; i < 3; i++) {
+		rig_put(g, 0, 0);
+		EXPECT_EQ(kvnet_ring_should_call(&g->ring), 1);
+	}
+	rig_free(g);
+}
+
+/* When the driver was called last is not known at first: it is then. */
+CASE(packed_first_call)
+{
+	struct rig_cfg cfg = {
+		.packed = true, .num = 10, .event_idx = true,
+		.base = RIG_PACKED_NEW,
+	};
+	struct rig *g = rig_new(&cfg);
+
+	rig_driver_event(g, RIG_PACKED_NEW | 7, DESC);
+	rig_put(g, 0, 0);
+	EXPECT_EQ(kvnet_ring_should_call(&g->ring), 1);
+	rig_put(g, 0, 0);
+	EXPECT_EQ(kvnet_ring_should_call(&g->ring), 0);
+	rig_free(g);
+}
+
 /* Un-fetched chains have been seen: a kick is wanted for what comes after them. */
 CASE(packed_kicks_beyond_what_was_seen)
 {
