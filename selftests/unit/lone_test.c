@@ -14,6 +14,7 @@ static void begin(void)
 {
 	kvnet_lone_reset(&lone);
 	now = 1000000000;
+	answers = 0;
 }
 
 static void turns(unsigned int n, u64 gap, unsigned int frames, bool small)
@@ -44,6 +45,10 @@ CASE(a_stream_is_found_out)
 	EXPECT_TRUE(!lone.lone);
 	begin();
 	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 1, false);
+	EXPECT_TRUE(!lone.lone);
+	/* One that the guest has no buffers for. */
+	begin();
+	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 0, false);
 	EXPECT_TRUE(!lone.lone);
 }
 
@@ -102,5 +107,46 @@ CASE(requests_are_lone_ones)
 		answers++;
 		turns(1, 1, 1, true);
 	}
+	EXPECT_TRUE(lone.lone);
+}
+
+/* But one answer is not for ever; and the count of all of them wraps. */
+CASE(an_answer_is_to_one_frame)
+{
+	begin();
+	answers = ~0UL;
+	turns(1, KVNET_LONE_GAP, 1, true);
+	turns(KVNET_LONE_TURNS - 1, 1, 1, true);
+	answers += 2;
+	turns(1, 1, 1, true);
+	EXPECT_TRUE(lone.lone);
+	turns(KVNET_LONE_TURNS, 1, 1, true);
+	EXPECT_TRUE(!lone.lone);
+}
+
+/* What a frame costs is what some have cost, and no time is believed that is absurd. */
+CASE(cost_is_learnt)
+{
+	unsigned int i;
+
+	begin();
+	kvnet_lone_took(&lone, 8000);
+	kvnet_lone_took(&lone, 16000);
+	EXPECT_EQ(lone.cost_ns, 9000);
+	for (i = 0; i < 100; i++)
+		kvnet_lone_took(&lone, 16000);
+	EXPECT_EQ(lone.cost_ns, 16000);
+	for (i = 0; i < 100; i++)
+		kvnet_lone_took(&lone, ~0ULL - i % 2 * (1ULL << 32));
+	EXPECT_TRUE(lone.cost_ns <= 1000000);
+	begin();
+	kvnet_lone_took(&lone, (1ULL << 32) + 1);
+	turns(KVNET_LONE_TURNS, KVNET_LONE_TIMES * 1000000, 1, true);
+	EXPECT_TRUE(lone.lone);
+	turns(KVNET_LONE_TURNS, KVNET_LONE_TIMES * 1000000 - 1, 1, true);
+	EXPECT_TRUE(!lone.lone);
+	/* Another backend has its own. */
+	begin();
+	turns(1000, KVNET_LONE_GAP, 1, true);
 	EXPECT_TRUE(lone.lone);
 }

@@ -280,6 +280,46 @@ CASE(packets_far_apart_are_no_stream)
 	}
 }
 
+/* They may become a stream, and it does not take many to tell. */
+CASE(packets_that_come_closer_are_a_stream)
+{
+	begin();
+	kvnet_pace_took(&pace, 1000);
+	pace.patience = 1024;
+	run(2 * KVNET_PACE_APART * 1000, 0, 100, 0);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
+	run(1000, 0, 20, 0);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 1);
+}
+
+/* One that is looked after already is not kicked for. */
+CASE(a_guest_that_is_looked_after_does_not_kick)
+{
+	begin();
+	run(1 * US, 3 * US, 1000, 0);
+	EXPECT_TRUE(pace.delay_ns > 0);
+	EXPECT_TRUE(pace.streak >= KVNET_PACE_STREAK);
+	EXPECT_EQ(kvnet_pace_streams(&pace), 0);
+}
+
+/* What a packet costs is what some have cost, and no time is believed that is absurd. */
+CASE(cost_is_learnt)
+{
+	unsigned int i;
+
+	begin();
+	kvnet_pace_took(&pace, 8000);
+	kvnet_pace_took(&pace, 16000);
+	EXPECT_EQ(pace.cost_ns, 9000);
+	for (i = 0; i < 100; i++)
+		kvnet_pace_took(&pace, 16000);
+	EXPECT_EQ(pace.cost_ns, 16000);
+	begin();
+	EXPECT_EQ(pace.cost_ns, 0);
+	kvnet_pace_took(&pace, (1ULL << 32) + 1);
+	EXPECT_EQ(pace.cost_ns, 1000000);
+}
+
 /* The clock goes back, counters wrap: no more than a kick too many. */
 CASE(strange_numbers)
 {

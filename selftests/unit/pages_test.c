@@ -116,6 +116,9 @@ CASE(a_byte_is_a_page)
 	kvnet_pages_forget(&table, at + PAGE_SIZE - 1, at + PAGE_SIZE - 1);
 	EXPECT_TRUE(!kvnet_pages_find(&table, at));
 	EXPECT_EQ(table.n, 0);
+	kvnet_pages_put(&table, at, kernel_memory);
+	kvnet_pages_forget(&table, at - PAGE_SIZE, at);
+	EXPECT_TRUE(!kvnet_pages_find(&table, at));
 }
 
 /* Many more pages than places, from the middle of the table. */
