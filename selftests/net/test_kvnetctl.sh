@@ -226,18 +226,18 @@ two_devices()
 
 test_two_devices()
 {
-	local status netdev=script=no,downscript=no,vhost=on
+	local status a b netdev=script=no,downscript=no,vhost=on
 
 	guest_stop
 	wait_until 5 kvnet_unused && tap_create tap1 || return
-	exec 9<> $DEVICE 10<> $DEVICE
+	exec {a}<> $DEVICE {b}<> $DEVICE
 	"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" -nodefaults -no-user-config -display none \
-		-accel tcg -M none -S -netdev "tap,id=a,ifname=$TAP,$netdev,vhostfd=9" \
-		-netdev "tap,id=b,ifname=tap1,$netdev,vhostfd=10" < /dev/null &
+		-accel "${GUEST_ACCEL:-kvm}" -M none -S -netdev "tap,id=a,ifname=$TAP,$netdev,vhostfd=$a" \
+		-netdev "tap,id=b,ifname=tap1,$netdev,vhostfd=$b" < /dev/null &
 	two_devices $!
 	status=$?
 	[ $status -eq 0 ] || kill -KILL $! 2> /dev/null
-	exec 9>&- 10>&-
+	exec {a}>&- {b}>&-
 	tap_delete tap1
 	return $status
 }
