@@ -119,3 +119,32 @@ CASE(plain_bounds)
 	bounds(false);
 	bounds(true);
 }
+
+/* A driver that makes buffers available again before it has them back (2.8.1). */
+CASE(plain_no_more_than_the_packed_ring_has)
+{
+	struct rig_cfg cfg = {
+		.num = 4, .packed = true, .pinned = true, .base = RIG_PACKED_NEW,
+	};
+	struct kvnet_used used[8];
+	struct kvnet_seg seg[8];
+	unsigned int out, i;
+	struct rig *g;
+
+	for (out = 0; out <= 4; out++) {
+		g = rig_new(&cfg);
+		for (i = 0; i < 4; i++)
+			show(g, i, F_WRITE);
+		for (i = 0; i < out; i++)
+			EXPECT_EQ(rig_next(g), 1);
+		/* in the place of those that it has not got back, a lap on */
+		for (i = 0; i < out; i++)
+			show(g, i, F_WRITE);
+		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, seg, used, 8, 4000),
+			  4 - out);
+		EXPECT_EQ(g->ring.out, 4);
+		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, seg, used, 8, 4000), 0);
+		EXPECT_EQ(g->ring.out, 4);
+		rig_free(g);
+	}
+}
