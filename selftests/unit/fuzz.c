@@ -15,8 +15,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	fuzz_one(data, size);
-	if (unit_failed())
+	if (unit_failed()) {
+		fflush(stdout);
 		abort();
+	}
 	return 0;
 }
 #else

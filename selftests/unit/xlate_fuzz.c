@@ -45,7 +45,8 @@ static void read_places(struct input *in)
 		len = take8(in);
 		len = len < 0xf0 ? len % 16 : (u64)len << (take8(in) % 56);
 		p->last = p->first + len;
-		p->hva = (u64)take32(in) << (take8(in) % 8);
+		/* not at 0, which stands for nowhere where a memory table is asked */
+		p->hva = ((u64)take32(in) << (take8(in) % 8)) + 1;
 		p->perm = take8(in) & 3;
 		if (p->first < at || p->last < p->first || p->last == U64_MAX ||
 		    p->hva + len >= shim_user_end)
