@@ -148,3 +148,25 @@ CASE(plain_no_more_than_the_packed_ring_has)
 		rig_free(g);
 	}
 }
+
+/*
+ * Accesses of a pinned ring are not seen by the rig, but barriers are: one between the
+ * flags and the rest of each descriptor that is taken (pair A of ordering.rst).
+ */
+CASE(plain_barriers_of_a_packed_ring)
+{
+	struct rig *g = first_fetched(true, false, F_WRITE);
+	unsigned int i, n, barriers = 0;
+	struct kvnet_used used[4];
+	struct kvnet_seg seg[4];
+	struct rig_watch w;
+
+	rig_watch(&w);
+	n = kvnet_ring_next_plain(&g->ring, seg, used, 3, 4000);
+	shim_hook(NULL, NULL);
+	EXPECT_EQ(n, 3);
+	for (i = 0; i < w.n; i++)
+		barriers += w.log[i].op == SHIM_RMB || w.log[i].op == SHIM_MB;
+	EXPECT_TRUE(barriers >= n);
+	rig_free(g);
+}
