@@ -8,7 +8,7 @@
 
 #include "rig.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/tx_call_us"
+#define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define SOME		40
 
 static struct rig rig;
@@ -19,14 +19,19 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-static void call_us(const char *value)
+static void parameter(const char *path, const char *value)
 {
-	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		ksft_skip("no " PARAMETER);
+		ksft_skip("no such parameter");
 	ASSERT_EQ(write(fd, value, strlen(value)), strlen(value));
 	close(fd);
+}
+
+static void call_us(const char *value)
+{
+	parameter(PARAMETERS "tx_call_us", value);
 }
 
 /* Asked for each call, and the first one, which is always made, is over. */
@@ -106,6 +111,24 @@ CASE(a_driver_that_looks_is_not_called)
 	end();
 }
 
+/* One that it has not looked for is owed together with the next. */
+CASE(owed_with_the_next)
+{
+	unsigned int i;
+
+	begin("10000");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		send(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	end();
+}
+
 CASE(many_are_told_of_at_once)
 {
 	unsigned int i;
@@ -125,11 +148,10 @@ CASE(many_are_told_of_at_once)
 	end();
 }
 
-CASE(at_once_if_told_so)
+static void at_once(void)
 {
 	unsigned int i;
 
-	begin("0");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		send(1);
 		EXPECT(vdev_eventfd_wait(tx->call, 3000));
@@ -138,6 +160,22 @@ CASE(at_once_if_told_so)
 		gr_call_on(&tx->ring, 0);
 	}
 	EXPECT_EQ(counter("kvnet.tx.calls_put_off"), 0);
+}
+
+CASE(at_once_if_told_so)
+{
+	begin("0");
+	at_once();
+	end();
+}
+
+/* Nothing is put off where nobody would come in time. */
+CASE(at_once_without_softirqs)
+{
+	parameter(PARAMETERS "rx_in_place", "N");
+	begin("200");
+	parameter(PARAMETERS "rx_in_place", "Y");
+	at_once();
 	end();
 }
 
