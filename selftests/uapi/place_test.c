@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -491,7 +492,6 @@ static void change_something(unsigned int i)
 }
 
 static bool changing;
-
 static void *change_thread(void *arg)
 {
 	unsigned int i;
@@ -518,6 +518,48 @@ CASE_TIMED(while_the_set_up_changes, 60)
 	pthread_join(thread, NULL);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	place_warm_up();
+	rig_close(&rig);
+}
+
+/* In another process: frames while the owner is stopped. */
+static int stop_owner(pid_t owner)
+{
+	long packets = place_counter("kvnet.rx.packets");
+	unsigned int i;
+	bool alone;
+
+	if (kill(owner, SIGSTOP) || !WAIT_FOR(3000, task_state(owner, owner) == 'T'))
+		return 2;
+	for (i = 0; i < 3; i++)
+		rig_inject(&rig, seq + i, 60);
+	alone = place_counter("kvnet.rx.packets") == packets;
+	return kill(owner, SIGCONT) ? 2 : !alone;
+}
+
+/* Nobody writes to the memory of one that is stopped: where its threads do not run, ... */
+CASE(stopped)
+{
+	const char *worker = getenv("KVNET_WORKER");
+	unsigned int i, k;
+	int status;
+	pid_t pid;
+
+	if (!kernel_has_vhost_task() || (worker && !strcmp(worker, "kthread")))
+		ksft_skip("a kernel thread does not stop");
+	place_begin();
+	for (i = 0; i < 5 && !ksft_failed(); i++) {
+		place_warm_up();
+		pid = fork();
+		if (!pid)
+			_exit(stop_owner(getppid()));
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		EXPECT_EQ(status, 0);
+		/* ... and then it has them. */
+		for (k = 0; k < 3; k++)
+			rig_rx_expect(&rig, seq++, 60);
+		rig_rx_post(&rig, 3, NULL);
+		vdev_kick(rx);
+	}
 	rig_close(&rig);
 }
 
