@@ -136,11 +136,13 @@ static void vmm(const struct death *d, int told)
 	rig_start(&rig);
 	frames_pass(&rig);
 	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
-	gr_publish(&q->ring);
 	if (d->waits == IN_COPY) {
 		pager_take_away(q->bufs, q->buf_size * q->buf_num);
+		/* Not before: the device may look without a kick. */
+		gr_publish(&q->ring);
 		ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
 	} else {
+		gr_publish(&q->ring);
 		pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 		vdev_set_mem(&rig.v);
 	}
