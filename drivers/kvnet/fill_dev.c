@@ -109,7 +109,7 @@ static void look_at_owner(struct owner *o, const struct kvnet_net *net)
 
 	rcu_read_lock();
 	task = pid_task(l->owner, PIDTYPE_TGID);
-	o->dead = !task || READ_ONCE(net->q[0].abandoned);
+	o->dead = !task || kvnet_net_orphaned(net);
 	strscpy(o->comm, o->dead ? l->comm : task->comm, sizeof(o->comm));
 	if (!o->dead)
 		look_at_cgroup(o, task);

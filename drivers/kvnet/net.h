@@ -144,6 +144,7 @@ int kvnet_net_reset_owner(struct kvnet_net *net);
 void kvnet_net_quiesce(struct kvnet_net *net);
 void kvnet_net_unlist(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
+bool kvnet_net_orphaned(const struct kvnet_net *net);
 void kvnet_net_owner_exits(struct kvnet_net *net);
 void kvnet_net_abandon(struct kvnet_crew *crew);
 

@@ -8,6 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/file.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
 
 #include "net.h"
@@ -164,6 +165,21 @@ int kvnet_net_check_owner(const struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
 	return net->mm && net->mm == current->mm ? 0 : -EPERM;
+}
+
+/**
+ * kvnet_net_orphaned() - has the owner died?
+ * @net: the device, listed
+ *
+ * A worker takes notice a moment later than who waits for the process.
+ *
+ * Context: any.
+ * Return: true if so: it serves nobody, nor will.
+ */
+bool kvnet_net_orphaned(const struct kvnet_net *net)
+{
+	return READ_ONCE(net->q[0].abandoned) ||
+	       !pid_has_task(net->listing.owner, PIDTYPE_TGID);
 }
 
 /**

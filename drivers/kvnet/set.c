@@ -199,7 +199,7 @@ static int set_policy(struct genl_info *info, const struct want *w)
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such device");
 		return -ENODEV;
 	}
-	if (READ_ONCE(net->q[0].abandoned)) {
+	if (kvnet_net_orphaned(net)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "the device's owner is dead");
 		ret = -EOWNERDEAD;
 	} else {
