@@ -61,7 +61,7 @@ static int put_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 	       nla_put_u32(skb, KVNET_A_QUEUE_ERROR, -READ_ONCE(vq->error_code)) : 0;
 }
 
-/* What only the holder of vq->lock can tell. Nobody else has to wait for it for long. */
+/* What belongs to sessions. Nobody waits for it for long. */
 static int put_session(struct sk_buff *skb, struct kvnet_queue *q)
 {
 	const struct kvnet_ring *ring = &q->vq.ring;
@@ -69,14 +69,14 @@ static int put_session(struct sk_buff *skb, struct kvnet_queue *q)
 	unsigned int backlog = 0;
 	u16 avail, used;
 
-	if (!mutex_trylock(&q->vq.lock))
+	if (!kvnet_vq_hold_still(&q->vq))
 		return 0;
 	avail = ring->last_avail;
 	used = ring->last_used;
 	has_tap = q->tap.sock;
 	if (has_tap && reads)
 		backlog = kvnet_tap_backlog(&q->tap);
-	mutex_unlock(&q->vq.lock);
+	kvnet_vq_let_move(&q->vq);
 	if (nla_put_u32(skb, KVNET_A_QUEUE_AVAIL, avail) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_USED, used))
 		return -EMSGSIZE;

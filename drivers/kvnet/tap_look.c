@@ -158,7 +158,7 @@ static unsigned int ring_len(struct ptr_ring *ring)
  * kvnet_tap_backlog() - how many frames wait for the guest?
  * @tap: the tap, with a socket
  *
- * Context: vq->lock.
+ * Context: kvnet_vq_hold_still(), or a session.
  * Return: frames, in the tap and taken from it.
  */
 unsigned int kvnet_tap_backlog(struct kvnet_tap *tap)

@@ -83,6 +83,38 @@ static void open_gate(struct kvnet_vq *vq)
 }
 
 /**
+ * kvnet_vq_hold_still() - look at what belongs to sessions, without having one
+ * @vq: the queue
+ *
+ * Nobody waits for the one who looks for longer than he looks.
+ *
+ * Context: process context. Takes vq->lock and vq->gate on success.
+ * Return: true until kvnet_vq_let_move(); false: there is a session just now.
+ */
+bool kvnet_vq_hold_still(struct kvnet_vq *vq)
+{
+	if (!mutex_trylock(&vq->lock))
+		return false;
+	spin_lock_bh(&vq->gate);
+	/* As in kvnet_vq_begin_soft(). */
+	__release(&vq->gate);
+	return true;
+}
+
+/**
+ * kvnet_vq_let_move() - seen enough
+ * @vq: the queue
+ *
+ * Context: after kvnet_vq_hold_still(). Releases vq->gate and vq->lock.
+ */
+void kvnet_vq_let_move(struct kvnet_vq *vq)
+{
+	__acquire(&vq->gate);
+	spin_unlock_bh(&vq->gate);
+	mutex_unlock(&vq->lock);
+}
+
+/**
  * kvnet_vq_begin_soft() - open a session in a softirq
  * @vq: the queue, held by the caller as a source
  *
@@ -249,13 +281,14 @@ void kvnet_vq_end(struct kvnet_vq *vq)
  * @vq: the queue; one that does not run stays as it is
  * @err: how, -errno
  *
- * What was pushed before is still published by kvnet_vq_end().
+ * What was pushed before is still published by kvnet_vq_end(). In a softirq nothing
+ * can break: whatever is not right there is left to a worker, which finds it again.
  *
- * Context: vq->lock, or a session.
+ * Context: vq->lock, may sleep; no session of a softirq's.
  */
 void kvnet_vq_break(struct kvnet_vq *vq, int err)
 {
-	kvnet_vq_assert(vq);
+	lockdep_assert_held(&vq->lock);
 	if (vq->state != KVNET_VQ_RUNNING)
 		return;
 	kvnet_vq_call_owed(vq);

@@ -224,6 +224,8 @@ bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
 void kvnet_vq_shut(struct kvnet_vq *vq);
+bool kvnet_vq_hold_still(struct kvnet_vq *vq);
+void kvnet_vq_let_move(struct kvnet_vq *vq);
 bool kvnet_vq_begin_soft(struct kvnet_vq *vq);
 void kvnet_vq_end_soft(struct kvnet_vq *vq);
 void kvnet_vq_stop_for(struct kvnet_vq *vq, int err);
