@@ -17,6 +17,7 @@ allowed()
 	dev | dev_iommu | owner | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
 	net) echo "dev port registry pace lone resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
+	pace | lone) echo "cost" ;;
 	resident) echo "pages" ;;
 	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;

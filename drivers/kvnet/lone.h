@@ -17,6 +17,8 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
+#include "cost.h"
+
 /* Frames of a stream are less far apart, in times that one takes; and in ns. */
 #define KVNET_LONE_TIMES	12
 #define KVNET_LONE_GAP		5000
@@ -67,9 +69,7 @@ static inline void kvnet_lone_reset(struct kvnet_lone *p)
  */
 static inline void kvnet_lone_took(struct kvnet_lone *p, u64 ns)
 {
-	u32 cost = min_t(u64, ns, 1000000);
-
-	p->cost_ns = p->cost_ns ? p->cost_ns - p->cost_ns / 8 + cost / 8 : cost;
+	kvnet_cost_add(&p->cost_ns, ns);
 }
 
 /**

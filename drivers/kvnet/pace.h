@@ -14,6 +14,8 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
+#include "cost.h"
+
 /* Packets in a row that are a stream; an answer makes up for some. */
 #define KVNET_PACE_STREAK	16
 
@@ -75,9 +77,7 @@ static inline void kvnet_pace_slow(struct kvnet_pace *p)
  */
 static inline void kvnet_pace_took(struct kvnet_pace *p, u64 ns)
 {
-	u32 cost = min_t(u64, ns, 1000000);
-
-	p->cost_ns = p->cost_ns ? p->cost_ns - p->cost_ns / 8 + cost / 8 : cost;
+	kvnet_cost_add(&p->cost_ns, ns);
 }
 
 /**

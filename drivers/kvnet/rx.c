@@ -284,17 +284,29 @@ static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
 	return KVNET_AGAIN;
 }
 
-/* Would it have been for who brought the frames? */
-static void turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)
+/**
+ * kvnet_rx_turn_was() - will the next frame be for who brings it?
+ * @q: the queue
+ * @now_ns: the local clock
+ * @frames: how many there were
+ * @small: all were short, and none is left
+ *
+ * Context: a session.
+ */
+void kvnet_rx_turn_was(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
+{
+	kvnet_lone_turn(&q->lone, now_ns, frames, small, READ_ONCE(*q->answers));
+	if (q->lone.lone != q->src.lone)
+		WRITE_ONCE(q->src.lone, q->lone.lone);
+}
+
+static void worker_turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)
 {
 	int frames = KVNET_TURN_PACKETS - budget->packets;
 	int bytes = KVNET_TURN_BYTES - budget->bytes;
 
-	kvnet_lone_turn(&q->lone, local_clock(), frames,
-			 !q->starved && bytes <= frames * KVNET_LONE_LEN,
-			 READ_ONCE(*q->answers));
-	if (q->lone.lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, q->lone.lone);
+	kvnet_rx_turn_was(q, local_clock(), frames,
+			  !q->starved && bytes <= frames * KVNET_LONE_LEN);
 }
 
 /* The driver is told before what is left behind is cleared away. */
@@ -305,7 +317,7 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 
 	kvnet_budget_start(&budget);
 	verdict = fill_buffers(q, &budget);
-	turn_was(q, &budget);
+	worker_turn_was(q, &budget);
 
 	kvnet_rx_publish(q);
 	kvnet_tap_release(&q->tap);

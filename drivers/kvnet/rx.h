@@ -31,6 +31,7 @@ int kvnet_rx_read_short(const struct kvnet_rx_turn *t, unsigned int buffers,
 			size_t len);
 void kvnet_rx_received(struct kvnet_queue *q, size_t len, int err);
 void kvnet_rx_publish(struct kvnet_queue *q);
+void kvnet_rx_turn_was(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small);
 
 /* Without a thread: rx_place.c */
 enum kvnet_verdict kvnet_rx_run_soft(struct kvnet_source *src);

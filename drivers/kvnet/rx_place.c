@@ -148,11 +148,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 	now = local_clock();
 	if (n == 1)
 		kvnet_lone_took(&q->lone, now - begin);
-	kvnet_lone_turn(&q->lone, now, n,
-			 !why || why == KVNET_STAT_soft_missed,
-			 READ_ONCE(*q->answers));
-	if (q->lone.lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, q->lone.lone);
+	kvnet_rx_turn_was(q, now, n, !why || why == KVNET_STAT_soft_missed);
 	return why;
 }
 
