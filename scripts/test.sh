@@ -315,14 +315,14 @@ build_for_hosts()
 	step "uapi tests build" build_uapi
 }
 
-# host SERIES UAPI-TESTS NET-TESTS
+# host SERIES NAME UAPI-TESTS NET-TESTS
 host()
 {
-	local FILES UAPI=${2:-none} PACKED=''
+	local FILES UAPI=${3:-none} PACKED=''
 
-	FILES=$(wc -w <<< "$2 $3")
+	FILES=$(wc -w <<< "$3 $4")
 	# shellcheck disable=SC2086 # a list of names
-	run_vm "$1" "test-$1" "$TOP/scripts/vm/all.sh" $3
+	run_vm "$1" "$2" "$TOP/scripts/vm/all.sh" ${4:-none}
 }
 
 test_6.12()
@@ -334,18 +334,23 @@ test_6.12()
 		file=${file##*/test_}
 		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
-	host 6.12 "$uapi" "$net $NET_PACKED"
+	host 6.12 test-6.12 "$uapi" "$net $NET_PACKED"
 }
 
 test_6.1()
 {
-	host 6.1 "$UAPI_61" "$NET_61"
+	host 6.1 test-6.1 "$UAPI_61" "$NET_61"
 }
 
+# two hosts, of less memory
 test_newest()
 {
-	# the third host has less memory
-	! have_newest || HOST_MB=2048 host newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_BIRTH" "$NET_NEWEST"
+	! have_newest || HOST_MB=2048 host newest test-newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_BIRTH" ""
+}
+
+test_newest_net()
+{
+	! have_newest || HOST_MB=2048 host newest test-newest-net "" "$NET_NEWEST"
 }
 
 test_hosts()
@@ -353,17 +358,19 @@ test_hosts()
 	test_6.12
 	test_6.1
 	test_newest
+	test_newest_net
 }
 
-# Two test hosts beside User-Mode Linux, the third after that of 6.12: so all are busy
-# for about the same time. Fewer at the same time where there is less memory.
+# Two test hosts beside User-Mode Linux, those of the newest kernel where one of these
+# has ended: so all are busy for about the same time. Fewer at the same time where
+# there is less memory.
 run_lanes()
 {
 	local free
 
 	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
 	if [ "$free" -ge $LANES_MB ]; then
-		lane uml run_uml_and_lab
+		lane uml uml_and_newest
 		lane test-6.12 test_612_and_newest
 	else
 		lane uml run_uml_and_lab
@@ -371,6 +378,12 @@ run_lanes()
 		return
 	fi
 	lane test-6.1 test_6.1
+}
+
+uml_and_newest()
+{
+	run_uml_and_lab
+	test_newest_net
 }
 
 test_612_and_newest()
