@@ -18,6 +18,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/debs.sh
+. "$(dirname "$0")/debs.sh"
 
 NEED_MB=4000
 
@@ -68,19 +70,6 @@ check_programs_run()
 	[ -x "$file" ] || status=1
 	rm -f "$file"
 	[ $status -eq 0 ] || die "programs cannot be run from $BUILD (mounted noexec?): set KVNET_BUILD to another disk"
-}
-
-# its output is for those whom it fails
-quiet()
-{
-	"$@" >> "$BUILD/apt.log" 2>&1
-}
-
-apt_update()
-{
-	info "refreshing the package lists" >&2
-	watched "package lists" "" -- locked "$APT_LOCK" quiet apt-get update -q ||
-		die "apt-get update failed (network? see $BUILD/apt.log); repair apt, then run again"
 }
 
 missing_packages()
@@ -144,54 +133,6 @@ kernel_packages()
 	apt-cache depends "$headers" | sed -n 's/.*Depends: \(linux-kbuild-.*\)/\1/p'
 }
 
-# what apt would fetch: its file, and how many bytes it has
-deb_offered()
-{
-	local pkg=$1
-
-	shift
-	apt-get "$@" download -q --print-uris "$pkg" 2>/dev/null | awk 'NR == 1 { print $2, $3 }'
-}
-
-# apt_download PACKAGE... into the current directory
-apt_download()
-{
-	quiet apt-get "${APT_OPTIONS[@]}" -o APT::Sandbox::User=root download -q "$@"
-}
-
-# download one package unless its exact file is there; prints the file's name
-fetch_deb()
-{
-	local pkg=$1 APT_OPTIONS=("${@:2}") file bytes dir=$DEBS/$1.$$
-
-	read -r file bytes < <(deb_offered "$@") || true
-	if [ -z "$file" ] && [ $# -eq 1 ]; then
-		apt_update
-		read -r file bytes < <(deb_offered "$@") || true
-	fi
-	[ -n "$file" ] || die "apt does not offer $pkg; run apt-get update and look at apt-cache policy $pkg"
-	file=$(printf '%b' "${file//%/\\x}")
-	if [ ! -s "$DEBS/$file" ]; then
-		mkdir -p "$dir"
-		# apt names the file with its version's colon escaped
-		(cd "$dir" && watched "downloading $pkg, MB" $((bytes >> 20)) megabytes_in . -- apt_download "$pkg") ||
-			die "downloading $pkg failed (see $BUILD/apt.log); check the network, then run again"
-		mv "$dir"/*.deb "$DEBS/"
-		rmdir "$dir"
-	fi
-	deb_path "$pkg" "$file"
-}
-
-deb_path()
-{
-	local path
-
-	for path in "$DEBS/$2" "$DEBS/$1"_*.deb; do
-		[ -s "$path" ] && { echo "$path"; return; }
-	done
-	die "downloaded file of $1 not found in $DEBS"
-}
-
 # The headers name their common half by an absolute path under /usr/src. The two are
 # beside each other.
 relocate_headers()
@@ -222,30 +163,6 @@ unpack_kernel()
 	step_done
 }
 
-# the mirror that the system's own sources name, for another suite of it
-system_mirror()
-{
-	# shellcheck disable=SC2016 # apt expands these
-	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' |
-		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }'
-}
-
-# backports_config SUITE...
-backports_config()
-{
-	local dir=$BUILD/apt mirror
-
-	[ "$1" = bookworm-backports ] || dir=$BUILD/apt-$1
-	mirror=$(system_mirror)
-	[ -n "$mirror" ] || return 1
-	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	printf "deb $mirror %s main\n" "$@" > "$dir/sources.list"
-	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
-		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
-		-o "APT::Sandbox::User=root")
-	watched "package lists of $*" "" -- quiet apt-get "${BPO[@]}" update -q
-}
-
 unpack_qemu10()
 {
 	local dir=$BUILD/qemu10 pkg deb
@@ -270,12 +187,6 @@ unpack_qemu10()
 		return
 	fi
 	step_done unpacked
-}
-
-# bpo_has PACKAGE...: can they be had with the configuration BPO?
-bpo_has()
-{
-	apt-get "${BPO[@]}" download -q --print-uris "$@" > /dev/null 2>&1
 }
 
 # the image's package of a release: signed, or, before that has been done, not
@@ -337,37 +248,19 @@ BUILDER_PACKAGES="make bash dash coreutils sed grep mawk findutils diffutils per
 
 unpack_builder()
 {
-	local dir=$BUILD/root-newest release debs pkg
+	local dir=$BUILD/root-newest release
 
 	[ -f "$STAMPS/kernel-newest" ] || die "no newer kernel can be had here; see $BUILD/apt.log"
 	release=$(kernel_release newest)
 	step_needed root-newest "$release" || return 0
 	info "fetching and unpacking what builds modules for $release"
 	backports_config trixie-backports trixie || die "apt-get update failed (see $BUILD/apt.log); run again"
-	rm -rf "$dir" "$dir.debs"
-	mkdir -p "$dir"/usr/{bin,sbin,lib,lib64} "$dir"/{proc,dev,tmp,kvnet}
-	for pkg in bin sbin lib lib64; do
-		ln -s "usr/$pkg" "$dir/$pkg"
-	done
-	# apt shall think that nothing is installed
-	: > "$BUILD/apt-trixie-backports/status"
-	BPO+=(-o "Dir::State::status=$BUILD/apt-trixie-backports/status")
 	# shellcheck disable=SC2086 # a list of words
-	debs=$(apt-get "${BPO[@]}" install -s --no-install-recommends $BUILDER_PACKAGES "linux-headers-$release" 2>> "$BUILD/apt.log" |
-		awk '$1 == "Inst" { print $2 }')
-	if [ -z "$debs" ]; then
+	if ! unpack_with_needs "$dir" 160 "compiler and headers" $BUILDER_PACKAGES "linux-headers-$release"; then
 		rm -f "$STAMPS/kernel-newest"
 		die "apt does not offer the headers of $release any more; run again for a newer kernel"
 	fi
-	mkdir "$dir.debs"
-	APT_OPTIONS=("${BPO[@]}")
-	# shellcheck disable=SC2086 # a list of words
-	(cd "$dir.debs" && watched "downloading compiler and headers, MB" 160 megabytes_in . -- apt_download $debs) ||
-		die "downloading failed (see $BUILD/apt.log); check the network, then run again"
-	for pkg in "$dir.debs"/*.deb; do
-		dpkg -x "$pkg" "$dir" || die "unpacking $pkg failed; run again"
-	done
-	rm -rf "$dir.debs"
+	mkdir -p "$dir/kvnet"
 	[ -e "$dir/usr/bin/awk" ] || ln -s mawk "$dir/usr/bin/awk"
 	step_done
 }

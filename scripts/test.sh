@@ -34,7 +34,7 @@ NET_UML="migrate migrate:packed"
 NET_612="exits offload live"
 NET_61="reboot dpdk guests ipxe libvirt mq replace wrapper"
 # of the newest kernel, or, where that cannot be had, of 6.12 too
-NET_NEWEST="traffic module kill"
+NET_NEWEST="traffic module kill qemu"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
@@ -148,10 +148,11 @@ find_extras()
 	local name
 
 	EXTRAS=()
-	[ $# -gt 0 ] || set -- dpdk libvirt guests
+	[ $# -gt 0 ] || set -- dpdk libvirt guests qemu
 	for name in dpdk libvirt; do
 		[[ " $* " != *" $name "* ]] || ! "$TOP/scripts/mkvmm.sh" "$name" || EXTRAS+=(--tree "$BUILD/vmm-$name")
 	done
+	[[ " $* " != *" qemu "* ]] || ! "$TOP/scripts/mkqemu.sh" || EXTRAS+=(--tree "$BUILD/vmm-qemu")
 	[[ " $* " != *" guests "* ]] || EXTRAS+=(--guests)
 }
 
@@ -285,6 +286,7 @@ get_newest()
 		return
 	fi
 	"$TOP/scripts/mkimage.sh" newest
+	"$TOP/scripts/mkqemu.sh" || echo "# no newest QEMU: its test will be skipped"
 	build_module newest
 }
 

@@ -397,6 +397,20 @@ guest_feature()
 	[ "$(guest cut -c$(($1 + 1)) /sys/class/net/eth0/device/features)" = "$2" ] || fail "feature bit $1 is not $2"
 }
 
+# guest_features BIT|-BIT...: it must have agreed on "BIT", and must not on "-BIT"
+guest_features()
+{
+	local want
+
+	for want; do
+		if [[ $want == -* ]]; then
+			guest_feature "${want#-}" 0 || return
+		else
+			guest_feature "$want" 1 || return
+		fi
+	done
+}
+
 # are the rings that the guest's driver took laid out as LAYOUT says?
 guest_has_layout()
 {

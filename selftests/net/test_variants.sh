@@ -10,20 +10,6 @@ MODERN=32
 PACKED=34
 RESET=40
 
-# what guest and backend agreed on: "BIT" must be set, "-BIT" must not
-negotiated()
-{
-	local want
-
-	for want; do
-		if [[ $want == -* ]]; then
-			guest_feature "${want#-}" 0 || return
-		else
-			guest_feature "$want" 1 || return
-		fi
-	done
-}
-
 variant_works()
 {
 	# shellcheck disable=SC2034 # read by traffic.sh
@@ -31,7 +17,7 @@ variant_works()
 
 	shift
 	# shellcheck disable=SC2086 # a list of bits
-	guest_need "$@" && negotiated $wanted && ping_guest 20 &&
+	guest_need "$@" && guest_features $wanted && ping_guest 20 &&
 		stream_to_guest $((2 << 20)) && stream_to_host $((2 << 20)) && udp_to_guest 64
 }
 
