@@ -3,20 +3,35 @@
 # Description: libvirt starts the guest, with <backend vhost='/dev/kvnet'/> in its
 # <interface>: the QEMU that it starts holds the device, and the traffic passes
 # through it. Once on a tap of the administrator's, once on a bridge with two
-# queue pairs, where libvirt makes the tap.
+# queue pairs, where libvirt makes the tap; an interface attached and detached while
+# the guest runs; and <emulatorpin>, which reaches the worker.
 
 VIRT=/tmp/libvirt
 VIRT_QEMU=/opt/qemu-7.2
 VIRT_BRIDGE=virtbr0
+VIRT_CGROUPS=/sys/fs/cgroup
+VIRT_MAC=52:54:00:12:34:99
 
 virt_node()
 {
 	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
 }
 
-# no security driver, cgroups or name spaces: the test host has none of them
+# <emulatorpin> is a matter of the cgroup that libvirt makes for QEMU
+virt_has_cgroups()
+{
+	mount_cgroup2 && grep -qw cpuset $VIRT_CGROUPS/cgroup.controllers && echo +cpuset > $VIRT_CGROUPS/cgroup.subtree_control
+}
+
+mount_cgroup2()
+{
+	mountpoint -q $VIRT_CGROUPS || mount -t cgroup2 none $VIRT_CGROUPS
+}
+
+# no security driver or name spaces: the test host has none of them
 virt_configure()
 {
+	virt_has_cgroups || echo "# no cgroups with cpusets"
 	mkdir -p $VIRT /etc/libvirt /run/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt
 	# where libvirt looks for QEMU, and QEMU for its firmware and modules
 	ln -sf $VIRT_QEMU/bin/qemu-system-x86_64 /usr/bin/
@@ -35,7 +50,7 @@ virt_configure()
 		user = "root"
 		group = "root"
 		namespaces = []
-		cgroup_controllers = []
+		cgroup_controllers = ["cpuset"]
 		remember_owner = 0
 		stdio_handler = "file"
 	END
@@ -77,12 +92,16 @@ virt_interface()
 	echo "</interface>"
 }
 
+# "pc" can have devices attached without a bus of their own
 virt_domain()
 {
+	local machine=q35
+
+	[ "$1" != bridge ] || machine=pc
 	cat <<-END
 		<domain type='kvm'>
 		<name>guest</name><memory unit='MiB'>256</memory><vcpu>1</vcpu>
-		<os><type arch='x86_64' machine='q35'>hvm</type>
+		<os><type arch='x86_64' machine='$machine'>hvm</type>
 		<kernel>/guest-kernel</kernel><initrd>$GUEST/initrd</initrd>
 		<cmdline>$GUEST_WORDS</cmdline></os>
 		<features><acpi/><apic/></features><cpu mode='maximum'/>
@@ -147,6 +166,69 @@ virt_on_bridge()
 		virt_works bridge 2
 }
 
+virt_backends()
+{
+	[ "$(DEVICE=$(virt_node) backend_fd | wc -l)" -eq "$1" ]
+}
+
+virt_second()
+{
+	cat <<-END
+		<interface type='bridge'><source bridge='$VIRT_BRIDGE'/>
+		<mac address='$VIRT_MAC'/><model type='virtio'/><rom enabled='no'/>
+		$([ "$BACKEND" = vhost ] || echo "<backend vhost='$(virt_node)'/>")
+		</interface>
+	END
+}
+
+guest_has_second()
+{
+	guest grep -q $VIRT_MAC /sys/class/net/eth1/address
+}
+
+guest_has_no_second()
+{
+	! guest_has_second
+}
+
+# a second interface, on the same bridge; it carries packets, too
+virt_attaches()
+{
+	virt_second > $GUEST/second.xml
+	virt attach-device guest $GUEST/second.xml || return
+	wait_until 30 guest_has_second || fail "the guest does not see it" || return
+	virt_backends 3 || fail "QEMU holds no third backend" || return
+	guest "ip link set eth1 up && ip addr add 10.9.0.3/24 dev eth1 && ping -q -c 3 -I eth1 $HOST_IP" || fail "it carries nothing" || return
+	virt detach-device guest $GUEST/second.xml || return
+	wait_until 30 guest_has_no_second && wait_until 30 virt_backends 2 && ping_guest 10
+}
+
+# the CPUs that all workers of QEMU's devices may use, whoever's threads they are
+virt_worker_cpus()
+{
+	local status
+
+	for status in /proc/[0-9]*/task/*/status; do
+		awk -v name="kvnet-$(guest_pid)" '$1 == "Name:" { mine = $2 == name } $1 == "Cpus_allowed_list:" && mine { print $2 }' "$status" 2>/dev/null
+	done | sort -u
+}
+
+virt_workers_on()
+{
+	[ "$(virt_worker_cpus)" = "$1" ]
+}
+
+virt_pins()
+{
+	local cpus
+
+	for cpus in 1 0; do
+		virt emulatorpin guest $cpus --live || return
+		wait_until 5 virt_workers_on $cpus || fail "the workers may use CPUs $(virt_worker_cpus)" || return
+		ping_guest 10 || return
+	done
+}
+
 # QEMU that ends gives back the device, and libvirt its tap
 virt_ends()
 {
@@ -167,6 +249,8 @@ virt_main()
 		run_test "libvirt: <interface type='ethernet'>" virt_on_tap
 		virt_guest_stop > /dev/null 2>&1
 		run_test "libvirt: <interface type='bridge'>, two queue pairs" virt_on_bridge
+		run_test "libvirt: an interface comes and goes while the guest runs" virt_attaches
+		[ "$BACKEND" != kvnet ] || run_test "libvirt: <emulatorpin> reaches the workers" virt_pins
 		run_test "libvirt: nothing stays behind" virt_ends
 		virt_stop
 	fi
