@@ -242,6 +242,31 @@ guest_launch()
 	guest_configuration "$options" > $GUEST/config
 }
 
+# In place of guest_launch: tools/qemu-kvnet opens what is needed, as for a user.
+# wrapped_launch PAIRS DEVICE-OPTIONS: a guest with two processors
+wrapped_launch()
+{
+	prepare_guest_files || return
+	(wrapped_exec "$@") > $GUEST/qemu.log 2>&1 < /dev/null &
+	echo $! > $GUEST/pid
+	echo "wrapped $*" > $GUEST/config
+}
+
+wrapped_exec()
+{
+	local node=$DEVICE
+
+	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
+	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device $node --nic "romfile=,mac=$GUEST_MAC$2" \
+		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
+		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
+		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
+		-append "$GUEST_WORDS" -serial "file:$GUEST/console" \
+		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
+		-chardev "pipe,id=control,path=$GUEST/control" \
+		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
+}
+
 # guest_need [device options]: as guest_start, but keeps a good guest that has
 # just this configuration, or all of it but the device options where those can be
 # changed; so that many tests share one boot
@@ -258,8 +283,10 @@ guest_need()
 	fi
 	if [ "${GUEST_MACHINE:-}" = pc ] && [ "${config%|*}|" = "$(guest_configuration '')" ]; then
 		guest_replug "$options" && return
-		guest_stop
-		return 1
+		echo "# QEMU said: $(cat $GUEST/qemu.log)"
+		tail -n 5 $GUEST/console | sed 's/^/# /'
+		guest_lost || { guest_stop; return 1; }
+		echo "# the emulated SVM has lost the guest: once more"
 	fi
 	guest_stop
 	load_backend || return

@@ -11,25 +11,6 @@ MQ_LOAD=$((128 << 20))
 MQ_BYTES=$((2 << 20))
 [ "${VM_ACCEL:-}" = kvm ] || MQ_LOAD=$((1 << 20)) MQ_BYTES=$((1 << 19))
 
-# in place of guest_exec: qemu-kvnet opens the taps' queues and the backends
-# mq_exec PAIRS
-mq_exec()
-{
-	local node=$DEVICE nic=romfile=,mac=$GUEST_MAC
-
-	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
-	[ "${LAYOUT:-}" != packed ] || nic=$nic,packed=on
-	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device $node --nic "$nic" \
-		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "$GUEST_WORDS" \
-		-serial "file:$GUEST/console" \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
-}
-
 mq_tap()
 {
 	guest_stop
@@ -37,23 +18,16 @@ mq_tap()
 	tap_create $TAP "$@"
 }
 
-mq_launch()
-{
-	prepare_guest_files || return
-	(mq_exec "$1") > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo "mq $1" > $GUEST/config
-}
-
 # mq_boot PAIRS: the guest uses them all, which it does not by itself when it has
 # fewer processors
 mq_boot()
 {
-	local multi=multi_queue
+	local multi=multi_queue nic=''
 
 	[ "$1" -gt 1 ] || multi=''
+	[ "${LAYOUT:-}" != packed ] || nic=,packed=on
 	# shellcheck disable=SC2086 # a word or none
-	load_backend && mq_tap $multi && guest_boot mq_launch "$1" && guest_reachable 30 && guest_has_layout || return
+	load_backend && mq_tap $multi && guest_boot wrapped_launch "$1" "$nic" && guest_reachable 30 && guest_has_layout || return
 	[ "$1" -eq 1 ] || guest "ethtool -L eth0 combined $1" || fail "the guest does not take $1 pairs"
 }
 

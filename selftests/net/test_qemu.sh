@@ -28,32 +28,11 @@ qemu_works()
 		stream_to_guest $((2 << 20)) && stream_to_host $((2 << 20)) && udp_to_guest 64
 }
 
-qemu_exec()
-{
-	exec bash /kvnet/tools/qemu-kvnet --queues 2 --device "$([ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE)" \
-		--nic "romfile=,mac=$GUEST_MAC,packed=on,in_order=on" \
-		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "$GUEST_WORDS" -serial "file:$GUEST/console" \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
-}
-
-qemu_launch()
-{
-	prepare_guest_files || return
-	(qemu_exec) > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo "qemu" > $GUEST/config
-}
-
 qemu_two_pairs()
 {
 	guest_stop
 	tap_delete $TAP
-	tap_create $TAP multi_queue && guest_boot qemu_launch && guest_reachable 30 || return
+	tap_create $TAP multi_queue && guest_boot wrapped_launch 2 ,packed=on,in_order=on && guest_reachable 30 || return
 	guest ethtool -L eth0 combined 2 || fail "the guest does not take two pairs" || return
 	guest_features $PACKED "$(qemu_order)" && ping_guest 20 &&
 		stream_to_guest $((2 << 20)) && stream_to_host $((2 << 20))

@@ -5,31 +5,9 @@
 
 WRAPPER=/kvnet/tools/qemu-kvnet
 
-# in place of lib.sh's guest_exec: the same guest, started as a user would
-wrapper_exec()
-{
-	exec bash $WRAPPER --nic "romfile=,mac=$GUEST_MAC" \
-		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "$GUEST_WORDS" \
-		-serial "file:$GUEST/console" \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
-}
-
-launch_wrapped()
-{
-	prepare_guest_files || return
-	(wrapper_exec) > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo wrapped > $GUEST/config
-}
-
 start_wrapped()
 {
-	guest_boot launch_wrapped && guest_reachable 30
+	guest_boot wrapped_launch 1 '' && guest_reachable 30
 }
 
 fresh_tap()

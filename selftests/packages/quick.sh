@@ -7,32 +7,14 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../../scripts/lib.sh"
+# shellcheck disable=SC2034 # for check.sh
+WHAT=packages
+# shellcheck source=selftests/rig/check.sh
+. "$TOP/selftests/rig/check.sh"
 
-PASSED=0
-FAILED=0
-WORK=$(mktemp -d)
 DEST=$WORK/dest
-trap 'rm -rf "$WORK"' EXIT
 # of a make that calls
 unset DESTDIR PREFIX SYSCONFDIR LOADDIR KVER KDIR TREE TOOLS VERSION
-
-fail()
-{
-	echo "# $*"
-	return 1
-}
-
-check()
-{
-	if (set +e; "$1") > "$WORK/log" 2>&1; then
-		PASSED=$((PASSED + 1))
-		echo "ok - packages: $1"
-	else
-		FAILED=$((FAILED + 1))
-		sed 's/^\(# \)\?/# /' "$WORK/log"
-		echo "not ok - packages: $1"
-	fi
-}
 
 # name=default of each parameter, as the module says
 parameters()

@@ -6,31 +6,13 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../../scripts/lib.sh"
+# shellcheck disable=SC2034 # for check.sh
+WHAT=rig
+# shellcheck source=selftests/rig/check.sh
+. "$TOP/selftests/rig/check.sh"
 
 # it is a lane's step itself
 unset KVNET_LANE
-PASSED=0
-FAILED=0
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-
-fail()
-{
-	echo "# $*"
-	return 1
-}
-
-check()
-{
-	if (set +e; "$1") > "$WORK/log" 2>&1; then
-		PASSED=$((PASSED + 1))
-		echo "ok - rig: $1"
-	else
-		FAILED=$((FAILED + 1))
-		sed 's/^\(# \)\?/# /' "$WORK/log"
-		echo "not ok - rig: $1"
-	fi
-}
 
 # make and the scripts say in one line that they do not work in such a place
 bad_places()

@@ -67,6 +67,16 @@ static char *slurp(const char *path, size_t *len)
 	return buf;
 }
 
+static char *vread(const char *fmt, va_list ap)
+{
+	char *path = vpath(fmt, ap), *text;
+	size_t len;
+
+	text = slurp(path, &len);
+	free(path);
+	return text;
+}
+
 /**
  * host_read() - what is in a small file
  * @fmt: as of printf: its absolute path
@@ -75,15 +85,12 @@ static char *slurp(const char *path, size_t *len)
  */
 char *host_read(const char *fmt, ...)
 {
-	char *path, *text;
 	va_list ap;
-	size_t len;
+	char *text;
 
 	va_start(ap, fmt);
-	path = vpath(fmt, ap);
+	text = vread(fmt, ap);
 	va_end(ap);
-	text = slurp(path, &len);
-	free(path);
 	return text;
 }
 
@@ -95,15 +102,12 @@ char *host_read(const char *fmt, ...)
  */
 char *host_line(const char *fmt, ...)
 {
-	char *path, *text;
 	va_list ap;
-	size_t len;
+	char *text;
 
 	va_start(ap, fmt);
-	path = vpath(fmt, ap);
+	text = vread(fmt, ap);
 	va_end(ap);
-	text = slurp(path, &len);
-	free(path);
 	if (text)
 		text[strcspn(text, "\n")] = 0;
 	return text;
