@@ -5,6 +5,8 @@
 #
 # The systems that are compared, by the names of the rows, and a guest on each.
 
+PARAMETERS=/sys/module/kvnet/parameters
+
 say()
 {
 	echo "@progress $LANE $REP: $*"
@@ -13,13 +15,14 @@ say()
 # sets BACKEND and GUEST_NIC for lib.sh, and the device's options
 system_choose()
 {
-	OPTIONS='' PINNED=1
+	OPTIONS='' PINNED=1 IN_PLACE=1
 	unset GUEST_NIC
 	[[ $1 != *-packed* ]] || OPTIONS=packed=on
 	[[ $1 != *-inorder* ]] || OPTIONS="$OPTIONS in_order=on"
 	[[ $1 != *-user ]] || PINNED=0
+	[[ $1 != *-woken ]] || IN_PLACE=0
 	case $1 in
-	kvnet | kvnet-packed | kvnet-inorder | kvnet-packed-inorder | kvnet-user | kvnet-packed-user) BACKEND=kvnet ;;
+	kvnet | kvnet-packed | kvnet-inorder | kvnet-packed-inorder | kvnet-user | kvnet-packed-user | kvnet-woken) BACKEND=kvnet ;;
 	vhost_net) BACKEND=vhost ;;
 	qemu) BACKEND=off ;;
 	qemu-noioeventfd)
@@ -68,7 +71,7 @@ system_start()
 {
 	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
-	[ "$BACKEND" != kvnet ] || echo $PINNED > /sys/module/kvnet/parameters/pin_rings || return
+	[ "$BACKEND" != kvnet ] || { echo $PINNED > $PARAMETERS/pin_rings && echo $IN_PLACE > $PARAMETERS/rx_in_place; } || return
 	# shellcheck disable=SC2086 # words
 	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
 	find_workers

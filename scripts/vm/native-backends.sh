@@ -3,12 +3,12 @@
 #
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
-# pin its rings. -vectorized is for DPDK, whose driver then handles several
+# pin its rings, -woken is kvnet whose worker receives each frame. -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
 # same frames through the tap alone.
 
-PIN_RINGS=/sys/module/kvnet/parameters/pin_rings
+PARAMETERS=/sys/module/kvnet/parameters
 
 node_of()
 {
@@ -38,20 +38,32 @@ pinned_of()
 	esac
 }
 
+# in_place_of NAME: 1 if lone frames are received in place, 0 if not; of others nothing
+in_place_of()
+{
+	case $1 in
+	vhost_net* | floor*) ;;
+	*-woken*) echo 0 ;;
+	*) echo 1 ;;
+	esac
+}
+
 # backend_use NAME: what selftests/perf is told by
 backend_use()
 {
-	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED
+	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE
 	KVNET_DEV=$(node_of "$1")
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
-	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PIN_RINGS
+	BENCH_IN_PLACE=$(in_place_of "$1")
+	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PARAMETERS/pin_rings
+	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > $PARAMETERS/rx_in_place
 }
 
 # turn_of NAME: the same, of one that takes turns with others
 turn_of()
 {
-	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1")"
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1")"
 }
 
 # with_twin NAME...: these, and one of them twice: vhost_net, or else the first

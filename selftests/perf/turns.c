@@ -18,7 +18,7 @@
 #define BUSY_MAX	64u
 #define SLICE_NS	500000u	/* of a slice, at least, about */
 #define LEAST		7u	/* slices, where the median has to be exact */
-#define PIN_RINGS	"/sys/module/kvnet/parameters/pin_rings"
+#define PARAMETERS	"/sys/module/kvnet/parameters/"
 
 /* What a process is told, and answers: */
 enum turn { TURN_OPEN, TURN_SLICE, TURN_CLOSE };
@@ -68,23 +68,24 @@ static void count_tasks(void)
 	fclose(f);
 }
 
-static void pin_rings(const char *value)
+/* For devices to come; "" leaves it as it is. */
+static void parameter(const char *path, const char *value)
 {
 	int fd;
 
 	if (!*value)
 		return;
-	fd = ASSERT_SYS(open(PIN_RINGS, O_WRONLY | O_CLOEXEC));
+	fd = ASSERT_SYS(open(path, O_WRONLY | O_CLOEXEC));
 	ASSERT_EQ(write(fd, value, 1), 1);
 	close(fd);
 }
 
-/* name:node:layout:pinned, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
-		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED",
+		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE",
 	};
 	char line[128];
 	unsigned int i;
@@ -96,7 +97,8 @@ static void become(char *words)
 	snprintf(line, sizeof(line), "%s backend=%s", row ? row : "lane=native rep=0",
 		 name);
 	setenv("BENCH_ROW", line, 1);
-	pin_rings(getenv("BENCH_PINNED"));
+	parameter(PARAMETERS "pin_rings", getenv("BENCH_PINNED"));
+	parameter(PARAMETERS "rx_in_place", getenv("BENCH_IN_PLACE"));
 }
 
 static void __attribute__((noreturn)) serve(const struct turns_work *work, int fd)
