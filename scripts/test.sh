@@ -38,13 +38,13 @@ NET_NEWEST="traffic module kill qemu"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
-UAPI_RACES="place_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test
+UAPI_RACES="place_test taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test
 netlink_storm_test"
 # what a worker is, and where it runs: on 6.12 and the newest; its birth and its like on the newest alone
 UAPI_WORKER="freezer_test netlink_set_test worker_test"
 UAPI_BIRTH="birth_test crew_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
-fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
+fault_test feature_test hostile_test place_test taken_test moved_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
 stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test rx_copy_test direct_test netlink_test netlink_set_test"
 UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test

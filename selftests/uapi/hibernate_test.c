@@ -18,6 +18,7 @@
 
 #include "links.h"
 #include "pin_rig.h"
+#include "swap.h"
 
 #define FRAMES	250
 #define LEN	1000
@@ -40,19 +41,12 @@ static bool put(const char *path, const char *text)
 	return ok;
 }
 
-static void need_swap(void)
+static void need_hibernation(void)
 {
 	if (access("/sys/power/disk", W_OK) ||
 	    !put("/sys/power/disk", "test_resume"))
 		ksft_skip("the kernel has no test of hibernation");
-	sh("no disk to swap to", "grep -q /dev/vda /proc/swaps || "
-	   "{ modprobe virtio_blk && mkswap /dev/vda && swapon /dev/vda; } "
-	   "> /dev/null 2>&1");
-}
-
-static unsigned long swapped_kb(void)
-{
-	return strtoul(word_of("/proc/self/status", "VmSwap"), NULL, 10);
+	swap_need();
 }
 
 /*
@@ -85,7 +79,7 @@ CASE_TIMED(memory_in_swap, 300)
 	struct vdev_queue *rx = &rig.v.q[VDEV_RX];
 	uint32_t i;
 
-	need_swap();
+	need_hibernation();
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);

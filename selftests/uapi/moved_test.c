@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lone frames, and the kernel takes the pages that they go to by itself: it merges,
+ * splits, swaps, and moves them. The memory stays what it is: all frames arrive, and
+ * what is around them does not change.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "pager.h"
+#include "pin_rig.h"
+#include "place_rig.h"
+#include "swap.h"
+
+#define SOME		40
+#define FEW		24	/* pages that are not given back */
+
+#ifndef MADV_SOFT_OFFLINE
+#define MADV_SOFT_OFFLINE	101
+#endif
+
+#define KSM "/sys/kernel/mm/ksm/"
+
+static long ksm_read(const char *what)
+{
+	char path[64], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), KSM "%s", what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		ksft_skip("no KSM");
+	close(fd);
+	return atol(text);
+}
+
+static void ksm_write(const char *what, const char *value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), KSM "%s", what);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		ksft_skip("no KSM");
+	close(fd);
+}
+
+/* Pages that are one page: a frame goes to one of them only. */
+CASE(merged)
+{
+	size_t len;
+	uint8_t *at;
+
+	ksm_read("run");
+	place_begin_private();
+	place_warm_up();
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	at = place_pool(&len);
+	ASSERT_SYS(madvise(at, len, MADV_MERGEABLE));
+	ksm_write("sleep_millisecs", "1");
+	ksm_write("pages_to_scan", "10000");
+	ksm_write("run", "1");
+	EXPECT(WAIT_FOR(20000, ksm_read("pages_sharing") > (long)(len / PAGE / 2)));
+	/* rig_rx() sees that nothing has changed beyond a frame. */
+	place_some(SOME, 60);
+	ksm_write("run", "2");
+	EXPECT(WAIT_FOR(20000, !ksm_read("pages_shared")));
+	place_warm_up();
+	rig_close(&rig);
+}
+
+/* A part of a huge page goes: the rest stays what it is. */
+CASE(a_huge_page_is_split)
+{
+	unsigned int i;
+	size_t len;
+	uint8_t *at;
+
+	place_need_kvnet();
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	madvise(rig.v.mem, rig.v.mem_size, MADV_HUGEPAGE);
+	rig_start(&rig);
+	place_ready();
+	place_warm_up();
+	at = place_pool(&len);
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		madvise(at + i * PAGE, PAGE, MADV_DONTNEED);
+		memset(at + i * PAGE, RX_CANARY, PAGE);
+		place_some(4, 60);
+	}
+	place_warm_up();
+	rig_close(&rig);
+}
+
+/*** while frames come ***/
+
+/* Takes pages away, one time of many; false to end. */
+typedef bool taker(uint8_t *at, size_t len, unsigned int turn);
+
+static struct {
+	taker *take;
+	bool stop;
+	unsigned int turns;
+	unsigned long swapped;	/* KiB, the most that was seen */
+} hand;
+
+static void *hand_thread(void *arg)
+{
+	unsigned long kb;
+	size_t len;
+	uint8_t *at = place_pool(&len);
+
+	(void)arg;
+	while (!__atomic_load_n(&hand.stop, __ATOMIC_RELAXED) &&
+	       hand.take(at, len, hand.turns)) {
+		__atomic_add_fetch(&hand.turns, 1, __ATOMIC_RELAXED);
+		kb = swapped_kb();
+		hand.swapped = kb > hand.swapped ? kb : hand.swapped;
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Some were in place, some were not, since pages were gone; all came. */
+static void expect_both(long soft, long missed, long taken)
+{
+	EXPECT_OP(place_counter("kvnet.rx.runs_soft"), >, soft);
+	EXPECT_OP(place_counter("kvnet.rx.soft_missed"), >, missed);
+	EXPECT_OP(place_counter("kvnet.pages_taken"), >, taken);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
+}
+
+/* Frames, short and long, for at least so many turns of the taker. */
+static void under_frames(taker *take, unsigned int turns)
+{
+	long soft, missed, taken;
+	pthread_t thread;
+	uint64_t end;
+
+	place_warm_up();
+	soft = place_counter("kvnet.rx.runs_soft");
+	missed = place_counter("kvnet.rx.soft_missed");
+	taken = place_counter("kvnet.pages_taken");
+	hand.take = take;
+	hand.turns = 0;
+	hand.swapped = 0;
+	__atomic_store_n(&hand.stop, false, __ATOMIC_RELAXED);
+	ASSERT_EQ(pthread_create(&thread, NULL, hand_thread, NULL), 0);
+	end = ksft_now_ms() + ksft_patience(20000);
+	while (!ksft_failed() && ksft_now_ms() < end &&
+	       (__atomic_load_n(&hand.turns, __ATOMIC_RELAXED) < turns ||
+		place_counter("kvnet.rx.soft_missed") == missed)) {
+		place_one(seq % 3 ? 60 : 1514, 3000);
+		place_answer();
+	}
+	__atomic_store_n(&hand.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_GE(hand.turns, turns);
+	if (!ksft_failed())
+		place_warm_up();
+	expect_both(soft, missed, taken);
+}
+
+static bool by_pageout(uint8_t *at, size_t len, unsigned int turn)
+{
+	(void)turn;
+	return EXPECT_EQ(madvise(at, len, MADV_PAGEOUT), 0);
+}
+
+CASE_TIMED(swapped_out, 60)
+{
+	swap_need();
+	place_begin_private();
+	under_frames(by_pageout, ksft_rounds(60));
+	EXPECT_OP(hand.swapped, >, 0);
+	rig_close(&rig);
+}
+
+/* What the group can do without is asked for, shared memory, too. */
+static struct cgroup group;
+
+static bool by_reclaim(uint8_t *at, size_t len, unsigned int turn)
+{
+	char path[96];
+	int fd;
+
+	(void)at;
+	(void)len;
+	(void)turn;
+	snprintf(path, sizeof(path), "%s/memory.reclaim", group.path);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	/* As many as there are: it says if they were less. */
+	if (write(fd, "4M", 2) < 0 && errno != EAGAIN)
+		FAIL("memory.reclaim: %s", strerror(errno));
+	close(fd);
+	return true;
+}
+
+CASE_TIMED(reclaimed, 60)
+{
+	swap_need();
+	cgroup_make(&group, "memory");
+	cgroup_join(&group, getpid());
+	place_begin();
+	under_frames(by_reclaim, ksft_rounds(30));
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&group);
+}
+
+/* The host would like to do without a page: what is in it moves to another. */
+static bool by_moving_off(uint8_t *at, size_t len, unsigned int turn)
+{
+	return turn < FEW && turn < len / PAGE &&
+	       EXPECT_EQ(madvise(at + turn * PAGE, PAGE, MADV_SOFT_OFFLINE), 0);
+}
+
+CASE_TIMED(moved_off_line, 60)
+{
+	place_begin_private();
+	if (madvise(rig.v.mem, 0, MADV_SOFT_OFFLINE) && errno == EINVAL)
+		ksft_skip("this kernel takes no page off line");
+	under_frames(by_moving_off, FEW);
+	rig_close(&rig);
+}
+
+static bool compact(void)
+{
+	int fd = open("/proc/sys/vm/compact_memory", O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, "1", 1) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static bool by_compaction(uint8_t *at, size_t len, unsigned int turn)
+{
+	(void)at;
+	(void)len;
+	(void)turn;
+	return compact();
+}
+
+CASE_TIMED(moved_by_compaction, 60)
+{
+	size_t len = 64 << 20;
+	uint8_t *filler;
+
+	if (!compact())
+		ksft_skip("no compaction");
+	/* It fills memory from one end; where the filler was then, the guest's can go. */
+	filler = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	ASSERT(filler != MAP_FAILED);
+	ASSERT(compact());
+	place_begin_private();
+	ASSERT_SYS(munmap(filler, len));
+	under_frames(by_compaction, 1);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lone frames, and the owner changes the memory that they go to, by all the calls that
+ * there are, at any moment: nothing is written to a page that is gone, and no frame is
+ * lost.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pager.h"
+#include "pin_rig.h"
+#include "place_rig.h"
+#include "procfs.h"
+
+#define SOME		40
+
+static off_t offset_of_pool(void)
+{
+	off_t at = rx->bufs - rig.v.mem;
+
+	return at - at % PAGE;
+}
+
+static void by_dontneed(uint8_t *at, size_t len)
+{
+	ASSERT_SYS(madvise(at, len, MADV_DONTNEED));
+}
+
+static void by_unmap(uint8_t *at, size_t len)
+{
+	ASSERT_SYS(munmap(at, len));
+	ASSERT(mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    rig.v.memfd, offset_of_pool()) == at);
+}
+
+static void by_mapping_over(uint8_t *at, size_t len)
+{
+	ASSERT(mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    rig.v.memfd, offset_of_pool()) == at);
+}
+
+static void by_moving(uint8_t *at, size_t len)
+{
+	uint8_t *to = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT(to != MAP_FAILED);
+	ASSERT(mremap(at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	ASSERT(mremap(to, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at);
+}
+
+static void by_protection(uint8_t *at, size_t len)
+{
+	ASSERT_SYS(mprotect(at, len, PROT_READ));
+	ASSERT_SYS(mprotect(at, len, PROT_READ | PROT_WRITE));
+}
+
+/* A balloon. What was in the pages is gone, but nobody has sent that. */
+static void by_hole(uint8_t *at, size_t len)
+{
+	(void)at;
+	ASSERT_SYS(fallocate(rig.v.memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			     offset_of_pool(), len));
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+}
+
+static void taken(void (*away)(uint8_t *at, size_t len))
+{
+	unsigned int i;
+	uint8_t *at;
+	size_t len;
+	long pages;
+
+	place_begin();
+	at = place_pool(&len);
+	for (i = 0; i < 4 && !ksft_failed(); i++) {
+		place_warm_up();
+		pages = place_counter("kvnet.pages_taken");
+		away(at, len);
+		EXPECT_OP(place_counter("kvnet.pages_taken"), >, pages);
+		place_some(4, 60);
+		place_touch();
+		place_some(4, 60);
+		place_some(2, 1514);
+	}
+	place_warm_up();
+	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 4);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
+	rig_close(&rig);
+}
+
+CASE(taken_by_dontneed)
+{
+	taken(by_dontneed);
+}
+
+CASE(taken_by_munmap)
+{
+	taken(by_unmap);
+}
+
+CASE(taken_by_mapping_over)
+{
+	taken(by_mapping_over);
+}
+
+CASE(taken_by_mremap)
+{
+	taken(by_moving);
+}
+
+CASE(taken_by_mprotect)
+{
+	taken(by_protection);
+}
+
+CASE(taken_by_punching_a_hole)
+{
+	taken(by_hole);
+}
+
+/* Memory that may not be written is not. */
+CASE(read_only)
+{
+	uint8_t *at;
+	size_t len;
+	long drops;
+
+	place_begin();
+	place_warm_up();
+	at = place_pool(&len);
+	drops = place_counter("kvnet.rx.drop_fault");
+	ASSERT_SYS(mprotect(at, len, PROT_READ));
+	rig_inject(&rig, seq++, 60);
+	EXPECT(WAIT_FOR(3000, place_counter("kvnet.rx.drop_fault") == drops + 1));
+	ASSERT_SYS(mprotect(at, len, PROT_READ | PROT_WRITE));
+	place_warm_up();
+	rig_close(&rig);
+}
+
+/* Missing, as in a post-copy migration: the worker waits, and nobody else. */
+CASE(missing)
+{
+	uint8_t *at;
+	size_t len;
+
+	place_begin_private();
+	place_warm_up();
+	at = place_pool(&len);
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	pager_open();
+	pager_take_away(at, len);
+	place_some(SOME, 60);
+	EXPECT_OP(pager.pages, >, 0);
+	place_warm_up();
+	rig_close(&rig);
+}
+
+/*** of other memory there is nothing in what was there before, and the reverse ***/
+
+static struct {
+	int fd[2];
+	uint8_t *view[2];
+	size_t len;
+	bool stop;
+	unsigned long turns;
+	unsigned int bad;
+} other;
+
+static void other_open(void)
+{
+	unsigned int i;
+
+	place_pool(&other.len);
+	for (i = 0; i < 2; i++) {
+		other.fd[i] = ASSERT_SYS(memfd_create("other", MFD_CLOEXEC));
+		ASSERT_SYS(ftruncate(other.fd[i], other.len));
+		other.view[i] = mmap(NULL, other.len, PROT_READ | PROT_WRITE,
+				     MAP_SHARED, other.fd[i], 0);
+		ASSERT(other.view[i] != MAP_FAILED);
+	}
+}
+
+static void other_close(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		munmap(other.view[i], other.len);
+		close(other.fd[i]);
+	}
+}
+
+static void other_map(unsigned int i)
+{
+	size_t len;
+	uint8_t *at = place_pool(&len);
+
+	if (mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 other.fd[i], 0) != at)
+		other.bad++;
+}
+
+static bool is_all(const uint8_t *p, size_t len, uint8_t value)
+{
+	return *p == value && !memcmp(p, p + 1, len - 1);
+}
+
+/* A frame, whose contents nobody looks at. */
+static bool blind(void)
+{
+	struct gr_done d;
+
+	rig_inject(&rig, seq++, 60);
+	if (!WAIT_FOR(3000, gr_used_pending(&rx->ring)) ||
+	    gr_get_used(&rx->ring, &d) != 1)
+		return false;
+	vdev_buf_put(rx, d.token);
+	rig_rx_post(&rig, 1, NULL);
+	vdev_kick(rx);
+	return true;
+}
+
+/* Swap the memory, and see that nothing comes where it was. */
+static void *swap_thread(void *arg)
+{
+	unsigned int i = 0, k;
+
+	(void)arg;
+	while (!__atomic_load_n(&other.stop, __ATOMIC_RELAXED)) {
+		i = !i;
+		other_map(i);
+		place_touch();
+		memset(other.view[!i], 0x77, other.len);
+		for (k = 0; k < 20; k++)
+			sched_yield();
+		if (!is_all(other.view[!i], other.len, 0x77))
+			other.bad++;
+		other.turns++;
+	}
+	return NULL;
+}
+
+CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
+{
+	unsigned int i, n = ksft_rounds(1000);
+	pthread_t thread;
+	long soft;
+
+	place_begin();
+	place_warm_up();
+	other_open();
+	other.stop = false;
+	soft = place_counter("kvnet.rx.runs_soft");
+	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
+	for (i = 0; i < n && !ksft_failed(); i++)
+		EXPECT(blind());
+	__atomic_store_n(&other.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(other.bad, 0);
+	EXPECT_GE(other.turns, 1);
+	EXPECT_OP(place_counter("kvnet.rx.runs_soft"), >, soft);
+	other_close();
+	rig_close(&rig);
+}
+
+/* A child has the memory as it was, private pages not being its parent's any more. */
+CASE(a_child_sees_nothing)
+{
+	int go[2], status;
+	pid_t pid;
+	char c;
+
+	place_begin_private();
+	place_warm_up();
+	ASSERT_EQ(pipe(go), 0);
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &c, 1) != 0)
+			_exit(2);
+		_exit(!is_all(rx->bufs, rx->buf_num * rx->buf_size, RX_CANARY));
+	}
+	close(go[0]);
+	place_some(SOME, 60);
+	close(go[1]);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	place_warm_up();
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
