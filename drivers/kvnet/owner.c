@@ -203,7 +203,7 @@ void kvnet_net_owner_exits(struct kvnet_net *net)
  * it goes when the process goes, and the queues stop.
  *
  * Context: dev->lock.
- * Return: 0, -EBUSY if there is an owner, or -errno.
+ * Return: 0; -EBUSY if there is an owner; -ERESTARTNOINTR: a signal comes first; or -errno.
  */
 int kvnet_net_set_owner(struct kvnet_net *net)
 {
@@ -224,9 +224,11 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	ret = kvnet_registry_add(net);
 	if (ret)
 		goto err_free;
-	/* Whoever cannot know it goes without. */
+	/* Whoever cannot know it goes without; but not because a signal came just now. */
 	if (READ_ONCE(kvnet_rx_in_place))
-		kvnet_resident_start(&net->resident, mm);
+		ret = kvnet_resident_start(&net->resident, mm);
+	if (ret == -ERESTARTNOINTR)
+		goto err_del;
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,
 			       READ_ONCE(kvnet_tx_by_vcpu),
 			       net->resident.watching);

@@ -76,7 +76,8 @@ static void sweep(struct work_struct *work)
  * @mm: the caller's address space
  *
  * Context: the owner; may sleep.
- * Return: 0 or -errno: nothing will ever be known.
+ * Return: 0; -ERESTARTNOINTR: not while a signal is pending; or -errno: nothing will ever
+ * be known.
  */
 int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
 {
@@ -91,7 +92,8 @@ int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
 	if (ret) {
 		kvfree(r->table.page);
 		r->table.page = NULL;
-		return ret;
+		/* The first watcher of an address space takes all of its locks. */
+		return ret == -EINTR ? -ERESTARTNOINTR : ret;
 	}
 	INIT_DELAYED_WORK(&r->sweep, sweep);
 	WRITE_ONCE(r->watching, true);

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
 #include "place_rig.h"
@@ -117,6 +119,53 @@ CASE(a_log_is_for_the_worker)
 }
 
 /*** the rest of the device's life ***/
+
+/* Becomes the owner by a call in which a signal comes, and is watched all the same. */
+static void own_when_told(void)
+{
+	char was = place_in_place('N');
+
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	place_in_place('Y');
+	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+	ASSERT_SYS(kill(getpid(), SIGSTOP));
+	vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+	EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
+			   KVNET_A_POLICY_RX_IN_PLACE), 1);
+	place_in_place(was);
+	_exit(0);
+}
+
+static void ignored(int signal)
+{
+	(void)signal;
+}
+
+/* An address space that has been watched once is watched by others without ado. */
+CASE(an_owner_that_is_interrupted)
+{
+	int status, sent = 0, pass = 0;
+	pid_t pid;
+
+	place_need_kvnet();
+	ASSERT(signal(SIGALRM, ignored) != SIG_ERR);
+	pid = fork();
+	if (!pid)
+		own_when_told();
+	for (;;) {
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		if (!WIFSTOPPED(status))
+			break;
+		/* The stop, then where the call begins; or a signal, for the process. */
+		if (WSTOPSIG(status) == SIGTRAP)
+			ASSERT_SYS(kill(pid, sent++ ? 0 : SIGALRM));
+		pass = WSTOPSIG(status) == SIGALRM ? SIGALRM : 0;
+		ASSERT_SYS(ptrace(sent ? PTRACE_CONT : PTRACE_SYSCALL, pid, NULL, pass));
+	}
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(sent, 1);
+}
 
 static void change_something(unsigned int i)
 {
