@@ -40,6 +40,8 @@ NET_NEWEST="traffic module kill qemu"
 # All run in User-Mode Linux, a 6.12.
 UAPI_RACES="place_test taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test
 netlink_storm_test"
+# what waits for a minute: in User-Mode Linux, where time travels
+UAPI_IDLE="idle_test"
 # what a worker is, and where it runs: on 6.12 and the newest; its birth and its like on the newest alone
 UAPI_WORKER="freezer_test netlink_set_test worker_test"
 UAPI_BIRTH="birth_test crew_test"
@@ -196,6 +198,16 @@ run_uml()
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
+# run_uml_idle: what waits for a minute, where a minute in which nothing happens is over at once
+run_uml_idle()
+{
+	local name=uapi-uml-idle FILES=1
+
+	rm -f "$BUILD/log/$name.tap"
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 600 --append time-travel --env PACKED= \
+		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" $UAPI_IDLE
+}
+
 # run_uml_net TEST...: net tests with real guests. QEMU 7.2 cannot migrate a guest
 # whose CPU it emulates, see test_migrate.sh.
 run_uml_net()
@@ -246,6 +258,7 @@ run_uml_and_lab()
 {
 	step "User-Mode Linux runs from a checkout that was moved below /tmp" run_moved
 	run_uml
+	run_uml_idle
 	# shellcheck disable=SC2086 # a list of names
 	run_uml_net $NET_UML
 	run_lab
@@ -435,25 +448,28 @@ run_one()
 
 run_one_uml()
 {
-	local name net=() uapi=()
+	local name net=() uapi=() idle=()
 
 	for name in ${TESTS:-}; do
 		if [[ " $NET_UML " == *" ${name%:*} "* ]]; then
 			net+=("$name")
+		elif [[ " $UAPI_IDLE " == *" ${name%_test}_test "* ]]; then
+			idle+=("$name")
 		else
 			uapi+=("$name")
 		fi
 	done
-	# shellcheck disable=SC2206 # a list of names
-	[ -n "${TESTS:-}" ] || net=($NET_UML)
+	# shellcheck disable=SC2206 # lists of names
+	[ -n "${TESTS:-}" ] || net=($NET_UML) idle=($UAPI_IDLE)
 	"$TOP/scripts/setup.sh" --packages-only
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" uml
 	[ "$FAILED" -eq 0 ] || return 0
-	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ]; then
-		step "uapi tests build" build_uapi "${uapi[*]}"
+	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ]; then
+		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]}}"
 		[ "$FAILED" -eq 0 ] || return 0
-		run_uml "${uapi[@]}"
 	fi
+	[ -n "${TESTS:-}" ] && [ ${#uapi[@]} -eq 0 ] || run_uml "${uapi[@]}"
+	[ ${#idle[@]} -eq 0 ] || run_uml_idle
 	[ ${#net[@]} -eq 0 ] || run_uml_net "${net[@]}"
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
-# are named (with or without their "_test"), or all, kselftest's TAP passed on; ends in
-# "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
+# are named (with or without their "_test"), or all but those of LONG, kselftest's TAP
+# passed on; ends in "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
 # vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
 # that are used in order, those of a worker's life with a worker that is a kernel
 # thread, and those of the ways of a frame with all fast ways switched off. KSFT_STOP=1
@@ -17,6 +17,8 @@ SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
+# they wait for a minute to be over
+LONG="idle"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
 FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us poll_us"
@@ -96,6 +98,16 @@ fast_ways_on()
 	done
 }
 
+all_but_long()
+{
+	local file name
+
+	for file in /kvnet/uapi/*_test; do
+		name=${file##*/}
+		[[ " $LONG " == *" ${name%_test} "* ]] || echo "$name"
+	done
+}
+
 main()
 {
 	# what the tests want of the kernel, which does not load it all by itself
@@ -105,7 +117,8 @@ main()
 		load_backend || { echo "not ok - loading vhost_net"; FAILED=1; }
 		export KVNET_DEV=/dev/vhost-net
 	fi
-	[ $# -gt 0 ] || set -- /kvnet/uapi/*
+	# shellcheck disable=SC2046 # names
+	[ $# -gt 0 ] || set -- $(all_but_long)
 	run_named "" "$@"
 	if [ -n "${PACKED:-}" ]; then
 		# all is done once more, but what is repeated for chance less often

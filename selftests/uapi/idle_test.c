@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device with nothing to do knows no pages of its owner's memory after a minute.
+ *
+ * This takes as long as it says. In User-Mode Linux with the word "time-travel" on its
+ * command line time in which nobody has anything to do passes at once; so this test is
+ * not run but where it is named, see scripts/vm/uapi.sh.
+ */
+#include <poll.h>
+
+#include "place_rig.h"
+#include "procfs.h"
+
+#define MINUTE	60
+
+static long pages(void)
+{
+	return place_counter("kvnet.pages");
+}
+
+static void a_second_passes(void)
+{
+	poll(NULL, 0, 1000);
+}
+
+/* Seconds till nothing is known, at most a minute. */
+static unsigned int forgets(void)
+{
+	unsigned int s = 0;
+
+	for (; s < MINUTE && pages(); s++)
+		a_second_passes();
+	return s;
+}
+
+CASE_TIMED(nothing_is_kept_for_long, 300)
+{
+	unsigned int s, i;
+
+	place_begin();
+	for (i = 0; i < 2 && !ksft_failed(); i++) {
+		place_warm_up();
+		EXPECT_GE(pages(), 1);
+		s = forgets();
+		ksft_note("pages were known for %u s", s);
+		EXPECT_EQ(pages(), 0);
+		/* What is used now and then is worth to be kept. */
+		EXPECT_GE(s, 15);
+	}
+	place_warm_up();
+	rig_close(&rig);
+}
+
+/* One that is used is not idle. */
+CASE_TIMED(what_is_used_is_kept, 300)
+{
+	unsigned int i, s;
+	long soft;
+
+	place_begin();
+	place_warm_up();
+	soft = place_counter("kvnet.rx.runs_soft");
+	for (i = 0; i < 2 * MINUTE / 10 && !ksft_failed(); i++) {
+		for (s = 0; s < 10; s++)
+			a_second_passes();
+		place_one(60, 3000);
+		place_answer();
+		EXPECT_GE(pages(), 1);
+	}
+	EXPECT_EQ(place_counter("kvnet.rx.runs_soft") - soft, i);
+	rig_close(&rig);
+}
+
+/* The work that forgets is waited for. */
+CASE_TIMED(closed_before_it_forgets, 300)
+{
+	unsigned int before = workers(), s;
+
+	place_begin();
+	place_warm_up();
+	rig_close(&rig);
+	no_worker_left(before);
+	for (s = 0; s < MINUTE; s++)
+		a_second_passes();
+}
+
+KSFT_MAIN()
