@@ -3,7 +3,7 @@
 #
 # What the test host counts by itself while a test runs: exits of the guest (KVM's
 # statistics), processor time and switches of the worker, of QEMU's main loop and
-# of the virtual CPUs (the scheduler's), and kvnet's kicks and calls. Nothing is
+# of the virtual CPUs (the scheduler's), and kvnet's kicks and calls, and who received. Nothing is
 # switched on for it, so nothing is slower for it. Reads files without a process
 # for each, which would cost more than what is counted.
 
@@ -65,6 +65,7 @@ take_kvnet()
 			case $key in
 			kvnet.?x.kicks:) NOW[kicks]=$((${NOW[kicks]:-0} + value)) ;;
 			kvnet.?x.calls:) NOW[calls]=$((${NOW[calls]:-0} + value)) ;;
+			kvnet.rx.runs_soft: | kvnet.rx.soft_* | kvnet.rx.runs:) key=${key#kvnet.rx.} NOW[rx_${key%:}]=$((${NOW[rx_${key%:}]:-0} + value)) ;;
 			esac
 		done < "$file"
 	done

@@ -75,8 +75,22 @@ system_start()
 	# shellcheck disable=SC2086 # words
 	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
 	find_workers
+	! bench_wanted boot || boot_rows
 	system_pin && rr_server_start && system_warm_up || return
 	say "$SYSTEM: the guest is up"
+}
+
+# what a guest has received until it can be reached, and by whom
+boot_rows()
+{
+	local TEST=boot PARAMS=traffic=boot name
+
+	[ "$BACKEND" = kvnet ] || return 0
+	NOW=()
+	take_kvnet
+	for name in "${!NOW[@]}"; do
+		bench_row "$name" "${NOW[$name]}" 1
+	done
 }
 
 system_stop()

@@ -6,7 +6,7 @@
 #
 #   LANE      vtime (instructions are counted, work is fixed), kvm, emul
 #   REP       number of the repetition; in vtime the seed
-#   ONLY      patterns of test names: ping rr conn tcp udp events idle layout queues guests;
+#   ONLY      patterns of test names: boot ping rr conn tcp udp events idle layout queues guests;
 #             without it all but the last two
 #   BACKENDS  "kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139"; there are also
 #             kvnet-packed, kvnet-inorder, kvnet-packed-inorder and, without pinned rings,

@@ -122,6 +122,7 @@ all_cases()
 		echo "xdp test=xdp action=drop size=$n"
 		echo "xdp test=xdp action=redirect size=$n devices=2"
 	done
+	echo "memory test=memory size=64 ring=256"
 	echo "idle test=idle devices=32 ring=256"
 	echo "idle test=idle queues=8 ring=256"
 	dpdk_here || return 0

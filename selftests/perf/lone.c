@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "lone.h"
 #include "port.h"
 #include "traffic.h"
 #include "turns.h"
@@ -43,8 +44,7 @@ static void offer_rx(struct port *p, unsigned int count)
 	quick_show(q, count);
 }
 
-/* There and back. */
-static void round_trip(struct ports *all, struct port *p)
+void lone_round_trip(struct ports *all, struct port *p)
 {
 	uint8_t f[2048];
 	ssize_t n;
@@ -55,6 +55,24 @@ static void round_trip(struct ports *all, struct port *p)
 	ASSERT_EQ(send(p->r.inject, f, n, 0), n);
 	port_wait(p, VDEV_RX);
 	offer_rx(p, 1);
+}
+
+struct port *lone_begin(struct ports *p, const struct spec *s)
+{
+	struct port *port;
+
+	open_all(p, s);
+	ASSERT(workers_find(getpid()) >= 1);
+	port = &p->port[0];
+	port->r.sniff = rig_packet_socket(&port->r, FRAME_TYPE, false);
+	offer_rx(port, s->ring);
+	return port;
+}
+
+void lone_end(struct ports *p)
+{
+	close(p->port[0].r.sniff);
+	ports_close(p);
 }
 
 static int by_size(const void *a, const void *b)
@@ -77,16 +95,11 @@ static struct {
 static unsigned int rr_open(const struct spec *s)
 {
 	unsigned int rounds = s->ns / RR_NS > RR_LEAST ? s->ns / RR_NS : RR_LEAST;
-	struct port *port;
 
 	/* most of a round is then somebody else's turn */
 	if (s->busy)
 		rounds = 2 * RR_SLICE;
-	open_all(&lone.p, s);
-	ASSERT(workers_find(getpid()) >= 1);
-	port = &lone.p.port[0];
-	port->r.sniff = rig_packet_socket(&port->r, FRAME_TYPE, false);
-	offer_rx(port, s->ring);
+	lone_begin(&lone.p, s);
 	return rounds / RR_SLICE;
 }
 
@@ -100,13 +113,13 @@ static void rr_slice(unsigned int i)
 	unsigned int k;
 
 	for (k = 0; k < RR_WARM; k++)
-		round_trip(&lone.p, port);
+		lone_round_trip(&lone.p, port);
 	port_events(port, &other, &other);
 	from = worker_time();
 	turns_count(true);
 	last = now_ns();
 	for (k = 0; k < RR_SLICE; k++, last = now) {
-		round_trip(&lone.p, port);
+		lone_round_trip(&lone.p, port);
 		now = now_ns();
 		ns[k] = each[k] = now - last;
 	}
@@ -133,8 +146,7 @@ static void rr_close(unsigned int slices)
 	spec_row("switches", (double)lone.runs / rounds, "1");
 	spec_row("kicks", (double)lone.kicks / rounds, "1");
 	spec_row("calls", (double)lone.calls / rounds, "1");
-	close(lone.p.port[0].r.sniff);
-	ports_close(&lone.p);
+	lone_end(&lone.p);
 }
 
 CASE_TIMED(rr, 240)

@@ -15,7 +15,7 @@ WIDTH = 760
 LEFT, RIGHT, TOP, BOTTOM = 64, 14, 34, 44
 COLOURS = (("#0b6bcb", "#5aa9ff"), ("#d9822b", "#f0a35e"), ("#1e8e5a", "#4cc38a"), ("#b0539b", "#d68ac6"),
            ("#c23b3b", "#f07f7f"), ("#3aa6b9", "#6fd3e3"), ("#77838f", "#a3adb8"), ("#8a6d1d", "#d0b45c"),
-           ("#6554c0", "#a79bf0"), ("#2f4b7c", "#8fb3e0"), ("#a05195", "#e0a3d4"), ("#5a7d1c", "#a9cc66"), ("#665a48", "#b5a893"),
+           ("#6554c0", "#a79bf0"), ("#2f4b7c", "#8fb3e0"), ("#a05195", "#e0a3d4"), ("#5a7d1c", "#a9cc66"), ("#665a48", "#b5a893"), ("#d1495b", "#ff9aa6"),
            ("#c9a227", "#f2d675"), ("#3f4a54", "#c4ced8"))
 STYLE_LIGHT = "".join(f".s{i}{{--c:{c[0]}}}" for i, c in enumerate(COLOURS)) + \
     "svg{--ink:#1c2733;--soft:#5b6b7a;--grid:#dfe5ea;--paper:#fff}"

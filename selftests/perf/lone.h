@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A lone frame, there and back: see lone.c. */
+#ifndef SELFTESTS_LONE_H
+#define SELFTESTS_LONE_H
+
+#include "port.h"
+
+/* One device, ready for round trips. */
+struct port *lone_begin(struct ports *p, const struct spec *s);
+/* The guest sends a frame, the host sends it back. */
+void lone_round_trip(struct ports *p, struct port *port);
+void lone_end(struct ports *p);
+
+#endif /* SELFTESTS_LONE_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memory - what it costs the owner of a device to change its memory.
+ *
+ * A device that knows pages of its owner's memory is told of each change, of whatever
+ * memory it is. So before each call that is timed a few frames come, and then the
+ * device knows the pages that they went to, elsewhere. Of 64 MiB of private memory, all
+ * of it there.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ksft.h"
+#include "lone.h"
+#include "turns.h"
+
+#define REGION		(64ul << 20)
+#define PAGE		4096ul
+#define PAGES		256u	/* one after the other, as a balloon takes them */
+#define FRAMES		5u
+#define LEARN		200u	/* frames, after which the device knows some */
+#define TIMES		7u
+
+static void forked(uint8_t *at)
+{
+	(void)at;
+	if (!fork())
+		_exit(0);
+}
+
+static void unmapped(uint8_t *at)
+{
+	munmap(at, REGION);
+}
+
+static void dropped(uint8_t *at)
+{
+	madvise(at, REGION, MADV_DONTNEED);
+}
+
+static void protected(uint8_t *at)
+{
+	mprotect(at, REGION, PROT_READ);
+}
+
+static void page_by_page(uint8_t *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAGES; i++)
+		madvise(at + i * PAGE, PAGE, MADV_DONTNEED);
+}
+
+static const struct {
+	const char *metric;
+	void (*change)(uint8_t *at);
+	unsigned int calls;
+} changes[] = {
+	{ "munmap", unmapped, 1 },
+	{ "dontneed", dropped, 1 },
+	{ "mprotect", protected, 1 },
+	{ "fork", forked, 1 },
+	{ "dontneed_page", page_by_page, PAGES },
+};
+
+#define CHANGES	(sizeof(changes) / sizeof(changes[0]))
+
+static struct {
+	struct ports p;
+	struct port *port;
+	double ns[CHANGES][SLICES];
+} sample;
+
+static void frames(unsigned int n)
+{
+	while (n--)
+		lone_round_trip(&sample.p, sample.port);
+}
+
+static unsigned int memory_open(const struct spec *s)
+{
+	sample.port = lone_begin(&sample.p, s);
+	frames(LEARN);
+	return TIMES;
+}
+
+static double time_of(unsigned int kind)
+{
+	uint8_t *at = mmap(NULL, REGION, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint64_t begin, end;
+
+	ASSERT(at != MAP_FAILED);
+	frames(FRAMES);
+	begin = now_ns();
+	changes[kind].change(at);
+	end = now_ns();
+	if (changes[kind].change == forked)
+		ASSERT(wait(NULL) > 0);
+	munmap(at, REGION);
+	return (double)(end - begin) / changes[kind].calls;
+}
+
+static void memory_slice(unsigned int i)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < CHANGES; kind++)
+		sample.ns[kind][i] = time_of(kind);
+}
+
+static void memory_close(unsigned int slices)
+{
+	long pages = rig_counter(&sample.port->r, "kvnet.pages");
+	unsigned int kind;
+
+	for (kind = 0; kind < CHANGES; kind++)
+		spec_slices(changes[kind].metric, sample.ns[kind], slices, "ns");
+	spec_row("pages", pages < 0 ? 0 : pages, "1");
+	lone_end(&sample.p);
+}
+
+CASE_TIMED(memory, 240)
+{
+	static const struct turns_work work = {
+		.open = memory_open, .slice = memory_slice, .close = memory_close,
+	};
+
+	turns_take(&work);
+}
