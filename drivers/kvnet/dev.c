@@ -406,6 +406,10 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 			   atomic_long_read(&q->src.kicks));
 		seq_printf(m, "%s.wakes:\t%lu\n", name[i],
 			   atomic_long_read(&q->src.wakes));
+		seq_printf(m, "%s.polls_hit:\t%lu\n", name[i],
+			   READ_ONCE(q->src.polls_hit));
+		seq_printf(m, "%s.polls_missed:\t%lu\n", name[i],
+			   READ_ONCE(q->src.polls_missed));
 		kvnet_stats_show(m, name[i], &q->vq.stats);
 	}
 	seq_printf(m, "kvnet.pages:\t%u\n", READ_ONCE(net->resident.table.n));

@@ -39,6 +39,9 @@ static int put_counters(struct sk_buff *skb, const struct kvnet_queue *q)
 		if (put_counter(skb, kvnet_stat_name(i),
 				kvnet_stat_read(&q->vq.stats, i)))
 			return -EMSGSIZE;
+	if (put_counter(skb, "polls_hit", READ_ONCE(q->src.polls_hit)) ||
+	    put_counter(skb, "polls_missed", READ_ONCE(q->src.polls_missed)))
+		return -EMSGSIZE;
 	if (kvnet_put_u64(skb, KVNET_A_QUEUE_KICKS, atomic_long_read(&q->src.kicks)) ||
 	    kvnet_put_u64(skb, KVNET_A_QUEUE_WAKES, atomic_long_read(&q->src.wakes)))
 		return -EMSGSIZE;

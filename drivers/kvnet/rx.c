@@ -225,6 +225,10 @@ void kvnet_rx_received(struct kvnet_queue *q, size_t len, int err)
  */
 void kvnet_rx_publish(struct kvnet_queue *q)
 {
+	if (q->tap.calls)
+		kvnet_stat_add(&q->vq.stats, KVNET_STAT_tap_calls,
+			       q->tap.calls);
+	q->tap.calls = 0;
 	kvnet_tap_account(&q->tap);
 	kvnet_vq_flush(&q->vq);
 }
@@ -321,10 +325,6 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 
 	kvnet_rx_publish(q);
 	kvnet_tap_release(&q->tap);
-	if (q->tap.calls)
-		kvnet_stat_add(&q->vq.stats, KVNET_STAT_tap_calls,
-			       q->tap.calls);
-	q->tap.calls = 0;
 	return verdict;
 }
 

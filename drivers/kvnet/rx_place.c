@@ -130,6 +130,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 {
 	const struct kvnet_rx_turn t = kvnet_rx_start(q);
 	u64 now, begin = local_clock();
+	unsigned long passed = q->passed;
 	enum kvnet_stat why = 0;
 	unsigned int n = 0;
 	size_t len;
@@ -143,8 +144,11 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 	}
 	kvnet_rx_publish(q);
 	kvnet_tap_release(&q->tap);
-	if (n)
+	if (n) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_soft);
+		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_soft,
+			       q->passed - passed);
+	}
 	now = local_clock();
 	if (n == 1)
 		kvnet_lone_took(&q->lone, now - begin);

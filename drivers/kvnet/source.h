@@ -66,6 +66,8 @@ struct kvnet_source_ops {
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
  * @lone: the next event is for little, as far as its holder knows
+ * @polls_hit: spins that have found work; written by the holder
+ * @polls_missed: spins that have found none; written by the holder
  * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
  * @wakes: events that put it on a worker's list
  */
@@ -81,6 +83,8 @@ struct kvnet_source {
 	struct hrtimer timer;
 	bool alarm;
 	bool lone;
+	unsigned long polls_hit;
+	unsigned long polls_missed;
 	atomic_long_t kicks;
 	atomic_long_t wakes;
 };

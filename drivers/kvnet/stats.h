@@ -16,6 +16,8 @@ struct seq_file;
  */
 #define KVNET_STATS(X)							\
 	X(packets)		/* packets passed on */			\
+	X(packets_lent)		/* of these, by the thread that kicked */ \
+	X(packets_soft)		/* of these, by who brought the frame */ \
 	X(bytes)		/* their bytes, headers not counted */	\
 	X(runs)			/* turns of the worker */		\
 	X(runs_lent)		/* turns of the thread that kicked */	\
@@ -32,6 +34,7 @@ struct seq_file;
 	X(calls_put_off)	/* flushes that it may hear of later */	\
 	X(batches)		/* batches handed to the tap */		\
 	X(direct)		/* of these, past the tap's socket */	\
+	X(packets_direct)	/* packets, past the tap's socket */	\
 	X(singles)		/* packets handed over one by one */	\
 	X(tap_calls)		/* packets read by a call of the tap */	\
 	X(wait_buffers)		/* stopped: the driver gave no buffers */ \

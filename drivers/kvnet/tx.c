@@ -75,8 +75,11 @@ static void send_queued(struct kvnet_queue *q)
 	if (!n)
 		return;
 	bytes = queued_bytes(&q->tap);
-	if (kvnet_tap_deliver(&q->tap))
+	if (kvnet_tap_deliver(&q->tap)) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_direct);
+		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_direct,
+			       n - q->tap.n_xdp);
+	}
 	left = q->tap.n_xdp;
 	rest = left ? queued_bytes(&q->tap) : 0;
 	if (kvnet_tap_send_queued(&q->tap) < 0) {
@@ -307,6 +310,7 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	struct kvnet_queue *q = to_queue(src);
 	enum kvnet_verdict verdict;
 	struct kvnet_budget budget;
+	unsigned long passed;
 	u64 begin;
 
 	if (!kvnet_vq_begin_lent(&q->vq))
@@ -317,9 +321,11 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 		return KVNET_AGAIN;
 	}
 	begin = local_clock();
+	passed = q->passed;
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
 	verdict = turn(q, &budget);
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_lent, q->passed - passed);
 	kvnet_pace_took(&q->pace, local_clock() - begin);
 	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
 		WRITE_ONCE(src->lone, false);

@@ -106,6 +106,21 @@ static unsigned long arm(struct kvnet_worker *w, unsigned long *idle)
 	return more;
 }
 
+/* For each of those that were looked at, in @idle, whether it was worth it. */
+static void count_spin(struct kvnet_worker *w, unsigned long idle,
+		       unsigned long found)
+{
+	struct kvnet_source *src;
+
+	while (idle) {
+		src = first_source(w, &idle);
+		if (found & BIT(src->bit))
+			WRITE_ONCE(src->polls_hit, src->polls_hit + 1);
+		else
+			WRITE_ONCE(src->polls_missed, src->polls_missed + 1);
+	}
+}
+
 /* Spin until a source in @idle has work, an event comes or time is up. */
 static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 {
@@ -121,6 +136,7 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 		cpu_relax();
 		now = local_clock();
 	}
+	count_spin(w, idle, found);
 	trace_kvnet_poll_end(w->crew->owner, now - start, w->poll.window, found);
 	return found;
 }
