@@ -33,7 +33,7 @@ allowed()
 	iotlb) echo "stats trace" ;;
 	ring | ring_split | ring_packed | ring_plain) echo "ring ring_layout chain area" ;;
 	chain) echo "" ;;
-	stats) echo "" ;;
+	stats) echo "hist" ;;
 	trace) echo "vq source" ;;
 	*) echo "" ;;
 	esac

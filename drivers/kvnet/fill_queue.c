@@ -48,6 +48,35 @@ static int put_counters(struct sk_buff *skb, const struct kvnet_queue *q)
 	return 0;
 }
 
+static int put_histogram(struct sk_buff *skb, const char *name,
+			 const struct kvnet_hist *hist)
+{
+	struct nlattr *nest = nla_nest_start(skb, KVNET_A_QUEUE_HISTOGRAMS);
+	unsigned int i;
+
+	if (!nest || nla_put_string(skb, KVNET_A_HISTOGRAM_NAME, name) ||
+	    kvnet_put_u64(skb, KVNET_A_HISTOGRAM_SUM, hist->sum))
+		return -EMSGSIZE;
+	for (i = 0; i < kvnet_hist_used(hist); i++)
+		if (kvnet_put_u64(skb, KVNET_A_HISTOGRAM_BUCKETS, hist->bucket[i]))
+			return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_histograms(struct sk_buff *skb, const struct kvnet_vq *vq)
+{
+	struct kvnet_hist hist;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_HIST_MAX; i++) {
+		kvnet_hist_read(&vq->stats, i, &hist);
+		if (put_histogram(skb, kvnet_hist_name(i), &hist))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
 static int put_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 {
 	enum kvnet_vq_state state = READ_ONCE(vq->state);
@@ -126,7 +155,8 @@ int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int in
 	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, port.kind) ||
 	    put_session(skb, q) ||
 	    put_home(skb, &net->crew, q->src.bit) ||
-	    put_counters(skb, q))
+	    put_counters(skb, q) ||
+	    put_histograms(skb, &q->vq))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -316,12 +316,14 @@ static void worker_turn_was(struct kvnet_queue *q, const struct kvnet_budget *bu
 /* The driver is told before what is left behind is cleared away. */
 static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 {
+	u64 woken = kvnet_source_woken(&q->src);
 	struct kvnet_budget budget;
 	enum kvnet_verdict verdict;
 
 	kvnet_budget_start(&budget);
 	verdict = fill_buffers(q, &budget);
 	worker_turn_was(q, &budget);
+	kvnet_stats_turn(&q->vq.stats, KVNET_TURN_PACKETS - budget.packets, woken);
 
 	kvnet_rx_publish(q);
 	kvnet_tap_release(&q->tap);

@@ -129,7 +129,7 @@ leave:
 static enum kvnet_stat place_frames(struct kvnet_queue *q)
 {
 	const struct kvnet_rx_turn t = kvnet_rx_start(q);
-	u64 now, begin = local_clock();
+	u64 now, begin = local_clock(), woken = kvnet_source_woken(&q->src);
 	unsigned long passed = q->passed;
 	enum kvnet_stat why = 0;
 	unsigned int n = 0;
@@ -148,6 +148,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_soft);
 		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_soft,
 			       q->passed - passed);
+		kvnet_stats_turn(&q->vq.stats, n, woken);
 	}
 	now = local_clock();
 	if (n == 1)

@@ -6,6 +6,7 @@
 
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/wait_bit.h>
 
 #include "crew.h"
@@ -119,6 +120,24 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 	return ret;
 }
 
+/*
+ * Time one in some: a reading of the clock is what this costs. What else ends a rest
+ * has nothing to wait for.
+ */
+static void note_time(struct kvnet_source *src, unsigned int event)
+{
+	u64 now = 0;
+	u8 n;
+
+	if (event & (KVNET_EV_KICK | KVNET_EV_TAP)) {
+		n = READ_ONCE(src->timed);
+		WRITE_ONCE(src->timed, n + 1);
+		if (!(n % KVNET_SOURCE_TIMED))
+			now = local_clock();
+	}
+	WRITE_ONCE(src->woken_ns, now);
+}
+
 /**
  * kvnet_source_wake() - an event: have the source run, if it rests for that
  * @src: the source
@@ -136,6 +155,7 @@ void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 		as = KVNET_CLAIM_LENT;
 	if (!kvnet_claim_event(&src->claim, event, as))
 		return;
+	note_time(src, event);
 	if (may_soft(src, event)) {
 		tasklet_schedule(&src->soft);
 		return;
@@ -236,5 +256,6 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 void kvnet_source_reset(struct kvnet_source *src)
 {
 	kvnet_claim_reset(&src->claim);
+	src->woken_ns = 0;
 	src->lone = src->ops->run_lent || src->ops->run_soft;
 }

@@ -11,10 +11,14 @@
 #include <linux/atomic.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/sched/clock.h>
 #include <linux/types.h>
 
 #include "claim.h"
 #include "lend.h"
+
+/* Of so many kicks, or frames, that wake a source one is timed. A power of two. */
+#define KVNET_SOURCE_TIMED	16
 
 struct kvnet_crew;
 struct kvnet_source;
@@ -66,6 +70,8 @@ struct kvnet_source_ops {
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
  * @lone: the next event is for little, as far as its holder knows
+ * @woken_ns: when it was woken, if that is timed, or 0; written by the holder
+ * @timed: which are; written by the holder
  * @polls_hit: spins that have found work; written by the holder
  * @polls_missed: spins that have found none; written by the holder
  * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
@@ -83,11 +89,34 @@ struct kvnet_source {
 	struct hrtimer timer;
 	bool alarm;
 	bool lone;
+	u8 timed;
+	u64 woken_ns;
 	unsigned long polls_hit;
 	unsigned long polls_missed;
 	atomic_long_t kicks;
 	atomic_long_t wakes;
 };
+
+/**
+ * kvnet_source_woken() - how long ago was a source woken?
+ * @src: the source
+ *
+ * Told once, of those that are timed.
+ *
+ * Context: who holds the source, at the beginning of a turn.
+ * Return: ns, at least 1; 0 if it is not known.
+ */
+static inline u64 kvnet_source_woken(struct kvnet_source *src)
+{
+	u64 now, then = READ_ONCE(src->woken_ns);
+
+	if (likely(!then))
+		return 0;
+	WRITE_ONCE(src->woken_ns, 0);
+	now = local_clock();
+	/* The clock of another CPU may be behind. */
+	return now > then ? now - then : 1;
+}
 
 void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 		       const struct kvnet_source_ops *ops);

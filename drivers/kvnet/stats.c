@@ -11,6 +11,11 @@ static const char * const stat_name[] = {
 	KVNET_STATS(STAT_NAME)
 };
 
+#define HIST_NAME(name)	[KVNET_HIST_##name] = #name,
+static const char * const hist_name[] = {
+	KVNET_HISTS(HIST_NAME)
+};
+
 /**
  * kvnet_stats_init() - begin at zero
  * @stats: the counters
@@ -52,10 +57,61 @@ u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which)
 }
 
 /**
+ * kvnet_hist_name() - what is a histogram called?
+ * @which: the histogram
+ *
+ * Return: its name.
+ */
+const char *kvnet_hist_name(enum kvnet_hist_id which)
+{
+	return hist_name[which];
+}
+
+/**
+ * kvnet_hist_read() - how often which values have come
+ * @stats: the counters
+ * @which: the histogram
+ * @hist: filled in
+ *
+ * Context: any; does not disturb the data path.
+ */
+void kvnet_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
+		     struct kvnet_hist *hist)
+{
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&stats->syncp);
+		kvnet_hist_copy(&stats->hist[which], hist);
+	} while (u64_stats_fetch_retry(&stats->syncp, start));
+}
+
+/* A word for each bucket that is not empty: its least value, and how often. */
+static void show_hist(struct seq_file *m, const char *prefix,
+		      const struct kvnet_stats *stats, enum kvnet_hist_id which)
+{
+	struct kvnet_hist hist;
+	const char *before = "";
+	unsigned int i;
+
+	kvnet_hist_read(stats, which, &hist);
+	seq_printf(m, "%s.%s:\t", prefix, hist_name[which]);
+	for (i = 0; i < KVNET_HIST_BUCKETS; i++) {
+		if (!hist.bucket[i])
+			continue;
+		seq_printf(m, "%s%llu:%llu", before, kvnet_hist_least(i), hist.bucket[i]);
+		before = " ";
+	}
+	seq_putc(m, '\n');
+}
+
+/**
  * kvnet_stats_show() - print one line for each counter: "<prefix>.<name>:\tN"
  * @m: where to
  * @prefix: the queue's name
  * @stats: the counters
+ *
+ * And one for each histogram.
  *
  * Context: any; does not disturb the data path.
  */
@@ -67,4 +123,6 @@ void kvnet_stats_show(struct seq_file *m, const char *prefix,
 	for (i = 0; i < KVNET_STAT_MAX; i++)
 		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_name[i],
 			   kvnet_stat_read(stats, i));
+	for (i = 0; i < KVNET_HIST_MAX; i++)
+		show_hist(m, prefix, stats, i);
 }

@@ -8,6 +8,8 @@
 #include <linux/types.h>
 #include <linux/u64_stats_sync.h>
 
+#include "hist.h"
+
 struct seq_file;
 
 /*
@@ -55,14 +57,27 @@ enum kvnet_stat {
 	KVNET_STAT_MAX
 };
 
+/* The histograms: X(name). */
+#define KVNET_HISTS(X)							\
+	X(turn_packets)		/* a turn's: passed on or dropped */	\
+	X(wake_ns)		/* from what woke the queue to the turn */
+
+#define KVNET_HIST_ENUM(name)	KVNET_HIST_##name,
+enum kvnet_hist_id {
+	KVNET_HISTS(KVNET_HIST_ENUM)
+	KVNET_HIST_MAX
+};
+
 /**
  * struct kvnet_stats - the counters of a queue
  * @syncp: keeps a 64-bit counter whole on 32-bit hosts
  * @count: written by the holder of the session only
+ * @hist: likewise
  */
 struct kvnet_stats {
 	struct u64_stats_sync syncp;
 	u64_stats_t count[KVNET_STAT_MAX];
+	struct kvnet_hist hist[KVNET_HIST_MAX];
 };
 
 /**
@@ -85,8 +100,27 @@ static inline void kvnet_stat_inc(struct kvnet_stats *stats,
 	kvnet_stat_add(stats, which, 1);
 }
 
+/**
+ * kvnet_stats_turn() - a turn has ended
+ * @stats: the queue's counters; the caller holds vq->lock, or a session
+ * @packets: that it has passed on or dropped
+ * @woken_ns: kvnet_source_woken(), when it began
+ */
+static inline void kvnet_stats_turn(struct kvnet_stats *stats,
+				    unsigned int packets, u64 woken_ns)
+{
+	u64_stats_update_begin(&stats->syncp);
+	kvnet_hist_add(&stats->hist[KVNET_HIST_turn_packets], packets);
+	if (unlikely(woken_ns) && packets)
+		kvnet_hist_add(&stats->hist[KVNET_HIST_wake_ns], woken_ns);
+	u64_stats_update_end(&stats->syncp);
+}
+
 const char *kvnet_stat_name(enum kvnet_stat which);
 u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which);
+const char *kvnet_hist_name(enum kvnet_hist_id which);
+void kvnet_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
+		     struct kvnet_hist *hist);
 void kvnet_stats_init(struct kvnet_stats *stats);
 void kvnet_stats_show(struct seq_file *m, const char *prefix,
 		      const struct kvnet_stats *stats);

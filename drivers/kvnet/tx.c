@@ -251,12 +251,14 @@ static bool rest(struct kvnet_queue *q)
 static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct kvnet_budget all = *budget;
+	u64 woken = kvnet_source_woken(&q->src);
 	enum kvnet_verdict verdict;
 	int packets;
 
 	verdict = send_packets(q, budget);
 	send_queued(q);
 	packets = all.packets - budget->packets;
+	kvnet_stats_turn(&q->vq.stats, packets, woken);
 	/* Long packets need no pace. */
 	if (all.bytes - budget->bytes > packets * PACED_MEAN)
 		kvnet_pace_slow(&q->pace);

@@ -94,6 +94,15 @@ class Text(unittest.TestCase):
         self.assertIn("drop_tap", run("stats", "1", "-a")[0])
         self.assertIn("drop_tap", run("stats", "300")[0])
 
+    def test_histograms(self):
+        text = run("stats", "1")[0]
+        self.assertRegex(text, r"(?m)^ +turn_packets +0:2 1:100 4-7:30$")
+        self.assertRegex(text, r"(?m)^ +wake_ns +1024-2047:5 2048-4095:6 1073741824-:1$")
+        self.assertNotIn("turn_packets", run("stats", "7")[0])
+        self.assertRegex(run("stats", "7", "-a")[0], r"(?m)^ +turn_packets +-$")
+        value = json.loads(run("stats", "1", "-j")[0])[0]["histograms"]
+        self.assertEqual(value["turn_packets"], {"sum": 250, "buckets": [2, 100, 0, 30]})
+
 
 class Prometheus(unittest.TestCase):
     """The text format: each metric's lines stand together, below its two comments."""
@@ -111,17 +120,40 @@ class Prometheus(unittest.TestCase):
                     seen.add(current)
                 elif line.startswith("# TYPE "):
                     self.assertEqual(line.split()[2], current)
-                    self.assertEqual(line.split()[3] == "counter", current.endswith("_total"))
+                    kind = line.split()[3]
+                    self.assertEqual(kind == "counter", current.endswith("_total"))
                 else:
                     match = self.LINE.fullmatch(line)
                     self.assertTrue(match, line)
-                    self.assertEqual(match[1], current)
+                    name = re.sub("_(bucket|sum|count)$", "", match[1]) if kind == "histogram" else match[1]
+                    self.assertEqual(name, current)
                     self.assertNotIn(match[1] + (match[2] or ""), samples)
                     samples.add(match[1] + (match[2] or ""))
             self.assertIn("kvnet_devices 4\n", text)
             self.assertRegex(text, r'kvnet_queue_packets_total\{device="1",tap="tap0",queue="rx"\} \d+\n')
             self.assertIn('kvnet_queue_from_the_future_total{device="1"', text)
             self.assertIn('kvnet_queue_state{device="7",tap="",queue="tx",state="broken"} 1\n', text)
+
+    def histogram(self, metric):
+        """le and value of each bucket, and sum and count, of one queue."""
+        labels = 'device="1",tap="tap0",queue="tx"'
+        text, _ = run("--prometheus")
+        buckets = re.findall(rf'(?m)^{metric}_bucket\{{{labels},le="([^"]*)"\}} (\d+)$', text)
+        ends = [re.search(rf'(?m)^{metric}_{part}\{{{labels}\}} (\S+)$', text)[1] for part in ("sum", "count")]
+        return [(le, int(n)) for le, n in buckets], *ends
+
+    def test_histogram_of_packets(self):
+        buckets, total, count = self.histogram("kvnet_queue_turn_packets")
+        self.assertEqual(buckets[:5], [("0", 2), ("1", 102), ("3", 102), ("7", 132), ("15", 132)])
+        self.assertEqual(buckets[-2:], [("511", 132), ("+Inf", 132)])
+        self.assertEqual((total, count), ("250", "132"))
+
+    def test_histogram_of_time_is_in_seconds(self):
+        buckets, total, count = self.histogram("kvnet_queue_wake_seconds")
+        self.assertEqual(buckets[:3], [("1.023e-06", 0), ("2.047e-06", 5), ("4.095e-06", 11)])
+        # the last bucket of the module's has no end
+        self.assertEqual(buckets[-2:], [("1.073741823", 11), ("+Inf", 12)])
+        self.assertEqual((total, count), ("5.000020000", "12"))
 
 
 class Set(unittest.TestCase):

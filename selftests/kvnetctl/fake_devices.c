@@ -100,6 +100,28 @@ static void put_counter(struct nlmsghdr *nlh, const char *name, uint64_t value)
 	mnl_attr_nest_end(nlh, nest);
 }
 
+static void put_histogram(struct nlmsghdr *nlh, const char *name, uint64_t sum,
+			  const uint64_t *bucket, unsigned int n)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_QUEUE_HISTOGRAMS);
+	unsigned int i;
+
+	mnl_attr_put_strz(nlh, KVNET_A_HISTOGRAM_NAME, name);
+	mnl_attr_put_u64(nlh, KVNET_A_HISTOGRAM_SUM, sum);
+	for (i = 0; i < n; i++)
+		mnl_attr_put_u64(nlh, KVNET_A_HISTOGRAM_BUCKETS, bucket[i]);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_histograms(struct nlmsghdr *nlh, bool alive)
+{
+	const uint64_t turns[] = { 2, 100, 0, 30 }, ns[32] = { [11] = 5, [12] = 6, [31] = 1 };
+
+	put_histogram(nlh, "turn_packets", alive ? 250 : 0, turns, alive ? 4 : 0);
+	put_histogram(nlh, "wake_ns", alive ? 5000020000 : 0, ns, alive ? 32 : 0);
+	put_histogram(nlh, "from-the-future", 0, turns, 0);
+}
+
 void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 {
 	const struct fake *f = &fakes[which];
@@ -128,6 +150,7 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	put_counter(nlh, "calls", packets / 20);
 	put_counter(nlh, "drop_tap", which == 3 ? 12 : 0);
 	put_counter(nlh, "from-the-future", 1);
+	put_histograms(nlh, f->pid);
 }
 
 void fake_worker(struct nlmsghdr *nlh, unsigned int which)

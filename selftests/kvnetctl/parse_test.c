@@ -68,8 +68,42 @@ CASE(a_queue)
 	EXPECT_EQ(kvnet_count(&q, "from-the-future"), 1);
 	EXPECT_EQ(kvnet_count(&q, "not there"), 0);
 	EXPECT_EQ(kvnet_drops(&q), 12);
+	EXPECT_EQ(q.histograms, 3);
+	EXPECT_TRUE(!strcmp(q.histogram[0].name, "turn_packets"));
+	EXPECT_EQ(q.histogram[0].sum, 250);
+	EXPECT_EQ(q.histogram[0].buckets, 4);
+	EXPECT_EQ(q.histogram[0].bucket[3], 30);
+	EXPECT_EQ(q.histogram[1].bucket[31], 1);
 	EXPECT_TRUE(!HAS(&q, KVNET_A_QUEUE_ERROR) && !HAS(&q, KVNET_A_QUEUE_BACKLOG));
 	free_queue(&q);
+}
+
+CASE(a_bucket_too_many)
+{
+	_Alignas(8) char buf[LEN];
+	struct nlmsghdr *nlh = begin(buf);
+	struct kvnet_queue q = { 0 };
+	struct nlattr *nest;
+	unsigned int i;
+
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_DEV, 1);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_INDEX, 1);
+	nest = mnl_attr_nest_start(nlh, KVNET_A_QUEUE_HISTOGRAMS);
+	mnl_attr_put_strz(nlh, KVNET_A_HISTOGRAM_NAME, "long");
+	for (i = 0; i <= HISTOGRAM_BUCKETS; i++)
+		mnl_attr_put_u64(nlh, KVNET_A_HISTOGRAM_BUCKETS, 1);
+	mnl_attr_nest_end(nlh, nest);
+	EXPECT_EQ(parse_queue(nlh, &q), -EBADMSG);
+	EXPECT_EQ(q.histograms, 0);
+	free_queue(&q);
+}
+
+CASE(what_is_in_a_bucket)
+{
+	EXPECT_TRUE(kvnet_histogram_least(0) == 0 && kvnet_histogram_most(0) == 0);
+	EXPECT_TRUE(kvnet_histogram_least(1) == 1 && kvnet_histogram_most(1) == 1);
+	EXPECT_TRUE(kvnet_histogram_least(3) == 4 && kvnet_histogram_most(3) == 7);
+	EXPECT_TRUE(kvnet_histogram_least(31) == 1 << 30 && kvnet_histogram_most(31) == UINT64_MAX);
 }
 
 CASE(a_worker)

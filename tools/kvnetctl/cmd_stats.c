@@ -7,9 +7,54 @@
 #include "prometheus.h"
 #include "rate.h"
 #include "sleeper.h"
+#include "text.h"
 #include "write.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+/* as text a word for each size that there was, "2-3:17" */
+static void histogram(struct json *w, const struct kvnet_histogram *h)
+{
+	uint64_t least, most;
+	unsigned int i;
+	char *word;
+
+	if (w->mode != JSON_TEXT) {
+		json_object(w, h->name);
+		json_u64(w, "sum", h->sum);
+		json_list(w, "buckets", JSON_FIELDS);
+		for (i = 0; i < h->buckets; i++)
+			json_u64(w, NULL, h->bucket[i]);
+		json_end(w);
+		json_end(w);
+		return;
+	}
+	json_list(w, h->name, JSON_FIELDS);
+	for (i = 0; i < h->buckets; i++) {
+		least = kvnet_histogram_least(i);
+		most = kvnet_histogram_most(i);
+		if (!h->bucket[i])
+			continue;
+		word = most == UINT64_MAX ? text_format("%" PRIu64 "-:%" PRIu64, least, h->bucket[i]) :
+		       least == most ? text_format("%" PRIu64 ":%" PRIu64, least, h->bucket[i]) :
+		       text_format("%" PRIu64 "-%" PRIu64 ":%" PRIu64, least, most, h->bucket[i]);
+		json_str(w, NULL, word);
+		free(word);
+	}
+	json_end(w);
+}
+
+static void histograms(struct json *w, const struct kvnet_queue *q, bool all)
+{
+	unsigned int i;
+
+	json_names(w, "histograms");
+	for (i = 0; i < q->histograms; i++)
+		if (all || q->histogram[i].buckets)
+			histogram(w, &q->histogram[i]);
+	json_end(w);
+}
 
 static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 			const struct kvnet_queue *q)
@@ -36,6 +81,7 @@ static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 		if (all || q->counter[i].value)
 			json_u64(w, q->counter[i].name, q->counter[i].value);
 	json_end(w);
+	histograms(w, q, all);
 	json_end(w);
 }
 

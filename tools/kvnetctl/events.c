@@ -127,6 +127,9 @@ void free_queue(struct kvnet_queue *q)
 	for (i = 0; i < q->counters; i++)
 		free(q->counter[i].name);
 	free(q->counter);
+	for (i = 0; i < q->histograms; i++)
+		free(q->histogram[i].name);
+	free(q->histogram);
 }
 
 /**
@@ -219,4 +222,26 @@ uint64_t kvnet_drops(const struct kvnet_queue *q)
 		if (!strncmp(q->counter[i].name, "drop_", 5))
 			sum += q->counter[i].value;
 	return sum;
+}
+
+/**
+ * kvnet_histogram_least() - what is the least value of a bucket?
+ * @bucket: in range
+ *
+ * Return: the value.
+ */
+uint64_t kvnet_histogram_least(unsigned int bucket)
+{
+	return bucket ? UINT64_C(1) << (bucket - 1) : 0;
+}
+
+/**
+ * kvnet_histogram_most() - what is the greatest value of a bucket?
+ * @bucket: in range
+ *
+ * Return: the value; UINT64_MAX of the last, which has no end.
+ */
+uint64_t kvnet_histogram_most(unsigned int bucket)
+{
+	return bucket < HISTOGRAM_BUCKETS - 1 ? (UINT64_C(1) << bucket) - 1 : UINT64_MAX;
 }

@@ -47,6 +47,23 @@ struct kvnet_counter {
 	uint64_t value;
 };
 
+/* as the specification has it */
+#define HISTOGRAM_BUCKETS	32
+
+/**
+ * struct kvnet_histogram - how often values of each size came
+ * @name: its name
+ * @sum: of all values
+ * @bucket: how often: 0, one bit, two bits, and so on
+ * @buckets: entries in @bucket
+ */
+struct kvnet_histogram {
+	char *name;
+	uint64_t sum;
+	uint64_t bucket[HISTOGRAM_BUCKETS];
+	unsigned int buckets;
+};
+
 struct kvnet_queue {
 	uint64_t has;		/* KVNET_A_QUEUE_* */
 	uint32_t dev, index, state, error, size, avail, used;
@@ -54,6 +71,8 @@ struct kvnet_queue {
 	uint64_t kicks, wakes;
 	struct kvnet_counter *counter;
 	unsigned int counters;
+	struct kvnet_histogram *histogram;
+	unsigned int histograms;
 };
 
 struct kvnet_worker {
@@ -111,5 +130,7 @@ const struct kvnet_counter *kvnet_counter(const struct kvnet_queue *q,
 					  const char *name);
 uint64_t kvnet_count(const struct kvnet_queue *q, const char *name);
 uint64_t kvnet_drops(const struct kvnet_queue *q);
+uint64_t kvnet_histogram_least(unsigned int bucket);
+uint64_t kvnet_histogram_most(unsigned int bucket);
 
 #endif /* KVNETCTL_LIBKVNET_H */

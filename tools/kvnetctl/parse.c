@@ -95,6 +95,12 @@ static const struct field counter_fields[] = {
 	{ 0 }
 };
 
+static const struct field histogram_fields[] = {
+	FIELD(kvnet_histogram, KVNET_A_HISTOGRAM_NAME, STRING, name),
+	FIELD(kvnet_histogram, KVNET_A_HISTOGRAM_SUM, U64, sum),
+	{ 0 }
+};
+
 static int take(const struct nlattr *attr, const struct field *f, void *obj)
 {
 	static const enum mnl_attr_data_type type[] = {
@@ -217,6 +223,35 @@ static int take_counter(const struct nlattr *attr, struct kvnet_queue *q)
 	return 0;
 }
 
+static int take_buckets(const struct nlattr *nest, struct kvnet_histogram *h)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest) {
+		if (mnl_attr_get_type(attr) != KVNET_A_HISTOGRAM_BUCKETS)
+			continue;
+		if (mnl_attr_validate(attr, MNL_TYPE_U64) < 0 ||
+		    h->buckets == HISTOGRAM_BUCKETS)
+			return -EBADMSG;
+		h->bucket[h->buckets++] = mnl_attr_get_u64(attr);
+	}
+	return 0;
+}
+
+static int take_histogram(const struct nlattr *attr, struct kvnet_queue *q)
+{
+	struct kvnet_histogram h = { 0 };
+	int ret = take_nest(attr, histogram_fields, &h, NULL);
+
+	if (ret || !h.name || take_buckets(attr, &h)) {
+		free(h.name);
+		return -EBADMSG;
+	}
+	q->histogram = need(reallocarray(q->histogram, q->histograms + 1, sizeof(h)));
+	q->histogram[q->histograms++] = h;
+	return 0;
+}
+
 /**
  * parse_queue() - a message of queue-get or of a queue's events
  * @nlh: the message
@@ -232,6 +267,8 @@ int parse_queue(const struct nlmsghdr *nlh, struct kvnet_queue *q)
 	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr)) {
 		if (mnl_attr_get_type(attr) == KVNET_A_QUEUE_COUNTERS)
 			ret = take_counter(attr, q);
+		else if (mnl_attr_get_type(attr) == KVNET_A_QUEUE_HISTOGRAMS)
+			ret = take_histogram(attr, q);
 		else
 			ret = take_field(attr, queue_fields, q, &q->has);
 		if (ret)

@@ -118,17 +118,22 @@ static bool value_of(const struct kvnet_queue *q, const char *name, uint64_t *va
 	return c;
 }
 
+/* what the format lets stand in a name */
+static void sanitize(char *metric)
+{
+	for (; *metric; metric++)
+		if (!isalnum((unsigned char)*metric))
+			*metric = '_';
+}
+
 static void write_counter(FILE *f, const struct kvnet_devices *all, const char *name)
 {
 	char *metric = text_format("kvnet_queue_%s_total", name);
 	const struct kvnet_queue *q;
 	unsigned int i, j;
 	uint64_t value;
-	char *p;
 
-	for (p = metric; *p; p++)
-		if (!isalnum((unsigned char)*p))
-			*p = '_';
+	sanitize(metric);
 	heading(f, metric, "counter", "See Documentation/debugging.rst.");
 	for (i = 0; i < all->n; i++) {
 		for (j = 0; j < all->dev[i].queues; j++) {
@@ -174,6 +179,107 @@ static void write_counters(FILE *f, const struct kvnet_devices *all)
 	}
 }
 
+/* How a histogram is shown: by the end of its name; the same buckets each time. */
+struct scale {
+	const char *end, *unit;
+	unsigned int first, last;
+	double divisor;
+};
+
+static struct scale scale_of(const char *name)
+{
+	static const struct scale scales[] = {
+		{ "_ns", "_seconds", 10, 30, 1e9 },
+		{ "_packets", "_packets", 0, 9, 1 },
+	};
+	size_t len = strlen(name), end;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+		end = strlen(scales[i].end);
+		if (len > end && !strcmp(name + len - end, scales[i].end))
+			return scales[i];
+	}
+	return (struct scale) { "", "", 0, HISTOGRAM_BUCKETS - 2, 1 };
+}
+
+/* what a sample of a histogram begins with: its name and labels but for the last brace */
+static void begin_sample(FILE *f, const char *metric, const char *part,
+			 const struct kvnet_device *dev, const struct kvnet_queue *q)
+{
+	char *name = text_format("%s_%s", metric, part);
+
+	labels(f, name, dev);
+	fprintf(f, ",queue=\"%s\"", name_queue(q->index));
+	free(name);
+}
+
+static void write_buckets(FILE *f, const char *metric, const struct scale *s,
+			  const struct kvnet_device *dev, const struct kvnet_queue *q,
+			  const struct kvnet_histogram *h)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		n += i < h->buckets ? h->bucket[i] : 0;
+		if (i < s->first || i > s->last)
+			continue;
+		begin_sample(f, metric, "bucket", dev, q);
+		fprintf(f, ",le=\"%.10g\"} %" PRIu64 "\n", kvnet_histogram_most(i) / s->divisor, n);
+	}
+	begin_sample(f, metric, "bucket", dev, q);
+	fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", n);
+	begin_sample(f, metric, "sum", dev, q);
+	fprintf(f, "} %.*f\n", s->divisor > 1 ? 9 : 0, h->sum / s->divisor);
+	begin_sample(f, metric, "count", dev, q);
+	fprintf(f, "} %" PRIu64 "\n", n);
+}
+
+static const struct kvnet_histogram *find_histogram(const struct kvnet_queue *q, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < q->histograms; i++)
+		if (!strcmp(q->histogram[i].name, name))
+			return &q->histogram[i];
+	return NULL;
+}
+
+static void write_histogram(FILE *f, const struct kvnet_devices *all, const char *name)
+{
+	struct scale s = scale_of(name);
+	char *metric = text_format("kvnet_queue_%.*s%s", (int)(strlen(name) - strlen(s.end)), name, s.unit);
+	const struct kvnet_histogram *h;
+	unsigned int i, j;
+
+	sanitize(metric);
+	heading(f, metric, "histogram", "See Documentation/debugging.rst.");
+	for (i = 0; i < all->n; i++) {
+		for (j = 0; j < all->dev[i].queues; j++) {
+			h = find_histogram(&all->dev[i].queue[j], name);
+			if (h)
+				write_buckets(f, metric, &s, &all->dev[i], &all->dev[i].queue[j], h);
+		}
+	}
+	free(metric);
+}
+
+/* those of the first queue: all queues have the same */
+static void write_histograms(FILE *f, const struct kvnet_devices *all)
+{
+	const struct kvnet_queue *q;
+	unsigned int i, n;
+
+	for (i = 0; i < all->n && !all->dev[i].queues; i++)
+		;
+	if (i == all->n)
+		return;
+	q = &all->dev[i].queue[0];
+	for (n = 0; n < q->histograms; n++)
+		write_histogram(f, all, q->histogram[n].name);
+}
+
 static void write_workers(FILE *f, const struct kvnet_devices *all)
 {
 	const struct kvnet_worker *w;
@@ -204,5 +310,6 @@ void prometheus_write(FILE *f, const struct kvnet_devices *all)
 	write_state(f, all);
 	write_backlog(f, all);
 	write_counters(f, all);
+	write_histograms(f, all);
 	write_workers(f, all);
 }

@@ -7,6 +7,12 @@
 
 #define BITS_PER_LONG	(8 * sizeof(long))
 
+/* of 0: 0 */
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
 static inline bool test_bit(unsigned long nr, const unsigned long *map)
 {
 	return __atomic_load_n(&map[nr / BITS_PER_LONG], __ATOMIC_RELAXED) &
