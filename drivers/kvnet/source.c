@@ -156,6 +156,7 @@ void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 	if (!kvnet_claim_event(&src->claim, event, as))
 		return;
 	note_time(src, event);
+	trace_kvnet_event(src->crew->owner, src->bit, event);
 	if (may_soft(src, event)) {
 		tasklet_schedule(&src->soft);
 		return;

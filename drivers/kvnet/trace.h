@@ -16,6 +16,18 @@
 #include "vq.h"
 #endif
 
+/* So that programs that read the events know the names behind the numbers. */
+TRACE_DEFINE_ENUM(KVNET_DONE);
+TRACE_DEFINE_ENUM(KVNET_AGAIN);
+TRACE_DEFINE_ENUM(KVNET_RESTS);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_short);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_long);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_header);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_fault);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_nomem);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_overrun);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_tap);
+
 DECLARE_EVENT_CLASS(kvnet_vq_event,
 	TP_PROTO(const struct kvnet_vq *vq),
 	TP_ARGS(vq),
@@ -197,6 +209,28 @@ TRACE_EVENT(kvnet_drop,
 				   { KVNET_STAT_drop_nomem, "nomem" },
 				   { KVNET_STAT_drop_overrun, "overrun" },
 				   { KVNET_STAT_drop_tap, "tap" }))
+);
+
+/* An event ended a queue's rest; who brought it may do the work, or wake a worker. */
+TRACE_EVENT(kvnet_event,
+	TP_PROTO(pid_t owner, unsigned int source, unsigned int event),
+	TP_ARGS(owner, source, event),
+	TP_STRUCT__entry(
+		__field(pid_t, owner)
+		__field(unsigned int, source)
+		__field(unsigned int, event)
+	),
+	TP_fast_assign(
+		__entry->owner = owner;
+		__entry->source = source;
+		__entry->event = event;
+	),
+	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->source,
+		  __print_symbolic(__entry->event,
+				   { KVNET_EV_KICK, "kick" },
+				   { KVNET_EV_TAP, "tap" },
+				   { KVNET_EV_TIME, "time" },
+				   { KVNET_EV_CTRL, "ctrl" }))
 );
 
 /* A kick, or the tap, woke a queue. */
