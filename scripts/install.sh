@@ -4,7 +4,8 @@
 # What "make install" and its like do, and the Debian packages with them.
 #
 #   scripts/install.sh module      kvnet.ko, to /lib/modules/$KVER/updates
-#   scripts/install.sh tools       qemu-kvnet and kvnetctl (if it is built), man pages, completions
+#   scripts/install.sh tools       qemu-kvnet and kvnetctl (if it is built), man pages, completions,
+#                                  scripts for bpftrace (PREFIX/share/kvnet)
 #   scripts/install.sh host        who may use /dev/kvnet (udev), loading at boot, parameters
 #   scripts/install.sh source      the module's source for DKMS, to /usr/src/kvnet-VERSION
 #   scripts/install.sh all         module, tools and host
@@ -52,6 +53,9 @@ list_tools()
 		[ -f "$file" ] || continue
 		section=${file##*.}
 		echo "644 $file $PREFIX/share/man/man$section/${file##*/}"
+	done
+	for file in "$TOP"/tools/trace/*.bt; do
+		[ ! -f "$file" ] || echo "644 $file $PREFIX/share/kvnet/${file##*/}"
 	done
 	# completions, whatever they are called there
 	[ -d "$ctl" ] || return 0

@@ -60,7 +60,8 @@ installed_and_uninstalled()
 
 	rm -rf "$DEST"
 	install_to tools && install_to host || return
-	for name in usr/local/bin/qemu-kvnet usr/local/share/man/man1/qemu-kvnet.1 usr/local/lib/udev/rules.d/60-kvnet.rules \
+	for name in usr/local/bin/qemu-kvnet usr/local/share/man/man1/qemu-kvnet.1 \
+		usr/local/share/kvnet/latency.bt usr/local/share/kvnet/wakers.bt usr/local/lib/udev/rules.d/60-kvnet.rules \
 		etc/modules-load.d/kvnet.conf etc/modprobe.d/kvnet.conf; do
 		[ -f "$DEST/$name" ] || fail "no $name" || return
 	done
