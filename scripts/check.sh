@@ -132,6 +132,25 @@ check_spec()
 	python3 -B "$TOP/scripts/check-spec.py" "$TOP/Documentation/netlink/specs/kvnet.yaml" "$TOP/include/uapi/linux/kvnet.h"
 }
 
+# Each counter and histogram is explained; and what recipes and scripts want of the
+# tracepoints is there. (That they work: make net TESTS=trace.)
+check_counters()
+{
+	local driver=$TOP/drivers/kvnet doc=$TOP/Documentation/debugging.rst name bad=0
+
+	for name in $(sed -n 's/^\tX(\([a-z_]*\)).*/\1/p' "$driver/stats.h"); do
+		grep -qE "^([a-z_]+, )*${name}[, ]" "$doc" || { echo "debugging.rst does not explain $name"; bad=1; }
+	done
+	for name in $(grep -ohE 'kvnet:kvnet_[a-z_]+' "$doc" "$TOP"/tools/trace/*.bt | sort -u); do
+		grep -qE "(TRACE_EVENT\(|DEFINE_EVENT\(kvnet_vq_event, )${name#kvnet:}," "$driver/trace.h" || { echo "there is no tracepoint $name"; bad=1; }
+	done
+	for name in $(grep -ohE 'args->[a-z_]+' "$doc" "$TOP"/tools/trace/*.bt | sort -u); do
+		# of sched_waking
+		[ "$name" = 'args->comm' ] || grep -qE "__field\([a-z0-9_ ]+, ${name#args->}\)" "$driver/trace.h" || { echo "no tracepoint has $name"; bad=1; }
+	done
+	return $bad
+}
+
 # asking for a kernel version is for include/compat alone
 check_versions()
 {
@@ -145,7 +164,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec; do
+	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec counters; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done
