@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Prepares a VMM other than plain QEMU for the test host, as a tree under
-# build/vmm-NAME that scripts/vm.sh --tree adds to it: the programs named, with
-# the libraries that they need. The packages are unpacked only, not installed.
+# Prepares a VMM other than plain QEMU for the test host, or what looks at tracepoints
+# there, as a tree under build/vmm-NAME that scripts/vm.sh --tree adds to it: the
+# programs named, with the libraries that they need. The packages are unpacked only, not
+# installed.
 #
-#   scripts/mkvmm.sh dpdk | libvirt
+#   scripts/mkvmm.sh dpdk | libvirt | tracers
 #
 # A second run finds it done.
 set -euo pipefail
@@ -33,7 +34,13 @@ settings()
 		EXTRA="$LIB/libvirt/connection-driver/libvirt_driver_qemu.so $LIB/qemu/accel-tcg-x86_64.so"
 		DATA="/usr/share/libvirt/cpu_map /usr/share/libvirt/schemas"
 		;;
-	*) die "usage: mkvmm.sh dpdk | libvirt" ;;
+	tracers)
+		PACKAGES="bpftrace trace-cmd linux-perf"
+		PROGRAMS="/usr/bin/bpftrace /usr/bin/trace-cmd /usr/bin/perf"
+		EXTRA=''
+		DATA=''
+		;;
+	*) die "usage: mkvmm.sh dpdk | libvirt | tracers" ;;
 	esac
 }
 

@@ -53,6 +53,8 @@ UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_tes
 netlink_test offload_test pin_test call_test rx_copy_test tx_batch_test direct_test"
 # the same once more, for guests with packed rings
 NET_PACKED="live:packed"
+# net tests that want so much that they run only when they are named: programs of 230 MB
+NET_APART="trace"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -143,8 +145,8 @@ run_schema()
 	! grep -q '^# json ' "$1" || step "JSON of kvnetctl fits its schema" python3 -B "$TOP/selftests/kvnetctl/fits.py" "$1"
 }
 
-# find_extras TEST...: what these net tests want beyond the usual: trees of VMMs,
-# guests with other kernels. What cannot be had is left out, and its test says so.
+# find_extras TEST...: what these net tests want beyond the usual: trees of VMMs and
+# tracers, guests with other kernels. What cannot be had is left out, and its test says so.
 find_extras()
 {
 	local name
@@ -156,6 +158,8 @@ find_extras()
 	done
 	[[ " $* " != *" qemu "* ]] || ! "$TOP/scripts/mkqemu.sh" || EXTRAS+=(--tree "$BUILD/vmm-qemu")
 	[[ " $* " != *" guests "* ]] || EXTRAS+=(--guests)
+	[[ " $* " != *" trace "* ]] || ! "$TOP/scripts/mkvmm.sh" tracers ||
+		EXTRAS+=(--tree "$BUILD/vmm-tracers" --add "$TOP/Documentation/debugging.rst" --add "$TOP/tools/trace:/kvnet/tools/trace")
 }
 
 # run_vm SERIES NAME SCRIPT ARGUMENTS...
@@ -347,7 +351,7 @@ test_6.12()
 	have_newest || { net="$net $NET_NEWEST" uapi="$uapi $UAPI_BIRTH $UAPI_RACES"; }
 	for file in "$TOP"/selftests/net/test_*.sh; do
 		file=${file##*/test_}
-		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
+		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML $NET_APART " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
 	host 6.12 test-6.12 "$uapi" "$net $NET_PACKED"
 }
