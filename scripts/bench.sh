@@ -266,15 +266,13 @@ stop()
 
 report()
 {
-	local bench="$TOP/tools/bench"
-
 	if ! grep -q '^@bench ' "$OUT/rows.txt"; then
 		info "no rows: no report; see $OUT/*.log"
 		return 1
 	fi
-	python3 -B "$bench" collect "$OUT" --meta "date=$(date -u +'%F %H:%M UTC')" --meta "commit=$(commit)" \
+	bench_tool collect "$OUT" --meta "date=$(date -u +'%F %H:%M UTC')" --meta "commit=$(commit)" \
 		--meta "machine=$(nproc) x $(cpu_name)"
-	python3 -B "$bench" report "$OUT" --plan "$PLAN" | tee "$OUT/report.txt"
+	bench_tool report "$OUT" --plan "$PLAN" | tee "$OUT/report.txt"
 	echo
 	info "$OUT: report.html, report.txt, plots/, results.json, rows.txt"
 }
@@ -307,7 +305,7 @@ main()
 	run) run ;;
 	compare)
 		[ -n "${2:-}" ] && [ -n "${3:-}" ] || die "usage: make bench-compare A=<results> B=<results>, directories or results.json"
-		python3 -B "$TOP/tools/bench" compare "$2" "$3"
+		bench_tool compare "$2" "$3"
 		;;
 	profile) "$TOP/scripts/profile.sh" ;;
 	*) die "usage: bench.sh [run | compare A B | profile]" ;;

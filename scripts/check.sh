@@ -86,7 +86,7 @@ check_tools()
 	local log=$BUILD/log/tools.log
 
 	mkdir -p "$BUILD/log"
-	if ! { python3 -B "$TOP/tools/bench/test_bench.py" && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
+	if ! { bench_tool test && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
 		cat "$log"
 		return 1
 	fi

@@ -295,6 +295,17 @@ files_in()
 
 ### what this machine has
 
+# bench_tool VERB...: tools/bench. What draws and judges comes from Debian's packages, which
+# Debian's Python knows.
+bench_tool()
+{
+	local what=$TOP/tools/bench
+
+	[ "$1" = collect ] || "$TOP/scripts/setup.sh" --report || return 1
+	[ "$1" != test ] || what=$what/test_bench.py
+	/usr/bin/python3 -B "$what" "$@"
+}
+
 # What the test host on KVM needs; that it boots there is for vm.sh to find out
 has_virtualization()
 {

@@ -109,8 +109,8 @@ report()
 {
 	cat "$OUT"/facts "$OUT"/*.rows > "$OUT/rows.txt"
 	grep -q '^@bench ' "$OUT/rows.txt" || die "no rows: see $OUT/$LANE.log and build/log/paper-$LANE"
-	python3 -B "$TOP/tools/bench" collect "$OUT" --meta "date=$(date -u +'%F %H:%M UTC')"
-	python3 -B "$TOP/tools/bench" report "$OUT" --plan paper | tee "$OUT/report.txt"
+	bench_tool collect "$OUT" --meta "date=$(date -u +'%F %H:%M UTC')"
+	bench_tool report "$OUT" --plan paper | tee "$OUT/report.txt"
 	echo
 	info "$OUT: report.html, report.txt, plots/, results.json, rows.txt"
 }

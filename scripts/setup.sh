@@ -9,6 +9,7 @@
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
+#   scripts/setup.sh --report      only what draws and judges the laboratory's reports
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
@@ -27,6 +28,7 @@ PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zs
 iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck"
 DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
+REPORT_PACKAGES="python3-matplotlib python3-scipy"
 # the output of kvnetctl is compared with its schema
 PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema"
 
@@ -313,6 +315,11 @@ main()
 		[ -n "$(missing_packages)" ] || return 0
 		;;
 	--tools) tools=1 packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
+	--report)
+		tools=1 packages_only=1
+		PACKAGES=$REPORT_PACKAGES
+		[ -n "$(missing_packages)" ] || return 0
+		;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
 	esac

@@ -65,7 +65,7 @@ run_tools()
 {
 	local status=0
 
-	python3 -B "$TOP/tools/bench/test_bench.py" || status=1
+	bench_tool test || status=1
 	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
 	"$TOP/selftests/rig/run.sh" || status=1
 	"$TOP/selftests/packages/quick.sh" || status=1

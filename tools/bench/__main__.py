@@ -14,12 +14,7 @@ import os
 import sys
 import xml.dom.minidom
 
-import compare
-import items
-import report
 import rows
-import stats
-import units
 
 
 def collect(directory, meta):
@@ -33,6 +28,8 @@ def collect(directory, meta):
 
 
 def write_report(directory, plan):
+    import report	# with matplotlib and SciPy, which rows can be collected without
+
     results = rows.Results.load(directory)
     module = importlib.import_module(f"plan_{plan}")
     report.write(directory, module.TITLE, module.sections(results), results)
@@ -45,6 +42,11 @@ def show_side(name, results):
 
 
 def write_compare(a, b):
+    import compare
+    import stats
+    import units
+    from columns import columns_text
+
     old, new = rows.Results.load(a), rows.Results.load(b)
     show_side("A", old)
     show_side("B", new)
@@ -59,7 +61,7 @@ def write_compare(a, b):
         lines.append([str(change.key), change.key.get("backend"), compare.show(change, change.old), compare.show(change, change.new),
                       units.percent(change.relative, True), f"{change.p:.4f}", verdict])
     if lines:
-        print("\n".join(items.columns_text(["row", "backend", "A", "B", "change", "p", ""], lines)))
+        print("\n".join(columns_text(["row", "backend", "A", "B", "change", "p", ""], lines)))
     same = sum(change.verdict() == "no difference" for change in changes)
     print(f"{same} of {len(changes)} rows: no difference (two-sided Mann-Whitney test at {stats.ALPHA:.0%}).")
     print(f"Rows of a backend that ran beside {compare.PEER} are compared by their ratio to it (shown as x1.00), others as they are.")
@@ -119,5 +121,7 @@ def main(words):
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
+    except ModuleNotFoundError as error:
+        sys.exit(f"bench: {error}: apt-get install python3-matplotlib python3-scipy, and run it by Debian's /usr/bin/python3")
     except FileNotFoundError as error:
         sys.exit(f"bench: {error.filename}: {error.strerror}")

@@ -5,10 +5,13 @@ rows out of the results by a filter (see rows.Results.select), says itself when
 there are none, and can be written as text and as HTML.
 """
 
+from html import escape
+
 import chance
+from columns import columns_text
+import draw
 import rows
 import stats
-import svg
 import units
 
 # backends in the order in which they are shown; their place is their colour
@@ -25,12 +28,12 @@ def order(key_name):
     return (lambda v: backend_order(v)) if key_name == "backend" else rows.sort_value
 
 
-def classes(names, key_name="backend"):
-    """[(name, css class)] in order; a backend has the same colour everywhere."""
+def colours(names, key_name="backend"):
+    """[(name, number of its colour)] in order; a backend has the same colour everywhere."""
     ordered = sorted(names, key=order(key_name))
     if key_name != "backend":
-        return [(name, f"s{i % len(svg.COLOURS)}") for i, name in enumerate(ordered)]
-    return [(name, f"s{(BACKENDS.index(name) if name in BACKENDS else len(BACKENDS) + i) % len(svg.COLOURS)}")
+        return [(name, i % len(draw.COLOURS)) for i, name in enumerate(ordered)]
+    return [(name, (BACKENDS.index(name) if name in BACKENDS else len(BACKENDS) + i) % len(draw.COLOURS))
             for i, name in enumerate(ordered)]
 
 
@@ -50,9 +53,12 @@ class Item:
         return list(dict.fromkeys(row.lane for row in results.select(**self.where)))
 
 
-def notes(item, results):
-    """One line for each lane whose figures are shown: what it cannot show."""
-    return [note_of(lane, results) for lane in item.lanes(results) if results.notes.get(lane)]
+def cell_html(text):
+    """A spread stands below its figure."""
+    figure, space, spread = text.partition(" (")
+    if space and ".." in spread:
+        return f"{escape(figure)} <small>({escape(spread)}</small>"
+    return escape(text)
 
 
 def note_of(lane, results):
@@ -70,16 +76,8 @@ class Text(Item):
         return list(self.lines)
 
     def html(self, results, plots):
-        body = "\n".join(svg.escape(line) for line in self.lines)
+        body = "\n".join(escape(line) for line in self.lines)
         return f"<pre>{body}</pre>"
-
-
-def columns_text(head, lines):
-    """Columns as wide as needed; the first is flush left."""
-    cells = [head] + lines
-    width = [max(len(line[i]) for line in cells if i < len(line)) for i in range(len(head))]
-    return ["  ".join(cell.ljust(width[i]) if i == 0 else cell.rjust(width[i]) for i, cell in enumerate(line)).rstrip()
-            for line in cells]
 
 
 class Grid(Item):
@@ -102,10 +100,11 @@ class Grid(Item):
         head, lines = self.cells(results)
         if not lines:
             return f'<p class="nothing">{NOTHING}</p>'
-        top = "".join(f"<th>{svg.escape(cell)}</th>" for cell in head)
+        top = "".join(f"<th>{escape(cell).replace('/', '/<wbr>')}</th>" for cell in head)
         body = "".join("<tr" + (' class="paper"' if line and line[0].startswith("paper") else "") + ">" +
-                       "".join(f"<td>{svg.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
-        return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+                       "".join(f"<td>{cell_html(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+        words = ' class="words"' if len(head) == 2 else ""
+        return f'<div class="wide"><table{words}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 FIGURES = {
@@ -312,7 +311,7 @@ class Resolves(Item):
         return chance.sentences(results)
 
     def html(self, results, plots):
-        return "".join(f"<p>{svg.escape(line)}</p>" for line in chance.sentences(results))
+        return "".join(f"<p>{escape(line)}</p>" for line in chance.sentences(results))
 
 
 def least(values):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plots of a report; their numbers come from the rows, their shapes from svg.py."""
+"""Plots of a report; their numbers come from the rows, their shapes from draw.py."""
 
 import math
 
 import chance
+from columns import columns_text
+import draw
 import items
 import rows
 import stats
-import svg
 import units
 
 
@@ -32,8 +33,9 @@ class Plot(items.Item):
         picture = self.draw(results)
         if not picture:
             return f'<p class="nothing">{items.NOTHING}</p>'
-        plots.append((self.title, picture.svg(items.notes(self, results))))
-        return f"<figure>{picture.svg()}</figure>"
+        lanes = ", ".join(self.lanes(results))
+        plots.append((picture, f"Lane {lanes}. What a lane cannot show is said in report.html."))
+        return f"<figure>{picture.page()}</figure>"
 
 
 class Bars(Plot):
@@ -57,9 +59,9 @@ class Bars(Plot):
             scaled = [v / divisor for v in values]
             groups.setdefault(label, {})[key.get(self.series, "")] = (scaled, stats.median(scaled))
         ordered = sorted(groups.items(), key=lambda g: [items.order(k)(v) for k, v in zip(self.x, g[0])])
-        names = items.classes({n for _, s in ordered for n in s}, self.series)
+        names = items.colours({n for _, s in ordered for n in s}, self.series)
         refs = [(ref.label, ref.x and str(ref.x), ref.value / divisor) for ref in self.reference]
-        return svg.bars(self.title, [(" ".join(filter(None, label)), s) for label, s in ordered], names, name, refs)
+        return draw.bars(self.title, [(" ".join(filter(None, label)), s) for label, s in ordered], names, name, refs)
 
 
 class Lines(Plot):
@@ -85,7 +87,7 @@ class Lines(Plot):
         refs = {}
         for ref in self.reference:
             refs.setdefault(ref.label, []).append((None if ref.x is None else float(ref.x), ref.value / divisor))
-        return svg.lines(self.title, series, items.classes(series, self.series), name, self.xname, refs, self.xlog, self.ylog)
+        return draw.lines(self.title, series, items.colours(series, self.series), name, self.xname, refs, self.xlog, self.ylog)
 
 
 class Ratios(Plot):
@@ -129,10 +131,10 @@ class Ratios(Plot):
         found = self.entries(results)
         if not found:
             return None
-        colour = {"better": "s0", "worse": "s4"}
-        return svg.forest(self.title, [entry[:4] + (colour.get(entry[4], "s6"),) for entry in found])
+        colour = {"better": draw.BETTER, "worse": draw.WORSE}
+        return draw.forest(self.title, [entry[:4] + (colour.get(entry[4], draw.EVEN),) for entry in found])
 
     def text(self, results):
         lines = [[label, f"{at:.3f}", f"{low:.3f}..{high:.3f}" if high < math.inf else "", said]
                  for label, at, low, high, said in self.entries(results)]
-        return items.columns_text(["better by", "median", "interval", ""], lines) if lines else [items.NOTHING]
+        return columns_text(["better by", "median", "interval", ""], lines) if lines else [items.NOTHING]

@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 
-import items
+import columns
 import rows
 import units
 
@@ -124,7 +124,7 @@ def rows_of(directory, metric):
 
 def side_by_side(tables):
     """Each backend's functions beside the other's: [(heading, lines of cells)] -> lines of text."""
-    blocks = [[title] + items.columns_text(head, lines) for title, head, lines in tables]
+    blocks = [[title] + columns.columns_text(head, lines) for title, head, lines in tables]
     width = [max(len(line) for line in block) for block in blocks]
     return ["   ".join((block[i] if i < len(block) else "").ljust(width[b]) for b, block in enumerate(blocks)).rstrip()
             for i in range(max(len(block) for block in blocks))]
