@@ -329,19 +329,32 @@ int __vdev_vring_fd(const struct vdev *v, unsigned long req, unsigned int i,
 	return __vdev_ioctl(v->fd, req, &f);
 }
 
-void vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base)
+int __vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base)
 {
-	struct vhost_vring_state s = { .index = i, .num = v->q[i].num };
+	struct vhost_vring_state num = { .index = i, .num = v->q[i].num };
 	struct vdev_queue *q = &v->q[i];
+	struct vhost_vring_state at = {
+		.index = i, .num = gr_base_at(&q->ring.cfg, base),
+	};
 	struct vhost_vring_addr addr;
+	int ret;
 
 	vdev_queue_addr(v, i, &addr);
-	vdev_ioctl(v->fd, VHOST_SET_VRING_NUM, &s);
-	vdev_set_base(v, i, gr_base_at(&q->ring.cfg, base));
-	vdev_ioctl(v->fd, VHOST_SET_VRING_ADDR, &addr);
-	ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_KICK, i, q->kick), 0);
-	ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_CALL, i, q->call), 0);
-	ASSERT_EQ(__vdev_vring_fd(v, VHOST_SET_VRING_ERR, i, q->err), 0);
+	ret = __vdev_ioctl(v->fd, VHOST_SET_VRING_NUM, &num);
+	if (!ret)
+		ret = __vdev_ioctl(v->fd, VHOST_SET_VRING_BASE, &at);
+	if (!ret)
+		ret = __vdev_ioctl(v->fd, VHOST_SET_VRING_ADDR, &addr);
+	if (!ret)
+		ret = __vdev_vring_fd(v, VHOST_SET_VRING_KICK, i, q->kick);
+	if (!ret)
+		ret = __vdev_vring_fd(v, VHOST_SET_VRING_CALL, i, q->call);
+	return ret ? ret : __vdev_vring_fd(v, VHOST_SET_VRING_ERR, i, q->err);
+}
+
+void vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base)
+{
+	ASSERT_EQ(__vdev_queue_tell(v, i, base), 0);
 }
 
 static void pool_fill(struct vdev_queue *q)
@@ -367,17 +380,22 @@ void vdev_queue_pool(struct vdev *v, unsigned int i, unsigned int num,
 	pool_fill(q);
 }
 
-void vdev_queue_reset(struct vdev *v, unsigned int i)
+void vdev_queue_renew(struct vdev *v, unsigned int i)
 {
 	struct vdev_queue *q = &v->q[i];
 
 	vdev_queue_make(v, i, q->num);
 	pool_fill(q);
 	gr_start_at(&q->ring, 0);
-	vdev_queue_tell(v, i, 0);
 	vdev_eventfd_take(q->kick);
 	vdev_eventfd_take(q->call);
 	vdev_eventfd_take(q->err);
+}
+
+void vdev_queue_reset(struct vdev *v, unsigned int i)
+{
+	vdev_queue_renew(v, i);
+	vdev_queue_tell(v, i, 0);
 }
 
 uint8_t *vdev_buf_get(struct vdev_queue *q)

@@ -116,9 +116,12 @@ void vdev_queue_addr(const struct vdev *v, unsigned int i,
 		     struct vhost_vring_addr *addr);
 /* NUM, BASE, ADDR, KICK, CALL, ERR; the base is that of gr_start_at(). */
 void vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base);
+int __vdev_queue_tell(struct vdev *v, unsigned int i, uint16_t base);
 void vdev_queue_pool(struct vdev *v, unsigned int i, unsigned int num,
 		     unsigned int size);
-/* An empty ring, a full pool, base 0; the backend must be off. */
+/* An empty ring, a full pool, base 0; the device has not been told yet. */
+void vdev_queue_renew(struct vdev *v, unsigned int i);
+/* The same, told; the backend must be off. */
 void vdev_queue_reset(struct vdev *v, unsigned int i);
 uint8_t *vdev_buf_get(struct vdev_queue *q);
 void vdev_buf_put(struct vdev_queue *q, uint8_t *buf);

@@ -133,7 +133,8 @@ void rig_open(struct rig *r, const struct rig_cfg *cfg)
 	r->cfg = *cfg;
 	defaults(&r->cfg);
 	cfg = &r->cfg;
-	rig_enter_netns();
+	if (!cfg->here)
+		rig_enter_netns();
 	vdev_open(v);
 	v->bus = cfg->bus;
 	vdev_set_features(v, cfg->features);

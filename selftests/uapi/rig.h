@@ -37,6 +37,7 @@ struct rig_cfg {
 	unsigned int tx_buf;	/* bytes of one, default 4096 */
 	unsigned int rx_buf;
 	bool stopped;		/* do not attach the tap */
+	bool here;		/* in the caller's network namespace */
 	uint64_t bus;		/* see struct vdev */
 };
 
