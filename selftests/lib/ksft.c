@@ -149,7 +149,7 @@ static void kmsg_mark(const char *edge, const char *prog, const char *name)
 	close(fd);
 }
 
-static int kmsg_open(void)
+int ksft_kmsg_open(void)
 {
 	int fd;
 
@@ -161,8 +161,7 @@ static int kmsg_open(void)
 	return fd;
 }
 
-/* Every line since kmsg_open(): print what looks like trouble. */
-static int kmsg_verdict(int fd)
+int ksft_kmsg_verdict(int fd)
 {
 	char buf[8192], *text;
 	int bad = 0, shown = 0;
@@ -211,7 +210,7 @@ static int wait_child(pid_t pid, unsigned int ms)
 
 static int run_case(const struct ksft_case *c, unsigned int n, const char *prog)
 {
-	int kmsg = kmsg_open(), status, ret = KSFT_PASS;
+	int kmsg = ksft_kmsg_open(), status, ret = KSFT_PASS;
 	uint64_t start = ksft_now_ms();
 	const char *why = "";
 	pid_t pid;
@@ -246,7 +245,7 @@ static int run_case(const struct ksft_case *c, unsigned int n, const char *prog)
 		ret = KSFT_SKIP;
 	}
 	kmsg_mark("end", prog, c->name);
-	if (kmsg_verdict(kmsg)) {
+	if (ksft_kmsg_verdict(kmsg)) {
 		ret = KSFT_FAIL;
 		why = " (kernel log)";
 	}

@@ -39,6 +39,9 @@ void ksft_skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 void ksft_abort(void) __attribute__((noreturn));
 bool ksft_failed(void);
+/* The kernel's log from now on; what is bad in it is printed, counted, and it is closed. */
+int ksft_kmsg_open(void);
+int ksft_kmsg_verdict(int fd);
 
 uint64_t ksft_now_ms(void);
 /*
