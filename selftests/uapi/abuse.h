@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * abuse - random system calls on live devices, seeded, to be repeated.
+ *
+ * A world is a process with some devices of both layouts, each with a tap and frames
+ * that pass.  A program is a list of operations: each follows from a gene and its
+ * place alone, so any of them can be left out and the others stay what they are.
+ * What an operation takes (a queue, a descriptor, an address) it finds in its world
+ * by a number, not by a value.
+ */
+#ifndef SELFTESTS_ABUSE_H
+#define SELFTESTS_ABUSE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "genl.h"
+#include "rig.h"
+#include "vhost_abi.h"
+
+#define ABUSE_DEVS	3
+#define ABUSE_THREADS	4
+#define ABUSE_FDS	8	/* of each device: duplicates and the like */
+#define ABUSE_GENES	8
+#define ABUSE_PER_GENE	64
+#define ABUSE_OPS	(ABUSE_GENES * ABUSE_PER_GENE)
+
+/* Numbers that follow from the gene and the place. */
+struct draw {
+	uint64_t x;
+	struct genl *genl;	/* of the thread, or NULL */
+};
+
+struct abused {
+	struct rig r;
+	unsigned int nr;
+	int fd[ABUSE_FDS];	/* -1: none */
+	pthread_mutex_t guest;	/* who uses the driver's rings */
+	uint64_t *log;		/* a dirty bitmap */
+	uint8_t *spare;		/* the memory at another place */
+	uint64_t down_since;	/* in ms; 0: it runs */
+	unsigned long seen_rx, seen_tx;
+	uint32_t seq;
+};
+
+/* Shared with who started the world. */
+struct abuse_tally {
+	unsigned long done[64], ok[64];	/* by operation */
+	unsigned long ops, samples, ran, carried, repairs, frames;
+	unsigned int at[ABUSE_THREADS];	/* the operation under way, + 1 */
+};
+
+struct world {
+	struct abused dev[ABUSE_DEVS];
+	int sock[2];		/* to pass descriptors */
+	int uffd;
+	bool over;
+	struct abuse_tally *tally;
+};
+
+struct abuse_op {
+	const char *name;
+	unsigned int weight;
+	/* Did anything succeed? */
+	bool (*fn)(struct world *w, struct abused *a, struct draw *d);
+};
+
+extern const struct abuse_op abuse_set_up[], abuse_around[];
+
+/* Which of n; never fails. */
+static inline unsigned int draw(struct draw *d, unsigned int n)
+{
+	d->x ^= d->x << 13;
+	d->x ^= d->x >> 7;
+	d->x ^= d->x << 17;
+	return (d->x >> 11) % n;
+}
+
+static inline bool one_in(struct draw *d, unsigned int n)
+{
+	return !draw(d, n);
+}
+
+/* The descriptor that an operation uses: the first, mostly. */
+int abuse_fd(struct abused *a, struct draw *d);
+
+void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene);
+/* From another process or thread: threads of the world's own, until over. */
+void *world_traffic(void *world);
+void *world_samples(void *world);
+void *world_pages(void *world);
+/* Set up as it was made; true if it could be. */
+bool world_repair(struct world *w, struct abused *a);
+/* Does it carry a frame each way? After all else is over. */
+bool world_carries(struct world *w, struct abused *a);
+
+/* Operation 'nr' of those of a gene. */
+void abuse_do(struct world *w, uint64_t gene, unsigned int nr, struct genl *g);
+const char *abuse_name(unsigned int op);
+unsigned int abuse_names(void);
+
+#endif /* SELFTESTS_ABUSE_H */

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The devices that are abused, and the frames that pass them meanwhile: see abuse.h.
+ *
+ * What is abused is at addresses of its own, far from all else: where something has
+ * been unmapped, nothing else is put.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "abuse.h"
+#include "links.h"
+
+#define FAR		0x1000000000ul
+#define EACH		0x40000000ul
+#define RINGS_AT	0x10000000ul
+#define SPARE_AT	0x20000000ul
+#define BURST		24
+#define DOWN_MS		5	/* until somebody sees to it */
+
+static uint8_t *place(const struct abused *a, unsigned long offset)
+{
+	return (uint8_t *)(FAR + a->nr * EACH + offset);
+}
+
+static bool map_at(struct abused *a, unsigned long offset, size_t size)
+{
+	return mmap(place(a, offset), size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, a->r.v.memfd, 0) != MAP_FAILED;
+}
+
+static bool map_all(struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+
+	return map_at(a, 0, v->mem_size) &&
+	       map_at(a, RINGS_AT, VDEV_RING_ZONE) &&
+	       map_at(a, SPARE_AT, v->mem_size);
+}
+
+/*** set-up ***/
+
+static void open_device(struct world *w, unsigned int nr, struct draw *d)
+{
+	static const uint64_t layouts[] = {
+		0, F_PACKED, F_ORDER, F_PACKED | F_ORDER,
+	};
+	struct abused *a = &w->dev[nr];
+	struct rig_cfg cfg = {
+		.num = 64, .tx_buf = 2048, .rx_buf = 2048, .here = true,
+		.stopped = true,
+	};
+	struct vdev *v = &a->r.v;
+	unsigned int i;
+
+	cfg.features = F_V1 | F_MRG | F_IND | F_EVENT;
+	cfg.features |= nr < 2 ? layouts[nr] : layouts[draw(d, 4)];
+	if (nr == 2 && one_in(d, 2))
+		cfg.features |= F_PLATFORM;
+	rig_open(&a->r, &cfg);
+	a->nr = nr;
+	pthread_mutex_init(&a->guest, NULL);
+	vdev_unmap_host(v, v->host);
+	munmap(v->ring_host, VDEV_RING_ZONE);
+	v->host = place(a, 0);
+	v->host_span = v->mem_size;
+	v->ring_host = place(a, RINGS_AT);
+	a->spare = place(a, SPARE_AT);
+	ASSERT(map_all(a));
+	a->log = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(a->log != MAP_FAILED);
+	fcntl(v->fd, F_SETFL, O_NONBLOCK);
+	fcntl(a->r.inject, F_SETFL, O_NONBLOCK);
+	a->fd[0] = v->fd;
+	for (i = 1; i < ABUSE_FDS; i++)
+		a->fd[i] = -1;
+}
+
+void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct draw d = { .x = gene | 1 };
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	w->tally = tally;
+	rig_enter_netns();
+	w->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (w->uffd >= 0)
+		ASSERT_SYS(ioctl(w->uffd, UFFDIO_API, &api));
+	ASSERT_SYS(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, w->sock));
+	for (i = 0; i < ABUSE_DEVS; i++) {
+		open_device(w, i, &d);
+		ASSERT(world_repair(w, &w->dev[i]));
+	}
+}
+
+int abuse_fd(struct abused *a, struct draw *d)
+{
+	int fd = one_in(d, 4) ? a->fd[draw(d, ABUSE_FDS)] : -1;
+
+	return fd >= 0 ? fd : a->r.v.fd;
+}
+
+/*** repair ***/
+
+static void new_device(struct abused *a)
+{
+	int fd = open(vdev_path(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	dup2(fd, a->r.v.fd);	/* the end of the old one, maybe */
+	close(fd);
+	__vdev_ioctl(a->r.v.fd, VHOST_SET_OWNER, NULL);
+}
+
+static void new_tap(struct abused *a)
+{
+	struct rig *r = &a->r;
+	struct rig old = *r;
+
+	r->tap = rig_tap_new(r, 0);
+	r->sniff = rig_packet_socket(r, FRAME_TYPE, false);
+	r->inject = rig_packet_socket(r, 0, false);
+	fcntl(r->inject, F_SETFL, O_NONBLOCK);
+	close(old.tap);
+	close(old.sniff);
+	close(old.inject);
+}
+
+/* The tap lives, is up, and speaks of frames as the driver does. */
+static void mend_tap(struct abused *a)
+{
+	int hdr = a->r.v.hdr_len, sndbuf = INT32_MAX;
+	struct ifreq ifr;
+
+	if (ioctl(a->r.tap, TUNGETIFF, &ifr) ||
+	    ioctl(a->r.tap, TUNSETVNETHDRSZ, &hdr) ||
+	    ioctl(a->r.tap, TUNSETSNDBUF, &sndbuf) ||
+	    link_up(a->r.ifindex, true))
+		new_tap(a);
+}
+
+/* An IOMMU that maps all of the memory. */
+static void map_iotlb(struct vdev *v)
+{
+	struct vhost_msg_v2 m = {
+		.type = VHOST_IOTLB_MSG_V2,
+		.iotlb = {
+			.iova = VDEV_GPA, .size = v->mem_size,
+			.uaddr = (uintptr_t)v->host, .perm = VHOST_ACCESS_RW,
+			.type = VHOST_IOTLB_UPDATE,
+		},
+	};
+
+	if (write(v->fd, &m, sizeof(m)) < 0)
+		return;
+}
+
+static int set_up(struct vdev *v)
+{
+	uint64_t v2 = 1 << VHOST_BACKEND_F_IOTLB_MSG_V2;
+	int ret = __vdev_ioctl(v->fd, VHOST_SET_FEATURES, &v->features);
+
+	__vdev_ioctl(v->fd, VHOST_SET_BACKEND_FEATURES, &v2);
+	if (!ret)
+		ret = __vdev_set_mem(v);
+	if (!ret && v->features & F_PLATFORM)
+		map_iotlb(v);
+	return ret;
+}
+
+static bool attach(struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+	unsigned int q;
+
+	for (q = 0; q < 2; q++) {
+		vdev_queue_renew(v, q);
+		if (__vdev_queue_tell(v, q, 0) ||
+		    __vdev_backend(v, q, a->r.tap))
+			return false;
+	}
+	return true;
+}
+
+/* The guest's lock is held. */
+static bool repair(struct world *w, struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+	unsigned int tries, q;
+	bool ok = false;
+
+	for (tries = 0; tries < 3 && !ok; tries++) {
+		map_all(a);
+		mend_tap(a);
+		for (q = 0; q < 2; q++)
+			if (__vdev_backend(v, q, -1))
+				break;
+		if (q < 2) {
+			__vdev_ioctl(v->fd, VHOST_RESET_OWNER, NULL);
+			if (__vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL))
+				new_device(a);
+		} else if (tries) {
+			new_device(a);
+		}
+		ok = !set_up(v) && attach(a);
+	}
+	a->r.tx_out = 0;
+	__atomic_fetch_add(&w->tally->repairs, 1, __ATOMIC_RELAXED);
+	return ok;
+}
+
+bool world_repair(struct world *w, struct abused *a)
+{
+	bool ok;
+
+	pthread_mutex_lock(&a->guest);
+	ok = repair(w, a);
+	pthread_mutex_unlock(&a->guest);
+	return ok;
+}
+
+/*** traffic ***/
+
+/* What came back; -1 if the driver does not understand it any more. */
+static int reap(struct vdev_queue *q)
+{
+	struct gr_done d;
+	int n = 0, ret;
+
+	while ((ret = gr_get_used(&q->ring, &d)) == 1) {
+		vdev_buf_put(q, d.token);
+		n++;
+	}
+	return ret < 0 ? -1 : n;
+}
+
+static void offer(struct abused *a, unsigned int i, unsigned int most)
+{
+	struct vdev_queue *q = &a->r.v.q[i];
+	struct gr_buf b = { .write = i == VDEV_RX };
+	unsigned int h = a->r.v.hdr_len;
+	uint64_t one = 1;
+	uint8_t *buf;
+
+	while (most-- && (buf = vdev_buf_get(q))) {
+		b.ptr = buf;
+		b.len = i == VDEV_RX ? q->buf_size : h + 60 + a->seq % 1200;
+		if (i == VDEV_TX) {
+			memset(buf, 0, h);
+			frame_make(buf + h, a->seq, b.len - h);
+			a->seq++;
+		}
+		if (gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, buf) < 0) {
+			vdev_buf_put(q, buf);
+			break;
+		}
+	}
+	gr_publish(&q->ring);
+	if (write(q->kick, &one, sizeof(one)) < 0)
+		return;
+}
+
+static unsigned int host_side(struct abused *a, unsigned int most)
+{
+	static __thread uint8_t f[4096];
+	unsigned int i, n = 0;
+
+	for (i = 0; i < most; i++) {
+		frame_make(f, i, 60 + a->seq % 1000);
+		if (send(a->r.inject, f, 60 + a->seq % 1000, 0) < 0)
+			break;
+	}
+	while (n < 256 && recv(a->r.sniff, f, sizeof(f), MSG_DONTWAIT) >= 0)
+		n++;
+	return n;
+}
+
+/* What the device asks of its IOMMU. */
+static void answer_misses(struct abused *a)
+{
+	struct vhost_msg_v2 m;
+
+	if (a->r.v.features & F_PLATFORM &&
+	    read(a->r.v.fd, &m, sizeof(m)) == sizeof(m))
+		map_iotlb(&a->r.v);
+}
+
+static void turn(struct world *w, struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+	int tx, rx, n;
+
+	pthread_mutex_lock(&a->guest);
+	answer_misses(a);
+	tx = reap(&v->q[VDEV_TX]);
+	rx = reap(&v->q[VDEV_RX]);
+	offer(a, VDEV_RX, 64);
+	offer(a, VDEV_TX, 1 + a->seq % BURST);
+	n = host_side(a, 1 + a->seq % BURST);
+	if (tx > 0 && rx > 0)
+		a->down_since = 0;
+	else if (!a->down_since)
+		a->down_since = ksft_now_ms();
+	else if (tx < 0 || rx < 0 ||
+		 ksft_now_ms() > a->down_since + DOWN_MS) {
+		repair(w, a);
+		a->down_since = 0;
+	}
+	__atomic_fetch_add(&w->tally->frames, n + (rx > 0 ? rx : 0),
+			   __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&a->guest);
+}
+
+void *world_traffic(void *world)
+{
+	struct world *w = world;
+	unsigned int i;
+
+	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		for (i = 0; i < ABUSE_DEVS; i++)
+			turn(w, &w->dev[i]);
+		ksft_relax(0);
+	}
+	return NULL;
+}
+
+/* The end of a world: nobody else does anything any more. */
+bool world_carries(struct world *w, struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+	int tx = 0, rx = 0;
+
+	if (!world_repair(w, a))
+		return false;
+	return WAIT_FOR(3000, ({
+		answer_misses(a);
+		offer(a, VDEV_RX, 8);
+		offer(a, VDEV_TX, 1);
+		host_side(a, 1);
+		tx += reap(&v->q[VDEV_TX]);
+		rx += reap(&v->q[VDEV_RX]);
+		tx > 0 && rx > 0; }));
+}
+
+/*** how often did it run? ***/
+
+struct sample {
+	unsigned int running;
+	unsigned long rx, tx;
+};
+
+static bool look(const struct abused *a, struct sample *s)
+{
+	char path[64], text[8192], *at;
+	ssize_t n = -1;
+	int fd;
+
+	memset(s, 0, sizeof(*s));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", a->r.v.fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	for (at = text; (at = strstr(at, ".state:\trunning")); at++)
+		s->running++;
+	at = strstr(text, "kvnet.rx.packets:");
+	s->rx = at ? strtoul(at + 17, NULL, 10) : 0;
+	at = strstr(text, "kvnet.tx.packets:");
+	s->tx = at ? strtoul(at + 17, NULL, 10) : 0;
+	return true;
+}
+
+static void sample(struct world *w, struct abused *a)
+{
+	struct sample s;
+
+	if (!look(a, &s))
+		return;
+	w->tally->samples++;
+	w->tally->ran += s.running == 2;
+	w->tally->carried += s.rx != a->seen_rx || s.tx != a->seen_tx;
+	a->seen_rx = s.rx;
+	a->seen_tx = s.tx;
+}
+
+void *world_samples(void *world)
+{
+	struct world *w = world;
+	unsigned int i;
+
+	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		for (i = 0; i < ABUSE_DEVS; i++)
+			sample(w, &w->dev[i]);
+		poll(NULL, 0, 20);
+	}
+	return NULL;
+}
+
+/*** pages that come late ***/
+
+static void deliver(struct world *w, uint64_t at, struct draw *d)
+{
+	struct uffdio_zeropage zero = { .range = { at & ~4095ul, 4096 } };
+
+	if (one_in(d, 3))
+		poll(NULL, 0, draw(d, 6));
+	if (one_in(d, 4) || ioctl(w->uffd, UFFDIO_ZEROPAGE, &zero)) {
+		ioctl(w->uffd, UFFDIO_UNREGISTER, &zero.range);
+		ioctl(w->uffd, UFFDIO_WAKE, &zero.range);
+	}
+}
+
+void *world_pages(void *world)
+{
+	struct world *w = world;
+	struct pollfd p = { .fd = w->uffd, .events = POLLIN };
+	struct draw d = { .x = 88172645463325252ull };
+	struct uffd_msg msg;
+
+	/* Who waits for a page must not do so at the end. */
+	while (w->uffd >= 0 && !__atomic_load_n(&w->over, __ATOMIC_ACQUIRE))
+		if (poll(&p, 1, 20) == 1 &&
+		    read(w->uffd, &msg, sizeof(msg)) == sizeof(msg))
+			deliver(w, msg.arg.pagefault.address, &d);
+	if (w->uffd >= 0)
+		close(w->uffd);
+	w->uffd = -1;
+	return NULL;
+}
