@@ -50,6 +50,7 @@ help:
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts (FUZZ_MINUTES=5; needs clang)'
+	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
@@ -93,6 +94,9 @@ fuzz: FUZZ_MINUTES ?= 5
 fuzz:
 	@$(MAKE) -s -C selftests/unit fuzz OUTPUT=$(CURDIR)/build/unit FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60))
 
+sysfuzz:
+	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/sysfuzz.sh
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -134,5 +138,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz check install \
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz check install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean
