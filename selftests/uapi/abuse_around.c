@@ -313,10 +313,15 @@ static bool op_yield(struct world *w, struct abused *a, struct draw *d)
 
 static bool op_link(struct world *w, struct abused *a, struct draw *d)
 {
+	bool ok;
+
 	(void)w;
 	switch (draw(d, 8)) {
-	case 0:
-		return !link_delete(a->r.ifindex);
+	case 0:		/* but not while it is being made */
+		pthread_mutex_lock(&a->guest);
+		ok = !link_delete(a->r.ifindex);
+		pthread_mutex_unlock(&a->guest);
+		return ok;
 	case 1:
 		return !link_mtu(a->r.ifindex, 68 + draw(d, 9000));
 	case 2:

@@ -150,7 +150,7 @@ static void mend_tap(struct abused *a)
 	if (ioctl(a->r.tap, TUNGETIFF, &ifr) ||
 	    ioctl(a->r.tap, TUNSETVNETHDRSZ, &hdr) ||
 	    ioctl(a->r.tap, TUNSETSNDBUF, &sndbuf) ||
-	    link_up(a->r.ifindex, true))
+	    link_mtu(a->r.ifindex, 65521) || link_up(a->r.ifindex, true))
 		new_tap(a);
 }
 
@@ -339,24 +339,6 @@ void *world_traffic(void *world)
 	return NULL;
 }
 
-/* The end of a world: nobody else does anything any more. */
-bool world_carries(struct world *w, struct abused *a)
-{
-	struct vdev *v = &a->r.v;
-	int tx = 0, rx = 0;
-
-	if (!world_repair(w, a))
-		return false;
-	return WAIT_FOR(3000, ({
-		answer_misses(a);
-		offer(a, VDEV_RX, 8);
-		offer(a, VDEV_TX, 1);
-		host_side(a, 1);
-		tx += reap(&v->q[VDEV_TX]);
-		rx += reap(&v->q[VDEV_RX]);
-		tx > 0 && rx > 0; }));
-}
-
 /*** how often did it run? ***/
 
 struct sample {
@@ -387,6 +369,32 @@ static bool look(const struct abused *a, struct sample *s)
 	at = strstr(text, "kvnet.tx.packets:");
 	s->tx = at ? strtoul(at + 17, NULL, 10) : 0;
 	return true;
+}
+
+/* The end of a world: nobody else does anything any more. */
+bool world_carries(struct world *w, struct abused *a)
+{
+	struct vdev *v = &a->r.v;
+	int tx = 0, rx = 0;
+	struct sample s;
+	bool ok = world_repair(w, a);
+
+	ok = ok && WAIT_FOR(3000, ({
+		answer_misses(a);
+		offer(a, VDEV_RX, 8);
+		offer(a, VDEV_TX, 1);
+		host_side(a, 1);
+		tx += reap(&v->q[VDEV_TX]);
+		rx += reap(&v->q[VDEV_RX]);
+		tx > 0 && rx > 0; }));
+	if (ok)
+		return true;
+	look(a, &s);
+	ksft_note("%d sent, %d received; %u queues run, say %lu sent, %lu received; %s, %s",
+		  tx, rx, s.running, s.tx, s.rx,
+		  v->q[VDEV_TX].ring.broken ? v->q[VDEV_TX].ring.broken : "good",
+		  v->q[VDEV_RX].ring.broken ? v->q[VDEV_RX].ring.broken : "good");
+	return false;
 }
 
 static void sample(struct world *w, struct abused *a)
