@@ -51,6 +51,7 @@ help:
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts (FUZZ_MINUTES=5; needs clang)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
+	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
@@ -97,6 +98,14 @@ fuzz:
 sysfuzz:
 	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/sysfuzz.sh
 
+life: CYCLES ?= 1000
+life: export LIFE_CYCLES = $(CYCLES)
+life: export RUN_SECONDS = 86400
+life: export TESTS = life_test
+life:
+	@PACKED= $(SCRIPTS)/test.sh uml
+	@PACKED= $(SCRIPTS)/test.sh uapi
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -138,5 +147,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz check install \
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

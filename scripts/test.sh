@@ -13,6 +13,8 @@
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
+#   LIFE_CYCLES=N     "uml", "uapi": of each death in life_test
+#   RUN_SECONDS=N     "uml", "uapi": for all of it (default 3600)
 #   STREAM_BYTES=N    "net": what traffic sends each way
 #   KVNET_PARAMS=     parameters of the module, for "uml", "uapi" and "net"
 #
@@ -173,10 +175,11 @@ run_vm()
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout 3600 --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
-		--env "KSFT_LONG=${KSFT_LONG:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
+		--env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \
+		--env "STREAM_BYTES=${STREAM_BYTES:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 	run_schema "$BUILD/log/$name.tap"
 }
@@ -197,8 +200,8 @@ run_uml()
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 3600 --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
-		--env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
+		--env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" --env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
