@@ -23,7 +23,7 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	worker | source | crew | crew_place) echo "source crew worker place claim lend thread poll stats trace" ;;
+	worker | source | crew | crew_place | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
 	registry) echo "net" ;;
 	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker place lend" ;;
 	port) echo "tap" ;;

@@ -60,6 +60,31 @@ static struct kvnet_worker *make_worker(struct kvnet_crew *crew, bool fork,
 }
 
 /**
+ * kvnet_crew_make() - another worker, made by one of them
+ * @crew: the crew, started
+ * @like: the worker that runs
+ *
+ * Context: @like; may sleep; roster.
+ * Return: it; NULL: it cannot be had.
+ */
+struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
+				     const struct kvnet_worker *like)
+{
+	struct kvnet_worker *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+
+	if (!w)
+		return NULL;
+	w->crew = crew;
+	w->dismissed = true;
+	if (kvnet_thread_start_like(&w->thread, &like->thread, w)) {
+		kfree(w);
+		return NULL;
+	}
+	WRITE_ONCE(w->dismissed, false);
+	return w;
+}
+
+/**
  * kvnet_crew_start() - make the first worker, which serves all sources
  * @crew: the crew, without workers
  * @mm: the address space to serve; the caller keeps it until
@@ -82,6 +107,9 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	kvnet_crew_set_lends(crew, lends);
 	WRITE_ONCE(crew->soft, soft);
 	crew->stopping = false;
+	crew->by_vmm = false;
+	crew->again_ns = 0;
+	kvnet_apart_reset(&crew->rule);
 	w = make_worker(crew, fork, false);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
@@ -140,6 +168,7 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 	struct kvnet_worker *w;
 	unsigned int id = 0;
 
+	kvnet_crew_dismiss(crew);
 	while (crew->worker[id])
 		if (++id == KVNET_CREW_WORKERS)
 			return -ENOMEM;
@@ -167,6 +196,23 @@ static void inherit(struct kvnet_crew *crew, struct kvnet_worker *w)
 }
 
 /**
+ * kvnet_crew_let_go() - end a worker that is nobody's home any more
+ * @crew: the crew, started
+ * @w: the worker, not in &kvnet_crew.worker
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_crew_let_go(struct kvnet_crew *crew, struct kvnet_worker *w)
+{
+	WRITE_ONCE(w->dismissed, true);
+	/* Who found it as a home has handed over, and woken it, by then. */
+	synchronize_rcu();
+	kvnet_thread_stop(&w->thread);
+	inherit(crew, w);
+	kfree(w);
+}
+
+/**
  * kvnet_crew_free() - end a worker that no source is at home with
  * @crew: the crew, started
  * @id: of the worker
@@ -187,12 +233,7 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 	mutex_lock(&crew->roster);
 	crew->worker[id] = NULL;
 	mutex_unlock(&crew->roster);
-	WRITE_ONCE(w->dismissed, true);
-	/* Who found it as a home has handed over, and woken it, by then. */
-	synchronize_rcu();
-	kvnet_thread_stop(&w->thread);
-	inherit(crew, w);
-	kfree(w);
+	kvnet_crew_let_go(crew, w);
 	return 0;
 }
 
@@ -204,7 +245,7 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
  *
  * Who holds the source hands it over after its turn.
  *
- * Context: dev->lock.
+ * Context: the owner; may sleep; dev->lock.
  * Return: 0; -ENODEV if there is no such worker.
  */
 int kvnet_crew_attach(struct kvnet_crew *crew, struct kvnet_source *src,
@@ -214,6 +255,7 @@ int kvnet_crew_attach(struct kvnet_crew *crew, struct kvnet_source *src,
 
 	if (!w)
 		return -ENODEV;
+	kvnet_crew_dismiss(crew);
 	rcu_assign_pointer(src->home, w);
 	kvnet_source_wake(src, KVNET_EV_CTRL);
 	return 0;
@@ -238,13 +280,18 @@ unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
 	return id;
 }
 
-/* Those that still hand something to one another must not, when it has ended. */
+/*
+ * Those that still hand something to one another must not, when it has ended. Nor does
+ * one make another from now on.
+ */
 static void stop_handing_over(struct kvnet_crew *crew)
 {
 	unsigned int i, n = 0;
 
-	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+	mutex_lock(&crew->roster);
+	for (i = 0; i < KVNET_CREW_ALL; i++)
 		n += !!crew->worker[i];
+	mutex_unlock(&crew->roster);
 	if (n > 1)
 		synchronize_rcu();
 }
@@ -264,14 +311,16 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 
 	call_off(crew);
 	stop_handing_over(crew);
-	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+	for (i = 0; i < KVNET_CREW_ALL; i++)
 		if (crew->worker[i])
 			kvnet_thread_stop(&crew->worker[i]->thread);
 	/* Those that have run meanwhile may have started one. */
 	kvnet_crew_no_time(crew);
-	for (i = 0; i < crew->n; i++)
+	for (i = 0; i < crew->n; i++) {
 		RCU_INIT_POINTER(crew->source[i]->home, NULL);
-	for (i = 0; i < KVNET_CREW_WORKERS; i++) {
+		RCU_INIT_POINTER(crew->source[i]->away, NULL);
+	}
+	for (i = 0; i < KVNET_CREW_ALL; i++) {
 		kfree(crew->worker[i]);
 		crew->worker[i] = NULL;
 	}

@@ -9,9 +9,11 @@
 #define _KVNET_CREW_H
 
 #include <linux/atomic.h>
+#include <linux/kvnet.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+#include "apart.h"
 #include "place.h"
 #include "thread.h"
 
@@ -21,7 +23,10 @@ struct kvnet_worker;
 struct mm_struct;
 
 #define KVNET_CREW_SOURCES	2
+/* Workers that a VMM may have; after them comes the one that is nobody's but ours. */
 #define KVNET_CREW_WORKERS	8
+#define KVNET_CREW_SECOND	KVNET_CREW_WORKERS
+#define KVNET_CREW_ALL		(KVNET_CREW_WORKERS + 1)
 
 /**
  * struct kvnet_crew_ops - the device
@@ -49,7 +54,15 @@ struct kvnet_crew_ops {
  * @n: entries in @source
  * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
  *	    of @worker is stopped, as long as the device is listed (registry.h)
- * @worker: by their ids; changes with dev->lock and @roster
+ * @worker: by their ids; changes with dev->lock and @roster, KVNET_CREW_SECOND with
+ *	    @roster
+ * @policy: KVNET_THREAD_POLICY_*, as wanted
+ * @by_vmm: it says who serves what; changes with dev->lock and @roster
+ * @rule: whether a second thread pays; belongs to who holds the last source
+ * @again_ns: no sooner is one made, after it could not be; with @roster
+ * @parted: times that the last source got a thread of its own; so all of these: counters
+ * @joined: that it was given back; written by who holds it
+ * @refused: threads that could not be had
  * @place: where the threads run
  * @cap_ns: longest spin, in ns, as configured
  */
@@ -64,7 +77,14 @@ struct kvnet_crew {
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
 	struct mutex roster;
-	struct kvnet_worker *worker[KVNET_CREW_WORKERS];
+	struct kvnet_worker *worker[KVNET_CREW_ALL];
+	u32 policy;
+	bool by_vmm;
+	struct kvnet_apart rule;
+	u64 again_ns;
+	unsigned long parted;
+	unsigned long joined;
+	unsigned long refused;
 	struct kvnet_place place;
 	u64 cap_ns;
 };
@@ -82,6 +102,31 @@ unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
 void kvnet_crew_stop(struct kvnet_crew *crew);
 void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends);
+
+/* for crew_apart.c */
+struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
+				     const struct kvnet_worker *like);
+void kvnet_crew_let_go(struct kvnet_crew *crew, struct kvnet_worker *w);
+
+/**
+ * struct kvnet_watch - a turn whose time is taken
+ * @begin_ns: its begin; 0: it is not
+ * @both: the other source has work, too
+ */
+struct kvnet_watch {
+	u64 begin_ns;
+	bool both;
+};
+
+/* one thread or two: crew_apart.c */
+struct kvnet_worker *kvnet_crew_home(const struct kvnet_source *src);
+bool kvnet_crew_is_home(const struct kvnet_source *src, const struct kvnet_worker *w);
+void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by);
+void kvnet_crew_watch(struct kvnet_watch *watch, struct kvnet_source *src, bool both);
+void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src,
+			const struct kvnet_worker *by);
+void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads);
+void kvnet_crew_dismiss(struct kvnet_crew *crew);
 
 /* where they run, and for those who look: crew_place.c */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);

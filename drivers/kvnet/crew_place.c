@@ -45,7 +45,7 @@ static int find_seats(struct kvnet_crew *crew, struct kvnet_seat *seat,
 	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < KVNET_CREW_WORKERS && !ret; i++) {
+	for (i = 0; i < KVNET_CREW_ALL && !ret; i++) {
 		task = crew->worker[i] ?
 			kvnet_thread_get_task(&crew->worker[i]->thread) : NULL;
 		if (task)
@@ -60,7 +60,7 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 	unsigned int i, done;
 	int ret = 0;
 
-	for (i = 0; i < KVNET_CREW_WORKERS && !ret; i++)
+	for (i = 0; i < KVNET_CREW_ALL && !ret; i++)
 		if (seat[i].task)
 			ret = kvnet_seat_take(&seat[i], step);
 	done = ret ? i : 0;
@@ -72,7 +72,7 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 
 static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 {
-	struct kvnet_seat *seat = kcalloc(KVNET_CREW_WORKERS, sizeof(*seat), GFP_KERNEL);
+	struct kvnet_seat *seat = kcalloc(KVNET_CREW_ALL, sizeof(*seat), GFP_KERNEL);
 	unsigned int i;
 	int ret;
 
@@ -81,7 +81,7 @@ static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 	ret = find_seats(crew, seat, step);
 	if (!ret)
 		ret = take_seats(seat, step);
-	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+	for (i = 0; i < KVNET_CREW_ALL; i++)
 		kvnet_seat_free(&seat[i]);
 	kfree(seat);
 	return ret;
@@ -209,7 +209,7 @@ unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_wo
 	unsigned int i;
 
 	for (i = 0; i < crew->n; i++)
-		if (rcu_access_pointer(crew->source[i]->home) == w)
+		if (kvnet_crew_is_home(crew->source[i], w))
 			at |= BIT(i);
 	return at;
 }

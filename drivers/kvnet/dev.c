@@ -412,6 +412,9 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 			   READ_ONCE(q->src.polls_missed));
 		kvnet_stats_show(m, name[i], &q->vq.stats);
 	}
+	seq_printf(m, "kvnet.threads_parted:\t%lu\n", READ_ONCE(net->crew.parted));
+	seq_printf(m, "kvnet.threads_joined:\t%lu\n", READ_ONCE(net->crew.joined));
+	seq_printf(m, "kvnet.threads_refused:\t%lu\n", READ_ONCE(net->crew.refused));
 	seq_printf(m, "kvnet.pages:\t%u\n", READ_ONCE(net->resident.table.n));
 	seq_printf(m, "kvnet.pages_taken:\t%lu\n",
 		   READ_ONCE(net->resident.taken));

@@ -232,7 +232,8 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 			    READ_ONCE(net->q[KVNET_TX].busy_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_BY_VCPU, READ_ONCE(net->crew.lends)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)) ||
-	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)))
+	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)) ||
+	    nla_put_u32(skb, KVNET_A_POLICY_THREADS, READ_ONCE(net->crew.policy)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -243,7 +244,7 @@ static unsigned int count_workers(struct kvnet_crew *crew)
 	unsigned int i, n = 0;
 
 	mutex_lock(&crew->roster);
-	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+	for (i = 0; i < KVNET_CREW_ALL; i++)
 		n += !!crew->worker[i];
 	mutex_unlock(&crew->roster);
 	return n;

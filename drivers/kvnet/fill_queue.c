@@ -121,7 +121,7 @@ static int put_home(struct sk_buff *skb, struct kvnet_crew *crew, unsigned int b
 	int ret = 0;
 
 	mutex_lock(&crew->roster);
-	for (i = 0; i < KVNET_CREW_WORKERS; i++)
+	for (i = 0; i < KVNET_CREW_ALL; i++)
 		if (crew->worker[i] && kvnet_crew_at(crew, crew->worker[i]) & BIT(bit)) {
 			ret = nla_put_u32(skb, KVNET_A_QUEUE_WORKER, i);
 			break;

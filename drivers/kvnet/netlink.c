@@ -111,7 +111,7 @@ static int queue_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int worker_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return put_list(skb, cb, KVNET_CMD_WORKER_GET, KVNET_CREW_WORKERS,
+	return put_list(skb, cb, KVNET_CMD_WORKER_GET, KVNET_CREW_ALL,
 			kvnet_fill_worker);
 }
 

@@ -229,6 +229,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 		ret = kvnet_resident_start(&net->resident, mm);
 	if (ret == -ERESTARTNOINTR)
 		goto err_del;
+	kvnet_crew_set_threads(&net->crew, min_t(u32, READ_ONCE(kvnet_threads),
+						 KVNET_THREAD_POLICY_TWO));
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,
 			       READ_ONCE(kvnet_tx_by_vcpu),
 			       net->resident.watching);

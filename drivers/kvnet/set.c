@@ -27,6 +27,7 @@ const struct nla_policy kvnet_policy_policy[] = {
 	[KVNET_A_POLICY_COPY_FRAMES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RX_IN_PLACE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RT_PRIORITY] = NLA_POLICY_RANGE(NLA_U32, 1, MAX_RT_PRIO - 1),
+	[KVNET_A_POLICY_THREADS] = NLA_POLICY_MAX(NLA_U32, KVNET_THREAD_POLICY_TWO),
 };
 
 /* What is wanted; attributes that are not there are NULL. */
@@ -186,6 +187,9 @@ static void set_rest(struct kvnet_net *net, const struct want *w)
 	a = w->a[KVNET_A_POLICY_RX_IN_PLACE];
 	if (a)
 		WRITE_ONCE(net->crew.soft, nla_get_u8(a));
+	a = w->a[KVNET_A_POLICY_THREADS];
+	if (a)
+		kvnet_crew_set_threads(&net->crew, nla_get_u32(a));
 }
 
 static int set_policy(struct genl_info *info, const struct want *w)

@@ -30,7 +30,7 @@ void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event)
 	atomic_long_inc(&src->wakes);
 	trace_kvnet_wake(crew->owner, src->bit, event);
 	rcu_read_lock();
-	w = rcu_dereference(src->home);
+	w = kvnet_crew_home(src);
 	if (!READ_ONCE(crew->stopping)) {
 		/* F: full barrier; pairs with the thread's set_current_state(). */
 		set_bit(src->bit, &w->ready);
@@ -114,7 +114,7 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 	if (!ret)
 		return false;
 	rcu_read_lock();
-	w = rcu_dereference(src->home);
+	w = kvnet_crew_home(src);
 	ret = w && !kvnet_thread_halted(&w->thread);
 	rcu_read_unlock();
 	return ret;

@@ -62,6 +62,8 @@ struct kvnet_source_ops {
  * @crew: the workers that may serve it; const after init
  * @home: the one that is to; changes with dev->lock; NULL without an owner. Who
  *	  hands the source over reads it, with the RCU read lock
+ * @away: a thread of its own, in the place of @home; or NULL. Its holder changes that,
+ *	  see crew_apart.c; read as @home is
  * @by: the worker that runs it, or was the last; written by the holder
  * @bit: its place in &kvnet_crew.source, const after init
  * @claim: who may run it
@@ -69,6 +71,10 @@ struct kvnet_source_ops {
  * @soft: for the softirq of who brings a frame
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
+ * @runs: two threads are busy, and this is one; written by its worker
+ * @all_ns: time of turns whose time is taken, in ns; written by its worker
+ * @both_ns: of it, with the other source busy
+ * @crowded_ns: of it, with another thread waiting for the CPU
  * @lone: the next event is for little, as far as its holder knows
  * @woken_ns: when it was woken, if that is timed, or 0; written by the holder
  * @timed: which are; written by the holder
@@ -81,6 +87,7 @@ struct kvnet_source {
 	const struct kvnet_source_ops *ops;
 	struct kvnet_crew *crew;
 	struct kvnet_worker __rcu *home;
+	struct kvnet_worker __rcu *away;
 	const struct kvnet_worker *by;
 	unsigned int bit;
 	struct kvnet_claim claim;
@@ -88,6 +95,10 @@ struct kvnet_source {
 	struct tasklet_struct soft;
 	struct hrtimer timer;
 	bool alarm;
+	bool runs;
+	u64 all_ns;
+	u64 both_ns;
+	u64 crowded_ns;
 	bool lone;
 	u8 timed;
 	u64 woken_ns;

@@ -174,7 +174,7 @@ static int kthread_fn(void *data)
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
 	/* By itself: the kernel sets where a thread may run until this begins. */
-	t->ret = cgroup_attach_task_all(t->owner, current);
+	t->ret = cgroup_attach_task_all(t->maker, current);
 	complete(&t->started);
 	if (!t->ret)
 		t->ops->begin(t->data);
@@ -221,6 +221,26 @@ void kvnet_threads_init(struct kvnet_threads *ts)
 	ts->inside = 0;
 }
 
+static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
+{
+	struct kvnet_threads *ts = t->group;
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(owner));
+	t->vtsk = NULL;
+	t->closing = false;
+	t->owner = get_task_struct(owner);
+	t->maker = current;
+	spin_lock(&ts->lock);
+	list_add_tail(&t->entry, &ts->all);
+	spin_unlock(&ts->lock);
+	ret = fork ? start_task(t, name) : start_kthread(t, name);
+	if (ret)
+		kvnet_thread_stop(t);
+	return ret;
+}
+
 /**
  * kvnet_thread_start() - make a thread
  * @t: none yet, zeroed or stopped
@@ -237,23 +257,30 @@ void kvnet_threads_init(struct kvnet_threads *ts)
 int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data)
 {
-	char name[TASK_COMM_LEN];
-	int ret;
-
-	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(current));
 	t->ops = ops;
 	t->data = data;
 	t->group = ts;
-	t->vtsk = NULL;
-	t->closing = false;
-	t->owner = get_task_struct(current);
-	spin_lock(&ts->lock);
-	list_add_tail(&t->entry, &ts->all);
-	spin_unlock(&ts->lock);
-	ret = fork ? start_task(t, name) : start_kthread(t, name);
-	if (ret)
-		kvnet_thread_stop(t);
-	return ret;
+	return start(t, current, fork);
+}
+
+/**
+ * kvnet_thread_start_like() - make another thread like the calling one
+ * @t: none yet, zeroed or stopped
+ * @like: the calling one
+ * @data: for the same &kvnet_thread_ops
+ *
+ * A thread of the owner's process can make others of it as well as any.
+ *
+ * Context: @like, in a turn; may sleep.
+ * Return: as kvnet_thread_start(); -errno also when it is being killed.
+ */
+int kvnet_thread_start_like(struct kvnet_thread *t, const struct kvnet_thread *like,
+			    void *data)
+{
+	t->ops = like->ops;
+	t->data = data;
+	t->group = like->group;
+	return start(t, like->owner, like->vtsk);
 }
 
 /**

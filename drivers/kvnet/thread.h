@@ -61,6 +61,7 @@ struct kvnet_threads {
  * @entry: in &kvnet_threads.all; under the group's lock
  * @owner: of the owner's process, with a reference; NULL: no thread; under the
  *	   group's lock
+ * @maker: who makes it; until it has begun
  * @vtsk: the task; NULL: a kernel thread, or none; under the group's lock
  * @closing: no turn is begun any more
  * @task: the thread, with a reference; of a task, once it has run; under the group's
@@ -74,6 +75,7 @@ struct kvnet_thread {
 	struct kvnet_threads *group;
 	struct list_head entry;
 	struct task_struct *owner;
+	struct task_struct *maker;
 	struct vhost_task *vtsk;
 	bool closing;
 	struct task_struct *task;
@@ -90,6 +92,8 @@ void kvnet_threads_owner_exits(struct kvnet_threads *ts);
 
 int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data);
+int kvnet_thread_start_like(struct kvnet_thread *t, const struct kvnet_thread *like,
+			    void *data);
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);

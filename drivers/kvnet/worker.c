@@ -48,13 +48,28 @@ bool kvnet_source_may_rest(const struct kvnet_source *src)
 /* Is it to be served by another one from now on? */
 static bool moves(const struct kvnet_worker *w, const struct kvnet_source *src)
 {
-	return unlikely(rcu_access_pointer(src->home) != w);
+	return unlikely(!kvnet_crew_is_home(src, w));
+}
+
+static enum kvnet_verdict run_one(struct kvnet_worker *w, struct kvnet_source *src,
+				  bool both)
+{
+	enum kvnet_verdict verdict;
+	struct kvnet_watch watch;
+
+	src->by = w;
+	kvnet_crew_watch(&watch, src, both);
+	verdict = src->ops->run(src);
+	trace_kvnet_run(w->crew->owner, src->bit, verdict);
+	kvnet_crew_watched(&watch, src, w);
+	return verdict;
 }
 
 /* One turn for each source in @active. Returns those that want another. */
 static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 			       unsigned long *idle)
 {
+	bool both = active & (active - 1);
 	unsigned long again = 0;
 	struct kvnet_source *src;
 	enum kvnet_verdict verdict;
@@ -62,14 +77,13 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 	while (active) {
 		src = first_source(w, &active);
 		*idle &= ~BIT(src->bit);
+		kvnet_crew_obey(src, w);
 		if (moves(w, src)) {
 			kvnet_source_hand_over(src, KVNET_EV_CTRL);
 			continue;
 		}
-		src->by = w;
 		w->alone = !(active | again | *idle);
-		verdict = src->ops->run(src);
-		trace_kvnet_run(w->crew->owner, src->bit, verdict);
+		verdict = run_one(w, src, both);
 		if (verdict == KVNET_DONE)
 			*idle |= BIT(src->bit);
 		else if (verdict == KVNET_AGAIN)
