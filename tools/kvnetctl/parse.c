@@ -52,6 +52,7 @@ static const struct field policy_fields[] = {
 	FIELD(kvnet_policy, KVNET_A_POLICY_TX_BY_VCPU, U8, tx_by_vcpu),
 	FIELD(kvnet_policy, KVNET_A_POLICY_COPY_FRAMES, U8, copy_frames),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_IN_PLACE, U8, rx_in_place),
+	FIELD(kvnet_policy, KVNET_A_POLICY_THREADS, U32, threads),
 	{ 0 }
 };
 
