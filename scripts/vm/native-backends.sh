@@ -3,7 +3,8 @@
 #
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
-# pin its rings, -woken is kvnet whose worker receives each frame. -vectorized is for DPDK, whose driver then handles several
+# pin its rings, -woken is kvnet whose worker receives each frame; -auto and -two have the module's
+# parameter threads so (0, 2). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
 # same frames through the tap alone.
@@ -48,22 +49,35 @@ in_place_of()
 	esac
 }
 
+# the module's parameter threads; else its default
+threads_of()
+{
+	case $1 in
+	vhost_net* | floor*) ;;
+	*-auto*) echo 0 ;;
+	*-two*) echo 2 ;;
+	*) echo 1 ;;
+	esac
+}
+
 # backend_use NAME: what selftests/perf is told by
 backend_use()
 {
-	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE
+	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE BENCH_THREADS
 	KVNET_DEV=$(node_of "$1")
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
 	BENCH_IN_PLACE=$(in_place_of "$1")
+	BENCH_THREADS=$(threads_of "$1")
 	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PARAMETERS/pin_rings
 	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > $PARAMETERS/rx_in_place
+	[ -z "$BENCH_THREADS" ] || echo "$BENCH_THREADS" > $PARAMETERS/threads
 }
 
 # turn_of NAME: the same, of one that takes turns with others
 turn_of()
 {
-	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1")"
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(threads_of "$1")"
 }
 
 # with_twin NAME...: these, and one of them twice: vhost_net, or else the first

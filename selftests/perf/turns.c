@@ -80,12 +80,12 @@ static void parameter(const char *path, const char *value)
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place:threads, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
-		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE",
+		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
 	};
 	char line[128];
 	unsigned int i;
@@ -99,6 +99,7 @@ static void become(char *words)
 	setenv("BENCH_ROW", line, 1);
 	parameter(PARAMETERS "pin_rings", getenv("BENCH_PINNED"));
 	parameter(PARAMETERS "rx_in_place", getenv("BENCH_IN_PLACE"));
+	parameter(PARAMETERS "threads", getenv("BENCH_THREADS"));
 }
 
 static void __attribute__((noreturn)) serve(const struct turns_work *work, int fd)

@@ -9,7 +9,8 @@
  *
  * BENCH_TURNS="kvnet:/dev/kvnet::1:1 vhost_net:/dev/vhost-net:::" names the backends: for
  * each its name, KVNET_DEV, KVNET_LAYOUT, BENCH_PINNED (its rings are to be pinned,
- * 1, or not, 0) and BENCH_IN_PLACE (lone frames are received in place). Without it there is one, which these variables describe themselves.
+ * 1, or not, 0), BENCH_IN_PLACE (lone frames are received in place) and BENCH_THREADS (the
+ * module's parameter threads). Without it there is one, which these variables describe themselves.
  */
 #ifndef SELFTESTS_TURNS_H
 #define SELFTESTS_TURNS_H
