@@ -53,6 +53,7 @@ help:
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
+	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -109,6 +110,9 @@ life:
 check:
 	@$(SCRIPTS)/check.sh
 
+html:
+	@$(SCRIPTS)/html.sh
+
 INSTALL_SH := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' TOOLS='$(TOOLS)' $(SCRIPTS)/install.sh
 
 install: modules tools
@@ -147,5 +151,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check install \
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

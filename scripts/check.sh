@@ -151,6 +151,21 @@ check_counters()
 	return $bad
 }
 
+# Each page is in the table of contents, and each that somebody names is there.
+check_docs()
+{
+	local file page doc=$TOP/Documentation bad=0
+
+	for file in "$doc"/*.rst; do
+		page=$(basename "$file" .rst)
+		[ "$page" = index ] || grep -qx "   $page" "$doc/index.rst" || { echo "$page.rst is not in the toctree of index.rst"; bad=1; }
+	done
+	while IFS=: read -r file page; do
+		[ -e "$doc/$page" ] || { echo "$file names $page, which is not in Documentation"; bad=1; }
+	done < <(cd "$TOP" && source_files '*' | grep -vE '^(Documentation/conf.py|scripts/check.sh)$' | xargs grep -oHP '(?<![/\w])[A-Za-z]+\.rst\b|(?<=Documentation/)[A-Za-z]+\.rst\b' | sort -u)
+	return $bad
+}
+
 # asking for a kernel version is for include/compat alone
 check_versions()
 {
@@ -164,7 +179,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec counters; do
+	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec counters docs; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

@@ -10,6 +10,7 @@
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
 #   scripts/setup.sh --report      only what draws and judges the laboratory's reports
+#   scripts/setup.sh --docs        only what makes web pages of the documentation
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
@@ -315,9 +316,10 @@ main()
 		[ -n "$(missing_packages)" ] || return 0
 		;;
 	--tools) tools=1 packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
-	--report)
+	--report | --docs)
 		tools=1 packages_only=1
 		PACKAGES=$REPORT_PACKAGES
+		[ "$1" = --report ] || PACKAGES=python3-sphinx
 		[ -n "$(missing_packages)" ] || return 0
 		;;
 	--guests) guests=1; shift ;;
