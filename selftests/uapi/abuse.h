@@ -38,6 +38,7 @@ struct abused {
 	pthread_mutex_t guest;	/* who uses the driver's rings */
 	uint64_t *log;		/* a dirty bitmap */
 	uint8_t *spare;		/* the memory at another place */
+	struct gr_cfg ring[2];	/* where the rings are */
 	uint64_t down_since;	/* in ms; 0: it runs */
 	unsigned long seen_rx, seen_tx;
 	uint32_t seq;

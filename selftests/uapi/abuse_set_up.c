@@ -347,8 +347,7 @@ static bool op_kick(struct world *w, struct abused *a, struct draw *d)
 
 static void *some_area(struct abused *a, struct draw *d, size_t *len)
 {
-	struct vdev_queue *q = &a->r.v.q[draw(d, 2)];
-	const struct gr_cfg *c = &q->ring.cfg;
+	const struct gr_cfg *c = &a->ring[draw(d, 2)];
 
 	switch (draw(d, 4)) {
 	case 0:
@@ -361,8 +360,8 @@ static void *some_area(struct abused *a, struct draw *d, size_t *len)
 		*len = gr_used_bytes(c);
 		return c->used;
 	default:
-		*len = q->ind ? 4096 : gr_desc_bytes(c);
-		return q->ind ? q->ind : c->desc;
+		*len = c->ind ? 4096 : gr_desc_bytes(c);
+		return c->ind ? c->ind : c->desc;
 	}
 }
 

@@ -83,6 +83,8 @@ static void open_device(struct world *w, unsigned int nr, struct draw *d)
 	ASSERT(a->log != MAP_FAILED);
 	fcntl(v->fd, F_SETFL, O_NONBLOCK);
 	fcntl(a->r.inject, F_SETFL, O_NONBLOCK);
+	for (i = 0; i < 2; i++)
+		a->ring[i] = v->q[i].ring.cfg;
 	a->fd[0] = v->fd;
 	for (i = 1; i < ABUSE_FDS; i++)
 		a->fd[i] = -1;
