@@ -121,6 +121,18 @@ check_spdx()
 	return $bad
 }
 
+# of who may run a source, and of the barriers
+check_models()
+{
+	local log=$BUILD/log/models.log
+
+	if ! "$TOP/selftests/models/run.sh" > "$log" 2>&1; then
+		grep -v '^ok' "$log"
+		return 1
+	fi
+	tail -n 1 "$log"
+}
+
 # those that do not apply any more prove nothing
 check_mutants()
 {
@@ -179,7 +191,7 @@ main()
 	for check in $SERIES_ALL; do
 		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
 	done
-	for check in module nospec programs unit tools shell kernel_doc caps spdx versions mutants spec counters docs; do
+	for check in module nospec programs unit models tools shell kernel_doc caps spdx versions mutants spec counters docs; do
 		info "check: $check"
 		"check_$check" || failed=$((failed + 1))
 	done

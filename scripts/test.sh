@@ -70,6 +70,7 @@ run_tools()
 	bench_tool test || status=1
 	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
 	"$TOP/selftests/rig/run.sh" || status=1
+	"$TOP/selftests/models/run.sh" || status=1
 	"$TOP/selftests/packages/quick.sh" || status=1
 	return $status
 }

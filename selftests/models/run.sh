@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Models of what tests see by chance only: claim.pml, who may run a source, by spin;
+# litmus/*.litmus, the barriers A to I of Documentation/ordering.rst, by herd7 and the
+# kernel's memory model, or else by litmus.py, which knows as much of it as they need.
+# Each has variants in which something is missing: these must be found wrong.
+#
+#   KICKS=2 selftests/models/run.sh    more of them: five million states, some seconds
+set -euo pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+PASSED=0 FAILED=0 SKIPPED=0
+
+verdict()
+{
+	if [ "$1" -eq 0 ]; then
+		echo "ok - $2"
+		PASSED=$((PASSED + 1))
+	else
+		echo "not ok - $2"
+		FAILED=$((FAILED + 1))
+	fi
+}
+
+# spin_errors DEFINES...: how many it finds; nothing if it did not get through
+spin_errors()
+{
+	(
+		cd "$WORK"
+		spin "$@" -a "$HERE/claim.pml" > spin.log 2>&1
+		gcc -O${OPTIMIZE:-0} -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c
+		./pan -m200000 > pan.log 2>&1
+		! grep -q 'max search depth too small' pan.log || exit 1
+		sed -n 's/.*errors: \([0-9]*\)$/\1/p' pan.log
+	)
+}
+
+try_spin()
+{
+	local errors i
+
+	if ! command -v spin > /dev/null || ! command -v gcc > /dev/null; then
+		echo "ok - claim.pml # SKIP no spin"
+		SKIPPED=$((SKIPPED + 1))
+		return
+	fi
+	for i in "" -DSTOP; do
+		# shellcheck disable=SC2086 # none or one
+		errors=$(OPTIMIZE=1 spin_errors $i "-DKICKS=${KICKS:-1}") || true
+		verdict "$([ "$errors" = 0 ]; echo $?)" "claim.pml${i:+, $i}: never two, never nobody ($(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$WORK/pan.log") states)"
+	done
+	for i in 1 2 5; do
+		errors=$(spin_errors -DKICKS=1 -DMUTANT=$i) || true
+		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, mutant $i: is found"
+	done
+	for i in 3 4 6; do
+		errors=$(spin_errors -DSTOP -DKICKS=1 -DMUTANT=$i) || true
+		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, stop, mutant $i: is found"
+	done
+}
+
+# Result lines of a tool, "Test NAME Never"; the file says what must come.
+judge_litmus()
+{
+	local file name want got
+
+	for file in "$HERE"/litmus/*.litmus; do
+		name=$(basename "$file" .litmus)
+		want=$(sed -n 's/.*Result: \(Never\|Sometimes\).*/\1/p' "$file")
+		got=$(sed -n "s/^Observation $name \([A-Z][a-z]*\).*/\1/p" "$WORK/litmus.log")
+		verdict "$([ -n "$want" ] && [ "$got" = "$want" ]; echo $?)" "$name: ${got:-no result}"
+	done
+}
+
+try_litmus()
+{
+	local model=${LKMM:-/usr/share/linux-kernel-memory-model}
+
+	if command -v herd7 > /dev/null && [ -f "$model/linux-kernel.cfg" ]; then
+		echo "# herd7, $model"
+		(cd "$model" && herd7 -conf linux-kernel.cfg "$HERE"/litmus/*.litmus) > "$WORK/litmus.log" 2>&1 || true
+	else
+		echo "# litmus.py, as there is no herd7 with LKMM=.../tools/memory-model"
+		python3 -B "$HERE/litmus.py" "$HERE"/litmus/*.litmus > "$WORK/litmus.log" 2>&1 || cat "$WORK/litmus.log"
+	fi
+	judge_litmus
+}
+
+try_spin
+try_litmus
+echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+[ $FAILED -eq 0 ]
