@@ -19,7 +19,7 @@
 #include "swap.h"
 
 #define SOME		40
-#define FEW		24	/* pages that are not given back */
+#define FEW		4	/* pages that are not given back */
 
 #ifndef MADV_SOFT_OFFLINE
 #define MADV_SOFT_OFFLINE	101
@@ -212,7 +212,7 @@ CASE_TIMED(reclaimed, 60)
 	cgroup_make(&group, "memory");
 	cgroup_join(&group, getpid());
 	place_begin();
-	under_frames(by_reclaim, ksft_rounds(30));
+	under_frames(by_reclaim, ksft_rounds(8));
 	rig_close(&rig);
 	cgroup_leave(getpid());
 	cgroup_remove(&group);
