@@ -17,6 +17,9 @@ static inline void mark(unsigned long what, unsigned long value)
 	/* nopl 0x6b766e74(%rax,%rax,1) */
 	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x74, 0x6e, 0x76, 0x6b"
 		     : : "S"(what), "D"(value) : "memory");
+#else
+	(void)what;
+	(void)value;
 #endif
 }
 

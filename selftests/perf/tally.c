@@ -22,7 +22,7 @@ static void die(const char *what)
 /* The counters run while the command does; it has been started before. */
 static int run(char **argv)
 {
-	int go[2], status;
+	int go[2], status = 0;
 	pid_t pid;
 	char c = 0;
 

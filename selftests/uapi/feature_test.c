@@ -52,7 +52,7 @@ static struct offer ask(const char *path)
 {
 	struct abi_features a = { .count = 4, .word = { 1, 1, 1, 1 } };
 	struct offer o = { 0 };
-	uint64_t low;
+	uint64_t low = 0;
 	uint8_t fork;
 	int fd;
 

@@ -66,18 +66,19 @@ static size_t arg_size(unsigned long req)
  * A 64-bit process may use the 32-bit entry, if its pointers fit.  On a machine
  * without one the processor raises an exception, or the call does not exist.
  */
+#ifdef __x86_64__
 static long int80(long nr, long a, long b, long c)
 {
 	long ret = -ENOSYS;
 
-#ifdef __x86_64__
 	__asm__ volatile("int $0x80" : "=a"(ret)
 			 : "a"(nr), "b"(a), "c"(b), "d"(c)
 			 : "memory", "r8", "r9", "r10", "r11");
-	ret = (int)ret;
-#endif
-	return ret;
+	return (int)ret;
 }
+#else
+#define int80(nr, a, b, c)	((void)(nr), (void)(a), (void)(b), (void)(c), -ENOSYS)
+#endif
 
 /*
  * Where a 32-bit process can point to, too.  Nothing is mapped behind it: what is

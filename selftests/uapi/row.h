@@ -49,8 +49,11 @@ struct row {
 	{ #req ", index 2", req, ADDR(.index = 2), ENOBUFS }, \
 	{ #req ", index -1", req, ADDR(.index = -1u), ENOBUFS }
 
+/* struct vhost_memory, and its regions */
 struct mem2 {
-	struct vhost_memory m;
+	struct {
+		uint32_t nregions, padding;
+	} m;
 	struct vhost_memory_region r[2];
 };
 #define REG(gpa, size, hva)	{ gpa, size, hva, 0 }
