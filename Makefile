@@ -54,6 +54,7 @@ help:
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
+	@echo 'make build-matrix     builds for 6.1, 6.12 and the newest, x86-64 and arm64, gcc and clang: a table (KERNELS= ARCHES= COMPILERS=)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
 
 load:
@@ -113,6 +114,9 @@ check:
 html:
 	@$(SCRIPTS)/html.sh
 
+build-matrix:
+	@$(SCRIPTS)/build-matrix.sh
+
 INSTALL_SH := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' TOOLS='$(TOOLS)' $(SCRIPTS)/install.sh
 
 install: modules tools
@@ -151,5 +155,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html install \
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html build-matrix install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -4,9 +4,10 @@
 # Builds kvnet.ko for one of the test kernels in a copy of the sources under
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
 # with endianness checks (its messages about kernel headers do not count). With --floor
-# it is the laboratory's kvnet_floor.ko, in build/floor-X.
+# it is the laboratory's kvnet_floor.ko, in build/floor-X. With --arch arm64, --clang or
+# both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor] 6.12 | 6.1 | newest | uml | uml-fast
+#   scripts/build-module.sh [--sparse] [--floor] [--arch arm64] [--clang] 6.12 | 6.1 | newest | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -106,6 +107,18 @@ newest_sparse()
 	[ -e "$script" ] || install -m 755 /dev/stdin "$script" <<< $'#!/bin/sh\necho 1'
 }
 
+# Headers that setup.sh --cross has laid beside the others. The newest kernel's gcc for
+# arm64 is in its root, with the same name as on this machine.
+find_cross_headers()
+{
+	HEADERS=${HEADERS%-amd64}-$TARGET
+	[ "$TARGET" != arm64 ] || ARCH+=(CROSS_COMPILE=aarch64-linux-gnu-)
+	if [ $COMPILER = clang ]; then
+		HEADERS=$HEADERS-clang
+		ARCH+=("CC=clang-$CLANG" "LD=ld.lld-$CLANG")
+	fi
+}
+
 # prepared by themselves when they are not there
 find_headers()
 {
@@ -140,25 +153,35 @@ main()
 {
 	local sparse=0
 
+	TARGET=amd64 COMPILER=gcc
 	FROM=$TOP KIND=mod MODULE=drivers/kvnet/kvnet.ko PARTS=(Kbuild drivers include)
 	while [[ ${1:-} == --* ]]; do
 		case $1 in
 		--sparse) sparse=1 ;;
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
+		--arch) TARGET=$2; shift ;;
+		--clang) COMPILER=clang ;;
 		*) die "unknown option $1" ;;
 		esac
 		shift
 	done
-	[ $# -eq 1 ] || die "usage: build-module.sh [--sparse] [--floor] <one of: $SERIES_ALL newest $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $UML_ALL>"
 	SERIES=$1
 	find_headers
-	DIR=$BUILD/$KIND-$SERIES
-	hold "$KIND-$SERIES"
+	DIR=$KIND-$SERIES
+	if [ "$TARGET-$COMPILER" != amd64-gcc ]; then
+		find_cross_headers
+		[ "$TARGET" = amd64 ] || DIR=$DIR-$TARGET
+		[ $COMPILER = gcc ] || DIR=$DIR-$COMPILER
+	fi
+	hold "$DIR"
+	DIR=$BUILD/$DIR
 	copy_sources
 	# a build that fails leaves none
 	rm -f "${DIR:?}/$MODULE"
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
+	[ "$TARGET-$COMPILER" = amd64-gcc ] || RELEASE="${RELEASE%-amd64}-$TARGET with $COMPILER"
 	info "built ${MODULE##*/} for $RELEASE"
 }
 

@@ -23,6 +23,9 @@ BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
 DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
 STAMPS=$BUILD/stamps
 SERIES_ALL="6.12 6.1"
+# of the build matrix: Debian 12 and 13 have it
+# shellcheck disable=SC2034 # for setup.sh and build-module.sh
+CLANG=19
 # kernels that the module is built for and that are no series of Debian's
 # shellcheck disable=SC2034 # for build-module.sh
 UML_ALL="uml uml-fast"

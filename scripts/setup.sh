@@ -14,6 +14,7 @@
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
+#   scripts/setup.sh --cross       packages, and what scripts/build-matrix.sh builds with
 #   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
 #
 # A second run finds everything done and takes about a second.
@@ -22,6 +23,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/debs.sh
 . "$(dirname "$0")/debs.sh"
+# shellcheck source=scripts/setup-cross.sh
+. "$(dirname "$0")/setup-cross.sh"
 
 NEED_MB=4000
 
@@ -249,6 +252,22 @@ unpack_newest()
 # with all of them, unpacked only, for build-module.sh.
 BUILDER_PACKAGES="make bash dash coreutils sed grep mawk findutils diffutils perl-base pahole sparse"
 
+newest_config()
+{
+	backports_config trixie-backports trixie || return
+	# apt shall think that nothing is installed
+	: > "$BUILD/apt-trixie-backports/status"
+	BPO+=(-o "Dir::State::status=$BUILD/apt-trixie-backports/status")
+}
+
+# newest_wants PACKAGE...: all that such a root consists of, with these
+newest_wants()
+{
+	# shellcheck disable=SC2086 # a list of words
+	apt-get "${BPO[@]}" install -s --no-install-recommends $BUILDER_PACKAGES "linux-headers-$(kernel_release newest)" "$@" 2>> "$BUILD/apt.log" |
+		awk '$1 == "Inst" { print $2 }'
+}
+
 unpack_builder()
 {
 	local dir=$BUILD/root-newest release
@@ -257,7 +276,7 @@ unpack_builder()
 	release=$(kernel_release newest)
 	step_needed root-newest "$release" || return 0
 	info "fetching and unpacking what builds modules for $release"
-	backports_config trixie-backports trixie || die "apt-get update failed (see $BUILD/apt.log); run again"
+	newest_config || die "apt-get update failed (see $BUILD/apt.log); run again"
 	# shellcheck disable=SC2086 # a list of words
 	if ! unpack_with_needs "$dir" 160 "compiler and headers" $BUILDER_PACKAGES "linux-headers-$release"; then
 		rm -f "$STAMPS/kernel-newest"
@@ -303,7 +322,7 @@ unpack_source()
 
 main()
 {
-	local series packages_only=0 guests=0 source_only=0 tools=0 ALSO=none
+	local series packages_only=0 guests=0 source_only=0 tools=0 cross=0 ALSO=none
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
@@ -315,6 +334,7 @@ main()
 		# who has them need not be root
 		[ -n "$(missing_packages)" ] || return 0
 		;;
+	--cross) cross=1; PACKAGES="$PACKAGES $CROSS_PACKAGES"; shift ;;
 	--tools) tools=1 packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
 	--report | --docs)
 		tools=1 packages_only=1
@@ -348,6 +368,10 @@ main()
 			unpack_kernel "$series"
 		fi
 	done
+	if [ "$cross" -eq 1 ]; then
+		setup_cross "$@"
+		return
+	fi
 	unpack_qemu10
 	[ "$guests" -eq 0 ] || unpack_newest
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Run the test programs given, as many at once as there are CPUs, print their
-# TAP in order, and end in a count.
+# TAP in order, and end in a count. UNDER is a command that runs them, an emulator.
 set -u
 
+export UNDER="${UNDER:-}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0
@@ -14,7 +15,7 @@ for program; do
 	i=$((i + 1))
 	printf '%s\n%s\n' "$i" "$program"
 done | xargs -d '\n' -n 2 -P "$(nproc)" sh -c \
-	'"$2" >"$0/$1.log" 2>&1; echo $? >"$0/$1.status"' "$dir"
+	'$UNDER "$2" >"$0/$1.log" 2>&1; echo $? >"$0/$1.status"' "$dir"
 
 i=0
 for program; do
