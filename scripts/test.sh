@@ -262,9 +262,22 @@ run_moved()
 	return $status
 }
 
+# some of the uapi tests as anybody has them who has installed them
+run_installed()
+{
+	local name=installed-uml
+
+	make -s -C "$TOP/selftests" install TARGETS=uapi TESTS="feature_test notify_test loop_tx_test" OUTPUT="$BUILD" \
+		INSTALL_PATH="$BUILD/ksft" || { step "uapi tests can be installed" false; return; }
+	rm -f "$BUILD/log/$name.tap"
+	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 300 --add "$BUILD/ksft:ksft" --output "$BUILD/log/$name.tap" \
+		-- "$TOP/selftests/rig/installed.sh"
+}
+
 run_uml_and_lab()
 {
 	step "User-Mode Linux runs from a checkout that was moved below /tmp" run_moved
+	run_installed
 	run_uml
 	run_uml_idle
 	# shellcheck disable=SC2086 # a list of names

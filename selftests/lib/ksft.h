@@ -31,7 +31,8 @@ struct ksft_case {
 };
 
 void ksft_register(struct ksft_case *c);
-int ksft_run(int argc, char **argv);
+/* node may be NULL; $KVNET_DEV goes before it */
+int ksft_run(int argc, char **argv, const char *node);
 void ksft_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void ksft_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -69,10 +70,15 @@ static inline uint32_t ksft_below(uint32_t n)
 
 #define CASE(id) CASE_TIMED(id, 20)
 
+/* A device node without which there is nothing to test: all is skipped. */
+#ifndef KSFT_NODE
+#define KSFT_NODE	NULL
+#endif
+
 #define KSFT_MAIN()							\
 	int main(int argc, char **argv)					\
 	{								\
-		return ksft_run(argc, argv);				\
+		return ksft_run(argc, argv, KSFT_NODE);			\
 	}
 
 #define FAIL(...) ksft_fail(__FILE__, __LINE__, __VA_ARGS__)

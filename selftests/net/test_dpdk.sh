@@ -1,9 +1,10 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: DPDK's virtio-user driver on the backend, no guest and no QEMU: a
 # process has the rings in its own memory and polls them. For each layout of the
 # ring it answers pings with compared data, sends and receives; every packet is
 # counted by DPDK, by the tap and by the module, and the three must agree.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 PMD_LIBS=/usr/lib/x86_64-linux-gnu
 PMD_HUGEPAGES=128

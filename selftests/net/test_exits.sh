@@ -1,9 +1,10 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: on the data path nothing returns to QEMU. Counted per packet, for the
 # backend and for QEMU's own device: context switches of QEMU's threads that
 # are no virtual CPUs (its main loop, which would serve kicks and calls), and the
 # process's read and write system calls (which would move packets through the tap).
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 declare -A SWITCHES SYSCALLS
 

@@ -1,9 +1,10 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: guests with other kernels than the test host's, on modern and
 # legacy devices, with large receive queues and packed rings refused, on both
 # versions of QEMU; and with rings used in order, which the newest guests take (Linux
 # 7.2 does, 6.12 does not). Needs vm.sh --guests.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 GUESTS_DIR=/kvnet/guests
 

@@ -1,6 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: QEMU dies by kill -9 under load, again and again; nothing is left.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 users_gone()
 {

@@ -1,8 +1,9 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: kvnetctl with the real module and a guest: what it shows agrees with
 # the counters in fdinfo and with the guest, what it sets is so, and wrong input gets
 # a line. Its JSON is passed on to the log, for test.sh to compare with the schema.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 CTL=/kvnet/kvnetctl
 

@@ -1,10 +1,11 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: libvirt starts the guest, with <backend vhost='/dev/kvnet'/> in its
 # <interface>: the QEMU that it starts holds the device, and the traffic passes
 # through it. Once on a tap of the administrator's, once on a bridge with two
 # queue pairs, where libvirt makes the tap; an interface attached and detached while
 # the guest runs; and <emulatorpin>, which reaches the worker.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 VIRT=/tmp/libvirt
 VIRT_QEMU=/opt/qemu-7.2

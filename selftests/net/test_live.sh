@@ -1,6 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: the guest's driver and QEMU change things while traffic runs.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 traffic_goes_on()
 {

@@ -1,5 +1,5 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: a guest moves from one backend to another, under traffic.
 #
 #   host 10.9.0.1 (bridge mig) --- mig-a <-> QEMU a
@@ -19,6 +19,7 @@
 #   MIGRATE_LOAD=50     percent of the usual traffic, where the host is slow
 #   MIGRATE_COMPARE=    (empty) the guest goes on at once, to see what that costs;
 #   otherwise losses and gap include the time that the guest is held for comparison
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MIGRATE_SOCKET=/tmp/migrate.sock
 UDP_BLOCKS=5201

@@ -1,7 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: the module's own life: refused while in use, removed when idle,
 # loaded again; opening and closing its device leaks nothing.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 test_rmmod_refused()
 {

@@ -1,7 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: MTU 9000, and segmentation and checksum offload on and off; each
 # combination carries a stream that is compared byte by byte.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 OFFLOAD_BYTES=$((4 << 20))
 

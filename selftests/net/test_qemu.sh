@@ -1,8 +1,9 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: the newest QEMU that Debian has, with what it adds for vhost: buffers used
 # in order, in split and packed rings; one queue pair, exchanged while the guest runs, and
 # two by tools/qemu-kvnet.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MRG_RXBUF=15
 PACKED=34

@@ -1,6 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: the guest reboots, by itself and by QEMU's reset; the device works.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 rebooted()
 {

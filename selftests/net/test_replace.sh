@@ -1,8 +1,9 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: replace_vhost_net=1: the module is /dev/vhost-net too, so that
 # "vhost=on" of a stock QEMU, told of no file, uses it. vhost_net cannot be loaded
 # meanwhile, nor the module so while vhost_net is; each comes back unharmed.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 REPLACE_NODE=/dev/vhost-net
 

@@ -1,8 +1,9 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: the recipes of Documentation/debugging.rst, as they stand there, under
 # traffic: perf, trace-cmd and bpftrace, and the scripts of tools/trace. Only when named,
 # since those programs are large (scripts/mkvmm.sh tracers).
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 RECIPES=/kvnet/debugging.rst
 

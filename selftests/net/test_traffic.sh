@@ -1,6 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: plain traffic both ways, and its bytes arrive unchanged.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 # each way
 STREAM_BYTES=${STREAM_BYTES:-$((1 << 27))}

@@ -1,7 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: what the guest and QEMU may negotiate, one feature at a time, on
 # either version of QEMU; every combination pings and carries compared streams.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MRG_RXBUF=15
 INDIRECT=28

@@ -1,10 +1,11 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
 # Description: a guest with a virtual IOMMU in front of the network device: the
 # backend sees addresses that only QEMU can translate, asks for them, and forgets
 # them when the guest takes them back. Traffic, a new start of the driver (the
 # rings move), a reset of the machine; Intel's and virtio's IOMMU, strict (each
 # buffer is invalidated) and lazy.
+declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 VIOMMU_BIT=33
 VIOMMU_DEVICE=iommu_platform=on,ats=on,disable-legacy=on,disable-modern=off

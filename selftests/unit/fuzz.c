@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -67,19 +68,21 @@ static void check_file(const char *path)
 /* What a coverage-guided run has found to lead somewhere, and what has failed once. */
 CASE(fuzz_corpus)
 {
+	/* where it is installed it is beside the program */
+	const char *corpus = access("corpus", R_OK) ? FUZZ_CORPUS : "corpus";
 	char path[PATH_MAX];
 	struct dirent *entry;
 	unsigned int n = 0;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%s", FUZZ_CORPUS, fuzz_name);
+	snprintf(path, sizeof(path), "%s/%s", corpus, fuzz_name);
 	dir = opendir(path);
 	if (!EXPECT_TRUE(dir))
 		return;
 	while ((entry = readdir(dir)) && !unit_failed()) {
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/%s", FUZZ_CORPUS, fuzz_name,
+		snprintf(path, sizeof(path), "%s/%s/%s", corpus, fuzz_name,
 			 entry->d_name);
 		check_file(path);
 		n++;

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs inside User-Mode Linux or a test host: tests of selftests/uapi as anybody has
+# them who has installed them (make -C selftests install), from /kvnet/ksft. What
+# run_kselftest.sh says of them has to be so: without the module that they are skipped,
+# with it that they pass, and of one that has too little time that it has failed.
+# Ends in "N passed, N failed, N skipped".
+# shellcheck source=selftests/net/lib.sh
+. /kvnet/selftests/net/lib.sh
+
+KSFT=/kvnet/ksft/run_kselftest.sh
+TEST=uapi:feature_test
+NUMBER_OK='^ok 1 selftests: uapi: feature_test'
+
+# says STATUS REGEX ARGUMENTS...: with this status, and exactly one line so
+says()
+{
+	local status=$1 line=$2 said got=0
+
+	shift 2
+	said=$(sh $KSFT "$@" 2>&1) || got=$?
+	[ $got -eq "$status" ] && [ "$(grep -cE "$line" <<< "$said")" -eq 1 ] || fail "status $got: $said"
+}
+
+without_the_module()
+{
+	says 0 "$NUMBER_OK # SKIP\$" -t $TEST
+}
+
+with_it()
+{
+	load_kvnet && says 0 "$NUMBER_OK\$" -t $TEST && says 0 '^# ok [0-9]+ feature_test\..* ms$' -t $TEST
+}
+
+two_of_them()
+{
+	says 0 '^1\.\.2$' -t $TEST -t uapi:notify_test && says 0 '^ok 2 selftests: uapi: notify_test$' -t $TEST -t uapi:notify_test
+}
+
+# another device, which is none
+one_that_fails()
+{
+	KVNET_DEV=/dev/null says 1 '^not ok 1 selftests: uapi: feature_test # exit=1$' -t $TEST
+}
+
+one_too_slow()
+{
+	says 1 '^not ok 1 selftests: uapi: loop_tx_test # TIMEOUT 1 seconds$' -o 1 -t uapi:loop_tx_test
+}
+
+run_test "installed: skipped without the module" without_the_module
+run_test "installed: passes with it" with_it
+run_test "installed: two of them" two_of_them
+run_test "installed: one that fails" one_that_fails
+run_test "installed: one that has too little time" one_too_slow
+rmmod kvnet
+echo "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
+[ "$TESTS_FAILED" -eq 0 ] && [ "$TESTS_PASSED" -gt 0 ]
