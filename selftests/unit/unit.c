@@ -81,6 +81,13 @@ static bool wanted(const struct unit_case *c, int argc, char **argv)
 	return argc < 2;
 }
 
+/* AddressSanitizer asks: kselftest runs tests under stdbuf, which is preloaded. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
+}
+
 int main(int argc, char **argv)
 {
 	const char *file = argv[0] + strlen(argv[0]), *env = getenv("UNIT_SEED");
