@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Description: kvnet's counters, the tap's and the guest's own add up, for traffic of all
+# kinds and for drops of all kinds: packets, bytes and drops, until nothing is
+# unexplained (Documentation/debugging.rst, "What adds up").
+
+# Of what has been counted so far; what is compared is what came since.
+declare -A SUMS_BEFORE SUMS
+
+sums_read()
+{
+	local name value dir=/sys/class/net/$TAP/statistics
+
+	SUMS=()
+	while read -r name value; do
+		name=${name#kvnet.} name=${name%:}
+		[[ $value == *[!0-9]* ]] || SUMS[$name]=$value
+	done < <(kvnet_counters)
+	for name in rx_packets rx_bytes rx_dropped tx_packets tx_bytes tx_dropped; do
+		SUMS[tap.$name]=$(< "$dir/$name")
+	done
+	while read -r name value; do
+		SUMS[guest.$name]=$value
+	done < <(guest 'cd /sys/class/net/eth0/statistics; for f in rx_packets rx_bytes rx_dropped tx_packets tx_bytes tx_dropped; do echo $f $(cat $f); done')
+	SUMS[rx.drops]=$(sums_drops rx)
+	SUMS[tx.drops]=$(sums_drops tx)
+}
+
+sums_drops()
+{
+	local name sum=0
+
+	for name in "${!SUMS[@]}"; do
+		[[ $name != "$1.drop_"* ]] || sum=$((sum + SUMS[$name]))
+	done
+	echo $sum
+}
+
+# how much more of it than at the beginning
+grown()
+{
+	echo $((${SUMS[$1]:-0} - ${SUMS_BEFORE[$1]:-0}))
+}
+
+# sums_same LEFT RIGHT: sums of counters, as "tx.packets+tx.drops"
+sums_same()
+{
+	local left=0 right=0 name
+
+	for name in ${1//+/ }; do
+		left=$((left + $(grown "$name")))
+	done
+	for name in ${2//+/ }; do
+		right=$((right + $(grown "$name")))
+	done
+	[ $left -eq $right ] || SUMS_WRONG="$SUMS_WRONG $1=$left but $2=$right;"
+}
+
+# What each side has counted since the beginning; what it says differs only by a name.
+sums_compare()
+{
+	SUMS_WRONG=''
+	sums_read
+	sums_same tx.packets tap.rx_packets
+	sums_same tx.bytes tap.rx_bytes
+	sums_same guest.tx_packets tx.packets+tx.drops
+	# bytes of what was dropped nobody knows but the guest
+	[ "$(grown tx.drops)" -ne 0 ] || sums_same guest.tx_bytes tx.bytes
+	sums_same rx.packets tap.tx_packets
+	sums_same rx.bytes tap.tx_bytes
+	sums_same guest.rx_packets+guest.rx_dropped rx.packets
+	[ "$(grown guest.rx_dropped)" -ne 0 ] || sums_same guest.rx_bytes rx.bytes
+	# how the packets went: never more than all
+	[ "$(grown tx.packets_direct)" -le "$(grown tx.packets)" ] && [ "$(grown tx.packets_lent)" -le "$(grown tx.packets)" ] &&
+		[ "$(grown rx.packets_soft)" -le "$(grown rx.packets)" ] || SUMS_WRONG="$SUMS_WRONG a part is more than all;"
+	[ -z "$SUMS_WRONG" ]
+}
+
+# The device is at rest, and nobody is between two counters.
+sums_begin()
+{
+	local name
+
+	SUMS_BEFORE=()
+	sums_read
+	for _ in {1..20}; do
+		for name in "${!SUMS[@]}"; do
+			SUMS_BEFORE[$name]=${SUMS[$name]}
+		done
+		sums_compare && [ "$(grown tap.rx_packets)" -eq 0 ] && [ "$(grown tap.tx_packets)" -eq 0 ] && return
+	done
+	fail "the counters do not rest: $SUMS_WRONG"
+}
+
+# The guest counts what it has sent when it gets the buffers back.
+sums_end()
+{
+	local name all=''
+
+	if ! wait_until 10 sums_compare; then
+		for name in $(printf '%s\n' "${!SUMS[@]}" | sort); do
+			[ "$(grown "$name")" -eq 0 ] || all="$all $name=$(grown "$name")"
+		done
+		fail "unexplained:$SUMS_WRONG of all:$all"
+		return
+	fi
+	echo "# to the guest $(grown rx.packets) packets, $(grown rx.bytes) bytes, $(grown rx.drops) drops, $(grown tap.tx_dropped) by the tap;" \
+		"from it $(grown tx.packets), $(grown tx.bytes), $(grown tx.drops): all explained"
+}
+
+# sums_of COMMAND...: the counters add up over it
+sums_of()
+{
+	sums_begin && "$@" && sums_end
+}
+
+sums_traffic()
+{
+	ping_guest 20 && ping -q -c 5 -i 0.05 -s 20000 -W 2 $GUEST_IP && udp_to_guest 1000 && udp_to_host 1000 || return
+	tcp_to_guest 20 && tcp_to_host 20 || return
+}
+
+test_traffic_adds_up()
+{
+	sums_of sums_traffic || return
+	# GSO frames are one packet: fewer than the bytes would need
+	[ "$(($(grown rx.bytes) / $(grown rx.packets)))" -gt 1600 ] || [ "$(($(grown tx.bytes) / $(grown tx.packets)))" -gt 1600 ] ||
+		fail "no long frames"
+}
+
+# datagrams COUNT BYTES: to the guest, a frame each
+datagrams()
+{
+	# shellcheck disable=SC2016 # perl's own variables
+	perl -e 'socket(my $s, 2, 2, 0) or die; my $to = pack("S n C4 x8", 2, 9, split(/\./, $ARGV[0]));
+		send($s, "x" x $ARGV[2], 0, $to) or die for 1 .. $ARGV[1]' $GUEST_IP "$1" "$2"
+}
+
+# Its driver takes no frames, and gives no buffers. (Not by QEMU's command "stop": QEMU
+# then reads from the tap itself.)
+sums_flood_of_a_guest_that_is_down()
+{
+	local status
+
+	guest ip link set eth0 down || return
+	datagrams 3000 100
+	status=$?
+	guest ip link set eth0 up && [ $status -eq 0 ] && guest_reachable 30
+}
+
+# more than the tap's ring has room for, while nobody takes them
+test_full_tap_adds_up()
+{
+	sums_of sums_flood_of_a_guest_that_is_down || return
+	[ "$(grown tap.tx_dropped)" -ge 1500 ] || fail "the tap has dropped $(grown tap.tx_dropped)" || return
+	# each is somewhere: passed on or dropped, once
+	[ $(($(grown rx.packets) + $(grown tap.tx_dropped))) -ge 3000 ]
+}
+
+sums_down()
+{
+	ip link set $TAP down
+	guest "ping -q -c 5 -i 0.05 -W 1 $HOST_IP" > /dev/null
+	ip link set $TAP up
+	guest_reachable 30
+}
+
+# What the guest sends meanwhile the tap takes, in batches, and the host has no use for it.
+test_interface_down_adds_up()
+{
+	sums_of sums_down
+}
+
+sums_too_long()
+{
+	local status
+
+	ip link set $TAP mtu 9000
+	datagrams 10 5000
+	status=$?
+	ip link set $TAP mtu 1500
+	[ $status -eq 0 ] && ping_guest 3
+}
+
+# Without mergeable buffers the guest's are for frames of its own MTU.
+test_tiny_buffers_add_up()
+{
+	guest_need mrg_rxbuf=off guest_tso4=off guest_tso6=off guest_ecn=off guest_ufo=off || return
+	sums_of sums_too_long || return
+	[ "$(grown rx.drop_overrun)" -eq 10 ] || fail "too long for the guest: $(grown rx.drop_overrun)"
+}
+
+if [ "$BACKEND" = kvnet ]; then
+	# shellcheck disable=SC2034 # for lib.sh
+	GUEST_MACHINE=pc
+	run_test "sums: guest boots" guest_need
+	run_test "sums: ping, UDP, TCP both ways" test_traffic_adds_up
+	run_test "sums: a tap that is full" test_full_tap_adds_up
+	run_test "sums: a tap that is down" test_interface_down_adds_up
+	run_test "sums: frames that are too long for the guest" test_tiny_buffers_add_up
+	unset GUEST_MACHINE
+fi
