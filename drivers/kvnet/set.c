@@ -28,6 +28,8 @@ const struct nla_policy kvnet_policy_policy[] = {
 	[KVNET_A_POLICY_RX_IN_PLACE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RT_PRIORITY] = NLA_POLICY_RANGE(NLA_U32, 1, MAX_RT_PRIO - 1),
 	[KVNET_A_POLICY_THREADS] = NLA_POLICY_MAX(NLA_U32, KVNET_THREAD_POLICY_TWO),
+	[KVNET_A_POLICY_RX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
+	[KVNET_A_POLICY_TX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
 };
 
 /* What is wanted; attributes that are not there are NULL. */
@@ -167,6 +169,12 @@ static int check_device(const struct kvnet_net *net, const struct want *w,
 	return -EOPNOTSUPP;
 }
 
+static void set_weight(struct kvnet_net *net, unsigned int index, const struct nlattr *a)
+{
+	if (a)
+		WRITE_ONCE(net->q[index].src.weight, nla_get_u32(a));
+}
+
 /* This cannot fail. */
 static void set_rest(struct kvnet_net *net, const struct want *w)
 {
@@ -187,6 +195,8 @@ static void set_rest(struct kvnet_net *net, const struct want *w)
 	a = w->a[KVNET_A_POLICY_RX_IN_PLACE];
 	if (a)
 		WRITE_ONCE(net->crew.soft, nla_get_u8(a));
+	set_weight(net, KVNET_RX, w->a[KVNET_A_POLICY_RX_WEIGHT]);
+	set_weight(net, KVNET_TX, w->a[KVNET_A_POLICY_TX_WEIGHT]);
 	a = w->a[KVNET_A_POLICY_THREADS];
 	if (a)
 		kvnet_crew_set_threads(&net->crew, nla_get_u32(a));

@@ -12,7 +12,7 @@ _kvnetctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' words='' i at=0
 	local commands="list show stats top set monitor rules features doctor"
-	local settings="cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames rx-in-place threads"
+	local settings="cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames rx-in-place threads rx-weight tx-weight"
 	local options="--json --pretty --help --version"
 
 	COMPREPLY=()
@@ -51,7 +51,7 @@ _kvnetctl()
 				sched) words="other batch idle fifo rr" ;;
 				cpus) words="all" ;;
 				threads) words="auto 1 2" ;;
-				node | nice | rt-priority | poll-us) ;;
+				node | nice | rt-priority | poll-us | rx-weight | tx-weight) ;;
 				*) words=$settings ;;
 				esac
 			fi

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What shares a worker, each with more to do than it gets: how much of the one is done by
+ * the time that the other one has all. Packets are counted, not time.
+ */
+#define _GNU_SOURCE
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "netlink_rig.h"
+#include "procfs.h"
+
+#define TURN	256u
+#define ALL	(12 * TURN)	/* packets of each queue */
+
+static int set(unsigned int type, size_t len, uint32_t value)
+{
+	struct nlattr *nest;
+	struct ask ask;
+
+	ask_begin(&ask, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&ask, KVNET_A_DEV_ID, the_id());
+	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
+	ask_put(&ask, type, &value, len);
+	ask_nest_end(&ask, nest);
+	return genl_do(&genl, &ask, false, NULL, NULL);
+}
+
+static uint32_t weight(unsigned int type)
+{
+	return attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY), type);
+}
+
+static long done(unsigned int queue)
+{
+	return rig_counter(&vmm, queue == VDEV_RX ? "kvnet.rx.packets" : "kvnet.tx.packets");
+}
+
+/* The tap takes as many frames. */
+static void long_queue(void)
+{
+	struct ifreq r = { .ifr_qlen = ALL + 100 };
+
+	strcpy(r.ifr_name, vmm.name);
+	ASSERT_SYS(ioctl(vmm.inject, SIOCSIFTXQLEN, &r));
+}
+
+/* All is there before anybody is told. */
+static void prepare(void)
+{
+	unsigned int i;
+
+	netlink_begin(&(struct rig_cfg){ .features = F_V1 | F_MRG, .num = 4096,
+					 .bufs = 4096, .tx_buf = 128, .rx_buf = 128 });
+	vdev_no_spin(&vmm.v);
+	ASSERT_EQ(set(KVNET_A_POLICY_TX_BY_VCPU, 1, 0), 0);
+	ASSERT_EQ(set(KVNET_A_POLICY_RX_IN_PLACE, 1, 0), 0);
+	long_queue();
+	for (i = 0; i < ALL; i++)
+		rig_inject(&vmm, i, 60);
+	worker_rests();
+	for (i = 0; i < ALL; i++)
+		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
+	ASSERT_EQ(rig_rx_post(&vmm, ALL, NULL), ALL);
+	EXPECT_EQ(done(VDEV_RX), 0);
+	EXPECT_EQ(done(VDEV_TX), 0);
+}
+
+/* How much of the other queue is done when this one has all? */
+static long other_when_done(unsigned int queue)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	long other = 0;
+
+	/* Whoever is called has the CPU at once. */
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	vdev_kick_always(&vmm.v.q[!queue]);
+	vdev_kick_always(&vmm.v.q[queue]);
+	do {
+		if (!vdev_eventfd_wait(vmm.v.q[queue].call, 3000)) {
+			FAIL("queue %u stands still at %ld", queue, done(queue));
+			break;
+		}
+		vdev_eventfd_take(vmm.v.q[queue].call);
+		other = done(!queue);
+	} while (done(queue) < ALL);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
+	EXPECT(WAIT_FOR(5000, done(!queue) == ALL));
+	ksft_note("%u packets, and %ld of the other queue", ALL, other);
+	rig_close(&vmm);
+	return other;
+}
+
+CASE(the_same_by_default)
+{
+	prepare();
+	EXPECT_EQ(weight(KVNET_A_POLICY_RX_WEIGHT), 1);
+	EXPECT_EQ(weight(KVNET_A_POLICY_TX_WEIGHT), 1);
+	EXPECT_OP(other_when_done(VDEV_TX), >=, ALL * 3 / 4);
+}
+
+CASE(more_to_the_host)
+{
+	prepare();
+	EXPECT_EQ(set(KVNET_A_POLICY_TX_WEIGHT, 4, 4), 0);
+	EXPECT_EQ(weight(KVNET_A_POLICY_TX_WEIGHT), 4);
+	EXPECT_OP(other_when_done(VDEV_TX), <=, ALL / 2);
+}
+
+CASE(more_to_the_guest)
+{
+	prepare();
+	EXPECT_EQ(set(KVNET_A_POLICY_RX_WEIGHT, 4, 4), 0);
+	EXPECT_EQ(weight(KVNET_A_POLICY_RX_WEIGHT), 4);
+	EXPECT_OP(other_when_done(VDEV_RX), <=, ALL / 2);
+}
+
+/* However much it weighs, the other one is served, too; and another owner begins anew. */
+CASE(the_most)
+{
+	prepare();
+	EXPECT_EQ(set(KVNET_A_POLICY_TX_WEIGHT, 4, 0), -ERANGE);
+	EXPECT(genl.said[0]);
+	EXPECT_EQ(set(KVNET_A_POLICY_TX_WEIGHT, 4, 17), -ERANGE);
+	EXPECT_EQ(set(KVNET_A_POLICY_RX_WEIGHT, 4, -1), -ERANGE);
+	EXPECT_EQ(set(KVNET_A_POLICY_RX_WEIGHT, 1, 1), -EINVAL);
+	EXPECT_EQ(weight(KVNET_A_POLICY_RX_WEIGHT), 1);
+	EXPECT_EQ(weight(KVNET_A_POLICY_TX_WEIGHT), 1);
+	EXPECT_EQ(set(KVNET_A_POLICY_TX_WEIGHT, 4, 16), 0);
+	EXPECT_OP(other_when_done(VDEV_TX), <=, 2 * TURN);
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT_EQ(set(KVNET_A_POLICY_TX_WEIGHT, 4, 16), 0);
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(weight(KVNET_A_POLICY_TX_WEIGHT), 1);
+}
+
+KSFT_MAIN()
