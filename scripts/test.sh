@@ -176,7 +176,7 @@ run_vm()
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --disk 2048 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --nodes "${NODES:-1}" --disk 2048 --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \

@@ -12,6 +12,7 @@
 #   --stall SECONDS     end it when the script says nothing for so long
 #   --retries N         after a fault of the rig (default 2)
 #   --mem MB, --smp N   size of the test host (default 3072, 2)
+#   --nodes N           NUMA nodes of it, with as much memory and a CPU each (default 1)
 #   --system DIR        in the place of the test host a system of its own, made by
 #                       scripts/mksystem.sh: DIR has kernel, l1.cpio and disk, which stays as it is
 #   --disk MB           an empty disk, /dev/vda after "modprobe virtio_blk"
@@ -55,7 +56,7 @@ usage()
 
 parse_options()
 {
-	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 DISK=0 HOST_QEMU='' APPEND='' ICOUNT='' COUNT=''
+	KERNEL=6.12 TIMEOUT=900 RETRIES=2 MEM=3072 SMP=2 NODES=1 DISK=0 HOST_QEMU='' APPEND='' ICOUNT='' COUNT=''
 	SYSTEM='' OUTPUT='' NAME='' STALL=0 SHELL_MODE=0 VERDICT=1 GUESTS=0 WANT_ACCEL='' ADD=() TREES=() ENVS=() SCRIPT=()
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -72,6 +73,7 @@ parse_options()
 		--timeout) TIMEOUT=$2 ;;
 		--mem) MEM=$2 ;;
 		--smp) SMP=$2 ;;
+		--nodes) NODES=$2 ;;
 		--system) SYSTEM=$2 ;;
 		--disk) DISK=$2 ;;
 		--qemu) HOST_QEMU=$2 ;;
@@ -297,16 +299,31 @@ count_arguments()
 }
 
 # run_qemu BUFFERING FILTER...: of what the script says
+# into NUMA: the last node has the CPUs that are left, too
+find_nodes()
+{
+	local node last=$((NODES - 1))
+
+	NUMA=()
+	[ "$NODES" -gt 1 ] || return 0
+	for ((node = 0; node < last; node++)); do
+		NUMA+=(-object "memory-backend-ram,id=node$node,size=$((MEM / NODES))M" -numa "node,cpus=$node,memdev=node$node")
+	done
+	NUMA+=(-object "memory-backend-ram,id=node$last,size=$((MEM - last * (MEM / NODES)))M"
+		-numa "node,cpus=$last-$((SMP - 1)),memdev=node$last")
+}
+
 run_qemu()
 {
-	local words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
+	local NUMA words="console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable"
 
+	find_nodes
 	words="$words $(tsc_words)"
 	[ -z "$ICOUNT" ] || words="$words nokaslr"
 	[ "$SHELL_MODE" -eq 0 ] || exec 3<&0
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
 	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
-		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${MACHINE[@]}" "${DRIVE[@]}" \
+		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${NUMA[@]}" "${MACHINE[@]}" "${DRIVE[@]}" \
 		-kernel "$IMAGE/kernel" -initrd "$LOG/initrd" \
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
