@@ -139,4 +139,46 @@ CASE(the_most)
 	EXPECT_EQ(weight(KVNET_A_POLICY_TX_WEIGHT), 1);
 }
 
+/*** or a thread for each ***/
+
+static void all_of_both(void)
+{
+	vdev_kick_always(&vmm.v.q[VDEV_RX]);
+	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+	EXPECT(WAIT_FOR(5000, done(VDEV_RX) == ALL && done(VDEV_TX) == ALL));
+}
+
+/* With auto one thread becomes two; other people's work may put that off. */
+CASE_TIMED(two_threads_when_both_are_busy, 60)
+{
+	unsigned int i, parted = 0;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	for (i = 0; i < 10 && !parted && !ksft_failed(); i++) {
+		prepare();
+		EXPECT_EQ(set(KVNET_A_POLICY_THREADS, 4, KVNET_THREAD_POLICY_AUTO), 0);
+		worker_rests();
+		EXPECT_EQ(workers_of(getpid(), NULL), 1);
+		all_of_both();
+		parted = rig_counter(&vmm, "kvnet.threads_parted");
+		rig_close(&vmm);
+	}
+	ksft_note("in round %u", i);
+	EXPECT_OP(parted, >, 0);
+}
+
+/* What is busy alone has no need of it. */
+CASE(one_thread_when_one_is_busy)
+{
+	prepare();
+	EXPECT_EQ(set(KVNET_A_POLICY_THREADS, 4, KVNET_THREAD_POLICY_AUTO), 0);
+	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+	EXPECT(WAIT_FOR(5000, done(VDEV_TX) == ALL));
+	vdev_kick_always(&vmm.v.q[VDEV_RX]);
+	EXPECT(WAIT_FOR(5000, done(VDEV_RX) == ALL));
+	EXPECT_EQ(rig_counter(&vmm, "kvnet.threads_parted"), 0);
+	EXPECT_EQ(workers_of(getpid(), NULL), 1);
+}
+
 KSFT_MAIN()
