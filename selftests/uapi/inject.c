@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel's fault injection, of its memory allocations. */
+/* The kernel's fault injection: see inject.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,24 +44,70 @@ void inject_knobs(const char *probability)
 	inject_put(path, "0");
 }
 
-void inject_nth(unsigned int n)
+/*
+ * Open all the time: to open it would be among what can fail. A child's would be its
+ * parent's.
+ */
+static int nth_file(void)
+{
+	static __thread int fd = -1;
+	static __thread pid_t of;
+
+	if (of == gettid())
+		return fd;
+	of = gettid();
+	fd = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		ksft_skip("no " FAIL_NTH);
+	return fd;
+}
+
+static void put_nth(int fd, unsigned int n)
 {
 	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
 
-	snprintf(text, sizeof(text), "%u", n);
 	/* the first may be what an earlier number was waiting for */
-	if (!inject_put(FAIL_NTH, text) && !inject_put(FAIL_NTH, text))
-		ksft_skip("no " FAIL_NTH);
+	if (pwrite(fd, text, len, 0) != len && pwrite(fd, text, len, 0) != len)
+		ksft_skip(FAIL_NTH ": %s", strerror(errno));
+}
+
+void inject_nth(unsigned int n)
+{
+	put_nth(nth_file(), n);
 }
 
 unsigned int inject_left(void)
 {
 	char text[16] = { 0 };
-	int fd = open(FAIL_NTH, O_RDONLY);
 
-	if (fd < 0)
-		fd = open(FAIL_NTH, O_RDONLY);
-	ASSERT(read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
+	/* what this reads is told before it can fail */
+	if (pread(nth_file(), text, sizeof(text) - 1, 0) <= 0)
+		return 1;
 	return atoi(text);
+}
+
+int inject_other(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/fail-nth", tid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		ksft_skip("no %s", path);
+	return fd;
+}
+
+void inject_other_nth(int fd, unsigned int n)
+{
+	put_nth(fd, n);
+}
+
+bool inject_other_hit(int fd)
+{
+	char text[16] = { 0 };
+
+	ASSERT(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	return !atoi(text);
 }
