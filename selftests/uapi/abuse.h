@@ -92,6 +92,8 @@ void *world_samples(void *world);
 void *world_pages(void *world);
 /* Set up as it was made; true if it could be. */
 bool world_repair(struct world *w, struct abused *a);
+/* Only the devices that it has by their own numbers: others may serve the same rings. */
+void world_forget(struct world *w);
 /* Does it carry a frame each way? After all else is over. */
 bool world_carries(struct world *w, struct abused *a);
 

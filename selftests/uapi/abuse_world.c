@@ -373,6 +373,18 @@ static bool look(const struct abused *a, struct sample *s)
 	return true;
 }
 
+void world_forget(struct world *w)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < ABUSE_DEVS; i++)
+		for (k = 1; k < ABUSE_FDS; k++)
+			if (w->dev[i].fd[k] >= 0)
+				close(w->dev[i].fd[k]);
+	close(w->sock[0]);
+	close(w->sock[1]);
+}
+
 /* The end of a world: nobody else does anything any more. */
 bool world_carries(struct world *w, struct abused *a)
 {

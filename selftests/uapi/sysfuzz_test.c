@@ -157,6 +157,7 @@ static void run_world(void)
 	for (i = 0; i < 3; i++)
 		pthread_join(helper[i], NULL);
 	setrlimit(RLIMIT_MEMLOCK, &lim);
+	world_forget(&world);
 	for (i = 0; i < ABUSE_DEVS; i++)
 		if (!world_carries(&world, &world.dev[i]))
 			FAIL("device %u does not work any more", i);
@@ -336,7 +337,7 @@ CASE_TIMED(programs, 100000)
 	if (seed && *seed)
 		return;
 	/* abuse of what does not run shows little */
-	EXPECT_OP(tally->carried * 100, >, tally->samples * 30);
+	EXPECT_OP(tally->carried * 100, >, tally->samples * 10);
 }
 
 KSFT_MAIN()
