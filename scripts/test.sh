@@ -370,7 +370,7 @@ test_6.12()
 		file=${file##*/test_}
 		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML $NET_APART " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
-	host 6.12 test-6.12 "$uapi" "$net $NET_PACKED"
+	host 6.12 test-6.12 "$uapi life_test" "$net $NET_PACKED"
 }
 
 test_6.1()
