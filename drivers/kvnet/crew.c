@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>
+#include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -36,6 +37,7 @@ static void call_off(struct kvnet_crew *crew)
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 {
 	crew->ops = ops;
+	crew->memory_node = NUMA_NO_NODE;
 	mutex_init(&crew->roster);
 	kvnet_threads_init(&crew->threads);
 }

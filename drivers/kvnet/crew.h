@@ -64,6 +64,7 @@ struct kvnet_crew_ops {
  * @joined: that it was given back; written by who holds it
  * @refused: threads that could not be had
  * @place: where the threads run
+ * @memory_node: where the guest's memory is, as far as known; with @roster
  * @cap_ns: longest spin, in ns, as configured
  */
 struct kvnet_crew {
@@ -86,6 +87,7 @@ struct kvnet_crew {
 	unsigned long joined;
 	unsigned long refused;
 	struct kvnet_place place;
+	int memory_node;
 	u64 cap_ns;
 };
 
@@ -130,6 +132,7 @@ void kvnet_crew_dismiss(struct kvnet_crew *crew);
 
 /* where they run, and for those who look: crew_place.c */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);
+void kvnet_crew_memory_at(struct kvnet_crew *crew, int node);
 void kvnet_crew_forget_place(struct kvnet_crew *crew);
 void kvnet_crew_seat(struct kvnet_crew *crew);
 unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);

@@ -5,6 +5,7 @@
 #include "crew.h"
 
 #include <linux/errno.h>
+#include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -15,12 +16,20 @@
 #include "worker.h"
 
 /* What is wanted, on top of what is. */
-static int merge(struct kvnet_place *next, const struct kvnet_place *want)
+static int merge(const struct kvnet_crew *crew, struct kvnet_place *next,
+		 const struct kvnet_place *want)
 {
 	if (want->has_cpus) {
 		next->has_cpus = true;
 		next->all_cpus = want->all_cpus;
 		next->cpus = want->cpus;
+	}
+	if (want->has_node) {
+		next->has_node = true;
+		next->follow = want->follow;
+		next->node = want->follow ? crew->memory_node : want->node;
+		next->all_cpus |= !next->has_cpus;
+		next->has_cpus = true;
 	}
 	if (want->has_nice) {
 		next->has_nice = true;
@@ -93,7 +102,7 @@ static struct kvnet_place to_do(const struct kvnet_place *next,
 {
 	struct kvnet_place step = *next;
 
-	step.has_cpus = want->has_cpus;
+	step.has_cpus = want->has_cpus || want->has_node;
 	step.has_sched = want->has_sched || want->priority;
 	step.has_nice = want->has_nice;
 	return step;
@@ -104,7 +113,7 @@ static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 {
 	struct kvnet_place next = crew->place, step;
 	struct cpumask *cpus = NULL;
-	int ret = merge(&next, want);
+	int ret = merge(crew, &next, want);
 
 	if (ret)
 		return ret;
@@ -135,7 +144,7 @@ static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
  * Those that are hired later on do so, too.
  *
  * Context: may sleep, for a while; the device is listed (registry.h).
- * Return: 0; -EINVAL: a worker's cpuset has none of these CPUs; -ERANGE: a priority,
+ * Return: 0; -EINVAL: a worker's cpuset has none of these CPUs, on that node; -ERANGE: a priority,
  * but no real-time class; -ENOMEM; -errno, as kvnet_seat_find(). With an error nothing
  * has changed.
  */
@@ -150,6 +159,28 @@ int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want
 }
 
 /**
+ * kvnet_crew_memory_at() - the guest's memory has been seen
+ * @crew: the crew
+ * @node: on this NUMA node; NUMA_NO_NODE: it is not known
+ *
+ * Workers that are to follow it go there, if their cpuset has CPUs there.
+ *
+ * Context: may sleep, for a while if they do; dev->lock.
+ */
+void kvnet_crew_memory_at(struct kvnet_crew *crew, int node)
+{
+	const struct kvnet_place want = { .has_node = true, .follow = true };
+
+	if (node == NUMA_NO_NODE)
+		return;
+	mutex_lock(&crew->roster);
+	crew->memory_node = node;
+	if (crew->place.follow && crew->place.node != node)
+		set_place(crew, &want);
+	mutex_unlock(&crew->roster);
+}
+
+/**
  * kvnet_crew_forget_place() - workers run where they are made from now on
  * @crew: the crew
  *
@@ -160,6 +191,7 @@ void kvnet_crew_forget_place(struct kvnet_crew *crew)
 	mutex_lock(&crew->roster);
 	kfree(crew->place.cpus);
 	crew->place = (struct kvnet_place) {};
+	crew->memory_node = NUMA_NO_NODE;
 	mutex_unlock(&crew->roster);
 }
 

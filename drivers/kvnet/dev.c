@@ -335,7 +335,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 {
 	struct kvnet_queue *q = &net->q[index];
 	struct socket *sock;
-	int ret;
+	int ret, node;
 
 	lockdep_assert_held(&net->lock);
 	if (fd == VHOST_FILE_UNBIND) {
@@ -351,9 +351,14 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
 	ret = start_queue(q, sock);
-	if (!ret)
-		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
-	return ret;
+	if (ret)
+		return ret;
+	kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+	kvnet_vq_lock(&q->vq);
+	node = kvnet_pin_node(&q->vq.pin[0]);
+	mutex_unlock(&q->vq.lock);
+	kvnet_crew_memory_at(&net->crew, node);
+	return 0;
 }
 
 /**

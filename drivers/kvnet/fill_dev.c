@@ -208,6 +208,9 @@ static int put_place(struct sk_buff *skb, const struct kvnet_place *place)
 		  kvnet_put_cpus(skb, KVNET_A_POLICY_CPUS, place->cpus) :
 		  nla_put_string(skb, KVNET_A_POLICY_CPUS, "");
 
+	if (!ret)
+		ret = nla_put_s32(skb, KVNET_A_POLICY_NODE, place->follow ? KVNET_NODE_AUTO :
+				  place->has_node ? place->node : KVNET_NODE_NONE);
 	if (!ret && place->has_nice)
 		ret = nla_put_s32(skb, KVNET_A_POLICY_NICE, place->nice);
 	if (!ret && place->has_sched)

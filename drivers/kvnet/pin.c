@@ -173,3 +173,14 @@ void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
 	atomic64_sub(pin->charged, &payer->mm->pinned_vm);
 	*pin = (struct kvnet_pin) {};
 }
+
+/**
+ * kvnet_pin_node() - on which NUMA node are the pages?
+ * @pin: the pages; who may change them does not meanwhile
+ *
+ * Return: that of the first one; NUMA_NO_NODE if none is held.
+ */
+int kvnet_pin_node(const struct kvnet_pin *pin)
+{
+	return pin->charged ? page_to_nid(pin->page[0]) : NUMA_NO_NODE;
+}

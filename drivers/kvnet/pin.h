@@ -53,6 +53,7 @@ void kvnet_payer_get(struct kvnet_payer *payer, struct mm_struct *mm);
 void kvnet_payer_put(struct kvnet_payer *payer);
 int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
 	      const struct kvnet_payer *payer);
+int kvnet_pin_node(const struct kvnet_pin *pin);
 void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
 		 const struct kvnet_payer *payer);
 

@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/topology.h>
 #include <uapi/linux/sched/types.h>
 
 /* Looks at a cpuset that changes just now. */
@@ -79,7 +80,9 @@ static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 		cpumask_copy(seat->now, seat->allowed);
 	else if (!cpumask_and(seat->now, seat->allowed, place->cpus))
 		return -EINVAL;
-	return 0;
+	if (!place->has_node || place->node == NUMA_NO_NODE)
+		return 0;
+	return cpumask_and(seat->now, seat->now, cpumask_of_node(place->node)) ? 0 : -EINVAL;
 }
 
 static int alloc_masks(struct kvnet_seat *seat)

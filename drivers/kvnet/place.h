@@ -17,8 +17,11 @@ struct task_struct;
  * @has_cpus: @cpus means something
  * @has_nice: @nice does
  * @has_sched: @sched does
+ * @has_node: @node and @follow do; then so does @has_cpus
+ * @follow: the node is that of the guest's memory; @node is what is known of that
  * @all_cpus: all CPUs of the cpuset; else those that are in @cpus, too
  * @cpus: a mask, or NULL with @all_cpus
+ * @node: only CPUs of this NUMA node; NUMA_NO_NODE: of any
  * @nice: -20 to 19
  * @sched: SCHED_*, but for SCHED_DEADLINE
  * @priority: of SCHED_FIFO and SCHED_RR, 1 to 99; 0: none has been given
@@ -27,8 +30,11 @@ struct kvnet_place {
 	bool has_cpus;
 	bool has_nice;
 	bool has_sched;
+	bool has_node;
+	bool follow;
 	bool all_cpus;
 	struct cpumask *cpus;
+	int node;
 	int nice;
 	u32 sched;
 	u32 priority;

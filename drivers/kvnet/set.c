@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
+#include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -28,6 +29,7 @@ const struct nla_policy kvnet_policy_policy[] = {
 	[KVNET_A_POLICY_RX_IN_PLACE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RT_PRIORITY] = NLA_POLICY_RANGE(NLA_U32, 1, MAX_RT_PRIO - 1),
 	[KVNET_A_POLICY_THREADS] = NLA_POLICY_MAX(NLA_U32, KVNET_THREAD_POLICY_TWO),
+	[KVNET_A_POLICY_NODE] = NLA_POLICY_MIN(NLA_S32, KVNET_NODE_AUTO),
 	[KVNET_A_POLICY_RX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
 	[KVNET_A_POLICY_TX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
 };
@@ -55,6 +57,24 @@ static int read_cpus(struct want *w, struct netlink_ext_ack *extack)
 	if (!cpulist_parse(nla_data(a), place->cpus))
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, a, "not a list of CPUs that this host could have");
+	return -EINVAL;
+}
+
+static int read_node(struct want *w, struct netlink_ext_ack *extack)
+{
+	const struct nlattr *a = w->a[KVNET_A_POLICY_NODE];
+	struct kvnet_place *place = &w->place;
+	int node;
+
+	if (!a)
+		return 0;
+	node = nla_get_s32(a);
+	place->has_node = true;
+	place->follow = node == KVNET_NODE_AUTO;
+	place->node = node < 0 ? NUMA_NO_NODE : node;
+	if (node < 0 || (node < nr_node_ids && node_online(node)))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, a, "this host has no such NUMA node");
 	return -EINVAL;
 }
 
@@ -125,6 +145,8 @@ static int read_policy(struct sk_buff *skb, struct genl_info *info, struct want 
 	if (!ret)
 		ret = read_sched(w, extack);
 	if (!ret)
+		ret = read_node(w, extack);
+	if (!ret)
 		ret = read_cpus(w, extack);
 	if (ret)
 		return ret;
@@ -143,12 +165,15 @@ static int set_place(struct kvnet_net *net, const struct want *w,
 	const struct kvnet_place *place = &w->place;
 	int ret;
 
-	if (!place->has_cpus && !place->has_nice && !place->has_sched && !place->priority)
+	if (!place->has_cpus && !place->has_node && !place->has_nice && !place->has_sched && !place->priority)
 		return 0;
 	ret = kvnet_crew_set_place(&net->crew, place);
-	if (ret == -EINVAL && place->has_cpus)
+	if (ret == -EINVAL && place->has_node)
+		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_NODE],
+				    "no CPU of this node is among those of the policy and the owner's cpuset, and on line");
+	else if (ret == -EINVAL && place->has_cpus)
 		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_CPUS],
-				    "none of these CPUs is in the owner's cpuset, and on line");
+				    "none of these CPUs is in the owner's cpuset, on the policy's node, and on line");
 	else if (ret == -ERANGE)
 		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_RT_PRIORITY],
 				    "a priority is for the classes fifo and rr");

@@ -69,11 +69,11 @@ CASE(the_first_that_says_it_counts)
 	static const char text[] =
 		"# comment\n"
 		"\n"
-		"  vm web   set cpus 2-3 nice -5   # of the web\n"
+		"  vm web   set cpus 2-3 node auto nice -5   # of the web\n"
 		"tap web* set nice 1 poll-us 0\n"
 		"any set sched fifo rt-priority 7 poll-us 20 cpus all tx-by-vcpu off copy-frames on rx-in-place off threads auto rx-weight 4 tx-weight 16\n";
 
-	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 nice -5 sched fifo rt-priority 7 poll-us 0 tx-by-vcpu off copy-frames on rx-in-place off threads auto rx-weight 4 tx-weight 16"));
+	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 node auto nice -5 sched fifo rt-priority 7 poll-us 0 tx-by-vcpu off copy-frames on rx-in-place off threads auto rx-weight 4 tx-weight 16"));
 	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-by-vcpu off copy-frames on rx-in-place off threads auto rx-weight 4 tx-weight 16"));
 }
 
@@ -110,7 +110,8 @@ CASE(bad_lines)
 		{ "any set cpus 3-1\n", "f:1: cpus '3-1': not a list of CPUs, as 0-3,8, or all\n" },
 		{ "any set cpus 1,\n", "f:1: cpus '1,': not a list of CPUs, as 0-3,8, or all\n" },
 		{ "any set cpus \"\"\n", "f:1: cpus '': not a list of CPUs, as 0-3,8, or all\n" },
-		{ "any set cpus 1 node 0\n", "f:1: cpus (or node) is set twice\n" },
+		{ "any set node none node auto\n", "f:1: node is set twice\n" },
+		{ "any set node -1\n", "f:1: node '-1': not the number of a NUMA node, auto or none\n" },
 		{ "any set node 9999\n", "f:1: no NUMA node 9999 here\n" },
 		{ "any set sched deadline\n", "f:1: sched 'deadline': none of other|batch|idle|fifo|rr\n" },
 		{ "any set rt-priority 0\n", "f:1: rt-priority '0': not a number from 1 to 99\n" },

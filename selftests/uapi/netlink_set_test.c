@@ -8,7 +8,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +99,12 @@ static const struct wrong {
 	{ "tx-by-vcpu 2", KVNET_A_POLICY_TX_BY_VCPU, 1, 2, NULL, -ERANGE },
 	{ "copy-frames 255", KVNET_A_POLICY_COPY_FRAMES, 1, 255, NULL, -ERANGE },
 	{ "rx-in-place 2", KVNET_A_POLICY_RX_IN_PLACE, 1, 2, NULL, -ERANGE },
+	{ "node -3", KVNET_A_POLICY_NODE, 4, -3, NULL, -ERANGE },
+	{ "a node far away", KVNET_A_POLICY_NODE, 4, 4000, NULL, -EINVAL },
+	{ "a node of one byte", KVNET_A_POLICY_NODE, 1, 0, NULL, -EINVAL },
+	{ "threads 3", KVNET_A_POLICY_THREADS, 4, 3, NULL, -ERANGE },
+	{ "rx-weight 0", KVNET_A_POLICY_RX_WEIGHT, 4, 0, NULL, -ERANGE },
+	{ "tx-weight 17", KVNET_A_POLICY_TX_WEIGHT, 4, 17, NULL, -ERANGE },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, NULL, -EINVAL },
 };
 
@@ -130,6 +138,10 @@ static void nothing_has_changed(void)
 	struct attrs p = policy();
 
 	EXPECT(!*attr_text(p, KVNET_A_POLICY_CPUS));
+	EXPECT_EQ((int)attr_u32(p, KVNET_A_POLICY_NODE), KVNET_NODE_NONE);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_THREADS), KVNET_THREAD_POLICY_ONE);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_RX_WEIGHT), 1);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_TX_WEIGHT), 1);
 	EXPECT(!attr_has(p, KVNET_A_POLICY_NICE));
 	EXPECT(!attr_has(p, KVNET_A_POLICY_SCHED));
 	EXPECT(!attr_has(p, KVNET_A_POLICY_RT_PRIORITY));
@@ -479,6 +491,78 @@ CASE(cpus_of_a_kernel_thread)
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
 	netlink_begin(&(struct rig_cfg){ 0 });
 	the_mask();
+}
+
+/*** nodes ***/
+
+/* Where a page is; 0 where the kernel has no nodes. */
+static unsigned int node_of(void *page)
+{
+	int node = 0;
+
+	if (syscall(SYS_get_mempolicy, &node, NULL, 0, page, 3 /* MPOL_F_NODE | MPOL_F_ADDR */))
+		return 0;
+	return node;
+}
+
+/* The CPUs of a node, as 0-3,8; false: there is none. */
+static bool node_cpus(unsigned int node, char *list, size_t size)
+{
+	char path[64];
+	FILE *f;
+	bool ret;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	ret = fgets(list, size, f);
+	fclose(f);
+	list[strcspn(list, "\n")] = 0;
+	return ret && *list;
+}
+
+static int node_is(void)
+{
+	return (int)attr_u32(policy(), KVNET_A_POLICY_NODE);
+}
+
+static bool cpus_are(const char *list)
+{
+	return !strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), list);
+}
+
+/* Wherever it is: the worker is there, and not beyond what the VMM may have. */
+CASE(nodes)
+{
+	char all[64], list[64];
+	unsigned int node;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	tid(0);
+	snprintf(all, sizeof(all), "%s", attr_text(the_worker(0), KVNET_A_WORKER_CPUS));
+	for (node = 0; node < 2 && node_cpus(node, list, sizeof(list)); node++) {
+		EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, node), 0);
+		EXPECT_EQ(node_is(), node);
+		EXPECT(cpus_are(list));
+		flow_one(&vmm);
+		if (node_cpus(!node, list, sizeof(list)))
+			EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, list), -EINVAL);
+		EXPECT_EQ(node_is(), node);
+	}
+	ksft_note("%u nodes", node);
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, KVNET_NODE_NONE), 0);
+	EXPECT(cpus_are(all));
+	EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
+	EXPECT_EQ(node_is(), KVNET_NODE_AUTO);
+	rig_stop(&vmm);
+	rig_start(&vmm);
+	flow_one(&vmm);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_NODE), node_of(vmm.v.mem));
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(node_is(), KVNET_NODE_NONE);
+	EXPECT(cpus_are(all));
 }
 
 static void inside_a_cpuset(void)

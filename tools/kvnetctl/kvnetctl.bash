@@ -51,7 +51,8 @@ _kvnetctl()
 				sched) words="other batch idle fifo rr" ;;
 				cpus) words="all" ;;
 				threads) words="auto 1 2" ;;
-				node | nice | rt-priority | poll-us | rx-weight | tx-weight) ;;
+				node) words="auto none" ;;
+				nice | rt-priority | poll-us | rx-weight | tx-weight) ;;
 				*) words=$settings ;;
 				esac
 			fi

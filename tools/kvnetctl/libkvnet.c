@@ -254,6 +254,8 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, p->rx_in_place);
 	if (HAS(p, KVNET_A_POLICY_THREADS))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, p->threads);
+	if (HAS(p, KVNET_A_POLICY_NODE))
+		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NODE, p->node);
 	if (HAS(p, KVNET_A_POLICY_RX_WEIGHT))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RX_WEIGHT, p->rx_weight);
 	if (HAS(p, KVNET_A_POLICY_TX_WEIGHT))

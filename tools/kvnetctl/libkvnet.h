@@ -37,7 +37,7 @@ struct kvnet {
 struct kvnet_policy {
 	uint64_t has;		/* KVNET_A_POLICY_* */
 	char *cpus;		/* empty: all */
-	int32_t nice;
+	int32_t nice, node;
 	uint32_t sched, rt_priority, poll_us, threads, rx_weight, tx_weight;
 	uint8_t tx_by_vcpu, copy_frames, rx_in_place;
 };

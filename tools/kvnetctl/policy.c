@@ -14,8 +14,8 @@
 const struct policy_key policy_keys[] = {
 	{ "cpus", KVNET_A_POLICY_CPUS, "LIST|all",
 	  "CPUs for the workers, as 0-3,8; of these, those that the owner's cpuset has" },
-	{ "node", KVNET_A_POLICY_CPUS, "N",
-	  "the CPUs of NUMA node N, in the place of cpus" },
+	{ "node", KVNET_A_POLICY_NODE, "auto|none|N",
+	  "of the CPUs, those of NUMA node N, or of the one where the guest's memory is" },
 	{ "nice", KVNET_A_POLICY_NICE, "-20..19", "nice value of the workers" },
 	{ "sched", KVNET_A_POLICY_SCHED, "other|batch|idle|fifo|rr",
 	  "scheduling class of the workers" },
@@ -103,18 +103,21 @@ static bool set_node(struct kvnet_policy *p, const char *value, char **why)
 	uint64_t node;
 	char *cpus;
 
+	if (!strcmp(value, "auto") || !strcmp(value, "none")) {
+		p->node = *value == 'a' ? KVNET_NODE_AUTO : KVNET_NODE_NONE;
+		return true;
+	}
 	if (!text_number(value, 65535, &node)) {
-		*why = text_format("node '%s': not the number of a NUMA node", value);
+		*why = text_format("node '%s': not the number of a NUMA node, auto or none", value);
 		return false;
 	}
 	cpus = host_line("/sys/devices/system/node/node%u/cpulist", (unsigned int)node);
-	if (!cpus || !*cpus) {
+	p->node = node;
+	if (!cpus || !*cpus)
 		*why = text_format(cpus ? "node %s has no CPUs" : "no NUMA node %s here", value);
-		free(cpus);
-		return false;
-	}
-	p->cpus = cpus;
-	return true;
+	node = cpus && *cpus;
+	free(cpus);
+	return node;
 }
 
 static bool set_nice(struct kvnet_policy *p, const char *value, char **why)
@@ -167,7 +170,9 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 
 	switch (key->attr) {
 	case KVNET_A_POLICY_CPUS:
-		return *key->name == 'n' ? set_node(p, value, why) : set_cpus(p, value, why);
+		return set_cpus(p, value, why);
+	case KVNET_A_POLICY_NODE:
+		return set_node(p, value, why);
 	case KVNET_A_POLICY_NICE:
 		return set_nice(p, value, why);
 	case KVNET_A_POLICY_SCHED:
@@ -230,8 +235,7 @@ bool policy_word(struct kvnet_policy *p, const char *key, const char *value,
 		return false;
 	}
 	if (HAS(p, k->attr)) {
-		*why = text_format("%s is set twice",
-				   k->attr == KVNET_A_POLICY_CPUS ? "cpus (or node)" : key);
+		*why = text_format("%s is set twice", key);
 		return false;
 	}
 	if (!set_value(p, k, value, why))

@@ -24,6 +24,8 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 	p->cpus = was.cpus;
 	if (more & UINT64_C(1) << KVNET_A_POLICY_CPUS)
 		p->cpus = need(strdup(less->cpus));
+	if (HAS(&was, KVNET_A_POLICY_NODE))
+		p->node = was.node;
 	if (HAS(&was, KVNET_A_POLICY_NICE))
 		p->nice = was.nice;
 	if (HAS(&was, KVNET_A_POLICY_SCHED))
@@ -60,6 +62,10 @@ char *policy_text(const struct kvnet_policy *p)
 
 	if (HAS(p, KVNET_A_POLICY_CPUS))
 		fprintf(f, " cpus %s", *p->cpus ? p->cpus : "all");
+	if (HAS(p, KVNET_A_POLICY_NODE) && p->node >= 0)
+		fprintf(f, " node %d", p->node);
+	else if (HAS(p, KVNET_A_POLICY_NODE))
+		fprintf(f, " node %s", p->node == KVNET_NODE_AUTO ? "auto" : "none");
 	if (HAS(p, KVNET_A_POLICY_NICE))
 		fprintf(f, " nice %d", p->nice);
 	if (HAS(p, KVNET_A_POLICY_SCHED))
@@ -114,6 +120,10 @@ void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 	json_object(w, key);
 	if (HAS(p, KVNET_A_POLICY_CPUS))
 		json_str(w, "cpus", *p->cpus ? p->cpus : "all");
+	if (HAS(p, KVNET_A_POLICY_NODE) && p->node >= 0)
+		json_s64(w, "node", p->node);
+	else if (HAS(p, KVNET_A_POLICY_NODE))
+		json_str(w, "node", p->node == KVNET_NODE_AUTO ? "auto" : "none");
 	if (HAS(p, KVNET_A_POLICY_NICE))
 		json_s64(w, "nice", p->nice);
 	if (HAS(p, KVNET_A_POLICY_SCHED))

@@ -55,6 +55,10 @@ enum kvnet_thread_policy {
 	KVNET_THREAD_POLICY_TWO,
 };
 
+/* In the place of a node's number: */
+#define KVNET_NODE_NONE	(-1)
+#define KVNET_NODE_AUTO	(-2)
+
 enum {
 	KVNET_A_DEV_ID = 1,
 	KVNET_A_DEV_PAD,
@@ -93,6 +97,7 @@ enum {
 	KVNET_A_POLICY_THREADS,
 	KVNET_A_POLICY_RX_WEIGHT,
 	KVNET_A_POLICY_TX_WEIGHT,
+	KVNET_A_POLICY_NODE,
 
 	__KVNET_A_POLICY_MAX,
 	KVNET_A_POLICY_MAX = (__KVNET_A_POLICY_MAX - 1)
