@@ -5,11 +5,18 @@
 #include "pages.h"
 
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 
 static struct kvnet_page *place(const struct kvnet_pages *t, unsigned long at)
 {
 	return &t->page[(at >> PAGE_SHIFT) & (KVNET_PAGES - 1)];
+}
+
+static void widen(struct kvnet_pages *t, unsigned long at)
+{
+	t->lowest = t->n ? min(t->lowest, at) : at;
+	t->highest = t->n ? max(t->highest, at) : at;
 }
 
 /**
@@ -25,6 +32,7 @@ void kvnet_pages_put(struct kvnet_pages *t, unsigned long at, void *kaddr)
 	if (!t->page)
 		return;
 	p = place(t, at);
+	widen(t, at & PAGE_MASK);
 	if (!p->kaddr)
 		t->n++;
 	p->at = at & PAGE_MASK;
@@ -72,7 +80,10 @@ void kvnet_pages_forget(struct kvnet_pages *t, unsigned long first,
 
 	if (!t->n)
 		return;
-	first &= PAGE_MASK;
+	first = max(first & PAGE_MASK, t->lowest);
+	last = min(last, t->highest);
+	if (first > last)
+		return;
 	n = (last - first) >> PAGE_SHIFT;
 	n = n < KVNET_PAGES ? n + 1 : KVNET_PAGES;
 	for (i = 0; i < n && t->n; i++)

@@ -27,10 +27,14 @@ struct kvnet_page {
  * struct kvnet_pages - a table
  * @page: KVNET_PAGES places; NULL: nothing can be kept
  * @n: places taken
+ * @lowest: no page is below, unless @n is 0
+ * @highest: nor above
  */
 struct kvnet_pages {
 	struct kvnet_page *page;
 	unsigned int n;
+	unsigned long lowest;
+	unsigned long highest;
 };
 
 void kvnet_pages_put(struct kvnet_pages *t, unsigned long at, void *kaddr);
