@@ -163,7 +163,8 @@ check_counters()
 	return $bad
 }
 
-# Each page is in the table of contents, and each that somebody names is there.
+# Each page is in the table of contents, and each that somebody names is there. Where Sphinx is,
+# it makes web pages of them without a warning.
 check_docs()
 {
 	local file page doc=$TOP/Documentation bad=0
@@ -175,6 +176,7 @@ check_docs()
 	while IFS=: read -r file page; do
 		[ -e "$doc/$page" ] || { echo "$file names $page, which is not in Documentation"; bad=1; }
 	done < <(cd "$TOP" && source_files '*' | grep -vE '^(Documentation/conf.py|scripts/check.sh)$' | xargs grep -oHP '(?<![/\w])[A-Za-z]+\.rst\b|(?<=Documentation/)[A-Za-z]+\.rst\b' | sort -u)
+	! /usr/bin/python3 -c 'import sphinx' 2> /dev/null || "$TOP/scripts/html.sh" > /dev/null || bad=1
 	return $bad
 }
 
