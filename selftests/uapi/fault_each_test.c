@@ -235,6 +235,16 @@ static const struct step {
 
 /*** around them ***/
 
+/* What has waited for a guest that has no queues now. */
+static void empty_tap(void)
+{
+	struct pollfd p = { .fd = vmm.tap, .events = POLLIN };
+	static uint8_t f[FRAME_MAX];
+
+	while (poll(&p, 1, 0) == 1 && read(vmm.tap, f, sizeof(f)) > 0)
+		;
+}
+
 static void set_up_again(void)
 {
 	struct vdev *v = &vmm.v;
@@ -242,6 +252,7 @@ static void set_up_again(void)
 
 	for (q = 0; q < 2; q++)
 		__vdev_backend(v, q, -1);
+	empty_tap();
 	call(VHOST_SET_OWNER, NULL);	/* if it has got none */
 	vdev_set_features(v, v->features);
 	vdev_set_mem(v);
