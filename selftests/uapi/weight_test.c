@@ -74,9 +74,21 @@ static void prepare(void)
 static long other_when_done(unsigned int queue)
 {
 	const struct sched_param first = { .sched_priority = 1 };
+	struct nlattr *nest;
+	cpu_set_t one;
+	struct ask ask;
 	long other = 0;
 
-	/* Whoever is called has the CPU at once. */
+	/* On one CPU whoever is called has it at once, and nobody goes on meanwhile. */
+	ask_begin(&ask, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&ask, KVNET_A_DEV_ID, the_id());
+	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
+	ask_text(&ask, KVNET_A_POLICY_CPUS, "0");
+	ask_nest_end(&ask, nest);
+	ASSERT_EQ(genl_do(&genl, &ask, false, NULL, NULL), 0);
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 	vdev_kick_always(&vmm.v.q[!queue]);
 	vdev_kick_always(&vmm.v.q[queue]);
