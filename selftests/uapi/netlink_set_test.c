@@ -16,60 +16,9 @@
 
 #include "cgroup.h"
 #include "flow.h"
-#include "netlink_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
-
-/* A request that is not ended yet. */
-static struct ask ask;
-static struct nlattr *nest;
-
-static void want(void)
-{
-	ask_begin(&ask, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&ask, KVNET_A_DEV_ID, the_id());
-	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
-}
-
-static int get(void)
-{
-	ask_nest_end(&ask, nest);
-	return genl_do(&genl, &ask, false, NULL, NULL);
-}
-
-static int set_text(unsigned int type, const char *text)
-{
-	want();
-	ask_text(&ask, type, text);
-	return get();
-}
-
-static int set_u32(unsigned int type, uint32_t value)
-{
-	want();
-	ask_u32(&ask, type, value);
-	return get();
-}
-
-static int set_u8(unsigned int type, uint8_t value)
-{
-	want();
-	ask_u8(&ask, type, value);
-	return get();
-}
-
-static struct attrs policy(void)
-{
-	return attr_nest(the_device(), KVNET_A_DEV_POLICY);
-}
-
-static pid_t tid(unsigned int worker)
-{
-	pid_t t = 0;
-
-	EXPECT(WAIT_FOR(3000, (t = attr_u32(the_worker(worker), KVNET_A_WORKER_TID))));
-	return t;
-}
 
 /*** what may not be ***/
 
@@ -113,29 +62,29 @@ static const struct wrong {
 static void put_wrong(const struct wrong *w)
 {
 	if (w->text)
-		ask_text(&ask, w->type, w->text);
+		ask_text(&policy_request, w->type, w->text);
 	else
-		ask_put(&ask, w->type, &w->value, w->len);
+		ask_put(&policy_request, w->type, &w->value, w->len);
 }
 
 /* Attributes that are right, but for that of a type. */
 static void put_right(unsigned int but_for)
 {
 	if (but_for != KVNET_A_POLICY_NICE)
-		ask_u32(&ask, KVNET_A_POLICY_NICE, 7);
+		ask_u32(&policy_request, KVNET_A_POLICY_NICE, 7);
 	if (but_for != KVNET_A_POLICY_POLL_US)
-		ask_u32(&ask, KVNET_A_POLICY_POLL_US, 11);
+		ask_u32(&policy_request, KVNET_A_POLICY_POLL_US, 11);
 	if (but_for != KVNET_A_POLICY_COPY_FRAMES)
-		ask_u8(&ask, KVNET_A_POLICY_COPY_FRAMES, 0);
+		ask_u8(&policy_request, KVNET_A_POLICY_COPY_FRAMES, 0);
 	if (but_for != KVNET_A_POLICY_SCHED && but_for != KVNET_A_POLICY_RT_PRIORITY)
-		ask_u32(&ask, KVNET_A_POLICY_SCHED, KVNET_SCHED_BATCH);
+		ask_u32(&policy_request, KVNET_A_POLICY_SCHED, KVNET_SCHED_BATCH);
 	if (but_for != KVNET_A_POLICY_CPUS)
-		ask_text(&ask, KVNET_A_POLICY_CPUS, "0");
+		ask_text(&policy_request, KVNET_A_POLICY_CPUS, "0");
 }
 
 static void nothing_has_changed(void)
 {
-	struct attrs p = policy();
+	struct attrs p = the_policy();
 
 	EXPECT(!*attr_text(p, KVNET_A_POLICY_CPUS));
 	EXPECT_EQ((int)attr_u32(p, KVNET_A_POLICY_NODE), KVNET_NODE_NONE);
@@ -147,8 +96,8 @@ static void nothing_has_changed(void)
 	EXPECT(!attr_has(p, KVNET_A_POLICY_RT_PRIORITY));
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_COPY_FRAMES), 1);
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
-	EXPECT_EQ(sched_getscheduler(tid(0)), SCHED_OTHER);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 0);
+	EXPECT_EQ(sched_getscheduler(worker_tid(0)), SCHED_OTHER);
 }
 
 CASE(wrong_attributes)
@@ -160,13 +109,13 @@ CASE(wrong_attributes)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	for (w = wrong; w < wrong + WRONG; w++) {
 		for (order = 0; order < 2; order++) {
-			want();
+			policy_want();
 			if (order)
 				put_right(w->type);
 			put_wrong(w);
 			if (!order)
 				put_right(w->type);
-			ret = get();
+			ret = policy_ask();
 			if (ret != w->error || !genl.said[0])
 				FAIL("%s: %d, not %d; \"%s\"", w->what, ret, w->error,
 				     genl.said);
@@ -174,10 +123,10 @@ CASE(wrong_attributes)
 		}
 	}
 	/* and with nothing wrong */
-	want();
+	policy_want();
 	put_right(0);
-	EXPECT_EQ(get(), 0);
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 7);
+	EXPECT_EQ(policy_ask(), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 7);
 }
 
 CASE(incomplete_requests)
@@ -201,8 +150,8 @@ CASE(incomplete_requests)
 	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
 	EXPECT_EQ(genl_do(&genl, &a, false, NULL, NULL), -EINVAL);
 	EXPECT(strstr(genl.said, "id"));
-	want();
-	EXPECT_EQ(get(), 0);
+	policy_want();
+	EXPECT_EQ(policy_ask(), 0);
 	nothing_has_changed();
 }
 
@@ -213,13 +162,13 @@ CASE(spinning)
 	struct vhost_vring_state s = { .index = VDEV_TX };
 
 	netlink_begin(&(struct rig_cfg){ 0 });
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 123), 0);
-	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_POLL_US), 123);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 123), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 123);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 123000);
 	vdev_ioctl(vmm.v.fd, VHOST_GET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(s.num, 123);
 	flow_one(&vmm);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 0), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 0), 0);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 0);
 	flow_one(&vmm);
 	worker_rests();
@@ -227,7 +176,7 @@ CASE(spinning)
 	/* and the VMM has its say after that */
 	s.num = 9;
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
-	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_POLL_US), 9);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 9);
 }
 
 /* Calls of the tap for some frames that come in a burst. */
@@ -250,10 +199,10 @@ CASE(copying)
 {
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_COPY_FRAMES, 0), 0);
-	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_COPY_FRAMES), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_COPY_FRAMES, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_COPY_FRAMES), 0);
 	EXPECT_EQ(tap_calls(), 40);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_COPY_FRAMES, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_COPY_FRAMES, 1), 0);
 	EXPECT_OP(tap_calls(), <, 40);
 }
 
@@ -278,19 +227,19 @@ CASE(sending)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	flow_one(&vmm);
-	ret = set_u8(KVNET_A_POLICY_TX_BY_VCPU, 1);
+	ret = policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 1);
 	if (ret == -EOPNOTSUPP) {
 		EXPECT(genl.said[0]);
-		EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
-		EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+		EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
+		EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
 		return;
 	}
 	EXPECT_EQ(ret, 0);
 	EXPECT_OP(sent_by_who_kicks(20), >, 0);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
-	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
 	EXPECT_EQ(sent_by_who_kicks(20), 0);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
 	EXPECT_OP(sent_by_who_kicks(20), >, 0);
 }
 
@@ -316,18 +265,18 @@ CASE(receiving)
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	ret = set_u8(KVNET_A_POLICY_RX_IN_PLACE, 1);
+	ret = policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1);
 	if (ret == -EOPNOTSUPP) {
 		EXPECT(genl.said[0]);
-		EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+		EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
 		return;
 	}
 	EXPECT_EQ(ret, 0);
 	EXPECT_OP(received_in_place(600), >, 0);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
-	EXPECT_EQ(attr_u32(policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
 	EXPECT_EQ(received_in_place(20), 0);
-	EXPECT_EQ(set_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
 	EXPECT_OP(received_in_place(60), >, 0);
 }
 
@@ -348,38 +297,38 @@ CASE(scheduling)
 	pid_t t;
 
 	netlink_begin(&(struct rig_cfg){ 0 });
-	t = tid(0);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, -5), 0);
+	t = worker_tid(0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, -5), 0);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, t), -5);
 	EXPECT_EQ((int)attr_u32(the_worker(0), KVNET_A_WORKER_NICE), -5);
 	for (i = 0; i < 3; i++) {
-		EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, classes[i]), 0);
+		EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, classes[i]), 0);
 		EXPECT_EQ(sched_getscheduler(t), classes[i]);
 		EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_SCHED), classes[i]);
 		EXPECT_EQ(getpriority(PRIO_PROCESS, t), -5);
 		flow_one(&vmm);
 	}
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_FIFO), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_FIFO), 0);
 	EXPECT_EQ(sched_getscheduler(t), SCHED_FIFO);
 	EXPECT_EQ(priority_of(t), 1);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_RT_PRIORITY, 33), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_RT_PRIORITY, 33), 0);
 	EXPECT_EQ(priority_of(t), 33);
 	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_RT_PRIORITY), 33);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_RR), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_RR), 0);
 	EXPECT_EQ(sched_getscheduler(t), SCHED_RR);
 	EXPECT_EQ(priority_of(t), 33);
 	flow_one(&vmm);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 3), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 3), 0);
 	EXPECT_EQ(sched_getscheduler(t), SCHED_RR);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), 0);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, t), 3);
-	EXPECT(!attr_has(policy(), KVNET_A_POLICY_RT_PRIORITY));
+	EXPECT(!attr_has(the_policy(), KVNET_A_POLICY_RT_PRIORITY));
 	flow_one(&vmm);
 	/* another owner begins anew */
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(vmm.v.fd);
-	EXPECT(!attr_has(policy(), KVNET_A_POLICY_NICE));
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
+	EXPECT(!attr_has(the_policy(), KVNET_A_POLICY_NICE));
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 0);
 }
 
 CASE(later_workers_too)
@@ -389,19 +338,19 @@ CASE(later_workers_too)
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	netlink_begin(&(struct rig_cfg){ 0 });
-	want();
-	ask_u32(&ask, KVNET_A_POLICY_NICE, 4);
-	ask_u32(&ask, KVNET_A_POLICY_SCHED, SCHED_BATCH);
-	ask_text(&ask, KVNET_A_POLICY_CPUS, "0");
-	ASSERT_EQ(get(), 0);
+	policy_want();
+	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 4);
+	ask_u32(&policy_request, KVNET_A_POLICY_SCHED, SCHED_BATCH);
+	ask_text(&policy_request, KVNET_A_POLICY_CPUS, "0");
+	ASSERT_EQ(policy_ask(), 0);
 	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
-	EXPECT(WAIT_FOR(3000, sched_getscheduler(tid(1)) == SCHED_BATCH));
-	EXPECT(WAIT_FOR(3000, getpriority(PRIO_PROCESS, tid(1)) == 4));
+	EXPECT(WAIT_FOR(3000, sched_getscheduler(worker_tid(1)) == SCHED_BATCH));
+	EXPECT(WAIT_FOR(3000, getpriority(PRIO_PROCESS, worker_tid(1)) == 4));
 	EXPECT(!strcmp(attr_text(the_worker(1), KVNET_A_WORKER_CPUS), "0"));
 	/* both at once */
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 6), 0);
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 6);
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(1)), 6);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 6), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 6);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(1)), 6);
 }
 
 /* Root of a container: its own devices, but not other people's time. */
@@ -410,12 +359,12 @@ static void in_a_container(void)
 	rig_enter_netns();
 	vdev_own(vmm.v.fd);
 	genl_open(&genl);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), 0);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_POLL_US, 1), 0);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NICE, 1), -EPERM);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 1), 0);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 1), -EPERM);
 	EXPECT(strstr(genl.said, "CAP_SYS_NICE"));
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), -EPERM);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_RT_PRIORITY, 1), -EPERM);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), -EPERM);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_RT_PRIORITY, 1), -EPERM);
 }
 
 CASE(rights_of_a_container)
@@ -435,214 +384,6 @@ CASE(rights_of_a_container)
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
-}
-
-/*** CPUs ***/
-
-static void need_two_cpus(void)
-{
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		ksft_skip("needs two CPUs");
-}
-
-/* CPUs 0 and 1, as bits. */
-static unsigned int runs_on(unsigned int worker)
-{
-	cpu_set_t set;
-
-	ASSERT_SYS(sched_getaffinity(tid(worker), sizeof(set), &set));
-	return CPU_ISSET(0, &set) | CPU_ISSET(1, &set) << 1;
-}
-
-static void the_mask(void)
-{
-	unsigned int all;
-
-	all = runs_on(0);
-	EXPECT_EQ(all, 3);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "1"), 0);
-	EXPECT_EQ(runs_on(0), 2);
-	EXPECT(!strcmp(attr_text(policy(), KVNET_A_POLICY_CPUS), "1"));
-	EXPECT(!strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), "1"));
-	flow_one(&vmm);
-	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_CPU), 1);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), 0);
-	EXPECT_EQ(runs_on(0), 1);
-	flow_one(&vmm);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
-	EXPECT_EQ(runs_on(0), 3);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "1"), 0);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, ""), 0);
-	EXPECT_EQ(runs_on(0), 3);
-	EXPECT(!*attr_text(policy(), KVNET_A_POLICY_CPUS));
-	flow_one(&vmm);
-}
-
-CASE(cpus)
-{
-	need_two_cpus();
-	netlink_begin(&(struct rig_cfg){ 0 });
-	the_mask();
-}
-
-CASE(cpus_of_a_kernel_thread)
-{
-	need_two_cpus();
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	netlink_begin(&(struct rig_cfg){ 0 });
-	the_mask();
-}
-
-/*** nodes ***/
-
-/* Where a page is; 0 where the kernel has no nodes. */
-static unsigned int node_of(void *page)
-{
-	int node = 0;
-
-	if (syscall(SYS_get_mempolicy, &node, NULL, 0, page, 3 /* MPOL_F_NODE | MPOL_F_ADDR */))
-		return 0;
-	return node;
-}
-
-/* The CPUs of a node, as 0-3,8; false: there is none. */
-static bool node_cpus(unsigned int node, char *list, size_t size)
-{
-	char path[64];
-	FILE *f;
-	bool ret;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	ret = fgets(list, size, f);
-	fclose(f);
-	list[strcspn(list, "\n")] = 0;
-	return ret && *list;
-}
-
-static int node_is(void)
-{
-	return (int)attr_u32(policy(), KVNET_A_POLICY_NODE);
-}
-
-static bool cpus_are(const char *list)
-{
-	return !strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), list);
-}
-
-/* Wherever it is: the worker is there, and not beyond what the VMM may have. */
-CASE(nodes)
-{
-	char all[64], list[64];
-	unsigned int node;
-
-	netlink_begin(&(struct rig_cfg){ 0 });
-	tid(0);
-	snprintf(all, sizeof(all), "%s", attr_text(the_worker(0), KVNET_A_WORKER_CPUS));
-	/* each kernel has one */
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, 0), 0);
-	flow_one(&vmm);
-	for (node = 0; node < 2 && node_cpus(node, list, sizeof(list)); node++) {
-		EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, node), 0);
-		EXPECT_EQ(node_is(), node);
-		EXPECT(cpus_are(list));
-		flow_one(&vmm);
-		if (node_cpus(!node, list, sizeof(list)))
-			EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, list), -EINVAL);
-		EXPECT_EQ(node_is(), node);
-	}
-	ksft_note("%u nodes", node);
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, KVNET_NODE_NONE), 0);
-	EXPECT(cpus_are(all));
-	EXPECT_EQ(set_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
-	EXPECT_EQ(node_is(), KVNET_NODE_AUTO);
-	rig_stop(&vmm);
-	rig_start(&vmm);
-	flow_one(&vmm);
-	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_NODE), node_of(vmm.v.mem));
-	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
-	vdev_own(vmm.v.fd);
-	EXPECT_EQ(node_is(), KVNET_NODE_NONE);
-	tid(0);
-	EXPECT(cpus_are(all));
-}
-
-static void inside_a_cpuset(void)
-{
-	struct cgroup g;
-
-	need_two_cpus();
-	cgroup_make(&g, "cpuset");
-	cgroup_set(&g, "cpuset.cpus", "0");
-	cgroup_join(&g, getpid());
-	netlink_begin(&(struct rig_cfg){ 0 });
-	EXPECT_EQ(runs_on(0), 1);
-	want();
-	ask_u32(&ask, KVNET_A_POLICY_NICE, 3);
-	ask_text(&ask, KVNET_A_POLICY_CPUS, "1");
-	EXPECT_EQ(get(), -EINVAL);
-	EXPECT(strstr(genl.said, "cpuset"));
-	EXPECT_EQ(runs_on(0), 1);
-	EXPECT_EQ(getpriority(PRIO_PROCESS, tid(0)), 0);
-	EXPECT(!*attr_text(policy(), KVNET_A_POLICY_CPUS));
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
-	EXPECT_EQ(runs_on(0), 1);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, ""), 0);
-	EXPECT_EQ(runs_on(0), 1);
-	/* another cpuset, where the old one's CPU is not */
-	cgroup_set(&g, "cpuset.cpus", "1");
-	EXPECT(WAIT_FOR(3000, runs_on(0) == 2));
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0"), -EINVAL);
-	EXPECT_EQ(runs_on(0), 2);
-	EXPECT_EQ(set_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
-	EXPECT_EQ(runs_on(0), 2);
-	flow_one(&vmm);
-	rig_close(&vmm);
-	cgroup_leave(getpid());
-	cgroup_remove(&g);
-}
-
-CASE(a_cpuset)
-{
-	inside_a_cpuset();
-}
-
-CASE(a_cpuset_of_a_kernel_thread)
-{
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	inside_a_cpuset();
-}
-
-static void *move_cpuset(void *g)
-{
-	cgroup_set(g, "cpuset.cpus", cgroup_get(g, "cpuset.cpus", NULL) ? "0" : "1");
-	return NULL;
-}
-
-/* Whatever is asked, and the cpuset moves just then: afterwards the worker is inside. */
-CASE_TIMED(a_cpuset_that_moves, 60)
-{
-	unsigned int i, n = ksft_rounds(60);
-	pthread_t mover;
-	struct cgroup g;
-
-	need_two_cpus();
-	cgroup_make(&g, "cpuset");
-	cgroup_set(&g, "cpuset.cpus", "0");
-	cgroup_join(&g, getpid());
-	netlink_begin(&(struct rig_cfg){ 0 });
-	tid(0);
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_EQ(pthread_create(&mover, NULL, move_cpuset, &g), 0);
-		set_text(KVNET_A_POLICY_CPUS, i % 3 ? i % 3 == 1 ? "0" : "1" : "");
-		pthread_join(mover, NULL);
-		EXPECT_EQ(runs_on(0), 1 << cgroup_get(&g, "cpuset.cpus", NULL));
-	}
-	rig_close(&vmm);
-	cgroup_leave(getpid());
-	cgroup_remove(&g);
 }
 
 KSFT_MAIN()

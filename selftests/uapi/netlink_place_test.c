@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where an operator has a device's workers run: CPUs and nodes, within their owner's cpuset.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "flow.h"
+#include "policy_rig.h"
+#include "procfs.h"
+#include "vhost_abi.h"
+
+/*** CPUs ***/
+
+static void need_two_cpus(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+}
+
+/* CPUs 0 and 1, as bits. */
+static unsigned int runs_on(unsigned int worker)
+{
+	cpu_set_t set;
+
+	ASSERT_SYS(sched_getaffinity(worker_tid(worker), sizeof(set), &set));
+	return CPU_ISSET(0, &set) | CPU_ISSET(1, &set) << 1;
+}
+
+static void the_mask(void)
+{
+	unsigned int all;
+
+	all = runs_on(0);
+	EXPECT_EQ(all, 3);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "1"), 0);
+	EXPECT_EQ(runs_on(0), 2);
+	EXPECT(!strcmp(attr_text(the_policy(), KVNET_A_POLICY_CPUS), "1"));
+	EXPECT(!strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), "1"));
+	flow_one(&vmm);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_CPU), 1);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	flow_one(&vmm);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 3);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "1"), 0);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, ""), 0);
+	EXPECT_EQ(runs_on(0), 3);
+	EXPECT(!*attr_text(the_policy(), KVNET_A_POLICY_CPUS));
+	flow_one(&vmm);
+}
+
+CASE(cpus)
+{
+	need_two_cpus();
+	netlink_begin(&(struct rig_cfg){ 0 });
+	the_mask();
+}
+
+CASE(cpus_of_a_kernel_thread)
+{
+	need_two_cpus();
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	netlink_begin(&(struct rig_cfg){ 0 });
+	the_mask();
+}
+
+/*** nodes ***/
+
+/* Where a page is; 0 where the kernel has no nodes. */
+static unsigned int node_of(void *page)
+{
+	int node = 0;
+
+	if (syscall(SYS_get_mempolicy, &node, NULL, 0, page, 3 /* MPOL_F_NODE | MPOL_F_ADDR */))
+		return 0;
+	return node;
+}
+
+/* The CPUs of a node, as 0-3,8; false: there is none. */
+static bool node_cpus(unsigned int node, char *list, size_t size)
+{
+	char path[64];
+	FILE *f;
+	bool ret;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	ret = fgets(list, size, f);
+	fclose(f);
+	list[strcspn(list, "\n")] = 0;
+	return ret && *list;
+}
+
+static int node_is(void)
+{
+	return (int)attr_u32(the_policy(), KVNET_A_POLICY_NODE);
+}
+
+static bool cpus_are(const char *list)
+{
+	return !strcmp(attr_text(the_worker(0), KVNET_A_WORKER_CPUS), list);
+}
+
+/* Wherever it is: the worker is there, and not beyond what the VMM may have. */
+CASE(nodes)
+{
+	char all[64], list[64];
+	unsigned int node;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	worker_tid(0);
+	snprintf(all, sizeof(all), "%s", attr_text(the_worker(0), KVNET_A_WORKER_CPUS));
+	/* each kernel has one */
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, 0), 0);
+	flow_one(&vmm);
+	for (node = 0; node < 2 && node_cpus(node, list, sizeof(list)); node++) {
+		EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, node), 0);
+		EXPECT_EQ(node_is(), node);
+		EXPECT(cpus_are(list));
+		flow_one(&vmm);
+		if (node_cpus(!node, list, sizeof(list)))
+			EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, list), -EINVAL);
+		EXPECT_EQ(node_is(), node);
+	}
+	ksft_note("%u nodes", node);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, KVNET_NODE_NONE), 0);
+	EXPECT(cpus_are(all));
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
+	EXPECT_EQ(node_is(), KVNET_NODE_AUTO);
+	rig_stop(&vmm);
+	rig_start(&vmm);
+	flow_one(&vmm);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_NODE), node_of(vmm.v.mem));
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(node_is(), KVNET_NODE_NONE);
+	worker_tid(0);
+	EXPECT(cpus_are(all));
+}
+
+static void inside_a_cpuset(void)
+{
+	struct cgroup g;
+
+	need_two_cpus();
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0");
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT_EQ(runs_on(0), 1);
+	policy_want();
+	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 3);
+	ask_text(&policy_request, KVNET_A_POLICY_CPUS, "1");
+	EXPECT_EQ(policy_ask(), -EINVAL);
+	EXPECT(strstr(genl.said, "cpuset"));
+	EXPECT_EQ(runs_on(0), 1);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 0);
+	EXPECT(!*attr_text(the_policy(), KVNET_A_POLICY_CPUS));
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, ""), 0);
+	EXPECT_EQ(runs_on(0), 1);
+	/* another cpuset, where the old one's CPU is not */
+	cgroup_set(&g, "cpuset.cpus", "1");
+	EXPECT(WAIT_FOR(3000, runs_on(0) == 2));
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), -EINVAL);
+	EXPECT_EQ(runs_on(0), 2);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0-1"), 0);
+	EXPECT_EQ(runs_on(0), 2);
+	flow_one(&vmm);
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(a_cpuset)
+{
+	inside_a_cpuset();
+}
+
+CASE(a_cpuset_of_a_kernel_thread)
+{
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	inside_a_cpuset();
+}
+
+static void *move_cpuset(void *g)
+{
+	cgroup_set(g, "cpuset.cpus", cgroup_get(g, "cpuset.cpus", NULL) ? "0" : "1");
+	return NULL;
+}
+
+/* Whatever is asked, and the cpuset moves just then: afterwards the worker is inside. */
+CASE_TIMED(a_cpuset_that_moves, 60)
+{
+	unsigned int i, n = ksft_rounds(60);
+	pthread_t mover;
+	struct cgroup g;
+
+	need_two_cpus();
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0");
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	worker_tid(0);
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		ASSERT_EQ(pthread_create(&mover, NULL, move_cpuset, &g), 0);
+		policy_text(KVNET_A_POLICY_CPUS, i % 3 ? i % 3 == 1 ? "0" : "1" : "");
+		pthread_join(mover, NULL);
+		EXPECT_EQ(runs_on(0), 1 << cgroup_get(&g, "cpuset.cpus", NULL));
+	}
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+KSFT_MAIN()
