@@ -18,10 +18,17 @@ virt_node()
 	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
 }
 
-# <emulatorpin> is a matter of the cgroup that libvirt makes for QEMU
+# <emulatorpin> is a matter of the cgroup that libvirt makes for QEMU. It takes whatever
+# controllers the root gives on, and cannot have those that it was not told of.
 virt_has_cgroups()
 {
-	mount_cgroup2 && grep -qw cpuset $VIRT_CGROUPS/cgroup.controllers && echo +cpuset > $VIRT_CGROUPS/cgroup.subtree_control
+	local controller
+
+	mount_cgroup2 && grep -qw cpuset $VIRT_CGROUPS/cgroup.controllers || return
+	for controller in $(cat $VIRT_CGROUPS/cgroup.subtree_control); do
+		echo "-$controller" > $VIRT_CGROUPS/cgroup.subtree_control
+	done
+	echo +cpuset > $VIRT_CGROUPS/cgroup.subtree_control
 }
 
 mount_cgroup2()

@@ -30,7 +30,7 @@ without_the_module()
 
 with_it()
 {
-	load_kvnet && says 0 "$NUMBER_OK\$" -t $TEST && says 0 '^# ok [0-9]+ feature_test\..* ms$' -t $TEST
+	load_kvnet && says 0 "$NUMBER_OK\$" -t $TEST && says 0 '^# ok 1 feature_test\..* ms$' -t $TEST
 }
 
 two_of_them()
