@@ -36,7 +36,7 @@ NET_UML="migrate migrate:packed"
 NET_612="exits offload live"
 NET_61="reboot dpdk guests ipxe libvirt mq replace wrapper"
 # of the newest kernel, or, where that cannot be had, of 6.12 too
-NET_NEWEST="traffic module kill qemu"
+NET_NEWEST="traffic module kill"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
@@ -55,8 +55,9 @@ UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_tes
 netlink_test offload_test pin_test call_test rx_copy_test tx_batch_test direct_test"
 # the same once more, for guests with packed rings
 NET_PACKED="live:packed"
-# net tests that want so much that they run only when they are named: programs of 230 MB
-NET_APART="trace"
+# net tests that run only when they are named: programs of 230 MB; a QEMU of the next
+# release, under which the emulated SVM loses guests now and then
+NET_APART="trace qemu"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -320,7 +321,6 @@ get_newest()
 		return
 	fi
 	"$TOP/scripts/mkimage.sh" newest
-	"$TOP/scripts/mkqemu.sh" || echo "# no newest QEMU: its test will be skipped"
 	build_module newest
 }
 

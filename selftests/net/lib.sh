@@ -299,6 +299,17 @@ nic_unplugged()
 	[[ $(qmp qom-list '{"path":"/machine/peripheral"}') != *'"nic0"'* ]]
 }
 
+# one that is lost answers nothing
+guest_has_nic()
+{
+	local start=$SECONDS
+
+	until guest -t 5 test -e /sys/class/net/eth0 2> /dev/null; do
+		[ $((SECONDS - start)) -lt $((30 * PATIENCE)) ] || return 1
+		[ $((SECONDS - start)) -lt 20 ] || ! guest_lost || return 1
+	done
+}
+
 # guest_replug DEVICE-OPTIONS: QEMU takes the network device away, which the guest
 # has to agree to, and gives it another on the same backend
 guest_replug()
@@ -311,8 +322,8 @@ guest_replug()
 	said=$(qmp human-monitor-command "{\"command-line\":\"device_add $device$1\"}")
 	[[ $said == *'"return": ""'* ]] || fail "device_add: $said" || return
 	guest_configuration "$1" > $GUEST/config
-	wait_until 30 guest test -e /sys/class/net/eth0 || fail "the guest has no new network device" || return
-	guest "ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" && guest_reachable 30
+	guest_has_nic || fail "the guest has no new network device" || return
+	guest -t 30 "ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" && guest_reachable 30
 }
 
 guest_wait_up()
