@@ -260,7 +260,7 @@ CASE_TIMED(changed_kernel_threads, 60)
 /* The VMM takes its word while one is made, or is at work. */
 CASE_TIMED(dismissed_under_traffic, 60)
 {
-	unsigned int i, n = ksft_rounds(30);
+	unsigned int i, n = ksft_rounds(12);
 
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		struct exchange x = { .r = &vmm };
@@ -297,7 +297,7 @@ static void serve_till_killed(int ready)
 
 CASE_TIMED(killed, 60)
 {
-	unsigned int i, before, n = ksft_rounds(20);
+	unsigned int i, before, n = ksft_rounds(8);
 	int pipes[2], status;
 	char c;
 	pid_t pid;
@@ -325,7 +325,7 @@ CASE_TIMED(killed, 60)
 /* Given back, or closed, just when the second one is made. */
 CASE_TIMED(ended_when_it_begins, 60)
 {
-	unsigned int i, n = ksft_rounds(20);
+	unsigned int i, n = ksft_rounds(8);
 
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		begin(&(struct rig_cfg){ 0 });
