@@ -44,9 +44,9 @@ UAPI_RACES="place_test taken_test moved_test dirtylog_live_test iotlb_live_test 
 netlink_storm_test"
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
-# what a worker is, where it runs and how it spins: on 6.12 and the newest; its birth and its like on the newest alone
-UAPI_WORKER="freezer_test netlink_set_test netlink_place_test worker_test counters_test weight_test"
-UAPI_BIRTH="birth_test crew_test threads_test"
+# what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
+UAPI_WORKER="freezer_test worker_test"
+UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_test counters_test weight_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
