@@ -10,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/nodemask.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -69,6 +70,8 @@ static int read_node(struct want *w, struct netlink_ext_ack *extack)
 	if (!a)
 		return 0;
 	node = nla_get_s32(a);
+	if (node >= 0 && node < nr_node_ids)
+		node = array_index_nospec(node, nr_node_ids);
 	place->has_node = true;
 	place->follow = node == KVNET_NODE_AUTO;
 	place->node = node < 0 ? NUMA_NO_NODE : node;
