@@ -40,8 +40,7 @@ NET_NEWEST="traffic module kill"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
-UAPI_RACES="place_test taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test
-netlink_storm_test"
+UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
@@ -50,9 +49,9 @@ UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_tes
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test rx_copy_test direct_test netlink_test netlink_set_test netlink_place_test"
-UAPI_NEWEST="backend_test backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test
-netlink_test offload_test pin_test call_test rx_copy_test tx_batch_test direct_test"
+stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test rx_copy_test direct_test netlink_test netlink_storm_test netlink_place_test"
+UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test
+netlink_test offload_test pin_test call_test tx_batch_test direct_test"
 # the same once more, for guests with packed rings
 NET_PACKED="live:packed"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
