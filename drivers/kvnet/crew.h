@@ -123,10 +123,9 @@ struct kvnet_watch {
 /* one thread or two: crew_apart.c */
 struct kvnet_worker *kvnet_crew_home(const struct kvnet_source *src);
 bool kvnet_crew_is_home(const struct kvnet_source *src, const struct kvnet_worker *w);
-void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by);
+void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by, bool both);
 void kvnet_crew_watch(struct kvnet_watch *watch, struct kvnet_source *src, bool both);
-void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src,
-			const struct kvnet_worker *by);
+void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src);
 void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads);
 void kvnet_crew_dismiss(struct kvnet_crew *crew);
 

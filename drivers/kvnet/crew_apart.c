@@ -102,23 +102,65 @@ bool kvnet_crew_is_home(const struct kvnet_source *src, const struct kvnet_worke
 	return w == (away ? away : rcu_access_pointer(src->home));
 }
 
+static struct kvnet_work all_work(const struct kvnet_crew *crew)
+{
+	struct kvnet_work all = {};
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++) {
+		all.both[i] = atomic64_read(&crew->source[i]->both_ns);
+		all.all += atomic64_read(&crew->source[i]->all_ns);
+		all.crowded += atomic64_read(&crew->source[i]->crowded_ns);
+	}
+	return all;
+}
+
+/* Might there be a CPU for it? Whether it is free is found out by trying. */
+static bool has_cpus(void)
+{
+	return num_online_cpus() > 1 && cpumask_weight(current->cpus_ptr) > 1;
+}
+
+/* The last source is held: so nobody else looks at the rule, or changes what is apart. */
+static void decide(struct kvnet_crew *crew, const struct kvnet_worker *by)
+{
+	const struct kvnet_work done = all_work(crew);
+	u64 now = local_clock();
+	bool apart;
+
+	if (crew->rule.apart != is_apart(crew))
+		kvnet_apart_set(&crew->rule, now, is_apart(crew));
+	if (!kvnet_apart_look(&crew->rule, now, &done))
+		return;
+	apart = !crew->rule.apart && has_cpus() && part(crew, by);
+	if (crew->rule.apart)
+		join(crew);
+	kvnet_apart_set(&crew->rule, now, apart);
+}
+
 /**
- * kvnet_crew_obey() - what has been said about threads holds from now on
+ * kvnet_crew_obey() - one thread or two, from now on: as has been said, or as it is better
  * @src: the source that is going to run
  * @by: the worker that holds it
+ * @both: all sources that it serves have work
  *
  * Context: @by, between its turns; may sleep.
  */
-void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by)
+void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by, bool both)
 {
 	struct kvnet_crew *crew = src->crew;
 	u32 threads = READ_ONCE(crew->policy);
 
-	if (likely(threads == KVNET_THREAD_POLICY_AUTO) || src != last_source(crew))
+	if (likely(src != last_source(crew) || READ_ONCE(crew->by_vmm)))
 		return;
+	if (threads == KVNET_THREAD_POLICY_AUTO) {
+		if (both || is_apart(crew))
+			decide(crew, by);
+		return;
+	}
 	if (threads == KVNET_THREAD_POLICY_ONE && is_apart(crew))
 		join(crew);
-	else if (threads == KVNET_THREAD_POLICY_TWO && !is_apart(crew) && !READ_ONCE(crew->by_vmm))
+	else if (threads == KVNET_THREAD_POLICY_TWO && !is_apart(crew))
 		part(crew, by);
 	if (crew->rule.apart)
 		kvnet_apart_reset(&crew->rule);
@@ -148,50 +190,14 @@ void kvnet_crew_watch(struct kvnet_watch *watch, struct kvnet_source *src, bool 
 	watch->begin_ns = local_clock();
 }
 
-static struct kvnet_work all_work(const struct kvnet_crew *crew)
-{
-	struct kvnet_work all = {};
-	unsigned int i;
-
-	for (i = 0; i < crew->n; i++) {
-		all.both[i] = READ_ONCE(crew->source[i]->both_ns);
-		all.all += READ_ONCE(crew->source[i]->all_ns);
-		all.crowded += READ_ONCE(crew->source[i]->crowded_ns);
-	}
-	return all;
-}
-
-/* Might there be a CPU for it? Whether it is free is found out by trying. */
-static bool has_cpus(void)
-{
-	return num_online_cpus() > 1 && cpumask_weight(current->cpus_ptr) > 1;
-}
-
-static void decide(struct kvnet_crew *crew, const struct kvnet_worker *by, u64 now)
-{
-	const struct kvnet_work done = all_work(crew);
-	bool apart;
-
-	if (crew->rule.apart != is_apart(crew))
-		kvnet_apart_set(&crew->rule, now, is_apart(crew));
-	if (!kvnet_apart_look(&crew->rule, now, &done))
-		return;
-	apart = !crew->rule.apart && has_cpus() && part(crew, by);
-	if (crew->rule.apart)
-		join(crew);
-	kvnet_apart_set(&crew->rule, now, apart);
-}
-
 /**
  * kvnet_crew_watched() - the turn is over
  * @watch: from kvnet_crew_watch()
  * @src: the source that has run, and may rest by now
- * @by: the worker
  *
- * Context: @by; may sleep.
+ * Context: the worker.
  */
-void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src,
-			const struct kvnet_worker *by)
+void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src)
 {
 	struct kvnet_crew *crew = src->crew;
 	bool both = watch->both;
@@ -201,17 +207,15 @@ void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *sr
 		return;
 	now = local_clock();
 	ns = now > watch->begin_ns ? now - watch->begin_ns : 0;
-	if (src->runs) {
+	if (READ_ONCE(src->runs)) {
 		both |= READ_ONCE(crew->source[!src->bit]->runs);
 		WRITE_ONCE(src->runs, false);
 	}
-	WRITE_ONCE(src->all_ns, src->all_ns + ns);
+	atomic64_add(ns, &src->all_ns);
 	if (both)
-		WRITE_ONCE(src->both_ns, src->both_ns + ns);
+		atomic64_add(ns, &src->both_ns);
 	if (!single_task_running())
-		WRITE_ONCE(src->crowded_ns, src->crowded_ns + ns);
-	if (src == last_source(crew))
-		decide(crew, by, now);
+		atomic64_add(ns, &src->crowded_ns);
 }
 
 /**

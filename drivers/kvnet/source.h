@@ -77,7 +77,8 @@ struct kvnet_source_ops {
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
  * @runs: two threads are busy, and this is one; written by its worker
- * @all_ns: time of turns whose time is taken, in ns; written by its worker
+ * @all_ns: time of turns whose time is taken, in ns; added to by who has run it, and may hold
+ *	    it no more
  * @both_ns: of it, with the other source busy
  * @crowded_ns: of it, with another thread waiting for the CPU
  * @lone: the next event is for little, as far as its holder knows
@@ -102,9 +103,9 @@ struct kvnet_source {
 	struct hrtimer timer;
 	bool alarm;
 	bool runs;
-	u64 all_ns;
-	u64 both_ns;
-	u64 crowded_ns;
+	atomic64_t all_ns;
+	atomic64_t both_ns;
+	atomic64_t crowded_ns;
 	bool lone;
 	u8 timed;
 	u64 woken_ns;

@@ -61,7 +61,7 @@ static enum kvnet_verdict run_one(struct kvnet_worker *w, struct kvnet_source *s
 	kvnet_crew_watch(&watch, src, both);
 	verdict = src->ops->run(src);
 	trace_kvnet_run(w->crew->owner, src->bit, verdict);
-	kvnet_crew_watched(&watch, src, w);
+	kvnet_crew_watched(&watch, src);
 	return verdict;
 }
 
@@ -96,7 +96,7 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 	while (active) {
 		src = first_source(w, &active);
 		*idle &= ~BIT(src->bit);
-		kvnet_crew_obey(src, w);
+		kvnet_crew_obey(src, w, both);
 		if (moves(w, src)) {
 			kvnet_source_hand_over(src, KVNET_EV_CTRL);
 			continue;
