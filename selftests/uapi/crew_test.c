@@ -4,7 +4,6 @@
  * GET_VRING_WORKER, as vhost-scsi has them.
  */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "flow.h"
 #include "procfs.h"
 #include "vhost_abi.h"
+#include "vmm.h"
 
 #define WORKERS	8	/* that a device may have */
 
@@ -327,8 +327,7 @@ static void vmm(int ready)
 	if (new_worker() != 1 || new_worker() != 2 || attach(VDEV_TX, 1))
 		_exit(1);
 	exchange_start(&x);
-	if (write(ready, "", 1) != 1)
-		_exit(1);
+	close(ready);
 	for (;;) {
 		attach(ksft_below(2), ksft_below(3));
 		free_worker(2);
@@ -338,27 +337,8 @@ static void vmm(int ready)
 
 CASE_TIMED(killed, 60)
 {
-	unsigned int i, before, n = ksft_rounds(20);
-	int pipes[2], status;
-	char c;
-	pid_t pid;
-
 	need_tasks();
-	before = workers();
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_EQ(pipe(pipes), 0);
-		pid = ASSERT_SYS(fork());
-		if (!pid)
-			vmm(pipes[1]);
-		ASSERT_EQ(read(pipes[0], &c, 1), 1);
-		usleep(ksft_below(5000));
-		kill(pid, SIGKILL);
-		ASSERT_EQ(waitpid(pid, &status, 0), pid);
-		EXPECT(WIFSIGNALED(status));
-		close(pipes[0]);
-		close(pipes[1]);
-	}
-	no_worker_left(before);
+	vmm_killed_often(vmm, ksft_rounds(20), 5000);
 	no_leak_found();
 }
 

@@ -16,8 +16,8 @@
 #include "dirtylog.h"
 #include "flow.h"
 #include "inject.h"
-#include "netlink_rig.h"
 #include "pin_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 
@@ -392,16 +392,10 @@ static bool arrived(unsigned int q)
 /* The worker for all, or the thread that kicks and who brings a frame, too. */
 static void by_worker(bool all)
 {
-	struct nlattr *nest;
-	struct ask a;
-
-	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&a, KVNET_A_DEV_ID, id);
-	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
-	ask_u8(&a, KVNET_A_POLICY_TX_BY_VCPU, !all);
-	ask_u8(&a, KVNET_A_POLICY_RX_IN_PLACE, !all);
-	ask_nest_end(&a, nest);
-	ASSERT_EQ(genl_do(&genl, &a, false, NULL, NULL), 0);
+	policy_want();
+	ask_u8(&policy_request, KVNET_A_POLICY_TX_BY_VCPU, !all);
+	ask_u8(&policy_request, KVNET_A_POLICY_RX_IN_PLACE, !all);
+	ASSERT_EQ(policy_ask(), 0);
 }
 
 /* Frames each way, while the n-th of what the thread does fails; they may get lost. */

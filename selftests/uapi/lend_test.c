@@ -16,6 +16,7 @@
 #include "flow.h"
 #include "procfs.h"
 #include "rig.h"
+#include "vmm.h"
 
 #define SOME	40
 
@@ -256,8 +257,7 @@ static void vmm(int ready)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (i = 0; i < 2; i++)
 		pthread_create(&thread, NULL, kicks, &tx->kick);
-	if (write(ready, "", 1) != 1)
-		_exit(1);
+	close(ready);
 	for (;;) {
 		rig_tx_reap(&rig);
 		if (!rig_tx(&rig, 60, NULL))
@@ -370,27 +370,9 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 
 CASE_TIMED(killed_while_it_kicks, 60)
 {
-	unsigned int i, before, n = ksft_rounds(20);
-	int pipes[2], status;
-	char c;
-	pid_t pid;
-
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's guests do not send");
-	before = workers();
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_EQ(pipe(pipes), 0);
-		pid = fork();
-		if (!pid)
-			vmm(pipes[1]);
-		ASSERT_EQ(read(pipes[0], &c, 1), 1);
-		usleep(ksft_below(3000));
-		kill(pid, SIGKILL);
-		ASSERT_EQ(waitpid(pid, &status, 0), pid);
-		close(pipes[0]);
-		close(pipes[1]);
-	}
-	no_worker_left(before);
+	vmm_killed_often(vmm, ksft_rounds(20), 3000);
 }
 
 /* Its last file is closed, and the owner is reset, while threads kick. */

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "links.h"
 #include "procfs.h"
 #include "rig.h"
+#include "vmm.h"
 
 static struct rig rig;
 
@@ -337,28 +337,7 @@ static void pump_for_ever(int ready)
 
 CASE_TIMED(owner_killed_under_traffic, 40)
 {
-	unsigned int before = workers(), i;
-	char c;
-
-	for (i = 0; i < ksft_rounds(10) && !ksft_failed(); i++) {
-		int p[2], status;
-		pid_t pid;
-
-		ASSERT_SYS(pipe(p));
-		pid = fork();
-		if (!pid) {
-			close(p[0]);
-			pump_for_ever(p[1]);
-		}
-		close(p[1]);
-		EXPECT_EQ(read(p[0], &c, 1), 0);
-		close(p[0]);
-		if (i % 2)
-			ksft_relax(1000);
-		ASSERT_SYS(kill(pid, SIGKILL));
-		ASSERT_EQ(waitpid(pid, &status, 0), pid);
-		no_worker_left(before);
-	}
+	vmm_killed_often(pump_for_ever, ksft_rounds(10), 1000);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
 }

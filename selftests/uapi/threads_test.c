@@ -4,37 +4,27 @@
  * the device itself. A VMM that says who serves what has the last word.
  */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroup.h"
 #include "exchange.h"
 #include "flow.h"
-#include "netlink_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
+#include "vmm.h"
 
 #define SECOND	8	/* as worker-get numbers it: no VMM's worker has that */
 
 static int set_threads(uint32_t policy)
 {
-	struct nlattr *nest;
-	struct ask ask;
-
-	ask_begin(&ask, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&ask, KVNET_A_DEV_ID, rig_counter(&vmm, "kvnet.id"));
-	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
-	ask_u32(&ask, KVNET_A_POLICY_THREADS, policy);
-	ask_nest_end(&ask, nest);
-	return genl_do(&genl, &ask, false, NULL, NULL);
+	return policy_u32(KVNET_A_POLICY_THREADS, policy);
 }
 
 static uint32_t policy(void)
 {
-	return attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
-			KVNET_A_POLICY_THREADS);
+	return attr_u32(the_policy(), KVNET_A_POLICY_THREADS);
 }
 
 static unsigned int serves(unsigned int queue)
@@ -289,36 +279,16 @@ static void serve_till_killed(int ready)
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	exchange_start(&x);
-	if (write(ready, "", 1) != 1)
-		_exit(1);
+	close(ready);
 	for (;;)
 		set_threads(ksft_below(3));
 }
 
 CASE_TIMED(killed, 60)
 {
-	unsigned int i, before, n = ksft_rounds(8);
-	int pipes[2], status;
-	char c;
-	pid_t pid;
-
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net shows nothing");
-	before = workers();
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_EQ(pipe(pipes), 0);
-		pid = ASSERT_SYS(fork());
-		if (!pid)
-			serve_till_killed(pipes[1]);
-		ASSERT_EQ(read(pipes[0], &c, 1), 1);
-		usleep(ksft_below(5000));
-		kill(pid, SIGKILL);
-		ASSERT_EQ(waitpid(pid, &status, 0), pid);
-		EXPECT(WIFSIGNALED(status));
-		close(pipes[0]);
-		close(pipes[1]);
-	}
-	no_worker_left(before);
+	vmm_killed_often(serve_till_killed, ksft_rounds(8), 5000);
 	no_leak_found();
 }
 

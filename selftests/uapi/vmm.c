@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "procfs.h"
 #include "vmm.h"
 
 #define SOME	200	/* frames */
@@ -90,4 +91,35 @@ void vmm_kill(struct vmm *m)
 	ASSERT_SYS(kill(m->pid, SIGKILL));
 	status = vmm_ends(m);
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void killed(void (*live)(int ready), unsigned int us)
+{
+	int ready[2], status;
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe(ready));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		close(ready[0]);
+		live(ready[1]);
+	}
+	close(ready[1]);
+	EXPECT_EQ(read(ready[0], &c, 1), 0);
+	close(ready[0]);
+	usleep(us);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
+}
+
+void vmm_killed_often(void (*live)(int ready), unsigned int often, unsigned int below_us)
+{
+	unsigned int before = workers(), i;
+
+	for (i = 0; i < often && !ksft_failed(); i++) {
+		killed(live, ksft_below(below_us));
+		no_worker_left(before);
+	}
 }

@@ -29,5 +29,10 @@ bool vmm_carries(struct vmm *m);
 /* It has ended, or is killed now; its status. */
 int vmm_ends(struct vmm *m);
 void vmm_kill(struct vmm *m);
+/*
+ * So often: a process does 'live', closes 'ready' when it is under way, and is killed
+ * less than so many us after that. None of their workers is left.
+ */
+void vmm_killed_often(void (*live)(int ready), unsigned int often, unsigned int below_us);
 
 #endif /* SELFTESTS_VMM_H */
