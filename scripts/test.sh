@@ -52,8 +52,6 @@ loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test
 stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test rx_copy_test direct_test netlink_test netlink_storm_test netlink_place_test"
 UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test
 netlink_test offload_test pin_test call_test tx_batch_test direct_test"
-# the same once more, for guests with packed rings
-NET_PACKED="live:packed"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
@@ -274,8 +272,10 @@ run_installed()
 		-- "$TOP/selftests/rig/installed.sh"
 }
 
-run_uml_and_lab()
+# what needs no test host
+run_here()
 {
+	run_unit
 	step "User-Mode Linux runs from a checkout that was moved below /tmp" run_moved
 	run_installed
 	run_uml
@@ -301,11 +301,10 @@ build_module()
 
 build_uml()
 {
-	local STEPS=3 before=$FAILED
+	local STEPS=2 before=$FAILED
 
 	step "User-Mode Linux is there" "$TOP/scripts/uml/build.sh" uml
 	[ "$FAILED" -gt "$before" ] || step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
-	run_unit
 }
 
 # The newest kernel needs more than the others, and a network to the backports of the
@@ -369,7 +368,7 @@ test_6.12()
 		file=${file##*/test_}
 		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML $NET_APART " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
 	done
-	host 6.12 test-6.12 "$uapi life_test" "$net $NET_PACKED"
+	host 6.12 test-6.12 "$uapi life_test" "$net"
 }
 
 test_6.1()
@@ -405,19 +404,19 @@ run_lanes()
 
 	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
 	if [ "$free" -ge $LANES_MB ]; then
-		lane uml uml_and_newest
+		lane uml here_and_newest
 		lane test-6.12 test_612_and_newest
 	else
-		lane uml run_uml_and_lab
+		lane uml run_here
 		lane tests test_hosts
 		return
 	fi
 	lane test-6.1 test_6.1
 }
 
-uml_and_newest()
+here_and_newest()
 {
-	run_uml_and_lab
+	run_here
 	test_newest_net
 }
 
