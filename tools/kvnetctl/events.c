@@ -88,7 +88,7 @@ int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 	len = nl_socket_recv(k->sock, buf, sizeof(buf));
 	if (len < 0)
 		return nl_fail(k, errno, "waiting for events: %s", strerror(errno));
-	if (!mnl_nlmsg_ok(nlh, len) ||
+	if (!nl_ok(nlh, len) ||
 	    mnl_nlmsg_get_payload_len(nlh) < sizeof(struct genlmsghdr))
 		return -EAGAIN;
 	if (is_end(nlh, k->family))

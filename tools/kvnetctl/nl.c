@@ -11,6 +11,8 @@
 
 #include <linux/netlink.h>
 
+#define MAX_ERRNO	4095
+
 /**
  * nl_fail() - note why a call fails
  * @k: the connection
@@ -54,6 +56,20 @@ struct nlmsghdr *nl_message(struct kvnet *k, void *buf, uint16_t type,
 	return nlh;
 }
 
+/**
+ * nl_ok() - is there a whole message?
+ * @nlh: where it begins
+ * @left: bytes from there on
+ *
+ * mnl_nlmsg_ok() takes a length of 2 GiB for a negative one.
+ *
+ * Return: true if so.
+ */
+bool nl_ok(const struct nlmsghdr *nlh, int left)
+{
+	return mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_len <= (uint32_t)left;
+}
+
 /* what the kernel says beside the number, or NULL */
 static const char *reason(const struct nlmsghdr *nlh)
 {
@@ -74,6 +90,11 @@ static const char *reason(const struct nlmsghdr *nlh)
 	return NULL;
 }
 
+static bool is_errno(int err)
+{
+	return err < 0 && err >= -MAX_ERRNO;
+}
+
 static int take_error(struct kvnet *k, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
@@ -83,6 +104,8 @@ static int take_error(struct kvnet *k, const struct nlmsghdr *nlh)
 		return nl_fail(k, EBADMSG, "the kernel's answer is too short");
 	if (!e->error)
 		return 0;
+	if (!is_errno(e->error))
+		return nl_fail(k, EBADMSG, "the kernel says error %d, which there is not", e->error);
 	said = reason(nlh);
 	return nl_fail(k, -e->error, "%s", said ? said : strerror(-e->error));
 }
@@ -94,7 +117,7 @@ static int take_done(struct kvnet *k, const struct nlmsghdr *nlh)
 
 	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(err))
 		memcpy(&err, mnl_nlmsg_get_payload(nlh), sizeof(err));
-	return err < 0 ? nl_fail(k, -err, "%s", strerror(-err)) : 0;
+	return is_errno(err) ? nl_fail(k, -err, "%s", strerror(-err)) : 0;
 }
 
 struct talk {
@@ -154,7 +177,7 @@ int nl_talk(struct kvnet *k, struct nlmsghdr *nlh, nl_take_t take, void *data)
 			return nl_fail(k, len ? errno : EIO, "hearing from the kernel: %s",
 				       len ? strerror(errno) : "nothing");
 		n = (const struct nlmsghdr *)buf;
-		for (left = len; mnl_nlmsg_ok(n, left) && !t.ended;
+		for (left = len; nl_ok(n, left) && !t.ended;
 		     n = mnl_nlmsg_next(n, &left))
 			take_one(k, n, &t);
 	}

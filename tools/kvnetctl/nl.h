@@ -18,6 +18,7 @@
 /* Takes a message of the answer; returns 0 or a negative errno. */
 typedef int (*nl_take_t)(const struct nlmsghdr *nlh, void *data);
 
+bool nl_ok(const struct nlmsghdr *nlh, int left);
 struct nlmsghdr *nl_message(struct kvnet *k, void *buf, uint16_t type,
 			    uint8_t cmd, uint16_t flags);
 int nl_talk(struct kvnet *k, struct nlmsghdr *nlh, nl_take_t take, void *data);
