@@ -49,7 +49,7 @@ help:
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'
-	@echo 'make fuzz        coverage-guided fuzzing of the pure parts (FUZZ_MINUTES=5; needs clang)'
+	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5; needs clang)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
@@ -95,7 +95,8 @@ mutate:
 
 fuzz: FUZZ_MINUTES ?= 5
 fuzz:
-	@$(MAKE) -s -C selftests/unit fuzz OUTPUT=$(CURDIR)/build/unit FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60))
+	@$(MAKE) -s -C selftests/unit fuzz OUTPUT=$(CURDIR)/build/unit FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 45))
+	@$(MAKE) -s -C selftests/kvnetctl fuzz OUTPUT=$(CURDIR)/build/unit/kvnetctl FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 15))
 
 sysfuzz:
 	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/sysfuzz.sh

@@ -11,9 +11,9 @@
 #include "unit.h"
 
 #ifdef UNIT_LIBFUZZER
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	fuzz_one(data, size);
 	if (unit_failed()) {
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 #else
 #define MAX_SIZE	4096
 
-void fuzz_check(const u8 *data, size_t size)
+void fuzz_check(const uint8_t *data, size_t size)
 {
 	size_t i;
 
@@ -40,7 +40,7 @@ void fuzz_check(const u8 *data, size_t size)
 
 void fuzz_random(unsigned int inputs, size_t max)
 {
-	u8 data[MAX_SIZE];
+	uint8_t data[MAX_SIZE];
 	size_t size, i;
 
 	while (inputs-- && !unit_failed()) {
@@ -54,7 +54,7 @@ void fuzz_random(unsigned int inputs, size_t max)
 static void check_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");
-	u8 data[MAX_SIZE];
+	uint8_t data[MAX_SIZE];
 	size_t size;
 
 	if (!EXPECT_TRUE(file))

@@ -10,16 +10,16 @@
 #ifndef UNIT_FUZZ_H
 #define UNIT_FUZZ_H
 
-#include <linux/types.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct input {
-	const u8 *p;
+	const uint8_t *p;
 	size_t left;
 };
 
 /* Zeroes behind the end. */
-static inline u8 take8(struct input *in)
+static inline uint8_t take8(struct input *in)
 {
 	if (!in->left)
 		return 0;
@@ -27,33 +27,33 @@ static inline u8 take8(struct input *in)
 	return *in->p++;
 }
 
-static inline u16 take16(struct input *in)
+static inline uint16_t take16(struct input *in)
 {
-	u16 lo = take8(in);
+	uint16_t lo = take8(in);
 
 	return lo | take8(in) << 8;
 }
 
-static inline u32 take32(struct input *in)
+static inline uint32_t take32(struct input *in)
 {
-	u32 lo = take16(in);
+	uint32_t lo = take16(in);
 
-	return lo | (u32)take16(in) << 16;
+	return lo | (uint32_t)take16(in) << 16;
 }
 
-static inline u64 take64(struct input *in)
+static inline uint64_t take64(struct input *in)
 {
-	u64 lo = take32(in);
+	uint64_t lo = take32(in);
 
-	return lo | (u64)take32(in) << 32;
+	return lo | (uint64_t)take32(in) << 32;
 }
 
 /* The target's name, and the target. */
 extern const char fuzz_name[];
-void fuzz_one(const u8 *data, size_t size);
+void fuzz_one(const uint8_t *data, size_t size);
 
 /* As the target, and tells the input if it fails. */
-void fuzz_check(const u8 *data, size_t size);
+void fuzz_check(const uint8_t *data, size_t size);
 /* So many inputs of up to so many bytes. */
 void fuzz_random(unsigned int inputs, size_t max);
 
