@@ -20,8 +20,9 @@ DEB=$BUILD/deb
 NEXT=$BUILD/deb-next
 # with what is put in place of uname
 INSIDE_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-# seconds, for the summary
-TIMES=''
+# seconds of one system's: what apt took for kvnet and for qemu, boot and guest; and what is said of that
+declare -A TOOK
+TIMES=()
 
 # inside COMMAND...: in the system's root, whose kernel seems to run
 inside()
@@ -77,7 +78,7 @@ install_them()
 
 	cp "$DEB"/kvnet-*_"$VERSION"_*.deb "$ROOT/packages/"
 	apt_install "/packages/kvnet-dkms_${VERSION}_all.deb" "/packages/kvnet-tools_${VERSION}_amd64.deb" "linux-headers-$RELEASE" || return
-	TIMES="$TIMES$NAME: apt install $(since "$start") s; "
+	TOOK[kvnet]=$(since "$start")
 	cp "$LOG/apt.log" "$LOG/apt-install.log"
 	built_for_kernel
 }
@@ -85,7 +86,28 @@ install_them()
 # what a host of guests has, kvnet or not
 install_qemu()
 {
-	apt_install --no-install-recommends qemu-system-x86 iputils-ping
+	local start=$EPOCHREALTIME
+
+	apt_install --no-install-recommends qemu-system-x86 iputils-ping || return
+	TOOK[qemu]=$(since "$start")
+}
+
+# From a system that has nothing of kvnet to a guest on it. The guest's time is until it has
+# answered its pings and has ended.
+note_times()
+{
+	local what seconds=0 text
+
+	for what in boot guest; do
+		TOOK[$what]=$(awk -v what=$what '$1 == "#" && $2 == "took" && $3 == what { printf "%.0f", $4 }' "$BUILD/log/$NAME-installed.tap")
+	done
+	for what in kvnet qemu boot guest; do
+		[ -n "${TOOK[$what]:-}" ] || { echo "# how long $what took is not known"; return 1; }
+		seconds=$((seconds + TOOK[$what]))
+	done
+	printf -v text '%s: from a bare system to a guest on kvnet by the packages: %d s (apt install kvnet %d, QEMU %d, boot %d, guest %d)' \
+		"$NAME" $seconds "${TOOK[kvnet]}" "${TOOK[qemu]}" "${TOOK[boot]}" "${TOOK[guest]}"
+	TIMES+=("$text")
 }
 
 upgrade_them()
@@ -193,17 +215,21 @@ boot()
 
 try_system()
 {
+	TOOK=()
 	NAME=$1 BARE=$BUILD/system-$1 WORK=$BUILD/system-$1/work APT=$BUILD/debs-$1 LOG=$BUILD/log/packages-$1
 	ROOT=$WORK/root
-	mkdir -p "$LOG" "$WORK" "$APT"
+	mkdir -p "$LOG" "$APT"
 	own_log
+	# makes the directory anew
 	"$TOP/scripts/mksystem.sh" "$NAME"
+	mkdir -p "$WORK"
 	RELEASE=$(cat "$BARE/release")
 	cp "$BARE"/{kernel,l1.cpio} "$WORK/"
 	fresh_root
 	step "$NAME: apt install ./kvnet-*.deb linux-headers-$RELEASE" install_them
 	step "$NAME: its QEMU" install_qemu
 	boot installed installed
+	step "$NAME: how long it took is known" note_times
 	fresh_uname
 	step "$NAME: upgrade" upgrade_them
 	boot upgraded upgraded "$VERSION+next"
@@ -246,7 +272,8 @@ main()
 			try_system "$name"
 		done
 	fi
-	info "done; $TIMES"
+	info "done"
+	[ ${#TIMES[@]} -eq 0 ] || printf '%s\n' "${TIMES[@]}"
 	count_skips
 	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ "$FAILED" -eq 0 ]
