@@ -8,6 +8,7 @@
 #   host.sh installed           after apt-get install
 #   host.sh upgraded VERSION    after an upgrade to VERSION; removes the packages
 #   host.sh made                after make install
+read -r BOOTED _ < /proc/uptime
 TAP=tap0
 DEVICE=/dev/kvnet
 PASSED=0
@@ -113,6 +114,22 @@ wrapper()
 	ip link del $TAP
 }
 
+# what the packages bring for the operator, and that it works
+operator()
+{
+	local file said status=0
+
+	for file in share/man/man8/kvnetctl.8.gz share/man/man1/qemu-kvnet.1.gz share/bash-completion/completions/kvnetctl \
+		share/zsh/vendor-completions/_kvnetctl share/kvnet/latency.bt share/kvnet/wakers.bt; do
+		[ -s /usr/$file ] || fail "no /usr/$file" || return
+	done
+	bash -c '. /usr/share/bash-completion/completions/kvnetctl && complete -p kvnetctl' || return
+	kvnetctl features -j | grep -q '"feature":"RING_PACKED","bit":34,"kvnet":true,' || fail "$(kvnetctl features 2>&1)" || return
+	said=$(kvnetctl doctor) && grep -q '^ok *module ' <<< "$said" && grep -q '^ok *node .*group kvm' <<< "$said" || fail "$said" || return
+	said=$(as_group kvm kvnetctl list 2>&1) || status=$?
+	[ $status -eq 5 ] && [ "$(wc -l <<< "$said")" -eq 1 ] || fail "kvnetctl as group kvm: status $status, $said"
+}
+
 packets()
 {
 	local name
@@ -153,22 +170,30 @@ guest_once()
 	local status=0
 
 	start_guest
-	guest_answers && grep -E 'kvnet.rx.packets:\s*[1-9]' /proc/$QEMU/fdinfo/9 || status=1
+	guest_answers && grep -E 'kvnet.rx.packets:\s*[1-9]' /proc/$QEMU/fdinfo/9 &&
+		kvnetctl show tap0 -j | grep "\"pid\":$QEMU," || status=1
 	kill $QEMU
 	wait $QEMU 2> /dev/null
 	return $status
 }
 
+# took WHAT SECONDS: for packages.sh, which adds it up
+took()
+{
+	echo "# took $1 $2"
+}
+
 # An emulated test host's KVM may lose a guest, with any backend: testing.rst
 guest()
 {
-	local status=0
+	local status=0 begin=$EPOCHREALTIME
 
 	# shellcheck disable=SC2154 # of vm.sh
 	modprobe kvm_amd 2> /dev/null || modprobe kvm_intel || return
 	udevadm settle
 	ip tuntap add dev $TAP mode tap vnet_hdr user 1000 && ip addr add 10.9.0.1/24 dev $TAP && ip link set $TAP up || return
 	guest_once || guest_once || status=1
+	GUEST_TOOK=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
 	ip link del $TAP
 	return $status
 }
@@ -305,8 +330,11 @@ installed)
 	run_test "packages: root and group kvm may use the device, nobody else" permissions
 	run_test "packages: qemu-kvnet for the group, and a line for others" wrapper
 	run_test "packages: the module is signed with this machine's key" signed
+	run_test "packages: kvnetctl, manuals, completions, scripts" operator
 	run_test "packages: packets both ways" packets
 	run_test "packages: a guest, by a user of the group" guest
+	took boot "$BOOTED"
+	took guest "${GUEST_TOOK:-}"
 	run_test "packages: a parameter in modprobe.d" parameters
 	run_test "packages: no headers, one line" no_headers
 	run_test "packages: a module that does not load, one line" does_not_load
