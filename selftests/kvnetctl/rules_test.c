@@ -107,6 +107,8 @@ CASE(bad_lines)
 		{ "any set nice 20\n", "f:1: nice '20': not a number from -20 to 19\n" },
 		{ "any set nice -21\n", "f:1: nice '-21': not a number from -20 to 19\n" },
 		{ "any set nice 1 nice 1\n", "f:1: nice is set twice\n" },
+		{ "any set sched other rt-priority 5\n", "f:1: rt-priority goes with sched fifo or rr, not with other\n" },
+		{ "any set rt-priority 5 nice 1 sched idle\n", "f:1: rt-priority goes with sched fifo or rr, not with idle\n" },
 		{ "any set cpus 3-1\n", "f:1: cpus '3-1': not a list of CPUs, as 0-3,8, or all\n" },
 		{ "any set cpus 1,\n", "f:1: cpus '1,': not a list of CPUs, as 0-3,8, or all\n" },
 		{ "any set cpus \"\"\n", "f:1: cpus '': not a list of CPUs, as 0-3,8, or all\n" },

@@ -10,17 +10,18 @@
 
 static int read_policy(struct ctl *c, struct kvnet_policy *p)
 {
-	char *why;
+	char *why = NULL;
 	int i, ret;
 
-	for (i = 1; i < c->argc; i += 2) {
-		if (policy_word(p, c->argv[i], c->argv[i + 1], &why))
-			continue;
-		ret = ctl_fail(STATUS_USAGE, "set: %s", why);
-		free(why);
-		return ret;
-	}
-	return STATUS_OK;
+	for (i = 1; i < c->argc && !why; i += 2)
+		policy_word(p, c->argv[i], c->argv[i + 1], &why);
+	if (!why)
+		why = policy_problem(p);
+	if (!why)
+		return STATUS_OK;
+	ret = ctl_fail(STATUS_USAGE, "set: %s", why);
+	free(why);
+	return ret;
 }
 
 /*

@@ -93,6 +93,21 @@ char *policy_text(const struct kvnet_policy *p)
 }
 
 /**
+ * policy_problem() - does what was set contradict itself, whatever the device?
+ * @p: the policy
+ *
+ * Return: what is wrong, for free(), or NULL.
+ */
+char *policy_problem(const struct kvnet_policy *p)
+{
+	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && HAS(p, KVNET_A_POLICY_SCHED) &&
+	    p->sched != KVNET_SCHED_FIFO && p->sched != KVNET_SCHED_RR)
+		return text_format("rt-priority goes with sched fifo or rr, not with %s",
+				   name_sched(p->sched));
+	return NULL;
+}
+
+/**
  * policy_same() - do two policies say the same?
  * @a: one
  * @b: the other

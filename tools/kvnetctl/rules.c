@@ -105,7 +105,7 @@ static char *parse_settings(struct rule *rule, char **line)
 	}
 	if (bad)
 		return text_format(QUOTES);
-	return rule->policy.has ? NULL : text_format("nothing is set");
+	return rule->policy.has ? policy_problem(&rule->policy) : text_format("nothing is set");
 }
 
 static bool same_pattern(const char *a, const char *b)
