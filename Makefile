@@ -53,6 +53,7 @@ help:
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
+	@echo "make ynl         the kernel's own netlink tool reads the family's specification, and asks the module by it"
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
 	@echo 'make build-matrix     builds for 6.1, 6.12 and the newest, x86-64 and arm64, gcc and clang: a table (KERNELS= ARCHES= COMPILERS=)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
@@ -115,6 +116,9 @@ check:
 html:
 	@$(SCRIPTS)/html.sh
 
+ynl:
+	@$(SCRIPTS)/ynl.sh
+
 build-matrix:
 	@$(SCRIPTS)/build-matrix.sh
 
@@ -156,5 +160,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html build-matrix install \
+.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html ynl build-matrix install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -60,12 +60,26 @@ def from_header(path):
     return found
 
 
+def refused(path):
+    """What the kernel's schema of specifications does not take, as ynl.sh has shown: its tool then reads nothing."""
+    with open(path, encoding="utf-8") as file:
+        spec = yaml.safe_load(file)
+    for what in spec["attribute-sets"]:
+        for attribute in what["attributes"]:
+            for name, value in attribute.get("checks", {}).items():
+                if isinstance(value, int) and value < 0:
+                    yield f"{what['name']}.{attribute['name']}: {name} is below 0"
+
+
 def main():
     spec, header = from_spec(sys.argv[1]), from_header(sys.argv[2])
     wrong = [name for name in sorted(spec.keys() | header.keys()) if spec.get(name) != header.get(name)]
     for name in wrong:
         print(f"{name}: {spec.get(name)} in the specification, {header.get(name)} in the header")
-    sys.exit(bool(wrong) or not spec)
+    problems = list(refused(sys.argv[1]))
+    for problem in problems:
+        print(problem)
+    sys.exit(bool(wrong or problems) or not spec)
 
 
 main()

@@ -13,6 +13,7 @@
 #   scripts/setup.sh --docs        only what makes web pages of the documentation
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
+#   scripts/setup.sh --ynl         that, with the schema of netlink specifications (scripts/ynl.sh)
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
 #   scripts/setup.sh --cross       packages, and what scripts/build-matrix.sh builds with
 #   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
@@ -320,6 +321,21 @@ unpack_source()
 	step_done
 }
 
+# The tool that reads specifications is part of that source, what these are to look like
+# was not unpacked
+unpack_schema()
+{
+	local dir=$BUILD/ynl deb file=Documentation/netlink/genetlink.yaml
+
+	deb=$(fetch_deb linux-source-6.12)
+	step_needed ynl "${deb##*/}" || return 0
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
+		tar -xJ -C "$dir" --strip-components=3 --wildcards "*/$file" || die "unpacking $file failed"
+	step_done
+}
+
 main()
 {
 	local series packages_only=0 guests=0 source_only=0 tools=0 cross=0 ALSO=none
@@ -344,6 +360,7 @@ main()
 		;;
 	--guests) guests=1; shift ;;
 	--source) source_only=1; shift ;;
+	--ynl) source_only=1; PACKAGES="$PACKAGES python3-yaml" ;;
 	esac
 	# what is of use on any host can be built there
 	[ "$tools" -eq 1 ] && have apt-get || check_distribution
@@ -355,6 +372,7 @@ main()
 	[ "$packages_only" -eq 0 ] || return 0
 	if [ "$source_only" -eq 1 ]; then
 		unpack_source
+		[ "${1:-}" != --ynl ] || unpack_schema
 		return
 	fi
 	# shellcheck disable=SC2086 # a list of words
