@@ -98,14 +98,21 @@ test_rates()
 	$CTL top -b -n 1 -i 0.2 | grep -q "^ *[0-9]*  $TAP .* running$"
 }
 
-# as an operator sees them, under load: into the log
+# shown ARGUMENTS...: what that prints, with its command, as on a screen
+shown()
+{
+	echo "\$ kvnetctl $*"
+	$CTL "$@"
+}
+
+# as an operator sees them, under load: into the log, and from there into kvnetctl.rst
 test_loaded_host()
 {
 	local status=0
 
 	guest_need || return
 	load_start
-	$CTL stats -i 2 -n 1 > /tmp/shown && $CTL top -b -i 2 -n 1 >> /tmp/shown && $CTL doctor >> /tmp/shown || status=1
+	{ shown top -b -i 2 -n 1 && shown stats -i 2 -n 1 && shown stats $TAP && shown doctor; } > /tmp/shown || status=1
 	load_stop
 	sed 's/^/# | /' /tmp/shown
 	# more than nothing in both directions
@@ -160,6 +167,34 @@ test_prometheus()
 		grep -q "^kvnet_queue_turn_packets_bucket{.*tap=\"$TAP\",queue=\"tx\",le=\"+Inf\"} [1-9]" /tmp/kvnet.prom &&
 		grep -q '^kvnet_queue_wake_seconds_sum{.*} [0-9.]*$' /tmp/kvnet.prom || fail "$(cat /tmp/kvnet.prom)" || return
 	! grep -vE '^(# (HELP|TYPE) kvnet_|kvnet_[a-z0-9_]+(\{.*\})? [0-9.]+$)' /tmp/kvnet.prom
+}
+
+# would_set MATCH...: does a rule that matches so fit the guest's device?
+would_set()
+{
+	echo "$* set poll-us 12" > /tmp/rules.conf
+	$CTL rules apply /tmp/rules.conf --dry-run | grep -q ' result would-set policy poll-us 12$'
+}
+
+# by each word there is, and by all of them; and what is wrong applies nothing
+test_rules_match()
+{
+	local words=() word other file=/tmp/rules.conf
+
+	guest_need && json show show $TAP || return
+	for word in command cgroup tap vm; do
+		would_set $word "\"$(field $word)\"" || fail "$word $(field $word) does not fit" || return
+		words+=("$word" "\"$(field $word)\"")
+		other=$(field $word)
+		! would_set $word "\"${other}x\"" || fail "$word ${other}x fits" || return
+	done
+	would_set "${words[@]}" && would_set any || fail "all of them: ${words[*]}" || return
+	! would_set "${words[@]:0:6}" vm other || fail "one that does not fit is enough" || return
+	printf '%s\n' "tap $TAP set nice 6" "tap $TAP set nice 7" > $file
+	! $CTL rules apply $file 2> /tmp/rules.err || fail "rules that contradict each other are applied" || return
+	[ "$(cat /tmp/rules.err)" = "$file:2: matches the same devices as line 1, and sets other values
+kvnetctl: rules: 1 line of $file wrong; nothing is applied" ] || fail "$(cat /tmp/rules.err)" || return
+	worker_has '"nice":0,' || fail "half applied: $JSON"
 }
 
 heard()
@@ -290,6 +325,7 @@ if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: features" test_features
 	run_test "kvnetctl: doctor" test_doctor
 	run_test "kvnetctl: Prometheus" test_prometheus
+	run_test "kvnetctl: rules match by each word, and apply nothing that is wrong" test_rules_match
 	run_test "kvnetctl: monitor and rules follow a guest that comes" test_monitor_and_rules
 	run_test "kvnetctl: others see nothing" test_strangers
 	run_test "kvnetctl: two devices, and a dead owner" test_two_devices

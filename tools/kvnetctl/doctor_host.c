@@ -41,7 +41,7 @@ static void not_loaded(struct doctor *d)
 			"kvnet is installed for this kernel (%s), but not loaded", u.release);
 	else
 		finding(d, GRADE_BAD, "module",
-			"apt install linux-headers-$(uname -r) kvnet-dkms; or, from its source: make load",
+			"apt install ./kvnet-dkms_*.deb linux-headers-$(uname -r); or, from its source: make load",
 			"kvnet is neither loaded nor installed for this kernel (%s)", u.release);
 	if (lockdown && !strstr(lockdown, "[none]"))
 		finding(d, GRADE_NOTE, "module", "sign it with a key that the machine knows (MOK)",
