@@ -226,6 +226,9 @@ prepare_process_guest()
 	"$TOP/scripts/build-module.sh" --floor 6.12
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
 	PROCESS_GUEST=(--add "$BUILD/perf/lab" --add "$BUILD/floor-6.12/kvnet_floor.ko")
+	[ -z "$QUICK" ] || return 0
+	"$TOP/scripts/build-module.sh" --uncounted 6.12
+	PROCESS_GUEST+=(--add "$BUILD/uncounted-6.12/drivers/kvnet/kvnet_uncounted.ko")
 }
 
 # Two CPUs, in real time: one boot, in which backends take turns as in lane native. Slices

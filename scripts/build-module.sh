@@ -4,10 +4,11 @@
 # Builds kvnet.ko for one of the test kernels in a copy of the sources under
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
 # with endianness checks (its messages about kernel headers do not count). With --floor
-# it is the laboratory's kvnet_floor.ko, in build/floor-X. With --arch arm64, --clang or
+# it is the laboratory's kvnet_floor.ko, in build/floor-X, with --uncounted its
+# kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor] [--arch arm64] [--clang] 6.12 | 6.1 | newest | uml | uml-fast
+#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -159,13 +160,14 @@ main()
 		case $1 in
 		--sparse) sparse=1 ;;
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
+		--uncounted) KIND=uncounted MODULE=drivers/kvnet/kvnet_uncounted.ko ;;
 		--arch) TARGET=$2; shift ;;
 		--clang) COMPILER=clang ;;
 		*) die "unknown option $1" ;;
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES
@@ -176,11 +178,16 @@ main()
 	fi
 	hold "$DIR"
 	DIR=$BUILD/$DIR
+	if [ $KIND = uncounted ]; then
+		FROM=$DIR.from
+		"$TOP/scripts/uncounted.sh" "$FROM"
+	fi
 	copy_sources
 	# a build that fails leaves none
 	rm -f "${DIR:?}/$MODULE"
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
+	[ $KIND != uncounted ] || rm -rf "$FROM"
 	[ "$TARGET-$COMPILER" = amd64-gcc ] || RELEASE="${RELEASE%-amd64}-$TARGET with $COMPILER"
 	info "built ${MODULE##*/} for $RELEASE"
 }

@@ -24,10 +24,14 @@ main()
 	nice "$TOP/scripts/uml/build.sh" $kernel
 	"$TOP/scripts/build-module.sh" $kernel
 	"$TOP/scripts/build-module.sh" --floor $kernel
+	if [ -z "${QUICK:-}" ]; then
+		"$TOP/scripts/build-module.sh" --uncounted $kernel
+		extras+=(--add "$BUILD/uncounted-$kernel/drivers/kvnet/kvnet_uncounted.ko")
+	fi
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
 	echo "@fact lane=native key=configuration value=scripts/uml/$UML.config,_$(sha256sum < "$BUILD/$kernel/.config" | cut -c 1-12)"
 	# testpmd is one more guest; without it its test is left out
-	"$TOP/scripts/mkvmm.sh" dpdk && extras=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
+	"$TOP/scripts/mkvmm.sh" dpdk && extras+=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
 	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-native}" --timeout $((300 + 300 * REPEAT)) \
 		--add "$BUILD/perf/lab" --add "$BUILD/floor-$kernel/kvnet_floor.ko" "${extras[@]}" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
 		--env "BENCH_MS=${BENCH_MS:-40}" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"

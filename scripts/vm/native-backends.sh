@@ -4,18 +4,18 @@
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
 # pin its rings, -woken is kvnet whose worker receives each frame; -auto and -two have the module's
-# parameter threads so (0, 2). -vectorized is for DPDK, whose driver then handles several
+# parameter threads so (0, 2). -uncounted is kvnet that counts nothing, a module of its own
+# (scripts/uncounted.sh). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
 # same frames through the tap alone.
-
-PARAMETERS=/sys/module/kvnet/parameters
 
 node_of()
 {
 	case $1 in
 	vhost_net*) echo /dev/vhost-net ;;
 	floor*) echo /dev/kvnet-floor ;;
+	*-uncounted*) echo /dev/kvnet_uncounted ;;
 	*) echo /dev/kvnet ;;
 	esac
 }
@@ -63,15 +63,19 @@ threads_of()
 # backend_use NAME: what selftests/perf is told by
 backend_use()
 {
+	local parameters
+
 	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE BENCH_THREADS
 	KVNET_DEV=$(node_of "$1")
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
 	BENCH_IN_PLACE=$(in_place_of "$1")
 	BENCH_THREADS=$(threads_of "$1")
-	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > $PARAMETERS/pin_rings
-	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > $PARAMETERS/rx_in_place
-	[ -z "$BENCH_THREADS" ] || echo "$BENCH_THREADS" > $PARAMETERS/threads
+	# each of these modules has a node of its name
+	parameters=/sys/module/${KVNET_DEV#/dev/}/parameters
+	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > "$parameters/pin_rings"
+	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > "$parameters/rx_in_place"
+	[ -z "$BENCH_THREADS" ] || echo "$BENCH_THREADS" > "$parameters/threads"
 }
 
 # turn_of NAME: the same, of one that takes turns with others

@@ -100,6 +100,12 @@ all_cases()
 			echo "pps test=floor dir=$dir size=$n"
 		done
 	done
+	for dir in tx rx; do
+		for n in 64 1500; do
+			echo "pps test=counters dir=$dir size=$n"
+		done
+	done
+	echo "rr test=counters size=64"
 	echo "rr test=rr size=64"
 	for dir in tx rx; do
 		for n in 256 512 1024 4096; do
@@ -174,6 +180,7 @@ backends_of()
 	case $1 in
 	layout) found=$LAYOUTS ;;
 	floor) found="$found floor" ;;
+	counters) found="kvnet kvnet-uncounted" ;;
 	dpdk) found=$(dpdk_backends) ;;
 	esac
 	found=${BACKENDS:-$found}
@@ -333,6 +340,8 @@ main()
 
 	load_kvnet && BACKEND=vhost load_backend || exit
 	insmod /kvnet/kvnet_floor.ko || exit
+	# not for a quick run, which has no row of it
+	[ ! -e /kvnet/kvnet_uncounted.ko ] || insmod /kvnet/kvnet_uncounted.ko || exit
 	facts
 	cases > $SHOWN
 	[ -s $SHOWN ] || { echo "@progress $LANE: no test of this lane is called '$ONLY'"; exit 0; }
@@ -342,7 +351,8 @@ main()
 	for ((rep = FIRST; rep < FIRST + REPEAT; rep++)); do
 		repetition $rep || exit
 	done
-	rmmod kvnet_floor && rmmod kvnet
+	rmmod kvnet_floor && rmmod kvnet || exit
+	[ ! -e /kvnet/kvnet_uncounted.ko ] || rmmod kvnet_uncounted
 }
 
 main

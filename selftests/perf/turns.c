@@ -18,7 +18,6 @@
 #define BUSY_MAX	64u
 #define SLICE_NS	500000u	/* of a slice, at least, about */
 #define LEAST		7u	/* slices, where the median has to be exact */
-#define PARAMETERS	"/sys/module/kvnet/parameters/"
 
 /* What a process is told, and answers: */
 enum turn { TURN_OPEN, TURN_SLICE, TURN_CLOSE };
@@ -68,13 +67,16 @@ static void count_tasks(void)
 	fclose(f);
 }
 
-/* For devices to come; "" leaves it as it is. */
-static void parameter(const char *path, const char *value)
+/* Of the module that has this node, for devices to come; "" leaves it as it is. */
+static void parameter(const char *node, const char *name, const char *value)
 {
+	char path[128];
 	int fd;
 
 	if (!*value)
 		return;
+	snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s",
+		 strrchr(node, '/') + 1, name);
 	fd = ASSERT_SYS(open(path, O_WRONLY | O_CLOEXEC));
 	ASSERT_EQ(write(fd, value, 1), 1);
 	close(fd);
@@ -87,6 +89,7 @@ static void become(char *words)
 	static const char *const variables[] = {
 		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
 	};
+	const char *node;
 	char line[128];
 	unsigned int i;
 
@@ -97,9 +100,10 @@ static void become(char *words)
 	snprintf(line, sizeof(line), "%s backend=%s", row ? row : "lane=native rep=0",
 		 name);
 	setenv("BENCH_ROW", line, 1);
-	parameter(PARAMETERS "pin_rings", getenv("BENCH_PINNED"));
-	parameter(PARAMETERS "rx_in_place", getenv("BENCH_IN_PLACE"));
-	parameter(PARAMETERS "threads", getenv("BENCH_THREADS"));
+	node = getenv("KVNET_DEV");
+	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
+	parameter(node, "rx_in_place", getenv("BENCH_IN_PLACE"));
+	parameter(node, "threads", getenv("BENCH_THREADS"));
 }
 
 static void __attribute__((noreturn)) serve(const struct turns_work *work, int fd)

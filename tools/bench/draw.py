@@ -29,7 +29,7 @@ INKS = {"ink": ("#1c2733", "#e4eaf0"), "soft": ("#5b6b7a", "#9aa8b5"), "grid": (
 COLOURS = (("#0b6bcb", "#5aa9ff"), ("#d9822b", "#f0a35e"), ("#1e8e5a", "#4cc38a"), ("#b0539b", "#d68ac6"),
            ("#c23b3b", "#f07f7f"), ("#3aa6b9", "#6fd3e3"), ("#77838f", "#a3adb8"), ("#8a6d1d", "#d0b45c"),
            ("#6554c0", "#a79bf0"), ("#2f4b7c", "#8fb3e0"), ("#a05195", "#e0a3d4"), ("#5a7d1c", "#a9cc66"), ("#665a48", "#b5a893"),
-           ("#d1495b", "#ff9aa6"), ("#c9a227", "#f2d675"), ("#3f4a54", "#c4ced8"))
+           ("#d1495b", "#ff9aa6"), ("#c9a227", "#f2d675"), ("#3f4a54", "#c4ced8"), ("#8c4a2f", "#dba17f"))
 BETTER, WORSE, EVEN = 0, 4, 6	# of COLOURS
 VARIABLES = {light: f"--{name}" for name, (light, _) in INKS.items()} | {light: f"--s{i}" for i, (light, _) in enumerate(COLOURS)}
 INK, SOFT, GRID, PAPER = (light for light, _ in INKS.values())

@@ -16,7 +16,8 @@ import units
 
 # backends in the order in which they are shown; their place is their colour
 BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
-            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "kvnet-woken", "vhost_net-inorder", "vhost_net-twin", "floor"]
+            "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "kvnet-woken", "vhost_net-inorder", "vhost_net-twin", "floor",
+            "kvnet-uncounted"]
 NOTHING = "no rows in this run"
 
 

@@ -17,6 +17,7 @@ BRIEF = ["uneven", "wakeups", "timers", "cpu", "exits", "exits_to_qemu", "interr
 LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
 PEER_PAIRS = [(name, "vhost_net") for name in ("kvnet", "kvnet-inorder", "kvnet-packed", "kvnet-packed-inorder", "kvnet-user")]
+COUNTED_PAIR = ("kvnet", "kvnet-uncounted")
 LANE_TITLES = {"native": "native speed, a process as guest", "icount": "instructions counted, a process as guest",
                "smp": "two CPUs, a process as guest", "vtime": "virtual time, a real guest",
                "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
@@ -75,6 +76,10 @@ def native_sections():
                   [Multiples(native("floor", metric="worker"), "floor", title="worker time for a packet, as a multiple of the tap's own"),
                    Bars(native("floor", metric="worker"), x=("dir", "size"), title="floor: worker time for a packet"),
                    Table(native("floor", metric=["worker", "pps"]), rows=("metric", "dir", "size"), title="floor")])
+    yield Section("What counting costs", """
+        kvnet beside a copy of it that was built without counters and histograms, and reads no clock for them. Left of 1: dearer with them.""",
+                  [Ratios(native("counters", metric=["pps", "worker", "p50"]), ratio=COUNTED_PAIR, title="with counters, beside a copy without"),
+                   Table(native("counters", metric=["worker", "pps", "p50"]), rows=("metric", "dir", "size"), title="counters")])
     yield Section("Layouts of the ring", """
         The same work with split and packed rings, with and without in-order use; kvnet reaches its rings by the kernel's own addresses, their
         pages being pinned, or (-user) by user access as vhost_net does. On one CPU the ring's memory stays in one cache: what a packed ring saves
@@ -148,6 +153,8 @@ def guest_section(results, lane, test):
     items = [Bars(dict(where, metric=metric), x=params or "test", title=f"{test}: {metric}") for metric in shown[:4]]
     if test == "floor":
         items.insert(0, Multiples(dict(where, metric="worker"), "floor", title="the worker's part, as a multiple of the tap's own"))
+    if test == "counters":
+        items.insert(0, Ratios(dict(where, metric=["pps", "worker", "p50"]), ratio=COUNTED_PAIR, title="with counters, beside a copy without"))
     if shown:
         items.append(Table(dict(where, metric=shown), rows=params + ("metric",), title=f"{test}: rates and times"))
     if counted:

@@ -397,6 +397,17 @@ class Reports(unittest.TestCase):
                 row.key.fixed["lane"] = lane
             self.assertIn("kvnet/floor", self.write(found, plan_bench.sections(found))[1])
 
+    def test_with_counters_beside_without(self):
+        found = results_of(lines(values=[110] * 5, test="counters"), lines("kvnet-uncounted", [100] * 5, test="counters"),
+                           lines("kvnet-twin", [110] * 5, test="counters"))
+        for row in found.rows:
+            row.key.fixed.update(metric="worker", unit="ns")
+        for lane in ("native", "icount"):
+            for row in found.rows:
+                row.key.fixed["lane"] = lane
+            _, text = self.write(found, plan_bench.sections(found))
+            self.assertRegex(text, r"with counters, beside a copy without[^a-z]+better by[^\n]*\n[^\n]*counters tx size 64 worker +0\.909 ")
+
     def test_the_plan_shows_every_test_of_the_native_lane(self):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/vm/native.sh")
         with open(path, encoding="utf-8") as file:
