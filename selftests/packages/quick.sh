@@ -54,6 +54,19 @@ files()
 	(cd "$DEST" && find . -type f | sed 's,^\./,,' | sort)
 }
 
+# kvnetctl's own tests see to its manual
+manual_has_each_option()
+{
+	local option options manual
+
+	manual=$(sed 's/\\-/-/g' "$TOP/tools/qemu-kvnet.1")
+	options=$("$TOP/tools/qemu-kvnet" --help | sed -nE 's/^ +--([a-z-]+) .*/\1/p')
+	[ "$(wc -w <<< "$options")" -ge 7 ] || fail "the help has few options: $options" || return
+	for option in $options; do
+		grep -q -- "--$option" <<< "$manual" || fail "qemu-kvnet.1 has no --$option" || return
+	done
+}
+
 installed_and_uninstalled()
 {
 	local module=$BUILD/mod-6.12 said name
@@ -175,7 +188,7 @@ source_package()
 	done
 }
 
-for name in sample_has_each_parameter readme_has_each_parameter installed_and_uninstalled edited_parameters_stay \
+for name in sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay \
 	prefix_of_a_distribution refuses_with_one_line dkms_source version source_package; do
 	check $name
 done
