@@ -8,6 +8,7 @@
 int kvnet_split_start(struct kvnet_ring *r);
 int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		     const struct kvnet_reader *reader);
+bool kvnet_split_read_ahead(struct kvnet_ring *r);
 unsigned int kvnet_split_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
 				    struct kvnet_used *used, unsigned int max,
 				    size_t len);

@@ -98,6 +98,21 @@ static int fetch_heads(struct kvnet_ring *r)
 	return 0;
 }
 
+/**
+ * kvnet_split_read_ahead() - know of more chains than so far, if there are
+ * @r: the ring; all that it knows of have been fetched
+ *
+ * What is wrong with them kvnet_split_next() will tell.
+ *
+ * Return: true if so.
+ */
+bool kvnet_split_read_ahead(struct kvnet_ring *r)
+{
+	if (seen_all(r) && fetch_avail_idx(r) <= 0)
+		return false;
+	return !fetch_heads(r);
+}
+
 /* The head at last_avail, which is known to be available. */
 static int get_head(struct kvnet_ring *r)
 {

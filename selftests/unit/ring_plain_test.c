@@ -120,6 +120,63 @@ CASE(plain_bounds)
 	bounds(true);
 }
 
+/* One after the other, past what is read ahead and past the end of the ring. */
+CASE(plain_reads_ahead)
+{
+	struct rig_cfg cfg = { .num = 256, .pinned = true, .base = 200 };
+	struct rig *g = rig_new(&cfg);
+	struct kvnet_used used;
+	struct kvnet_seg seg;
+	unsigned int i;
+
+	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	for (i = 0; i < 256; i++)
+		show(g, i, F_WRITE);
+	for (i = 0; i < 256; i++) {
+		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 1);
+		EXPECT_EQ(used.id, i);
+	}
+	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	EXPECT_EQ(rig_next(g), 0);
+	rig_free(g);
+}
+
+/* What is wrong with the index is for next() to tell; and nothing is read for the rest. */
+CASE(plain_reads_no_lie)
+{
+	struct rig_cfg cfg = { .num = 8, .pinned = true };
+	struct rig *g = rig_new(&cfg);
+	struct kvnet_used used;
+	struct kvnet_seg seg;
+	unsigned int i;
+
+	for (i = 0; i < 9; i++)
+		show(g, i % 8, F_WRITE);
+	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	EXPECT_EQ(rig_next(g), -EINVAL);
+	rig_free(g);
+}
+
+/* The entries after the index that says that they are there (pair A of ordering.rst). */
+CASE(plain_barrier_of_a_split_ring)
+{
+	struct rig_cfg cfg = { .num = 8, .pinned = true };
+	struct rig *g = rig_new(&cfg);
+	unsigned int i, barriers = 0;
+	struct kvnet_used used;
+	struct kvnet_seg seg;
+	struct rig_watch w;
+
+	show(g, 0, F_WRITE);
+	rig_watch(&w);
+	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 1);
+	shim_hook(NULL, NULL);
+	for (i = 0; i < w.n; i++)
+		barriers += w.log[i].op == SHIM_RMB || w.log[i].op == SHIM_MB;
+	EXPECT_TRUE(barriers > 0);
+	rig_free(g);
+}
+
 /* A driver that makes buffers available again before it has them back (2.8.1). */
 CASE(plain_no_more_than_the_packed_ring_has)
 {
