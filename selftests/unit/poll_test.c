@@ -225,3 +225,76 @@ CASE(budget_pieces)
 			EXPECT_EQ(n, KVNET_TURN_PACKETS);
 	}
 }
+
+/* Half as long each time; but a window too short for anything to come is none. */
+CASE(poll_window_ends)
+{
+	struct kvnet_poll p = { 0 };
+
+	kvnet_poll_set_cap(&p, CAP);
+	kvnet_poll_learn(&p, 1);
+	EXPECT_EQ(p.window, 4000);
+	kvnet_poll_learn(&p, CAP + 1);
+	EXPECT_EQ(p.window, 0);
+	p.window = 9000;
+	kvnet_poll_learn(&p, CAP + 1);
+	EXPECT_EQ(p.window, 4500);
+	kvnet_poll_learn(&p, CAP + 1);
+	EXPECT_EQ(p.window, 0);
+}
+
+/* Who has something else to do does less than a worker, of each. */
+CASE(budget_lent)
+{
+	struct kvnet_budget b;
+	unsigned int looks, n, most;
+
+	for (looks = 0; looks < 2; looks++) {
+		most = KVNET_LENT_PACKETS * (looks ? KVNET_LENT_LOOK : 1);
+		EXPECT_TRUE(most < KVNET_TURN_PACKETS);
+		kvnet_budget_start_lent(&b, looks);
+		for (n = 1; kvnet_budget_spend(&b, 0, 0); n++)
+			;
+		EXPECT_EQ(n, most);
+		kvnet_budget_start_lent(&b, looks);
+		for (n = 1; kvnet_budget_spend(&b, 1024, 0); n++)
+			;
+		EXPECT_EQ(n, most);
+		kvnet_budget_start_lent(&b, looks);
+		for (n = 1; kvnet_budget_spend(&b, 0, 4); n++)
+			;
+		EXPECT_EQ(n, most);
+		EXPECT_TRUE(kvnet_budget_spent(&b));
+	}
+}
+
+/* What the thread that kicked could have done, it could have done all of. */
+CASE(budget_little)
+{
+	static const struct {
+		unsigned int packets;
+		size_t bytes;
+		unsigned int pieces;
+		bool little;
+	} rows[] = {
+		{ 1, 60, 1, true },
+		{ KVNET_LENT_PACKETS, 60, 1, true },
+		{ KVNET_LENT_PACKETS + 1, 60, 1, false },
+		{ 1, KVNET_LENT_BYTES, 1, true },
+		{ 1, KVNET_LENT_BYTES + 1, 1, false },
+		{ 1, 65536, 1, false },
+		{ 1, 60, KVNET_LENT_PIECES, true },
+		{ 1, 60, KVNET_LENT_PIECES + 1, false },
+	};
+	struct kvnet_budget b;
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("row %u", i);
+		kvnet_budget_start(&b);
+		EXPECT_TRUE(kvnet_budget_little(&b));
+		for (n = 0; n < rows[i].packets; n++)
+			kvnet_budget_spend(&b, rows[i].bytes, rows[i].pieces);
+		EXPECT_EQ(kvnet_budget_little(&b), rows[i].little);
+	}
+}

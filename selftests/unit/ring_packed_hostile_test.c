@@ -249,3 +249,66 @@ CASE(packed_order_of_should_call)
 		EXPECT_TRUE(rig_barrier(&w, SHIM_RMB, flags, where));
 	rig_free(g);
 }
+
+/* All descriptors go on: each is read once, and the first not again. */
+CASE(packed_loop_ends_with_the_ring)
+{
+	static const u32 nums[] = { 1, 2, 3, 8 };
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {
+		struct rig_cfg cfg = {
+			.packed = true, .num = nums[i], .base = RIG_PACKED_NEW,
+		};
+		struct rig *g = rig_new(&cfg);
+		struct rig_watch w;
+
+		unit_context("%u descriptors", cfg.num);
+		for (k = 0; k < cfg.num; k++)
+			rig_packed(g, k, k, 1, k, F_NEXT | F_AVAIL);
+		rig_watch(&w);
+		EXPECT_EQ(rig_next(g), -ELOOP);
+		shim_hook(NULL, NULL);
+		/* the flags of the first are looked at before */
+		EXPECT_EQ(w.accesses, 1 + cfg.num);
+		rig_free(g);
+	}
+}
+
+/* A table that cannot be read is none, and the ring stays where it was. */
+CASE(packed_table_is_not_there)
+{
+	struct rig *g = rig_good(true, false, 0);
+	kvnet_ring_pos_t pos;
+
+	EXPECT_EQ(rig_next(g), 1);
+	pos = kvnet_ring_pos(&g->ring);
+	g->read_error = -EFAULT;
+	EXPECT_EQ(rig_next(g), -EFAULT);
+	EXPECT_EQ(kvnet_ring_pos(&g->ring), pos);
+	g->read_error = -EAGAIN;
+	EXPECT_EQ(rig_next(g), -EAGAIN);
+	EXPECT_EQ(kvnet_ring_pos(&g->ring), pos);
+	g->read_error = 0;
+	EXPECT_EQ(rig_next(g), 1);
+	EXPECT_EQ(g->chain.n_in, 40);
+	rig_free(g);
+}
+
+/* A ring does not start without the descriptors that it will begin with. */
+CASE(packed_start_without_descriptors)
+{
+	unsigned int gone;
+
+	for (gone = 0; gone < 2; gone++) {
+		struct rig *g = rig_good(true, false, 0);
+
+		unit_context("area %u", gone);
+		shim_reset();
+		shim_window(gone == 0 ? NULL : g->desc, rig_desc_bytes(&g->cfg));
+		shim_window(g->avail, rig_avail_bytes(&g->cfg));
+		shim_window(gone == 1 ? NULL : g->used, rig_used_bytes(&g->cfg));
+		EXPECT_EQ(kvnet_ring_start(&g->ring), -EFAULT);
+		rig_free(g);
+	}
+}
