@@ -9,6 +9,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/kernel.sh
+. "$(dirname "$0")/../kernel.sh"
 
 settings()
 {
@@ -18,33 +20,6 @@ settings()
 kmake()
 {
 	make -s -C "$BUILD/uml-src" ARCH=um "${FLAGS[@]}" O="$DIR" "$@"
-}
-
-# An option that the kernel drops in silence would be a check that is not made.
-check_config()
-{
-	local line lost=''
-
-	while read -r line; do
-		case $line in
-		*=n) ! grep -q "^${line%=n}=" "$DIR/.config" || lost="$lost $line" ;;
-		*) grep -qxF "$line" "$DIR/.config" || lost="$lost $line" ;;
-		esac
-	done < <(settings)
-	[ -z "$lost" ] || die "the kernel does not take these options:$lost"
-}
-
-configure()
-{
-	kmake tinyconfig && settings >> "$DIR/.config" && kmake olddefconfig && check_config
-}
-
-# Object files make up most of what a build leaves, and modules need none.
-tidy()
-{
-	find "$DIR" -name '*.o' ! -path '*/scripts/*' -delete
-	find "$DIR" \( -name '.*.cmd' -o -name '*.a' -o -name '.tmp_vmlinux*' -o -name vmlinux \) \
-		! -path '*/scripts/*' -delete
 }
 
 # What builds modules names the source by an absolute path; the two are beside each other.
@@ -57,20 +32,7 @@ relocate()
 
 build()
 {
-	local log=$DIR/build.log
-
-	rm -rf "$DIR"
-	mkdir -p "$DIR"
-	info "building User-Mode Linux ($FLAVOUR), once: some minutes"
-	watch_begin "User-Mode Linux ($FLAVOUR), objects" "$OBJECTS" files_in "$DIR" .o
-	if ! { configure && kmake -j"$(nproc)" linux modules && kmake INSTALL_MOD_PATH="$DIR/root" modules_install; } > "$log" 2>&1; then
-		tail -n 25 "$log" >&2
-		die "building User-Mode Linux failed; see $log"
-	fi
-	watch_end
-	tidy
-	relocate
-	info "built User-Mode Linux ($FLAVOUR)"
+	kmake -j"$(nproc)" linux modules && kmake INSTALL_MOD_PATH="$DIR/root" modules_install
 }
 
 main()
@@ -87,7 +49,9 @@ main()
 	"$TOP/scripts/setup.sh" --source
 	input="$(cat "$STAMPS/uml-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
 	step_needed "$name" "$input" || return 0
-	build
+	build_kernel "User-Mode Linux ($FLAVOUR)" "$OBJECTS" build
+	relocate
+	info "built User-Mode Linux ($FLAVOUR)"
 	step_done
 }
 
