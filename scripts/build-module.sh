@@ -8,7 +8,7 @@
 # kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | uml | uml-fast
+#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -167,7 +167,7 @@ main()
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES

@@ -5,7 +5,8 @@
 # how to stop with one line, and stamps (a step that is done is not done again).
 #
 #   build/debs/        downloaded packages (or $KVNET_DOWNLOADS)
-#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X
+#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X; kasan and
+#                      kcsan are built here (scripts/debug)
 #   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
 #   build/image-X/     kernel and initramfs of the test host and of its guest
 #   build/uml-src/     source of User-Mode Linux, without what it does not need
@@ -23,6 +24,8 @@ BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
 DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
 STAMPS=$BUILD/stamps
 SERIES_ALL="6.12 6.1"
+# kernels of the test host that look for bugs, built here; no guests run on them
+DEBUG_ALL="kasan kcsan"
 # of the build matrix: Debian 12 and 13 have it
 # shellcheck disable=SC2034 # for setup.sh and build-module.sh
 CLANG=19
@@ -333,10 +336,16 @@ kernel_headers()
 
 check_series()
 {
-	case " $SERIES_ALL newest " in
+	case " $SERIES_ALL newest $DEBUG_ALL " in
 	*" $1 "*) ;;
-	*) die "unknown kernel series '$1'; known: $SERIES_ALL newest" ;;
+	*) die "unknown kernel series '$1'; known: $SERIES_ALL newest $DEBUG_ALL" ;;
 	esac
+}
+
+# one that looks for bugs, is slow, and runs no guests
+is_debug()
+{
+	[[ " $DEBUG_ALL " == *" $1 "* ]]
 }
 
 check_place

@@ -9,6 +9,9 @@
 #   scripts/mkimage.sh 6.12
 #   scripts/mkimage.sh --guests     build/guests/X/: kernel and guest.cpio of each
 #                                   series that is here, for vm.sh --guests
+#
+# A kernel that looks for bugs (kasan, kcsan) runs no guests: there is neither QEMU
+# nor a guest in its image.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -134,16 +137,23 @@ build_host()
 		rm -f "$root/bin/$tool"
 		ln -s ../usr/bin/kmod "$root/bin/$tool"
 	done
+	install -m 755 "$TOP/scripts/vm/host-init" "$root/init"
+	is_debug "$SERIES" || copy_for_guests "$root"
+	pack "$root" "$WORK/l1.cpio"
+}
+
+copy_for_guests()
+{
+	local root=$1
+
 	copy_qemu "$root" 7.2 /usr/bin/qemu-system-x86_64 /usr/share/qemu /usr/share/seabios
 	if [ -x "$BUILD/qemu10/usr/bin/qemu-system-x86_64" ]; then
 		copy_qemu "$root" 10.0 "$BUILD/qemu10/usr/bin/qemu-system-x86_64" \
 			"$BUILD/qemu10/usr/share/qemu" /usr/share/seabios
 	fi
-	install -m 755 "$TOP/scripts/vm/host-init" "$root/init"
 	cp "$BUILD/kernel-$SERIES/boot/vmlinuz-$RELEASE" "$root/guest-bzimage"
 	unpack_kernel "$root/guest-kernel"
 	cp "$WORK/l2.cpio" "$root/guest.cpio"
-	pack "$root" "$WORK/l1.cpio"
 }
 
 # everything that the images are made from, as one line
@@ -185,7 +195,7 @@ main()
 		build_guests
 		return
 	fi
-	[ $# -eq 1 ] || die "usage: mkimage.sh <kernel series, one of: $SERIES_ALL>"
+	[ $# -eq 1 ] || die "usage: mkimage.sh <kernel series, one of: $SERIES_ALL $DEBUG_ALL>"
 	SERIES=$1
 	RELEASE=$(kernel_release "$SERIES")
 	stamp=$(inputs | sha256sum)
@@ -195,7 +205,7 @@ main()
 	rm -rf "$WORK" "$BUILD/image-$SERIES"
 	mkdir -p "$WORK"
 	watch_begin "images of $RELEASE" 15
-	build_guest
+	is_debug "$SERIES" || build_guest
 	build_host
 	unpack_kernel "$WORK/kernel"
 	watch_end
