@@ -3,7 +3,8 @@
 #
 # Reads a kernel log and fails on any line that a healthy kernel does not print.
 # Each such line is shown with the test that was running (tests write markers
-# "kvnet-test: begin NAME" and "kvnet-test: end NAME" into the log).
+# "kvnet-test: begin NAME" and "kvnet-test: end NAME" into the log). Of data races only
+# those count that kvnet has a part in (debug/races.awk).
 #
 #   scripts/dmesg-verdict.sh console.log
 set -euo pipefail
@@ -11,7 +12,9 @@ set -euo pipefail
 [ $# -eq 1 ] && [ -r "$1" ] || { echo "usage: dmesg-verdict.sh <kernel log>" >&2; exit 2; }
 [ -s "$1" ] || { echo "bad kernel message: none at all in $1"; exit 1; }
 
-awk '
+HERE=$(dirname "$0")/debug
+
+awk -f "$HERE/races.awk" "$HERE/races.list" "$1" | awk '
 /kvnet-test: begin / { sub(/.*kvnet-test: begin /, ""); test = $0; next }
 /kvnet-test: end / { test = ""; next }
 /BUG:|kernel BUG at|WARNING:|Oops|Kernel panic|general protection fault/ { bad = 1 }
@@ -26,4 +29,4 @@ bad {
 	count++
 }
 END { exit count ? 1 : 0 }
-' "$1"
+'

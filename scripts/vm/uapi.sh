@@ -23,6 +23,7 @@ SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
 FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
+KCSAN=/sys/kernel/debug/kcsan
 declare -A FAST
 
 run_binary()
@@ -113,6 +114,8 @@ main()
 	# what the tests want of the kernel, which does not load it all by itself
 	modprobe -a bridge veth 2> /dev/null
 	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
+	# a kernel that looks for data races begins now
+	[ ! -w $KCSAN ] || echo on > $KCSAN
 	if [ "$BACKEND" = vhost ]; then
 		load_backend || { echo "not ok - loading vhost_net"; FAILED=1; }
 		export KVNET_DEV=/dev/vhost-net

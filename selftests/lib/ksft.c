@@ -180,6 +180,9 @@ int ksft_kmsg_verdict(int fd)
 		buf[strcspn(buf, "\n")] = 0;
 		text = strchr(buf, ';');
 		text = text ? text + 1 : buf;
+		/* whose race it is says its stack: scripts/dmesg-verdict.sh */
+		if (strstr(text, "BUG: KCSAN:"))
+			continue;
 		for (i = 0; i < sizeof(splats) / sizeof(*splats); i++)
 			bad += !!strstr(text, splats[i]);
 		if (bad && shown++ < 60)

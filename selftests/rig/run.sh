@@ -192,6 +192,41 @@ skips_are_counted()
 	bash "$WORK/count.sh" | grep -qx '0 1' || fail "an empty log has not failed"
 }
 
+# log_of FUNCTION...: a report of KCSAN with a stack of these
+log_of()
+{
+	local line
+
+	echo "kvnet-test: begin some_test"
+	echo ==================
+	echo "BUG: KCSAN: data-race in one [tun] / other"
+	echo "write to 0xffff888004e6e4c0 of 8 bytes by task 70 on cpu 1:"
+	for line; do
+		echo " $line+0x12/0x34${line:+ }[${line%%_*}]"
+	done
+	echo "kvnet-test: end some_test"
+	echo "value changed: 0x0000000000000000 -> 0x0000000000000001"
+	echo ==================
+}
+
+# of data races those count that kvnet has a part in; what stands beside does in any case
+races_are_judged()
+{
+	local said log=$WORK/races
+
+	log_of tun_one bridge_two > "$log"
+	said=$("$TOP/scripts/dmesg-verdict.sh" "$log" 2>&1) || fail "one of the kernel alone: $said" || return
+	[[ $said == '# data races: 0 with kvnet in a stack, 0 of those that races.list knows, 1 of the kernel alone' ]] || fail "$said" || return
+	log_of tun_one kvnet_two > "$log"
+	said=$("$TOP/scripts/dmesg-verdict.sh" "$log" 2> /dev/null) && fail "one of kvnet: $said" && return 1
+	[[ $said == 'bad kernel message (test: some_test): BUG: KCSAN: data-race in one [tun] / other' ]] || fail "$said" || return
+	printf '# known\none / .* | because\n' > "$WORK/list"
+	said=$(awk -f "$TOP/scripts/debug/races.awk" "$WORK/list" "$log" 2> /dev/null)
+	[[ $said != *KCSAN* && $said == *"end some_test"* ]] || fail "a known one: $said" || return
+	{ log_of tun_one; echo "WARNING: bad"; } > "$log"
+	! "$TOP/scripts/dmesg-verdict.sh" "$log" > /dev/null 2>&1 || fail "a warning after a report is lost"
+}
+
 # kselftest's way: installed, moved, and run there
 installed_tests()
 {
@@ -225,7 +260,7 @@ installed_ends_in()
 }
 
 for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
-	words_for_progress progress_is_told skips_are_judged skips_are_counted installed_tests; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted races_are_judged installed_tests; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
