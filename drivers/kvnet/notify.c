@@ -17,8 +17,14 @@ static int wake_source(wait_queue_entry_t *entry, unsigned int mode, int sync,
 	struct kvnet_wait *wait = container_of(entry, struct kvnet_wait, entry);
 
 	/* Some wakers do not say why they wake. */
-	if (!key || (key_to_poll(key) & wait->mask))
-		kvnet_source_wake(wait->src, wait->event);
+	if (key && !(key_to_poll(key) & wait->mask))
+		return 0;
+	if (!kvnet_source_take(wait->src, wait->event))
+		return 0;
+	/* While it is ours. Who puts in the next frame finds nobody to wake. */
+	if (wait->event == KVNET_EV_TAP)
+		list_del_init(&entry->entry);
+	kvnet_source_hand_over(wait->src, wait->event);
 	return 0;
 }
 
@@ -45,6 +51,7 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 		     unsigned int event, __poll_t mask)
 {
 	init_waitqueue_func_entry(&wait->entry, wake_source);
+	INIT_LIST_HEAD(&wait->entry.entry);
 	init_poll_funcptr(&wait->table, join_queue);
 	wait->head = NULL;
 	wait->src = src;
@@ -89,6 +96,29 @@ void kvnet_wait_stop(struct kvnet_wait *wait)
 		return;
 	remove_wait_queue(wait->head, &wait->entry);
 	wait->head = NULL;
+}
+
+/**
+ * kvnet_wait_set() - be woken by the tap from now on, or not
+ * @wait: watching a tap, or nothing
+ * @on: which
+ *
+ * What wakes a worker is off by then. To be called before kvnet_source_rest(), and
+ * the look afterwards is pair J of Documentation/ordering.rst.
+ *
+ * Context: a session of the source, which the caller holds.
+ */
+void kvnet_wait_set(struct kvnet_wait *wait, bool on)
+{
+	/* Others take it off only when they take the source. */
+	if (!wait->head || on != list_empty_careful(&wait->entry.entry))
+		return;
+	if (on) {
+		add_wait_queue(wait->head, &wait->entry);
+		return;
+	}
+	remove_wait_queue(wait->head, &wait->entry);
+	INIT_LIST_HEAD(&wait->entry.entry);
 }
 
 /**

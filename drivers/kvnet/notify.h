@@ -15,7 +15,8 @@ struct kvnet_source;
 
 /**
  * struct kvnet_wait - watches a file on behalf of a source
- * @entry: on the file's wait queue while @head is set
+ * @entry: on the file's wait queue while @head is set; that of a tap only while the source
+ *	   rests for it
  * @head: the file's wait queue
  * @table: how poll() hands us @head
  * @src: whom to wake; const after init
@@ -35,6 +36,7 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 		     unsigned int event, __poll_t mask);
 int kvnet_wait_start(struct kvnet_wait *wait, struct file *file);
 void kvnet_wait_stop(struct kvnet_wait *wait);
+void kvnet_wait_set(struct kvnet_wait *wait, bool on);
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 

@@ -338,6 +338,7 @@ static bool rest(struct kvnet_queue *q)
 {
 	bool more;
 
+	kvnet_wait_set(&q->tap_wait, !q->starved);
 	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
 		return true;
 	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :

@@ -139,13 +139,15 @@ static void note_time(struct kvnet_source *src, unsigned int event)
 }
 
 /**
- * kvnet_source_wake() - an event: have the source run, if it rests for that
+ * kvnet_source_take() - an event: is it for who brings it to hand the source over?
  * @src: the source
  * @event: one KVNET_EV_*
  *
  * Context: any, also with interrupts off.
+ * Return: true if the caller holds the source now, for kvnet_source_hand_over(); false
+ * if it does not rest for that, or is lent, or a softirq's.
  */
-void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
+bool kvnet_source_take(struct kvnet_source *src, unsigned int event)
 {
 	int as = KVNET_CLAIM_HELD;
 
@@ -154,17 +156,28 @@ void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
 	if (may_lend(src, event))
 		as = KVNET_CLAIM_LENT;
 	if (!kvnet_claim_event(&src->claim, event, as))
-		return;
+		return false;
 	note_time(src, event);
 	trace_kvnet_event(src->crew->owner, src->bit, event);
 	if (may_soft(src, event)) {
 		tasklet_schedule(&src->soft);
-		return;
+		return false;
 	}
-	if (as == KVNET_CLAIM_LENT &&
-	    (lend(src) || !kvnet_claim_take_lent(&src->claim)))
-		return;
-	kvnet_source_hand_over(src, event);
+	return as != KVNET_CLAIM_LENT ||
+	       (!lend(src) && kvnet_claim_take_lent(&src->claim));
+}
+
+/**
+ * kvnet_source_wake() - an event: have the source run, if it rests for that
+ * @src: the source
+ * @event: one KVNET_EV_*
+ *
+ * Context: any, also with interrupts off.
+ */
+void kvnet_source_wake(struct kvnet_source *src, unsigned int event)
+{
+	if (kvnet_source_take(src, event))
+		kvnet_source_hand_over(src, event);
 }
 
 static enum hrtimer_restart time_has_come(struct hrtimer *timer)

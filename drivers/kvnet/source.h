@@ -139,6 +139,7 @@ static inline u64 kvnet_source_woken(struct kvnet_source *src)
 void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 		       const struct kvnet_source_ops *ops);
 void kvnet_source_reset(struct kvnet_source *src);
+bool kvnet_source_take(struct kvnet_source *src, unsigned int event);
 void kvnet_source_wake(struct kvnet_source *src, unsigned int event);
 void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event);
 bool kvnet_source_may_rest(const struct kvnet_source *src);

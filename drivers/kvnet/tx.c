@@ -222,6 +222,7 @@ static bool rest(struct kvnet_queue *q)
 
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
+	kvnet_wait_set(&q->tap_wait, q->starved);
 	if (q->starved) {
 		kvnet_vq_call_owed(&q->vq);
 		if (!kvnet_source_rest(&q->src, KVNET_EV_TAP))

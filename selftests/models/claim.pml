@@ -7,7 +7,10 @@
  * Never two run it; when nobody does anything any more, nothing is left to do; and when
  * kvnet_crew_stop() has returned nobody runs it, nor will.
  *
- * MUTANT=1..6 breaks it in one place: run.sh sees that each of these is noticed.
+ * A frame wakes nobody while the worker has the source: who takes it for the worker has
+ * taken our entry off the tap's wait queue (kvnet_wait_set() puts it back).
+ *
+ * MUTANT=1..8 breaks it in one place: run.sh sees that each of these is noticed.
  */
 #ifndef MUTANT
 #define MUTANT	0
@@ -21,6 +24,8 @@
 #ifndef FRAMES
 #define FRAMES	1
 #endif
+
+#define SOFTIRQ	3	/* the place of its proctype here */
 
 #define KICK	1
 #define TAP	2
@@ -36,6 +41,7 @@ byte set_up = 0;	/* changes that a holder has not seen */
 byte runners = 0;
 bool ready = false, asleep = false;	/* the worker's */
 bool soft = false;	/* the tasklet is scheduled */
+bool watched = true;	/* the entry is on the tap's wait queue */
 bool in_soft = false;
 byte lent = 0;		/* task works that have begun */
 byte sources = 3;	/* who may still bring an event */
@@ -133,6 +139,11 @@ inline turn(left)
 /* kvnet_claim_rest() and the look afterwards; got: it is still, or again, held */
 inline rest(got)
 {
+	if
+	:: _pid == SOFTIRQ -> assert(watched)
+	:: _pid != SOFTIRQ && MUTANT == 8
+	:: _pid != SOFTIRQ && MUTANT != 8 -> watched = true
+	fi;
 	atomic {
 		if
 		:: state == HELD -> state = KICK | TAP; got = false
@@ -147,6 +158,10 @@ inline rest(got)
 		:: work > 0 -> again(got)
 		:: else
 		fi
+	fi;
+	if
+	:: MUTANT == 8 -> watched = true
+	:: else
 	fi
 }
 
@@ -249,13 +264,17 @@ active proctype sender()
 
 	for (n : 1 .. FRAMES) {
 		atomic { work++ }
-		event(TAP, HELD, got);
+		if
+		:: !watched -> got = false
+		:: watched -> event(TAP, HELD, got)
+		fi;
 		if
 		:: !got
 		:: got ->
 			if
 			:: soft = true
-			:: hand_over()
+			:: MUTANT != 7 -> watched = false; hand_over()
+			:: MUTANT == 7 -> hand_over(); watched = false
 			fi
 		fi
 	}
@@ -266,6 +285,8 @@ active proctype softirq()
 {
 	byte old;
 	bool got, left;
+
+	assert(_pid == SOFTIRQ);
 
 end_idle:
 	do
