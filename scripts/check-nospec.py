@@ -9,7 +9,9 @@ back from a call, may be the driver's. "and" with something that is not, or with
 number, makes it harmless; so does a conditional move of an unsigned minimum, which is no
 branch. If it becomes part of an address before, that is a finding.
 
-    check-nospec.py OBJECT FUNCTION    prints the findings; status 1 with any
+    check-nospec.py OBJECT FUNCTION [REGISTER...]    prints the findings; status 1 with any
+
+The registers (si, dx...) hold arguments that are the driver's, or the VMM's.
 """
 import re
 import subprocess
@@ -51,11 +53,18 @@ def width_of(operand):
 
 
 class Function:
-    def __init__(self, path, name):
-        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={name}", path],
+    def __init__(self, path, name, given):
+        self.given = given
+        text = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", f"--disassemble={name}", path],
                               check=True, capture_output=True, text=True).stdout
         line = re.compile(r"^\s*([0-9a-f]+):\s+(.*?)\s*(?:#.*)?$")
-        self.code = [(int(m[1], 16), m[2]) for m in map(line.match, text.splitlines()) if m]
+        self.code = [(int(m[1], 16), m[2]) for m in map(line.match, text.splitlines())
+                     if m and not m[2].startswith("R_X86_64")]
+        # a call's relocation is a byte behind its beginning
+        calls = {int(m[1], 16) - 1: m[2] for m in re.finditer(r"([0-9a-f]+): R_X86_64_\w+\s+(\w+)", text)}
+        self.gets = {at for at, to in calls.items() if to.startswith("__get_user_")}
+        # the tracer's, which keeps all registers
+        self.nothing = {at for at, to in calls.items() if to == "__fentry__"}
         if not self.code:
             sys.exit(f"check-nospec.py: no {name} in {path}")
         self.after = {a: b for (a, _), (b, _) in zip(self.code, self.code[1:])}
@@ -65,7 +74,7 @@ class Function:
 
     def run(self):
         start = self.code[0][0]
-        states = {start: {"sp": STACK}}
+        states = {start: {"sp": STACK, **dict.fromkeys(self.given, DRIVER)}}
         work = [start]
         while work:
             at = work.pop()
@@ -132,8 +141,13 @@ class Function:
 
         if op.startswith(("ret", "ud2")):
             return []
+        if at in self.nothing:
+            return following
         if op.startswith("call"):
             state.update(dict.fromkeys(CALLER_SAVED, 0), ax=DRIVER)
+            # get_user() has its value in dx
+            if at in self.gets:
+                state["dx"] = DRIVER
             return following
         if op.startswith("jmp"):
             return self.target(rest)
@@ -171,7 +185,10 @@ class Function:
             narrow = WIDTH.get(op[4:5], width)
             state[to] = self.value(at, state, operands[0], narrow)
             return
-        if re.match(r"(movs|stos|cmps)", op):
+        # clear_user(), whose address is a user's
+        if op.startswith("stos"):
+            return
+        if re.match(r"(movs|cmps)", op):
             for operand in operands:
                 if "(" in operand:
                     self.address(at, state, operand.split(":")[-1])
@@ -217,9 +234,9 @@ class Function:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    function = Function(sys.argv[1], sys.argv[2])
+    function = Function(sys.argv[1], sys.argv[2], sys.argv[3:])
     function.run()
     if not function.indexed:
         sys.exit(f"check-nospec.py: {sys.argv[2]} has no indexed access: nothing to look at")

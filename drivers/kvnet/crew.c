@@ -232,6 +232,8 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 	for (i = 0; i < crew->n; i++)
 		if (home_of(crew->source[i]) == w)
 			return -EBUSY;
+	/* Neither may a store go astray in speculation. */
+	id = array_index_nospec(id, KVNET_CREW_WORKERS);
 	mutex_lock(&crew->roster);
 	crew->worker[id] = NULL;
 	mutex_unlock(&crew->roster);
