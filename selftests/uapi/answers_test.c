@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every byte that a VMM or an operator gets, by an ioctl, a message of the IOMMU's, netlink
+ * or fdinfo, is one that it is to get: padding is zero, what is refused writes nothing, and
+ * there is neither an address of the kernel's nor a pattern of memory that nobody has
+ * written. See content_test.c, also for where this is run.
+ */
+#define _GNU_SOURCE
+#include <linux/genetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "iommu.h"
+#include "netlink_rig.h"
+#include "vhost_abi.h"
+
+#define CANARY	0xc7		/* none of the kernel's patterns */
+
+static struct rig rig;
+
+static void expect_all(const char *what, const void *at, uint8_t byte, size_t len)
+{
+	const uint8_t *p = at;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (p[i] == byte)
+			continue;
+		FAIL("%s: byte %zu is %02x, not %02x", what, i, p[i], byte);
+		return;
+	}
+}
+
+/*** what ioctls and messages say ***/
+
+#define ROOM	4096u
+
+static uint8_t page[ROOM];
+
+/* Writes no more than 'len' bytes; -errno: none. */
+static int asks(int fd, unsigned long req, const void *arg, size_t in, size_t out)
+{
+	int ret;
+
+	memset(page, CANARY, sizeof(page));
+	if (in)
+		memcpy(page, arg, in);
+	ret = __vdev_ioctl(fd, req, page);
+	if (ret < 0)
+		out = in;
+	expect_all("behind the answer", page + out, CANARY, sizeof(page) - out);
+	if (ret < 0)
+		EXPECT(!memcmp(page, arg, in));
+	return ret;
+}
+
+static uint32_t word_of_answer(unsigned int at)
+{
+	uint32_t w;
+
+	memcpy(&w, page + 4 * at, 4);
+	return w;
+}
+
+/* { index, what }: both are given, what is not an answer has no byte of the kernel's */
+static void state_is(unsigned long req, const char *name, uint32_t least, uint32_t most)
+{
+	const uint32_t arg[2] = { 1, 0xc7c7c7c7 };
+	int ret = asks(rig.v.fd, req, arg, sizeof(arg), sizeof(arg));
+	uint32_t what = word_of_answer(1);
+
+	/* an older vhost_net does not know all of them */
+	if (ret == -ENOTTY)
+		return;
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(word_of_answer(0), 1);
+	if (what < least || what > most)
+		FAIL("%s: %u, not from %u to %u", name, what, least, most);
+}
+
+#define STATE_IS(req, least, most)	state_is(req, #req, least, most)
+
+static void numbers(void)
+{
+	struct vhost_vring_state busy = { .index = 1, .num = 7 };
+
+	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES, NULL, 0, 8), 0);
+	EXPECT(!memcmp(page, &rig.v.offered, 8));
+	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_BACKEND_FEATURES, NULL, 0, 8), 0);
+	EXPECT_LE(word_of_answer(0), 15);
+	EXPECT_EQ(word_of_answer(1), 0);
+	STATE_IS(VHOST_GET_VRING_BASE, vdev_get_base(&rig.v, 1), vdev_get_base(&rig.v, 1));
+	STATE_IS(VHOST_GET_VRING_ENDIAN, 0, 1);
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &busy);
+	STATE_IS(VHOST_GET_VRING_BUSYLOOP_TIMEOUT, 7, 7);
+}
+
+static void numbers_of_ours(void)
+{
+	struct abi_features f = { .count = 4 };
+
+	STATE_IS(VHOST_GET_VRING_WORKER, 0, 8);
+	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
+	EXPECT(!memcmp(page + 8, &rig.v.offered, 8));
+	expect_all("words of features that nobody knows", page + 24, 0, 16);
+	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
+	EXPECT_LE(page[0], 1);
+	if (!asks(rig.v.fd, VHOST_NEW_WORKER, NULL, 0, 4))
+		EXPECT_LE(word_of_answer(0), 8);
+	/* refused: nothing is written */
+	f.count = ~0ull;
+	EXPECT_LE(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8), -1);
+}
+
+CASE(answers_to_the_vmm)
+{
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	rig_stop(&rig);
+	numbers();
+	if (!vdev_is_vhost())
+		numbers_of_ours();
+	rig_close(&rig);
+}
+
+/* What the IOMMU is asked: padding, and what follows the message proper. */
+static void question(int version)
+{
+	static struct rig r;
+	const struct vhost_iotlb_msg *m;
+	static struct iommu io;
+	size_t at = 8, len;
+
+	iommu_rig(&io, &r, &(struct rig_cfg){ .stopped = true }, version);
+	iommu_map_used(&io);
+	rig_start(&r);
+	ASSERT_EQ(rig_tx(&r, 100, NULL), 0);
+	vdev_kick_always(&r.v.q[VDEV_TX]);
+	ASSERT(iommu_readable(&io, 3000));
+	memset(page, CANARY, sizeof(page));
+	len = ASSERT_SYS(read(r.v.fd, page, sizeof(page)));
+	EXPECT_EQ(len, version == 2 ? sizeof(struct vhost_msg_v2) : sizeof(struct vhost_msg));
+	EXPECT_EQ(word_of_answer(0), version);
+	expect_all("padding of the head", page + 4, 0, 4);
+	m = (const void *)(page + at);
+	EXPECT_EQ(m->type, VHOST_IOTLB_MISS);
+	EXPECT_LE(m->perm, VHOST_ACCESS_RW);
+	EXPECT_EQ(m->size, 0);
+	EXPECT_EQ(m->uaddr, 0);
+	at += offsetof(struct vhost_iotlb_msg, type) + 1;
+	expect_all("padding of the message", page + at, 0, len - at);
+	expect_all("behind the message", page + len, CANARY, sizeof(page) - len);
+	iommu_close(&io);
+	rig_close(&r);
+}
+
+CASE(questions_to_the_iommu)
+{
+	question(1);
+	question(2);
+}
+
+/*** what operators see ***/
+
+/* Four bytes alike, as the kernel fills memory that nobody has written. */
+static bool poisoned(const uint8_t *p, size_t len)
+{
+	static const uint8_t patterns[] = { 0x6b, 0x5a, 0xaa, 0xfe, 0xcc };
+	unsigned int i;
+	size_t k;
+
+	for (i = 0; i < sizeof(patterns); i++)
+		for (k = 0; k + 4 <= len; k++)
+			if (p[k] == patterns[i] && !memcmp(p + k, p + k + 1, 3))
+				return true;
+	return false;
+}
+
+/* An address of a kernel for real hardware; what is aligned to 4 may be two words. */
+static bool is_address(const uint8_t *p, size_t len)
+{
+	uint64_t word;
+	size_t k;
+
+	for (k = 0; k + 8 <= len; k += 4) {
+		memcpy(&word, p + k, 8);
+		if (word >> 47 == 0x1ffff && word != ~0ull && word >> 32 != ~0u)
+			return true;
+	}
+	return false;
+}
+
+static unsigned int leaves;
+
+static void check_leaf(const uint8_t *p, size_t len, unsigned int type)
+{
+	leaves++;
+	if (poisoned(p, len))
+		FAIL("attribute %u of %zu bytes: a pattern", type, len);
+	if (is_address(p, len))
+		FAIL("attribute %u of %zu bytes: an address", type, len);
+	/* text ends where it ends */
+	if (len > 8 && memchr(p, 0, len) && !(len % 8 == 0 && !p[0]) && p[0] >= ' ' && p[0] < 127 &&
+	    !memchr(p, 0, 4))
+		EXPECT_EQ(strnlen((const char *)p, len), len - 1);
+}
+
+/* As deep as they are nested: lengths that fit, padding that is zero. */
+static void check_attrs(const uint8_t *p, size_t len)
+{
+	struct nlattr a;
+	size_t whole;
+
+	while (len && !ksft_failed()) {
+		ASSERT(len >= sizeof(a));
+		memcpy(&a, p, sizeof(a));
+		ASSERT(a.nla_len >= sizeof(a) && a.nla_len <= len);
+		if (a.nla_type & NLA_F_NESTED)
+			check_attrs(p + NLA_HDRLEN, a.nla_len - NLA_HDRLEN);
+		else
+			check_leaf(p + NLA_HDRLEN, a.nla_len - NLA_HDRLEN, a.nla_type);
+		whole = NLA_ALIGN((size_t)a.nla_len);
+		whole = whole < len ? whole : len;
+		expect_all("padding of an attribute", p + a.nla_len, 0, whole - a.nla_len);
+		p += whole;
+		len -= whole;
+	}
+}
+
+static void check_message(struct attrs answer, void *arg)
+{
+	const struct genlmsghdr *head = (const void *)(answer.at - GENL_HDRLEN);
+
+	EXPECT_EQ(head->reserved, 0);
+	check_attrs(answer.at, answer.len);
+	(*(unsigned int *)arg)++;
+}
+
+static unsigned int check_list(uint8_t cmd)
+{
+	unsigned int n = 0;
+	struct ask a;
+
+	ask_begin(&a, &genl, cmd);
+	EXPECT_EQ(genl_do(&genl, &a, true, check_message, &n), 0);
+	return n;
+}
+
+static void check_events(void)
+{
+	struct attrs event;
+	unsigned int n = 0;
+
+	while (genl_event(&genl, n ? 0 : 3000, &event))
+		check_message(event, &n);
+	EXPECT_GE(n, 1);
+}
+
+CASE(lists_and_events)
+{
+	struct guest_ring *ring;
+	struct genl listener;
+	uint64_t one = 1;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	listener = genl;
+	flow_one(&vmm);
+	EXPECT_EQ(check_list(KVNET_CMD_DEV_GET), 1);
+	EXPECT_EQ(check_list(KVNET_CMD_QUEUE_GET), 2);
+	EXPECT_GE(check_list(KVNET_CMD_WORKER_GET), 1);
+	ASSERT_EQ(genl_join(&listener), 0);
+	/* a queue that breaks: there is an event, and an error to be listed */
+	ring = &vmm.v.q[VDEV_TX].ring;
+	if (!ring->cfg.packed) {
+		gr_raw_avail_idx(ring, ring->avail_idx + 1000);
+		ASSERT_EQ(write(vmm.v.q[VDEV_TX].kick, &one, 8), 8);
+		ASSERT(vdev_eventfd_wait(vmm.v.q[VDEV_TX].err, 3000));
+		check_events();
+		EXPECT_EQ(check_list(KVNET_CMD_QUEUE_GET), 2);
+	}
+	ksft_note("%u attributes", leaves);
+	EXPECT_GE(leaves, 100);
+	rig_close(&vmm);
+}
+
+static bool is_known(const char *value)
+{
+	static const char *const words[] = {
+		"stopped", "running", "broken", "waits for the IOMMU", "pinned", "user",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(value, words[i]))
+			return true;
+	return false;
+}
+
+/* A histogram: pairs of numbers. */
+static bool is_pairs(const char *value)
+{
+	return *value && strspn(value, "0123456789: ") == strlen(value);
+}
+
+/* Numbers, and the words that there are; hexadecimal is only what the VMM has set. */
+CASE(fdinfo)
+{
+	char path[64], line[256], *value, *end;
+	unsigned long long n;
+	unsigned int lines = 0;
+	FILE *f;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", rig.v.fd);
+	f = fopen(path, "r");
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f)) {
+		value = strchr(line, '\t');
+		if (strncmp(line, "kvnet.", 6) || !value)
+			continue;
+		lines++;
+		value++;
+		value[strcspn(value, "\n")] = 0;
+		n = strtoull(value, &end, strncmp(line, "kvnet.features", 14) ? 10 : 16);
+		if (!is_known(value) && !is_pairs(value) && *end)
+			FAIL("%s", line);
+		else if (!strncmp(line, "kvnet.features:", 15))
+			EXPECT_EQ(n, rig.v.features);
+		else if (n >> 47)
+			FAIL("%s: an address?", line);
+	}
+	fclose(f);
+	EXPECT_GE(lines, 50);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A guest that has its device do as much as it can (mischief.h), beside one that
+ * carries frames: the host's memory stays as it is, its log says nothing, a queue takes
+ * no more turns than it was kicked, and rests when that ends; the other guest's frames
+ * arrive.  No time is judged here: what the other guest notices is measured by the
+ * laboratory's row "neighbour".
+ *
+ * KSFT_LONG=500 does each thing a hundred thousand times.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "mischief.h"
+#include "procfs.h"
+#include "rig.h"
+#include "vmm.h"
+
+#define TIMES		200u	/* what each kind does, by default */
+#define SPARE_KB	512	/* what comes and goes whoever does what */
+#define ACTION_BYTES	64	/* of a leak that is seen, with so many actions */
+#define TRIES		4u
+#define ROUNDS_AT_REST	50u	/* some milliseconds each */
+
+static struct rig rig;
+static struct mischief m;
+
+static void begin(void)
+{
+	/* mischief is for split rings */
+	if (vdev_layout(F_V1) & F_PACKED)
+		ksft_skip("of a split ring");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	mischief_init(&m, &rig.v, rig.tap);
+}
+
+/* So many things, one after the other; frames come when there are buffers for them. */
+static void do_times(unsigned int times)
+{
+	unsigned int n = 0, turn = 0;
+
+	while (n < times && !ksft_failed()) {
+		if (m.kind == MISCHIEF_REFILL)
+			rig_inject(&rig, n, 60);
+		n += mischief_round(&m);
+		/* a round that had nothing to do waits for the device */
+		ksft_relax(turn++ % 8);
+	}
+}
+
+/* KiB that are gone after so many things. */
+static long taken_by(unsigned int times)
+{
+	long before = memory_available_kb();
+
+	do_times(times);
+	return before - memory_available_kb();
+}
+
+static void memory_stays(enum mischief_kind kind, unsigned int times)
+{
+	long most = SPARE_KB + (long)times * ACTION_BYTES / 1024, taken = 0;
+	unsigned int i;
+
+	mischief_begin(&m, kind);
+	do_times(times / 4 + 1);
+	/* what others take meanwhile they take once: KASAN keeps what was freed */
+	for (i = 0; i < TRIES && !ksft_failed(); i++) {
+		taken = taken_by(times);
+		if (taken <= most)
+			break;
+	}
+	ksft_note("%s: %u times, set up again %lu times, %ld KiB are gone",
+		  mischief_name(kind), times, m.broken, taken);
+	if (i == TRIES)
+		FAIL("%s: %ld KiB are gone, time after time", mischief_name(kind), taken);
+	mischief_end(&m);
+	m.broken = 0;
+}
+
+/* Records of the kernel's log since the descriptor was opened, but for our own marks. */
+static unsigned int log_records(int fd)
+{
+	char buf[8192], *text;
+	unsigned int n = 0;
+	ssize_t len;
+
+	while ((len = read(fd, buf, sizeof(buf) - 1)) > 0 || (len < 0 && errno == EPIPE)) {
+		if (len < 0) {		/* overwritten: there were too many */
+			n += 1000;
+			continue;
+		}
+		buf[len] = 0;
+		text = strchr(buf, ';');
+		if (!text || !strncmp(text + 1, "selftest:", 9))
+			continue;
+		ksft_note("the kernel's log: %.*s", (int)strcspn(text + 1, "\n"), text + 1);
+		n++;
+	}
+	return n;
+}
+
+static void one_beside(struct vmm *beside, enum mischief_kind kind)
+{
+	memory_stays(kind, ksft_rounds(TIMES));
+	if (!vmm_carries(beside))
+		FAIL("beside %s no frames arrive", mischief_name(kind));
+}
+
+CASE_TIMED(nothing_is_lost_and_nothing_said, 900)
+{
+	unsigned int before = workers(), kind;
+	struct vmm beside;
+	int log;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net retries what is bad for ever, and may log it");
+	vmm_start(&beside, NULL);
+	begin();
+	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (log >= 0)
+		lseek(log, 0, SEEK_END);
+	for (kind = MISCHIEF_NONE; kind < MISCHIEF_KINDS && !ksft_failed(); kind++)
+		one_beside(&beside, kind);
+	if (log >= 0)
+		EXPECT_EQ(log_records(log), 0);
+	/* it is as new */
+	flow_one(&rig);
+	rig_close(&rig);
+	vmm_kill(&beside);
+	no_worker_left(before);
+	no_leak_found();
+}
+
+static long runs(void)
+{
+	return rig_counter(&rig, "kvnet.rx.runs") + rig_counter(&rig, "kvnet.tx.runs");
+}
+
+static long kicks(void)
+{
+	return rig_counter(&rig, "kvnet.rx.kicks") + rig_counter(&rig, "kvnet.tx.kicks");
+}
+
+/* No queue turns any more: whoever is done sleeps. */
+static bool rests(void)
+{
+	long before = runs();
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS_AT_REST; i++)
+		ksft_relax(64);
+	return runs() == before;
+}
+
+CASE_TIMED(no_turns_for_nothing, 120)
+{
+	unsigned int times = ksft_rounds(TIMES), kind;
+	long turns, kicked;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	begin();
+	vdev_no_spin(&rig.v);
+	for (kind = MISCHIEF_KICKS; kind < MISCHIEF_KINDS && !ksft_failed(); kind++) {
+		mischief_begin(&m, kind);
+		turns = runs();
+		kicked = kicks();
+		do_times(times);
+		kicked = kicks() - kicked;
+		if (!WAIT_FOR(10000, rests()))
+			FAIL("%s: it does not rest", mischief_name(kind));
+		turns = runs() - turns;
+		ksft_note("%s: %u times: %ld kicks, %ld turns", mischief_name(kind), times, kicked, turns);
+		/* one for each kick, and where there was work, for what was left of it */
+		if (kind == MISCHIEF_KICKS)
+			EXPECT_LE(turns, kicked + 2);
+		mischief_end(&m);
+	}
+	flow_one(&rig);
+	rig_close(&rig);
+}
+
+/* A queue that is broken costs nothing but the kick. */
+CASE(broken_queues_do_not_turn)
+{
+	struct vdev_queue *q;
+	uint64_t one = 1;
+	unsigned int i;
+	long turns;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	begin();
+	vdev_no_spin(&rig.v);
+	q = &rig.v.q[VDEV_TX];
+	gr_raw_set(gr_raw_desc(&q->ring, 0), 0, 100, GR_DESC_F_NEXT, 0);
+	gr_raw_avail_idx(&q->ring, 1);
+	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
+	ASSERT(vdev_eventfd_wait(q->err, 3000));
+	EXPECT(WAIT_FOR(10000, rests()));
+	turns = runs();
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
+		ksft_relax(0);
+	}
+	EXPECT(WAIT_FOR(10000, rests()));
+	ksft_note("1000 kicks of a broken queue: %ld turns", runs() - turns);
+	EXPECT_LE(runs() - turns, 1);
+	/* told once */
+	EXPECT_EQ(vdev_eventfd_take(q->err), 1);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
