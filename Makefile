@@ -52,6 +52,7 @@ help:
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5; needs clang)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
+	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks (kasan), data races (kcsan)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo "make ynl         the kernel's own netlink tool reads the family's specification, and asks the module by it"
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
@@ -72,6 +73,9 @@ test:
 
 unit uml uapi net:
 	@$(SCRIPTS)/test.sh $@
+
+test-debug:
+	@$(SCRIPTS)/test.sh debug
 
 vtime icount:
 	@LANE=$@ REPEAT=$(SEEDS) $(SCRIPTS)/bench.sh
@@ -160,5 +164,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html ynl build-matrix install \
+.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html ynl build-matrix install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

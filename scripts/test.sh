@@ -6,10 +6,11 @@
 # is "N passed, N failed, N skipped". A skip that scripts/skips.list does not allow is
 # a failure.
 #
-#   scripts/test.sh all | unit | uml | uapi | net
+#   scripts/test.sh all | unit | uml | uapi | net | debug
 #
 #   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
-#   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12)
+#   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" kasan or kcsan,
+#                     by default both
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
@@ -171,6 +172,9 @@ run_vm()
 	shift 2
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
+	# what looks at each access, on a CPU that is emulated, takes its time; the sooner
+	# something is freed, the sooner its late use is seen
+	! is_debug "$series" || EXTRAS+=(--append rcupdate.rcu_expedited=1 --env "KSFT_SLOW=${KSFT_SLOW:-20}")
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
@@ -178,7 +182,7 @@ run_vm()
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \
-		--env "STREAM_BYTES=${STREAM_BYTES:-}" \
+		--env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 	run_schema "$BUILD/log/$name.tap"
 }
@@ -452,6 +456,7 @@ run_one()
 {
 	local series=${KERNEL:-6.12}
 
+	[ "$1" = uapi ] || ! is_debug "$series" || die "no guests run on kernel $series"
 	"$TOP/scripts/setup.sh" "$series"
 	step "kvnet.ko for $series" "$TOP/scripts/build-module.sh" "$series"
 	[ "$FAILED" -eq 0 ] || return 0
@@ -465,6 +470,25 @@ run_one()
 		# shellcheck disable=SC2086 # a list of names
 		run_vm "$series" "net-$series" "$TOP/selftests/net/run.sh" ${TESTS:-}
 	fi
+}
+
+# The uapi tests on kernels that look for bugs, one after the other: what races shall have
+# both CPUs.
+run_debug()
+{
+	local series SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200} KERNEL=${KERNEL:-} PACKED=${PACKED-}
+
+	step "uapi tests build" build_uapi "${TESTS:-}"
+	for series in ${KERNEL:-$DEBUG_ALL}; do
+		is_debug "$series" || die "kernel $series does not look for bugs; those that do: $DEBUG_ALL"
+		step "the test host's kernel $series is there" "$TOP/scripts/setup.sh" "$series"
+		step "kvnet.ko for $series" "$TOP/scripts/build-module.sh" "$series"
+	done
+	[ "$FAILED" -eq 0 ] || return 0
+	for series in ${KERNEL:-$DEBUG_ALL}; do
+		# shellcheck disable=SC2086 # a list of names
+		run_vm "$series" "uapi-$series" "$TOP/scripts/vm/uapi.sh" ${TESTS:-}
+	done
 }
 
 run_one_uml()
@@ -507,7 +531,8 @@ main()
 		;;
 	uml) run_one_uml ;;
 	uapi | net) run_one "$1" ;;
-	*) die "usage: test.sh all | unit | uml | uapi | net" ;;
+	debug) run_debug ;;
+	*) die "usage: test.sh all | unit | uml | uapi | net | debug" ;;
 	esac
 	info "done"
 	count_skips
