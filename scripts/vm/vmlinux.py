@@ -14,13 +14,19 @@ import shutil
 import struct
 import subprocess
 import sys
+import zlib
 
 
 def unzstd(data):
     return subprocess.run(["zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-PACKERS = {b"\xfd7zXZ\0": lzma.decompress, b"\x28\xb5\x2f\xfd": unzstd}
+def ungzip(data):
+    # the length at the end is gzip's own, which is missed here
+    return zlib.decompressobj(31).decompress(data)
+
+
+PACKERS = {b"\xfd7zXZ\0": lzma.decompress, b"\x28\xb5\x2f\xfd": unzstd, b"\x1f\x8b\x08": ungzip}
 # its note: 4 bytes of "Xen" and their zero, an address of 4 or 8 bytes, and this type
 PHYS32_ENTRY = 18
 
