@@ -148,7 +148,7 @@ static unsigned int ring_len(struct ptr_ring *ring)
 	n = READ_ONCE(ring->producer) + ring->size - ring->consumer_head;
 	if (n >= ring->size)
 		n -= ring->size;
-	if (!n && !__ptr_ring_empty(ring))
+	if (!n && __ptr_ring_peek(ring))
 		n = ring->size;
 	spin_unlock(&ring->consumer_lock);
 	return n;
