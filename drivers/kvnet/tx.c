@@ -82,7 +82,7 @@ static void send_queued(struct kvnet_queue *q)
 	}
 	left = q->tap.n_xdp;
 	rest = left ? queued_bytes(&q->tap) : 0;
-	if (kvnet_tap_send_queued(&q->tap) < 0) {
+	if (left && kvnet_tap_send_queued(&q->tap) < 0) {
 		n -= left;
 		bytes -= rest;
 		while (left--)

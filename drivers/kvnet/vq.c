@@ -77,9 +77,8 @@ void kvnet_vq_shut(struct kvnet_vq *vq)
 static void open_gate(struct kvnet_vq *vq)
 {
 	vq->opens = false;
-	spin_lock_bh(&vq->gate);
-	vq->open = true;
-	spin_unlock_bh(&vq->gate);
+	/* Nobody has it while it is shut: who reads this finds all that is before it. */
+	smp_store_release(&vq->open, true);
 }
 
 /**
@@ -128,7 +127,7 @@ bool kvnet_vq_begin_soft(struct kvnet_vq *vq)
 {
 	if (!spin_trylock(&vq->gate))
 		return false;
-	if (unlikely(!vq->open)) {
+	if (unlikely(!smp_load_acquire(&vq->open))) {
 		spin_unlock(&vq->gate);
 		return false;
 	}

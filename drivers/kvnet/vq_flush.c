@@ -31,19 +31,22 @@ static int log_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 	return ret;
 }
 
-/* Put into the log what has been written to the ring. */
-static int log_ring(struct kvnet_vq *vq)
+/* Not inlined: @span may be cleared by the compiler, which is for those with a log. */
+static noinline int log_spans(struct kvnet_vq *vq)
 {
 	struct kvnet_ring_span span[KVNET_RING_SPANS];
-	unsigned int i, n;
+	unsigned int i, n = kvnet_ring_written(&vq->ring, span);
 	int ret = 0;
 
-	if (likely(!vq->log_used))
-		return 0;
-	n = kvnet_ring_written(&vq->ring, span);
 	for (i = 0; i < n && !ret; i++)
 		ret = log_span(vq, &span[i]);
 	return ret;
+}
+
+/* Put into the log what has been written to the ring. */
+static int log_ring(struct kvnet_vq *vq)
+{
+	return likely(!vq->log_used) ? 0 : log_spans(vq);
 }
 
 /**

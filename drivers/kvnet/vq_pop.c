@@ -27,7 +27,7 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 				       &part, &base);
 		if (ret)
 			return ret;
-		if (copy_from_user(dst, base, part))
+		if (compat_copy_from_user(dst, base, part))
 			return -EFAULT;
 	}
 	return 0;
