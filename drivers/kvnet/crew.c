@@ -26,7 +26,11 @@ static void call_off(struct kvnet_crew *crew)
 		kvnet_claim_take_lent(&crew->source[i]->claim);
 		tasklet_kill(&crew->source[i]->soft);
 	}
+	WRITE_ONCE(crew->calls_off, true);
+	/* Before it is looked at; see run_lent(). */
+	smp_mb();
 	wait_var_event(&crew->lent, !atomic_read(&crew->lent));
+	WRITE_ONCE(crew->calls_off, false);
 }
 
 /**

@@ -49,6 +49,7 @@ struct kvnet_crew_ops {
  * @lends: what is small may be done by the thread that kicks
  * @soft: what is small may be done in a softirq
  * @lent: threads that do so just now
+ * @calls_off: somebody waits until there is none
  * @stopping: it is never time any more, and nobody hands anything over
  * @source: what is served; const after init
  * @n: entries in @source
@@ -74,6 +75,7 @@ struct kvnet_crew {
 	bool lends;
 	bool soft;
 	atomic_t lent;
+	bool calls_off;
 	bool stopping;
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;

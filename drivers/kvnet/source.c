@@ -67,7 +67,8 @@ static void run_lent(struct kvnet_loan *loan)
 		if (verdict == KVNET_AGAIN)
 			kvnet_source_hand_over(src, KVNET_EV_KICK);
 	}
-	if (atomic_dec_and_test(&crew->lent))
+	/* Fully ordered, as call_off() is: one of both sees what the other has done. */
+	if (atomic_dec_and_test(&crew->lent) && READ_ONCE(crew->calls_off))
 		wake_up_var(&crew->lent);
 	crew->ops->put(crew);
 }

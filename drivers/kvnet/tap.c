@@ -74,6 +74,14 @@ static struct ptr_ring *find_ring(struct socket *sock)
 	return IS_ERR(ring) ? NULL : ring;
 }
 
+/* There are no more frames, nor any to free. */
+static void forget(struct kvnet_tap *tap)
+{
+	tap->rx_done = 0;
+	tap->rx_head = 0;
+	tap->rx_tail = 0;
+}
+
 /**
  * kvnet_tap_release() - free the frames that have been read
  * @tap: the tap
@@ -87,13 +95,17 @@ void kvnet_tap_release(struct kvnet_tap *tap)
 
 	if (tap->rx_done == tap->rx_head)
 		return;
-	local_bh_disable();
+	if (!tap->soft)
+		local_bh_disable();
 	while (tap->rx_done < tap->rx_head) {
 		frame = tap->rx[tap->rx_done++];
 		if (frame)
 			napi_consume_skb(frame, 1);
 	}
-	local_bh_enable();
+	if (!tap->soft)
+		local_bh_enable();
+	if (tap->rx_head == tap->rx_tail)
+		forget(tap);
 }
 
 static void give_back(struct kvnet_tap *tap)
@@ -106,9 +118,7 @@ static void give_back(struct kvnet_tap *tap)
 	else if (n)
 		kvnet_packet_give_back(tap->sock, frame, n);
 	kvnet_tap_release(tap);
-	tap->rx_done = 0;
-	tap->rx_head = 0;
-	tap->rx_tail = 0;
+	forget(tap);
 }
 
 /**
@@ -180,9 +190,11 @@ static unsigned int consume(struct kvnet_tap *tap)
 static void *peek(struct kvnet_tap *tap)
 {
 	if (tap->rx_head == tap->rx_tail) {
+		/* In a softirq one look is enough: who lets it rest looks again. */
+		if (tap->soft && tap->rx_tail)
+			return NULL;
 		kvnet_tap_release(tap);
-		tap->rx_done = 0;
-		tap->rx_head = 0;
+		forget(tap);
 		tap->rx_tail = consume(tap);
 		if (!tap->rx_tail)
 			return NULL;
