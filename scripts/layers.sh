@@ -19,7 +19,7 @@ allowed()
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	pace | lone) echo "cost" ;;
 	resident) echo "pages" ;;
-	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
+	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq defer pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;

@@ -134,6 +134,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	q->starved = false;
 	kvnet_pace_reset(&q->pace);
 	kvnet_lone_reset(&q->lone);
+	q->vq.defer = (struct kvnet_defer) {};
 	if (sock || q->tap.sock)
 		kvnet_port_set(&q->port, sock);
 	if (sock)

@@ -49,10 +49,10 @@ module_param_named(threads, kvnet_threads, uint, 0644);
 MODULE_PARM_DESC(threads,
 		 "Threads that serve a device, of devices that get an owner from now on: 1, 2, or 0: two while both queues are busy and a CPU is free (default 1)");
 
-unsigned int kvnet_tx_call_us = 200;
+unsigned int kvnet_tx_call_us = 400;
 module_param_named(tx_call_us, kvnet_tx_call_us, uint, 0644);
 MODULE_PARM_DESC(tx_call_us,
-		 "Longest time until a driver hears of a few packets that have been sent, in us, of devices that receive in place; 0: at once (default 200)");
+		 "Longest time until a driver hears of a few packets that have been sent, in us, of devices that receive in place; 0: at once (default 400)");
 
 bool kvnet_copy_frames = true;
 module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);

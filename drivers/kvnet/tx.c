@@ -198,17 +198,19 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q,
 /*
  * A driver has no use for a lone buffer at once, as long as it has others; and it
  * will look by itself when it sends the next packet. As network devices do
- * (ethtool -C tx-usecs), let it be called after a while.
+ * (ethtool -C tx-usecs), let it be called after a while: when that packet does not come.
  */
-static u32 put_off_ns(void)
+static u32 put_off_ns(const struct kvnet_queue *q)
 {
-	return min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC;
+	return kvnet_defer_ns(q->pace.gap_ns,
+			      min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC);
 }
 
-static bool may_put_off(const struct kvnet_queue *q)
+static bool may_put_off(struct kvnet_queue *q)
 {
-	return READ_ONCE(q->src.crew->soft) && put_off_ns() && !q->starved &&
-	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq);
+	return READ_ONCE(q->src.crew->soft) && put_off_ns(q) && !q->starved &&
+	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) &&
+	       kvnet_defer_pays(&q->vq.defer);
 }
 
 /*
@@ -243,7 +245,7 @@ static bool rest(struct kvnet_queue *q)
 	if (more)
 		return kvnet_source_again(&q->src);
 	if (q->vq.owes)
-		kvnet_source_alarm(&q->src, put_off_ns());
+		kvnet_source_alarm(&q->src, put_off_ns(q));
 	q->vq.opens = q->vq.owes;
 	return false;
 }
@@ -348,7 +350,8 @@ static enum kvnet_verdict tx_run_soft(struct kvnet_source *src)
 		kvnet_vq_end_soft(&q->vq);
 		return KVNET_AGAIN;
 	}
-	kvnet_vq_call_owed(&q->vq);
+	if (kvnet_vq_call_owed(&q->vq))
+		kvnet_defer_late(&q->vq.defer);
 	/* Kicks have been asked for; one that came meanwhile was dropped. */
 	if (!kvnet_source_rest(src, KVNET_EV_KICK) ||
 	    (kvnet_ring_pending(&q->vq.ring) && kvnet_source_again(src)))

@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
+#include "defer.h"
 #include "dirty.h"
 #include "features.h"
 #include "miss.h"
@@ -117,6 +118,7 @@ struct kvnet_vq_addr {
  * @lent: session; of a thread that must not wait for a page
  * @patient: session; a call for a few used buffers may be put off for a while
  * @owes: session; one has been: whoever rests sees to it
+ * @defer: session; what came of that
  * @n_used: session; entries in @used
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
@@ -157,6 +159,7 @@ struct kvnet_vq {
 	bool lent;
 	bool patient;
 	bool owes;
+	struct kvnet_defer defer;
 	unsigned int n_used;
 	unsigned int n_seg;
 	unsigned int n_iov;
@@ -239,7 +242,7 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 /* what the driver and the log hear of: vq_flush.c */
 void kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
-void kvnet_vq_call_owed(struct kvnet_vq *vq);
+bool kvnet_vq_call_owed(struct kvnet_vq *vq);
 
 /* chains of a session: vq_pop.c */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,

@@ -67,7 +67,8 @@ void kvnet_vq_log(struct kvnet_vq *vq)
 		kvnet_eventfd_signal(vq->log_call);
 }
 
-static void call(struct kvnet_vq *vq, unsigned int n, bool wanted)
+/* Returns @wanted. */
+static bool call(struct kvnet_vq *vq, unsigned int n, bool wanted)
 {
 	vq->owes = false;
 	kvnet_stat_inc(&vq->stats, wanted ? KVNET_STAT_calls :
@@ -75,6 +76,7 @@ static void call(struct kvnet_vq *vq, unsigned int n, bool wanted)
 	trace_kvnet_flush(vq, n, wanted);
 	if (wanted)
 		kvnet_eventfd_signal(vq->call);
+	return wanted;
 }
 
 /**
@@ -84,15 +86,16 @@ static void call(struct kvnet_vq *vq, unsigned int n, bool wanted)
  * Unless the driver has seen by itself what it is about, and says so.
  *
  * Context: vq->lock, or a session.
+ * Return: true if it has been made.
  */
-void kvnet_vq_call_owed(struct kvnet_vq *vq)
+bool kvnet_vq_call_owed(struct kvnet_vq *vq)
 {
 	kvnet_vq_assert(vq);
 	if (likely(!vq->owes))
-		return;
+		return false;
 	/* Of a ring that cannot be read now, as if it had said nothing. */
-	call(vq, 0, !kvnet_ring_mapped(&vq->ring) ||
-		    kvnet_ring_should_call(&vq->ring));
+	return call(vq, 0, !kvnet_ring_mapped(&vq->ring) ||
+			   kvnet_ring_should_call(&vq->ring));
 }
 
 /* Has the driver seen by itself what a call is owed for? */
@@ -100,10 +103,12 @@ static void call_moot(struct kvnet_vq *vq)
 {
 	struct kvnet_call_mark mark = kvnet_ring_call_mark(&vq->ring);
 
-	if (kvnet_ring_should_call(&vq->ring))
+	if (kvnet_ring_should_call(&vq->ring)) {
 		kvnet_ring_call_later(&vq->ring, mark);
-	else
-		vq->owes = false;
+		return;
+	}
+	vq->owes = false;
+	kvnet_defer_moot(&vq->defer);
 }
 
 /* A few buffers that nobody waits for, as far as can be told. */

@@ -56,7 +56,7 @@ static void begin(const char *us)
 static void end(void)
 {
 	rig_close(&rig);
-	call_us("200");
+	call_us("400");
 }
 
 static void send(unsigned int n)
@@ -72,7 +72,10 @@ static bool all_used(void)
 	return rig.tx_done == rig.tx_seq;
 }
 
-/* Without the driver's doing anything. */
+/*
+ * Without the driver's doing anything; and one that waits each time is not made to, but for
+ * a try now and then.
+ */
 CASE(a_lone_packet_is_told_of_in_the_end)
 {
 	unsigned int i;
@@ -87,7 +90,8 @@ CASE(a_lone_packet_is_told_of_in_the_end)
 		EXPECT(all_used());
 		gr_call_on(&tx->ring, 0);
 	}
-	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, SOME / 2);
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, 3);
+	EXPECT_LE(counter("kvnet.tx.calls_put_off") - late, SOME / 4);
 	end();
 }
 
