@@ -240,6 +240,31 @@ datagram_events()
 	tally_rows "${R[got]}" packet
 }
 
+# floor_events WHERE COMMAND...: the same without a device: what the programs cost, and the
+# guest's own timer
+floor_events()
+{
+	PARAMS="proto=udp dir=$1 size=64 gap=100"
+	shift
+	answered /usr/bin/tally "$@" blast 127.0.0.1 "$FLOOR_PORT" "$(scale 1000)" 64 100 || return
+	[ "${R[got]}" -gt 1 ] || { fail "no datagram arrived"; return; }
+	tally_rows "${R[got]}" packet
+}
+
+host_floor_events()
+{
+	local FLOOR_PORT=$((RR_PORT + 2)) server status
+
+	/usr/bin/rr serve $FLOOR_PORT > /dev/null 2>&1 &
+	server=$!
+	wait_until 10 grep -q ":$(printf '%04X' $FLOOR_PORT) 00000000:0000" /proc/net/tcp
+	floor_events host /usr/bin/rr
+	status=$?
+	kill $server
+	wait $server 2> /dev/null
+	return $status
+}
+
 # Kicks, calls, wake-ups and switches for a datagram that the guest sends or gets by a call
 # of its own, and for a request with its answer. Without a gap, on one CPU, a sender goes on
 # until its turn ends, and one kick is for many; with one of some microseconds each finds
@@ -257,4 +282,9 @@ test_events()
 		PARAMS="proto=$proto dir=rr size=1"
 		rr $proto "$(scale 1600)" 1 && tally_rows "${R[n]}" transaction || return
 	done
+	host_floor_events || return
+	export -f guest
+	export GUEST PATIENCE
+	# shellcheck disable=SC2016 # for the other shell
+	FLOOR_PORT=$RR_PORT floor_events guest bash -c 'guest rr "$*"' rr
 }
