@@ -24,6 +24,7 @@ count()
 	local backend turns=() program=pps
 
 	[[ $WORK != *test=rr* ]] || program=rr
+	[[ $WORK != *test=sender* ]] || program=sender
 	for backend in $BACKENDS; do
 		turns+=("$(turn_of "$backend")")
 	done

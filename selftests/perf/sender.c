@@ -4,7 +4,9 @@
  *
  * The guest has offered all its buffers; then the host sends, and whoever is woken by a
  * frame runs beside the sender, or on its CPU as soon as it may. Time is the sender's
- * own, so of what it does itself: the wake-up of the device's worker included.
+ * own, so of what it does itself: the wake-up of the device's worker included. "alone" is
+ * the same into the tap of a guest without buffers, whose worker has nothing to do: what
+ * no backend can make less.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -17,6 +19,7 @@ static struct {
 	struct ports p;
 	unsigned long each;	/* passes of a slice */
 	double sender[SLICES];	/* ns of a frame */
+	double alone[SLICES];	/* and with nobody to wake */
 	struct meter m;
 } sample;
 
@@ -41,6 +44,19 @@ static uint64_t pass(uint64_t *ns)
 	own = own_ns() - own;
 	port_wait(p, VDEV_RX);
 	*ns += now_ns() - begin;
+	return own;
+}
+
+/* The sender's time; the guest receives afterwards. */
+static uint64_t pass_alone(void)
+{
+	struct port *p = &sample.p.port[0];
+	uint64_t own = own_ns();
+
+	port_rx_fill(&sample.p, p);
+	own = own_ns() - own;
+	port_rx_start(p);
+	port_wait(p, VDEV_RX);
 	return own;
 }
 
@@ -74,6 +90,9 @@ static void sender_slice(unsigned int i)
 		own += pass(&ns);
 	meter_end(&sample.m, &sample.p, i, packets, ns);
 	sample.sender[i] = own / packets;
+	for (own = 0, k = 0; k < sample.each; k++)
+		own += pass_alone();
+	sample.alone[i] = own / packets;
 }
 
 static void sender_close(unsigned int slices)
@@ -81,6 +100,7 @@ static void sender_close(unsigned int slices)
 	port_attach(&sample.p.port[0], VDEV_RX, false);
 	port_check(&sample.p, &sample.p.port[0], VDEV_RX);
 	spec_slices("sender", sample.sender, slices, "ns");
+	spec_slices("alone", sample.alone, slices, "ns");
 	meter_rows(&sample.m, slices);
 	ports_close(&sample.p);
 }

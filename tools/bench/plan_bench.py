@@ -111,7 +111,7 @@ def native_sections():
         The guest has offered its buffers and waits; what a frame costs the host's own process that puts it into the tap, from its own CPU time.
         The wake-up of the device's worker is part of that.""",
                   [Bars(native("sender", metric="sender"), x="size", title="sender: the sender's time for a frame"),
-                   Table(native("sender", metric=["sender", "worker", "pps"]), rows=("metric", "size"), title="sender")])
+                   Table(native("sender", metric=["sender", "alone", "worker", "pps"]), rows=("metric", "size"), title="sender")])
     yield Section("Many guests, and other work beside", """
         Guests are processes, each with a device and a worker, all busy for the same time: what they do together, what the worst of them does, and
         the best over the worst. Busy threads, two for each CPU, never sleep: a device that spins takes turns from them, and a worker that
