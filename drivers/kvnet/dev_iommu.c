@@ -245,7 +245,7 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		if (!(answered & BIT(i)))
 			continue;
-		net->q[i].vq.missing = false;
+		WRITE_ONCE(net->q[i].vq.missing, false);
 		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
 	}
 unlock:

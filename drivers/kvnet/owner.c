@@ -42,7 +42,7 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 		kick = NULL;
 		mutex_lock(&q->vq.lock);
 		kvnet_vq_shut(&q->vq);
-		q->abandoned = true;
+		WRITE_ONCE(q->abandoned, true);
 		/* Others may watch the error eventfd. */
 		kvnet_vq_break(&q->vq, -EOWNERDEAD);
 		tap = kvnet_queue_detach(q);

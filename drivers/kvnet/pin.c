@@ -132,7 +132,7 @@ int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
 	if (charge(payer, n))
 		return -ENOMEM;
 	ret = -ENOMEM;
-	pin->charged = n;
+	WRITE_ONCE(pin->charged, n);
 	pin->page = kvmalloc_array(n, sizeof(*pin->page), GFP_KERNEL_ACCOUNT);
 	if (!pin->page)
 		goto err;
@@ -171,7 +171,10 @@ void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
 	unpin_user_pages_dirty_lock(pin->page, pin->n, true);
 	kvfree(pin->page);
 	atomic64_sub(pin->charged, &payer->mm->pinned_vm);
-	*pin = (struct kvnet_pin) {};
+	pin->page = NULL;
+	pin->map = NULL;
+	pin->n = 0;
+	WRITE_ONCE(pin->charged, 0);
 }
 
 /**

@@ -163,7 +163,7 @@ void kvnet_vq_stop_for(struct kvnet_vq *vq, int err)
 		vq->retry = true;
 		return;
 	}
-	vq->missing = true;
+	WRITE_ONCE(vq->missing, true);
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_iotlb_misses);
 	trace_kvnet_iotlb_miss(vq, vq->space.miss, vq->space.miss_perm);
 	kvnet_miss_report(vq->misses, vq->index, vq->space.miss,
@@ -292,7 +292,7 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
 		return;
 	kvnet_vq_call_owed(vq);
 	WRITE_ONCE(vq->error_code, err);
-	vq->state = KVNET_VQ_BROKEN;
+	WRITE_ONCE(vq->state, KVNET_VQ_BROKEN);
 	vq->retry = false;
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_broken);
 	trace_kvnet_vq_broken(vq, err);

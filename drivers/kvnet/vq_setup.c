@@ -27,7 +27,7 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	const struct kvnet_features none = {};
 
 	kvnet_vq_lock(vq);
-	vq->ring.num = 1;
+	WRITE_ONCE(vq->ring.num, 1);
 	kvnet_ring_base_reset(&vq->ring);
 	vq->addr = (struct kvnet_vq_addr) {};
 	vq->legacy_le = virtio_legacy_is_little_endian();
@@ -143,7 +143,7 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 	else if (!num_ok(vq, num))
 		ret = -EINVAL;
 	else
-		vq->ring.num = num;
+		WRITE_ONCE(vq->ring.num, num);
 	mutex_unlock(&vq->lock);
 	return ret;
 }
@@ -186,7 +186,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 		vq->addr = addr;
 		vq->log_used = log_used;
 		kvnet_vq_forget_areas(vq);
-		vq->missing = false;
+		WRITE_ONCE(vq->missing, false);
 		kvnet_miss_cancel(vq->misses, vq->index);
 	}
 	mutex_unlock(&vq->lock);
@@ -314,7 +314,7 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
 	vq->space.mem = mem;
 	kvnet_vq_forget_areas(vq);
 	if (mem && vq->state == KVNET_VQ_BROKEN && vq->retry)
-		vq->state = KVNET_VQ_RUNNING;
+		WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
 	mutex_unlock(&vq->lock);
 	kvnet_mem_put(old);
 }
@@ -342,7 +342,7 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
 	vq->space.iotlb = iotlb;
-	vq->missing = false;
+	WRITE_ONCE(vq->missing, false);
 	kvnet_vq_forget_areas(vq);
 }
 
@@ -392,7 +392,7 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	}
 	vq->started = !vq->space.iotlb;
 	vq->n_used = 0;
-	vq->state = KVNET_VQ_RUNNING;
+	WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
 	trace_kvnet_vq_start(vq);
 	return 0;
 }
@@ -410,9 +410,9 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	lockdep_assert_held(&vq->lock);
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
-	vq->state = KVNET_VQ_STOPPED;
+	WRITE_ONCE(vq->state, KVNET_VQ_STOPPED);
 	kvnet_vq_forget_areas(vq);
-	vq->missing = false;
+	WRITE_ONCE(vq->missing, false);
 	kvnet_miss_cancel(vq->misses, vq->index);
 	trace_kvnet_vq_stop(vq);
 }
