@@ -27,7 +27,7 @@ static void finish(struct kvnet_thread *t)
 static void show_up(struct kvnet_thread *t)
 {
 	spin_lock(&t->group->lock);
-	t->task = get_task_struct(current);
+	WRITE_ONCE(t->task, get_task_struct(current));
 	spin_unlock(&t->group->lock);
 	__set_current_state(TASK_RUNNING);
 	t->ops->begin(t->data);
@@ -101,7 +101,7 @@ static bool enter(struct kvnet_threads *ts)
 
 	spin_lock(&ts->lock);
 	ret = mmget_not_zero(ts->mm);
-	ts->inside += ret;
+	WRITE_ONCE(ts->inside, ts->inside + ret);
 	spin_unlock(&ts->lock);
 	if (ret)
 		kthread_use_mm(ts->mm);
@@ -112,7 +112,7 @@ static void leave(struct kvnet_threads *ts)
 {
 	kthread_unuse_mm(ts->mm);
 	spin_lock(&ts->lock);
-	ts->inside--;
+	WRITE_ONCE(ts->inside, ts->inside - 1);
 	spin_unlock(&ts->lock);
 	mmput(ts->mm);
 }
@@ -191,7 +191,7 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	/* It may end by itself. */
-	t->task = get_task_struct(task);
+	WRITE_ONCE(t->task, get_task_struct(task));
 	init_completion(&t->started);
 	wake_up_process(task);
 	wait_for_completion(&t->started);
