@@ -56,6 +56,10 @@ netlink_test offload_test pin_test call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
+# For the kernels that look for bugs: the sooner something is freed, the sooner its late
+# use is seen; and an access is watched for some milliseconds, since the other CPU, which is
+# emulated, gets nowhere within KCSAN's 80 us.
+DEBUG_WORDS="rcupdate.rcu_expedited=1 kcsan.udelay_task=3000 kcsan.udelay_interrupt=200 kcsan.skip_watch=4000"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -172,9 +176,8 @@ run_vm()
 	shift 2
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
-	# what looks at each access, on a CPU that is emulated, takes its time; the sooner
-	# something is freed, the sooner its late use is seen
-	! is_debug "$series" || EXTRAS+=(--append rcupdate.rcu_expedited=1 --env "KSFT_SLOW=${KSFT_SLOW:-20}")
+	# what looks at each access, on a CPU that is emulated, takes its time
+	! is_debug "$series" || EXTRAS+=(--append "$DEBUG_WORDS" --env "KSFT_SLOW=${KSFT_SLOW:-20}")
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
