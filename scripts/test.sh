@@ -57,9 +57,9 @@ netlink_test offload_test pin_test call_test tx_batch_test direct_test"
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
-# use is seen; and an access is watched for some milliseconds, since the other CPU, which is
+# use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
 # emulated, gets nowhere within KCSAN's 80 us.
-DEBUG_WORDS="rcupdate.rcu_expedited=1 kcsan.udelay_task=3000 kcsan.udelay_interrupt=200 kcsan.skip_watch=4000"
+DEBUG_WORDS="rcupdate.rcu_expedited=1 kcsan.udelay_task=1000 kcsan.udelay_interrupt=200 kcsan.skip_watch=4000"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
