@@ -178,8 +178,14 @@ static inline unsigned int
 kvnet_ring_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
 		      struct kvnet_used *used, unsigned int max, size_t len)
 {
-	return r->packed ? kvnet_packed_next_plain(r, seg, used, max, len) :
-			   kvnet_split_next_plain(r, seg, used, max, len);
+	unsigned int n;
+
+	if (r->packed)
+		return kvnet_packed_next_plain(r, seg, used, max, len);
+	n = kvnet_split_next_plain(r, seg, used, max, len);
+	if (likely(n) || !kvnet_split_read_ahead(r))
+		return n;
+	return kvnet_split_next_plain(r, seg, used, max, len);
 }
 
 /**

@@ -24,7 +24,7 @@ static inline size_t add(struct kvnet_seg *seg, struct kvnet_used *used, u64 add
 	return len - part;
 }
 
-/* Up to the end of what has been read ahead; when that is over, of what comes then. */
+/* Of entries that have been read ahead it is known that they are available. */
 unsigned int kvnet_split_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
 				    struct kvnet_used *used, unsigned int max,
 				    size_t len)
@@ -36,13 +36,8 @@ unsigned int kvnet_split_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
 	u64 addr, rest;
 	u32 head;
 
-	if (!kvnet_ring_mapped(r))
+	if (!kvnet_area_mapped(&r->desc) || first >= r->head_n)
 		return 0;
-	if (first >= r->head_n) {
-		if (!kvnet_split_read_ahead(r))
-			return 0;
-		first = 0;
-	}
 	max = min_t(unsigned int, max, r->head_n - first);
 	for (n = 0; n < max && len; n++) {
 		at = (first + n) & (KVNET_RING_PREFETCH - 1);

@@ -82,7 +82,7 @@ static int fetch_avail_idx(struct kvnet_ring *r)
 }
 
 /* Read ahead in the avail ring, up to its end or to the newest entry seen. */
-static int fetch_heads(struct kvnet_ring *r)
+static __always_inline int fetch_heads(struct kvnet_ring *r)
 {
 	u16 at = r->last_avail & (r->num - 1);
 	u32 n = (u16)(r->avail_idx - r->last_avail);
@@ -100,14 +100,18 @@ static int fetch_heads(struct kvnet_ring *r)
 
 /**
  * kvnet_split_read_ahead() - know of more chains than so far, if there are
- * @r: the ring; all that it knows of have been fetched
+ * @r: the ring
  *
- * What is wrong with them kvnet_split_next() will tell.
+ * Nothing is done before those that it knows of have been fetched, nor in a ring that
+ * is not pinned. What is wrong with them kvnet_split_next() will tell.
  *
  * Return: true if so.
  */
 bool kvnet_split_read_ahead(struct kvnet_ring *r)
 {
+	if (!kvnet_ring_mapped(r) ||
+	    (u16)(r->last_avail - r->head_first) < r->head_n)
+		return false;
 	if (seen_all(r) && fetch_avail_idx(r) <= 0)
 		return false;
 	return !fetch_heads(r);
