@@ -46,6 +46,8 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 UAPI_IDLE="idle_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test worker_test"
+# senders in interrupts: on 6.12
+UAPI_612="console_test"
 UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_test counters_test weight_test"
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
@@ -368,7 +370,7 @@ host()
 
 test_6.12()
 {
-	local file net=$NET_612 uapi=$UAPI_WORKER
+	local file net=$NET_612 uapi="$UAPI_WORKER $UAPI_612"
 
 	have_newest || { net="$net $NET_NEWEST" uapi="$uapi $UAPI_BIRTH $UAPI_RACES"; }
 	for file in "$TOP"/selftests/net/test_*.sh; do

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A sender with interrupts off, or in an interrupt: netconsole, on the tap. What it
+ * brings is for the worker, and is neither lost nor overtaken; nor is what others send
+ * meanwhile.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "place_rig.h"
+
+#define DEVKMSG		"/proc/sys/kernel/printk_devkmsg"
+#define TRACING		"/sys/kernel/tracing/"
+#define FILTER		TRACING "set_ftrace_filter"
+#define TIMER		"hrtimer_interrupt"
+#define LINE		"kvnet-console"
+#define PORT		6666
+#define IP_UDP		(14 + 20 + 8)
+#define SOME		40
+#define MIXED		400
+
+static uint8_t frame[FRAME_MAX];
+static char limit[16];
+
+static bool put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* A line on all consoles, whatever they leave out. */
+static void say(unsigned int n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "<0>" LINE " %u\n", n);
+	if (!put_file("/dev/kmsg", text))
+		FAIL("/dev/kmsg: %s", strerror(errno));
+}
+
+/* The text of a frame of netconsole's, or NULL. */
+static const char *line_of(ssize_t n)
+{
+	if (n <= IP_UDP || frame[12] != 8 || frame[13] || frame[23] != 17 ||
+	    (frame[36] << 8 | frame[37]) != PORT)
+		return NULL;
+	frame[n < FRAME_MAX ? n : FRAME_MAX - 1] = 0;
+	return (const char *)frame + IP_UDP;
+}
+
+/* The next frame; its buffer is the device's again. */
+static ssize_t next_frame(unsigned int ms)
+{
+	ssize_t n = rig_rx(&rig, NULL, frame, sizeof(frame), ms);
+
+	if (n < 0)
+		return n;
+	rig_rx_post(&rig, rig.rx_bufs, NULL);
+	vdev_kick(rx);
+	return n;
+}
+
+/* Lines of netconsole's that have @what in them; others may come in between. */
+static bool is_line(ssize_t n, const char *what, unsigned int *number)
+{
+	const char *at = line_of(n);
+
+	at = at ? strstr(at, what) : NULL;
+	if (at)
+		*number = strtoul(at + strlen(what), NULL, 10);
+	return at;
+}
+
+static unsigned int wait_for(const char *what)
+{
+	unsigned int number;
+	ssize_t n;
+
+	while ((n = next_frame(3000)) >= 0)
+		if (is_line(n, what, &number))
+			return number;
+	FAIL("no \"%s\" has come", what);
+	return -1;
+}
+
+/* Frames of a process, received in place, with so many lines among them. */
+static void with_lines(const char *what, unsigned int lines, bool numbered)
+{
+	unsigned int seen = 0, sent = 0, got = 0, number;
+	ssize_t n;
+
+	while ((seen < lines || got < MIXED) && !ksft_failed()) {
+		if (sent < MIXED && sent - got < 2)
+			rig_inject(&rig, sent++, 60);
+		n = next_frame(3000);
+		if (n < 0) {
+			FAIL("%u lines, and of %u frames %u", seen, sent, got);
+		} else if (frame_is_ours(frame, n)) {
+			EXPECT(frame_check(frame, n, got++, 60));
+		} else if (is_line(n, what, &number)) {
+			seen++;
+			EXPECT(!numbered || number == seen);
+		}
+	}
+}
+
+static void console_end(void)
+{
+	if (system("rmmod netconsole 2> /dev/null"))
+		FAIL("netconsole stays");
+	if (*limit)
+		put_file(DEVKMSG, limit);
+}
+
+static void get_limit(void)
+{
+	int fd = ASSERT_SYS(open(DEVKMSG, O_RDONLY | O_CLOEXEC));
+
+	ASSERT(read(fd, limit, sizeof(limit) - 1) > 0);
+	close(fd);
+}
+
+/* What the kernel has said so far comes first, more than the tap may hold. */
+static void console_begin(void)
+{
+	char command[256];
+
+	place_need_kvnet();
+	if (system("modprobe -D netconsole > /dev/null 2>&1"))
+		ksft_skip("no netconsole");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	place_ready();
+	place_warm_up();
+	get_limit();
+	if (!put_file(DEVKMSG, "on\n"))
+		FAIL(DEVKMSG ": %s", strerror(errno));
+	snprintf(command, sizeof(command), "modprobe netconsole netconsole=%u@10.9.8.1/%s,%u@10.9.8.2/02:00:00:00:00:01",
+		 PORT - 1, rig.name, PORT);
+	ASSERT_EQ(system(command), 0);
+	while (next_frame(100) >= 0)
+		;
+	say(0);
+	wait_for(LINE);
+}
+
+CASE(interrupts_off)
+{
+	unsigned int i;
+	long soft;
+
+	console_begin();
+	soft = place_counter("kvnet.rx.runs_soft");
+	for (i = 1; i <= SOME && !ksft_failed(); i++) {
+		say(i);
+		EXPECT_EQ(wait_for(LINE), i);
+	}
+	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), soft);
+	console_end();
+	rig_close(&rig);
+}
+
+static void *say_all(void *arg)
+{
+	unsigned int i;
+
+	(void)arg;
+	for (i = 1; i <= MIXED; i++)
+		say(i);
+	return NULL;
+}
+
+CASE(among_others)
+{
+	pthread_t thread;
+
+	console_begin();
+	ASSERT_EQ(pthread_create(&thread, NULL, say_all, NULL), 0);
+	with_lines(LINE, MIXED, true);
+	pthread_join(thread, NULL);
+	console_end();
+	rig_close(&rig);
+}
+
+/* The timer's interrupt writes to the consoles; a function is traced so only once. */
+CASE(in_an_interrupt)
+{
+	console_begin();
+	if (put_file(FILTER, TIMER ":dump")) {
+		with_lines("Dumping ftrace buffer", 1, false);
+		put_file(FILTER, "!" TIMER ":dump");
+		put_file(TRACING "tracing_on", "1");
+		console_end();
+		rig_close(&rig);
+	} else {
+		console_end();
+		ksft_skip("the kernel does not trace functions");
+	}
+}
+
+KSFT_MAIN()
