@@ -19,6 +19,7 @@
 #include "pin_rig.h"
 #include "place_rig.h"
 #include "procfs.h"
+#include "vhost_abi.h"
 
 #define SOME		40
 
@@ -120,13 +121,18 @@ CASE(a_log_is_for_the_worker)
 
 /*** the rest of the device's life ***/
 
-/* Becomes the owner by a call in which a signal comes, and is watched all the same. */
+/*
+ * Becomes the owner by a call in which a signal comes, and is watched all the same. With
+ * a kernel thread, since no task of a process is made while it has a signal pending.
+ */
 static void own_when_told(void)
 {
+	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
 	char was = place_in_place('N');
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_ioctl(vmm.v.fd, VHOST_SET_FORK_FROM_OWNER, &kind);
 	place_in_place('Y');
 	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	ASSERT_SYS(kill(getpid(), SIGSTOP));
