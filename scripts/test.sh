@@ -137,7 +137,7 @@ run_lab()
 	rm -rf "$out"
 	step "laboratory: rows of every kind" env LANE=native UML=debug QUICK=1 REPEAT=1 BENCH_MS=20 ONLY='' PLAN=bench \
 		OUT="$out" "$TOP/scripts/bench.sh"
-	step "laboratory: results, plots and report" python3 -B "$TOP/tools/bench" check "$out" pps gso queues rr sender crowd load xdp floor idle
+	step "laboratory: results, plots and report" python3 -B "$TOP/tools/bench" check "$out" pps gso queues rr sender crowd load neighbour xdp floor idle
 	step "laboratory: a run does not differ from itself" same_results "$out"
 }
 

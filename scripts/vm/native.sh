@@ -65,6 +65,9 @@ shared_cases()
 	for dir in tx rx; do
 		echo "pps test=load dir=$dir size=64 busy=2"
 	done
+	for n in kicks chains tables bad refill; do
+		echo "neighbour test=neighbour attack=$n size=64"
+	done
 }
 
 # what two CPUs make a difference to
@@ -152,6 +155,7 @@ quick_cases()
 	echo "sender test=sender dir=rx size=64 ring=256"
 	echo "crowd test=crowd dir=tx size=64 ring=256 guests=2"
 	echo "rr test=load size=64 busy=1"
+	echo "neighbour test=neighbour attack=tables size=64"
 	echo "xdp test=xdp action=redirect size=64 ring=256 devices=2"
 	echo "idle test=idle devices=2 ring=256"
 	! dpdk_here || echo "dpdk test=dpdk dir=rx size=64"
@@ -188,7 +192,7 @@ backends_of()
 	[[ " pps floor ring batch " == *" $1 "* ]] || found=${found//floor/}
 	# shellcheck disable=SC2086 # names
 	case $1 in
-	idle | dpdk) echo "$found" ;;
+	idle | dpdk | neighbour) echo "$found" ;;
 	*) with_twin $found ;;
 	esac
 }

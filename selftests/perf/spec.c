@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ksft.h"
+#include "mischief.h"
 #include "spec.h"
 
 uint64_t now_ns(void)
@@ -75,6 +76,7 @@ void spec_read(struct spec *s)
 	s->queues = number("queues", 1);
 	s->guests = number("guests", 1);
 	s->busy = number("busy", 0);
+	s->attack = mischief_of(word("attack"));
 	s->gso = word("test") && !strcmp(word("test"), "gso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);

@@ -25,6 +25,7 @@ struct spec {
 	unsigned int devices;	/* each with a tap of its own, default 1 */
 	unsigned int queues;	/* pairs, of one tap, default 1 */
 	unsigned int guests;	/* processes, each with a device */
+	int attack;		/* what the other guest does: enum mischief_kind */
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
 	bool gso;		/* TCP segments of one large packet each */
 	uint64_t ns;		/* length of a sample */

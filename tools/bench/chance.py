@@ -18,7 +18,7 @@ ENOUGH_COUNTED = 2
 USUAL = ("pps", "rate", "worker", "p50")
 # whoever else wants the CPU is part of these, and when he gets it is chance: they are no
 # measure for the others
-SHARED = ("sender", "crowd", "load")
+SHARED = ("sender", "crowd", "load", "neighbour")
 MOST = 0.9		# of the rows with a twin are told to resolve so much
 
 

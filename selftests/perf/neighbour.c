@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * neighbour - what a guest notices of another one, which has its device do as much as
+ * it can: beside one that is just as busy and behaves.
+ *
+ * The other guest is a process with a device, a tap and a worker of its own; its virtual
+ * CPU never sleeps. In a slice it is each of the two for a while, and the guest beside
+ * it sends frames that come back, then bursts, and its VMM asks for things. The times
+ * that the other guest's own VMM waits for the queue that is left alone count, too.
+ *
+ * "slower" are times more that it took; 1 is the share that is one's own.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lone.h"
+#include "mischief.h"
+#include "turns.h"
+
+#define SLICE_FACTOR	2u	/* of a sample elsewhere; a turn of the scheduler is long */
+#define FEW_SLICES	6u
+#define LEAST_SLICES	2u	/* where they take long */
+#define ASKED		20u	/* times in a row, of each thing */
+#define ROUNDS		64u	/* of the other guest, between two looks */
+#define RING		256u	/* of the other guest: mischief.h */
+
+enum { PEACE, ATTACK, PHASES };
+
+/* What was seen in a phase. */
+struct seen {
+	double echo;		/* ns of a round trip */
+	double bulk;		/* ns of a packet of a burst */
+	double ask;		/* ns of an ioctl of one's own */
+	double worst;
+	double other;		/* of the other guest's VMM, for its quiet queue */
+};
+
+static struct {
+	struct spec s;
+	struct ports p;
+	struct port *port;
+	pid_t pid;		/* the other guest */
+	int fd;
+	struct seen seen[PHASES][SLICES];
+} all;
+
+/* Times of ioctls of a queue. */
+struct asked {
+	uint64_t n, ns, worst;
+};
+
+static void ask(struct asked *a, const struct vdev *v, unsigned int queue)
+{
+	static const unsigned long reqs[] = {
+		VHOST_GET_VRING_BASE, VHOST_SET_VRING_BASE, VHOST_SET_VRING_CALL,
+	};
+	/* both have 8 bytes; the base of a running queue cannot be set, and is not */
+	struct vhost_vring_file f = { .index = queue, .fd = v->q[queue].call };
+	uint64_t from, ns;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		from = now_ns();
+		__vdev_ioctl(v->fd, reqs[i], &f);
+		ns = now_ns() - from;
+		f.fd = v->q[queue].call;
+		a->n++;
+		a->ns += ns;
+		a->worst = ns > a->worst ? ns : a->worst;
+	}
+}
+
+/* the other guest */
+
+static void __attribute__((noreturn)) be_neighbour(int fd)
+{
+	static struct rig rig;
+	struct asked asked = { 0 };
+	struct mischief m;
+	int32_t kind;
+	unsigned int i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	rig_open(&rig, &(struct rig_cfg){ .num = RING });
+	mischief_init(&m, &rig.v, rig.tap);
+	while (read(fd, &kind, sizeof(kind)) == sizeof(kind)) {
+		if (kind < 0)
+			break;
+		mischief_begin(&m, kind);
+		asked = (struct asked){ 0 };
+		ASSERT_EQ(write(fd, &kind, sizeof(kind)), sizeof(kind));
+		/* until there is something to read */
+		while (recv(fd, &kind, 1, MSG_PEEK | MSG_DONTWAIT) < 0) {
+			for (i = 0; i < ROUNDS; i++) {
+				mischief_round(&m);
+				if (kind == MISCHIEF_BAD)
+					break;
+			}
+			ask(&asked, &rig.v, !m.queue);
+		}
+		ASSERT_EQ(read(fd, &kind, sizeof(kind)), sizeof(kind));
+		mischief_end(&m);
+		ASSERT_EQ(write(fd, &asked, sizeof(asked)), sizeof(asked));
+	}
+	rig_close(&rig);
+	_exit(KSFT_PASS);
+}
+
+static void start_neighbour(void)
+{
+	int fd[2];
+
+	ASSERT_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd));
+	all.pid = ASSERT_SYS(fork());
+	if (!all.pid) {
+		close(fd[0]);
+		be_neighbour(fd[1]);
+	}
+	close(fd[1]);
+	all.fd = fd[0];
+}
+
+static void neighbour_is(int32_t kind)
+{
+	ASSERT_EQ(write(all.fd, &kind, sizeof(kind)), sizeof(kind));
+	ASSERT_EQ(read(all.fd, &kind, sizeof(kind)), sizeof(kind));
+}
+
+static struct asked neighbour_rests(void)
+{
+	int32_t any = 0;
+	struct asked a;
+
+	ASSERT_EQ(write(all.fd, &any, sizeof(any)), sizeof(any));
+	ASSERT_EQ(read(all.fd, &a, sizeof(a)), sizeof(a));
+	return a;
+}
+
+/* the guest beside it */
+
+static double echoes(uint64_t ns)
+{
+	uint64_t begin = now_ns(), n = 0;
+
+	do {
+		lone_round_trip(&all.p, all.port);
+		n++;
+	} while (now_ns() - begin < ns);
+	return (double)(now_ns() - begin) / n;
+}
+
+static double bursts(uint64_t ns)
+{
+	uint64_t begin = now_ns(), n = 0;
+	unsigned int count = all.s.ring / 2;
+	uint8_t f[2048];
+
+	do {
+		port_tx_start(all.port, count);
+		port_wait(all.port, VDEV_TX);
+		n += count;
+	} while (now_ns() - begin < ns);
+	ns = now_ns() - begin;
+	while (recv(all.port->r.sniff, f, sizeof(f), MSG_DONTWAIT) >= 0)
+		;
+	return (double)ns / n;
+}
+
+static void ask_often(struct seen *seen)
+{
+	struct asked a = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < ASKED; i++) {
+		ask(&a, &all.port->r.v, i % 2);
+		/* so that it meets its device at work */
+		lone_round_trip(&all.p, all.port);
+	}
+	seen->ask = (double)a.ns / a.n;
+	seen->worst = a.worst;
+}
+
+static void phase(struct seen *seen, enum mischief_kind kind)
+{
+	struct asked other;
+
+	neighbour_is(kind);
+	seen->echo = echoes(SLICE_FACTOR * all.s.ns);
+	seen->bulk = bursts(SLICE_FACTOR * all.s.ns);
+	ask_often(seen);
+	other = neighbour_rests();
+	seen->other = (double)other.ns / (other.n ? other.n : 1);
+}
+
+static unsigned int neighbour_open(const struct spec *s)
+{
+	all.s = *s;
+	start_neighbour();
+	all.port = lone_begin(&all.p, s);
+	lone_round_trip(&all.p, all.port);
+	return spec_virtual() ? LEAST_SLICES : FEW_SLICES;
+}
+
+static void neighbour_slice(unsigned int i)
+{
+	enum mischief_kind kind = all.s.attack;
+
+	if (i % 2)
+		phase(&all.seen[ATTACK][i], kind);
+	phase(&all.seen[PEACE][i], MISCHIEF_NONE);
+	if (i % 2 == 0)
+		phase(&all.seen[ATTACK][i], kind);
+}
+
+#define FIELD(array, i, at)	(*(double *)((char *)&(array)[i] + (at)))
+
+/* What it took beside the attack, and how many times more that is. */
+static void rows(const char *metric, size_t at, unsigned int slices)
+{
+	double took[SLICES], slower[SLICES];
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; i < slices; i++) {
+		took[i] = FIELD(all.seen[ATTACK], i, at);
+		slower[i] = took[i] / FIELD(all.seen[PEACE], i, at);
+	}
+	spec_slices(metric, took, slices, "ns");
+	snprintf(name, sizeof(name), "%s-slower", metric);
+	spec_slices(name, slower, slices, "1");
+}
+
+static void neighbour_close(unsigned int slices)
+{
+	const int32_t no_more = -1;
+	int status;
+
+	ASSERT_EQ(write(all.fd, &no_more, sizeof(no_more)), sizeof(no_more));
+	ASSERT_EQ(waitpid(all.pid, &status, 0), all.pid);
+	ASSERT_EQ(status, 0);
+	rows("echo", offsetof(struct seen, echo), slices);
+	rows("bulk", offsetof(struct seen, bulk), slices);
+	rows("ioctl", offsetof(struct seen, ask), slices);
+	rows("worst", offsetof(struct seen, worst), slices);
+	rows("other", offsetof(struct seen, other), slices);
+	lone_end(&all.p);
+}
+
+CASE_TIMED(neighbour, 600)
+{
+	static const struct turns_work work = {
+		.open = neighbour_open, .slice = neighbour_slice,
+		.close = neighbour_close,
+	};
+
+	turns_take(&work);
+}
