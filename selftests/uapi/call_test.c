@@ -147,8 +147,10 @@ CASE(many_are_told_of_at_once)
 		vdev_eventfd_take(tx->call);
 		gr_call_on(&tx->ring, 0);
 	}
-	/* They may have been taken one by one; but not all of them. */
-	EXPECT_LE(counter("kvnet.tx.calls_put_off") - late, 20);
+	late = counter("kvnet.tx.calls_put_off") - late;
+	ksft_note("%ld of 10 calls were put off", late);
+	/* They are shown at once; but a turn may have ended in between now and then. */
+	EXPECT_LE(late, 5);
 	end();
 }
 

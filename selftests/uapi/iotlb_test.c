@@ -243,6 +243,22 @@ CASE(platform_off_and_on)
 	}
 }
 
+/* As a VMM that starts a device again: what it has told before is forgotten. */
+CASE(platform_said_again)
+{
+	ready(2);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	frame_passes();
+	iommu_forget(&io);
+	io.misses = 0;
+	restart_with(rig.v.features);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	frame_passes();
+	EXPECT(io.misses);
+	iommu_check_graves(&io);
+	finish();
+}
+
 /* Without taking the backends away first; QEMU does not, others might. */
 CASE(platform_toggled_while_running)
 {
