@@ -53,6 +53,7 @@ help:
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS=)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks (kasan), data races (kcsan)'
+	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo "make ynl         the kernel's own netlink tool reads the family's specification, and asks the module by it"
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
@@ -114,6 +115,12 @@ life:
 	@PACKED= $(SCRIPTS)/test.sh uml
 	@PACKED= $(SCRIPTS)/test.sh uapi
 
+# 10^5 of each; then where memory is filled with a pattern; then what it costs another guest
+isolation:
+	@KSFT_LONG=500 RUN_SECONDS=14400 PACKED= TESTS=isolation_test $(SCRIPTS)/test.sh uml
+	@HOST_APPEND='init_on_alloc=0 page_poison=1 slub_debug=P' TESTS='content_test answers_test' $(SCRIPTS)/test.sh uapi
+	@LANE=icount ONLY=neighbour $(SCRIPTS)/bench.sh
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -164,5 +171,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life check html ynl build-matrix install \
+.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation check html ynl build-matrix install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -17,6 +17,7 @@
 #   LIFE_CYCLES=N     "uml", "uapi": of each death in life_test
 #   RUN_SECONDS=N     "uml", "uapi": for all of it (default 3600)
 #   STREAM_BYTES=N    "net": what traffic sends each way
+#   HOST_APPEND=      "uapi", "net": more words for the kernel of the test host
 #   KVNET_PARAMS=     parameters of the module, for "uml", "uapi" and "net"
 #
 # What does not need each other runs at the same time, in lanes: each tells its
@@ -183,7 +184,7 @@ run_vm()
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
 	rm -f "$BUILD/log/$name.tap"
-	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --nodes "${NODES:-1}" --disk 2048 --env "SHORT=$short" \
+	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --nodes "${NODES:-1}" --disk 2048 --append "${HOST_APPEND:-}" --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \
