@@ -54,6 +54,7 @@ help:
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks (kasan), data races (kcsan)'
 	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
+	@echo 'make soak        eight guests, migrations and changes under traffic, for an hour (SOAK_MINUTES=60)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo "make ynl         the kernel's own netlink tool reads the family's specification, and asks the module by it"
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
@@ -121,6 +122,10 @@ isolation:
 	@HOST_APPEND='init_on_alloc=0 page_poison=1 slub_debug=P' TESTS='content_test answers_test' $(SCRIPTS)/test.sh uapi
 	@LANE=icount ONLY=neighbour $(SCRIPTS)/bench.sh
 
+soak: export SOAK_MINUTES ?= 60
+soak:
+	@$(SCRIPTS)/soak.sh
+
 check:
 	@$(SCRIPTS)/check.sh
 
@@ -171,5 +176,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation check html ynl build-matrix install \
+.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

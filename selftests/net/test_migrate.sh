@@ -535,4 +535,5 @@ migrate_main()
 	GUEST=$saved_guest TAP=$saved_tap
 }
 
-migrate_main
+# scripts/vm/soak-guest.sh moves its guests by itself
+[ -n "${SOAK:-}" ] || migrate_main
