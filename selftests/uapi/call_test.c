@@ -154,6 +154,30 @@ CASE(many_are_told_of_at_once)
 	end();
 }
 
+/* One by one, and the driver does not say that it has seen any: two may wait, no more. */
+CASE(no_more_than_a_few_are_owed)
+{
+	unsigned int i, k;
+	long late, most = 0;
+
+	begin("10000");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		late = counter("kvnet.tx.calls_put_off");
+		for (k = 0; k < 6; k++) {
+			send(1);
+			EXPECT(WAIT_FOR(3000, all_used()));
+		}
+		late = counter("kvnet.tx.calls_put_off") - late;
+		most = late > most ? late : most;
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	ksft_note("at most %ld of 6 in a row were put off", most);
+	EXPECT_LE(most, 2);
+	end();
+}
+
 static void at_once(void)
 {
 	unsigned int i;
