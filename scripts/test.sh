@@ -31,7 +31,7 @@ set -euo pipefail
 # what make was told is in TESTS, and shall not be told to other makes
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # net tests that "all" runs in User-Mode Linux and not in a test host
-NET_UML="migrate migrate:packed"
+NET_UML="migrate"
 # net tests of "all" in each test host, so that all are busy for the same time; 6.12
 # also runs those of no list. In this order some find a guest running that the one
 # before has left.
@@ -53,9 +53,9 @@ UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_tes
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test rx_copy_test direct_test netlink_test netlink_storm_test netlink_place_test"
-UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test lend_test loop_rx_test loop_tx_test
-netlink_test offload_test pin_test call_test tx_batch_test direct_test"
+stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test direct_test netlink_test netlink_storm_test netlink_place_test"
+UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test offload_test pin_test
+call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
