@@ -107,6 +107,19 @@ void ksft_fail(const char *file, int line, const char *fmt, ...)
 	va_end(ap);
 }
 
+void ksft_all_bytes(const char *what, const void *at, uint8_t byte, size_t len)
+{
+	const uint8_t *p = at;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (p[i] == byte)
+			continue;
+		FAIL("%s: byte %zu is %02x, not %02x", what, i, p[i], byte);
+		return;
+	}
+}
+
 void ksft_note(const char *fmt, ...)
 {
 	va_list ap;

@@ -35,6 +35,8 @@ void ksft_register(struct ksft_case *c);
 int ksft_run(int argc, char **argv, const char *node);
 void ksft_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Is each of them this one? Fails, and names the first that is not. */
+void ksft_all_bytes(const char *what, const void *at, uint8_t byte, size_t len);
 void ksft_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ksft_skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));

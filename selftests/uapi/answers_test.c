@@ -21,19 +21,6 @@
 
 static struct rig rig;
 
-static void expect_all(const char *what, const void *at, uint8_t byte, size_t len)
-{
-	const uint8_t *p = at;
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (p[i] == byte)
-			continue;
-		FAIL("%s: byte %zu is %02x, not %02x", what, i, p[i], byte);
-		return;
-	}
-}
-
 /*** what ioctls and messages say ***/
 
 #define ROOM	4096u
@@ -51,7 +38,7 @@ static int asks(int fd, unsigned long req, const void *arg, size_t in, size_t ou
 	ret = __vdev_ioctl(fd, req, page);
 	if (ret < 0)
 		out = in;
-	expect_all("behind the answer", page + out, CANARY, sizeof(page) - out);
+	ksft_all_bytes("behind the answer", page + out, CANARY, sizeof(page) - out);
 	if (ret < 0)
 		EXPECT(!memcmp(page, arg, in));
 	return ret;
@@ -105,7 +92,7 @@ static void numbers_of_ours(void)
 	STATE_IS(VHOST_GET_VRING_WORKER, 0, 8);
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
 	EXPECT(!memcmp(page + 8, &rig.v.offered, 8));
-	expect_all("words of features that nobody knows", page + 24, 0, 16);
+	ksft_all_bytes("words of features that nobody knows", page + 24, 0, 16);
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
 	EXPECT_LE(page[0], 1);
 	if (!asks(rig.v.fd, VHOST_NEW_WORKER, NULL, 0, 4))
@@ -144,15 +131,15 @@ static void question(int version)
 	len = ASSERT_SYS(read(r.v.fd, page, sizeof(page)));
 	EXPECT_EQ(len, version == 2 ? sizeof(struct vhost_msg_v2) : sizeof(struct vhost_msg));
 	EXPECT_EQ(word_of_answer(0), version);
-	expect_all("padding of the head", page + 4, 0, 4);
+	ksft_all_bytes("padding of the head", page + 4, 0, 4);
 	m = (const void *)(page + at);
 	EXPECT_EQ(m->type, VHOST_IOTLB_MISS);
 	EXPECT_LE(m->perm, VHOST_ACCESS_RW);
 	EXPECT_EQ(m->size, 0);
 	EXPECT_EQ(m->uaddr, 0);
 	at += offsetof(struct vhost_iotlb_msg, type) + 1;
-	expect_all("padding of the message", page + at, 0, len - at);
-	expect_all("behind the message", page + len, CANARY, sizeof(page) - len);
+	ksft_all_bytes("padding of the message", page + at, 0, len - at);
+	ksft_all_bytes("behind the message", page + len, CANARY, sizeof(page) - len);
 	iommu_close(&io);
 	rig_close(&r);
 }
@@ -224,7 +211,7 @@ static void check_attrs(const uint8_t *p, size_t len)
 			check_leaf(p + NLA_HDRLEN, a.nla_len - NLA_HDRLEN, a.nla_type);
 		whole = NLA_ALIGN((size_t)a.nla_len);
 		whole = whole < len ? whole : len;
-		expect_all("padding of an attribute", p + a.nla_len, 0, whole - a.nla_len);
+		ksft_all_bytes("padding of an attribute", p + a.nla_len, 0, whole - a.nla_len);
 		p += whole;
 		len -= whole;
 	}

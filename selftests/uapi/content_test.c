@@ -31,19 +31,6 @@ static void paint(struct rig *r)
 	       (size_t)r->v.q[VDEV_TX].buf_num * r->v.q[VDEV_TX].buf_size);
 }
 
-static void expect_all(const char *what, const void *at, uint8_t byte, size_t len)
-{
-	const uint8_t *p = at;
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (p[i] == byte)
-			continue;
-		FAIL("%s: byte %zu is %02x, not %02x", what, i, p[i], byte);
-		return;
-	}
-}
-
 /* A frame is there, with a header that says nothing but in how many buffers. */
 static void receive(struct rig *r, uint32_t seq, uint32_t len)
 {
@@ -72,12 +59,12 @@ static void check_split(const struct guest_ring *r, uint16_t used)
 	memcpy(word, at, sizeof(word));
 	EXPECT_LE(word[0], GR_USED_F_NO_NOTIFY);
 	EXPECT_EQ(word[1], used);
-	expect_all("unused entries of the used ring", at + 4 + 8 * used, 0,
+	ksft_all_bytes("unused entries of the used ring", at + 4 + 8 * used, 0,
 		   8 * (r->cfg.num - used));
 	memcpy(word, at + 4 + 8 * r->cfg.num, 2);
 	EXPECT_LE(word[0], r->avail_idx);
 	at += gr_used_bytes(&r->cfg);
-	expect_all("behind the used ring", at, 0, -(uintptr_t)at % 4096);
+	ksft_all_bytes("behind the used ring", at, 0, -(uintptr_t)at % 4096);
 }
 
 /* Descriptors that nobody has used, and the device's own word. */
@@ -86,11 +73,11 @@ static void check_packed(const struct guest_ring *r, unsigned int descs)
 	const struct gr_event e = gr_raw_device_event(r);
 	const uint8_t *at = r->cfg.desc;
 
-	expect_all("unused descriptors", at + 16 * descs, 0, 16 * (r->cfg.num - descs));
+	ksft_all_bytes("unused descriptors", at + 16 * descs, 0, 16 * (r->cfg.num - descs));
 	EXPECT_LE(e.flags, GR_EVENT_DESC);
 	EXPECT_LE(e.where & ~GR_EVENT_WRAP, r->cfg.num);
 	at = (const uint8_t *)r->cfg.used + gr_used_bytes(&r->cfg);
-	expect_all("behind the device's word", at, 0, -(uintptr_t)at % 4096);
+	ksft_all_bytes("behind the device's word", at, 0, -(uintptr_t)at % 4096);
 }
 
 /* Each buffer has one descriptor, and the ring has not gone round. */
@@ -110,9 +97,9 @@ static void check_memory(struct rig *r)
 
 	check_ring(r, VDEV_RX);
 	check_ring(r, VDEV_TX);
-	expect_all("behind the rings", v->mem + v->ring_used, CANARY,
+	ksft_all_bytes("behind the rings", v->mem + v->ring_used, CANARY,
 		   VDEV_RING_ZONE - v->ring_used);
-	expect_all("memory of nobody", v->mem + v->mem_used, CANARY,
+	ksft_all_bytes("memory of nobody", v->mem + v->mem_used, CANARY,
 		   v->mem_size - v->mem_used);
 	/* the device reads what is sent */
 	if (memcmp(was, v->q[VDEV_TX].bufs, (size_t)v->q[VDEV_TX].buf_num * v->q[VDEV_TX].buf_size))
