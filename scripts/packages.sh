@@ -145,6 +145,8 @@ make_install()
 
 	rm -rf "$ROOT/kvnet-source"
 	cp -a "$("$TOP/scripts/deb.sh" --source-tree)" "$ROOT/kvnet-source"
+	# what kvnetctl is built with is a package of the system's, which stays
+	inside_make tools > "$LOG/make.log" 2>&1 || { tail -n 30 "$LOG/make.log"; return 1; }
 	list_files > "$list.before"
 	inside_make install > "$LOG/make.log" 2>&1 || { tail -n 30 "$LOG/make.log"; return 1; }
 	[ -f "$ROOT/lib/modules/$RELEASE/updates/kvnet.ko" ] && [ -x "$ROOT/usr/local/bin/qemu-kvnet" ]
