@@ -196,10 +196,16 @@ build_net_tools()
 	locked net-tools make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
 }
 
-# kvnetctl, for the test host; its libmnl is there for ip(8)
+# kvnetctl, for the test host; its libmnl is there for ip(8). And as a later release may be,
+# whose protocol has another version.
 build_kvnetctl()
 {
+	local header=$TOP/include/uapi/linux/kvnet.h other=$BUILD/tools/other
+
 	locked tools make -s -C "$TOP/tools/kvnetctl" OUTPUT="$BUILD/tools"
+	mkdir -p "$other/linux"
+	[ "$other/linux/kvnet.h" -nt "$header" ] || sed 's/^\(#define KVNET_FAMILY_VERSION\s\).*/\19/' "$header" > "$other/linux/kvnet.h"
+	locked tools make -s -C "$TOP/tools/kvnetctl" CPPFLAGS="-I$other" OUTPUT="$other"
 }
 
 ### what takes longer than ten seconds

@@ -208,7 +208,8 @@ boot()
 	rm -rf "$ROOT/usr/local/bin/uname" "$ROOT"/packages/* "$WORK/disk"
 	size=$(($(du -sm "$ROOT" | cut -f1) * 5 / 4 + 300))
 	mke2fs -q -t ext4 -m 0 -d "$ROOT" "$WORK/disk" "${size}M" > /dev/null
-	"$TOP/scripts/vm.sh" --system "$WORK" --name "$name" --timeout 900 --add "$BUILD/guests/6.1:/kvnet/guest" --output "$BUILD/log/$name.tap" \
+	"$TOP/scripts/vm.sh" --system "$WORK" --name "$name" --timeout 900 --add "$BUILD/guests/6.1:/kvnet/guest" \
+		--add "$TOP/selftests/packages/complete.zsh:/kvnet/complete.zsh" --output "$BUILD/log/$name.tap" \
 		-- "$TOP/selftests/packages/host.sh" "$@" || status=$?
 	rm -f "$WORK/disk"
 	count_log "$BUILD/log/$name.tap" "$name" "$name"
@@ -230,6 +231,7 @@ try_system()
 	fresh_root
 	step "$NAME: apt install ./kvnet-*.deb linux-headers-$RELEASE" install_them
 	step "$NAME: its QEMU" install_qemu
+	step "$NAME: zsh, to complete words" apt_install --no-install-recommends zsh
 	boot installed installed
 	step "$NAME: how long it took is known" note_times
 	fresh_uname

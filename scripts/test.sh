@@ -182,7 +182,7 @@ run_vm()
 	# what looks at each access, on a CPU that is emulated, takes its time
 	! is_debug "$series" || EXTRAS+=(--append "$DEBUG_WORDS" --env "KSFT_SLOW=${KSFT_SLOW:-20}")
 	build_kvnetctl
-	EXTRAS+=(--add "$BUILD/tools/kvnetctl")
+	EXTRAS+=(--add "$BUILD/tools/kvnetctl" --add "$BUILD/tools/other/kvnetctl:/kvnet/kvnetctl-other")
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --nodes "${NODES:-1}" --disk 2048 --append "${HOST_APPEND:-}" --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \

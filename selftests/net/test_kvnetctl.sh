@@ -44,6 +44,15 @@ test_no_module()
 	$CTL doctor | grep -q '^BAD *module .*neither loaded nor installed' || fail "$($CTL doctor)"
 }
 
+# a tool of another release, where there is one
+test_other_version()
+{
+	local CTL=/kvnet/kvnetctl-other text="the module kvnet speaks version 1 of its protocol, this kvnetctl version 9"
+
+	says 3 "$text" list && says 3 "$text" show tap0 && says 3 "$text" stats && says 3 "$text" set tap0 nice 1 &&
+		says 3 "$text" monitor && says 3 "$text" top -b && says 3 "$text" --prometheus
+}
+
 test_list_show()
 {
 	guest_need || return
@@ -317,6 +326,7 @@ says_as_nobody()
 if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: says in a line that there is no module" test_no_module
 	load_kvnet
+	[ ! -x /kvnet/kvnetctl-other ] || run_test "kvnetctl: says in a line that the module is of another release" test_other_version
 	run_test "kvnetctl: list and show" test_list_show
 	run_test "kvnetctl: counters are those of fdinfo" test_counters
 	run_test "kvnetctl: rates" test_rates

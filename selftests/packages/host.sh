@@ -130,6 +130,21 @@ operator()
 	[ $status -eq 5 ] && [ "$(wc -l <<< "$said")" -eq 1 ] || fail "kvnetctl as group kvm: status $status, $said"
 }
 
+# what is offered for a line typed so far
+offers()
+{
+	local said
+
+	said=$(timeout 60 /kvnet/complete.zsh "kvnetctl $1" | xargs) && [ "$said" = "$2" ] || fail "'kvnetctl $1' is offered: $said"
+}
+
+zsh_completes()
+{
+	offers s "set show stats" && offers "-j mon" monitor && offers "set tap0 c" "copy-frames cpus" &&
+		offers "set tap0 nice 3 sched f" fifo && offers "rules " "apply check run" &&
+		offers "stats --pro" --prometheus && offers "list --pro" ""
+}
+
 packets()
 {
 	local name
@@ -331,6 +346,7 @@ installed)
 	run_test "packages: qemu-kvnet for the group, and a line for others" wrapper
 	run_test "packages: the module is signed with this machine's key" signed
 	run_test "packages: kvnetctl, manuals, completions, scripts" operator
+	run_test "packages: zsh completes words of kvnetctl" zsh_completes
 	run_test "packages: packets both ways" packets
 	run_test "packages: a guest, by a user of the group" guest
 	took boot "$BOOTED"
