@@ -274,11 +274,6 @@ static void carries_packets(void)
 	flow_one(&vmm);
 }
 
-static bool is_clean(int ret)
-{
-	return ret == -ENOMEM || ret == -EAGAIN || ret == -ENOBUFS || ret == -EFAULT;
-}
-
 static void each_of(const struct step *s)
 {
 	unsigned int n;
@@ -290,7 +285,7 @@ static void each_of(const struct step *s)
 		ret = s->call();
 		hit = inject_hit();
 		inject_nth(0);
-		if (ret && !(hit && is_clean(ret)))
+		if (ret && !(hit && inject_clean(ret)))
 			FAIL("%s, failure %u: %s", s->name, n, strerror(-ret));
 		injected += hit;
 		/* without an answer that is still on its way */

@@ -72,8 +72,9 @@ static int do_backend_tx(void)
 
 static int do_backend_rx(void)
 {
-	vdev_queue_tell(&rig.v, 0, 0);
-	return __vdev_backend(&rig.v, 0, rig.tap);
+	int ret = __vdev_queue_tell(&rig.v, 0, 0);
+
+	return ret ? ret : __vdev_backend(&rig.v, 0, rig.tap);
 }
 
 static int do_stop(void)
@@ -121,7 +122,7 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 			hit = inject_hit();
 			inject_nth(0);
 			hits += hit;
-			if (hit && ret && ret != -ENOMEM && ret != -EAGAIN)
+			if (hit && ret && !inject_clean(ret))
 				FAIL("%s, allocation %u: %s", steps[i].name, n,
 				     strerror(-ret));
 			if (hit && !ret)	/* it could do without */

@@ -6,6 +6,7 @@
 #ifndef SELFTESTS_INJECT_H
 #define SELFTESTS_INJECT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -25,6 +26,12 @@ bool inject_other_hit(int fd);
 static inline bool inject_hit(void)
 {
 	return !inject_left();
+}
+
+/* What may be said of something that failed. */
+static inline bool inject_clean(int ret)
+{
+	return ret == -ENOMEM || ret == -EAGAIN || ret == -ENOBUFS || ret == -EFAULT;
 }
 
 #endif /* SELFTESTS_INJECT_H */
