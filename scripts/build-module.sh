@@ -8,7 +8,7 @@
 # kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast
+#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

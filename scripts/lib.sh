@@ -9,9 +9,9 @@
 #                      kcsan are built here (scripts/debug)
 #   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
 #   build/image-X/     kernel and initramfs of the test host and of its guest
-#   build/uml-src/     source of User-Mode Linux, without what it does not need
-#   build/uml[-fast]/  User-Mode Linux that looks for bugs, or is fast
-#   build/mod-X/       the module, built for kernel series X, uml or uml-fast
+#   build/uml[-smp]-src/     source of User-Mode Linux, without what it does not need
+#   build/uml[-fast|-smp]/   User-Mode Linux that looks for bugs, is fast, or has two CPUs
+#   build/mod-X/       the module, built for kernel series X, uml, uml-fast or uml-smp
 #   build/deb/         Debian packages of kvnet
 #   build/system-X/    a bare Debian (deb12, deb13) to try them on; build/debs-X/ what apt got for it
 #   build/log/         one directory of logs per run of a test host
@@ -31,7 +31,7 @@ DEBUG_ALL="kasan kcsan"
 CLANG=19
 # kernels that the module is built for and that are no series of Debian's
 # shellcheck disable=SC2034 # for build-module.sh
-UML_ALL="uml uml-fast"
+UML_ALL="uml uml-fast uml-smp"
 
 # What else to tell the compiler for one of them. Kernels for hardware have small
 # copies made into loads and stores, User-Mode Linux has not: measured would be calls
@@ -39,7 +39,7 @@ UML_ALL="uml uml-fast"
 uml_flags()
 {
 	case $1 in
-	uml-fast) echo KCFLAGS=-fbuiltin ;;
+	uml-fast | uml-smp) echo KCFLAGS=-fbuiltin ;;
 	*) echo ;;
 	esac
 }

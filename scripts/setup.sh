@@ -14,6 +14,7 @@
 #   scripts/setup.sh --docs        only what makes web pages of the documentation
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
+#   scripts/setup.sh --source-newest  only that of one with several CPUs
 #   scripts/setup.sh --ynl         that, with the schema of netlink specifications (scripts/ynl.sh)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
@@ -304,23 +305,39 @@ source_to_skip()
 	done
 }
 
+# unpack_source NAME DEB PATCH...
 unpack_source()
 {
-	local dir=$BUILD/uml-src deb input skip
+	local name=$1 deb=$2 dir=$BUILD/$1-src input skip series
 
-	deb=$(fetch_deb linux-source-6.12)
-	input="${deb##*/} $(cat "$TOP"/scripts/uml/*.patch | sha256sum)"
-	step_needed uml-source "$input" || return 0
+	shift 2
+	input="${deb##*/} $(cat "$@" | sha256sum)"
+	step_needed "$name-source" "$input" || return 0
 	info "unpacking the source of User-Mode Linux"
+	series=${deb##*/}
+	series=${series%%_*}
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	readarray -t skip < <(source_to_skip)
 	watch_begin "source of User-Mode Linux, MB" 424 megabytes_in "$dir"
-	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
+	dpkg --fsys-tarfile "$deb" | tar -xO "./usr/src/$series.tar.xz" |
 		tar -xJ -C "$dir" --strip-components=1 "${skip[@]}" || die "unpacking $deb failed; delete it and run again"
 	watch_end
-	patch -s -d "$dir" -p1 < <(cat "$TOP"/scripts/uml/*.patch) || die "the patches of scripts/uml do not apply to $deb"
+	patch -s -d "$dir" -p1 < <(cat "$@") || die "the patches in $(dirname "$1") do not apply to $deb"
 	step_done
+}
+
+# what is newest changes from day to day: what is there will do
+newest_source()
+{
+	local pkg
+
+	for pkg in "$DEBS"/linux-source-*~bpo13+*_all.deb; do
+		[ ! -s "$pkg" ] || { echo "$pkg"; return; }
+	done
+	backports_config trixie-backports || return 1
+	pkg=$(apt-cache "${BPO[@]}" pkgnames linux-source- | grep -E '^linux-source-[0-9.]+$' | sort -V | tail -n 1)
+	[ -n "$pkg" ] && fetch_deb "$pkg" "${BPO[@]}"
 }
 
 # The tool that reads specifications is part of that source, what these are to look like
@@ -340,7 +357,7 @@ unpack_schema()
 
 main()
 {
-	local series packages_only=0 guests=0 source_only=0 tools=0 cross=0 ALSO=none
+	local series deb packages_only=0 guests=0 source_only=0 tools=0 cross=0 ALSO=none
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
@@ -362,7 +379,7 @@ main()
 		[ -n "$(missing_packages)" ] || return 0
 		;;
 	--guests) guests=1; shift ;;
-	--source) source_only=1; shift ;;
+	--source | --source-newest) source_only=1 ;;
 	--ynl) source_only=1; PACKAGES="$PACKAGES python3-yaml" ;;
 	esac
 	# what is of use on any host can be built there
@@ -374,7 +391,13 @@ main()
 	install_packages
 	[ "$packages_only" -eq 0 ] || return 0
 	if [ "$source_only" -eq 1 ]; then
-		unpack_source
+		if [ "${1:-}" = --source-newest ]; then
+			deb=$(newest_source) || die "the source of a newer kernel cannot be had here; see $BUILD/apt.log"
+			unpack_source uml-smp "$deb" "$TOP"/scripts/uml/smp/*.patch
+			return
+		fi
+		deb=$(fetch_deb linux-source-6.12)
+		unpack_source uml "$deb" "$TOP"/scripts/uml/*.patch
 		[ "${1:-}" != --ynl ] || unpack_schema
 		return
 	fi

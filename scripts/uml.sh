@@ -9,6 +9,7 @@
 #   --debug             (default) the kernel that looks for bugs: KASAN, lockdep,
 #                       kmemleak, failing allocations; built by itself, once
 #   --fast              the kernel to measure with, likewise
+#   --smp               the same with two CPUs, which are two of the machine's
 #   --timeout SECONDS   for the whole run (default 900)
 #   --mem MB            size of its memory (default 768)
 #   --guest             what a guest needs, for selftests/net/lib.sh: stock QEMU, which
@@ -21,7 +22,7 @@
 #   --no-verdict        do not fail on a bad kernel message
 #
 # The script finds what it finds in the test host of scripts/vm.sh: /kvnet/kvnet.ko
-# (if scripts/build-module.sh built it for uml or uml-fast), /kvnet/scripts,
+# (if scripts/build-module.sh built it for that kernel), /kvnet/scripts,
 # /kvnet/selftests/net, /kvnet/uapi/*, modules by modprobe. All else is this
 # machine's own files, read-only; nothing is loaded or configured on it.
 #
@@ -47,7 +48,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
-		--debug | --fast) FLAVOUR=${1#--}; shift; continue ;;
+		--debug | --fast | --smp) FLAVOUR=${1#--}; shift; continue ;;
 		--guest) GUEST=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
@@ -72,7 +73,9 @@ parse_options()
 	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
 	# and the sooner something is freed, the sooner its late use is seen
 	[ "$FLAVOUR" != debug ] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
-	[ "$FLAVOUR" = debug ] || KERNEL=uml-fast
+	[ "$FLAVOUR" = debug ] || KERNEL=uml-$FLAVOUR
+	# who has another task for each CPU cannot ptrace
+	[ "$FLAVOUR" != smp ] || APPEND="ncpus=2 seccomp=on $APPEND"
 	[ -n "$MEM" ] || MEM=$((GUEST ? 1536 : 768))
 	NAME=${NAME:-$KERNEL-$$}
 	LOG=$BUILD/log/$NAME
@@ -188,6 +191,7 @@ end_leftovers()
 run_uml()
 {
 	take_cpu
+	[ "$FLAVOUR" != smp ] || CPU=$(cpus | sort -n | head -n 2 | paste -s -d ,)
 	ulimit -c 0
 	end_leftovers > /dev/null 2>&1 < /dev/null &
 	# killed when its time is over: it does not take SIGTERM well

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Builds a User-Mode Linux kernel and its modules, once, under build/: "uml" with
-# everything that looks for bugs, "uml-fast" to measure with. Another source,
-# configuration or patch builds it again.
+# everything that looks for bugs, "uml-fast" to measure with, "uml-smp" the same with two
+# CPUs, which only a newer kernel has. Another source, configuration or patch builds it
+# again.
 #
-#   scripts/uml/build.sh uml | uml-fast
+#   scripts/uml/build.sh uml | uml-fast | uml-smp
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -14,19 +15,30 @@ set -euo pipefail
 
 settings()
 {
-	sed '/^CONFIG/!d' "$TOP/scripts/uml/base.config" "$TOP/scripts/uml/$FLAVOUR.config"
+	local name files=()
+
+	for name in base $FLAVOURS; do
+		files+=("$TOP/scripts/uml/$name.config")
+	done
+	# the last word counts
+	sed '/^CONFIG/!d' "${files[@]}" | tac | awk -F= '!($1 in said) { said[$1] = $2 } said[$1] == $2' | tac
 }
 
 kmake()
 {
-	make -s -C "$BUILD/uml-src" ARCH=um "${FLAGS[@]}" O="$DIR" "$@"
+	make -s -C "$BUILD/$SOURCE" ARCH=um "${FLAGS[@]}" O="$DIR" "$@"
 }
 
 # What builds modules names the source by an absolute path; the two are beside each other.
 relocate()
 {
-	echo 'include ../uml-src/Makefile' > "$DIR/Makefile"
-	ln -sfn ../uml-src "$DIR/source"
+	local line=''
+
+	# since Linux 6.13 it has to be told where it is
+	# shellcheck disable=SC2016 # for make
+	[ $SOURCE = uml-src ] || line='export KBUILD_OUTPUT := $(CURDIR)'
+	printf '%s\n' ${line:+"$line"} "include ../$SOURCE/Makefile" > "$DIR/Makefile"
+	ln -sfn "../$SOURCE" "$DIR/source"
 	rm -f "$DIR"/root/lib/modules/*/{build,source}
 }
 
@@ -37,21 +49,23 @@ build()
 
 main()
 {
-	local name=${1:-} input
+	local name=${1:-} input option=--source SOURCE=uml-src
 
 	case $name in
-	uml) FLAVOUR=debug OBJECTS=850 ;;
-	uml-fast) FLAVOUR=fast OBJECTS=800 ;;
-	*) die "usage: build.sh uml | uml-fast" ;;
+	uml) FLAVOURS=debug OBJECTS=850 ;;
+	uml-fast) FLAVOURS=fast OBJECTS=800 ;;
+	uml-smp) FLAVOURS="fast smp" OBJECTS=840 SOURCE=uml-smp-src ;;
+	*) die "usage: build.sh uml | uml-fast | uml-smp" ;;
 	esac
 	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
-	"$TOP/scripts/setup.sh" --source
-	input="$(cat "$STAMPS/uml-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	[ $SOURCE = uml-src ] || option=--source-newest
+	"$TOP/scripts/setup.sh" $option
+	input="$(cat "$STAMPS/${SOURCE/src/source}") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
 	step_needed "$name" "$input" || return 0
-	build_kernel "User-Mode Linux ($FLAVOUR)" "$OBJECTS" build
+	build_kernel "User-Mode Linux (${FLAVOURS// /, })" "$OBJECTS" build
 	relocate
-	info "built User-Mode Linux ($FLAVOUR)"
+	info "built User-Mode Linux (${FLAVOURS// /, })"
 	step_done
 }
 
