@@ -201,6 +201,8 @@ static unsigned int pps_open(const struct spec *s)
 	passes = calibrate(&sample.p);
 	/* a device may have more than one */
 	ASSERT(workers_find(getpid()) >= sample.p.n);
+	if (s->apart)
+		workers_apart();
 	slices = turns_slices(s, passes);
 	sample.each = passes < slices ? 1 : passes / slices;
 	return slices;

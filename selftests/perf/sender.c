@@ -71,6 +71,8 @@ static unsigned int sender_open(const struct spec *s)
 	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++)
 		pass(&ns);
 	ASSERT(workers_find(getpid()) >= 1);
+	if (s->apart)
+		workers_apart();
 	passes = passes * (double)s->ns / ns + 1;
 	slices = turns_slices(s, passes);
 	sample.each = passes < slices ? 1 : passes / slices;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ void spec_read(struct spec *s)
 	s->queues = number("queues", 1);
 	s->guests = number("guests", 1);
 	s->busy = number("busy", 0);
+	s->apart = number("apart", 0);
 	s->attack = mischief_of(word("attack"));
 	s->gso = word("test") && !strcmp(word("test"), "gso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
@@ -156,6 +158,7 @@ void spec_slices(const char *metric, const double *values, unsigned int n,
 
 /* schedstat of each worker, kept open: it is read often */
 static int worker[64];
+static pid_t worker_task[64];
 static unsigned int workers;
 
 /* The owner's number is the end of a worker's name. */
@@ -195,6 +198,7 @@ static void find_in(const char *dir, pid_t owner)
 		ASSERT(workers < sizeof(worker) / sizeof(worker[0]));
 		snprintf(path, sizeof(path), "%s/%s/schedstat", dir,
 			 entry->d_name);
+		worker_task[workers] = atoi(entry->d_name);
 		worker[workers++] = ASSERT_SYS(open(path, O_RDONLY | O_CLOEXEC));
 	}
 	closedir(d);
@@ -209,6 +213,24 @@ unsigned int workers_find(pid_t owner)
 	find_in("/proc", owner);
 	find_in(tasks, owner);
 	return workers;
+}
+
+static void put_on(pid_t task, unsigned int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	ASSERT_SYS(sched_setaffinity(task, sizeof(one), &one));
+}
+
+void workers_apart(void)
+{
+	unsigned int i;
+
+	put_on(0, 0);
+	for (i = 0; i < workers; i++)
+		put_on(worker_task[i], 1);
 }
 
 struct worker_time worker_time(void)

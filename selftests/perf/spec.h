@@ -25,6 +25,7 @@ struct spec {
 	unsigned int devices;	/* each with a tap of its own, default 1 */
 	unsigned int queues;	/* pairs, of one tap, default 1 */
 	unsigned int guests;	/* processes, each with a device */
+	bool apart;		/* the workers on another CPU than the guest */
 	int attack;		/* what the other guest does: enum mischief_kind */
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
 	bool gso;		/* TCP segments of one large packet each */
@@ -59,6 +60,8 @@ struct worker_time {
 bool worker_is(const char *dir, const char *task, pid_t owner);
 /* How many that process has; once, before the first question. */
 unsigned int workers_find(pid_t owner);
+/* The process that asked runs on the first CPU from now on, its workers on the second. */
+void workers_apart(void);
 struct worker_time worker_time(void);
 /* Whole ticks only: sums over long times mean something, short ones nothing. */
 bool worker_time_is_coarse(struct worker_time t);
