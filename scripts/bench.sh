@@ -8,11 +8,11 @@
 #   scripts/bench.sh compare A B  what changed between two results
 #   scripts/bench.sh profile      where the worker's time goes (WORK="test=pps dir=rx size=64")
 #
-#   LANE="native vtime"   lanes (native, icount, smp, vtime, kvm, emul; default: native, icount,
-#                         smp, and kvm where the CPU has virtualization, else vtime)
+#   LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
+#                         icount, smp, and kvm where the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
 #   REPEAT=9              repetitions, in virtual time seeds (default: native 7, icount 2,
-#                         smp 15, others 5)
+#                         smp and native2 15, others 5)
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
@@ -138,6 +138,20 @@ lane_native()
 	return "$status"
 }
 
+# The same with two CPUs, which are two of the machine's
+lane_native2()
+{
+	local status
+
+	info "lane native2: User-Mode Linux with two CPUs, a process is the guest"
+	set +e
+	UML=smp REPEAT=${REPEAT:-15} "$TOP/scripts/native.sh" 2>&1 | take_rows native2
+	status=${PIPESTATUS[0]}
+	set -e
+	cp "$BUILD/uml-smp/.config" "$OUT/native2.config" 2> /dev/null || true
+	return "$status"
+}
+
 # guest_repetition LANE NUMBER ALL DONE: one boot of a test host, with a real guest or, where
 # instructions are counted, with a process that is the guest
 guest_repetition()
@@ -250,10 +264,10 @@ lane_smp()
 run_lane()
 {
 	case $1 in
-	native) lane_native ;;
+	native | native2) lane_$1 ;;
 	smp) lane_smp ;;
 	icount | vtime | kvm | emul) lane_guest "$1" ;;
-	*) die "unknown lane '$1': native, icount, smp, vtime, kvm or emul" ;;
+	*) die "unknown lane '$1': native, native2, icount, smp, vtime, kvm or emul" ;;
 	esac
 }
 

@@ -3,9 +3,9 @@
 #
 # The laboratory's native lane: kvnet and in-tree vhost_net at the machine's own
 # speed, in turn, in one boot of User-Mode Linux, with a process as guest. Prints
-# rows; scripts/bench.sh collects them.
+# rows; scripts/bench.sh collects them. With UML=smp it is the lane native2: two CPUs.
 #
-#   UML=fast | debug      kernel (debug: no figures worth having, KASAN instead)
+#   UML=fast | smp | debug   kernel (debug: no figures worth having, KASAN instead)
 #   REPEAT, ONLY, QUICK   see scripts/bench.sh
 #   BACKENDS              instead of each test's own, see scripts/vm/native.sh
 #   BENCH_MS=40           milliseconds of a sample, of which a repetition has three
@@ -18,22 +18,26 @@ REPEAT=${REPEAT:-7}
 
 main()
 {
-	local kernel=uml extras=()
+	local kernel=uml lane=native config=$UML extras=()
 
-	[ "$UML" = debug ] || kernel=uml-fast
+	[ "$UML" = debug ] || kernel=uml-$UML
+	[ "$UML" != smp ] || lane=native2 config=fast.config,_smp
 	nice "$TOP/scripts/uml/build.sh" $kernel
 	"$TOP/scripts/build-module.sh" $kernel
-	"$TOP/scripts/build-module.sh" --floor $kernel
 	if [ -z "${QUICK:-}" ]; then
 		"$TOP/scripts/build-module.sh" --uncounted $kernel
 		extras+=(--add "$BUILD/uncounted-$kernel/drivers/kvnet/kvnet_uncounted.ko")
 	fi
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"
-	echo "@fact lane=native key=configuration value=scripts/uml/$UML.config,_$(sha256sum < "$BUILD/$kernel/.config" | cut -c 1-12)"
+	echo "@fact lane=$lane key=configuration value=scripts/uml/$config.config,_$(sha256sum < "$BUILD/$kernel/.config" | cut -c 1-12)"
 	# testpmd is one more guest; without it its test is left out
-	"$TOP/scripts/mkvmm.sh" dpdk && extras+=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
-	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-native}" --timeout $((300 + 300 * REPEAT)) \
-		--add "$BUILD/perf/lab" --add "$BUILD/floor-$kernel/kvnet_floor.ko" "${extras[@]}" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
+	if [ "$UML" != smp ]; then
+		"$TOP/scripts/build-module.sh" --floor $kernel
+		extras+=(--add "$BUILD/floor-$kernel/kvnet_floor.ko")
+		"$TOP/scripts/mkvmm.sh" dpdk && extras+=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
+	fi
+	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-$lane}" --timeout $((300 + 300 * REPEAT)) \
+		--add "$BUILD/perf/lab" "${extras[@]}" --env "LANE=$lane" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
 		--env "BENCH_MS=${BENCH_MS:-40}" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"
 }
 

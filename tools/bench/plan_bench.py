@@ -19,7 +19,8 @@ LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-p
 PEER_PAIRS = [(name, "vhost_net") for name in ("kvnet", "kvnet-inorder", "kvnet-packed", "kvnet-packed-inorder", "kvnet-user")]
 COUNTED_PAIR = ("kvnet", "kvnet-uncounted")
 LANE_TITLES = {"native": "native speed, a process as guest", "icount": "instructions counted, a process as guest",
-               "smp": "two CPUs, a process as guest", "vtime": "virtual time, a real guest",
+               "smp": "two CPUs, a process as guest", "native2": "native speed, two CPUs, a process as guest",
+               "vtime": "virtual time, a real guest",
                "kvm": "hardware KVM, a real guest", "emul": "emulated test host, a real guest"}
 
 
