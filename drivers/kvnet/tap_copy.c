@@ -24,6 +24,7 @@
 #include <linux/if_vlan.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
+#include <linux/prefetch.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -122,6 +123,25 @@ static noinline struct sk_buff *ask(struct kvnet_tap *tap, struct sk_buff *skb,
 	return skb;
 }
 
+/*
+ * Most often another CPU has just written all that a frame consists of. What is fetched
+ * to be written is so when the frame is freed. The third from here may be an XDP frame,
+ * of which this is something else, and does no harm.
+ */
+static void look_ahead(const struct kvnet_tap *tap)
+{
+	void *const *frame = tap->rx + tap->rx_head;
+	unsigned int n = tap->rx_tail - tap->rx_head, at;
+
+	if (n > 3)
+		for (at = 0; at < sizeof(struct sk_buff); at += SMP_CACHE_BYTES)
+			prefetchw(frame[3] + at);
+	if (n > 1 && !tun_is_xdp_frame(frame[1])) {
+		prefetch(((const struct sk_buff *)frame[1])->data);
+		prefetchw(skb_shinfo(frame[1]));
+	}
+}
+
 /**
  * kvnet_tap_take() - take the next frame, if it is one that we copy
  * @tap: the tap; kvnet_tap_peek() has said that there is a frame
@@ -135,6 +155,7 @@ struct sk_buff *kvnet_tap_take(struct kvnet_tap *tap, void *hdr)
 	struct sk_buff *skb = tap->rx[tap->rx_head];
 	u8 kind;
 
+	look_ahead(tap);
 	if (!tap->may_copy || tun_is_xdp_frame(skb) || skb_is_gso(skb) ||
 	    skb_vlan_tag_present(skb))
 		return NULL;
