@@ -4,11 +4,12 @@
 # Builds kvnet.ko for one of the test kernels in a copy of the sources under
 # build/mod-X, with W=1; a warning is a failure. With --sparse also runs sparse
 # with endianness checks (its messages about kernel headers do not count). With --floor
-# it is the laboratory's kvnet_floor.ko, in build/floor-X, with --uncounted its
+# it is the laboratory's kvnet_floor.ko, in build/floor-X, with --hosttime its
+# kvnet_hosttime.ko (User-Mode Linux only), in build/hosttime-X, with --uncounted its
 # kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -57,7 +58,7 @@ kmake()
 # messages that point into our own sources
 own_messages()
 {
-	grep -E "(^|[ /])(drivers/kvnet|include/(compat|uapi)|kvnet|kvnet_floor)[^ ]*[.:][^ ]*.*(warning|error)" "$1" ||
+	grep -E "(^|[ /])(drivers/kvnet|include/(compat|uapi)|kvnet|kvnet_floor|kvnet_hosttime)[^ ]*[.:][^ ]*.*(warning|error)" "$1" ||
 		grep -E '^(ERROR|WARNING): modpost' "$1" || true
 }
 
@@ -160,6 +161,7 @@ main()
 		case $1 in
 		--sparse) sparse=1 ;;
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
+		--hosttime) FROM=$TOP/selftests/perf/hosttime KIND=hosttime MODULE=kvnet_hosttime.ko PARTS=(.) ;;
 		--uncounted) KIND=uncounted MODULE=drivers/kvnet/kvnet_uncounted.ko ;;
 		--arch) TARGET=$2; shift ;;
 		--clang) COMPILER=clang ;;
@@ -167,7 +169,7 @@ main()
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES

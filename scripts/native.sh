@@ -25,7 +25,9 @@ main()
 	nice "$TOP/scripts/uml/build.sh" $kernel
 	"$TOP/scripts/build-module.sh" $kernel
 	if [ -z "${QUICK:-}" ]; then
+		"$TOP/scripts/build-module.sh" --hosttime $kernel
 		"$TOP/scripts/build-module.sh" --uncounted $kernel
+		extras+=(--add "$BUILD/hosttime-$kernel/kvnet_hosttime.ko")
 		extras+=(--add "$BUILD/uncounted-$kernel/drivers/kvnet/kvnet_uncounted.ko")
 	fi
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf" "$BUILD/perf/lab"

@@ -368,6 +368,8 @@ main()
 	load_kvnet && BACKEND=vhost load_backend || exit
 	# the newest kernel has none; and a quick run has no row of the other
 	[ ! -e /kvnet/kvnet_floor.ko ] || insmod /kvnet/kvnet_floor.ko || exit
+	# not for a quick run, which has no row of it and in which slices may be spoilt
+	[ ! -e /kvnet/kvnet_hosttime.ko ] || insmod /kvnet/kvnet_hosttime.ko || exit
 	[ ! -e /kvnet/kvnet_uncounted.ko ] || insmod /kvnet/kvnet_uncounted.ko || exit
 	facts
 	cases > $SHOWN
@@ -380,6 +382,7 @@ main()
 	done
 	[ ! -e /kvnet/kvnet_floor.ko ] || rmmod kvnet_floor || exit
 	rmmod kvnet || exit
+	[ ! -e /kvnet/kvnet_hosttime.ko ] || rmmod kvnet_hosttime || exit
 	[ ! -e /kvnet/kvnet_uncounted.ko ] || rmmod kvnet_uncounted
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "port.h"
+#include "stolen.h"
 #include "turns.h"
 
 #define GUESTS_MAX	64u
@@ -107,8 +108,8 @@ static unsigned int crowd_open(const struct spec *s)
 
 static void crowd_slice(unsigned int slice)
 {
-	uint64_t begin = now_ns(), end = begin + SLICE_FACTOR * all.s.ns;
-	uint64_t n, sum = 0, least = UINT64_MAX, most = 0;
+	uint64_t end = now_ns() + SLICE_FACTOR * all.s.ns;
+	uint64_t from = given_ns(), n, sum = 0, least = UINT64_MAX, most = 0;
 	unsigned int i;
 
 	for (i = 0; i < all.s.guests; i++)
@@ -119,10 +120,10 @@ static void crowd_slice(unsigned int slice)
 		least = n < least ? n : least;
 		most = n > most ? n : most;
 	}
-	/* the last one's last pass is over */
-	end = now_ns();
-	all.rate[slice] = sum * 1e9 / (end - begin);
-	all.worst[slice] = least * 1e9 / (end - begin);
+	/* the last one's last pass is over; a slice is long, and much of it others' turn */
+	n = given_ns() - from;
+	all.rate[slice] = sum * 1e9 / n;
+	all.worst[slice] = least * 1e9 / n;
 	all.uneven[slice] = (double)most / (least ? least : 1);
 }
 

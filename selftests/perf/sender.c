@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "meter.h"
+#include "stolen.h"
 #include "traffic.h"
 
 static struct {
@@ -64,12 +65,15 @@ static unsigned int sender_open(const struct spec *s)
 {
 	unsigned long passes;
 	unsigned int slices;
-	uint64_t ns = 0;
+	uint64_t begin, ns = 0, any = 0;
 
 	ports_open(&sample.p, s);
 	port_attach(&sample.p.port[0], VDEV_RX, true);
-	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++)
-		pass(&ns);
+	begin = given_ns();
+	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++) {
+		pass(&any);
+		ns = given_ns() - begin;
+	}
 	ASSERT(workers_find(getpid()) >= 1);
 	if (s->apart)
 		workers_apart();

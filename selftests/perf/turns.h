@@ -25,6 +25,7 @@
 struct turns_work {
 	/* set up and warm up; says how many slices it takes for a sample */
 	unsigned int (*open)(const struct spec *s);
+	/* perhaps more than once: the last time is what counts */
 	void (*slice)(unsigned int i);
 	/* so many there were */
 	void (*close)(unsigned int slices);
@@ -34,7 +35,7 @@ struct turns_work {
 unsigned int turns_slices(const struct spec *s, unsigned long passes);
 
 void turns_take(const struct turns_work *work);
-/* With BENCH_COUNT=1: what is timed begins or ends, see mark.h; backends from 1. */
+/* What is timed begins or ends (with BENCH_COUNT=1, see mark.h; backends from 1). */
 void turns_count(bool on);
 /* At the end: so many packets went through meanwhile. */
 void turns_counted(double packets);
