@@ -45,7 +45,7 @@ help:
 	@echo 'make bench-compare A=dir B=dir   what changed between two of its results'
 	@echo 'make bench-profile    the functions where the time of kvnet and vhost_net goes'
 	@echo 'make paper       the evaluation of the paper that kvnet finishes, its figures beside ours (REPEAT=3 QUICK=1)'
-	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=7 ONLY=pps)'
+	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=5 ONLY=pps)'
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1)'

@@ -11,11 +11,13 @@
 #   LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
 #                         icount, smp, and kvm where the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
-#   REPEAT=9              repetitions, in virtual time seeds (default: native 7, icount 2,
+#   REPEAT=9              repetitions, in virtual time seeds (default: native 5, icount 2,
 #                         smp and native2 15, others 5)
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
+#   MOST=15               lane native: repetitions of a test that cannot tell 5 % before (three
+#                         times REPEAT)
 #   OUT=dir               where to put results
 #   PLAN=bench            which report (tools/bench/plan_*.py)
 #

@@ -8,6 +8,7 @@ import itertools
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -244,6 +245,42 @@ class Chances(unittest.TestCase):
         self.assertEqual(head[1:], ["kvnet", "vhost_net", "kvnet/vhost_net"])
         self.assertEqual(lines_[0][1:], ["25.0", "15.0", "1.750"])
         self.assertEqual(lines_[1], ["  best tenth", "40.0", "20.0", "2.000"])
+
+
+class GoOn(unittest.TestCase):
+    """What lane native goes by: scripts/vm/chance.awk."""
+
+    def awk(self, text, **variables):
+        rule = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/vm/chance.awk")
+        return subprocess.run(["awk", *(f"-v{name}={value}" for name, value in variables.items()), "-f", rule], input="\n".join(text) + "\n",
+                              capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+
+    def test_ratios_of_a_backend_and_its_twin(self):
+        rows_ = sliced("kvnet", [9, 9, 9]) + sliced("vhost_net", [10, 20, 40]) + sliced("vhost_net-twin", [11, 20, 20])
+        self.assertEqual(self.awk(rows_, what="ratios", test="t"), ["t pps 1"])
+        self.assertEqual(self.awk(rows_ + sliced("vhost_net", [1], metric="p99") + sliced("vhost_net-twin", [2], metric="p99"),
+                                  what="ratios", test="t"), ["t pps 1"])
+        self.assertEqual(self.awk(sliced("kvnet", [2, 4]) + sliced("kvnet-twin", [3, 5]), what="ratios", test="t"), ["t pps 1.375"])
+        # a worker that did nothing says nothing
+        self.assertEqual(self.awk(sliced("kvnet", [0, 0]) + sliced("kvnet-twin", [0, 0]), what="ratios", test="t"), [])
+        self.assertEqual(self.awk(sliced("kvnet", [2, 4]), what="ratios", test="t"), [])
+
+    def open_of(self, ratios, test="t", metric="pps"):
+        return self.awk([f"{test} {metric} {ratio}" for ratio in ratios], what="open", within=0.04)
+
+    def test_a_row_that_tells_is_done(self):
+        self.assertEqual(self.open_of([0.97, 1.03, 1, 1.02, 0.98, 1]), [])
+        # of six values all have to be there; one of 21 may be anywhere
+        self.assertEqual(self.open_of([0.95, 1.03, 1, 1.02, 0.98, 1]), ["t"])
+        self.assertEqual(self.open_of([1.5] + [0.99, 1.01] * 10), [])
+        self.assertEqual(self.open_of([1] * 5), ["t"])
+        # narrow, but not where it should be
+        self.assertEqual(self.open_of([1.05] * 21), ["t"])
+        self.assertEqual(self.open_of([0.9, 1.1] * 10), ["t"])
+
+    def test_each_metric_counts(self):
+        both = [f"t {metric} {value}" for metric, value in (("pps", 1), ("worker", 1.1))] * 9 + ["u pps 1"] * 9
+        self.assertEqual(self.awk(both, what="open", within=0.04), ["t"])
 
 
 class Compare(unittest.TestCase):
