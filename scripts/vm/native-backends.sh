@@ -8,7 +8,8 @@
 # (scripts/uncounted.sh). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
-# same frames through the tap alone.
+# same frames through the tap alone. -slowed is the same, whose guest does nothing for 5 % of the
+# time of each pass (pps): what the laboratory should be able to tell.
 
 node_of()
 {
@@ -60,6 +61,12 @@ threads_of()
 	esac
 }
 
+# per cent
+slowed_of()
+{
+	[[ $1 != *-slowed* ]] || echo 5
+}
+
 # backend_use NAME: what selftests/perf is told by
 backend_use()
 {
@@ -81,7 +88,7 @@ backend_use()
 # turn_of NAME: the same, of one that takes turns with others
 turn_of()
 {
-	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(threads_of "$1")"
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(threads_of "$1"):$(slowed_of "$1")"
 }
 
 # with_twin NAME...: these, and one of them twice: vhost_net, or else the first

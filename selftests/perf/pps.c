@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "meter.h"
+#include "slowed.h"
 #include "stolen.h"
 
 /* One backend's sample; it has a process of its own. */
@@ -96,6 +97,7 @@ static uint64_t rx_passes(struct ports *p, unsigned long passes)
 		begin = clock_ns();
 		start_all(p);
 		wait_all(p);
+		slowed_pass();
 		sum += clock_ns() - begin;
 	}
 	return sum;
@@ -108,6 +110,7 @@ static uint64_t tx_passes(struct ports *p, unsigned long passes)
 	while (passes--) {
 		start_all(p);
 		wait_all(p);
+		slowed_pass();
 	}
 	return clock_ns() - begin;
 }
@@ -131,6 +134,12 @@ static unsigned long calibrate(struct ports *p)
 			break;
 	}
 	return n * (double)p->s.ns / ns + 1;
+}
+
+static uint64_t one_pass(void)
+{
+	sample.passes++;
+	return run(&sample.p, 1);
 }
 
 static void check_all(const struct ports *p, unsigned long passes)
@@ -207,6 +216,7 @@ static unsigned int pps_open(const struct spec *s)
 	check_pinned();
 	sample.given = true;
 	passes = calibrate(&sample.p);
+	slowed_learn(one_pass);
 	/* beside busy threads a slice lasts for many of their turns, and of the machine's */
 	sample.given = s->busy;
 	/* a device may have more than one */

@@ -88,12 +88,13 @@ static void parameter(const char *node, const char *name, const char *value)
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place:threads, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place:threads:slowed, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
 		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
+		"BENCH_SLOWED",
 	};
 	const char *node;
 	char line[128];
