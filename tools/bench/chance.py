@@ -11,14 +11,16 @@ import stats
 import units
 
 TWIN = "-twin"
+SLOWED = "-slowed"	# slower by a known share
 ENOUGH = 5		# repetitions, for an interval
 COUNTED = "icount"	# a lane in which nothing is left to chance but the seed
 ENOUGH_COUNTED = 2
 # what a lane is said to resolve is about these; the ends of a distribution need more samples
-USUAL = ("pps", "rate", "worker", "p50")
+USUAL = ("pps", "rate", "worker", "p50", "sender")
 # whoever else wants the CPU is part of these, and when he gets it is chance: they are no
 # measure for the others
 SHARED = ("sender", "crowd", "load", "neighbour")
+TOLD = 0.05		# what each row should be able to tell
 MOST = 0.9		# of the rows with a twin are told to resolve so much
 
 
@@ -58,6 +60,17 @@ class Chance:
                   if is_shared(other) == is_shared(key) and all(other.get(name) == key.get(name) for name in ("lane", "metric"))]
         return max(own[2], statistics.median(others))
 
+    def own(self, key):
+        """How far this row's twin is from it, with the interval: None without a twin."""
+        found = self.rows.get(key.without("backend"))
+        return found and found[2]
+
+    def within(self, lane):
+        """(how many rows with a twin tell TOLD, those that do not: [(how far from 1, key)], the worst first)"""
+        found = [(far, key) for key, _, far in self.rows.values() if key.get("lane") == lane and key.get("metric") in USUAL]
+        cannot = sorted((entry for entry in found if entry[0] > TOLD), key=lambda entry: -entry[0])
+        return len(found) - len(cannot), cannot
+
     def of_lane(self, lane, metric=None):
         """(what nine in ten of the rows resolve, how many there are, the worst, and its key)"""
         found = [(far, str(key), key) for key, _, far in self.rows.values()
@@ -87,4 +100,8 @@ def sentences(results):
         by = [f"{metric} {units.percent(found[0])}" for metric in USUAL for found in [of(results).of_lane(lane, metric)] if found]
         lines.append(f"lane {lane}: this run resolves {units.percent(share)} ({', '.join(by)}; "
                      f"of {count} rows measured against themselves the worst: {units.percent(worst)}, {key}).")
+        can, cannot = of(results).within(lane)
+        lines.append(f"lane {lane}: {can} of {can + len(cannot)} rows can tell {units.percent(TOLD)}, being no further from themselves, interval included; " +
+                     ("none cannot." if not cannot else "this run cannot tell it of: " +
+                      "; ".join(f"{str(key).partition(' ')[2]} ({units.percent(far)})" for far, key in cannot) + "."))
     return lines

@@ -12,12 +12,12 @@ import stats
 import units
 
 
-def verdict(at, low, high, need):
-    """need: how far from 1 a ratio gets by chance, if that is known"""
+def verdict(at, low, high, need, own=None):
+    """need: how far from 1 a ratio gets by chance, if that is known; own: the same of this row alone"""
     if high == math.inf:
         return "too few samples"
     if low <= 1 <= high or abs(at - 1) <= (need or 0):
-        return "even"
+        return "cannot tell" if own and own > chance.TOLD else "even"
     return "better" if at > 1 else "worse"
 
 
@@ -116,7 +116,7 @@ class Ratios(Plot):
             at, (low, high) = stats.ratio_of(groups), (0, math.inf)
             if len(groups) >= chance.enough(key.get("lane")):
                 low, high = stats.interval_of(groups)
-            found.append((self.label(key, ratio, one), at, low, high, verdict(at, low, high, chance.of(results).of(key))))
+            found.append((self.label(key, ratio, one), at, low, high, verdict(at, low, high, chance.of(results).of(key), chance.of(results).own(key))))
         return found
 
     def label(self, key, ratio, one):

@@ -194,14 +194,16 @@ class Chances(unittest.TestCase):
             found, entries = self.entries(factor)
             self.assertEqual(entries[0][4], want, entries)
             self.assertLess(chance.of(found).of_lane("native")[0], 0.03)
+            self.assertIn("1 of 1 rows can tell 5.0 %", chance.sentences(found)[1])
 
     def test_what_a_twin_does_is_no_difference(self):
         samples = self.wandering(1, 1.1, 1.05)
         found = results_of(*(sliced(name, *s) for name, s in zip(("vhost_net", "vhost_net-twin", "kvnet"), samples)))
         label, at, low, _, said = plots.Ratios({}).entries(found)[0]
         self.assertTrue(at > low > 1, (label, at, low))
-        self.assertEqual(said, "even")
+        self.assertEqual(said, "cannot tell")
         self.assertIn("this run resolves 1", chance.sentences(found)[0])
+        self.assertRegex(chance.sentences(found)[1], r"0 of 1 rows can tell 5.0 %.* cannot tell it of: pps dir=tx size=64 pps \(1. %\)")
 
     def test_without_a_twin_nothing_is_said_to_resolve(self):
         found = results_of(*(sliced(name, *s) for name, s in zip(("vhost_net", "kvnet"), self.wandering(1, 1.05))))
