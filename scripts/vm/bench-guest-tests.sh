@@ -117,6 +117,8 @@ latency_rows()
 	bench_row p999 "${R[p999]}" ns
 	bench_row rate "$(per_second "${R[n]}" "${R[ns]}")" 1/s
 	[ "${R[lost]}" -eq 0 ] || bench_row lost "${R[lost]}" 1
+	# of the transactions alone: rr has looked when the first began and the last was over
+	BEFORE[switches]=0 NOW[switches]=${R[switches]}
 	count_rows "${R[n]}" transaction
 }
 

@@ -176,38 +176,68 @@ static uint64_t quantile(const uint64_t *t, unsigned long n, unsigned int q)
 	return t[(n - 1) * q / 1000];
 }
 
-static void report(uint64_t *t, unsigned long n, unsigned long lost, uint64_t ns)
+/* context switches of this machine so far, of all CPUs */
+static unsigned long switches(void)
 {
+	FILE *f = fopen("/proc/stat", "r");
+	unsigned long n = 0;
+	char line[4096];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "ctxt %lu", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* What has been done since begin(), and nothing of what starts and ends this program. */
+static struct {
+	unsigned long switches;
+	uint64_t ns;
+} from;
+
+static void begin(void)
+{
+	from.switches = switches();
+	from.ns = now_ns();
+}
+
+static void report(uint64_t *t, unsigned long n, unsigned long lost)
+{
+	uint64_t ns = now_ns() - from.ns;
+	unsigned long switched = switches() - from.switches;
+
 	if (!n)
 		die("no answer at all");
 	qsort(t, n, sizeof(*t), by_value);
-	printf("n=%lu lost=%lu ns=%lu min=%lu p50=%lu p99=%lu p999=%lu max=%lu\n",
-	       n, lost, ns, t[0], quantile(t, n, 500), quantile(t, n, 990),
+	printf("n=%lu lost=%lu ns=%lu switches=%lu min=%lu p50=%lu p99=%lu p999=%lu max=%lu\n",
+	       n, lost, ns, switched, t[0], quantile(t, n, 500), quantile(t, n, 990),
 	       quantile(t, n, 999), t[n - 1]);
 }
 
 static void rr_tcp(unsigned long count, uint32_t size)
 {
-	uint64_t *t = samples(count), begin, at;
+	uint64_t *t = samples(count), at;
 	int fd = ask(OP_ECHO, 0, size, 0);
 	unsigned long i;
 
-	begin = now_ns();
+	begin();
 	for (i = 0; i < count; i++) {
 		at = now_ns();
 		send_all(fd, buf, size);
 		read_all(fd, buf, size);
 		t[i] = now_ns() - at;
 	}
-	report(t, count, 0, now_ns() - begin);
+	report(t, count, 0);
 }
 
 static void rr_conn(unsigned long count)
 {
-	uint64_t *t = samples(count), begin = now_ns(), at;
+	uint64_t *t = samples(count), at;
 	unsigned long i;
 	int fd;
 
+	begin();
 	for (i = 0; i < count; i++) {
 		at = now_ns();
 		fd = ask(OP_PING, 0, 0, 0);
@@ -215,7 +245,7 @@ static void rr_conn(unsigned long count)
 		close(fd);
 		t[i] = now_ns() - at;
 	}
-	report(t, count, 0, now_ns() - begin);
+	report(t, count, 0);
 }
 
 static int datagrams(void)
@@ -231,18 +261,18 @@ static int datagrams(void)
 
 static void rr_udp(unsigned long count, uint32_t size)
 {
-	uint64_t *t = samples(count), begin, at;
+	uint64_t *t = samples(count), at;
 	unsigned long i, n = 0;
 	int fd = datagrams();
 
 	buf[0] = ECHO_BYTE;
-	begin = now_ns();
+	begin();
 	for (i = 0; i < count; i++) {
 		at = now_ns();
 		if (send(fd, buf, size, 0) == (ssize_t)size && recv(fd, buf, sizeof(buf), 0) == (ssize_t)size)
 			t[n++] = now_ns() - at;
 	}
-	report(t, n, count - n, now_ns() - begin);
+	report(t, n, count - n);
 }
 
 /* streams */
