@@ -115,6 +115,29 @@ CASE(a_driver_that_looks_is_not_called)
 	end();
 }
 
+/* One that waits now and then, but looks more often than that, is not called the sooner. */
+CASE(a_driver_that_looks_most_of_the_time)
+{
+	unsigned int i, k;
+	long late;
+
+	begin("10000");
+	late = counter("kvnet.tx.calls_put_off");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		for (k = 0; k < 3; k++) {
+			EXPECT(WAIT_FOR(3000, all_used()));
+			gr_call_on(&tx->ring, 0);
+			if (k < 2)
+				send(1);
+		}
+	}
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, 2 * SOME);
+	end();
+}
+
 /* One that it has not looked for is owed together with the next. */
 CASE(owed_with_the_next)
 {
