@@ -14,6 +14,9 @@
 /* On the lists of threads, or being run; our code must stay as long. */
 static atomic_t loans = ATOMIC_INIT(0);
 
+/* Somebody waits for there to be none. */
+static bool leaving;
+
 static void loan_run(struct callback_head *work)
 {
 	struct kvnet_loan *loan = container_of(work, struct kvnet_loan, work);
@@ -21,7 +24,8 @@ static void loan_run(struct callback_head *work)
 	/* It may be lent again from now on; and it may go with run(). */
 	clear_bit_unlock(0, &loan->queued);
 	loan->run(loan);
-	if (atomic_dec_and_test(&loans))
+	/* Fully ordered, as kvnet_lend_exit() is: one of both sees what the other has done. */
+	if (atomic_dec_and_test(&loans) && READ_ONCE(leaving))
 		wake_up_var(&loans);
 }
 
@@ -106,6 +110,8 @@ bool kvnet_lend(struct kvnet_loan *loan)
  */
 void kvnet_lend_exit(void)
 {
+	WRITE_ONCE(leaving, true);
+	smp_mb();
 	wait_var_event(&loans, !atomic_read(&loans));
 	/* The last one may not have returned yet. */
 	compat_synchronize_tasks();
