@@ -12,6 +12,7 @@
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
 #include <linux/if_vlan.h>
+#include <linux/jiffies.h>
 #include <linux/net.h>
 #include <linux/ptr_ring.h>
 #include <linux/skb_array.h>
@@ -278,7 +279,8 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le)
 void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy)
 {
 	tap->may_copy = may_copy && tap->counts;
-	tap->known = 0;
+	if (time_after(jiffies, tap->learnt + KVNET_TAP_KNOWN))
+		tap->known = 0;
 }
 
 /* A tag that hardware would insert stands in the frame that a guest sees. */

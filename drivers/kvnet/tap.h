@@ -23,6 +23,9 @@ extern bool kvnet_tap_direct;
 /* Frames that are taken from the tap's ring, or given to it, in one step. */
 #define KVNET_TAP_BATCH	64
 
+/* How a tap makes headers is asked anew after so many jiffies. */
+#define KVNET_TAP_KNOWN	(HZ / 10)
+
 /**
  * struct kvnet_tap - one queue's view of a tap; of its queue's session
  * @soft: the session is in a softirq
@@ -33,7 +36,8 @@ extern bool kvnet_tap_direct;
  * @le: its fields are little-endian
  * @counts: @ring is that of a tun or tap, whose device can be made to count
  * @may_copy: frames are copied by ourselves where that can be, in this turn
- * @known: kinds of frames whose headers we make as the tap does, in this turn
+ * @known: kinds of frames whose headers we make as the tap does, for some time
+ * @learnt: when the first of them was learnt, in jiffies
  * @dev: the device that the last of these frames are from: a name, not a pointer
  * @ifindex: by which @dev was found; 0: not found
  * @copied: frames copied that @dev has not counted yet
@@ -61,6 +65,7 @@ struct kvnet_tap {
 	bool counts;
 	bool may_copy;
 	u8 known;
+	unsigned long learnt;
 	const struct net_device *dev;
 	int ifindex;
 	unsigned int copied;

@@ -6,9 +6,10 @@
  * short one. But the tap makes the header as it is set up, and counts the frame.
  * What has to be known for that is not told, and may change; so it is found out:
  *
- * How it makes headers: the first frame of each kind in a turn is counted by the tap,
- * which makes the header. If ours would have been the same, ours are good for frames
- * of that kind until the turn ends.
+ * How it makes headers: the first frame of each kind is counted by the tap, which makes
+ * the header. If ours would have been the same, ours are good for frames of that kind
+ * for a tenth of a second: a lone frame would cost as much as many in one turn. A tap
+ * that is set up otherwise meanwhile, by whomever, goes on for so long as the guest expects it to.
  *
  * Where it counts: a frame's device is looked for among those of the socket's network
  * namespace, and counts if it is a tun's. The pointer in the frame is only compared: a
@@ -22,6 +23,7 @@
 #include <linux/err.h>
 #include <linux/if_tun.h>
 #include <linux/if_vlan.h>
+#include <linux/jiffies.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/prefetch.h>
@@ -117,8 +119,11 @@ static noinline struct sk_buff *ask(struct kvnet_tap *tap, struct sk_buff *skb,
 	if (kvnet_tap_receive(tap, theirs, tap->hdr_len ?: 1) != want)
 		return ERR_PTR(-EIO);
 	make_header(tap, skb, &ours.hdr);
-	if (!memcmp(&ours, theirs, tap->hdr_len))
+	if (!memcmp(&ours, theirs, tap->hdr_len)) {
+		if (!tap->known)
+			tap->learnt = jiffies;
 		tap->known |= kind;
+	}
 	memcpy(hdr, theirs, tap->hdr_len);
 	return skb;
 }
