@@ -18,9 +18,10 @@
 #define KVNET_DEFER_LATE	4
 #define KVNET_DEFER_TRY		16
 
-/* So many gaps between packets, and at least so many ns. */
+/* So many gaps between packets, at least and at most; and so many ns for a gap. */
 #define KVNET_DEFER_GAPS	2
-#define KVNET_DEFER_MIN		50000
+#define KVNET_DEFER_GAPS_MOST	4
+#define KVNET_DEFER_MIN		25000
 
 /**
  * struct kvnet_defer - what came of calls that were put off
@@ -67,15 +68,14 @@ static inline void kvnet_defer_moot(struct kvnet_defer *d)
 /**
  * kvnet_defer_ns() - how long to wait for the driver's next packet
  * @gap_ns: from packet to packet, as far as is known
+ * @gaps: so many of them
  * @cap_ns: the longest time
  *
  * Return: ns.
  */
-static inline u32 kvnet_defer_ns(u32 gap_ns, u32 cap_ns)
+static inline u32 kvnet_defer_ns(u32 gap_ns, u32 gaps, u32 cap_ns)
 {
-	u64 ns = (u64)KVNET_DEFER_GAPS * gap_ns;
-
-	return min_t(u64, max_t(u64, ns, KVNET_DEFER_MIN), cap_ns);
+	return min_t(u64, (u64)gaps * max(gap_ns, (u32)KVNET_DEFER_MIN), cap_ns);
 }
 
 #endif /* _KVNET_DEFER_H */

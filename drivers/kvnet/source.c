@@ -220,17 +220,32 @@ bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
 	return true;
 }
 
+/* It comes by itself, whatever the clocks of two CPUs say; this is about when. */
+static bool alarm_will_do(struct kvnet_source *src, u64 now_ns, u32 ns)
+{
+	return src->alarm && (s64)(src->alarm_ns - now_ns) >= (s64)ns &&
+	       hrtimer_is_queued(&src->timer);
+}
+
 /**
  * kvnet_source_alarm() - what rests for KVNET_EV_TIME among others is to be woken
  * @src: the source, which the caller has let rest, or is about to
- * @ns: when
+ * @now_ns: the local clock
+ * @ns: when, at the earliest
+ * @late_ns: when, at the latest
+ *
+ * To set a timer costs as much as some packets' work in the ring. One that is set
+ * already, and for late enough, stays as it is.
  *
  * Context: process context.
  */
-void kvnet_source_alarm(struct kvnet_source *src, u32 ns)
+void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns)
 {
+	if (alarm_will_do(src, now_ns, ns))
+		return;
+	src->alarm_ns = now_ns + late_ns;
 	WRITE_ONCE(src->alarm, true);
-	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&src->timer, ns_to_ktime(late_ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**

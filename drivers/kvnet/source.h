@@ -65,20 +65,18 @@ struct kvnet_source_ops {
  * @crew: the workers that may serve it; const after init
  * @home: the one that is to; changes with dev->lock; NULL without an owner. Who
  *	  hands the source over reads it, with the RCU read lock
- * @away: a thread of its own, in the place of @home; or NULL. Its holder changes that,
- *	  see crew_apart.c; read as @home is
+ * @away: a thread of its own, in @home's place; or NULL; read as @home is: crew_apart.c
  * @by: the worker that runs it, or was the last; written by the holder
  * @bit: its place in &kvnet_crew.source, const after init
- * @weight: turns in a row that its worker gives it beside others, at most
- *	    KVNET_WEIGHT_MAX
+ * @weight: turns in a row that its worker gives it beside others: KVNET_WEIGHT_MAX at most
  * @claim: who may run it
  * @loan: for the thread that kicks
  * @soft: for the softirq of who brings a frame
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
+ * @alarm_ns: when, by the local clock; the holder's
  * @runs: two threads are busy, and this is one; written by its worker
- * @all_ns: time of turns whose time is taken, in ns; added to by who has run it, and may hold
- *	    it no more
+ * @all_ns: of turns whose time is taken; added to by who has run it, and may hold it no more
  * @both_ns: of it, with the other source busy
  * @crowded_ns: of it, with another thread waiting for the CPU
  * @lone: the next event is for little, as far as its holder knows
@@ -102,6 +100,7 @@ struct kvnet_source {
 	struct tasklet_struct soft;
 	struct hrtimer timer;
 	bool alarm;
+	u64 alarm_ns;
 	bool runs;
 	atomic64_t all_ns;
 	atomic64_t both_ns;
@@ -145,7 +144,7 @@ void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event);
 bool kvnet_source_may_rest(const struct kvnet_source *src);
 bool kvnet_source_rest(struct kvnet_source *src, unsigned int events);
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns);
-void kvnet_source_alarm(struct kvnet_source *src, u32 ns);
+void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns);
 bool kvnet_source_again(struct kvnet_source *src);
 
 #endif /* _KVNET_SOURCE_H */

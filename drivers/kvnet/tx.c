@@ -200,15 +200,15 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q,
  * will look by itself when it sends the next packet. As network devices do
  * (ethtool -C tx-usecs), let it be called after a while: when that packet does not come.
  */
-static u32 put_off_ns(const struct kvnet_queue *q)
+static u32 put_off_ns(const struct kvnet_queue *q, u32 gaps)
 {
-	return kvnet_defer_ns(q->pace.gap_ns,
+	return kvnet_defer_ns(q->pace.gap_ns, gaps,
 			      min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC);
 }
 
 static bool may_put_off(struct kvnet_queue *q)
 {
-	return READ_ONCE(q->src.crew->soft) && put_off_ns(q) && !q->starved &&
+	return READ_ONCE(q->src.crew->soft) && READ_ONCE(kvnet_tx_call_us) && !q->starved &&
 	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) &&
 	       kvnet_defer_pays(&q->vq.defer);
 }
@@ -220,18 +220,20 @@ static bool may_put_off(struct kvnet_queue *q)
 static bool rest(struct kvnet_queue *q)
 {
 	bool more;
+	u64 now;
 	u32 ns;
 
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
 	kvnet_wait_set(&q->tap_wait, q->starved);
+	now = local_clock();
 	if (q->starved) {
 		kvnet_vq_call_owed(&q->vq);
 		if (!kvnet_source_rest(&q->src, KVNET_EV_TAP))
 			return true;
 		more = kvnet_tap_writable(&q->tap);
 	} else {
-		ns = kvnet_pace_rest(&q->pace, local_clock(), READ_ONCE(*q->answers));
+		ns = kvnet_pace_rest(&q->pace, now, READ_ONCE(*q->answers));
 		if (ns) {
 			kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
 			kvnet_vq_call_owed(&q->vq);
@@ -245,7 +247,8 @@ static bool rest(struct kvnet_queue *q)
 	if (more)
 		return kvnet_source_again(&q->src);
 	if (q->vq.owes)
-		kvnet_source_alarm(&q->src, put_off_ns(q));
+		kvnet_source_alarm(&q->src, now, put_off_ns(q, KVNET_DEFER_GAPS),
+				   put_off_ns(q, KVNET_DEFER_GAPS_MOST));
 	q->vq.opens = q->vq.owes;
 	return false;
 }

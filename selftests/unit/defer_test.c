@@ -65,13 +65,13 @@ CASE(as_long_as_a_packet_may_take_to_come)
 {
 	u32 gap;
 
-	EXPECT_EQ(kvnet_defer_ns(0, CAP), KVNET_DEFER_MIN);
-	EXPECT_EQ(kvnet_defer_ns(KVNET_DEFER_MIN, CAP), KVNET_DEFER_GAPS * KVNET_DEFER_MIN);
-	EXPECT_EQ(kvnet_defer_ns(U32_MAX, CAP), CAP);
-	EXPECT_EQ(kvnet_defer_ns(1U << 31, CAP), CAP);
+	EXPECT_EQ(kvnet_defer_ns(0, 2, CAP), 2 * KVNET_DEFER_MIN);
+	EXPECT_EQ(kvnet_defer_ns(2 * KVNET_DEFER_MIN, 3, CAP), 6 * KVNET_DEFER_MIN);
+	EXPECT_EQ(kvnet_defer_ns(U32_MAX, 2, CAP), CAP);
+	EXPECT_EQ(kvnet_defer_ns(1U << 31, 2, CAP), CAP);
 	for (gap = 0; gap < 1000000; gap += 777) {
-		EXPECT_TRUE(kvnet_defer_ns(gap, CAP) <= CAP);
-		EXPECT_EQ(kvnet_defer_ns(gap, 1000), 1000);
+		EXPECT_TRUE(kvnet_defer_ns(gap, 2, CAP) <= CAP);
+		EXPECT_EQ(kvnet_defer_ns(gap, 2, 1000), 1000);
 	}
 }
 
