@@ -117,8 +117,10 @@ latency_rows()
 	bench_row p999 "${R[p999]}" ns
 	bench_row rate "$(per_second "${R[n]}" "${R[ns]}")" 1/s
 	[ "${R[lost]}" -eq 0 ] || bench_row lost "${R[lost]}" 1
-	# of the transactions alone: rr has looked when the first began and the last was over
+	# of the transactions alone: rr has looked when the first began and the last was over. A turn
+	# of the kernel's own threads is two switches, to it and back.
 	BEFORE[switches]=0 NOW[switches]=${R[switches]}
+	bench_row switches_own "$(awk -v n="$((R[switches] - 2 * R[kernel_turns]))" -v by="${R[n]}" 'BEGIN { printf "%.6g", n / by }')" 1/transaction
 	count_rows "${R[n]}" transaction
 }
 

@@ -176,43 +176,30 @@ static uint64_t quantile(const uint64_t *t, unsigned long n, unsigned int q)
 	return t[(n - 1) * q / 1000];
 }
 
-/* context switches of this machine so far, of all CPUs */
-static unsigned long switches(void)
-{
-	FILE *f = fopen("/proc/stat", "r");
-	unsigned long n = 0;
-	char line[4096];
-
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "ctxt %lu", &n) != 1)
-		;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 /* What has been done since begin(), and nothing of what starts and ends this program. */
 static struct {
-	unsigned long switches;
+	unsigned long switches, kernel_turns;
 	uint64_t ns;
 } from;
 
 static void begin(void)
 {
 	from.switches = switches();
+	from.kernel_turns = kernel_turns();
 	from.ns = now_ns();
 }
 
 static void report(uint64_t *t, unsigned long n, unsigned long lost)
 {
 	uint64_t ns = now_ns() - from.ns;
-	unsigned long switched = switches() - from.switches;
+	unsigned long turns = kernel_turns() - from.kernel_turns, switched = switches() - from.switches;
 
 	if (!n)
 		die("no answer at all");
 	qsort(t, n, sizeof(*t), by_value);
-	printf("n=%lu lost=%lu ns=%lu switches=%lu min=%lu p50=%lu p99=%lu p999=%lu max=%lu\n",
-	       n, lost, ns, switched, t[0], quantile(t, n, 500), quantile(t, n, 990),
-	       quantile(t, n, 999), t[n - 1]);
+	printf("n=%lu lost=%lu ns=%lu switches=%lu kernel_turns=%lu min=%lu p50=%lu p99=%lu p999=%lu max=%lu\n",
+	       n, lost, ns, switched, turns, t[0],
+	       quantile(t, n, 500), quantile(t, n, 990), quantile(t, n, 999), t[n - 1]);
 }
 
 static void rr_tcp(unsigned long count, uint32_t size)

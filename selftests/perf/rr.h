@@ -33,6 +33,10 @@ enum { CHUNK = 128 * 1024, DATAGRAM_MAX = 65507 };
 
 int serve(uint16_t port);
 
+/* context switches of all CPUs so far; turns that the kernel's own threads have had: rr_switches.c */
+unsigned long switches(void);
+unsigned long kernel_turns(void);
+
 uint64_t now_ns(void);
 void die(const char *what) __attribute__((noreturn));
 void set_window(int fd, int size);

@@ -12,7 +12,7 @@ COUNTS = ["kicks", "calls", "switches", "exits", "wakeups", "timers"]
 # of the test "events", by the kernel's tracepoints
 EVENTS = ["kick", "call", "wakeup", "switch", "sum", "anywakeup", "exit", "timer"]
 SHOWN_UNITS = ["1/s", "bit/s", "s", "ms", "us", "ns", "instructions"]
-BRIEF = ["uneven", "wakeups", "timers", "cpu", "exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "cpu_host"]
+BRIEF = ["uneven", "wakeups", "timers", "cpu", "exits", "exits_to_qemu", "interrupts", "kicks", "calls", "switches", "switches_own", "cpu_host"]
 # what a layout of the ring, and its being pinned, is compared with
 LAYOUT_PAIRS = [("kvnet-packed", "kvnet"), ("kvnet-inorder", "kvnet"), ("kvnet-packed-inorder", "kvnet"),
                 ("kvnet", "kvnet-user"), ("kvnet-packed", "kvnet-packed-user")]
