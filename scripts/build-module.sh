@@ -9,7 +9,7 @@
 # kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -133,7 +133,7 @@ find_headers()
 		read -ra ARCH < <(echo "ARCH=um $(uml_flags "$SERIES")")
 		# the kernel has the compiler clear what is on the stack, which hides what nobody
 		# has written and somebody reads
-		[ "$SERIES" != uml ] || ARCH+=(KCFLAGS=-ftrivial-auto-var-init=pattern)
+		[ "$SERIES" = uml-fast ] || ARCH+=(KCFLAGS=-ftrivial-auto-var-init=pattern)
 		return
 		;;
 	esac

@@ -31,7 +31,7 @@ DEBUG_ALL="kasan kcsan"
 CLANG=19
 # kernels that the module is built for and that are no series of Debian's
 # shellcheck disable=SC2034 # for build-module.sh
-UML_ALL="uml uml-fast uml-smp"
+UML_ALL="uml uml-fast uml-smp uml-task66"
 
 # What else to tell the compiler for one of them. Kernels for hardware have small
 # copies made into loads and stores, User-Mode Linux has not: measured would be calls

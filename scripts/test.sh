@@ -10,7 +10,7 @@
 #
 #   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" kasan or kcsan,
-#                     by default both
+#                     by default both; for "uml" task66, see Documentation/testing.rst
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
@@ -209,7 +209,7 @@ run_uml()
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
+	run_host $name "$TOP/scripts/uml.sh" "--${UML_FLAVOUR:-debug}" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" --env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
@@ -499,7 +499,9 @@ run_debug()
 
 run_one_uml()
 {
-	local name net=() uapi=() idle=()
+	local name net=() uapi=() idle=() UML_FLAVOUR=''
+
+	[ "${KERNEL:-}" != task66 ] || UML_FLAVOUR=task66
 
 	for name in ${TESTS:-}; do
 		if [[ " $NET_UML " == *" ${name%:*} "* ]]; then
@@ -513,7 +515,7 @@ run_one_uml()
 	# shellcheck disable=SC2206 # lists of names
 	[ -n "${TESTS:-}" ] || net=($NET_UML) idle=($UAPI_IDLE)
 	"$TOP/scripts/setup.sh" --packages-only
-	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" uml
+	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ]; then
 		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]}}"

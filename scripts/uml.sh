@@ -10,6 +10,7 @@
 #                       kmemleak, failing allocations; built by itself, once
 #   --fast              the kernel to measure with, likewise
 #   --smp               the same with two CPUs, which are two of the machine's
+#   --task66            as --debug, with the threads of Linux 6.4 to 6.10
 #   --timeout SECONDS   for the whole run (default 900)
 #   --mem MB            size of its memory (default 768)
 #   --guest             what a guest needs, for selftests/net/lib.sh: stock QEMU, which
@@ -48,7 +49,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
-		--debug | --fast | --smp) FLAVOUR=${1#--}; shift; continue ;;
+		--debug | --fast | --smp | --task66) FLAVOUR=${1#--}; shift; continue ;;
 		--guest) GUEST=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
@@ -72,7 +73,7 @@ parse_options()
 	KERNEL=uml
 	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
 	# and the sooner something is freed, the sooner its late use is seen
-	[ "$FLAVOUR" != debug ] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
+	[[ " debug task66 " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-$FLAVOUR
 	# who has another task for each CPU cannot ptrace
 	[ "$FLAVOUR" != smp ] || APPEND="ncpus=2 seccomp=on $APPEND"

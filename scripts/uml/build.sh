@@ -3,10 +3,11 @@
 #
 # Builds a User-Mode Linux kernel and its modules, once, under build/: "uml" with
 # everything that looks for bugs, "uml-fast" to measure with, "uml-smp" the same with two
-# CPUs, which only a newer kernel has. Another source, configuration or patch builds it
-# again.
+# CPUs, which only a newer kernel has, "uml-task66", the first one with the threads of a
+# VMM that kernels before 6.11 have (task66.diff). Another source, configuration or patch
+# builds it again.
 #
-#   scripts/uml/build.sh uml | uml-fast | uml-smp
+#   scripts/uml/build.sh uml | uml-fast | uml-smp | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -36,10 +37,18 @@ relocate()
 
 	# since Linux 6.13 it has to be told where it is
 	# shellcheck disable=SC2016 # for make
-	[ $SOURCE = uml-src ] || line='export KBUILD_OUTPUT := $(CURDIR)'
+	[ $SOURCE != uml-smp-src ] || line='export KBUILD_OUTPUT := $(CURDIR)'
 	printf '%s\n' ${line:+"$line"} "include ../$SOURCE/Makefile" > "$DIR/Makefile"
 	ln -sfn "../$SOURCE" "$DIR/source"
 	rm -f "$DIR"/root/lib/modules/*/{build,source}
+}
+
+# the same files but for those of the patch
+change_source()
+{
+	rm -rf "${BUILD:?}/$SOURCE"
+	cp -al "$BUILD/uml-src" "$BUILD/$SOURCE"
+	patch -s -d "$BUILD/$SOURCE" -p1 < "$1" || die "${1##*/} does not apply"
 }
 
 build()
@@ -49,23 +58,25 @@ build()
 
 main()
 {
-	local name=${1:-} input option=--source SOURCE=uml-src
+	local name=${1:-} input option=--source SOURCE=uml-src stamp=uml-source change=''
 
 	case $name in
 	uml) FLAVOURS=debug OBJECTS=850 ;;
 	uml-fast) FLAVOURS=fast OBJECTS=800 ;;
-	uml-smp) FLAVOURS="fast smp" OBJECTS=840 SOURCE=uml-smp-src ;;
-	*) die "usage: build.sh uml | uml-fast | uml-smp" ;;
+	uml-smp) FLAVOURS="fast smp" OBJECTS=840 SOURCE=uml-smp-src stamp=uml-smp-source option=--source-newest ;;
+	uml-task66) FLAVOURS=debug OBJECTS=850 SOURCE=uml-src-task66 change=$TOP/scripts/uml/task66.diff ;;
+	*) die "usage: build.sh uml | uml-fast | uml-smp | uml-task66" ;;
 	esac
 	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
-	[ $SOURCE = uml-src ] || option=--source-newest
 	"$TOP/scripts/setup.sh" $option
-	input="$(cat "$STAMPS/${SOURCE/src/source}") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	input="$(cat "$STAMPS/$stamp") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	[ -z "$change" ] || input+=" $(sha256sum < "$change")"
 	step_needed "$name" "$input" || return 0
-	build_kernel "User-Mode Linux (${FLAVOURS// /, })" "$OBJECTS" build
+	[ -z "$change" ] || change_source "$change"
+	build_kernel "User-Mode Linux ($name)" "$OBJECTS" build
 	relocate
-	info "built User-Mode Linux (${FLAVOURS// /, })"
+	info "built User-Mode Linux ($name)"
 	step_done
 }
 
