@@ -66,7 +66,7 @@ MODULE_PARM_DESC(tap_direct,
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
-		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.11 (default Y)");
+		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.4 (default Y)");
 
 /**
  * kvnet_fork_default() - what a worker is, if the VMM does not say

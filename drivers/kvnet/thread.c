@@ -12,7 +12,6 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/sched/vhost_task.h>
 
 /* No more turns: at its end, or killed. */
 static void finish(struct kvnet_thread *t)
@@ -60,13 +59,12 @@ static void task_killed(void *data)
 
 static int start_task(struct kvnet_thread *t, const char *name)
 {
-	struct vhost_task *vtsk;
+	int ret = compat_vhost_task_create(&t->vtsk, task_fn, task_killed, t, name);
 
-	vtsk = compat_vhost_task_create(task_fn, task_killed, t, name);
-	if (IS_ERR(vtsk))
-		return PTR_ERR(vtsk);
-	t->vtsk = vtsk;
-	vhost_task_start(vtsk);
+	if (ret)
+		return ret;
+	t->forked = true;
+	compat_vhost_task_start(&t->vtsk);
 	return 0;
 }
 
@@ -203,7 +201,7 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 /**
  * kvnet_thread_has_tasks() - can a thread be a thread of the owner's process?
  *
- * Return: true if the kernel has that (Linux 6.11, CONFIG_VHOST_TASK).
+ * Return: true if the kernel has that (Linux 6.4, CONFIG_VHOST_TASK).
  */
 bool kvnet_thread_has_tasks(void)
 {
@@ -228,7 +226,7 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	int ret;
 
 	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(owner));
-	t->vtsk = NULL;
+	t->forked = false;
 	t->closing = false;
 	t->owner = get_task_struct(owner);
 	t->maker = current;
@@ -280,7 +278,7 @@ int kvnet_thread_start_like(struct kvnet_thread *t, const struct kvnet_thread *l
 	t->ops = like->ops;
 	t->data = data;
 	t->group = like->group;
-	return start(t, like->owner, like->vtsk);
+	return start(t, like->owner, like->forked);
 }
 
 /**
@@ -300,15 +298,15 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	if (!t->owner)
 		return;
 	WRITE_ONCE(t->closing, true);
-	if (t->vtsk)
-		vhost_task_stop(t->vtsk);
+	if (t->forked)
+		compat_vhost_task_stop(&t->vtsk);
 	else if (t->task)
 		kthread_stop(t->task);
 
 	spin_lock(&ts->lock);
 	swap(task, t->task);
 	swap(owner, t->owner);
-	t->vtsk = NULL;
+	t->forked = false;
 	list_del(&t->entry);
 	spin_unlock(&ts->lock);
 	if (task)
@@ -324,8 +322,8 @@ void kvnet_thread_stop(struct kvnet_thread *t)
  */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
-	if (t->vtsk)
-		vhost_task_wake(t->vtsk);
+	if (t->forked)
+		compat_vhost_task_wake(&t->vtsk);
 	else
 		wake_up_process(t->task);
 }
@@ -374,7 +372,7 @@ struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
  */
 bool kvnet_thread_is_task(const struct kvnet_thread *t)
 {
-	return t->vtsk;
+	return t->forked;
 }
 
 /* With the group's lock held. */
@@ -383,7 +381,7 @@ static void end(struct kvnet_thread *t)
 	WRITE_ONCE(t->closing, true);
 	if (!t->task)
 		return;
-	if (t->vtsk)
+	if (t->forked)
 		kill_alone(t->task);
 	else
 		send_sig(SIGKILL, t->task, 1);

@@ -16,12 +16,12 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/sched/vhost_task.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct mm_struct;
 struct task_struct;
-struct vhost_task;
 
 /**
  * struct kvnet_thread_ops - what a thread does; called by the thread
@@ -62,7 +62,8 @@ struct kvnet_threads {
  * @owner: of the owner's process, with a reference; NULL: no thread; under the
  *	   group's lock
  * @maker: who makes it; until it has begun
- * @vtsk: the task; NULL: a kernel thread, or none; under the group's lock
+ * @vtsk: the task
+ * @forked: there is @vtsk; else a kernel thread, or none; under the group's lock
  * @closing: no turn is begun any more
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
@@ -76,7 +77,8 @@ struct kvnet_thread {
 	struct list_head entry;
 	struct task_struct *owner;
 	struct task_struct *maker;
-	struct vhost_task *vtsk;
+	struct compat_vhost_task vtsk;
+	bool forked;
 	bool closing;
 	struct task_struct *task;
 	struct completion started;

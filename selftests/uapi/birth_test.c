@@ -240,7 +240,7 @@ static void closed_at_once(const char *kind)
 CASE_TIMED(thread_closed_at_once, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	closed_at_once("task");
 }
 
@@ -289,7 +289,7 @@ static void killed_at_once(const char *kind)
 CASE_TIMED(owner_of_a_thread_killed_at_once, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	killed_at_once("task");
 }
 

@@ -38,7 +38,7 @@ static struct shared {
 static void open_in_group(void)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.11");
+		ksft_skip("the worker is the kernel's before Linux 6.4");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT(shared != MAP_FAILED);
@@ -297,7 +297,7 @@ CASE(killed_while_frozen)
 	char c;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.11");
+		ksft_skip("the worker is the kernel's before Linux 6.4");
 	cgroup_make(&group, NULL);
 	ASSERT_SYS(pipe(p));
 	pid = fork();

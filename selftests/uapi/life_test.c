@@ -239,7 +239,7 @@ CASE_LONG(starved_of_memory)
 CASE_LONG(frozen)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.11");
+		ksft_skip("the worker is the kernel's before Linux 6.4");
 	cgroup_make(&group, NULL);
 	begin();
 	vmm_start(&vmm, NULL);

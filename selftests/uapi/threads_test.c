@@ -136,7 +136,7 @@ CASE(the_vmm_says)
 	unsigned int arg[2] = { VDEV_TX, -1u };
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	begin(&(struct rig_cfg){ 0 });
 	have_two();
 	/* it does not know of ours */
@@ -176,7 +176,7 @@ CASE(limits_of_the_owner_bound_them)
 	struct cgroup g;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	cgroup_make(&g, "pids");
 	cgroup_join(&g, getpid());

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A thread of the owner's process as Linux 6.11 has it: one that is killed says so,
+ * and ends.
+ */
 #ifndef _KVNET_COMPAT_SCHED_VHOST_TASK_H
 #define _KVNET_COMPAT_SCHED_VHOST_TASK_H
 
@@ -7,47 +11,69 @@
 #include <linux/types.h>
 #include <linux/version.h>
 
-/*
- * Linux 6.11: a vhost_task that is killed says so and ends. Those from 6.4 on do
- * not end before they are told to, and keep a dead owner's memory till then.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0) || !IS_ENABLED(CONFIG_VHOST_TASK)
+#define COMPAT_HAVE_VHOST_TASK	false
+
+struct compat_vhost_task {
+};
+
+static inline int compat_vhost_task_create(struct compat_vhost_task *t, bool (*fn)(void *),
+					   void (*killed)(void *), void *data,
+					   const char *name)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void compat_vhost_task_start(struct compat_vhost_task *t)
+{
+}
+
+static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
+{
+}
+
+static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
+{
+}
+
+#elif defined(KVNET_HAVE_TASK_KILLED)
 #include_next <linux/sched/vhost_task.h>
 
 #define COMPAT_HAVE_VHOST_TASK	true
 
-/* An error was NULL before Linux 6.14, and in 6.12.x for some time. */
-static inline struct vhost_task *
-compat_vhost_task_create(bool (*fn)(void *), void (*killed)(void *), void *arg,
-			 const char *name)
-{
-	struct vhost_task *task = vhost_task_create(fn, killed, arg, name);
+struct compat_vhost_task {
+	struct vhost_task *vtsk;
+};
 
-	return task ? task : ERR_PTR(-ENOMEM);
+/*
+ * An error was NULL before Linux 6.14, and in 6.12.x for some time: a limit more likely
+ * than no memory.
+ */
+static inline int compat_vhost_task_create(struct compat_vhost_task *t, bool (*fn)(void *),
+					   void (*killed)(void *), void *data,
+					   const char *name)
+{
+	t->vtsk = vhost_task_create(fn, killed, data, name);
+	return t->vtsk ? PTR_ERR_OR_ZERO(t->vtsk) : -EAGAIN;
 }
+
+static inline void compat_vhost_task_start(struct compat_vhost_task *t)
+{
+	vhost_task_start(t->vtsk);
+}
+
+static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
+{
+	vhost_task_stop(t->vtsk);
+}
+
+static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
+{
+	vhost_task_wake(t->vtsk);
+}
+
 #else
-#define COMPAT_HAVE_VHOST_TASK	false
-
-struct vhost_task;
-
-static inline struct vhost_task *
-compat_vhost_task_create(bool (*fn)(void *), void (*killed)(void *), void *arg,
-			 const char *name)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static inline void vhost_task_start(struct vhost_task *task)
-{
-}
-
-static inline void vhost_task_stop(struct vhost_task *task)
-{
-}
-
-static inline void vhost_task_wake(struct vhost_task *task)
-{
-}
+#include <linux/sched/vhost_task_6_4.h>
 #endif
 
 #endif /* _KVNET_COMPAT_SCHED_VHOST_TASK_H */
