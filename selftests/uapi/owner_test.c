@@ -283,7 +283,7 @@ static void outlived(const char *kind)
 	pid_t pid;
 
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	store_open();
 	orders = mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE,
@@ -309,6 +309,83 @@ CASE_TIMED(killed_and_outlived_by_a_child_kthread, 40)
 	outlived("kthread");
 }
 
+/*** another program, which has the descriptor, too ***/
+
+static bool by_main_thread;
+
+static void execute(int sig)
+{
+	(void)sig;
+	execlp("sleep", "sleep", "1000", NULL);
+	_exit(1);
+}
+
+static void *rest(void *arg)
+{
+	(void)arg;
+	while (pause())
+		;
+	return NULL;
+}
+
+/* Whoever takes the signal executes it, beside three others. */
+static void by_next_program(void)
+{
+	sigset_t set;
+	pthread_t t;
+	int i;
+
+	ASSERT_SYS(fcntl(rig.v.fd, F_SETFD, 0));
+	ASSERT(signal(SIGUSR1, execute) != SIG_ERR);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(pthread_create(&t, NULL, rest, NULL), 0);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	if (by_main_thread)
+		return;
+	ASSERT_EQ(pthread_create(&t, NULL, rest, NULL), 0);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void executes(bool main_thread)
+{
+	unsigned int before = module_users(), i;
+	struct told told = { 0 };
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps the memory until the last close");
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
+	by_main_thread = main_thread;
+	store_open();
+	for (i = 0; i < 2 && !ksft_failed(); i++) {
+		pid = fork_vmm(by_next_program, &told);
+		ASSERT_SYS(kill(pid, SIGUSR1));
+		if (!WAIT_FOR(5000, !workers_of(pid, NULL)))
+			FAIL("its worker is left");
+		if (!WAIT_FOR(5000, !store_used()))
+			FAIL("%lu pages of its memory are left", store_used());
+		EXPECT_EQ(module_users(), before + 1);
+		ASSERT_SYS(kill(pid, SIGKILL));
+		ASSERT_SYS(waitpid(pid, NULL, 0));
+		EXPECT(WAIT_FOR(5000, module_users() == before));
+	}
+}
+
+CASE_TIMED(executes_and_keeps_the_device, 40)
+{
+	executes(true);
+}
+
+CASE_TIMED(another_thread_executes_and_keeps_the_device, 40)
+{
+	executes(false);
+}
+
 /* A thread that had a table of open files of its own has closed it by its end. */
 static void *close_ones_own(void *arg)
 {
@@ -324,7 +401,7 @@ static void thread_exits(const char *kind)
 	pid_t tid = 0;
 
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+		ksft_skip("no threads of the owner before Linux 6.4");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
