@@ -161,7 +161,7 @@ class Table(Grid):
             lines.append(cells)
             if "spread" in self.stats and any(slices.get(key) for key, _ in line.values()):
                 lines.append(["  best tenth"] + [units.digits(tenth(line[n][0], slices) / divisor) if n in line else "" for n in names] +
-                             [tenths_ratio(line, slices, ratio)] * bool(ratio))
+                             ([tenths_ratio(line, slices, ratio)] if ratio else []))
             lines += self.references(label, names, divisor, len(head))
         return head, lines
 

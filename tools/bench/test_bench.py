@@ -247,6 +247,9 @@ class Chances(unittest.TestCase):
         self.assertEqual(head[1:], ["kvnet", "vhost_net", "kvnet/vhost_net"])
         self.assertEqual(lines_[0][1:], ["25.0", "15.0", "1.750"])
         self.assertEqual(lines_[1], ["  best tenth", "40.0", "20.0", "2.000"])
+        # without the one that others are compared with
+        alone = items.Table({"backend": "kvnet"}, rows=("dir", "size")).cells(found)
+        self.assertEqual(alone[1][1], ["  best tenth", "40.0"])
 
 
 class GoOn(unittest.TestCase):
