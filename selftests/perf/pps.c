@@ -22,14 +22,8 @@ static struct {
 	struct ports p;
 	unsigned long passes;	/* all of them */
 	unsigned long each;	/* of a slice */
-	bool given;		/* the clock stands while the machine runs others */
 	struct meter m;
 } sample;
-
-static uint64_t clock_ns(void)
-{
-	return sample.given ? given_ns() : now_ns();
-}
 
 static void attach_all(struct ports *p, bool on)
 {
@@ -85,7 +79,7 @@ static unsigned int per_pass(const struct ports *p)
 	return n * p->n;
 }
 
-/* The clock stands while the host fills the taps. */
+/* The clock stands while the host fills the taps, and while the machine runs others. */
 static uint64_t rx_passes(struct ports *p, unsigned long passes)
 {
 	uint64_t begin, sum = 0;
@@ -94,25 +88,25 @@ static uint64_t rx_passes(struct ports *p, unsigned long passes)
 	while (passes--) {
 		for (i = 0; i < p->n; i++)
 			port_rx_fill(p, &p->port[i]);
-		begin = clock_ns();
+		begin = given_ns();
 		start_all(p);
 		wait_all(p);
 		slowed_pass();
-		sum += clock_ns() - begin;
+		sum += given_ns() - begin;
 	}
 	return sum;
 }
 
 static uint64_t tx_passes(struct ports *p, unsigned long passes)
 {
-	uint64_t begin = clock_ns();
+	uint64_t begin = given_ns();
 
 	while (passes--) {
 		start_all(p);
 		wait_all(p);
 		slowed_pass();
 	}
-	return clock_ns() - begin;
+	return given_ns() - begin;
 }
 
 static uint64_t run(struct ports *p, unsigned long passes)
@@ -214,11 +208,8 @@ static unsigned int pps_open(const struct spec *s)
 	ports_open(&sample.p, s);
 	attach_all(&sample.p, true);
 	check_pinned();
-	sample.given = true;
 	passes = calibrate(&sample.p);
 	slowed_learn(one_pass);
-	/* beside busy threads a slice lasts for many of their turns, and of the machine's */
-	sample.given = s->busy;
 	/* a device may have more than one */
 	ASSERT(workers_find(getpid()) >= sample.p.n);
 	if (s->apart)

@@ -39,12 +39,12 @@ static uint64_t pass(uint64_t *ns)
 	uint64_t own, begin;
 
 	port_rx_start(p);
-	begin = now_ns();
+	begin = given_ns();
 	own = own_ns();
 	port_rx_fill(&sample.p, p);
 	own = own_ns() - own;
 	port_wait(p, VDEV_RX);
-	*ns += now_ns() - begin;
+	*ns += given_ns() - begin;
 	return own;
 }
 
@@ -65,15 +65,12 @@ static unsigned int sender_open(const struct spec *s)
 {
 	unsigned long passes;
 	unsigned int slices;
-	uint64_t begin, ns = 0, any = 0;
+	uint64_t ns = 0;
 
 	ports_open(&sample.p, s);
 	port_attach(&sample.p.port[0], VDEV_RX, true);
-	begin = given_ns();
-	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++) {
-		pass(&any);
-		ns = given_ns() - begin;
-	}
+	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++)
+		pass(&ns);
 	ASSERT(workers_find(getpid()) >= 1);
 	if (s->apart)
 		workers_apart();

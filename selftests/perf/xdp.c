@@ -38,7 +38,7 @@ static int load_program(int redirect_to)
 static uint64_t run(unsigned long passes)
 {
 	struct port *from = &sample.p.port[0], *to = &sample.p.port[1];
-	uint64_t begin = now_ns();
+	uint64_t begin = given_ns();
 
 	sample.passes += passes;
 	while (passes--) {
@@ -49,14 +49,6 @@ static uint64_t run(unsigned long passes)
 		if (sample.redirect)
 			port_wait(to, VDEV_RX);
 	}
-	return now_ns() - begin;
-}
-
-static uint64_t given_by(unsigned long passes)
-{
-	uint64_t begin = given_ns();
-
-	run(passes);
 	return given_ns() - begin;
 }
 
@@ -77,7 +69,7 @@ static unsigned int xdp_open(const struct spec *s)
 	if (sample.redirect)
 		port_attach(&sample.p.port[1], VDEV_RX, true);
 	sample.count = sample.p.port[0].burst;
-	while ((ns = given_by(passes)) < s->ns / 8)
+	while ((ns = run(passes)) < s->ns / 8)
 		passes *= 2;
 	ASSERT(workers_find(getpid()) >= s->devices);
 	passes = passes * (double)s->ns / ns + 1;
