@@ -4,10 +4,10 @@
 #
 #   awk -v what=ratios -v test=NAME -f chance.awk    rows of one time in which backends took
 #       turns: of each metric the median of the ratios, slice by slice: "NAME metric ratio"
-#   awk -v what=open -v within=0.04 -f chance.awk    such lines of all times: the names of the
+#   awk -v what=open -v within=0.05 -f chance.awk    such lines of all times: the names of the
 #       tests that cannot tell yet, one a line
 #
-# A ratio's interval is that of the sign test, about 95 %: no assumption on what is between.
+# A ratio's interval is that of the sign test, 95 % or more: no assumption on what is between.
 
 function value_of(name,    i) {
 	for (i = 2; i <= NF; i++)
@@ -30,10 +30,15 @@ function median(list, n) {
 	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
 }
 
-# The ends of the interval are list[rank] from below and from above; 0: too few values.
-function rank(n,    at) {
-	at = int((n - 1.96 * sqrt(n)) / 2)
-	return n < 6 ? 0 : at < 1 ? 1 : at
+# The ends of the interval are list[rank] from below and from above; 0: too few values. As in
+# tools/bench/stats.py: so often, or less, does a coin fall on one side.
+function rank(n,    at, term, sum) {
+	sum = term = 0.5 ^ n
+	for (at = 0; sum < 0.025; sum += term) {
+		at++
+		term *= (n - at + 1) / at
+	}
+	return at
 }
 
 function ratio(top, bottom,    a, b, n, m, i, list, k) {

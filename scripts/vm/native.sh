@@ -34,8 +34,8 @@ LIVES=3
 [ -z "$QUICK" ] && [[ $LANE = native* ]] || LIVES=1
 MOST=${MOST:-$((3 * REPEAT))}
 [ $LIVES -gt 1 ] && [ "$LANE" = native ] || MOST=$REPEAT
-# what a twin may differ, with its interval: 5 % by the report's, which is somewhat wider
-WITHIN=0.04
+# what a twin may differ, with its interval
+WITHIN=0.05
 CHANCE=/tmp/sample.chance
 STEP=0
 STEPS=0

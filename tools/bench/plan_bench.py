@@ -52,7 +52,7 @@ def glance(results):
               for name in slowed]
     return Section("At a glance", """
         Each line is one measurement of kvnet divided by the same of in-tree vhost_net, sample by sample of one run (for times the other
-        way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (bootstrap). Where it
+        way round): right of 1 kvnet is better, left of it vhost_net is. The bar is the 95 % interval of the median (sign test; bootstrap of fewer than six repetitions). Where it
         crosses 1, or vhost_net differs as much from itself, this run shows no difference: even; and where vhost_net differs from itself by
         more than 5 %, in this row, it cannot tell.""", items)
 
