@@ -10,6 +10,7 @@
 
 #define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define SOME		40
+#define MANY		400
 
 static struct rig rig;
 static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
@@ -104,14 +105,16 @@ CASE(a_driver_that_looks_is_not_called)
 	begin("10000");
 	late = counter("kvnet.tx.calls_put_off");
 	calls = counter("kvnet.tx.calls");
-	for (i = 0; i < SOME && !ksft_failed(); i++) {
+	for (i = 0; i < MANY && !ksft_failed(); i++) {
 		send(1);
 		EXPECT(WAIT_FOR(3000, all_used()));
 		gr_call_on(&tx->ring, 0);
 	}
-	/* A host that is slow may have called now and then. */
-	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, SOME / 2);
-	EXPECT_LE(counter("kvnet.tx.calls") - calls, SOME / 4);
+	calls = counter("kvnet.tx.calls") - calls;
+	ksft_note("%ld calls for %u packets", calls, MANY);
+	/* A host that is slow may have called now and then: not for each fifth. */
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, MANY / 2);
+	EXPECT_LE(calls, MANY / 8);
 	end();
 }
 
