@@ -119,7 +119,7 @@ latency_rows()
 	[ "${R[lost]}" -eq 0 ] || bench_row lost "${R[lost]}" 1
 	# of the transactions alone: rr has looked when the first began and the last was over. A turn
 	# of the kernel's own threads is two switches, to it and back.
-	BEFORE[switches]=0 NOW[switches]=${R[switches]}
+	count_is switches "${R[switches]}"
 	bench_row switches_own "$(awk -v n="$((R[switches] - 2 * R[kernel_turns]))" -v by="${R[n]}" 'BEGIN { printf "%.6g", n / by }')" 1/transaction
 	count_rows "${R[n]}" transaction
 }
