@@ -16,7 +16,7 @@
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
-#   MOST=15               lane native: repetitions of a test that cannot tell 5 % before (three
+#   MOST=20               lane native: repetitions of a test that cannot tell 5 % before (four
 #                         times REPEAT)
 #   OUT=dir               where to put results
 #   PLAN=bench            which report (tools/bench/plan_*.py)

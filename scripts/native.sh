@@ -7,7 +7,7 @@
 #
 #   UML=fast | smp | debug   kernel (debug: no figures worth having, KASAN instead)
 #   REPEAT, ONLY, QUICK   see scripts/bench.sh
-#   MOST=15               repetitions of a test that cannot tell 5 % before (three times REPEAT)
+#   MOST=20               repetitions of a test that cannot tell 5 % before (four times REPEAT)
 #   BACKENDS              instead of each test's own, see scripts/vm/native.sh
 #   BENCH_MS=40           milliseconds of a sample, of which a repetition has three
 set -euo pipefail
@@ -16,7 +16,8 @@ set -euo pipefail
 
 UML=${UML:-fast}
 REPEAT=${REPEAT:-5}
-MOST=${MOST:-$((3 * REPEAT))}
+MOST=${MOST:-$((4 * REPEAT))}
+[ -z "${QUICK:-}" ] || MOST=$REPEAT
 
 main()
 {

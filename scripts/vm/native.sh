@@ -12,7 +12,7 @@
 #   LANE     native (default), native2, icount, smp  FIRST   number of the first repetition
 #   REPEATS  repetitions of all boots    BEFORE  of these, done in others
 #   BENCH_MS milliseconds of a sample, about (default 40)
-#   MOST     repetitions of a test that cannot tell 5 % yet (native; default three times REPEAT)
+#   MOST     repetitions of a test that cannot tell 5 % yet (native; default four times REPEAT)
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 # shellcheck source=scripts/vm/native-backends.sh
@@ -32,7 +32,7 @@ export BENCH_MS
 # and counts; each time is a repetition of its own
 LIVES=3
 [ -z "$QUICK" ] && [[ $LANE = native* ]] || LIVES=1
-MOST=${MOST:-$((3 * REPEAT))}
+MOST=${MOST:-$((4 * REPEAT))}
 [ $LIVES -gt 1 ] && [ "$LANE" = native ] || MOST=$REPEAT
 # what a twin may differ, with its interval
 WITHIN=0.05
