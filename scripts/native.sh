@@ -44,7 +44,7 @@ main()
 		extras+=(--add "$BUILD/floor-$kernel/kvnet_floor.ko")
 		"$TOP/scripts/mkvmm.sh" dpdk && extras+=(--add "$BUILD/vmm-dpdk:dpdk") || info "no dpdk: going on without"
 	fi
-	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-$lane}" --timeout $((300 + 300 * MOST)) \
+	"$TOP/scripts/uml.sh" "--$UML" --mem 1024 --name "${NAME:-$lane}" --timeout $((300 + 600 * MOST)) \
 		--add "$BUILD/perf/lab" "${extras[@]}" --env "LANE=$lane" --env "REPEAT=$REPEAT" --env "ONLY=${ONLY:-}" --env "QUICK=${QUICK:-}" \
 		--env "BENCH_MS=${BENCH_MS:-40}" --env "MOST=$MOST" --env "BACKENDS=${BACKENDS:-}" -- "$TOP/scripts/vm/native.sh"
 }
