@@ -119,8 +119,7 @@ latency_rows()
 	[ "${R[lost]}" -eq 0 ] || bench_row lost "${R[lost]}" 1
 	# of the transactions alone: rr has looked when the first began and the last was over. A turn
 	# of the kernel's own threads is two switches, to it and back.
-	count_is switches "${R[switches]}"
-	NOW[cpu_host]=$((NOW[cpu_host] - R[counting_ns]))
+	count_of_transactions "${R[switches]}" "${R[counting_ns]}"
 	bench_row switches_own "$(awk -v n="$((R[switches] - 2 * R[kernel_turns]))" -v by="${R[n]}" 'BEGIN { printf "%.6g", n / by }')" 1/transaction
 	count_rows "${R[n]}" transaction
 }
