@@ -92,19 +92,18 @@ static void forget(struct kvnet_tap *tap)
  */
 void kvnet_tap_release(struct kvnet_tap *tap)
 {
-	void *frame;
+	struct sk_buff *frame, *list = NULL;
 
 	if (tap->rx_done == tap->rx_head)
 		return;
-	if (!tap->soft)
-		local_bh_disable();
 	while (tap->rx_done < tap->rx_head) {
 		frame = tap->rx[tap->rx_done++];
-		if (frame)
-			napi_consume_skb(frame, 1);
+		if (!frame)
+			continue;
+		frame->next = list;
+		list = frame;
 	}
-	if (!tap->soft)
-		local_bh_enable();
+	compat_consume_skbs(list, tap->soft);
 	if (tap->rx_head == tap->rx_tail)
 		forget(tap);
 }
