@@ -98,6 +98,7 @@ native2_cases()
 		for dir in tx rx; do
 			echo "pps test=apart dir=$dir size=$n apart=1"
 		done
+		echo "sender test=sender dir=rx size=$n apart=1"
 	done
 	for dir in tx rx both; do
 		echo "pps test=pps dir=$dir size=1500"
