@@ -49,7 +49,8 @@ function ratio(top, bottom,    a, b, n, m, i, list, k) {
 	for (i = 1; i <= n; i++)
 		if (b[i] > 0)
 			list[++k] = a[i] / b[i]
-	return k ? median(list, k) : 0
+	# mostly nothing, of a worker that nobody woke: no measure
+	return 2 * k > n ? median(list, k) : 0
 }
 
 BEGIN {

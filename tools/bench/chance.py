@@ -39,6 +39,7 @@ def enough(lane):
 class Chance:
     def __init__(self, results):
         self.rows = {}	# {identity without backend: (key, groups of ratios, how far from 1)}
+        self.idle = set()	# of these, where mostly nothing was: a worker that nobody woke
         bottom = {}
         for key, samples in results.slices().items():
             bottom.setdefault(key.get("backend"), {})[key.without("backend")] = samples
@@ -50,6 +51,8 @@ class Chance:
             if len(groups) >= enough(key.get("lane")):
                 low, high = stats.interval_of(groups)
                 self.rows[key.without("backend")] = (key, groups, max(abs(low - 1), abs(high - 1)))
+                if not stats.median([value for values in beside.values() for value in values]):
+                    self.idle.add(key.without("backend"))
 
     def of(self, key):
         """How far from 1 the ratio of this row has to be: None without a twin."""
@@ -67,14 +70,16 @@ class Chance:
 
     def within(self, lane):
         """(how many rows with a twin tell TOLD, those that do not: [(how far from 1, key)], the worst first)"""
-        found = [(far, key) for key, _, far in self.rows.values() if key.get("lane") == lane and key.get("metric") in USUAL]
+        found = [(far, key) for own, (key, _, far) in self.rows.items()
+                 if key.get("lane") == lane and key.get("metric") in USUAL and own not in self.idle]
         cannot = sorted((entry for entry in found if entry[0] > TOLD), key=lambda entry: -entry[0])
         return len(found) - len(cannot), cannot
 
     def of_lane(self, lane, metric=None):
         """(what nine in ten of the rows resolve, how many there are, the worst, and its key)"""
-        found = [(far, str(key), key) for key, _, far in self.rows.values()
-                 if key.get("lane") == lane and not is_shared(key) and key.get("metric") in ((metric,) if metric else USUAL)]
+        found = [(far, str(key), key) for own, (key, _, far) in self.rows.items()
+                 if key.get("lane") == lane and not is_shared(key) and own not in self.idle and
+                 key.get("metric") in ((metric,) if metric else USUAL)]
         if not found:
             return None
         found.sort(key=lambda entry: entry[:2])

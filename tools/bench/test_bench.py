@@ -231,6 +231,11 @@ class Chances(unittest.TestCase):
         self.assertEqual(plots.Ratios({}).entries(found)[0][4], "better")
         self.assertIn("lane icount: this run resolves 0", chance.sentences(found)[0])
 
+    def test_a_worker_that_nobody_wakes_is_no_measure(self):
+        groups = [sliced(name, *[[value, 0, 0]] * 8, metric="worker") for name, value in (("kvnet", 300), ("kvnet-twin", 900))]
+        groups += [sliced(name, *[[100, 101, 99]] * 8) for name in ("kvnet", "kvnet-twin")]
+        self.assertIn("1 of 1 rows can tell 5.0 %", chance.sentences(results_of(*groups))[1])
+
     def test_what_most_rows_resolve(self):
         groups = []
         for i in range(10):
@@ -279,6 +284,7 @@ class GoOn(unittest.TestCase):
         self.assertEqual(self.awk(sliced("kvnet", [2, 4]) + sliced("kvnet-twin", [3, 5]), what="ratios", test="t"), ["t pps 1.375"])
         # a worker that did nothing says nothing
         self.assertEqual(self.awk(sliced("kvnet", [0, 0]) + sliced("kvnet-twin", [0, 0]), what="ratios", test="t"), [])
+        self.assertEqual(self.awk(sliced("kvnet", [2, 0, 0]) + sliced("kvnet-twin", [1, 0, 0]), what="ratios", test="t"), [])
         self.assertEqual(self.awk(sliced("kvnet", [2, 4]), what="ratios", test="t"), [])
 
     def open_of(self, ratios, test="t", metric="pps"):
