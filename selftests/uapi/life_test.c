@@ -213,6 +213,19 @@ CASE_LONG(passes_it_over_a_socket)
 	end();
 }
 
+/* Traffic alone may do for long with what is there. */
+static void want_memory(struct rig *r, int sock)
+{
+	enum { MUCH = 1 << 20 };
+	void *p = mmap(NULL, MUCH, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)r;
+	(void)sock;
+	if (p != MAP_FAILED)
+		memset(p, 1, MUCH);
+}
+
 CASE_LONG(starved_of_memory)
 {
 	int status;
@@ -220,11 +233,12 @@ CASE_LONG(starved_of_memory)
 	cgroup_make(&group, "memory");
 	begin();
 	for (; more(); done++) {
-		vmm_start(&vmm, NULL);
+		vmm_start(&vmm, want_memory);
 		cgroup_join(&group, vmm.pid);
 		cgroup_set(&group, "memory.swap.max", "0");
 		cgroup_set(&group, "memory.oom.group", done % 2 ? "1" : "0");
 		cgroup_set(&group, "memory.max", "16K");
+		vmm_act(&vmm);
 		status = vmm_ends(&vmm);
 		EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		no_worker_left(workers_before);
