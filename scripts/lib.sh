@@ -10,7 +10,8 @@
 #   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
 #   build/image-X/     kernel and initramfs of the test host and of its guest
 #   build/uml[-smp]-src/     source of User-Mode Linux, without what it does not need
-#   build/uml[-fast|-smp]/   User-Mode Linux that looks for bugs, is fast, or has two CPUs
+#   build/uml[-fast|-smp]/   User-Mode Linux that looks for bugs, is fast, or has two CPUs; with
+#                      these and looking for bugs: uml-smp-kasan, uml-smp-kcsan
 #   build/mod-X/       the module, built for kernel series X, uml, uml-fast or uml-smp
 #   build/deb/         Debian packages of kvnet
 #   build/system-X/    a bare Debian (deb12, deb13) to try them on; build/debs-X/ what apt got for it
@@ -31,7 +32,7 @@ DEBUG_ALL="kasan kcsan"
 CLANG=19
 # kernels that the module is built for and that are no series of Debian's
 # shellcheck disable=SC2034 # for build-module.sh
-UML_ALL="uml uml-fast uml-smp uml-task66"
+UML_ALL="uml uml-fast uml-smp uml-smp-kasan uml-smp-kcsan uml-task66"
 
 # What else to tell the compiler for one of them. Kernels for hardware have small
 # copies made into loads and stores, User-Mode Linux has not: measured would be calls

@@ -8,6 +8,7 @@
 #   scripts/sysfuzz.sh             programs of its own making, for SYSFUZZ_SECONDS (600)
 #   SEED=a.b.c scripts/sysfuzz.sh  that one, again and again; OPS=0-17,30: parts of it
 #
+#   KERNEL=smp-kasan    in User-Mode Linux with two CPUs; smp-kcsan: the one that looks for data races
 #   SMALLER=0     leave it as it is
 #   AGAIN=10      seconds that a part is tried for, until it counts as one that works
 set -euo pipefail
@@ -22,7 +23,7 @@ NAME=${NAME:-sysfuzz}
 # run SECONDS SEED OPS: 0 if nothing is wrong
 run()
 {
-	"$TOP/scripts/uml.sh" --name "$NAME" --timeout $(($1 * 3 + 300)) --env "SYSFUZZ_SECONDS=$1" --env "SEED=$2" --env "OPS=$3" \
+	"$TOP/scripts/uml.sh" "--${KERNEL:-debug}" --name "$NAME" --timeout $(($1 * 3 + 300)) --env "SYSFUZZ_SECONDS=$1" --env "SEED=$2" --env "OPS=$3" \
 		--env "UAPI_TIMEOUT=$(($1 * 3 + 200))" --env "KSFT_SEED=${KSFT_SEED:-}" -- "$TOP/scripts/vm/uapi.sh" sysfuzz_test
 }
 
@@ -72,7 +73,7 @@ main()
 {
 	local seed status=0 all
 
-	"$TOP/scripts/build-module.sh" uml
+	"$TOP/scripts/build-module.sh" "uml${KERNEL:+-$KERNEL}"
 	locked uapi make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" TESTS=sysfuzz_test
 	run "$TIME" "${SEED:-}" "${OPS:-}" || status=$?
 	[ $status -ne 0 ] || return 0

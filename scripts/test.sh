@@ -9,8 +9,9 @@
 #   scripts/test.sh all | unit | uml | uapi | net | debug
 #
 #   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
-#   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" kasan or kcsan,
-#                     by default both; for "uml" task66, see Documentation/testing.rst
+#   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" one of smp-kasan,
+#                     smp-kcsan, kasan, kcsan, by default all; for "uml" smp-kasan, smp-kcsan
+#                     or task66, see Documentation/testing.rst
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
@@ -59,6 +60,11 @@ call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
+# User-Mode Linux for who asks: with two CPUs, and with threads of Linux 6.4 to 6.10
+UML_FLAVOURS="smp-kasan smp-kcsan task66"
+# uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
+# that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
+UAPI_DEBUG="loop_rx_test loop_tx_test notify_test lifecycle_test worker_test threads_test owner_test storm_test place_test taken_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
 # emulated, gets nowhere within KCSAN's 80 us.
@@ -206,11 +212,13 @@ run_uml()
 	local name=uapi-uml FILES
 
 	FILES=$(find "$BUILD/uapi" -maxdepth 1 -type f | wc -l)
+	[[ ${UML_FLAVOUR:-} != smp-* ]] || name=uapi-$UML_FLAVOUR
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" "--${UML_FLAVOUR:-debug}" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" --env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
+		--env "KSFT_SLOW=${KSFT_SLOW:-}" --env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
@@ -478,42 +486,58 @@ run_one()
 	fi
 }
 
-# The uapi tests on kernels that look for bugs, one after the other: what races shall have
-# both CPUs.
+# The uapi tests on kernels that look for bugs and have two CPUs, one after the other, since what
+# races shall have both: all in User-Mode Linux, then in the test host what may differ there.
 run_debug()
 {
-	local series SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200} KERNEL=${KERNEL:-} PACKED=${PACKED-}
+	local kernel kernels=${KERNEL:-smp-kasan smp-kcsan $DEBUG_ALL}
+	local SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200}
 
 	step "uapi tests build" build_uapi "${TESTS:-}"
-	for series in ${KERNEL:-$DEBUG_ALL}; do
-		is_debug "$series" || die "kernel $series does not look for bugs; those that do: $DEBUG_ALL"
-		step "the test host's kernel $series is there" "$TOP/scripts/setup.sh" "$series"
-		step "kvnet.ko for $series" "$TOP/scripts/build-module.sh" "$series"
+	for kernel in $kernels; do
+		prepare_debug "$kernel"
 	done
 	[ "$FAILED" -eq 0 ] || return 0
-	for series in ${KERNEL:-$DEBUG_ALL}; do
-		# shellcheck disable=SC2086 # a list of names
-		run_vm "$series" "uapi-$series" "$TOP/scripts/vm/uapi.sh" ${TESTS:-}
+	for kernel in $kernels; do
+		# shellcheck disable=SC2086 # lists of names
+		if is_debug "$kernel"; then
+			PACKED=${PACKED-} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$UAPI_DEBUG}
+		else
+			UML_FLAVOUR=$kernel run_uml ${TESTS:-}
+		fi
 	done
+}
+
+prepare_debug()
+{
+	case $1 in
+	smp-kasan | smp-kcsan) step "kvnet.ko for User-Mode Linux, $1" "$TOP/scripts/build-module.sh" "uml-$1" ;;
+	*)
+		is_debug "$1" || die "kernel $1 does not look for bugs on two CPUs; those that do: smp-kasan smp-kcsan $DEBUG_ALL"
+		step "the test host's kernel $1 is there" "$TOP/scripts/setup.sh" "$1"
+		step "kvnet.ko for $1" "$TOP/scripts/build-module.sh" "$1"
+		;;
+	esac
 }
 
 run_one_uml()
 {
-	local name net=() uapi=() idle=() UML_FLAVOUR=''
+	local name net=() uapi=() idle=() UML_FLAVOUR=${KERNEL:-}
 
-	[ "${KERNEL:-}" != task66 ] || UML_FLAVOUR=task66
+	[ -z "$UML_FLAVOUR" ] || [[ " $UML_FLAVOURS " == *" $UML_FLAVOUR "* ]] || die "no such User-Mode Linux: $UML_FLAVOUR; there are: $UML_FLAVOURS"
 
 	for name in ${TESTS:-}; do
 		if [[ " $NET_UML " == *" ${name%:*} "* ]]; then
 			net+=("$name")
-		elif [[ " $UAPI_IDLE " == *" ${name%_test}_test "* ]]; then
+		elif [ -z "$UML_FLAVOUR" ] && [[ " $UAPI_IDLE " == *" ${name%_test}_test "* ]]; then
 			idle+=("$name")
 		else
 			uapi+=("$name")
 		fi
 	done
+	# the other flavours: with no guests, and time that passes at once is for one CPU
 	# shellcheck disable=SC2206 # lists of names
-	[ -n "${TESTS:-}" ] || net=($NET_UML) idle=($UAPI_IDLE)
+	[ -n "${TESTS:-}$UML_FLAVOUR" ] || net=($NET_UML) idle=($UAPI_IDLE)
 	"$TOP/scripts/setup.sh" --packages-only
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0

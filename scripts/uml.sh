@@ -10,6 +10,8 @@
 #                       kmemleak, failing allocations; built by itself, once
 #   --fast              the kernel to measure with, likewise
 #   --smp               the same with two CPUs, which are two of the machine's
+#   --smp-kasan         as --debug, with two CPUs
+#   --smp-kcsan         with two CPUs, looks for data races
 #   --task66            as --debug, with the threads of Linux 6.4 to 6.10
 #   --timeout SECONDS   for the whole run (default 900)
 #   --mem MB            size of its memory (default 768)
@@ -49,7 +51,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
-		--debug | --fast | --smp | --task66) FLAVOUR=${1#--}; shift; continue ;;
+		--debug | --fast | --smp | --smp-kasan | --smp-kcsan | --task66) FLAVOUR=${1#--}; shift; continue ;;
 		--guest) GUEST=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
@@ -73,10 +75,10 @@ parse_options()
 	KERNEL=uml
 	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
 	# and the sooner something is freed, the sooner its late use is seen
-	[[ " debug task66 " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
+	[[ " debug task66 smp-kasan smp-kcsan " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-$FLAVOUR
 	# who has another task for each CPU cannot ptrace
-	[ "$FLAVOUR" != smp ] || APPEND="ncpus=2 seccomp=on $APPEND"
+	[[ $FLAVOUR != smp* ]] || APPEND="ncpus=2 seccomp=on $APPEND"
 	[ -n "$MEM" ] || MEM=$((GUEST ? 1536 : 768))
 	NAME=${NAME:-$KERNEL-$$}
 	LOG=$BUILD/log/$NAME
@@ -192,7 +194,7 @@ end_leftovers()
 run_uml()
 {
 	take_cpu
-	[ "$FLAVOUR" != smp ] || CPU=$(cpus | sort -n | head -n 2 | paste -s -d ,)
+	[[ $FLAVOUR != smp* ]] || CPU=$(cpus | sort -n | head -n 2 | paste -s -d ,)
 	ulimit -c 0
 	end_leftovers > /dev/null 2>&1 < /dev/null &
 	# killed when its time is over: it does not take SIGTERM well

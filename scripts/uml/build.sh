@@ -3,11 +3,12 @@
 #
 # Builds a User-Mode Linux kernel and its modules, once, under build/: "uml" with
 # everything that looks for bugs, "uml-fast" to measure with, "uml-smp" the same with two
-# CPUs, which only a newer kernel has, "uml-task66", the first one with the threads of a
-# VMM that kernels before 6.11 have (task66.diff). Another source, configuration or patch
-# builds it again.
+# CPUs, which only a newer kernel has, "uml-smp-kasan" and "uml-smp-kcsan" that one with what
+# looks for bugs, or for data races (smp-debug/), "uml-task66", the first one with the threads
+# of a VMM that kernels before 6.11 have (task66.diff). Another source, configuration or
+# patch builds it again.
 #
-#   scripts/uml/build.sh uml | uml-fast | uml-smp | uml-task66
+#   scripts/uml/build.sh uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -18,8 +19,8 @@ settings()
 {
 	local name files=()
 
-	for name in base $FLAVOURS; do
-		files+=("$TOP/scripts/uml/$name.config")
+	for name in uml/base $FLAVOURS; do
+		files+=("$TOP/scripts/$name.config")
 	done
 	# the last word counts
 	sed '/^CONFIG/!d' "${files[@]}" | tac | awk -F= '!($1 in said) { said[$1] = $2 } said[$1] == $2' | tac
@@ -37,18 +38,18 @@ relocate()
 
 	# since Linux 6.13 it has to be told where it is
 	# shellcheck disable=SC2016 # for make
-	[ $SOURCE != uml-smp-src ] || line='export KBUILD_OUTPUT := $(CURDIR)'
+	[[ $SOURCE != uml-smp* ]] || line='export KBUILD_OUTPUT := $(CURDIR)'
 	printf '%s\n' ${line:+"$line"} "include ../$SOURCE/Makefile" > "$DIR/Makefile"
 	ln -sfn "../$SOURCE" "$DIR/source"
 	rm -f "$DIR"/root/lib/modules/*/{build,source}
 }
 
-# the same files but for those of the patch
+# the same files but for those of the patches
 change_source()
 {
 	rm -rf "${BUILD:?}/$SOURCE"
-	cp -al "$BUILD/uml-src" "$BUILD/$SOURCE"
-	patch -s -d "$BUILD/$SOURCE" -p1 < "$1" || die "${1##*/} does not apply"
+	cp -al "$BUILD/$FROM" "$BUILD/$SOURCE"
+	cat "${CHANGES[@]}" | patch -s -d "$BUILD/$SOURCE" -p1 || die "${CHANGES[*]##*/}: does not apply"
 }
 
 build()
@@ -58,22 +59,29 @@ build()
 
 main()
 {
-	local name=${1:-} input option=--source SOURCE=uml-src stamp=uml-source change=''
+	local name=${1:-} input option=--source FROM=uml-src SOURCE='' CHANGES=()
 
+	OBJECTS=850
 	case $name in
-	uml) FLAVOURS=debug OBJECTS=850 ;;
-	uml-fast) FLAVOURS=fast OBJECTS=800 ;;
-	uml-smp) FLAVOURS="fast smp" OBJECTS=840 SOURCE=uml-smp-src stamp=uml-smp-source option=--source-newest ;;
-	uml-task66) FLAVOURS=debug OBJECTS=850 SOURCE=uml-src-task66 change=$TOP/scripts/uml/task66.diff ;;
-	*) die "usage: build.sh uml | uml-fast | uml-smp | uml-task66" ;;
+	uml) FLAVOURS=uml/debug ;;
+	uml-fast) FLAVOURS=uml/fast ;;
+	uml-smp) FLAVOURS="uml/fast uml/smp" ;;
+	uml-smp-kasan) FLAVOURS="uml/debug uml/smp uml/smp-debug" ;;
+	uml-smp-kcsan) FLAVOURS="uml/smp uml/smp-debug uml/smp-kcsan debug/kcsan" ;;
+	uml-task66) FLAVOURS=uml/debug CHANGES=("$TOP/scripts/uml/task66.diff") SOURCE=uml-src-task66 ;;
+	*) die "usage: build.sh <one of: $UML_ALL>" ;;
 	esac
+	[[ $name != uml-smp* ]] || FROM=uml-smp-src option=--source-newest
+	# a source each: they may be built at the same time
+	[[ $name != uml-smp-* ]] || CHANGES=("$TOP"/scripts/uml/smp-debug/{*.patch,"${name##*-}.diff"}) SOURCE=$name-src
+	SOURCE=${SOURCE:-$FROM}
 	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" $option
-	input="$(cat "$STAMPS/$stamp") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
-	[ -z "$change" ] || input+=" $(sha256sum < "$change")"
+	input="$(cat "$STAMPS/${FROM%-src}-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	[ ${#CHANGES[@]} -eq 0 ] || input+=" $(cat "${CHANGES[@]}" | sha256sum)"
 	step_needed "$name" "$input" || return 0
-	[ -z "$change" ] || change_source "$change"
+	[ ${#CHANGES[@]} -eq 0 ] || change_source
 	build_kernel "User-Mode Linux ($name)" "$OBJECTS" build
 	relocate
 	info "built User-Mode Linux ($name)"
