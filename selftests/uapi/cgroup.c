@@ -83,6 +83,14 @@ void cgroup_leave(pid_t pid)
 	join_at(ROOT, pid);
 }
 
+bool cgroup_has(const struct cgroup *g, const char *file)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", g->path, file);
+	return !access(path, F_OK);
+}
+
 void cgroup_set(const struct cgroup *g, const char *file, const char *text)
 {
 	int ret = write_at(g->path, file, text);

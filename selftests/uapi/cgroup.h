@@ -21,6 +21,8 @@ void cgroup_remove(const struct cgroup *g);
 void cgroup_join(const struct cgroup *g, pid_t pid);
 /* Out of the group, to the root. */
 void cgroup_leave(pid_t pid);
+/* Does the kernel have that file? */
+bool cgroup_has(const struct cgroup *g, const char *file);
 void cgroup_set(const struct cgroup *g, const char *file, const char *text);
 /* The word after "name" in a file, or the first one without a name. */
 long cgroup_get(const struct cgroup *g, const char *file, const char *name);
