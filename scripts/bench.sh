@@ -11,12 +11,12 @@
 #   LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
 #                         icount, smp, and kvm where the CPU has virtualization, else vtime)
 #   ONLY="pps rr"         tests, by name or glob (default all)
-#   REPEAT=9              repetitions, in virtual time seeds (default: native 5, icount 2,
-#                         smp and native2 15, others 5)
+#   REPEAT=9              repetitions, in virtual time seeds (default: icount 2, smp 15,
+#                         others 5)
 #   BACKENDS="kvnet ..."  these only, such as kvnet-packed (scripts/vm/native-backends.sh,
 #                         in a guest's lane scripts/vm/bench-guest.sh)
 #   QUICK=1               one small case of each test: does the laboratory work?
-#   MOST=20               lane native: repetitions of a test that cannot tell 5 % before (four
+#   MOST=20               lanes native, native2: repetitions of a test that cannot tell 5 % before (four
 #                         times REPEAT)
 #   OUT=dir               where to put results
 #   PLAN=bench            which report (tools/bench/plan_*.py)
@@ -147,7 +147,7 @@ lane_native2()
 
 	info "lane native2: User-Mode Linux with two CPUs, a process is the guest"
 	set +e
-	UML=smp REPEAT=${REPEAT:-15} "$TOP/scripts/native.sh" 2>&1 | take_rows native2
+	UML=smp "$TOP/scripts/native.sh" 2>&1 | take_rows native2
 	status=${PIPESTATUS[0]}
 	set -e
 	cp "$BUILD/uml-smp/.config" "$OUT/native2.config" 2> /dev/null || true

@@ -12,7 +12,7 @@
 #   LANE     native (default), native2, icount, smp  FIRST   number of the first repetition
 #   REPEATS  repetitions of all boots    BEFORE  of these, done in others
 #   BENCH_MS milliseconds of a sample, about (default 40)
-#   MOST     repetitions of a test that cannot tell 5 % yet (native; default four times REPEAT)
+#   MOST     repetitions of a test that cannot tell 5 % yet (native, native2; default four times REPEAT)
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 # shellcheck source=scripts/vm/native-backends.sh
@@ -33,7 +33,7 @@ export BENCH_MS
 LIVES=3
 [ -z "$QUICK" ] && [[ $LANE = native* ]] || LIVES=1
 MOST=${MOST:-$((4 * REPEAT))}
-[ $LIVES -gt 1 ] && [ "$LANE" = native ] || MOST=$REPEAT
+[ $LIVES -gt 1 ] || MOST=$REPEAT
 # what a twin may differ, with its interval
 WITHIN=0.05
 CHANCE=/tmp/sample.chance

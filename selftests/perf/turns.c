@@ -84,17 +84,17 @@ static void parameter(const char *node, const char *name, const char *value)
 	snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s",
 		 strrchr(node, '/') + 1, name);
 	fd = ASSERT_SYS(open(path, O_WRONLY | O_CLOEXEC));
-	ASSERT_EQ(write(fd, value, 1), 1);
+	ASSERT_EQ(write(fd, value, strlen(value)), strlen(value));
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place:threads:slowed, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place:threads:poll:slowed, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
 		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
-		"BENCH_SLOWED",
+		"BENCH_POLL", "BENCH_SLOWED",
 	};
 	const char *node;
 	char line[128];
@@ -111,6 +111,7 @@ static void become(char *words)
 	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
 	parameter(node, "rx_in_place", getenv("BENCH_IN_PLACE"));
 	parameter(node, "threads", getenv("BENCH_THREADS"));
+	parameter(node, "poll_us", getenv("BENCH_POLL"));
 }
 
 /* Done again at once if the machine ran somebody else meanwhile, whosever slice it is. */
