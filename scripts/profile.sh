@@ -7,15 +7,17 @@
 #
 #   scripts/profile.sh
 #
-#   LANE=icount                      count the worker's instructions in a test host instead:
-#                                    exact, and the same each time (vm/count.c)
+#   LANE=icount                      count instructions in a test host instead: exact, and the
+#                                    same each time (vm/count.c)
+#   LANE=native2                     User-Mode Linux with two CPUs
+#   WHO=sender                       not the worker, but who puts frames into the tap
 #   WORK="test=pps dir=rx size=64"   what to do (parameters of selftests/perf)
 #   BACKENDS="kvnet vhost_net"       of scripts/vm/native-backends.sh, such as kvnet-packed
 #   PROFILE_MS=8000                  for how long, each
 #   TOP_N=10                         how many functions to name
 #
 # Only the worker's samples count: those on the kernel stack on which most of the
-# backend's own code was seen. That kernel is a process for this machine, hence ":u".
+# backend's own code was seen; of the sender, most of tun_net_xmit(). That kernel is a process for this machine, hence ":u".
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -23,7 +25,10 @@ set -euo pipefail
 WORK=${WORK:-test=pps dir=tx size=64}
 PROFILE_MS=${PROFILE_MS:-8000}
 BACKENDS=${BACKENDS:-kvnet vhost_net}
+WHO=${WHO:-worker}
 RATE=4999
+FLAVOUR=fast
+[ "${LANE:-}" != native2 ] || FLAVOUR=smp
 
 # perf_begin BACKEND
 perf_begin()
@@ -80,7 +85,7 @@ count()
 show()
 {
 	# shellcheck disable=SC2086 # words
-	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-fast/linux" "${TOP_N:-10}" $BACKENDS | tee "$OUT/profile.txt"
+	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-$FLAVOUR/linux" "${TOP_N:-10}" "$WHO" $BACKENDS | tee "$OUT/profile.txt"
 }
 
 main()
@@ -97,13 +102,13 @@ main()
 	fi
 	"$TOP/scripts/setup.sh" --perf
 	: > "$OUT/symbols"
-	nice "$TOP/scripts/uml/build.sh" uml-fast
-	"$TOP/scripts/build-module.sh" uml-fast
+	nice "$TOP/scripts/uml/build.sh" uml-$FLAVOUR
+	"$TOP/scripts/build-module.sh" uml-$FLAVOUR
 	make -s -C "$TOP/selftests/perf" OUTPUT="$BUILD/perf"
 	info "profile of: $WORK"
 	pipe=$OUT/pipe
 	mkfifo "$pipe"
-	"$TOP/scripts/uml.sh" --fast --mem 1024 --name profile --timeout 600 --add "$BUILD/perf/lab" \
+	"$TOP/scripts/uml.sh" --$FLAVOUR --mem 1024 --name profile --timeout 600 --add "$BUILD/perf/lab" \
 		--env "WORK=$WORK" --env "PROFILE_MS=$PROFILE_MS" --env "BACKENDS=$BACKENDS" -- "$TOP/scripts/vm/profile.sh" > "$pipe" 2>&1 &
 	UML_PID=$!
 	follow < "$pipe"

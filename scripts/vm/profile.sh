@@ -11,25 +11,32 @@
 
 LOG=/tmp/profile.out
 
+program()
+{
+	case $WORK in
+	*test=rr*) echo rr ;;
+	*test=sender*) echo sender ;;
+	*) echo pps ;;
+	esac
+}
+
 work()
 {
 	backend_use "$1"
-	BENCH_ROW="lane=native rep=1 backend=$1" BENCH=$WORK BENCH_MS=$2 /kvnet/lab pps > $LOG 2>&1 && grep -q '^@bench' $LOG ||
+	BENCH_ROW="lane=native rep=1 backend=$1" BENCH=$WORK BENCH_MS=$2 /kvnet/lab "$(program)" > $LOG 2>&1 && grep -q '^@bench' $LOG ||
 		{ cat $LOG; return 1; }
 }
 
 # all in turn, as in the lane of that name
 count()
 {
-	local backend turns=() program=pps
+	local backend turns=()
 
-	[[ $WORK != *test=rr* ]] || program=rr
-	[[ $WORK != *test=sender* ]] || program=sender
 	for backend in $BACKENDS; do
 		turns+=("$(turn_of "$backend")")
 	done
 	awk '$2 ~ /[tT]/ { print $1, $3, $4 ? $4 : "kernel" }' /proc/kallsyms | gzip | base64 -w 1000 | sed 's/^/@symbols /'
-	BENCH_COUNT=1 BENCH_TURNS="${turns[*]}" BENCH_ROW="lane=icount rep=1" BENCH=$WORK KSFT_SEED=1 /kvnet/lab $program
+	BENCH_COUNT=1 BENCH_TURNS="${turns[*]}" BENCH_ROW="lane=icount rep=1" BENCH=$WORK KSFT_SEED=1 /kvnet/lab "$(program)"
 }
 
 main()

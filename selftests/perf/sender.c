@@ -93,7 +93,7 @@ static void sender_slice(unsigned int i)
 		own += pass(&ns);
 	meter_end(&sample.m, &sample.p, i, packets, ns);
 	sample.sender[i] = own / packets;
-	for (own = 0, k = 0; k < sample.each; k++)
+	for (own = 0, k = 0; sample.p.s.alone && k < sample.each; k++)
 		own += pass_alone();
 	sample.alone[i] = own / packets;
 }
@@ -103,7 +103,8 @@ static void sender_close(unsigned int slices)
 	port_attach(&sample.p.port[0], VDEV_RX, false);
 	port_check(&sample.p, &sample.p.port[0], VDEV_RX);
 	spec_slices("sender", sample.sender, slices, "ns");
-	spec_slices("alone", sample.alone, slices, "ns");
+	if (sample.p.s.alone)
+		spec_slices("alone", sample.alone, slices, "ns");
 	meter_rows(&sample.m, slices);
 	ports_close(&sample.p);
 }

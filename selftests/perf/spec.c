@@ -78,6 +78,7 @@ void spec_read(struct spec *s)
 	s->guests = number("guests", 1);
 	s->busy = number("busy", 0);
 	s->apart = number("apart", 0);
+	s->alone = number("alone", 1);
 	s->attack = mischief_of(word("attack"));
 	s->gso = word("test") && !strcmp(word("test"), "gso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;

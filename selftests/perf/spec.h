@@ -28,6 +28,7 @@ struct spec {
 	bool apart;		/* the workers on another CPU than the guest */
 	int attack;		/* what the other guest does: enum mischief_kind */
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
+	bool alone;		/* of a sender: what it costs with nobody to wake, too; default */
 	bool gso;		/* TCP segments of one large packet each */
 	uint64_t ns;		/* length of a sample */
 };

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N BACKEND...
+Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N WHO BACKEND...
+
+WHO is "worker", or "sender", the task that puts frames into the tap.
 
 DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs), symbols (lines of
-address, name, [module]), and rows.txt: a share of the worker's samples is as large
+address, name, [module]), and rows.txt: a share of WHO's samples is as large
 a share of its time for a packet. Addresses of the kernel are looked up in its own file.
 
 Where instructions were counted there is "counts" instead: lines of whom (from 1, in the
@@ -23,6 +25,7 @@ import units
 
 MODULES = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}	# by what a backend's name begins with
 STACK_BITS = 16		# of a task, by CONFIG_KERNEL_STACK_ORDER=4
+SENDS = ("tun_net_xmit",)
 
 
 class Symbols:
@@ -72,13 +75,20 @@ def read_samples(path, symbols):
     return found
 
 
-def count(samples, modules):
-    """{(function, module): samples} of the stack that these modules used most."""
-    used = collections.Counter(stack for stack, (_, module) in samples if module in modules)
+def known_by(who, backend):
+    """Is a function the mark of the task that is looked for?"""
+    if who == "sender":
+        return lambda function, module: function in SENDS
+    return lambda function, module: module in modules_of(backend)
+
+
+def count(samples, mark):
+    """{(function, module): samples} of the stack that has most of those that are marked."""
+    used = collections.Counter(stack for stack, name in samples if mark(*name))
     if not used:
         return {}
-    worker = used.most_common(1)[0][0]
-    return collections.Counter(name for stack, name in samples if stack == worker)
+    found = used.most_common(1)[0][0]
+    return collections.Counter(name for stack, name in samples if stack == found)
 
 
 def read_counts(directory, symbols):
@@ -92,17 +102,17 @@ def read_counts(directory, symbols):
     return found
 
 
-def worker_of(tasks, modules):
-    """The counts of the task that ran most of these modules' code."""
-    own = {task: sum(n for (_, module), n in counts.items() if module in modules) for task, counts in tasks.items()}
+def task_of(tasks, mark):
+    """The counts of the task that ran most of the code that is marked."""
+    own = {task: sum(n for name, n in counts.items() if mark(*name)) for task, counts in tasks.items()}
     return tasks[max(own, key=own.get)] if own and max(own.values()) else {}
 
 
-def top(counts, number, worker=None):
-    """[[function, module, share, ns of a packet]], the costliest first; without the worker's time less the last."""
+def top(counts, number, whole=None):
+    """[[function, module, share, ns of a packet]], the costliest first; without its time for one less the last."""
     total = sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [[name, module, units.percent(n / total)] + ([f"{worker * n / total:.1f}"] if worker else [])
+    return [[name, module, units.percent(n / total)] + ([f"{whole * n / total:.1f}"] if whole else [])
             for (name, module), n in ordered[:number]]
 
 
@@ -115,7 +125,7 @@ def by_module(counts):
 
 
 def rows_of(directory, metric):
-    """{backend: value}, where the run said so: ns of the worker for a packet, or packets that were counted."""
+    """{backend: value}, where the run said so: ns for a packet, or packets that were counted."""
     path = os.path.join(directory, "rows.txt")
     if not os.path.exists(path):
         return {}
@@ -134,39 +144,40 @@ def modules_of(backend):
     return MODULES[next(name for name in MODULES if backend.startswith(name))]
 
 
-def counts_of(directory, backend, symbols, number):
+def counts_of(directory, backend, symbols, number, who):
+    mark = known_by(who, backend)
     if is_counted(directory):
-        counts = worker_of(read_counts(directory, symbols).get(number, {}), modules_of(backend))
+        counts = task_of(read_counts(directory, symbols).get(number, {}), mark)
         if not counts:
-            sys.exit(f"no instructions of {backend}'s worker were counted")
+            sys.exit(f"no instructions of {backend}'s {who} were counted")
         print(f"{backend}: {by_module(counts)}")
         return counts
     samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
-    counts = count(samples, modules_of(backend))
+    counts = count(samples, mark)
     if not counts:
-        sys.exit(f"no samples of {backend}'s worker among {len(samples)}")
-    print(f"{backend}: the worker had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
+        sys.exit(f"no samples of {backend}'s {who} among {len(samples)}")
+    print(f"{backend}: the {who} had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
     return counts
 
 
-def main(directory, kernel, number, backends):
+def main(directory, kernel, number, who, backends):
     symbols = read_symbols(directory, kernel)
     counted = is_counted(directory)
-    unit, said = ("instructions", "counted") if counted else ("ns", "worker")
+    unit, said = ("instructions", "counted") if counted else ("ns", who)
     values = rows_of(directory, said)
     tables = []
     print()
     for whom, backend in enumerate(backends, 1):
-        counts = counts_of(directory, backend, symbols, whom)
-        worker = values.get(backend)
+        counts = counts_of(directory, backend, symbols, whom, who)
+        whole = values.get(backend)
         if counted:
-            worker = sum(counts.values()) / worker
-        head = ["function", "of", "share"] + ([unit] if worker else [])
-        title = backend + (f" ({worker:.1f} {unit} of the worker for a packet)" if worker else "")
-        tables.append((title, head, top(counts, number, worker)))
+            whole = sum(counts.values()) / whole
+        head = ["function", "of", "share"] + ([unit] if whole else [])
+        title = backend + (f" ({whole:.1f} {unit} of the {who} for a packet)" if whole else "")
+        tables.append((title, head, top(counts, number, whole)))
     print()
     print("\n".join(side_by_side(tables)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5:])

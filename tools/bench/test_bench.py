@@ -558,7 +558,7 @@ class Profiles(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory, unittest.mock.patch("subprocess.run") as nm, contextlib.redirect_stdout(out):
             nm.return_value.stdout = "3000 T memcpy\n"
             self.write(directory)
-            profile_top.main(directory, "linux", 10, ["kvnet", "vhost_net"])
+            profile_top.main(directory, "linux", 10, "worker", ["kvnet", "vhost_net"])
         text = out.getvalue()
         self.assertIn("kvnet: the worker had 4 of 5 samples; kvnet 75 %, kernel 25 %", text)
         last = text.splitlines()[-2:]
@@ -575,12 +575,26 @@ class Profiles(unittest.TestCase):
             for name, text in files.items():
                 with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
                     file.write(text + "\n")
-            profile_top.main(directory, "unused", 10, ["kvnet", "vhost_net"])
+            profile_top.main(directory, "unused", 10, "worker", ["kvnet", "vhost_net"])
         text = out.getvalue().splitlines()
         self.assertIn("kvnet: kvnet 75 %, kernel 25 %", text)
         self.assertIn("kvnet (200.0 instructions of the worker for a packet)", text[-4])
         self.assertEqual(text[-2].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "75", "%", "75.0"])
         self.assertEqual(text[-1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "25", "%", "25.0"])
+
+    def test_the_sender_is_who_puts_frames_into_the_tap(self):
+        files = {"symbols": self.SYMBOLS + "\n3000 memcpy kernel\n4000 tun_net_xmit [tun]",
+                 "counts": "\n".join(["1 a 1004 900", "1 c 3001 100", "1 c 4001 300"]),
+                 "rows.txt": "@bench lane=icount rep=1 backend=kvnet test=sender metric=counted value=2 unit=packets"}
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
+            for name, text in files.items():
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            profile_top.main(directory, "unused", 10, "sender", ["kvnet"])
+        text = out.getvalue().splitlines()
+        self.assertIn("kvnet (200.0 instructions of the sender for a packet)", text[-4])
+        self.assertEqual(text[-2].split(), ["tun_net_xmit", "tun", "75", "%", "150.0"])
 
 
 def main():
