@@ -9,6 +9,10 @@
  * sends has been waited for. It takes some frames to tell, and some more to believe
  * the opposite.
  *
+ * Who looks into the tap of a stream again and again takes the line that the next frame's
+ * place is in from whoever writes it, each time. So a tap that has been emptied is left
+ * alone for some frames.
+ *
  * Numbers and clock values in, decisions out.
  */
 #ifndef _KVNET_LONE_H
@@ -22,6 +26,9 @@
 /* Frames of a stream are less far apart, in times that one takes; and in ns. */
 #define KVNET_LONE_TIMES	12
 #define KVNET_LONE_GAP		5000
+
+/* A stream's tap is left alone for so long when it is empty, in ns. */
+#define KVNET_LONE_PAUSE	4000
 
 /* Turns in a row until the other is believed. */
 #define KVNET_LONE_TURNS	8
@@ -85,8 +92,12 @@ static inline void kvnet_lone_turn(struct kvnet_lone *p, u64 now_ns,
 				    unsigned long answers)
 {
 	u32 gap = max_t(u32, KVNET_LONE_TIMES * p->cost_ns, KVNET_LONE_GAP);
-	bool apart = now_ns - p->last_ns >= gap || answers != p->answers;
+	bool apart;
 
+	/* By which frames of a stream are found later. */
+	if (!p->lone)
+		gap += KVNET_LONE_PAUSE;
+	apart = now_ns - p->last_ns >= gap || answers != p->answers;
 	p->last_ns = now_ns;
 	p->answers = answers;
 	if (small && !frames)
@@ -102,6 +113,18 @@ static inline void kvnet_lone_turn(struct kvnet_lone *p, u64 now_ns,
 		p->score--;
 	if (!p->score)
 		p->lone = false;
+}
+
+/**
+ * kvnet_lone_look() - is it time to look for frames?
+ * @p: the place; the last turn has left none
+ * @now_ns: as of kvnet_lone_turn()
+ *
+ * Return: true if so; false for a while, in a stream.
+ */
+static inline bool kvnet_lone_look(const struct kvnet_lone *p, u64 now_ns)
+{
+	return p->lone || now_ns - p->last_ns >= KVNET_LONE_PAUSE;
 }
 
 #endif /* _KVNET_LONE_H */

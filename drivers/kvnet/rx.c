@@ -380,6 +380,8 @@ static bool rx_pending(struct kvnet_source *src)
 
 	if (READ_ONCE(q->starved))
 		return kvnet_vq_pending(&q->vq);
+	if (!kvnet_lone_look(&q->lone, local_clock()))
+		return false;
 	if (!mutex_trylock(&q->vq.lock))
 		return true;
 	ret = kvnet_vq_runs(&q->vq) && kvnet_tap_readable(&q->tap);

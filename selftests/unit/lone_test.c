@@ -6,6 +6,9 @@
 #include "lone.h"
 #include "unit.h"
 
+/* Of a stream, frames that are so far apart are not. */
+#define APART	(KVNET_LONE_GAP + KVNET_LONE_PAUSE)
+
 static struct kvnet_lone lone;
 static unsigned long answers;
 static u64 now;
@@ -66,12 +69,29 @@ CASE(it_takes_some_to_believe)
 	turns(KVNET_LONE_TURNS, 1, 1, true);
 	for (i = 0; i < 100; i++) {
 		EXPECT_TRUE(!lone.lone);
-		turns(KVNET_LONE_TURNS - 1, KVNET_LONE_GAP, 1, true);
+		turns(KVNET_LONE_TURNS - 1, APART, 1, true);
 		EXPECT_TRUE(!lone.lone);
 		turns(KVNET_LONE_TURNS, 1, 1, true);
 	}
-	turns(KVNET_LONE_TURNS, KVNET_LONE_GAP, 1, true);
+	turns(KVNET_LONE_TURNS, APART, 1, true);
 	EXPECT_TRUE(lone.lone);
+}
+
+/* Its frames are found when the tap has been left alone for long enough: no sign of its end. */
+CASE(a_stream_is_left_alone_for_a_while)
+{
+	begin();
+	EXPECT_TRUE(kvnet_lone_look(&lone, now));
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	EXPECT_TRUE(!kvnet_lone_look(&lone, now));
+	EXPECT_TRUE(!kvnet_lone_look(&lone, now + KVNET_LONE_PAUSE - 1));
+	EXPECT_TRUE(kvnet_lone_look(&lone, now + KVNET_LONE_PAUSE));
+	/* A clock that goes back does not keep anybody waiting. */
+	EXPECT_TRUE(kvnet_lone_look(&lone, now - 1));
+	turns(1000, APART - 1, 1, true);
+	EXPECT_TRUE(!lone.lone);
+	turns(KVNET_LONE_TURNS, APART, 1, true);
+	EXPECT_TRUE(kvnet_lone_look(&lone, now));
 }
 
 /* A look that finds nothing tells nothing. */
@@ -81,7 +101,7 @@ CASE(nothing_is_no_frame)
 	turns(1000, 1, 0, true);
 	EXPECT_TRUE(lone.lone);
 	turns(KVNET_LONE_TURNS, 1, 1, true);
-	turns(1000, KVNET_LONE_GAP, 0, true);
+	turns(1000, APART, 0, true);
 	EXPECT_TRUE(!lone.lone);
 }
 
