@@ -5,7 +5,9 @@
  * What a kick costs cannot be seen from here; but it can be tried. After some packets
  * in a row the device does not ask for a kick, and looks after twice the time in which
  * one packet came. If they come half as often again as with kicks, or more, and a look
- * is for more than one, it goes on like that; else it goes back, and waits for twice as many before it tries again.
+ * is for more than one, it goes on like that; else it goes back, and waits for twice as
+ * many before it tries again. A kick for very many packets costs nothing that is worth
+ * a try.
  */
 #include "pace.h"
 
@@ -37,7 +39,7 @@ void kvnet_pace_reset(struct kvnet_pace *p)
 /* The driver has kicked for some packets. */
 static void kicked(struct kvnet_pace *p, u64 gap_ns)
 {
-	if (gap_ns > GAP_MAX) {
+	if (gap_ns > GAP_MAX || p->packets >= MANY) {
 		p->streak = 0;
 		return;
 	}
@@ -70,8 +72,10 @@ static void looked(struct kvnet_pace *p, u64 since_ns)
 		p->patience = PATIENCE_MIN;
 	if (p->packets < FEW)
 		p->delay_ns = min(2 * p->delay_ns, (u32)DELAY_MAX);
-	else if (p->packets > MANY)
+	else if (p->packets > MANY && p->delay_ns > DELAY_MIN)
 		p->delay_ns = max(p->delay_ns / 2, (u32)DELAY_MIN);
+	else if (p->packets > MANY)
+		kvnet_pace_slow(p);
 }
 
 /* Frames to the guest: what it sends may be their answers, or they its. */
