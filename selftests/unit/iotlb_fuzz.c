@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <string.h>
 
 #include "fuzz.h"
 #include "shim.h"
@@ -22,8 +23,8 @@ const char fuzz_name[] = "iotlb";
 static u64 base;
 static unsigned int shift;
 
+static bool known[CELLS];
 static struct {
-	bool known;
 	u64 hva;
 	u8 perm;
 } model[CELLS];
@@ -47,7 +48,7 @@ static void find(const struct kvnet_iotlb *tlb, u64 addr, unsigned int cell, u32
 	if (!e)
 		return;
 	EXPECT_TRUE(addr >= e->iova && addr <= e->last);
-	EXPECT_TRUE(model[cell].known);
+	EXPECT_TRUE(known[cell]);
 	EXPECT_EQ(e->hva + (addr - e->iova), model[cell].hva + (addr - first_of(cell)));
 	EXPECT_EQ(e->perm, model[cell].perm);
 	EXPECT_TRUE(e == &tlb->entry[hint]);
@@ -62,6 +63,26 @@ static void check(const struct kvnet_iotlb *tlb)
 		EXPECT_TRUE(tlb->entry[i].iova <= tlb->entry[i].last);
 		EXPECT_TRUE(!i || tlb->entry[i - 1].last < tlb->entry[i].iova);
 	}
+}
+
+/* Each cell that an entry has, and where it ends. */
+static void whole(const struct kvnet_iotlb *tlb, const struct kvnet_iotlb_entry *e)
+{
+	unsigned int first = (e->iova - base) >> shift, last = (e->last - base) >> shift, i;
+
+	if (!EXPECT_TRUE(first <= last && last < CELLS))
+		return;
+	EXPECT_TRUE(e->iova == first_of(first) && e->last == last_of(last));
+	for (i = first; i <= last; i++) {
+		EXPECT_TRUE(known[i] && e->perm == model[i].perm);
+		EXPECT_EQ(e->hva + (first_of(i) - e->iova), model[i].hva);
+	}
+	find(tlb, e->iova, first, e->hva, true);
+	find(tlb, e->last, last, e->hva >> 8, true);
+	if (first)
+		find(tlb, e->iova - 1, first - 1, first, false);
+	if (last + 1 < CELLS)
+		find(tlb, e->last + 1, last + 1, last, false);
 }
 
 static void update(struct kvnet_iotlb *tlb, u8 a, u8 b, struct input *in)
@@ -79,7 +100,7 @@ static void update(struct kvnet_iotlb *tlb, u8 a, u8 b, struct input *in)
 	}
 	EXPECT_EQ(ret, tlb->max ? 0 : -ENOSPC);
 	for (i = a; i <= b; i++) {
-		model[i].known = !ret;
+		known[i] = !ret;
 		model[i].hva = entry.hva + (first_of(i) - entry.iova);
 		model[i].perm = entry.perm;
 		find(tlb, i & 1 ? first_of(i) : last_of(i), i, take8(in), !ret);
@@ -92,7 +113,7 @@ static void invalidate(struct kvnet_iotlb *tlb, u8 a, u8 b)
 
 	kvnet_iotlb_invalidate(tlb, first_of(a), last_of(b));
 	for (i = a; i <= b; i++)
-		model[i].known = false;
+		known[i] = false;
 }
 
 void fuzz_one(const u8 *data, size_t size)
@@ -105,8 +126,7 @@ void fuzz_one(const u8 *data, size_t size)
 	shim_reset();
 	shift = where & 1 ? 56 : where & 2 ? 12 : 0;
 	base = where & 1 ? 0 : where & 4 ? -((u64)CELLS << shift) : take64(&in) >> 16;
-	for (i = 0; i < CELLS; i++)
-		model[i].known = false;
+	memset(known, 0, sizeof(known));
 	tlb = kvnet_iotlb_alloc(take8(&in) % 40);
 	while (in.left) {
 		op = take8(&in);
@@ -126,8 +146,8 @@ void fuzz_one(const u8 *data, size_t size)
 		}
 		check(tlb);
 	}
-	for (i = 0; i < CELLS; i++)
-		find(tlb, first_of(i), i, i, false);
+	for (i = 0; i < tlb->n; i++)
+		whole(tlb, &tlb->entry[i]);
 	kvnet_iotlb_free(tlb);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
