@@ -124,6 +124,42 @@ CASE(taken_by_punching_a_hole)
 	taken(by_hole);
 }
 
+/* Memory that is gone after n times of it, in KiB. */
+static long gone_after(unsigned int n)
+{
+	long before = memory_available_kb();
+	size_t len;
+	uint8_t *at = place_pool(&len);
+
+	while (n-- && !ksft_failed()) {
+		place_warm_up();
+		by_dontneed(at, len);
+		memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	}
+	return before - memory_available_kb();
+}
+
+/* Pages that the device has known are the host's again when the owner lets go of them. */
+CASE_TIMED(what_was_known_is_given_back, 60)
+{
+	const unsigned int n = 30;
+	unsigned int i;
+	long gone = 0;
+
+	place_begin_private();
+	gone_after(4);
+	/* it would be a cluster of pages each time; what others take they take once */
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		gone = gone_after(n);
+		ksft_note("%ld KiB have gone", gone);
+		if (gone < (long)(n * 4 * PAGE / 1024))
+			break;
+	}
+	if (i == 3)
+		FAIL("%ld KiB have gone", gone);
+	rig_close(&rig);
+}
+
 /* Memory that may not be written is not. */
 CASE(read_only)
 {
@@ -237,7 +273,8 @@ static void *swap_thread(void *arg)
 		other_map(i);
 		place_touch();
 		memset(other.view[!i], 0x77, other.len);
-		for (k = 0; k < 20; k++)
+		/* now and then long enough for some frames, on one busy CPU, too */
+		for (k = 0; k < 20U << other.turns % 8; k++)
 			sched_yield();
 		if (!is_all(other.view[!i], other.len, 0x77))
 			other.bad++;
