@@ -11,8 +11,35 @@ function trim(text)
 	return text
 }
 
+# The lesser one comes first, as in KCSAN's titles.
+function name_by_tops(pair)
+{
+	pair = tops < 2 ? top[1] : top[1] < top[2] ? top[1] " / " top[2] : top[2] " / " top[1]
+	sub(/ in [^\n]*/, " in " pair, report)
+	gsub(/ \[[a-z_]+\]/, "", pair)
+	known = is_known(pair)
+}
+
+function is_known(pair, i)
+{
+	for (i = 1; i <= n; i++)
+		if (pair ~ races[i])
+			return 1
+	return 0
+}
+
+# with the name of its module
+function function_of(line)
+{
+	sub(/.*\] +/, "", line)
+	sub(/\+0x[0-9a-f]+\/0x[0-9a-f]+/, "", line)
+	return trim(line)
+}
+
 function report_ends()
 {
+	if (own && tops)
+		name_by_tops()
 	if (ours && !known) {
 		print report
 		passed++
@@ -41,24 +68,30 @@ reporting && /kvnet-test: |selftest: / { held = held $0 "\n"; next }
 	report = $0
 	reporting = 1
 	ours = /BUG: KCSAN: assert/
-	known = 0
+	own = tops = 0
 	pair = $0
 	sub(/.*BUG: KCSAN: [a-z-]+ in /, "", pair)
 	gsub(/ \[[a-z_]+\]/, "", pair)
-	pair = trim(pair)
-	for (i = 1; i <= n; i++)
-		known = known || pair ~ races[i]
+	known = is_known(trim(pair))
 	ours = ours || /\[kvnet\]/
 	next
 }
 
 reporting && /==========/ { report_ends(); next }
 reporting {
-	report = report "\n" $0
-	if (/ (by task|by interrupt) /)
+	if (/ (by task|by interrupt) /) {
 		depth = 0
-	else if (/\+0x[0-9a-f]+\/0x[0-9a-f]+/)
-		ours = ours || (++depth <= 2 && /\[kvnet\]/)
+	} else if (/\+0x[0-9a-f]+\/0x[0-9a-f]+/) {
+		# User-Mode Linux's stack begins in whoever takes it
+		if (!depth && /(^|\]) +(save_stack_trace|stack_trace_save|print_report|kcsan_|__tsan_)/) {
+			own = 1
+			next
+		}
+		if (!depth++)
+			top[++tops] = function_of($0)
+		ours = ours || (depth <= 2 && /\[kvnet\]/)
+	}
+	report = report "\n" $0
 	next
 }
 { print }
