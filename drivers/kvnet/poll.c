@@ -9,6 +9,7 @@
  */
 #include "poll.h"
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 
 /* The first window after none, in ns. */
@@ -22,7 +23,7 @@
 void kvnet_poll_set_cap(struct kvnet_poll *p, u64 cap_ns)
 {
 	p->cap = cap_ns;
-	p->window = min(p->window, cap_ns);
+	WRITE_ONCE(p->window, min(p->window, cap_ns));
 }
 
 /**
@@ -48,8 +49,8 @@ void kvnet_poll_learn(struct kvnet_poll *p, u64 idle_ns)
 	if (idle_ns <= p->window)
 		return;
 	if (idle_ns > p->cap) {
-		p->window = p->window / 2 < WINDOW_MIN ? 0 : p->window / 2;
+		WRITE_ONCE(p->window, p->window / 2 < WINDOW_MIN ? 0 : p->window / 2);
 		return;
 	}
-	p->window = min(max_t(u64, p->window * 2, WINDOW_MIN), p->cap);
+	WRITE_ONCE(p->window, min(max_t(u64, p->window * 2, WINDOW_MIN), p->cap));
 }
