@@ -131,7 +131,7 @@ struct kvnet_net *kvnet_net_create(void)
 static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 {
 	lockdep_assert_held(&q->vq.lock);
-	q->starved = false;
+	WRITE_ONCE(q->starved, false);
 	kvnet_pace_reset(&q->pace);
 	kvnet_lone_reset(&q->lone);
 	q->vq.defer = (struct kvnet_defer) {};

@@ -4,6 +4,7 @@
  */
 #include "pages.h"
 
+#include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -34,7 +35,7 @@ void kvnet_pages_put(struct kvnet_pages *t, unsigned long at, void *kaddr)
 	p = place(t, at);
 	widen(t, at & PAGE_MASK);
 	if (!p->kaddr)
-		t->n++;
+		WRITE_ONCE(t->n, t->n + 1);
 	p->at = at & PAGE_MASK;
 	p->kaddr = kaddr;
 }
@@ -64,7 +65,7 @@ static void forget(struct kvnet_pages *t, struct kvnet_page *p,
 	if (!p->kaddr || p->at < first || p->at > last)
 		return;
 	p->kaddr = NULL;
-	t->n--;
+	WRITE_ONCE(t->n, t->n - 1);
 }
 
 /**

@@ -274,14 +274,14 @@ static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
 	size_t len;
 	int ret;
 
-	q->starved = false;
+	WRITE_ONCE(q->starved, false);
 	do {
 		len = kvnet_tap_peek(&q->tap);
 		if (!len)
 			return KVNET_DONE;
 		ret = receive_packet(&t, len);
 		if (ret <= 0) {
-			q->starved = !ret;
+			WRITE_ONCE(q->starved, !ret);
 			return KVNET_DONE;
 		}
 	} while (kvnet_budget_spend(budget, len, kvnet_vq_pieces(&q->vq)));

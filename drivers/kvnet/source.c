@@ -287,7 +287,7 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 void kvnet_source_reset(struct kvnet_source *src)
 {
 	kvnet_claim_reset(&src->claim);
-	src->woken_ns = 0;
+	WRITE_ONCE(src->woken_ns, 0);
 	WRITE_ONCE(src->weight, 1);
-	src->lone = src->ops->run_lent || src->ops->run_soft;
+	WRITE_ONCE(src->lone, src->ops->run_lent || src->ops->run_soft);
 }
