@@ -48,7 +48,7 @@ void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 
 /* Of the owner, with dev->lock. */
 static struct kvnet_worker *make_worker(struct kvnet_crew *crew, bool fork,
-					bool dismissed)
+					bool dismissed, bool shares)
 {
 	struct kvnet_worker *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -57,8 +57,12 @@ static struct kvnet_worker *make_worker(struct kvnet_crew *crew, bool fork,
 		return ERR_PTR(-ENOMEM);
 	w->crew = crew;
 	w->dismissed = dismissed;
-	ret = kvnet_thread_start(&w->thread, &crew->threads, fork,
-				 &kvnet_worker_ops, w);
+	if (shares)
+		ret = kvnet_thread_join(&w->thread, &crew->threads, fork,
+					&kvnet_worker_ops, w);
+	else
+		ret = kvnet_thread_start(&w->thread, &crew->threads, fork,
+					 &kvnet_worker_ops, w);
 	if (!ret)
 		return w;
 	kfree(w);
@@ -98,12 +102,13 @@ struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
  * @fork: its thread is one of the owner's process, see thread.h
  * @lends: what is small may be done by the thread that kicks, if the kernel can
  * @soft: what is small may be done in a softirq of who brings it
+ * @shares: its thread may be that of others, see thread_shared.c
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: as kvnet_thread_start().
  */
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
-		     bool lends, bool soft)
+		     bool lends, bool soft, bool shares)
 {
 	struct kvnet_worker *w;
 	unsigned int i;
@@ -116,7 +121,7 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	crew->by_vmm = false;
 	crew->again_ns = 0;
 	kvnet_apart_reset(&crew->rule);
-	w = make_worker(crew, fork, false);
+	w = make_worker(crew, fork, false, shares);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	mutex_lock(&crew->roster);
@@ -180,7 +185,7 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 			return -ENOMEM;
 	/* It takes its place when all of its kind do, or after that. */
 	mutex_lock(&crew->roster);
-	w = make_worker(crew, true, true);
+	w = make_worker(crew, true, true, false);
 	if (!IS_ERR(w))
 		crew->worker[id] = w;
 	mutex_unlock(&crew->roster);

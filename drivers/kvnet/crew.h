@@ -95,7 +95,7 @@ struct kvnet_crew {
 
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
-		     bool lends, bool soft);
+		     bool lends, bool soft, bool shares);
 void kvnet_crew_no_time(struct kvnet_crew *crew);
 int kvnet_crew_hire(struct kvnet_crew *crew);
 int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id);

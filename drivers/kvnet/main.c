@@ -49,6 +49,11 @@ module_param_named(threads, kvnet_threads, uint, 0644);
 MODULE_PARM_DESC(threads,
 		 "Threads that serve a device, of devices that get an owner from now on: 1, 2, or 0: two while both queues are busy and a CPU is free (default 1)");
 
+bool kvnet_share_workers;
+module_param_named(share_workers, kvnet_share_workers, bool, 0644);
+MODULE_PARM_DESC(share_workers,
+		 "One thread serves all devices of a process, of those that get an owner from now on (default N)");
+
 unsigned int kvnet_tx_call_us = 400;
 module_param_named(tx_call_us, kvnet_tx_call_us, uint, 0644);
 MODULE_PARM_DESC(tx_call_us,

@@ -179,6 +179,7 @@ extern bool kvnet_pin_rings;
 extern bool kvnet_tx_by_vcpu;
 extern bool kvnet_rx_in_place;
 extern unsigned int kvnet_threads;
+extern bool kvnet_share_workers;
 extern unsigned int kvnet_tx_call_us;
 extern bool kvnet_copy_frames;
 bool kvnet_fork_default(void);

@@ -233,7 +233,8 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 						 KVNET_THREAD_POLICY_TWO));
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,
 			       READ_ONCE(kvnet_tx_by_vcpu),
-			       net->resident.watching);
+			       net->resident.watching,
+			       READ_ONCE(kvnet_share_workers));
 	if (ret)
 		goto err_del;
 	for (i = 0; i < KVNET_QUEUES; i++)

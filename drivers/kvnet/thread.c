@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * thread.c - threads of both kinds, see thread.h
+ *
+ * What is asked of a thread that does its work for several (thread_shared.c) is asked of
+ * &kvnet_thread.by.
  */
 #include "thread.h"
 
@@ -66,29 +69,6 @@ static int start_task(struct kvnet_thread *t, const char *name)
 	t->forked = true;
 	compat_vhost_task_start(&t->vtsk);
 	return 0;
-}
-
-/*
- * Kill one thread, but not its process: what the kernel does to each thread of a
- * process that dies. A page fault that waits for user space fails then.
- */
-static void kill_alone(struct task_struct *task)
-{
-	struct sighand_struct *sighand;
-	unsigned long flags;
-
-	rcu_read_lock();
-	sighand = rcu_dereference(task->sighand);
-	if (sighand) {
-		spin_lock_irqsave(&sighand->siglock, flags);
-		/* It has not exited meanwhile. */
-		if (sighand == rcu_access_pointer(task->sighand)) {
-			sigaddset(&task->pending.signal, SIGKILL);
-			set_tsk_thread_flag(task, TIF_SIGPENDING);
-		}
-		spin_unlock_irqrestore(&sighand->siglock, flags);
-	}
-	rcu_read_unlock();
 }
 
 /*** a kernel thread ***/
@@ -226,6 +206,8 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	int ret;
 
 	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(owner));
+	t->by = t;
+	t->shared = NULL;
 	t->forked = false;
 	t->closing = false;
 	t->owner = get_task_struct(owner);
@@ -278,7 +260,7 @@ int kvnet_thread_start_like(struct kvnet_thread *t, const struct kvnet_thread *l
 	t->ops = like->ops;
 	t->data = data;
 	t->group = like->group;
-	return start(t, like->owner, like->forked);
+	return start(t, like->owner, like->by->forked);
 }
 
 /**
@@ -297,6 +279,10 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 
 	if (!t->owner)
 		return;
+	if (t->shared) {
+		kvnet_thread_leave(t);
+		return;
+	}
 	WRITE_ONCE(t->closing, true);
 	if (t->forked)
 		compat_vhost_task_stop(&t->vtsk);
@@ -322,6 +308,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
  */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
+	t = t->by;
 	if (t->forked)
 		compat_vhost_task_wake(&t->vtsk);
 	else
@@ -341,7 +328,7 @@ bool kvnet_thread_halted(const struct kvnet_thread *t)
 {
 	const unsigned long by_signal = JOBCTL_PENDING_MASK | JOBCTL_STOPPED |
 					JOBCTL_TRACED | JOBCTL_TRAP_FREEZE;
-	struct task_struct *task = READ_ONCE(t->task);
+	struct task_struct *task = READ_ONCE(t->by->task);
 
 	return !task || READ_ONCE(task->jobctl) & by_signal || freezing(task) ||
 	       READ_ONCE(task->__state) & TASK_FROZEN;
@@ -358,6 +345,7 @@ struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
 {
 	struct task_struct *task;
 
+	t = t->by;
 	spin_lock(&t->group->lock);
 	task = t->task ? get_task_struct(t->task) : NULL;
 	spin_unlock(&t->group->lock);
@@ -372,70 +360,5 @@ struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
  */
 bool kvnet_thread_is_task(const struct kvnet_thread *t)
 {
-	return t->forked;
-}
-
-/* With the group's lock held. */
-static void end(struct kvnet_thread *t)
-{
-	WRITE_ONCE(t->closing, true);
-	if (!t->task)
-		return;
-	if (t->forked)
-		kill_alone(t->task);
-	else
-		send_sig(SIGKILL, t->task, 1);
-	/* A signal does not wake a kernel thread that sleeps. */
-	wake_up_process(t->task);
-}
-
-/**
- * kvnet_threads_end() - do nothing more, and wait for nothing more
- * @ts: the threads
- *
- * A page fault may last for as long as another process likes (userfaultfd). From
- * now on one that has to wait fails instead. Each thread ends as soon as its turn
- * is over, but is still to be stopped.
- *
- * Context: any process.
- */
-void kvnet_threads_end(struct kvnet_threads *ts)
-{
-	struct kvnet_thread *t;
-
-	spin_lock(&ts->lock);
-	list_for_each_entry(t, &ts->all, entry)
-		end(t);
-	spin_unlock(&ts->lock);
-}
-
-/* Not one thread of several. */
-static bool process_exits(void)
-{
-	const struct signal_struct *signal = current->signal;
-
-	return current->flags & PF_EXITING &&
-	       (READ_ONCE(signal->flags) & SIGNAL_GROUP_EXIT ||
-		!atomic_read(&signal->live));
-}
-
-/**
- * kvnet_threads_owner_exits() - kvnet_threads_end(), if the owner is exiting
- * @ts: the threads
- *
- * A task ends with its process; a kernel thread has to be told.
- *
- * Context: a process that closes the device's file, but maybe not for good.
- */
-void kvnet_threads_owner_exits(struct kvnet_threads *ts)
-{
-	struct kvnet_thread *t;
-
-	if (!process_exits())
-		return;
-	spin_lock(&ts->lock);
-	list_for_each_entry(t, &ts->all, entry)
-		if (t->owner->signal == current->signal)
-			end(t);
-	spin_unlock(&ts->lock);
+	return t->by->forked;
 }

@@ -8,6 +8,9 @@
  * something to do, and joins the owner's cgroups; it is for kernels that have no
  * tasks, and for VMMs that ask for it (VHOST_FORK_OWNER_KTHREAD).
  *
+ * A thread may do the work of several, each of which is a struct kvnet_thread to those
+ * who use it: thread_shared.c.
+ *
  * What it does is for others to say. Documentation/worker.rst tells the kinds
  * apart.
  */
@@ -20,13 +23,14 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+struct kvnet_shared;
 struct mm_struct;
 struct task_struct;
 
 /**
  * struct kvnet_thread_ops - what a thread does; called by the thread
  * @begin: before the first turn; may sleep
- * @wants: is there anything to do? Takes no lock and does not sleep
+ * @wants: is there anything to do? Does not sleep
  * @turn: do some of it; in the owner's address space, may sleep
  * @gone: no turn comes any more: the owner is dead, or the thread is ended. Not
  *	  called of each thread that is stopped; may sleep
@@ -69,6 +73,12 @@ struct kvnet_threads {
  *	  lock
  * @started: a kernel thread is where it belongs, or cannot get there
  * @ret: which, 0 or -errno
+ * @by: who does it: this one, or the one of @shared; const while it lives
+ * @shared: it is one of several; const while it lives; so all that follow, which are
+ *	    thread_shared.c's
+ * @turns: in &kvnet_shared.members
+ * @begun: &kvnet_thread_ops.begin has been called
+ * @told: &kvnet_thread_ops.gone has been
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
@@ -83,14 +93,17 @@ struct kvnet_thread {
 	struct task_struct *task;
 	struct completion started;
 	int ret;
+	struct kvnet_thread *by;
+	struct kvnet_shared *shared;
+	struct list_head turns;
+	bool begun;
+	bool told;
 };
 
 /* Are there tasks? If not, all are kernel threads. */
 bool kvnet_thread_has_tasks(void);
 
 void kvnet_threads_init(struct kvnet_threads *ts);
-void kvnet_threads_end(struct kvnet_threads *ts);
-void kvnet_threads_owner_exits(struct kvnet_threads *ts);
 
 int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data);
@@ -101,5 +114,31 @@ void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);
 struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t);
 bool kvnet_thread_is_task(const struct kvnet_thread *t);
+
+/* its end: thread_end.c */
+void kvnet_threads_end(struct kvnet_threads *ts);
+void kvnet_threads_owner_exits(struct kvnet_threads *ts);
+void kvnet_thread_kill(struct kvnet_thread *t);
+void kvnet_thread_revive(void);
+
+/* one for several: thread_shared.c */
+int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
+		      const struct kvnet_thread_ops *ops, void *data);
+void kvnet_thread_leave(struct kvnet_thread *t);
+void kvnet_thread_interrupt(struct kvnet_thread *t);
+bool kvnet_thread_look_around(const struct kvnet_thread *t);
+unsigned int kvnet_thread_sharers(const struct kvnet_thread *t);
+
+/**
+ * kvnet_thread_awaited() - does another one want this thread?
+ * @t: whose turn it is
+ *
+ * Context: the thread.
+ * Return: true if one that shares it has work, or may have.
+ */
+static inline bool kvnet_thread_awaited(const struct kvnet_thread *t)
+{
+	return unlikely(t->shared) && kvnet_thread_look_around(t);
+}
 
 #endif /* _KVNET_THREAD_H */

@@ -23,10 +23,11 @@ static struct kvnet_source *first_source(struct kvnet_worker *w,
 	return w->crew->source[bit];
 }
 
-/* It would be of use, and there is nothing else to do on this CPU. */
+/* It would be of use, and there is nothing else to do on this CPU, or for this thread. */
 static bool would_spin(const struct kvnet_worker *w)
 {
-	return w->poll.window && single_task_running() && !need_resched();
+	return w->poll.window && single_task_running() && !need_resched() &&
+	       !kvnet_thread_awaited(&w->thread);
 }
 
 /**
@@ -101,7 +102,7 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 			kvnet_source_hand_over(src, KVNET_EV_CTRL);
 			continue;
 		}
-		w->alone = !(active | again | *idle);
+		w->alone = !(active | again | *idle) && !kvnet_thread_awaited(&w->thread);
 		verdict = run_some(w, src, both);
 		if (verdict == KVNET_DONE)
 			*idle |= BIT(src->bit);
@@ -162,7 +163,8 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 
 	while (!kvnet_poll_expired(&w->poll, start, now) &&
 	       !READ_ONCE(w->ready) && single_task_running() && !need_resched() &&
-	       !signal_pending(current) && !READ_ONCE(w->thread.closing)) {
+	       !signal_pending(current) && !READ_ONCE(w->thread.closing) &&
+	       !kvnet_thread_awaited(&w->thread)) {
 		found = look(w, idle);
 		if (found)
 			break;

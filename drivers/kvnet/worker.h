@@ -27,7 +27,8 @@ struct kvnet_crew;
  * @dismissed: its end is not that of the device
  * @active: the thread's; held, and there is work
  * @idle: the thread's; held, and there is none
- * @alone: the thread's; no source but the one that runs has work, or may have
+ * @alone: the thread's; no source but the one that runs has work, or may have, nor has
+ *	   another worker whose thread it is, too
  * @poll: the thread's; spin policy
  * @idle_since: the thread's; when the last work ended, in ns; 0: not known
  */

@@ -439,14 +439,14 @@ static bool op_parameter(struct world *w, struct abused *a, struct draw *d)
 {
 	static const char *const names[] = {
 		"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
-		"poll_us", "tx_call_us",
+		"poll_us", "share_workers", "tx_call_us",
 	};
 	char path[96];
 
 	(void)w;
 	(void)a;
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s",
-		 names[draw(d, 7)]);
+		 names[draw(d, 8)]);
 	return inject_put(path, one_in(d, 3) ? "0" : "1");
 }
 

@@ -167,7 +167,7 @@ static void run_world(void)
 
 static const char *const parameters[] = {
 	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings", "poll_us",
-	"tx_call_us",
+	"share_workers", "tx_call_us",
 };
 #define PARAMETERS	(sizeof(parameters) / sizeof(*parameters))
 static char before[PARAMETERS][16];

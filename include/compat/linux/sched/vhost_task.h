@@ -13,6 +13,7 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0) || !IS_ENABLED(CONFIG_VHOST_TASK)
 #define COMPAT_HAVE_VHOST_TASK	false
+#define COMPAT_VHOST_TASK_REVIVES	false
 
 struct compat_vhost_task {
 };
@@ -40,6 +41,8 @@ static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
 #include_next <linux/sched/vhost_task.h>
 
 #define COMPAT_HAVE_VHOST_TASK	true
+/* One that takes a SIGKILL of its own back, in a turn, lives on. */
+#define COMPAT_VHOST_TASK_REVIVES	true
 
 struct compat_vhost_task {
 	struct vhost_task *vtsk;

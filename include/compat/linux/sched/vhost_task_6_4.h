@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #define COMPAT_HAVE_VHOST_TASK	true
+#define COMPAT_VHOST_TASK_REVIVES	false
 
 struct compat_vhost_task {
 	struct vhost_task *vtsk;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * thread_end.c - no turn any more, and nothing to wait for, see thread.h
+ */
+#include "thread.h"
+
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+/*
+ * Kill one thread, but not its process: what the kernel does to each thread of a
+ * process that dies. A page fault that waits for user space fails then.
+ */
+static void kill_alone(struct task_struct *task)
+{
+	struct sighand_struct *sighand;
+	unsigned long flags;
+
+	rcu_read_lock();
+	sighand = rcu_dereference(task->sighand);
+	if (sighand) {
+		spin_lock_irqsave(&sighand->siglock, flags);
+		/* It has not exited meanwhile. */
+		if (sighand == rcu_access_pointer(task->sighand)) {
+			sigaddset(&task->pending.signal, SIGKILL);
+			set_tsk_thread_flag(task, TIF_SIGPENDING);
+		}
+		spin_unlock_irqrestore(&sighand->siglock, flags);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * kvnet_thread_kill() - what it waits for fails
+ * @t: a thread of its own
+ *
+ * Context: any; its group's lock, or it runs just now.
+ */
+void kvnet_thread_kill(struct kvnet_thread *t)
+{
+	if (!t->task)
+		return;
+	if (t->forked)
+		kill_alone(t->task);
+	else
+		send_sig(SIGKILL, t->task, 1);
+	/* A signal does not wake a kernel thread that sleeps. */
+	wake_up_process(t->task);
+}
+
+/**
+ * kvnet_thread_revive() - the calling thread lives on after kvnet_thread_kill()
+ *
+ * Unless its process dies, or executes another program.
+ *
+ * Context: the thread, before it looks at its signals.
+ */
+void kvnet_thread_revive(void)
+{
+	const struct signal_struct *signal = current->signal;
+
+	if (current->flags & PF_KTHREAD) {
+		flush_signals(current);
+		return;
+	}
+	spin_lock_irq(&current->sighand->siglock);
+	if (!(signal->flags & SIGNAL_GROUP_EXIT) && !signal->group_exec_task)
+		sigdelset(&current->pending.signal, SIGKILL);
+	spin_unlock_irq(&current->sighand->siglock);
+}
+
+/* With the group's lock held. */
+static void end(struct kvnet_thread *t)
+{
+	WRITE_ONCE(t->closing, true);
+	if (t->shared)
+		kvnet_thread_interrupt(t);
+	else
+		kvnet_thread_kill(t);
+}
+
+/**
+ * kvnet_threads_end() - do nothing more, and wait for nothing more
+ * @ts: the threads
+ *
+ * A page fault may last for as long as another process likes (userfaultfd). From
+ * now on one that has to wait fails instead. Each thread ends as soon as its turn
+ * is over, but is still to be stopped.
+ *
+ * Context: any process.
+ */
+void kvnet_threads_end(struct kvnet_threads *ts)
+{
+	struct kvnet_thread *t;
+
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		end(t);
+	spin_unlock(&ts->lock);
+}
+
+/* Not one thread of several. */
+static bool process_exits(void)
+{
+	const struct signal_struct *signal = current->signal;
+
+	return current->flags & PF_EXITING &&
+	       (READ_ONCE(signal->flags) & SIGNAL_GROUP_EXIT ||
+		!atomic_read(&signal->live));
+}
+
+/**
+ * kvnet_threads_owner_exits() - kvnet_threads_end(), if the owner is exiting
+ * @ts: the threads
+ *
+ * A task ends with its process; a kernel thread has to be told.
+ *
+ * Context: a process that closes the device's file, but maybe not for good.
+ */
+void kvnet_threads_owner_exits(struct kvnet_threads *ts)
+{
+	struct kvnet_thread *t;
+
+	if (!process_exits())
+		return;
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		if (t->owner->signal == current->signal)
+			end(t);
+	spin_unlock(&ts->lock);
+}
