@@ -212,7 +212,8 @@ static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet
 			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
 	    put_served(skb, kvnet_crew_at(crew, w)) ||
 	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_WINDOW_NS, READ_ONCE(w->poll.window)) ||
-	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)))
+	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_DEVICES, kvnet_thread_sharers(&w->thread)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -173,6 +173,7 @@ void fake_worker(struct nlmsghdr *nlh, unsigned int which)
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_RUN_NS, UINT64_C(1000000) * ticks);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_WINDOW_NS, 12500);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_CAP_NS, 50000);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEVICES, 1);
 }
 
 static void log_set(uint32_t id, const struct kvnet_policy *p, int err)

@@ -77,7 +77,7 @@ struct kvnet_queue {
 
 struct kvnet_worker {
 	uint64_t has;		/* KVNET_A_WORKER_* */
-	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority;
+	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority, devices;
 	int32_t nice;
 	uint64_t run_ns, poll_window_ns, poll_cap_ns;
 	char *cpus;

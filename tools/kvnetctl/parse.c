@@ -90,6 +90,7 @@ static const struct field worker_fields[] = {
 	FIELD(kvnet_worker, KVNET_A_WORKER_RUN_NS, U64, run_ns),
 	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_WINDOW_NS, U64, poll_window_ns),
 	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_CAP_NS, U64, poll_cap_ns),
+	FIELD(kvnet_worker, KVNET_A_WORKER_DEVICES, U32, devices),
 	{ 0 }
 };
 
