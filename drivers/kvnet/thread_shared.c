@@ -124,7 +124,6 @@ static struct kvnet_thread *next_to_tell(struct kvnet_shared *h)
 	struct kvnet_thread *t, *next = NULL;
 
 	spin_lock(&h->lock);
-	h->dead = true;
 	list_for_each_entry(t, &h->members, turns)
 		if (!t->told) {
 			next = t;
@@ -142,6 +141,9 @@ static void host_gone(void *data)
 
 	spin_lock(&hosts_lock);
 	list_del_init(&h->entry);
+	spin_lock(&h->lock);
+	h->dead = true;
+	spin_unlock(&h->lock);
 	spin_unlock(&hosts_lock);
 	/* Whose turn it was to be, when the thread ended. */
 	turn_is_over(h);
