@@ -226,7 +226,7 @@ uint32_t frame_seq(const uint8_t *f)
 
 bool frame_check(const uint8_t *f, size_t len, uint32_t seq, uint32_t want)
 {
-	static uint8_t good[FRAME_MAX + 1];
+	static _Thread_local uint8_t good[FRAME_MAX + 1];
 	size_t i;
 
 	if (len != want) {
@@ -359,7 +359,7 @@ ssize_t rig_sniff(struct rig *r, uint8_t *f, size_t size, unsigned int ms)
 
 bool rig_expect(struct rig *r, uint32_t seq, uint32_t len)
 {
-	static uint8_t f[FRAME_MAX + 64];
+	static _Thread_local uint8_t f[FRAME_MAX + 64];
 	ssize_t n = rig_sniff(r, f, sizeof(f), 3000);
 
 	if (n < 0) {
@@ -371,7 +371,7 @@ bool rig_expect(struct rig *r, uint32_t seq, uint32_t len)
 
 void rig_inject(struct rig *r, uint32_t seq, uint32_t len)
 {
-	static uint8_t f[FRAME_MAX + 1];
+	static _Thread_local uint8_t f[FRAME_MAX + 1];
 
 	frame_make(f, seq, len);
 	ASSERT_EQ(send(r->inject, f, len, 0), len);
@@ -415,7 +415,7 @@ static void check_untouched(const uint8_t *b, uint32_t from, uint32_t to)
 ssize_t rig_rx(struct rig *r, void *hdr, uint8_t *f, size_t size,
 	       unsigned int ms)
 {
-	static uint8_t flat[FRAME_MAX + 4096];
+	static _Thread_local uint8_t flat[FRAME_MAX + 4096];
 	struct vdev_queue *q = &r->v.q[VDEV_RX];
 	unsigned int h = r->v.hdr_len, want = 0, have = 0;
 	struct gr_done d;
@@ -454,7 +454,7 @@ ssize_t rig_rx(struct rig *r, void *hdr, uint8_t *f, size_t size,
 
 bool rig_rx_expect(struct rig *r, uint32_t seq, uint32_t len)
 {
-	static uint8_t f[FRAME_MAX + 4096];
+	static _Thread_local uint8_t f[FRAME_MAX + 4096];
 	ssize_t n = rig_rx(r, NULL, f, sizeof(f), 3000);
 
 	if (n < 0) {
