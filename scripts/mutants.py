@@ -3,8 +3,8 @@
 """The mutants of scripts/mutants: what there is, and how to make one.
 
     mutants.py check                does each apply, in exactly one place?
-    mutants.py list [ROOM|ROOM/NAME|BUG|bugs]...    one line each: its name, file,
-                                    tests, bug, and why it is equivalent, between tabs
+    mutants.py list [ROOM|ROOM/NAME|BUG|bugs]...    in this order, one line each: its name,
+                                    file, tests, bug, and why it is equivalent, between tabs
     mutants.py apply ROOM/NAME TREE     changes that one file below TREE
 
 A list, ROOM.list, is made of blocks:
@@ -58,8 +58,9 @@ class Mutant:
         return text[:found[0].start()] + new + text[found[0].end():]
 
     def wanted(self, names):
-        return not names or self.room in names or self.full in names or \
-            self.bug and ("bugs" in names or self.bug.split(":")[0] in names)
+        """The first of the names that means it, or None; 0 if there are none."""
+        mine = {self.room, self.full} | ({"bugs", self.bug.split(":")[0]} if self.bug else set())
+        return next((i for i, name in enumerate(names) if name in mine), None) if names else 0
 
 
 def parse(path):
@@ -144,7 +145,7 @@ def check():
 
 
 def show(names):
-    mutants = [m for m in load() if m.wanted(names)]
+    mutants = sorted((m for m in load() if m.wanted(names) is not None), key=lambda m: m.wanted(names))
     for m in mutants:
         print("\t".join((m.full, m.path, " ".join(m.tests), m.bug or "-", m.equivalent or "-")))
     if not mutants:

@@ -16,27 +16,33 @@
 #
 # The tests must pass without a mutant first. Status 0 if all were killed but those that
 # are equivalent. UNIT_SEED, KSFT_SEED: other inputs (default 1: a result can be repeated).
-# AGAIN=1 leaves out what build/mutate/killed says was killed by an earlier run.
+# AGAIN=1 leaves out what build/mutate/killed says was killed by an earlier run. LANES=2
+# goes on with two at a time, each in a copy of its own. build/mutate/verdicts has what was
+# said of each, one after the other, from all runs.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-WORK=$BUILD/mutate
-TREE=$WORK/tree
+ALL=$BUILD/mutate
+LANES=${LANES:-1}
 # A test that hangs is given so many seconds of a CPU, and three times what it took without
 # a mutant; one that does nothing at all as many as a slow machine may need.
+SEVERAL=6		# mutants, one after the other in one kernel
 UNIT_SECONDS=10
 UNIT_PATIENCE=900
 UML_SECONDS=400
 LIST=(python3 -B "$TOP/scripts/mutants.py")
 export UNIT_SEED=${UNIT_SEED:-1}
 
-# A checkout of its own, that shares what takes long to build.
+# A lane's checkout of its own, that shares what takes long to build.
 make_tree()
 {
 	local part
 
-	mkdir -p "$TREE/build" "$WORK/uapi"
+	WORK=$ALL/lane-$1
+	TREE=$WORK/tree
+	MODULE=$TREE/build/mod-uml/drivers/kvnet
+	mkdir -p "$TREE/build" "$ALL/uapi"
 	for part in Kbuild drivers include scripts selftests; do
 		rm -rf "${TREE:?}/$part"
 		cp -r "$TOP/$part" "$TREE/"
@@ -44,7 +50,6 @@ make_tree()
 	for part in stamps uml uml-src guests net-tools kernel-6.12; do
 		ln -sfn "$BUILD/$part" "$TREE/build/$part"
 	done
-	ln -sfn "$WORK/uapi" "$TREE/build/uapi"
 	: > "$WORK/log"
 }
 
@@ -53,10 +58,18 @@ in_tree()
 	env -u KVNET_BUILD "$@" >> "$WORK/log" 2>&1
 }
 
-# restore FILE: newer than what was built of the mutant
+# restore FILE: newer than what was built of the mutant; of the module's objects there is
+# a copy, but for a header's
 restore()
 {
+	local clean=$WORK/clean/${1%.c}.o
+
 	cp "$TOP/drivers/kvnet/$1" "$TREE/drivers/kvnet/$1"
+	if [ -f "$clean" ]; then
+		cp "$TOP/drivers/kvnet/$1" "$clean" "$MODULE/"
+	else
+		rm -f "$MODULE/.kvnet.ko.cmd"
+	fi
 }
 
 ### unit tests
@@ -91,7 +104,7 @@ run_unit()
 	build_unit "$1" || return 2
 	for program in $(unit_programs "$1"); do
 		status=0
-		seconds=$(sed -n "s,^$program ,,p" "$WORK/took" | head -n 1)
+		seconds=$(sed -n "s,^$program ,,p" "$ALL/took" | head -n 1)
 		limited $((UNIT_SECONDS + 3 * ${seconds:-100})) "$program" > "$out" 2> "$out.time" || status=$?
 		if [ $status -ne 0 ]; then
 			KILLER="unit:$1 $(sed -n 's/^not ok [0-9]* - [^:]*: //p' "$out" | head -n 1)"
@@ -99,17 +112,61 @@ run_unit()
 			[[ $status != @(124|137|152) ]] || KILLER="unit:$1 hangs"
 			return 1
 		fi
-		[ -n "$seconds" ] || echo "$program $(tail -n 1 "$out.time")" >> "$WORK/took"
+		[ -n "$seconds" ] || echo "$program $(tail -n 1 "$out.time")" >> "$ALL/took"
 	done
 }
 
 ### uapi tests in User-Mode Linux
 
+# What the kernel's build system has once done for a file of the module, without asking it
+# what has changed: that is known. Nobody will debug it.
+saved_command()
+{
+	local command
+
+	command=$(sed -n '1s/^savedcmd_[^ ]* := //p' "$MODULE/.$1.cmd" | sed 's/\$\$/$/g; s/\\#/#/g; s/ -g / /g')
+	in_tree bash -c "cd '$TREE/build/uml' && $command"
+}
+
 # a module with warnings is one, too
 build_uml()
 {
+	if [ -f "$WORK/clean/${FILE%.c}.o" ] && [ -f "$MODULE/.kvnet.ko.cmd" ]; then
+		cp "$TREE/drivers/kvnet/$FILE" "$MODULE/$FILE"
+		saved_command "${FILE%.c}.o" && saved_command kvnet.o && saved_command kvnet.ko
+		return
+	fi
 	in_tree "$TREE/scripts/build-module.sh" uml || true
-	[ -f "$TREE/build/mod-uml/drivers/kvnet/kvnet.ko" ]
+	[ -f "$MODULE/kvnet.ko" ]
+}
+
+# before the first mutant
+build_clean()
+{
+	FILE='' build_uml || die "it does not build without a mutant; see $WORK/log"
+	rm -rf "$WORK/clean"
+	mkdir "$WORK/clean"
+	cp "$MODULE"/*.o "$WORK/clean/"
+	cp "$MODULE/kvnet.ko" "$WORK/clean.ko"
+}
+
+# the tests that a run has to copy
+choose_uapi()
+{
+	local test
+
+	rm -rf "$TREE/build/uapi"
+	mkdir "$TREE/build/uapi"
+	for test; do
+		ln "$ALL/uapi/${test}_test" "$TREE/build/uapi/"
+	done
+}
+
+# killer KIND OUTPUT: KILLER, by the first that failed
+killer()
+{
+	KILLER="$1 $(sed -n 's/^not ok [0-9]* - //p; s/^not ok [0-9]* \([^#]*\)# .*/\1/p' "$2" | head -n 1)"
+	[[ $KILLER != *" " ]] || KILLER+=$(grep -m 1 -E 'bad kernel message|died|not finished' "$2" | cut -c 1-100)
 }
 
 # run_uml VARIANT TEST...: until one fails. Sets KILLER.
@@ -118,16 +175,16 @@ run_uml()
 	local variant=$1 out=$WORK/out options=()
 
 	shift
+	choose_uapi "$@"
 	case $variant in
 	packed) options=(--env "KVNET_LAYOUT=packed,in_order") ;;
 	kthread) options=(--env KVNET_WORKER=kthread) ;;
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	esac
-	env -u KVNET_BUILD "$TREE/scripts/uml.sh" --name mutant --timeout "$UML_SECONDS" --env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" \
+	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$UML_SECONDS" --env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" \
 		--env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "${options[@]}" \
 		-- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
-	KILLER="uml:${variant:-split} $(sed -n 's/^not ok [0-9]* - //p; s/^not ok [0-9]* \([^#]*\)# .*/\1/p' "$out" | head -n 1)"
-	[[ $KILLER != *" " ]] || KILLER+=$(grep -m 1 -E 'bad kernel message|died|not finished' "$out" | cut -c 1-100)
+	killer "uml:${variant:-split}" "$out"
 	cat "$out" >> "$WORK/log"
 	return 1
 }
@@ -204,24 +261,19 @@ run_without()
 	local tests status=0 FILE='' unit uml
 
 	unit=$(sources_are unit) uml=$(sources_are uml)
-	touch "$WORK/passed" "$WORK/took"
+	touch "$ALL/passed" "$ALL/took"
 	readarray -t tests < <("${LIST[@]}" list "$@" | cut -f 3 | tr ' ' '\n' | grep -v '^nospec' | sort -u |
-		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$WORK/passed" | cut -d ' ' -f 2)
+		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		[ -f "$STAMPS/uml" ] || "$TOP/scripts/uml/build.sh" uml
-		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$WORK/uapi" || die "the uapi tests do not build; see $WORK/log"
+		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
 	[ ${#tests[@]} -gt 0 ] || return 0
 	info "without a mutant: ${tests[*]}"
 	run_tests "${tests[@]}" || status=$?
 	[ $status -ne 2 ] || die "it does not build without a mutant; see $WORK/log"
 	[ $status -eq 0 ] || die "$KILLER fails without a mutant; see $WORK/log"
-	printf '%s\n' "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" >> "$WORK/passed"
-}
-
-count()
-{
-	COUNT[$1]=$((${COUNT[$1]:-0} + 1))
+	printf '%s\n' "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" >> "$ALL/passed"
 }
 
 verdict()
@@ -232,12 +284,13 @@ verdict()
 	1--) word=killed why=$KILLER ;;
 	0--) word=survived ;;
 	2-*) word='not built' ;;
+	3-*) word='in error' ;;
 	0-*) word=equivalent why=$equivalent ;;
 	*) word=survived why="said to be equivalent, but $KILLER fails" ;;
 	esac
-	count "$word"
-	[ "$word" != killed ] || echo "$full" >> "$WORK/killed"
-	printf '%-10s %s (%d s)%s%s\n' "$word" "$full" $((SECONDS - start)) "${why:+: $why}" "$([ "$bug" = - ] || echo " [$bug]")"
+	[ "$word" != killed ] || echo "$full" >> "$ALL/killed"
+	printf '%-10s %s (%d s)%s%s\n' "$word" "$full" $((SECONDS - start)) "${why:+: $why}" "$([ "$bug" = - ] || echo " [$bug]")" |
+		tee -a "$ALL/verdicts" "$ALL/run"
 }
 
 run_mutant()
@@ -245,45 +298,149 @@ run_mutant()
 	local full=$1 FILE=$2 start=$SECONDS status=0 tests
 
 	read -ra tests <<< "$3"
-	"${LIST[@]}" apply "$full" "$TREE" || { count error; restore "$FILE"; return; }
-	echo "=== $full" >> "$WORK/log"
-	run_tests "${tests[@]}" || status=$?
+	if "${LIST[@]}" apply "$full" "$TREE"; then
+		echo "=== $full" >> "$WORK/log"
+		run_tests "${tests[@]}" || status=$?
+	else
+		status=3
+	fi
 	restore "$FILE"
 	verdict $status "$full" "$4" "$5" "$start"
 }
 
+### several mutants in one kernel
+
+# is_plain TEST...: only tests in User-Mode Linux, in no variant
+is_plain()
+{
+	local test
+
+	for test; do
+		[[ $test == uml:* && $test != *@* ]] || return 1
+	done
+}
+
+# add_to_batch NAME FILE TESTS BUG EQUIVALENT
+add_to_batch()
+{
+	local FILE=$2 n=${#BATCH[@]} status=0
+
+	"${LIST[@]}" apply "$1" "$TREE" || status=3
+	[ $status -ne 0 ] || build_uml || status=2
+	if [ $status -eq 0 ]; then
+		cp "$MODULE/kvnet.ko" "$WORK/batch/$n.ko"
+		printf '%s\n' "$3" | tr ' ' '\n' | sed 's/^uml://' > "$WORK/batch/$n.tests"
+		BATCH+=("$(printf '%s\t' "$@")")
+	else
+		KILLER='' verdict $status "$1" "$4" "$5" $SECONDS
+	fi
+	restore "$FILE"
+}
+
+# boot_batch: what there still is in $WORK/batch
+boot_batch()
+{
+	readarray -t tests < <(cat "$WORK"/batch/*.tests | sort -u)
+	choose_uapi "${tests[@]}"
+	cp "$WORK/clean.ko" "$MODULE/kvnet.ko"
+	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout $((4 * UML_SECONDS)) --env KSFT_STOP=1 \
+		--env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet --env UAPI_TIMEOUT="$UML_SECONDS" \
+		--add "$WORK/batch:mutants" -- "$TREE/scripts/vm/mutants.sh" > "$WORK/out.batch" 2>&1 || true
+	cat "$WORK/out.batch" >> "$WORK/log"
+}
+
+# The mutants of a batch, in one kernel as long as it is as good as new. Who passes is tried
+# again alone: then what it leaves behind is looked for, too.
+run_batch()
+{
+	local n tests fields word start
+
+	while compgen -G "$WORK/batch/*.ko" > /dev/null; do
+		start=$SECONDS
+		boot_batch
+		for n in "${!BATCH[@]}"; do
+			[ -f "$WORK/batch/$n.ko" ] || continue
+			grep -qx "# mutant $n begins" "$WORK/out.batch" || continue
+			rm "$WORK/batch/$n.ko" "$WORK/batch/$n.tests"
+			IFS=$'\t' read -ra fields <<< "${BATCH[$n]}"
+			sed -n "/^# mutant $n begins/,/^# mutant $n [pk]/p" "$WORK/out.batch" > "$WORK/out"
+			word=$(sed -n "s/^# mutant $n \([pk].*\)/\1/p" "$WORK/out")
+			if [ "$word" = passed ]; then
+				run_mutant "${fields[@]}"
+			else
+				killer uml:split "$WORK/out"
+				verdict 1 "${fields[0]}" "${fields[3]}" "${fields[4]}" "$start"
+			fi
+			start=$SECONDS
+		done
+		grep -q '^# mutant' "$WORK/out.batch" || die "no mutant has begun; see $WORK/log"
+	done
+	BATCH=()
+}
+
+# run_lane NUMBER LINE...: each LANES-th of these mutants
+run_lane()
+{
+	local lane=$1 line fields tests BATCH=()
+
+	shift
+	make_tree "$lane"
+	rm -rf "$WORK/batch"
+	mkdir "$WORK/batch"
+	! printf '%s\n' "$@" | cut -f 3 | grep -q uml: || build_clean
+	while [ $# -ge "$lane" ]; do
+		line=${!lane}
+		IFS=$'\t' read -ra fields <<< "$line"
+		read -ra tests <<< "${fields[2]}"
+		if is_plain "${tests[@]}" && [ "${fields[4]}" = - ]; then
+			add_to_batch "${fields[@]}"
+		else
+			run_mutant "${fields[@]}"
+		fi
+		[ ${#BATCH[@]} -lt $SEVERAL ] || run_batch
+		shift $(($# < LANES ? $# : LANES))
+	done
+	run_batch
+}
+
+# summary ALL KILLED: of these so many by an earlier run
 summary()
 {
+	local killed survived equivalent other
+
+	killed=$(($2 + $(grep -c '^killed' "$ALL/run" || true)))
+	survived=$(grep -c '^survived' "$ALL/run" || true)
+	equivalent=$(grep -c '^equivalent' "$ALL/run" || true)
+	other=$(grep -c '^not built' "$ALL/run" || true)
 	printf '%d mutants: %d killed, %d survived, %d equivalent, %d not built, %d in error\n' "$1" \
-		"${COUNT[killed]:-0}" "${COUNT[survived]:-0}" "${COUNT[equivalent]:-0}" "${COUNT[not built]:-0}" "${COUNT[error]:-0}"
-	[ $((${COUNT[killed]:-0} + ${COUNT[equivalent]:-0})) -eq "$1" ]
+		"$killed" "$survived" "$equivalent" "$other" "$(grep -c '^in error' "$ALL/run" || true)"
+	[ $((killed + equivalent)) -eq "$1" ]
 }
 
 main()
 {
-	local mutants line fields
-	declare -gA COUNT=()
+	local mutants all lane
 
 	if [ "${1:-}" = --check ]; then
 		exec "${LIST[@]}" check
 	fi
 	"${LIST[@]}" check
-	mkdir -p "$WORK"
+	mkdir -p "$ALL"
 	hold mutate
 	readarray -t mutants < <("${LIST[@]}" list "$@")
-	[ ${#mutants[@]} -gt 0 ] || exit 1
-	[ -n "${AGAIN:-}" ] || : > "$WORK/killed"
-	make_tree
+	all=${#mutants[@]}
+	[ "$all" -gt 0 ] || exit 1
+	[ -n "${AGAIN:-}" ] || : > "$ALL/killed"
+	touch "$ALL/killed"
+	: > "$ALL/run"
+	make_tree 1
 	run_without "$@"
-	for line in "${mutants[@]}"; do
-		IFS=$'\t' read -ra fields <<< "$line"
-		if [ -n "${AGAIN:-}" ] && grep -qxF "${fields[0]}" "$WORK/killed"; then
-			count killed
-			continue
-		fi
-		run_mutant "${fields[@]}"
+	readarray -t mutants < <(printf '%s\n' "${mutants[@]}" | awk -F '\t' 'FILENAME != "-" { killed[$1] = 1; next } !($1 in killed)' "$ALL/killed" -)
+	for ((lane = 1; lane <= LANES; lane++)); do
+		{ run_lane "$lane" "${mutants[@]}" || die "lane $lane has ended early"; } &
 	done
-	summary ${#mutants[@]}
+	wait
+	summary "$all" $((all - ${#mutants[@]}))
 }
 
 main "$@"
