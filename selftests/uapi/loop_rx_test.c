@@ -229,6 +229,8 @@ static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 		    frame_check((uint8_t *)d.token + r.v.hdr_len, 40, 4, 40))
 			break;
 	}
+	if (i == 5)
+		FAIL("size %u: more is given back than frames can have taken", size);
 	/* buffers that were never posted, and the ones not used, are whole */
 	for (i = 8 * size; i < q->buf_num * size && !ksft_failed(); i++)
 		if (q->bufs[i] != RX_CANARY)
@@ -240,6 +242,8 @@ CASE(buffers_too_short_without_mergeable)
 {
 	too_short(F_V1, 0, 64);
 	too_short(F_V1 | F_EVENT, 0, 300);
+	/* two would do */
+	too_short(F_V1, 0, 400);
 	too_short(F_V1 | F_NETHDR, TAP_BARE, 64);
 	too_short(BIT64(VIRTIO_F_NOTIFY_ON_EMPTY), 0, 100);
 }

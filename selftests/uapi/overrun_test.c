@@ -167,6 +167,24 @@ CASE(waits_for_the_rest_of_the_ring)
 	EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 1);
 }
 
+/* What is missing may come in chains as short as the shortest, wherever that one was. */
+CASE(waits_for_what_the_shortest_leaves_room_for)
+{
+	const struct shape three = { .piece = BUF / 3 };
+	uint32_t room;
+
+	open_small(16);
+	room = 8 * BUF - rig.v.hdr_len;
+	post(1, NULL);
+	post(4, &three);
+	post(1, NULL);
+	rig_inject(&rig, 1, room);
+	EXPECT(WAIT_FOR(3000, counter("kvnet.rx.wait_buffers") > 0 ||
+			counter("kvnet.rx.drop_overrun") > 0));
+	post(2, NULL);
+	not_dropped(1, room);
+}
+
 /* Nor does it count as taken for ever what a frame before has filled. */
 CASE(waits_for_what_another_frame_holds)
 {

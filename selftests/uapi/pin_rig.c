@@ -156,7 +156,7 @@ void pin_rig_move(struct rig *r, int fd, int flags)
 	for (i = 0; i < 2; i++) {
 		vdev_queue_free(v, i);
 		vdev_queue_make(v, i, r->cfg.num);
-		vdev_queue_pool(v, i, r->cfg.bufs, 4096);
+		vdev_queue_pool(v, i, r->cfg.bufs, i == VDEV_RX ? r->cfg.rx_buf : r->cfg.tx_buf);
 		gr_start_at(&v->q[i].ring, 0);
 		vdev_queue_tell(v, i, 0);
 	}

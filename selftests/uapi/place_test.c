@@ -46,6 +46,38 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 	rig_close(&rig);
 }
 
+/* What is beside a page for the guest is not in the host's memory. */
+static void scatter(uint8_t *at, size_t len)
+{
+	size_t odd, i;
+
+	ASSERT_SYS(madvise(at, len, MADV_DONTNEED));
+	for (odd = 0; odd < 2; odd++)
+		for (i = odd * PAGE; i < len; i += 2 * PAGE)
+			at[i] = 1;
+}
+
+/* Frames that begin on one page and end on another, in several buffers, in any order. */
+CASE(across_pages)
+{
+	uint8_t *at;
+	size_t len;
+	long soft;
+
+	place_need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .bufs = 16, .rx_buf = 700 });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	at = place_pool(&len);
+	scatter(at, len);
+	rig_start(&rig);
+	place_ready();
+	place_warm_up();
+	soft = place_counter("kvnet.rx.runs_soft");
+	place_some(SOME / 2, 1514);
+	EXPECT_GE(place_counter("kvnet.rx.runs_soft") - soft, SOME / 4);
+	rig_close(&rig);
+}
+
 CASE(not_if_told_so)
 {
 	char was;
