@@ -205,6 +205,13 @@ static void find_in(const char *dir, pid_t owner)
 	closedir(d);
 }
 
+bool workers_shared(void)
+{
+	const char *shared = getenv("BENCH_SHARED");
+
+	return shared && *shared == '1';
+}
+
 /* A kernel thread, or since Linux 6.4 a thread of that process. */
 unsigned int workers_find(pid_t owner)
 {
