@@ -254,6 +254,29 @@ CASE(drops_of_an_interface_that_is_down)
 	}
 }
 
+/* What no frame can be as long as does not get to the tap. */
+CASE(drops_of_what_is_longer_than_any_frame)
+{
+	struct vdev_queue *q = &vmm.v.q[VDEV_TX];
+	struct gr_buf b;
+	uint8_t *buf;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	buf = vdev_buf_get(q);
+	b = (struct gr_buf){ .ptr = q->bufs, .len = vmm.v.hdr_len + (1u << 19) + 1 };
+	memset(b.ptr, 0, b.len);
+	ASSERT(gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, buf) >= 0);
+	vmm.tx_out++;
+	vdev_kick_always(q);
+	ASSERT(rig_tx_drain(&vmm, 3000));
+	EXPECT_EQ(count(VDEV_TX, "drop_long"), 1);
+	EXPECT_EQ(count(VDEV_TX, "drop_tap"), 0);
+	flow_one(&vmm);
+	genl_close(&genl);
+	rig_close(&vmm);
+}
+
 /* More frames than the tap's ring has room for, while the guest gives no buffers. */
 CASE(drops_of_a_full_tap)
 {

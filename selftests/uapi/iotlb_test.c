@@ -155,6 +155,27 @@ CASE(misses_are_not_repeated)
 	frame_passes();
 }
 
+/* A VMM that has not answered for a second may be asked once more, by who kicks. */
+CASE(asked_again_after_a_while)
+{
+	struct vhost_iotlb_msg m;
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net asks at each kick, or never");
+	for (i = 0; i < 2 && !ksft_failed(); i++) {
+		ready(2);
+		rig_inject(&rig, 7, 100);
+		one_frame();
+		while (iommu_readable(&io, 200))
+			ASSERT(iommu_read(&io, &m));
+		if (!WAIT_FOR(5000, (vdev_kick_always(&rig.v.q[i]), iommu_readable(&io, 0))))
+			FAIL("queue %u: nobody asks", i);
+		frame_passes();
+		finish();
+	}
+}
+
 /* Who has been told is told again after a stop, and not before. */
 CASE(a_stop_withdraws_messages)
 {
