@@ -58,15 +58,18 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 void kvnet_thread_revive(void)
 {
 	const struct signal_struct *signal = current->signal;
+	struct sighand_struct *sighand;
 
 	if (current->flags & PF_KTHREAD) {
 		flush_signals(current);
 		return;
 	}
-	spin_lock_irq(&current->sighand->siglock);
+	/* One's own stays. */
+	sighand = rcu_dereference_protected(current->sighand, true);
+	spin_lock_irq(&sighand->siglock);
 	if (!(signal->flags & SIGNAL_GROUP_EXIT) && !signal->group_exec_task)
 		sigdelset(&current->pending.signal, SIGKILL);
-	spin_unlock_irq(&current->sighand->siglock);
+	spin_unlock_irq(&sighand->siglock);
 }
 
 /* With the group's lock held. */
