@@ -54,7 +54,7 @@ help:
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan" TESTS=)'
 	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
-	@echo 'make soak        eight guests, migrations and changes under traffic, for an hour (SOAK_MINUTES=60)'
+	@echo 'make soak        eight guests, migrations and changes under traffic, for an hour, in User-Mode Linux (SOAK_MINUTES=60 GUESTS=8 KERNEL=)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'
 	@echo "make ynl         the kernel's own netlink tool reads the family's specification, and asks the module by it"
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'

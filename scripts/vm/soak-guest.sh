@@ -10,6 +10,8 @@ NUMBER=$1
 DIR=/kvnet/selftests/net
 # eight of them share two CPUs, which are emulated at times
 export PATIENCE=10
+# what each has to carry meanwhile, so that all get on
+LOAD_IPERF='-b 4M' LOAD_PING='-i 0.02'
 # shellcheck source=selftests/net/lib.sh
 . $DIR/lib.sh
 # shellcheck source=selftests/net/traffic.sh
@@ -70,6 +72,7 @@ run_round()
 {
 	local log=/tmp/round.log
 
+	echo "$1, since $(uptime_now)" > "$SHARED/$NUMBER.now"
 	case $1 in
 	streams | move | pause_resume) "$1" ;;
 	*) under_load "$1" ;;

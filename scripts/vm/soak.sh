@@ -10,6 +10,8 @@
 export SHARED=/run/soak
 # KiB that memory of the kernel's may grow by from the first quarter of the time to the last
 MOST_KB=4096
+# seconds without the end of a round, after which it is told what all are doing
+STANDSTILL=180
 # guests that boot at the same time
 AT_ONCE=2
 
@@ -47,11 +49,34 @@ kilobytes()
 	awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo
 }
 
+rounds_done()
+{
+	cat $SHARED/*.rounds 2> /dev/null | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# what each is at, and who has the CPUs
+evidence()
+{
+	echo "# at $(uptime_now): no round has ended for $STANDSTILL s"
+	grep . $SHARED/*.now | sed 's/^/# /'
+	busybox top -b -n 1 | head -n 40 | cut -c 1-150 | sed 's/^/# /'
+}
+
 # one line: seconds, and KiB: unreclaimable, available
 sample()
 {
+	local rounds
+
+	rounds=$(rounds_done)
 	echo "$SECONDS $(kilobytes SUnreclaim) $(kilobytes MemAvailable)" >> $SHARED/memory
-	echo "# $(tail -n 1 $SHARED/memory) (s, KiB of slabs, KiB available); rounds: $(cat $SHARED/*.rounds 2> /dev/null | awk '{ n += $1 } END { print n + 0 }')"
+	echo "# $(tail -n 1 $SHARED/memory) (s, KiB of slabs, KiB available); rounds: $rounds"
+	if [ "$rounds" -ne "${LAST_ROUNDS:--1}" ]; then
+		LAST_ROUNDS=$rounds
+		LAST_AT=$SECONDS
+	elif [ $((SECONDS - LAST_AT)) -ge $STANDSTILL ]; then
+		evidence
+		LAST_AT=$SECONDS
+	fi
 }
 
 watch_guests()

@@ -129,13 +129,15 @@ stream_to_host()
 	same_stream /tmp/send /tmp/recv "$1"
 }
 
-### load that goes on until it is stopped
+### load that goes on until it is stopped, as much as there can be, but for LOAD_IPERF
+### and LOAD_PING: options that say how much
 
 load_start()
 {
-	(while :; do iperf -c $GUEST_IP -t 60; done) > /dev/null 2>&1 &
+	# shellcheck disable=SC2086 # options
+	(while :; do iperf -c $GUEST_IP -t 60 ${LOAD_IPERF:-}; done) > /dev/null 2>&1 &
 	LOAD_PID=$!
-	guest "ping -f -s 1000 $HOST_IP > /dev/null 2>&1 &"
+	guest "ping ${LOAD_PING:--f} -s 1000 $HOST_IP > /dev/null 2>&1 &"
 }
 
 load_stop()
