@@ -186,8 +186,8 @@ int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
 	return q->kick ? kvnet_wait_start(&q->kick_wait, q->kick) : 0;
 }
 
-/* dev->lock */
-static int start_queue(struct kvnet_queue *q, struct socket *sock)
+/* dev->lock. @node is where the ring's memory is, if that is known. */
+static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 {
 	struct socket *old = NULL;
 	int ret;
@@ -210,6 +210,8 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock)
 	old = swap_tap(q, sock);
 	sock = NULL;
 out:
+	/* From the next kick on its worker may hold the lock, and wait for a page. */
+	*node = kvnet_pin_node(&q->vq.pin[0]);
 	mutex_unlock(&q->vq.lock);
 	kvnet_tap_put(sock);
 	kvnet_tap_put(old);
@@ -351,13 +353,10 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 	sock = kvnet_tap_get(fd);
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
-	ret = start_queue(q, sock);
+	ret = start_queue(q, sock, &node);
 	if (ret)
 		return ret;
 	kvnet_source_wake(&q->src, KVNET_EV_CTRL);
-	kvnet_vq_lock(&q->vq);
-	node = kvnet_pin_node(&q->vq.pin[0]);
-	mutex_unlock(&q->vq.lock);
 	kvnet_crew_memory_at(&net->crew, node);
 	return 0;
 }

@@ -249,6 +249,44 @@ CASE_TIMED(kthread_closed_at_once, 60)
 	closed_at_once("kthread");
 }
 
+/*
+ * SET_BACKEND does not wait for the worker that it has set going. Who calls it is in no hurry
+ * here: the worker runs as soon as it is woken.
+ */
+static void backend_is_set(const char *kind)
+{
+	struct sched_param param = { 0 };
+	struct vdev *v = &rig.v;
+	unsigned int i, k;
+
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	open_rig();
+	for (k = 0; k < 4 && !ksft_failed(); k++) {
+		v->fd = vdev_open_node();
+		vdev_own(v->fd);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_IDLE, &param));
+		vdev_set_features(v, v->features);
+		vdev_set_mem(v);
+		for (i = 0; i < 2; i++)
+			vdev_queue_tell(v, i, 0);
+		rig_start(&rig);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &param));
+		close(v->fd);
+	}
+}
+
+CASE(backend_of_a_thread_that_waits)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	backend_is_set("task");
+}
+
+CASE(backend_of_a_kthread_that_waits)
+{
+	backend_is_set("kthread");
+}
+
 static void vmm(int ready)
 {
 	open_rig();
