@@ -62,9 +62,6 @@ call_test tx_batch_test direct_test"
 NET_APART="trace qemu"
 # User-Mode Linux for who asks: with two CPUs, and with threads of Linux 6.4 to 6.10
 UML_FLAVOURS="smp-kasan smp-kcsan task66"
-# uapi tests that run there only when they are named: a process that keeps a CPU by its priority
-# keeps it for good there
-UAPI_NOT_SMP="birth"
 # uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test worker_test threads_test owner_test place_test storm_test"
@@ -212,16 +209,16 @@ choose_packed()
 
 run_uml()
 {
-	local name=uapi-uml LEAVE_OUT='' FILES
+	local name=uapi-uml FILES
 
 	FILES=$(find "$BUILD/uapi" -maxdepth 1 -type f | wc -l)
-	[[ ${UML_FLAVOUR:-} != smp-* ]] || name=uapi-$UML_FLAVOUR LEAVE_OUT=$UAPI_NOT_SMP
+	[[ ${UML_FLAVOUR:-} != smp-* ]] || name=uapi-$UML_FLAVOUR
 	choose_packed
 	rm -f "$BUILD/log/$name.tap"
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" "--${UML_FLAVOUR:-debug}" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" --env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
-		--env "KSFT_SLOW=${KSFT_SLOW:-}" --env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" --env "LEAVE_OUT=$LEAVE_OUT" \
+		--env "KSFT_SLOW=${KSFT_SLOW:-}" --env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
