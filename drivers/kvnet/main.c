@@ -44,10 +44,10 @@ module_param_named(rx_in_place, kvnet_rx_in_place, bool, 0644);
 MODULE_PARM_DESC(rx_in_place,
 		 "Who puts a lone frame into a tap copies it into the guest, of devices that get an owner from now on, where the kernel can (default Y)");
 
-unsigned int kvnet_threads = KVNET_THREAD_POLICY_ONE;
+unsigned int kvnet_threads = KVNET_THREAD_POLICY_AUTO;
 module_param_named(threads, kvnet_threads, uint, 0644);
 MODULE_PARM_DESC(threads,
-		 "Threads that serve a device, of devices that get an owner from now on: 1, 2, or 0: two while both queues are busy and a CPU is free (default 1)");
+		 "Threads that serve a device, of devices that get an owner from now on: 1, 2, or 0: two while both queues are busy and a CPU is free (default 0)");
 
 bool kvnet_share_workers;
 module_param_named(share_workers, kvnet_share_workers, bool, 0644);

@@ -3,8 +3,8 @@
 #
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
-# pin its rings, -woken is kvnet whose worker receives each frame; -auto and -two have the module's
-# parameter threads so (0, 2), -still has poll_us=0,
+# pin its rings, -woken is kvnet whose worker receives each frame; -one and -two have the module's
+# parameter threads so, -still has poll_us=0,
 # -shared share_workers=1. -uncounted is kvnet that counts nothing, a module of its own
 # (scripts/uncounted.sh). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
@@ -56,9 +56,9 @@ threads_of()
 {
 	case $1 in
 	vhost_net* | floor*) ;;
-	*-auto*) echo 0 ;;
+	*-one*) echo 1 ;;
 	*-two*) echo 2 ;;
-	*) echo 1 ;;
+	*) echo 0 ;;
 	esac
 }
 
