@@ -28,7 +28,7 @@
 #define KVNET_LONE_GAP		5000
 
 /* A stream's tap is left alone for so long when it is empty, in ns. */
-#define KVNET_LONE_PAUSE	4000
+#define KVNET_LONE_PAUSE	8000
 
 /* Turns in a row until the other is believed. */
 #define KVNET_LONE_TURNS	8
