@@ -21,23 +21,26 @@
 #include "vhost_abi.h"
 #include "vmm.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/share_workers"
+#define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define MANY		4
 
 static struct rig rig[MANY];
 
-static void share(bool yes)
+static void parameter(const char *name, const char *value)
 {
-	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC);
+	char path[80];
+	int fd;
 
-	if (fd < 0 || write(fd, yes ? "1" : "0", 1) != 1)
-		FAIL("share_workers: %s", strerror(errno));
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		FAIL("%s: %s", name, strerror(errno));
 	close(fd);
 }
 
 static bool shared(void)
 {
-	int fd = open(PARAMETER, O_RDONLY | O_CLOEXEC);
+	int fd = open(PARAMETERS "share_workers", O_RDONLY | O_CLOEXEC);
 	char is = 'N';
 
 	if (fd < 0 || read(fd, &is, 1) != 1)
@@ -46,18 +49,20 @@ static bool shared(void)
 	return is == 'Y';
 }
 
-/* What others do is as it was. */
+/* What others do is as it was. A second thread would be one more to count. */
 static void open_one(unsigned int i)
 {
 	bool was = shared();
 
-	share(true);
+	parameter("share_workers", "1");
+	parameter("threads", "1");
 	rig_open(&rig[i], &(struct rig_cfg){ .here = i, .stopped = true });
 	/* memory that a pager may take away */
 	if (!i)
 		pin_rig_move(&rig[i], -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig[i]);
-	share(was);
+	parameter("share_workers", was ? "1" : "0");
+	parameter("threads", "0");
 }
 
 static void need_it(const char *kind)
@@ -156,7 +161,7 @@ CASE(not_unasked)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net has no such thing");
 	was = shared();
-	share(false);
+	parameter("share_workers", "0");
 	rig_open(&rig[0], &(struct rig_cfg){ 0 });
 	rig_open(&rig[1], &(struct rig_cfg){ .here = true });
 	EXPECT_EQ(workers_of(getpid(), NULL), 2);
@@ -166,7 +171,7 @@ CASE(not_unasked)
 	EXPECT_EQ(workers_of(getpid(), NULL), 3);
 	pass(0, 5);
 	pass(3, 5);
-	share(was);
+	parameter("share_workers", was ? "1" : "0");
 }
 
 CASE(kinds_do_not_mix)
