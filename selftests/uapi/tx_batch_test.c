@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "links.h"
 #include "pin_rig.h"
 #include "rig.h"
 
@@ -146,6 +147,32 @@ CASE_TIMED(long_frames_leave_in_batches, 60)
 		send_all(len[i], false, TAP_BARE, turns, 0);
 	}
 	send_all(60000, false, 0, 0, COUNT);
+}
+
+/* Nobody takes it any more: each frame of it is a drop. */
+CASE(a_batch_for_a_tap_that_is_gone)
+{
+	unsigned int i;
+	long sent;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	vdev_no_spin(&rig.v);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.packets") == 1));
+	sent = rig_counter(&rig, "kvnet.tx.batches");
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	for (i = 0; i < 9; i++)
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.drop_tap") == 9));
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.packets"), 1);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.batches"), sent);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
