@@ -361,10 +361,11 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 	}
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
 	verdict = receive_packets(q);
-	if (q->lone.why)
-		kvnet_rx_prepare(q);
+	/* A look ahead would hide those that come now: kicks are asked for from there on. */
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
+	else if (q->lone.why)
+		kvnet_rx_prepare(q);
 	if (verdict == KVNET_AGAIN)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
 	else if (kvnet_source_may_rest(src) && kvnet_vq_runs(&q->vq))

@@ -346,6 +346,9 @@ int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
  * kvnet_vq_kick_on() - ask the driver for a kick
  * @vq: the queue
  *
+ * Of those that come after the last look at the ring, by whomever: who has found nothing
+ * does not look ahead again before it asks.
+ *
  * Context: session; may sleep.
  * Return: 1 if more chains have come meanwhile, 0 if not, -errno: broken.
  */

