@@ -68,9 +68,19 @@ void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 	ksft_abort();
 }
 
+/* The module's, which is what counts when a device gets an owner. */
+static void set_threads(const char *value)
+{
+	int p = open("/sys/module/kvnet/parameters/threads", O_WRONLY | O_CLOEXEC);
+
+	ASSERT(p >= 0 && write(p, value, 1) == 1);
+	close(p);
+}
+
 void vdev_own(int fd)
 {
 	const char *kind = getenv("KVNET_WORKER");
+	const char *threads = vdev_is_vhost() ? NULL : getenv("KVNET_THREADS");
 	uint8_t fork_owner;
 	int ret;
 
@@ -82,7 +92,11 @@ void vdev_own(int fd)
 			ksft_skip("no choice of workers: %s", strerror(-ret));
 		ASSERT_EQ(ret, 0);
 	}
+	if (threads)
+		set_threads(threads);
 	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
+	if (threads)
+		set_threads("0");
 }
 
 void vdev_open(struct vdev *v)

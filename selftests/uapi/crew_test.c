@@ -17,6 +17,8 @@
 #include "vhost_abi.h"
 #include "vmm.h"
 
+VDEV_ONE_THREAD()
+
 #define WORKERS	8	/* that a device may have */
 
 static struct rig rig;

@@ -21,6 +21,8 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
+VDEV_ONE_THREAD()
+
 #define BURST	24
 #define MOST	400	/* failures of one step */
 

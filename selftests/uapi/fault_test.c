@@ -15,6 +15,8 @@
 #include "procfs.h"
 #include "rig.h"
 
+VDEV_ONE_THREAD()
+
 static struct rig rig;
 
 static int do_open(void)

@@ -24,6 +24,8 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
+VDEV_ONE_THREAD()
+
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE	71
 #endif

@@ -21,6 +21,8 @@
 #include "vhost_abi.h"
 #include "vmm.h"
 
+VDEV_ONE_THREAD()
+
 #define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define MANY		4
 
@@ -49,20 +51,18 @@ static bool shared(void)
 	return is == 'Y';
 }
 
-/* What others do is as it was. A second thread would be one more to count. */
+/* What others do is as it was. */
 static void open_one(unsigned int i)
 {
 	bool was = shared();
 
 	parameter("share_workers", "1");
-	parameter("threads", "1");
 	rig_open(&rig[i], &(struct rig_cfg){ .here = i, .stopped = true });
 	/* memory that a pager may take away */
 	if (!i)
 		pin_rig_move(&rig[i], -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig[i]);
 	parameter("share_workers", was ? "1" : "0");
-	parameter("threads", "0");
 }
 
 static void need_it(const char *kind)

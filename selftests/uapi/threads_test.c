@@ -15,6 +15,8 @@
 #include "vhost_abi.h"
 #include "vmm.h"
 
+VDEV_ONE_THREAD()
+
 #define SECOND	8	/* as worker-get numbers it: no VMM's worker has that */
 
 static int set_threads(uint32_t policy)
@@ -56,8 +58,7 @@ static void have_two(void)
 static void said(void)
 {
 	begin(&(struct rig_cfg){ 0 });
-	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_AUTO);
-	ASSERT_EQ(set_threads(KVNET_THREAD_POLICY_ONE), 0);
+	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_ONE);
 	pass(50);
 	EXPECT_EQ(serves(VDEV_TX), 0);
 	have_two();
@@ -88,7 +89,7 @@ static void said(void)
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	EXPECT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
 	vdev_own(vmm.v.fd);
-	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_AUTO);
+	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_ONE);
 	EXPECT_EQ(workers_of(getpid(), NULL), 1);
 	rig_close(&vmm);
 	EXPECT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
@@ -111,7 +112,7 @@ CASE(a_third_is_none)
 	begin(&(struct rig_cfg){ 0 });
 	EXPECT_EQ(set_threads(3), -ERANGE);
 	EXPECT(genl.said[0]);
-	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_AUTO);
+	EXPECT_EQ(policy(), KVNET_THREAD_POLICY_ONE);
 	EXPECT_EQ(workers_of(getpid(), NULL), 1);
 }
 

@@ -20,6 +20,8 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
+VDEV_ONE_THREAD()
+
 static struct rig rig;
 
 /* Which kind this device is to have: "task", "kthread" or, "", its own choice. */
