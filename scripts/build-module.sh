@@ -6,10 +6,11 @@
 # with endianness checks (its messages about kernel headers do not count). With --floor
 # it is the laboratory's kvnet_floor.ko, in build/floor-X, with --hosttime its
 # kvnet_hosttime.ko (User-Mode Linux only), in build/hosttime-X, with --uncounted its
-# kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X. With --arch arm64, --clang or
+# kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X, with --reached a kvnet.ko for
+# the fuzzer of system calls (reached.sh), in build/reached-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -163,13 +164,14 @@ main()
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
 		--hosttime) FROM=$TOP/selftests/perf/hosttime KIND=hosttime MODULE=kvnet_hosttime.ko PARTS=(.) ;;
 		--uncounted) KIND=uncounted MODULE=drivers/kvnet/kvnet_uncounted.ko ;;
+		--reached) KIND=reached ;;
 		--arch) TARGET=$2; shift ;;
 		--clang) COMPILER=clang ;;
 		*) die "unknown option $1" ;;
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES
@@ -180,16 +182,16 @@ main()
 	fi
 	hold "$DIR"
 	DIR=$BUILD/$DIR
-	if [ $KIND = uncounted ]; then
+	if [[ $KIND == uncounted || $KIND == reached ]]; then
 		FROM=$DIR.from
-		"$TOP/scripts/uncounted.sh" "$FROM"
+		"$TOP/scripts/$KIND.sh" "$FROM"
 	fi
 	copy_sources
 	# a build that fails leaves none
 	rm -f "${DIR:?}/$MODULE"
 	[ "$sparse" -eq 0 ] || run_sparse
 	build
-	[ $KIND != uncounted ] || rm -rf "$FROM"
+	[ "$FROM" != "$DIR.from" ] || rm -rf "$FROM"
 	[ "$TARGET-$COMPILER" = amd64-gcc ] || RELEASE="${RELEASE%-amd64}-$TARGET with $COMPILER"
 	info "built ${MODULE##*/} for $RELEASE"
 }
