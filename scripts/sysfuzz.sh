@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random system calls on devices that carry packets, in User-Mode Linux with KASAN and
-# lockdep (selftests/uapi/sysfuzz_test). A program that fails is made smaller, one
-# half, quarter and so on of its operations after the other.
+# lockdep (selftests/uapi/sysfuzz_test). The module is one that tells which of its parts
+# have run (reached.sh): new programs are made of those that had new ones run. A program
+# that fails is made smaller, one half, quarter and so on of its operations after the other.
 #
 #   scripts/sysfuzz.sh             programs of its own making, for SYSFUZZ_SECONDS (600)
-#   SEED=a.b.c scripts/sysfuzz.sh  that one, again and again; OPS=0-17,30: parts of it
+#   SEED=a.b:3-7.c scripts/sysfuzz.sh  that one, again and again; OPS=0-17,30: parts of it
 #
+#   BLIND=1       programs by chance alone; what they reach is counted
 #   KERNEL=smp-kasan    in User-Mode Linux with two CPUs; smp-kcsan: the one that looks for data races
 #   SMALLER=0     leave it as it is
 #   AGAIN=10      seconds that a part is tried for, until it counts as one that works
@@ -19,11 +21,13 @@ TIME=${SYSFUZZ_SECONDS:-600}
 AGAIN=${AGAIN:-10}
 OPERATIONS=512
 NAME=${NAME:-sysfuzz}
+MODULE=$BUILD/reached-uml${KERNEL:+-$KERNEL}
 
 # run SECONDS SEED OPS: 0 if nothing is wrong
 run()
 {
 	"$TOP/scripts/uml.sh" "--${KERNEL:-debug}" --name "$NAME" --timeout $(($1 * 3 + 300)) --env "SYSFUZZ_SECONDS=$1" --env "SEED=$2" --env "OPS=$3" \
+		--add "$MODULE/drivers/kvnet/kvnet.ko" --env KVNET_PARAMS=reached=1 --env "SYSFUZZ_POINTS=$POINTS" --env "SYSFUZZ_BLIND=${BLIND:-}" \
 		--env "UAPI_TIMEOUT=$(($1 * 3 + 200))" --env "KSFT_SEED=${KSFT_SEED:-}" -- "$TOP/scripts/vm/uapi.sh" sysfuzz_test
 }
 
@@ -73,7 +77,8 @@ main()
 {
 	local seed status=0 all
 
-	"$TOP/scripts/build-module.sh" "uml${KERNEL:+-$KERNEL}"
+	"$TOP/scripts/build-module.sh" --reached "uml${KERNEL:+-$KERNEL}"
+	POINTS=$("$TOP/scripts/reached.sh" --points "$MODULE")
 	locked uapi make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" TESTS=sysfuzz_test
 	run "$TIME" "${SEED:-}" "${OPS:-}" || status=$?
 	[ $status -ne 0 ] || return 0

@@ -3,8 +3,8 @@
  * abuse - random system calls on live devices, seeded, to be repeated.
  *
  * A world is a process with some devices of both layouts, each with a tap and frames
- * that pass.  A program is a list of operations: each follows from a gene and its
- * place alone, so any of them can be left out and the others stay what they are.
+ * that pass.  A program is a list of operations (program.h): each follows from a gene and
+ * its place in it alone, so any of them can be left out and the others stay what they are.
  * What an operation takes (a queue, a descriptor, an address) it finds in its world
  * by a number, not by a value.
  */
@@ -21,9 +21,6 @@
 #define ABUSE_DEVS	3
 #define ABUSE_THREADS	4
 #define ABUSE_FDS	8	/* of each device: duplicates and the like */
-#define ABUSE_GENES	8
-#define ABUSE_PER_GENE	64
-#define ABUSE_OPS	(ABUSE_GENES * ABUSE_PER_GENE)
 
 /* Numbers that follow from the gene and the place. */
 struct draw {

@@ -5,8 +5,12 @@
  * that works, and nothing left behind.
  *
  *   SYSFUZZ_SECONDS=N	for so long, and say what was done
- *   SEED=a.b.c.d...	this program once (of the genes given, in hexadecimal)
+ *   SEED=a.b:3-7.c	this program, again and again (program.h)
  *   OPS=0-17,30	and of it these operations alone
+ *
+ * Where the module tells which of its parts have run (scripts/reached.sh, and the
+ * parameter reached=1), a program that has one run that none had before is kept, and
+ * new ones are made of those kept; SYSFUZZ_BLIND=1: only counted.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -24,14 +28,8 @@
 #include "inject.h"
 #include "pin_rig.h"
 #include "procfs.h"
-
-struct program {
-	unsigned int genes;
-	uint64_t gene[ABUSE_GENES];
-	bool masked;
-	bool wanted[ABUSE_OPS];
-	char text[ABUSE_GENES * 17 + 1];
-};
+#include "program.h"
+#include "reached.h"
 
 struct runner {
 	struct world *w;
@@ -41,54 +39,21 @@ struct runner {
 
 static struct world world;
 static struct program program;
+static struct programs programs;	/* that have reached what none had before */
+static bool masked, wanted[PROGRAM_OPS], guided;
 static struct abuse_tally *tally;
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-/*** programs ***/
-
-static void name_program(struct program *p)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < p->genes; i++)
-		n += sprintf(p->text + n, "%s%llx", i ? "." : "",
-			     (unsigned long long)p->gene[i]);
-}
-
-static void random_program(struct program *p)
-{
-	unsigned int i;
-
-	memset(p, 0, sizeof(*p));
-	p->genes = ABUSE_GENES;
-	for (i = 0; i < p->genes; i++)
-		p->gene[i] = mix((uint64_t)ksft_random() << 32 | ksft_random()) >> 16;
-	name_program(p);
-}
-
-static void given_program(struct program *p, const char *seed, const char *ops)
+static void read_mask(const char *ops)
 {
 	unsigned long from, to;
 	char *end;
 
-	memset(p, 0, sizeof(*p));
-	while (*seed && p->genes < ABUSE_GENES) {
-		p->gene[p->genes++] = strtoull(seed, &end, 16);
-		seed = *end ? end + 1 : end;
-	}
-	name_program(p);
-	p->masked = ops && *ops;
+	masked = ops && *ops;
 	while (ops && *ops) {
 		from = strtoul(ops, &end, 10);
 		to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
-		for (; from <= to && from < ABUSE_OPS; from++)
-			p->wanted[from] = true;
+		for (; from <= to && from < PROGRAM_OPS; from++)
+			wanted[from] = true;
 		ops = *end ? end + 1 : end;
 	}
 }
@@ -107,11 +72,11 @@ static void *run(void *arg)
 	struct genl g;
 
 	genl_open(&g);
-	for (nr = r->nr; nr < r->p->genes * ABUSE_PER_GENE; nr += ABUSE_THREADS) {
-		if (r->p->masked && !r->p->wanted[nr])
+	for (nr = r->nr; nr < r->p->n; nr += ABUSE_THREADS) {
+		if (masked && !wanted[nr])
 			continue;
 		tally->at[r->nr] = nr + 1;
-		abuse_do(r->w, r->p->gene[nr / ABUSE_PER_GENE], nr % ABUSE_PER_GENE, &g);
+		abuse_do(r->w, r->p->op[nr].gene, r->p->op[nr].place, &g);
 		__atomic_fetch_add(&tally->ops, 1, __ATOMIC_RELAXED);
 	}
 	tally->at[r->nr] = 0;
@@ -147,11 +112,11 @@ static void run_world(void)
 	struct runner r[ABUSE_THREADS];
 	unsigned int i;
 
-	world_open(&world, tally, program.gene[0]);
+	world_open(&world, tally, program.op[0].gene);
 	start_all(helper, thread, r);
 	for (i = 0; i < ABUSE_THREADS; i++)
 		pthread_join(thread[i], NULL);
-	if (program.gene[0] % 3 == 0)	/* in the midst of it all */
+	if (program.op[0].gene % 3 == 0)	/* in the midst of it all */
 		kill(getpid(), SIGKILL);
 	__atomic_store_n(&world.over, true, __ATOMIC_RELEASE);
 	for (i = 0; i < 3; i++)
@@ -256,7 +221,7 @@ static void probe(void)
 
 static void one_program(unsigned int workers_before)
 {
-	char mark[ABUSE_GENES * 17 + 32];
+	char mark[PROGRAM_TEXT + 32];
 	int kmsg = ksft_kmsg_open();
 	pid_t pid;
 
@@ -282,13 +247,25 @@ static void one_program(unsigned int workers_before)
 
 /*** the whole ***/
 
-static void say_what_was_done(unsigned int programs)
+static void say_what_was_reached(const struct reached *r)
+{
+	const char *points = getenv("SYSFUZZ_POINTS");
+
+	ksft_note("%u parts of the module ran (of about %s), %u of them in calls; %u ways from one to the next",
+		  r->points, points && *points ? points : "?", r->called, r->ways);
+	ksft_note("%lu programs were kept since they had reached something new",
+		  programs.kept);
+	if (getenv("SYSFUZZ_SECONDS"))
+		reached_say_what_is_not();
+}
+
+static void say_what_was_done(unsigned int n_programs)
 {
 	unsigned long n = tally->samples ? tally->samples : 1;
 	unsigned int i;
 
 	ksft_note("%lu operations in %u programs, %lu repairs, %lu frames", tally->ops,
-		  programs, tally->repairs, tally->frames);
+		  n_programs, tally->repairs, tally->frames);
 	ksft_note("of %lu looks at a device it ran in %lu %%, had carried packets in %lu %%",
 		  tally->samples, tally->ran * 100 / n, tally->carried * 100 / n);
 	if (!getenv("SYSFUZZ_SECONDS"))
@@ -298,11 +275,19 @@ static void say_what_was_done(unsigned int programs)
 			  tally->done[i], tally->ok[i]);
 }
 
+/* What the environment says, if it says something. */
+static const char *given(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? s : NULL;
+}
+
 static unsigned int seconds(unsigned int otherwise)
 {
-	const char *s = getenv("SYSFUZZ_SECONDS");
+	const char *s = given("SYSFUZZ_SECONDS");
 
-	return s && *s ? strtoul(s, NULL, 10) : otherwise;
+	return s ? strtoul(s, NULL, 10) : otherwise;
 }
 
 static void begin(void)
@@ -311,31 +296,47 @@ static void begin(void)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT(tally != MAP_FAILED);
 	keep_parameters(false);
+	read_mask(getenv("OPS"));
 }
 
-CASE_TIMED(programs, 100000)
+/* The next program: the one that is given, or one of our own. */
+static void next_program(const char *seed)
 {
-	const char *seed = getenv("SEED");
+	if (seed)
+		ASSERT(program_read(&program, seed));
+	else if (guided)
+		program_next(&program, &programs, ksft_random);
+	else
+		program_random(&program, ksft_random);
+}
+
+CASE_TIMED(random_programs, 100000)
+{
+	const char *seed = given("SEED");
 	unsigned int n = 0, workers_before = workers();
 	long pinned = pages_pinned();
+	struct reached reached = { 0 };
+	bool tells = reached_open();
 	uint64_t end;
 
 	if (vdev_is_vhost())
 		ksft_skip("speaks kvnet's netlink family, too");
 	begin();
+	guided = tells && !given("SYSFUZZ_BLIND");
 	end = ksft_now_ms() + seconds(ksft_rounds(6)) * 1000;
 	do {
-		if (seed && *seed)
-			given_program(&program, seed, getenv("OPS"));
-		else
-			random_program(&program);
+		next_program(seed);
 		one_program(workers_before);
+		if (tells && reached_more(&reached))
+			program_keep(&programs, &program, ksft_random);
 		n++;
 	} while (ksft_now_ms() < end && !ksft_failed());
 	say_what_was_done(n);
+	if (tells)
+		say_what_was_reached(&reached);
 	EXPECT_EQ(pages_pinned(), pinned);
 	no_leak_found();
-	if (seed && *seed)
+	if (seed)
 		return;
 	/* abuse of what does not run shows little */
 	EXPECT_OP(tally->ran * 100, >, tally->samples * 10);
