@@ -52,6 +52,7 @@ struct world {
 	struct abused dev[ABUSE_DEVS];
 	int sock[2];		/* to pass descriptors */
 	int uffd;
+	bool may_fail;		/* the kernel can have a call fail */
 	bool over;
 	struct abuse_tally *tally;
 };
@@ -63,7 +64,13 @@ struct abuse_op {
 	bool (*fn)(struct world *w, struct abused *a, struct draw *d);
 };
 
-extern const struct abuse_op abuse_set_up[], abuse_around[];
+#define ABUSE_SET_UP	16	/* and the end */
+extern const struct abuse_op abuse_set_up[ABUSE_SET_UP + 1], abuse_around[];
+
+/* The module's, which are to be as before afterwards. */
+#define ABUSE_PARAMETERS	10
+#define ABUSE_MAX_ENTRIES	9
+extern const char *const abuse_parameters[ABUSE_PARAMETERS];
 
 /* Which of n; never fails. */
 static inline unsigned int draw(struct draw *d, unsigned int n)

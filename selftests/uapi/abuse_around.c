@@ -242,7 +242,7 @@ static void child(struct world *w, struct abused *a, struct draw *d)
 	if (one_in(d, 4))
 		__vdev_ioctl(a->r.v.fd, VHOST_SET_OWNER, NULL);
 	for (; n; n--)
-		abuse_set_up[draw(d, 16)].fn(w, a, d);
+		abuse_set_up[draw(d, ABUSE_SET_UP)].fn(w, a, d);
 	if (one_in(d, 4))
 		kill(getpid(), SIGKILL);
 	_exit(0);
@@ -307,6 +307,28 @@ static bool op_yield(struct world *w, struct abused *a, struct draw *d)
 	while (n--)
 		sched_yield();
 	return true;
+}
+
+/*
+ * One call, of whose allocations and copies the n-th fails, if it has as many.  A signal
+ * whose frame cannot be written would be the end.
+ */
+static bool op_fail(struct world *w, struct abused *a, struct draw *d)
+{
+	unsigned int nth = 1 + draw(d, one_in(d, 2) ? 4 : 40);
+	sigset_t set, before;
+	bool ok;
+
+	if (!w->may_fail)
+		return false;
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	inject_nth(nth);
+	ok = abuse_set_up[draw(d, ABUSE_SET_UP)].fn(w, a, d);
+	if (inject_left())
+		inject_nth(0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ok;
 }
 
 /*** the tap ***/
@@ -406,10 +428,35 @@ static bool op_netlink_get(struct world *w, struct abused *a, struct draw *d)
 	return !genl_do(d->genl, &ask, true, NULL, NULL);
 }
 
+/* Where its workers run, and how: who is never on a CPU shows little. */
+static void some_place(struct ask *ask, struct draw *d)
+{
+	static const uint32_t sched[] = {
+		KVNET_SCHED_OTHER, KVNET_SCHED_OTHER, KVNET_SCHED_OTHER, KVNET_SCHED_BATCH,
+		KVNET_SCHED_BATCH, KVNET_SCHED_RR, KVNET_SCHED_FIFO, KVNET_SCHED_IDLE,
+	};
+
+	if (one_in(d, 6))
+		ask_u32(ask, KVNET_A_POLICY_NICE, draw(d, 25));
+	if (one_in(d, 6))
+		ask_text(ask, KVNET_A_POLICY_CPUS, one_in(d, 2) ? "0" : "");
+	if (one_in(d, 6))
+		ask_u32(ask, KVNET_A_POLICY_SCHED, sched[draw(d, 8)]);
+	if (one_in(d, 10))
+		ask_u32(ask, KVNET_A_POLICY_RT_PRIORITY, draw(d, 4));
+	if (one_in(d, 10))
+		ask_u32(ask, KVNET_A_POLICY_NODE, draw(d, 3));
+}
+
 static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 {
+	static const int ways[] = {
+		KVNET_A_POLICY_COPY_FRAMES, KVNET_A_POLICY_RX_IN_PLACE,
+		KVNET_A_POLICY_TX_BY_VCPU,
+	};
 	struct nlattr *nest;
 	struct ask ask;
+	unsigned int i;
 
 	(void)w;
 	if (!d->genl)
@@ -419,35 +466,40 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
 	if (one_in(d, 2))
 		ask_u32(&ask, KVNET_A_POLICY_POLL_US, draw(d, 200));
+	for (i = 0; i < 3; i++)
+		if (one_in(d, 3))
+			ask_u8(&ask, ways[i], draw(d, 2));
+	if (one_in(d, 4))
+		ask_u32(&ask, KVNET_A_POLICY_THREADS, draw(d, 4));
+	if (one_in(d, 8))
+		ask_u32(&ask, KVNET_A_POLICY_RX_WEIGHT, draw(d, 1 << draw(d, 18)));
+	if (one_in(d, 8))
+		ask_u32(&ask, KVNET_A_POLICY_TX_WEIGHT, draw(d, 1 << draw(d, 18)));
 	if (one_in(d, 3))
-		ask_u8(&ask, KVNET_A_POLICY_COPY_FRAMES, draw(d, 2));
-	if (one_in(d, 3))
-		ask_u8(&ask, KVNET_A_POLICY_RX_IN_PLACE, draw(d, 2));
-	if (one_in(d, 3))
-		ask_u8(&ask, KVNET_A_POLICY_TX_BY_VCPU, draw(d, 2));
-	if (one_in(d, 6))
-		ask_u32(&ask, KVNET_A_POLICY_NICE, draw(d, 25));
-	if (one_in(d, 6))
-		ask_text(&ask, KVNET_A_POLICY_CPUS, one_in(d, 2) ? "0" : "");
+		some_place(&ask, d);
 	if (one_in(d, 20))
 		ask_u32(&ask, draw(d, 12), draw(d, 1 << 30));
 	ask_nest_end(&ask, nest);
 	return !genl_do(d->genl, &ask, false, NULL, NULL);
 }
 
+const char *const abuse_parameters[ABUSE_PARAMETERS] = {
+	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
+	"poll_us", "share_workers", "tx_call_us", "threads", "max_iotlb_entries",
+};
+
 static bool op_parameter(struct world *w, struct abused *a, struct draw *d)
 {
-	static const char *const names[] = {
-		"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
-		"poll_us", "share_workers", "tx_call_us",
-	};
+	static const char *const values[] = { "0", "1", "1", "2" };
+	unsigned int which = draw(d, ABUSE_PARAMETERS);
 	char path[96];
 
 	(void)w;
 	(void)a;
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s",
-		 names[draw(d, 8)]);
-	return inject_put(path, one_in(d, 3) ? "0" : "1");
+		 abuse_parameters[which]);
+	/* who may have no entry at all carries nothing */
+	return inject_put(path, which == ABUSE_MAX_ENTRIES ? "2" : values[draw(d, 4)]);
 }
 
 const struct abuse_op abuse_around[] = {
@@ -465,6 +517,7 @@ const struct abuse_op abuse_around[] = {
 	{ "fork", 2, op_fork },
 	{ "exec", 1, op_exec },
 	{ "signal", 4, op_signal },
+	{ "fail", 16, op_fail },
 	{ "yield", 20, op_yield },
 	{ "repair", 8, op_repair },
 	{ "link", 3, op_link },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a VMM may say to its device, and what a guest may write: see abuse.h. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -232,7 +233,7 @@ static bool op_backend(struct world *w, struct abused *a, struct draw *d)
 		f.fd = w->dev[draw(d, ABUSE_DEVS)].r.tap;
 		break;
 	case 1:
-		f.fd = a->r.inject;	/* a packet socket */
+		f.fd = one_in(d, 2) ? a->r.inject : a->r.sniff;	/* packet sockets */
 		break;
 	case 2:
 		f.fd = some_file(w, a, d);
@@ -326,10 +327,14 @@ static bool op_message(struct world *w, struct abused *a, struct draw *d)
 
 static bool op_read(struct world *w, struct abused *a, struct draw *d)
 {
+	struct pollfd p = { .fd = abuse_fd(a, d), .events = POLLIN | POLLOUT };
 	uint8_t buf[128];
 
 	(void)w;
-	return read(abuse_fd(a, d), buf, draw(d, sizeof(buf))) > 0;
+	if (one_in(d, 3))
+		return poll(&p, 1, 0) == 1;
+	/* what a device asks its IOMMU, to where it cannot be written */
+	return read(p.fd, one_in(d, 4) ? NULL : buf, draw(d, sizeof(buf))) > 0;
 }
 
 static bool op_kick(struct world *w, struct abused *a, struct draw *d)
@@ -384,7 +389,7 @@ static bool op_scribble(struct world *w, struct abused *a, struct draw *d)
 	return true;
 }
 
-const struct abuse_op abuse_set_up[] = {
+const struct abuse_op abuse_set_up[ABUSE_SET_UP + 1] = {
 	{ "own", 2, op_own },
 	{ "reset", 2, op_reset },
 	{ "features", 6, op_features },

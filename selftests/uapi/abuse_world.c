@@ -6,10 +6,12 @@
  * been unmapped, nothing else is put.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/userfaultfd.h>
+#include <linux/virtio_net.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "abuse.h"
+#include "inject.h"
 #include "links.h"
 
 #define FAR		0x1000000000ul
@@ -98,6 +101,9 @@ void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene)
 
 	memset(w, 0, sizeof(*w));
 	w->tally = tally;
+	w->may_fail = !access("/sys/kernel/debug/failslab", F_OK);
+	if (w->may_fail)
+		inject_knobs("0");
 	rig_enter_netns();
 	w->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	if (w->uffd >= 0)
@@ -251,23 +257,56 @@ static int reap(struct vdev_queue *q)
 	return ret < 0 ? -1 : n;
 }
 
+/* What a driver may say of a frame, and what it had better not. */
+static void make_header(uint8_t *at, unsigned int len, uint32_t seq)
+{
+	struct virtio_net_hdr h = { 0 };
+
+	memset(at, 0, len);
+	if (seq % 5)
+		return;
+	h.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	h.csum_start = htole16(seq % 97);
+	h.csum_offset = htole16(seq % 3 ? 16 : seq);
+	h.hdr_len = htole16(seq % 131);
+	memcpy(at, &h, sizeof(h));
+}
+
+/* A frame in one piece, mostly, or in up to four, the header by itself. */
+static unsigned int cut(struct gr_buf *b, uint32_t seq, unsigned int hdr)
+{
+	unsigned int n = seq % 8, i, len = b[0].len - hdr;
+
+	if (!n || n > 3)
+		return 1;
+	b[0].len = hdr;
+	for (i = 1; i <= n; i++) {
+		b[i] = b[0];
+		b[i].ptr = b[i - 1].ptr + b[i - 1].len;
+		b[i].len = i < n ? len / 4 : len - (n - 1) * (len / 4);
+	}
+	return 1 + n;
+}
+
 static void offer(struct abused *a, unsigned int i, unsigned int most)
 {
 	struct vdev_queue *q = &a->r.v.q[i];
-	struct gr_buf b = { .write = i == VDEV_RX };
-	unsigned int h = a->r.v.hdr_len;
+	unsigned int h = a->r.v.hdr_len, n, direct;
 	uint64_t one = 1;
 	uint8_t *buf;
 
 	while (most-- && (buf = vdev_buf_get(q))) {
-		b.ptr = buf;
-		b.len = i == VDEV_RX ? q->buf_size : h + 60 + a->seq % 1200;
+		struct gr_buf b[4] = { { .ptr = buf, .write = i == VDEV_RX } };
+
+		b[0].len = i == VDEV_RX ? q->buf_size : h + 60 + a->seq % 1200;
 		if (i == VDEV_TX) {
-			memset(buf, 0, h);
-			frame_make(buf + h, a->seq, b.len - h);
+			make_header(buf, h, a->seq);
+			frame_make(buf + h, a->seq, b[0].len - h);
 			a->seq++;
 		}
-		if (gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, buf) < 0) {
+		n = cut(b, a->seq, h);
+		direct = q->ring.ind_left && a->seq % 3 == 0 ? a->seq % 2 : GR_ALL_DIRECT;
+		if (gr_add(&q->ring, b, n, direct, buf) < 0) {
 			vdev_buf_put(q, buf);
 			break;
 		}

@@ -130,12 +130,7 @@ static void run_world(void)
 
 /*** what is looked at afterwards ***/
 
-static const char *const parameters[] = {
-	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings", "poll_us",
-	"share_workers", "tx_call_us",
-};
-#define PARAMETERS	(sizeof(parameters) / sizeof(*parameters))
-static char before[PARAMETERS][16];
+static char before[ABUSE_PARAMETERS][16];
 
 static void keep_parameters(bool restore)
 {
@@ -144,9 +139,9 @@ static void keep_parameters(bool restore)
 	ssize_t n;
 	int fd;
 
-	for (i = 0; i < PARAMETERS; i++) {
+	for (i = 0; i < ABUSE_PARAMETERS; i++) {
 		snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s",
-			 parameters[i]);
+			 abuse_parameters[i]);
 		if (restore) {
 			inject_put(path, before[i]);
 			continue;
