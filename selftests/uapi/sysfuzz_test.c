@@ -294,6 +294,16 @@ static void begin(void)
 	read_mask(getenv("OPS"));
 }
 
+/* What it has to tell of a program that has run; the n-th. */
+static void look_back(struct reached *r, unsigned int n)
+{
+	if (reached_more(r))
+		program_keep(&programs, &program, ksft_random);
+	/* whatever the machine was busy with: by programs, not by time */
+	if (n >= 16 && !(n & (n - 1)))
+		ksft_note("  after %u programs: %u parts, %u ways", n, r->points, r->ways);
+}
+
 /* The next program: the one that is given, or one of our own. */
 static void next_program(const char *seed)
 {
@@ -322,9 +332,9 @@ CASE_TIMED(random_programs, 100000)
 	do {
 		next_program(seed);
 		one_program(workers_before);
-		if (tells && reached_more(&reached))
-			program_keep(&programs, &program, ksft_random);
 		n++;
+		if (tells)
+			look_back(&reached, n);
 	} while (ksft_now_ms() < end && !ksft_failed());
 	say_what_was_done(n);
 	if (tells)
