@@ -188,15 +188,10 @@ static const struct program *some_kept(const struct programs *all, program_dice 
 	return &all->kept_one[a > b ? a : b];
 }
 
-void program_next(struct program *p, const struct programs *all, program_dice dice)
+static void change_some(struct program *p, const struct programs *all, program_dice dice)
 {
 	unsigned int changes;
 
-	if (!all->n || !below(dice, 4)) {
-		program_random(p, dice);
-		return;
-	}
-	*p = *some_kept(all, dice);
 	for (changes = 1 + below(dice, 6); changes; changes--) {
 		const struct program *other = some_kept(all, dice);
 
@@ -220,6 +215,45 @@ void program_next(struct program *p, const struct programs *all, program_dice di
 			splice(p, other, dice);
 		}
 	}
+}
+
+/*
+ * One that is new finds most as long as little is known, and changes to those kept when
+ * all that is easy has been found: whatever finds more, and the others not never.
+ */
+static unsigned int some_way(struct programs *all, program_dice dice)
+{
+	unsigned int i, weight[PROGRAM_WAYS], sum = 0, at;
+
+	if (!all->n)
+		return PROGRAM_NEW;
+	for (i = 0; i < PROGRAM_WAYS; i++) {
+		if (all->tried[i] >= 32) {
+			all->tried[i] /= 2;
+			all->paid[i] /= 2;
+		}
+		weight[i] = 64 * (all->paid[i] + 1) / (all->tried[i] + 1);
+		sum += ++weight[i];
+	}
+	at = below(dice, sum);
+	for (i = 0; at >= weight[i]; i++)
+		at -= weight[i];
+	return i;
+}
+
+void program_next(struct program *p, struct programs *all, program_dice dice)
+{
+	all->way = some_way(all, dice);
+	all->tried[all->way]++;
+	program_random(p, dice);
+	if (all->way == PROGRAM_NEW)
+		return;
+	if (all->way == PROGRAM_HALF) {
+		splice(p, some_kept(all, dice), dice);
+	} else {
+		*p = *some_kept(all, dice);
+		change_some(p, all, dice);
+	}
 	program_name(p);
 }
 
@@ -233,4 +267,5 @@ void program_keep(struct programs *all, const struct program *p, program_dice di
 		at = below(dice, PROGRAMS_KEPT);
 	all->kept_one[at] = *p;
 	all->kept++;
+	all->paid[all->way]++;
 }

@@ -29,7 +29,12 @@ struct program {
 	char text[PROGRAM_TEXT];
 };
 
+/* How one is made: by chance, half by chance, of others with some changes. */
+enum { PROGRAM_NEW, PROGRAM_HALF, PROGRAM_CHILD, PROGRAM_WAYS };
+
 struct programs {
+	/* Of each way lately; the way of the last one. */
+	unsigned int tried[PROGRAM_WAYS], paid[PROGRAM_WAYS], way;
 	unsigned int n;
 	unsigned long kept;	/* some of them have made room for others */
 	struct program kept_one[PROGRAMS_KEPT];
@@ -42,8 +47,9 @@ void program_random(struct program *p, program_dice dice);
 bool program_read(struct program *p, const char *text);
 /* Writes the text; what does not fit is cut off the program, too. */
 void program_name(struct program *p);
-/* Made of those kept, or new: all by chance if there are some. */
-void program_next(struct program *p, const struct programs *all, program_dice dice);
+/* Made in the way that has paid most lately, mostly. */
+void program_next(struct program *p, struct programs *all, program_dice dice);
+/* The last one had something new. */
 void program_keep(struct programs *all, const struct program *p, program_dice dice);
 
 #endif /* SELFTESTS_PROGRAM_H */

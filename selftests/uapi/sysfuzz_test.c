@@ -248,8 +248,11 @@ static void say_what_was_reached(const struct reached *r)
 
 	ksft_note("%u parts of the module ran (of about %s), %u of them in calls; %u ways from one to the next",
 		  r->points, points && *points ? points : "?", r->called, r->ways);
-	ksft_note("%lu programs were kept since they had reached something new",
-		  programs.kept);
+	ksft_note("%lu programs were kept since they had reached something new", programs.kept);
+	if (guided)
+		ksft_note("of the last %u new ones, %u half new and %u made of others it was %u, %u, %u",
+			  programs.tried[0], programs.tried[1], programs.tried[2],
+			  programs.paid[0], programs.paid[1], programs.paid[2]);
 	if (getenv("SYSFUZZ_SECONDS"))
 		reached_say_what_is_not();
 }

@@ -112,7 +112,7 @@ CASE(what_its_text_has_no_room_for_is_no_part)
 /* One generation after the other; every one can be repeated by its text. */
 CASE(children_are_within_bounds)
 {
-	unsigned int i, made = 0, anew = 0;
+	unsigned int i, made = 0;
 
 	own = unit_rand();
 	memset(&all, 0, sizeof(all));
@@ -121,14 +121,37 @@ CASE(children_are_within_bounds)
 		if (!is_one(&p) || !EXPECT_TRUE(program_read(&q, p.text)) ||
 		    !EXPECT_TRUE(equal(&p, &q)))
 			return;
-		made += !!strchr(p.text, ':');
-		anew += !strchr(p.text, ':');
+		made += all.way != PROGRAM_NEW;
 		if (unit_chance(3))
 			program_keep(&all, &p, dice);
 		EXPECT_TRUE(all.n <= PROGRAMS_KEPT && all.n <= all.kept);
 	}
 	EXPECT_EQ(all.n, PROGRAMS_KEPT);
-	EXPECT_TRUE(made > 3 * i / 5 && anew > i / 10);
+	EXPECT_TRUE(made > i / 3 && made < 9 * i / 10);
+}
+
+/* What finds something is done more often, and what does not still now and then. */
+CASE(what_pays_is_what_is_done)
+{
+	unsigned int way, i, n[PROGRAM_WAYS];
+
+	for (way = 0; way < PROGRAM_WAYS; way++) {
+		unit_context("way %u", way);
+		own = unit_rand();
+		memset(&all, 0, sizeof(all));
+		memset(n, 0, sizeof(n));
+		program_random(&p, dice);
+		program_keep(&all, &p, dice);
+		for (i = 0; i < 2000; i++) {
+			program_next(&p, &all, dice);
+			n[all.way]++;
+			if (all.way == way)
+				program_keep(&all, &p, dice);
+		}
+		EXPECT_TRUE(n[way] > 1500);
+		for (i = 0; i < PROGRAM_WAYS; i++)
+			EXPECT_TRUE(n[i] > 10);
+	}
 }
 
 /* The same dice, and the same of them kept: the same programs. */
