@@ -52,6 +52,7 @@ struct world {
 	struct abused dev[ABUSE_DEVS];
 	int sock[2];		/* to pass descriptors */
 	int uffd;
+	struct genl events;
 	bool may_fail;		/* the kernel can have a call fail */
 	bool over;
 	struct abuse_tally *tally;

@@ -109,6 +109,9 @@ void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene)
 	if (w->uffd >= 0)
 		ASSERT_SYS(ioctl(w->uffd, UFFDIO_API, &api));
 	ASSERT_SYS(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, w->sock));
+	/* somebody hears of what happens to them, until nobody reads it any more */
+	genl_open(&w->events);
+	genl_join(&w->events);
 	for (i = 0; i < ABUSE_DEVS; i++) {
 		open_device(w, i, &d);
 		ASSERT(world_repair(w, &w->dev[i]));
@@ -162,14 +165,13 @@ static void mend_tap(struct abused *a)
 		new_tap(a);
 }
 
-/* An IOMMU that maps all of the memory. */
-static void map_iotlb(struct vdev *v)
+static void map_part(struct vdev *v, uint8_t *base, size_t at, size_t size)
 {
 	struct vhost_msg_v2 m = {
 		.type = VHOST_IOTLB_MSG_V2,
 		.iotlb = {
-			.iova = VDEV_GPA, .size = v->mem_size,
-			.uaddr = (uintptr_t)v->host, .perm = VHOST_ACCESS_RW,
+			.iova = VDEV_GPA + at, .size = size,
+			.uaddr = (uintptr_t)base + at, .perm = VHOST_ACCESS_RW,
 			.type = VHOST_IOTLB_UPDATE,
 		},
 	};
@@ -178,8 +180,23 @@ static void map_iotlb(struct vdev *v)
 		return;
 }
 
-static int set_up(struct vdev *v)
+/* An IOMMU that maps all of the memory: at once, or in two places that meet in a ring. */
+static void map_iotlb(struct abused *a)
 {
+	struct vdev *v = &a->r.v;
+	size_t cut = (uint8_t *)a->ring[a->seq / 2 % 2].desc - v->mem + 72;
+
+	if (a->seq % 2) {
+		map_part(v, v->host, 0, v->mem_size);
+		return;
+	}
+	map_part(v, v->host, 0, cut);
+	map_part(v, a->spare, cut, v->mem_size - cut);
+}
+
+static int set_up(struct abused *a)
+{
+	struct vdev *v = &a->r.v;
 	uint64_t v2 = 1 << VHOST_BACKEND_F_IOTLB_MSG_V2;
 	int ret = __vdev_ioctl(v->fd, VHOST_SET_FEATURES, &v->features);
 
@@ -187,7 +204,7 @@ static int set_up(struct vdev *v)
 	if (!ret)
 		ret = __vdev_set_mem(v);
 	if (!ret && v->features & F_PLATFORM)
-		map_iotlb(v);
+		map_iotlb(a);
 	return ret;
 }
 
@@ -225,7 +242,7 @@ static bool repair(struct world *w, struct abused *a)
 		} else if (tries) {
 			new_device(a);
 		}
-		ok = !set_up(v) && attach(a);
+		ok = !set_up(a) && attach(a);
 	}
 	a->r.tx_out = 0;
 	__atomic_fetch_add(&w->tally->repairs, 1, __ATOMIC_RELAXED);
@@ -338,7 +355,7 @@ static void answer_misses(struct abused *a)
 
 	if (a->r.v.features & F_PLATFORM &&
 	    read(a->r.v.fd, &m, sizeof(m)) == sizeof(m))
-		map_iotlb(&a->r.v);
+		map_iotlb(a);
 }
 
 static void turn(struct world *w, struct abused *a)
