@@ -17,7 +17,7 @@
 
 #include "reached.h"
 
-#define TASKS_BITS	10
+#define TASKS_BITS	14
 #define CPUS		64	/* which are in an interrupt */
 
 #ifndef PF_USER_WORKER	/* Linux 6.4 */
