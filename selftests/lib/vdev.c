@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -68,13 +69,18 @@ void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 	ksft_abort();
 }
 
-/* The module's, which is what counts when a device gets an owner. */
-static void set_threads(const char *value)
+char vdev_parameter(const char *name, char value)
 {
-	int p = open("/sys/module/kvnet/parameters/threads", O_WRONLY | O_CLOEXEC);
+	char path[80], was = 0;
+	int fd;
 
-	ASSERT(p >= 0 && write(p, value, 1) == 1);
-	close(p);
+	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || read(fd, &was, 1) != 1 ||
+	    (was != value && pwrite(fd, &value, 1, 0) != 1))
+		FAIL("%s: %s", name, strerror(errno));
+	close(fd);
+	return was;
 }
 
 void vdev_own(int fd)
@@ -82,6 +88,7 @@ void vdev_own(int fd)
 	const char *kind = getenv("KVNET_WORKER");
 	const char *threads = vdev_is_vhost() ? NULL : getenv("KVNET_THREADS");
 	uint8_t fork_owner;
+	char was;
 	int ret;
 
 	if (kind && *kind) {
@@ -93,10 +100,10 @@ void vdev_own(int fd)
 		ASSERT_EQ(ret, 0);
 	}
 	if (threads)
-		set_threads(threads);
+		was = vdev_parameter("threads", *threads);
 	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
 	if (threads)
-		set_threads("0");
+		vdev_parameter("threads", was);
 }
 
 void vdev_open(struct vdev *v)

@@ -29,17 +29,9 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-/* The module's parameter; returns what it was. */
 static char by_vcpu(char value)
 {
-	int fd = open("/sys/module/kvnet/parameters/tx_by_vcpu", O_RDWR | O_CLOEXEC);
-	char was = 0;
-
-	if (fd < 0 || read(fd, &was, 1) != 1 ||
-	    (was != value && pwrite(fd, &value, 1, 0) != 1))
-		FAIL("tx_by_vcpu: %s", strerror(errno));
-	close(fd);
-	return was;
+	return vdev_parameter("tx_by_vcpu", value);
 }
 
 static void begin_with(unsigned int tx_buf)

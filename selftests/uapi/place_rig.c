@@ -11,8 +11,6 @@
 #include "pin_rig.h"
 #include "procfs.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/rx_in_place"
-
 struct rig rig;
 struct vdev_queue *rx = &rig.v.q[VDEV_RX];
 uint32_t seq;
@@ -22,17 +20,9 @@ long place_counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-/* The module's parameter; returns what it was. */
 char place_in_place(char value)
 {
-	int fd = open(PARAMETER, O_RDWR | O_CLOEXEC);
-	char was = 0;
-
-	if (fd < 0 || read(fd, &was, 1) != 1 ||
-	    (was != value && pwrite(fd, &value, 1, 0) != 1))
-		FAIL("rx_in_place: %s", strerror(errno));
-	close(fd);
-	return was;
+	return vdev_parameter("rx_in_place", value);
 }
 
 void place_need_kvnet(void)

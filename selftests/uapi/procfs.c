@@ -141,13 +141,13 @@ bool kernel_has_vhost_task(void)
 }
 
 /* At rest for some looks: it also is for a moment when it looks for more to do. */
-static bool rests(pid_t pid, pid_t tid)
+static bool rests(const struct worker *w)
 {
 	unsigned int i;
 	char state;
 
 	for (i = 0; i < 3; i++) {
-		state = task_state(pid, tid);
+		state = task_state(w->pid, w->tid);
 		if (state && state != 'S' && state != 'I')
 			return false;
 		ksft_relax(1000);
@@ -162,7 +162,7 @@ static bool all_rest(void)
 	unsigned int i, n = list_workers(getpid(), w, 2);
 
 	for (i = 0; i < n && i < 2; i++)
-		if (!rests(w[i].pid, w[i].tid))
+		if (!rests(&w[i]))
 			return false;
 	return n;
 }

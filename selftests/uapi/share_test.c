@@ -23,46 +23,26 @@
 
 VDEV_ONE_THREAD()
 
-#define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define MANY		4
 
 static struct rig rig[MANY];
 
-static void parameter(const char *name, const char *value)
+static char share(char value)
 {
-	char path[80];
-	int fd;
-
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		FAIL("%s: %s", name, strerror(errno));
-	close(fd);
-}
-
-static bool shared(void)
-{
-	int fd = open(PARAMETERS "share_workers", O_RDONLY | O_CLOEXEC);
-	char is = 'N';
-
-	if (fd < 0 || read(fd, &is, 1) != 1)
-		FAIL("share_workers: %s", strerror(errno));
-	close(fd);
-	return is == 'Y';
+	return vdev_parameter("share_workers", value);
 }
 
 /* What others do is as it was. */
 static void open_one(unsigned int i)
 {
-	bool was = shared();
+	char was = share('Y');
 
-	parameter("share_workers", "1");
 	rig_open(&rig[i], &(struct rig_cfg){ .here = i, .stopped = true });
 	/* memory that a pager may take away */
 	if (!i)
 		pin_rig_move(&rig[i], -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig[i]);
-	parameter("share_workers", was ? "1" : "0");
+	share(was);
 }
 
 static void need_it(const char *kind)
@@ -156,12 +136,11 @@ CASE(four_kernel_threads)
 
 CASE(not_unasked)
 {
-	bool was;
+	char was;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net has no such thing");
-	was = shared();
-	parameter("share_workers", "0");
+	was = share('N');
 	rig_open(&rig[0], &(struct rig_cfg){ 0 });
 	rig_open(&rig[1], &(struct rig_cfg){ .here = true });
 	EXPECT_EQ(workers_of(getpid(), NULL), 2);
@@ -171,7 +150,7 @@ CASE(not_unasked)
 	EXPECT_EQ(workers_of(getpid(), NULL), 3);
 	pass(0, 5);
 	pass(3, 5);
-	parameter("share_workers", was ? "1" : "0");
+	share(was);
 }
 
 CASE(kinds_do_not_mix)
