@@ -202,6 +202,7 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 	if (!ret)
 		ret = kvnet_vq_start(&q->vq);
 	if (ret) {
+		/* Back to what it had; should that be in error by now, it may pass. */
 		kvnet_wait_stop(&q->tap_wait);
 		if (q->tap.sock)
 			kvnet_wait_start(&q->tap_wait, q->tap.sock->file);

@@ -68,18 +68,16 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
  * The source is woken once, so that nothing that came before is missed.
  *
  * Context: may sleep; vq->lock.
- * Return: 0, or -EINVAL for a tap without a device. An eventfd that is in error,
- * its counter being full, still wakes.
+ * Return: 0, or -EINVAL for a tap without a device, or whose device is down: it is
+ * watched all the same. An eventfd that is in error, its counter being full, still
+ * wakes.
  */
 int kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
 {
-	if ((vfs_poll(file, &wait->table) & EPOLLERR) &&
-	    wait->event == KVNET_EV_TAP) {
-		kvnet_wait_stop(wait);
-		return -EINVAL;
-	}
+	__poll_t now = vfs_poll(file, &wait->table);
+
 	kvnet_source_wake(wait->src, KVNET_EV_CTRL);
-	return 0;
+	return now & EPOLLERR && wait->event == KVNET_EV_TAP ? -EINVAL : 0;
 }
 
 /**

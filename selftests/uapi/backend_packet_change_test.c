@@ -35,6 +35,43 @@ CASE_TIMED(link_goes_down_and_up, 40)
 	flow_settled(&p.flow);
 }
 
+/* One that has something to tell its owner first is refused, and no matter afterwards. */
+CASE(in_error_when_attached)
+{
+	socklen_t len = sizeof(int);
+	int err;
+
+	packet_open(&p, &packet_bare);
+	rig_stop(&p.r);
+	ASSERT_EQ(link_up(p.near, false), 0);
+	EXPECT_EQ(__vdev_backend(&p.r.v, VDEV_RX, p.r.tap), -EINVAL);
+	ASSERT_EQ(link_up(p.near, true), 0);
+	ASSERT_SYS(getsockopt(p.r.tap, SOL_SOCKET, SO_ERROR, &err, &len));
+	EXPECT_EQ(err, ENETDOWN);
+	packet_attach(&p, p.r.tap);
+	flow_recovers(&p.flow);
+	rig_close(&p.r);
+}
+
+/* Its device is down for a while: that it is in error is no reason to listen no more. */
+CASE(in_error_while_another_is_refused)
+{
+	unsigned int i;
+	int other;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net stops to listen when the socket says so");
+	packet_open(&p, &packet_bare);
+	flow_settled(&p.flow);
+	other = packet_backend(&p, p.near, &packet_bare);
+	EXPECT_EQ(link_up(p.near, false), 0);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(__vdev_backend(&p.r.v, i, other), -EINVAL);
+	EXPECT_EQ(link_up(p.near, true), 0);
+	flow_settled(&p.flow);
+	close(other);
+}
+
 static void steal(unsigned int i)
 {
 	uint8_t f[PACKET_MTU + 100];
