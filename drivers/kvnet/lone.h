@@ -10,8 +10,10 @@
  * the opposite.
  *
  * Who looks into the tap of a stream again and again takes the line that the next frame's
- * place is in from whoever writes it, each time. So a tap that has been emptied is left
- * alone for some frames.
+ * place is in from whoever writes it, each time; and to be woken for each of its frames costs
+ * who sends them more than the frame. So a tap that has been emptied is left alone for
+ * some frames: by a worker that spins, and if they are short and the guest answers none of
+ * them, by one that sleeps meanwhile.
  *
  * Numbers and clock values in, decisions out.
  */
@@ -30,6 +32,10 @@
 /* A stream's tap is left alone for so long when it is empty, in ns. */
 #define KVNET_LONE_PAUSE	8000
 
+/* Frames of a stream that wake nobody; a part of those that the tap has room for. */
+#define KVNET_LONE_WAIT		32U
+#define KVNET_LONE_ROOM		4
+
 /* Turns in a row until the other is believed. */
 #define KVNET_LONE_TURNS	8
 
@@ -44,6 +50,10 @@
  * @last_ns: when nothing was left last
  * @cost_ns: what a turn that is in place takes
  * @answers: packets that the guest had sent by then
+ * @waits: the next frames are a stream's that can wait
+ * @rested: they do, so nobody looks meanwhile
+ * @tries: turns of short frames without an answer until they may again
+ * @poor: how many that are if too few come once more
  * @score: for lone frames, up to KVNET_LONE_TURNS
  * @lone: what is believed
  * @why: what has kept the last frame from being received in place, a counter; or 0
@@ -52,6 +62,10 @@ struct kvnet_lone {
 	u64 last_ns;
 	u32 cost_ns;
 	unsigned long answers;
+	bool waits;
+	bool rested;
+	u8 tries;
+	u8 poor;
 	u8 score;
 	bool lone;
 	u8 why;
@@ -79,6 +93,24 @@ static inline void kvnet_lone_took(struct kvnet_lone *p, u64 ns)
 	kvnet_cost_add(&p->cost_ns, ns);
 }
 
+/* A turn that was for lone frames. */
+static inline void kvnet_lone_more(struct kvnet_lone *p)
+{
+	if (p->score < KVNET_LONE_TURNS)
+		p->score++;
+	if (p->score == KVNET_LONE_TURNS)
+		p->lone = true;
+}
+
+/* One that was not. */
+static inline void kvnet_lone_less(struct kvnet_lone *p)
+{
+	if (p->score)
+		p->score--;
+	if (!p->score)
+		p->lone = false;
+}
+
 /**
  * kvnet_lone_turn() - a turn is over
  * @p: the place
@@ -92,27 +124,40 @@ static inline void kvnet_lone_turn(struct kvnet_lone *p, u64 now_ns,
 				    unsigned long answers)
 {
 	u32 gap = max_t(u32, KVNET_LONE_TIMES * p->cost_ns, KVNET_LONE_GAP);
-	bool apart;
+	u32 since = min_t(u64, now_ns - p->last_ns, U32_MAX);
+	bool few = frames <= KVNET_LONE_FRAMES, rested = p->rested;
+	bool apart, answered = answers != p->answers;
 
-	/* By which frames of a stream are found later. */
-	if (!p->lone)
+	p->rested = false;
+	p->waits = false;
+	if (rested) {
+		p->poor = few ? min(2 * p->poor + 1, 255) : 0;
+		p->tries = p->poor;
+	}
+	if (rested && frames) {
+		/* Nobody has looked: they need not have come together. */
+		since /= frames;
+		few = true;
+	} else if (!p->lone) {
+		/* By which frames of a stream are found later. */
 		gap += KVNET_LONE_PAUSE;
-	apart = now_ns - p->last_ns >= gap || answers != p->answers;
+	}
+	apart = since >= gap || answered;
 	p->last_ns = now_ns;
 	p->answers = answers;
 	if (small && !frames)
 		return;
-	if (small && frames <= KVNET_LONE_FRAMES && apart) {
-		if (p->score < KVNET_LONE_TURNS)
-			p->score++;
-		if (p->score == KVNET_LONE_TURNS)
-			p->lone = true;
+	if (!small || answered)
+		p->tries = max_t(u8, p->tries, KVNET_LONE_TURNS);
+	if (small && few && apart) {
+		kvnet_lone_more(p);
 		return;
 	}
-	if (p->score)
-		p->score--;
-	if (!p->score)
-		p->lone = false;
+	kvnet_lone_less(p);
+	if (small && !p->tries)
+		p->waits = !p->lone;
+	else if (small)
+		p->tries--;
 }
 
 /**
@@ -125,6 +170,25 @@ static inline void kvnet_lone_turn(struct kvnet_lone *p, u64 now_ns,
 static inline bool kvnet_lone_look(const struct kvnet_lone *p, u64 now_ns)
 {
 	return p->lone || now_ns - p->last_ns >= KVNET_LONE_PAUSE;
+}
+
+/**
+ * kvnet_lone_wait() - how many of the next frames may wait?
+ * @p: the place; the last turn has left none
+ * @now_ns: as of kvnet_lone_turn()
+ * @most_ns: so long at most
+ * @room: frames that the tap has room for
+ *
+ * Return: frames, of a stream: they do wait, then; 0: the next one is not to.
+ */
+static inline unsigned int kvnet_lone_wait(struct kvnet_lone *p, u64 now_ns, u64 most_ns,
+					   unsigned int room)
+{
+	unsigned int frames = min(KVNET_LONE_WAIT, room / KVNET_LONE_ROOM);
+
+	/* Else it is over, or pauses. */
+	p->rested = p->waits && frames && now_ns - p->last_ns < most_ns;
+	return p->rested ? frames : 0;
 }
 
 #endif /* _KVNET_LONE_H */

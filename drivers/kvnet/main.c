@@ -59,6 +59,11 @@ module_param_named(tx_call_us, kvnet_tx_call_us, uint, 0644);
 MODULE_PARM_DESC(tx_call_us,
 		 "Longest time until a driver hears of a few packets that have been sent, in us, of devices that receive in place; 0: at once (default 400)");
 
+unsigned int kvnet_rx_look_us = 100;
+module_param_named(rx_look_us, kvnet_rx_look_us, uint, 0644);
+MODULE_PARM_DESC(rx_look_us,
+		 "Longest time that short frames of a stream wait for more, in us, of devices that get an owner from now on; 0: they do not (default 100)");
+
 bool kvnet_copy_frames = true;
 module_param_named(copy_frames, kvnet_copy_frames, bool, 0644);
 MODULE_PARM_DESC(copy_frames,

@@ -49,6 +49,8 @@ enum {
  * @answers: packets that the other queue has passed on so far; const after init
  * @passed: what it is for the other queue; written in a session
  * @lone: whether packets are received where they come in (RX); in a session
+ * @look_us: longest time that a stream's frames wait, in us; 0: none does (RX); const while
+ *	     there is an owner
  * @resident: the device's
  * @bounce: header and a short packet (RX); in a session
  * @kick_wait: the driver's kicks; under vq.lock
@@ -67,6 +69,7 @@ struct kvnet_queue {
 	const unsigned long *answers;
 	unsigned long passed;
 	struct kvnet_lone lone;
+	u32 look_us;
 	struct kvnet_resident *resident;
 	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE] __aligned(8);
 	struct kvnet_wait kick_wait;
@@ -181,6 +184,7 @@ extern bool kvnet_rx_in_place;
 extern unsigned int kvnet_threads;
 extern bool kvnet_share_workers;
 extern unsigned int kvnet_tx_call_us;
+extern unsigned int kvnet_rx_look_us;
 extern bool kvnet_copy_frames;
 bool kvnet_fork_default(void);
 

@@ -10,6 +10,15 @@
 
 #include "source.h"
 
+/* There may be more of them before anybody is woken; a timer bounds it. */
+static bool can_wait(struct kvnet_wait *wait)
+{
+	if (likely(!wait->skip))
+		return false;
+	WRITE_ONCE(wait->skip, wait->skip - 1);
+	return true;
+}
+
 /* Called by the file, its wait-queue lock held: a kick or a packet. */
 static int wake_source(wait_queue_entry_t *entry, unsigned int mode, int sync,
 		       void *key)
@@ -18,6 +27,8 @@ static int wake_source(wait_queue_entry_t *entry, unsigned int mode, int sync,
 
 	/* Some wakers do not say why they wake. */
 	if (key && !(key_to_poll(key) & wait->mask))
+		return 0;
+	if (can_wait(wait))
 		return 0;
 	if (!kvnet_source_take(wait->src, wait->event))
 		return 0;
@@ -96,23 +107,39 @@ void kvnet_wait_stop(struct kvnet_wait *wait)
 	wait->head = NULL;
 }
 
+/* It has to be off, or changes under the lock of whoever wakes. */
+static void put_on(struct kvnet_wait *wait, unsigned int skip)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&wait->head->lock, flags);
+	WRITE_ONCE(wait->skip, skip);
+	if (list_empty(&wait->entry.entry))
+		__add_wait_queue(wait->head, &wait->entry);
+	spin_unlock_irqrestore(&wait->head->lock, flags);
+}
+
 /**
  * kvnet_wait_set() - be woken by the tap from now on, or not
  * @wait: watching a tap, or nothing
  * @on: which
+ * @skip: frames that wake nobody yet
  *
  * What wakes a worker is off by then. To be called before kvnet_source_rest(), and
- * the look afterwards is pair J of Documentation/ordering.rst.
+ * the look afterwards is pair J of Documentation/ordering.rst; who has some frames
+ * skipped need not look, but has to be woken by a timer, too.
  *
  * Context: a session of the source, which the caller holds.
  */
-void kvnet_wait_set(struct kvnet_wait *wait, bool on)
+void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip)
 {
 	/* Others take it off only when they take the source. */
-	if (!wait->head || on != list_empty_careful(&wait->entry.entry))
+	bool is_on = !list_empty_careful(&wait->entry.entry);
+
+	if (!wait->head || (on == is_on && (!on || READ_ONCE(wait->skip) == skip)))
 		return;
 	if (on) {
-		add_wait_queue(wait->head, &wait->entry);
+		put_on(wait, skip);
 		return;
 	}
 	remove_wait_queue(wait->head, &wait->entry);

@@ -22,6 +22,7 @@ struct kvnet_source;
  * @src: whom to wake; const after init
  * @event: with what KVNET_EV_*; const after init
  * @mask: EPOLL* conditions to watch for; const after init
+ * @skip: frames that wake nobody yet; under the lock of @head
  */
 struct kvnet_wait {
 	wait_queue_entry_t entry;
@@ -30,13 +31,14 @@ struct kvnet_wait {
 	struct kvnet_source *src;
 	unsigned int event;
 	__poll_t mask;
+	unsigned int skip;
 };
 
 void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 		     unsigned int event, __poll_t mask);
 int kvnet_wait_start(struct kvnet_wait *wait, struct file *file);
 void kvnet_wait_stop(struct kvnet_wait *wait);
-void kvnet_wait_set(struct kvnet_wait *wait, bool on);
+void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip);
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 

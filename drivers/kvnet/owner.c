@@ -229,6 +229,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 		ret = kvnet_resident_start(&net->resident, mm);
 	if (ret == -ERESTARTNOINTR)
 		goto err_del;
+	net->q[KVNET_RX].look_us = min(READ_ONCE(kvnet_rx_look_us), 10000U);
 	kvnet_crew_set_threads(&net->crew, min_t(u32, READ_ONCE(kvnet_threads),
 						 KVNET_THREAD_POLICY_TWO));
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,

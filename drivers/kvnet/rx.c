@@ -330,15 +330,39 @@ static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
 	return verdict;
 }
 
+/* In a session: how many of the next frames, a stream's, are to wake nobody? */
+static unsigned int frames_that_wait(struct kvnet_queue *q)
+{
+	if (!q->lone.waits)
+		return 0;
+	return kvnet_lone_wait(&q->lone, local_clock(), q->look_us * NSEC_PER_USEC,
+			       kvnet_tap_room(&q->tap));
+}
+
+/* In a session: rest until some frames are there, or it is time. */
+static bool rest_for_some(struct kvnet_queue *q, unsigned int skip)
+{
+	const u32 ns = q->look_us * NSEC_PER_USEC;
+
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
+	kvnet_wait_set(&q->tap_wait, true, skip);
+	if (!kvnet_source_rest(&q->src, KVNET_EV_TAP | KVNET_EV_TIME))
+		return true;
+	kvnet_source_alarm(&q->src, local_clock(), ns / 2, ns, false);
+	return false;
+}
+
 /*
- * In a session: rest until the driver gives buffers or the tap has frames. True if
- * there is work after all.
+ * In a session: rest until the driver gives buffers or the tap has frames, but for
+ * @skip of a stream. True if there is work after all.
  */
-static bool rest(struct kvnet_queue *q)
+static bool rest(struct kvnet_queue *q, unsigned int skip)
 {
 	bool more;
 
-	kvnet_wait_set(&q->tap_wait, !q->starved);
+	if (skip)
+		return rest_for_some(q, skip);
+	kvnet_wait_set(&q->tap_wait, !q->starved, 0);
 	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
 		return true;
 	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :
@@ -354,6 +378,7 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 {
 	struct kvnet_queue *q = kvnet_rx_queue(src);
 	enum kvnet_verdict verdict;
+	unsigned int skip;
 
 	if (!kvnet_vq_begin(&q->vq)) {
 		kvnet_vq_ask_again(&q->vq);
@@ -366,10 +391,13 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
 	else if (q->lone.why)
 		kvnet_rx_prepare(q);
-	if (verdict == KVNET_AGAIN)
+	if (verdict == KVNET_AGAIN) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
-	else if (kvnet_source_may_rest(src) && kvnet_vq_runs(&q->vq))
-		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
+	} else if (kvnet_vq_runs(&q->vq)) {
+		skip = frames_that_wait(q);
+		if (skip || kvnet_source_may_rest(src))
+			verdict = rest(q, skip) ? KVNET_AGAIN : KVNET_RESTS;
+	}
 	kvnet_vq_end(&q->vq);
 	return verdict;
 }
@@ -397,7 +425,7 @@ static bool rx_arm(struct kvnet_source *src)
 
 	if (!kvnet_vq_begin(&q->vq))
 		return !kvnet_source_rest(src, KVNET_EV_KICK);
-	more = rest(q);
+	more = rest(q, frames_that_wait(q));
 	kvnet_vq_end(&q->vq);
 	return more;
 }

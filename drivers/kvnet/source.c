@@ -214,6 +214,7 @@ bool kvnet_source_rest(struct kvnet_source *src, unsigned int events)
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
 {
 	WRITE_ONCE(src->alarm, false);
+	src->alarm_ns = 0;
 	if (!kvnet_claim_rest(&src->claim, KVNET_EV_TIME))
 		return false;
 	hrtimer_start(&src->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
@@ -223,7 +224,7 @@ bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns)
 /* It comes by itself, whatever the clocks of two CPUs say; this is about when. */
 static bool alarm_will_do(struct kvnet_source *src, u64 now_ns, u32 ns)
 {
-	return src->alarm && (s64)(src->alarm_ns - now_ns) >= (s64)ns &&
+	return (s64)(src->alarm_ns - now_ns) >= (s64)ns &&
 	       hrtimer_is_queued(&src->timer);
 }
 
@@ -233,18 +234,20 @@ static bool alarm_will_do(struct kvnet_source *src, u64 now_ns, u32 ns)
  * @now_ns: the local clock
  * @ns: when, at the earliest
  * @late_ns: when, at the latest
+ * @soft: it is for no more than a softirq can do
  *
  * To set a timer costs as much as some packets' work in the ring. One that is set
  * already, and for late enough, stays as it is.
  *
  * Context: process context.
  */
-void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns)
+void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns,
+			bool soft)
 {
 	if (alarm_will_do(src, now_ns, ns))
 		return;
 	src->alarm_ns = now_ns + late_ns;
-	WRITE_ONCE(src->alarm, true);
+	WRITE_ONCE(src->alarm, soft);
 	hrtimer_start(&src->timer, ns_to_ktime(late_ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 

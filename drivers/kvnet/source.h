@@ -74,7 +74,7 @@ struct kvnet_source_ops {
  * @soft: for the softirq of who brings a frame
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
- * @alarm_ns: when, by the local clock; the holder's
+ * @alarm_ns: when, by the local clock, or 0; the holder's
  * @runs: two threads are busy, and this is one; written by its worker
  * @all_ns: of turns whose time is taken; added to by who has run it, and may hold it no more
  * @both_ns: of it, with the other source busy
@@ -144,7 +144,8 @@ void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event);
 bool kvnet_source_may_rest(const struct kvnet_source *src);
 bool kvnet_source_rest(struct kvnet_source *src, unsigned int events);
 bool kvnet_source_rest_for(struct kvnet_source *src, u32 ns);
-void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns);
+void kvnet_source_alarm(struct kvnet_source *src, u64 now_ns, u32 ns, u32 late_ns,
+			bool soft);
 bool kvnet_source_again(struct kvnet_source *src);
 
 #endif /* _KVNET_SOURCE_H */

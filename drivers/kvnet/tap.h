@@ -107,6 +107,7 @@ void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy);
 size_t kvnet_tap_peek(struct kvnet_tap *tap);
 bool kvnet_tap_readable(struct kvnet_tap *tap);
+unsigned int kvnet_tap_room(const struct kvnet_tap *tap);
 bool kvnet_tap_soft(const struct kvnet_tap *tap);
 int kvnet_tap_receive(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_read(struct kvnet_tap *tap, void *buf, size_t len);

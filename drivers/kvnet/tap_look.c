@@ -168,3 +168,15 @@ unsigned int kvnet_tap_backlog(struct kvnet_tap *tap)
 	return n + (tap->ring ? ring_len(tap->ring) :
 		    skb_queue_len_lockless(&tap->sock->sk->sk_receive_queue));
 }
+
+/**
+ * kvnet_tap_room() - how many frames can wait in the tap?
+ * @tap: with a backend
+ *
+ * Context: session.
+ * Return: as of now (txqueuelen); 0 for a packet socket.
+ */
+unsigned int kvnet_tap_room(const struct kvnet_tap *tap)
+{
+	return tap->ring ? max(READ_ONCE(tap->ring->size), 0) : 0;
+}

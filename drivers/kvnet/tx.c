@@ -225,7 +225,7 @@ static bool rest(struct kvnet_queue *q)
 
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
-	kvnet_wait_set(&q->tap_wait, q->starved);
+	kvnet_wait_set(&q->tap_wait, q->starved, 0);
 	now = local_clock();
 	if (q->starved) {
 		kvnet_vq_call_owed(&q->vq);
@@ -248,7 +248,7 @@ static bool rest(struct kvnet_queue *q)
 		return kvnet_source_again(&q->src);
 	if (q->vq.owes)
 		kvnet_source_alarm(&q->src, now, put_off_ns(q, KVNET_DEFER_GAPS),
-				   put_off_ns(q, KVNET_DEFER_GAPS_MOST));
+				   put_off_ns(q, KVNET_DEFER_GAPS_MOST), true);
 	q->vq.opens = q->vq.owes;
 	return false;
 }

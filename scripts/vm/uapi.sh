@@ -21,7 +21,7 @@ MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 LONG="idle isolation"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
-FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us poll_us"
+FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us rx_look_us poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
 KCSAN=/sys/kernel/debug/kcsan
 declare -A FAST

@@ -69,18 +69,33 @@ void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 	ksft_abort();
 }
 
-char vdev_parameter(const char *name, char value)
+static int open_parameter(const char *name)
 {
-	char path[80], was = 0;
-	int fd;
+	char path[80];
 
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s", name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+char vdev_parameter(const char *name, char value)
+{
+	int fd = open_parameter(name);
+	char was = 0;
+
 	if (fd < 0 || read(fd, &was, 1) != 1 ||
 	    (was != value && pwrite(fd, &value, 1, 0) != 1))
 		FAIL("%s: %s", name, strerror(errno));
 	close(fd);
 	return was;
+}
+
+void vdev_parameter_text(const char *name, const char *value)
+{
+	int fd = open_parameter(name);
+
+	if (fd < 0 || write(fd, value, strlen(value)) != (ssize_t)strlen(value))
+		FAIL("%s: %s", name, strerror(errno));
+	close(fd);
 }
 
 void vdev_own(int fd)
@@ -339,7 +354,8 @@ void vdev_queue_addr(const struct vdev *v, unsigned int i,
 	if (!v->log_used)
 		return;
 	addr->flags = 1 << VHOST_VRING_F_LOG;
-	addr->log_guest_addr = vdev_gpa(v, cfg->used);
+	/* behind an IOMMU it says nothing of where that is for the guest */
+	addr->log_guest_addr = vdev_bus(v, cfg->used);
 }
 
 int __vdev_vring_fd(const struct vdev *v, unsigned long req, unsigned int i,

@@ -81,6 +81,8 @@ bool vdev_is_vhost(void);
 int vdev_open_node(void);
 /* Sets a parameter of the module that is one character; returns what it was. */
 char vdev_parameter(const char *name, char value);
+/* One that is more than a letter. */
+void vdev_parameter_text(const char *name, const char *value);
 /*
  * SET_OWNER, with the kind of worker that KVNET_WORKER names: "task", a thread
  * of the owner, or "kthread"; else with the device's own choice. KVNET_THREADS is

@@ -88,13 +88,13 @@ static void parameter(const char *node, const char *name, const char *value)
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place:threads:poll:shared:slowed, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place:threads:poll:look:shared:slowed, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
 		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
-		"BENCH_POLL", "BENCH_SHARED", "BENCH_SLOWED",
+		"BENCH_POLL", "BENCH_LOOK", "BENCH_SHARED", "BENCH_SLOWED",
 	};
 	const char *node;
 	char line[128];
@@ -112,6 +112,7 @@ static void become(char *words)
 	parameter(node, "rx_in_place", getenv("BENCH_IN_PLACE"));
 	parameter(node, "threads", getenv("BENCH_THREADS"));
 	parameter(node, "poll_us", getenv("BENCH_POLL"));
+	parameter(node, "rx_look_us", getenv("BENCH_LOOK"));
 	parameter(node, "share_workers", getenv("BENCH_SHARED"));
 }
 

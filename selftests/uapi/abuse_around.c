@@ -485,7 +485,7 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 
 const char *const abuse_parameters[ABUSE_PARAMETERS] = {
 	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
-	"poll_us", "share_workers", "tx_call_us", "threads", "max_iotlb_entries",
+	"poll_us", "share_workers", "tx_call_us", "rx_look_us", "threads", "max_iotlb_entries",
 };
 
 static bool op_parameter(struct world *w, struct abused *a, struct draw *d)

@@ -9,6 +9,9 @@
 /* Of a stream, frames that are so far apart are not. */
 #define APART	(KVNET_LONE_GAP + KVNET_LONE_PAUSE)
 
+/* As long as anybody waits. */
+#define LONG	100000
+
 static struct kvnet_lone lone;
 static unsigned long answers;
 static u64 now;
@@ -92,6 +95,150 @@ CASE(a_stream_is_left_alone_for_a_while)
 	EXPECT_TRUE(!lone.lone);
 	turns(KVNET_LONE_TURNS, APART, 1, true);
 	EXPECT_TRUE(kvnet_lone_look(&lone, now));
+}
+
+static bool may_wait(void)
+{
+	return kvnet_lone_wait(&lone, now, LONG, 1000);
+}
+
+/* Not the first ones; and who is woken now looks at those that come now. */
+CASE(frames_of_a_stream_may_wait)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i <= KVNET_LONE_TURNS; i++) {
+		EXPECT_TRUE(!may_wait());
+		turns(1, 1, 1, true);
+	}
+	EXPECT_TRUE(may_wait());
+	for (i = 0; i < 100; i++) {
+		turns(1, LONG, 32, true);
+		EXPECT_TRUE(may_wait());
+	}
+	EXPECT_TRUE(!lone.lone);
+}
+
+static unsigned int turns_until_it_may(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < 1000 && !may_wait(); n++)
+		turns(1, 1, 1, true);
+	return n;
+}
+
+/* One that is long, or answered, and those that come next may be of something else. */
+CASE(not_those_of_others)
+{
+	begin();
+	turns(1000, KVNET_LONE_GAP, 1, true);
+	EXPECT_TRUE(!may_wait());
+	turns(1000, 1, 32, false);
+	EXPECT_TRUE(!may_wait());
+	EXPECT_EQ(turns_until_it_may(), KVNET_LONE_TURNS + 1);
+	turns(1, 1, 1, false);
+	EXPECT_EQ(turns_until_it_may(), KVNET_LONE_TURNS + 1);
+	/* The guest has sent something. */
+	answers++;
+	turns(1, 1, 32, true);
+	EXPECT_EQ(turns_until_it_may(), KVNET_LONE_TURNS + 1);
+	turns(1, 1, 32, true);
+	EXPECT_TRUE(may_wait());
+	/* It is over. */
+	turns(1, LONG, 0, true);
+	EXPECT_TRUE(!may_wait());
+}
+
+/* Who has spun for as long has waited; and a clock that goes back is no reason to. */
+CASE(nobody_waits_twice)
+{
+	begin();
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	EXPECT_TRUE(kvnet_lone_wait(&lone, now + LONG - 1, LONG, 1000));
+	EXPECT_TRUE(!kvnet_lone_wait(&lone, now + LONG, LONG, 1000));
+	EXPECT_TRUE(!kvnet_lone_wait(&lone, now - 1, LONG, 1000));
+	EXPECT_TRUE(!kvnet_lone_wait(&lone, now, 0, 1000));
+}
+
+/* Else the tap drops the others, and tells nobody. */
+CASE(no_more_wait_than_there_is_room_for)
+{
+	unsigned int room;
+
+	begin();
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	for (room = 0; room < 1000; room++)
+		EXPECT_EQ(kvnet_lone_wait(&lone, now, LONG, room), room < 128 ? room / 4 : 32);
+	EXPECT_EQ(kvnet_lone_wait(&lone, now, LONG, ~0U), 32);
+	/* None have waited: they have come together. */
+	turns(1, 1, 1, true);
+	for (room = 0; room < KVNET_LONE_TURNS; room++) {
+		lone.waits = true;
+		EXPECT_EQ(kvnet_lone_wait(&lone, now, LONG, 3), 0);
+		turns(1, 8 * APART, 8, true);
+	}
+	EXPECT_TRUE(!lone.lone);
+}
+
+/* Each time that it was for too few it is tried later; once for some, and all is forgotten. */
+CASE(waits_for_nothing_are_fewer_and_fewer)
+{
+	unsigned int i, n, most = 0;
+
+	begin();
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	for (i = 0; i < 12; i++) {
+		n = turns_until_it_may();
+		EXPECT_TRUE(n >= most && n <= 300);
+		EXPECT_TRUE(i < 2 || i > 7 || n > most);
+		most = n;
+		/* Nothing, or next to nothing. */
+		turns(1, LONG, i % 2 ? KVNET_LONE_FRAMES : 0, true);
+		EXPECT_TRUE(!may_wait());
+	}
+	EXPECT_TRUE(most >= 200);
+	/* Nor sooner for an answer, or a long one. */
+	answers++;
+	turns(1, 1, 8, true);
+	turns(1, 1, 8, false);
+	EXPECT_TRUE(turns_until_it_may() >= 200);
+	turns(1, LONG, 0, true);
+	EXPECT_TRUE(turns_until_it_may() < 300);
+	turns(1, 1, KVNET_LONE_FRAMES + 1, true);
+	EXPECT_TRUE(may_wait());
+	turns(1, LONG, 0, true);
+	EXPECT_TRUE(turns_until_it_may() <= 3);
+}
+
+/* Those that have waited need not have come together; and a stream that has become slow ends. */
+CASE(far_apart_while_nobody_looked)
+{
+	unsigned int i;
+
+	begin();
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	for (i = 0; i < 100; i++) {
+		EXPECT_TRUE(may_wait());
+		turns(1, 8 * (KVNET_LONE_GAP - 1), 8, true);
+	}
+	EXPECT_TRUE(!lone.lone);
+	for (i = 0; i < KVNET_LONE_TURNS; i++) {
+		EXPECT_TRUE(!lone.lone);
+		lone.waits = true;
+		EXPECT_TRUE(may_wait());
+		turns(1, 8 * KVNET_LONE_GAP, 8, true);
+	}
+	EXPECT_TRUE(lone.lone);
+	EXPECT_TRUE(!may_wait());
+	/* Those after them have not waited. */
+	begin();
+	turns(KVNET_LONE_TURNS + 1, 1, 1, true);
+	EXPECT_TRUE(may_wait());
+	turns(1, 1, 8, true);
+	turns(KVNET_LONE_TURNS, 8 * APART, 8, true);
+	EXPECT_TRUE(!lone.lone);
 }
 
 /* A look that finds nothing tells nothing. */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Short frames of a stream may wait for one another, for rx_look_us at most: nobody is
+ * woken for each. All arrive, and nothing else waits.
+ */
+#define _GNU_SOURCE
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "place_rig.h"
+#include "procfs.h"
+
+#define WAIT		32	/* frames that wake nobody, lone.h */
+#define BURST		(5 * (WAIT + 1))
+#define ROUNDS		12
+#define SOON		3
+
+static uint8_t frame[FRAME_MAX];
+
+static long paced(void)
+{
+	return place_counter("kvnet.rx.paced");
+}
+
+static void begin(const char *us)
+{
+	place_need_kvnet();
+	vdev_parameter_text("rx_look_us", us);
+	place_begin();
+	vdev_parameter_text("rx_look_us", "100");
+}
+
+static void send_burst(unsigned int n, uint32_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < n && !ksft_failed(); i++)
+		rig_inject(&rig, seq + i, len);
+}
+
+/* In order, each of its bytes. */
+static void take_burst(unsigned int n, uint32_t len)
+{
+	while (n-- && !ksft_failed())
+		rig_rx_expect(&rig, seq++, len);
+	rig_rx_post(&rig, BUFS, NULL);
+	vdev_kick(rx);
+}
+
+static void bursts(unsigned int rounds, uint32_t len)
+{
+	while (rounds-- && !ksft_failed()) {
+		send_burst(BURST, len);
+		take_burst(BURST, len);
+	}
+}
+
+/* Until some wait: then it is a stream. */
+static void warm_up(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 50 && !paced() && !ksft_failed(); i++)
+		bursts(1, 60);
+	EXPECT_GE(paced(), 1);
+}
+
+/* Long before the timer, which is for the last ones. */
+CASE(one_wakes_for_many)
+{
+	long waits, wakes;
+
+	begin("10000");
+	warm_up();
+	waits = paced();
+	wakes = place_counter("kvnet.rx.wakes");
+	bursts(ROUNDS, 60);
+	waits = paced() - waits;
+	wakes = place_counter("kvnet.rx.wakes") - wakes;
+	ksft_note("%ld waits and %ld wake-ups for %u frames", waits, wakes, ROUNDS * BURST);
+	EXPECT_GE(waits, ROUNDS);
+	EXPECT_LE(wakes, ROUNDS * BURST / 8);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+/* So many at a time: are there some that the timer would have been late for? */
+CASE(the_last_of_many_wakes)
+{
+	unsigned int i, soon = 0;
+	long was, waits = 0;
+	uint64_t begun;
+
+	begin("10000");
+	warm_up();
+	for (i = 0; i < 200 && soon < SOON && !ksft_failed(); i++) {
+		was = waits;
+		waits = paced();
+		begun = ksft_now_ms();
+		send_burst(WAIT + 1, 60);
+		take_burst(WAIT + 1, 60);
+		soon += waits > was && ksft_now_ms() - begun < 4;
+	}
+	EXPECT_GE(soon, SOON);
+	rig_close(&rig);
+}
+
+/* Of any length that may. */
+CASE(frames_of_a_page_wait_too)
+{
+	begin("10000");
+	warm_up();
+	bursts(ROUNDS / 2, 1514);
+	bursts(ROUNDS / 2, 300);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+CASE(not_if_told_so)
+{
+	begin("0");
+	bursts(ROUNDS, 60);
+	EXPECT_EQ(paced(), 0);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+/* Frames with answers in between, lone ones, and long ones. */
+CASE(nothing_else_waits)
+{
+	unsigned int i;
+
+	begin("10000");
+	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++) {
+		place_one(60, 3000);
+		place_answer();
+	}
+	EXPECT_EQ(paced(), 0);
+	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++)
+		place_one(4000, 3000);
+	EXPECT_EQ(paced(), 0);
+	rig_close(&rig);
+}
+
+/* No more wait than there is room for: the tap drops the others, and tells nobody. */
+CASE(a_short_queue_is_not_filled)
+{
+	struct ifreq r = { .ifr_qlen = 3 };
+	unsigned int i;
+	long waits;
+
+	begin("10000");
+	warm_up();
+	strcpy(r.ifr_name, rig.name);
+	ASSERT_SYS(ioctl(rig.inject, SIOCSIFTXQLEN, &r));
+	/* What waits by now was told of the room that there was. */
+	send_burst(BURST, 60);
+	worker_rests();
+	waits = paced();
+	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
+		while (rig_rx(&rig, NULL, frame, sizeof(frame), 0) >= 0)
+			;
+		rig_rx_post(&rig, BUFS, NULL);
+		vdev_kick(rx);
+		send_burst(BURST, 60);
+	}
+	EXPECT_EQ(paced(), waits);
+	rig_close(&rig);
+}
+
+/* Whatever is changed while frames wait. */
+CASE(changes_while_frames_wait)
+{
+	unsigned int i;
+	long waits;
+
+	begin("10000");
+	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
+		waits = paced();
+		do
+			bursts(1, 60);
+		while (paced() == waits && !ksft_failed());
+		send_burst(3, 60);
+		vdev_backend(&rig.v, VDEV_RX, -1);
+		vdev_backend(&rig.v, VDEV_RX, rig.tap);
+		take_burst(3, 60);
+		place_one(60, 3000);
+	}
+	/* And it is closed so. */
+	do {
+		waits = paced();
+		bursts(1, 60);
+	} while (paced() == waits && !ksft_failed());
+	send_burst(3, 60);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
