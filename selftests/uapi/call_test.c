@@ -3,12 +3,10 @@
  * A driver need not hear at once of a packet or two that have been sent; but it does
  * hear of them, unless it has looked by itself.
  */
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "rig.h"
 
-#define PARAMETERS	"/sys/module/kvnet/parameters/"
 #define SOME		40
 #define MANY		400
 
@@ -20,19 +18,9 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-static void parameter(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		ksft_skip("no such parameter");
-	ASSERT_EQ(write(fd, value, strlen(value)), strlen(value));
-	close(fd);
-}
-
 static void call_us(const char *value)
 {
-	parameter(PARAMETERS "tx_call_us", value);
+	vdev_parameter_text("tx_call_us", value);
 }
 
 /* Asked for each call, and the first one, which is always made, is over. */
@@ -228,10 +216,37 @@ CASE(at_once_if_told_so)
 /* Nothing is put off where nobody would come in time. */
 CASE(at_once_without_softirqs)
 {
-	parameter(PARAMETERS "rx_in_place", "N");
+	vdev_parameter("rx_in_place", 'N');
 	begin("200");
-	parameter(PARAMETERS "rx_in_place", "Y");
+	vdev_parameter("rx_in_place", 'Y');
 	at_once();
+	end();
+}
+
+/* Who has looked gets no call when the queue stops, unless it was late already. */
+CASE(a_driver_that_has_looked_is_owed_nothing)
+{
+	unsigned int i, n = 20, called = 0;
+	long late;
+
+	begin("10000");
+	late = counter("kvnet.tx.calls_put_off");
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		/* the first one since a start is told of at once */
+		send(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		EXPECT(WAIT_FOR(3000, all_used()));
+		gr_call_on(&tx->ring, 0);
+		vdev_eventfd_take(tx->call);
+		send(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		gr_call_on(&tx->ring, 0);
+		vdev_backend(&rig.v, VDEV_TX, -1);
+		called += vdev_eventfd_take(tx->call) > 0;
+		vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	}
+	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, n / 2);
+	EXPECT_LE(called, n / 4);
 	end();
 }
 

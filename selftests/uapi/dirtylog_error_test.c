@@ -19,7 +19,7 @@ static struct exchange x;
 
 static void ready(void)
 {
-	rig_open(&rig, &(struct rig_cfg){ .bufs = 32, .stopped = true });
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 200, .stopped = true });
 	dirtylog_open(&dl, &rig.v);
 	x = (struct exchange){ .r = &rig, .burst = 8 };
 }
@@ -166,6 +166,48 @@ static void log_faults(uint64_t base, uint64_t f)
 	WAIT_FOR(200, gr_raw_used_idx(&rig.v.q[1].ring) >= 20 ||
 		 vdev_eventfd_wait(rig.v.q[1].err, 0));
 	as_new();
+}
+
+/*
+ * Of what a queue to the host writes there is only the ring. Without a frame that is the wish
+ * for the next kick; of many frames those are sent that are given back together.
+ */
+static void ring_cannot_be_logged(unsigned int frames)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int i;
+	uint8_t *p;
+
+	ready();
+	p = mmap(NULL, dl.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(p != MAP_FAILED);
+	ASSERT_EQ(__dirtylog_base(&rig.v, (uintptr_t)p), 0);
+	ASSERT_EQ(features(rig.v.features | F_LOG), 0);
+	rig.v.log_used = true;
+	dirtylog_addrs(&rig.v);
+	rig_start(&rig);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick_always(q);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	worker_rests();
+	EXPECT_EQ(vdev_eventfd_take(q->err), 0);
+	munmap(p, dl.bytes);
+	for (i = 0; i < frames; i++)
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick_always(q);
+	EXPECT(vdev_eventfd_wait(q->err, 3000));
+	worker_rests();
+	EXPECT_LE(rig_counter(&rig, "kvnet.tx.packets"), 1 + frames / 2);
+	as_new();
+	finish();
+}
+
+CASE(used_ring_that_cannot_be_logged)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net goes on");
+	ring_cannot_be_logged(0);
+	ring_cannot_be_logged(200);
 }
 
 CASE(log_without_memory)

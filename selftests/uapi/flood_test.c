@@ -161,6 +161,34 @@ CASE(frames_into_one_byte_buffers)
 	EXPECT_LE(n * each / turns, TURN);
 }
 
+/* Nor is it nothing to pass those that have no room at all. */
+CASE(frames_behind_empty_buffers)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_RX];
+	const unsigned int each = 64, n = 400;
+	struct gr_buf b = { .write = true };
+	unsigned int i;
+	long turns;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ .rx_num = 32768, .bufs = 1024,
+					  .tx_buf = 64, .rx_buf = 128 });
+	for (i = 0; i < n; i++)
+		rig_inject(&rig, i, 60);
+	for (i = 0; i < each * n; i++) {
+		b.ptr = q->bufs + i / each * q->buf_size;
+		b.len = i % each == each - 1 ? q->buf_size : 0;
+		ASSERT(gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, b.ptr) >= 0);
+	}
+	vdev_kick_always(q);
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.packets") == n));
+	turns = counter("kvnet.rx.requeues") + 1;
+	ksft_note("%u frames behind %u buffers each: %ld turns", n, each - 1, turns);
+	EXPECT_LE((long)n * each / turns, TURN);
+	rig_close(&rig);
+}
+
 /* Each looks at all the buffers that a packet may have, in vain. */
 CASE(frames_too_long_for_one_byte_buffers)
 {

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "hostile_rows.h"
+#include "pin_rig.h"
+#include "procfs.h"
 #include "rig.h"
 
 static void restart(void)
@@ -147,6 +149,83 @@ CASE_TIMED(receive_attacks, 40)
 	all_attacks(VDEV_RX);
 }
 
+/* Nobody is going to look any more: the driver may save its kicks. */
+CASE(broken_asks_for_no_kick)
+{
+	struct vdev_queue *q;
+
+	for (queue = 0; queue < 2; queue++) {
+		rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
+		vdev_no_spin(&rig.v);
+		mem_end = VDEV_GPA + rig.v.mem_size;
+		q = &rig.v.q[queue];
+		works(VDEV_RX);
+		works(VDEV_TX);
+		restart();
+		desc(0, mem_end, 1600, dir(), 0);
+		push_head(0, 0, 1);
+		EXPECT(vdev_eventfd_wait(q->err, 3000));
+		worker_rests();
+		if (packed())
+			EXPECT_EQ(gr_raw_device_event(&q->ring).flags, VRING_PACKED_EVENT_FLAG_DISABLE);
+		else
+			EXPECT_EQ(gr_raw_used_flags(&q->ring), VRING_USED_F_NO_NOTIFY);
+		rig_close(&rig);
+	}
+}
+
+/* Where the guest's memory goes on elsewhere in the owner's. */
+static uint64_t seam(void)
+{
+	return VDEV_GPA + rig.v.mem_size / 2;
+}
+
+CASE(table_across_a_seam)
+{
+	for (queue = 0; queue < 2; queue++) {
+		setup(queue);
+		table = (void *)(rig.v.mem + rig.v.mem_size / 2 - sizeof(*table));
+		in_table(0, data, 60, dir() | NEXT, 1);
+		in_table(1, data + 60, 1500, dir(), 0);
+		desc(0, seam() - sizeof(*table), 2 * sizeof(*table), IND, 0);
+		push_head(0, 0, 1);
+		judge("a table across a seam", TAKEN);
+		rig_close(&rig);
+	}
+}
+
+/* Each has room enough, and so have all their descriptors; but these are two pieces each. */
+CASE(two_chains_of_too_many_pieces)
+{
+	unsigned int i, n = 300;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not say so");
+	setup(VDEV_RX);
+	for (i = 0; i < n; i++)
+		in_table(i, seam() - 1, 2, WRITE | (i + 1 < n ? NEXT : 0), i + 1);
+	desc(0, table_gpa, n * sizeof(*table), IND, 0);
+	desc(1, table_gpa, n * sizeof(*table), IND, 0);
+	rig_inject(&rig, 1, 1000);
+	rig_inject(&rig, 2, 60);
+	if (packed()) {
+		gr_raw_show(&rig.v.q[queue].ring, 0, head_flags);
+	} else {
+		gr_raw_avail(&rig.v.q[queue].ring, 0, 0);
+		gr_raw_avail(&rig.v.q[queue].ring, 1, 1);
+		gr_raw_avail_idx(&rig.v.q[queue].ring, 2);
+	}
+	ASSERT_EQ(write(rig.v.q[queue].kick, &(uint64_t){ 1 }, 8), 8);
+	EXPECT(WAIT_FOR(3000, gr_raw_used_idx(&rig.v.q[queue].ring)));
+	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_overrun"), 1);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.packets"), 1);
+	EXPECT_EQ(vdev_eventfd_take(rig.v.q[queue].err), 0);
+	restart();
+	works(VDEV_RX);
+	works(VDEV_TX);
+	rig_close(&rig);
+}
+
 /* The table says that there is memory where there is none. */
 CASE(memory_that_is_not_there)
 {
@@ -180,6 +259,28 @@ CASE(ring_that_goes_away)
 		works(VDEV_TX);
 		rig_close(&rig);
 	}
+}
+
+/* Nobody can be asked for a kick there: no other will come to tell. */
+CASE(ring_that_cannot_be_written)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not say so");
+	/* else the device does not notice */
+	limit_locked_memory(0);
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG | F_EVENT });
+	works(VDEV_TX);
+	worker_rests();
+	EXPECT_EQ(vdev_eventfd_take(q->err), 0);
+	ASSERT_SYS(mprotect(rig.v.ring_host, VDEV_RING_ZONE, PROT_READ));
+	vdev_kick_always(q);
+	EXPECT(vdev_eventfd_wait(q->err, 3000));
+	ASSERT_SYS(mprotect(rig.v.ring_host, VDEV_RING_ZONE, PROT_READ | PROT_WRITE));
+	restart();
+	works(VDEV_TX);
+	rig_close(&rig);
 }
 
 /* Rings of noise, most of it near what is legal. */

@@ -156,6 +156,37 @@ CASE(permissions_of_buffers)
 	forbidden(VDEV_TX, IOMMU_WO);
 }
 
+/* Of an indirect table none but to read it is needed, whatever is in the buffers. */
+CASE(permissions_of_tables)
+{
+	const struct shape table = { .piece = 100, .indirect = true };
+	const size_t len = 256ul << 10;
+	const uint8_t *at;
+	unsigned int q;
+
+	for (q = 0; q < 2; q++) {
+		ready(F_BASE);
+		at = rig.v.q[q].ring.cfg.ind;
+		ASSERT_EQ((uintptr_t)at % 4096, 0);
+		map_all_but(at, len);
+		iommu_map_area(&io, at, len, IOMMU_RO);
+		rig_start(&rig);
+		if (q == VDEV_RX) {
+			rig_rx_post(&rig, 4, &table);
+			vdev_kick_always(&rig.v.q[q]);
+			rig_inject(&rig, 77, 1000);
+			EXPECT(rig_rx_expect(&rig, 77, 1000));
+		} else {
+			ASSERT_EQ(rig_tx(&rig, 1000, &table), 0);
+			vdev_kick_always(&rig.v.q[q]);
+			EXPECT(rig_expect(&rig, rig.tx_seq - 1, 1000));
+			EXPECT(rig_tx_drain(&rig, 3000));
+		}
+		EXPECT_EQ(vdev_eventfd_take(rig.v.q[q].err), 0);
+		as_new();
+	}
+}
+
 /* A device may notice at once that a queue is of no use. */
 static void start_lamely(unsigned int q)
 {

@@ -186,6 +186,28 @@ CASE_TIMED(overlapping_updates_and_holes, 40)
 	finish();
 }
 
+/* What has been told of once is known in the next session, too. */
+CASE(calls_not_asked_for_do_not_come)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int i;
+
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .features = F_BASE | F_EVENT }, 2);
+	x = (struct exchange){ .r = &rig };
+	iommu_map_used(&io);
+	rig_start(&rig);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	gr_call_off(&q->ring);
+	exchange_tx(&x);
+	worker_rests();
+	vdev_eventfd_take(q->call);
+	for (i = 0; i < 20 && !ksft_failed(); i++)
+		exchange_tx(&x);
+	EXPECT_EQ(vdev_eventfd_take(q->call), 0);
+	finish();
+}
+
 /* Neighbouring bytes of [ptr, ptr + len), each few at another user address. */
 static void map_in_pieces(const void *ptr, size_t len, size_t step)
 {

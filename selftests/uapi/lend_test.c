@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +126,29 @@ CASE(a_long_packet_is_the_workers)
 	rig_close(&rig);
 }
 
+/* What the thread that kicks cannot read without waiting the worker reads; nothing is wrong. */
+CASE(a_table_that_is_not_mapped_is_the_workers)
+{
+	const struct shape table = { .piece = 30, .indirect = true };
+	uint8_t *at;
+	long lent;
+
+	begin();
+	settle();
+	lent = counter("kvnet.tx.packets_lent");
+	ASSERT_EQ(rig_tx(&rig, 60, &table), 0);
+	at = rig.v.host + ((uint8_t *)tx->ring.cfg.ind - rig.v.mem);
+	ASSERT_EQ((uintptr_t)at % 4096, 0);
+	ASSERT_SYS(madvise(at, 4096, MADV_DONTNEED));
+	vdev_kick(tx);
+	rig_expect(&rig, rig.tx_seq - 1, 60);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.broken"), 0);
+	EXPECT_EQ(vdev_eventfd_take(tx->err), 0);
+	rig_close(&rig);
+}
+
 CASE(not_if_told_so)
 {
 	char was = by_vcpu('N');
@@ -216,27 +240,32 @@ CASE(bulk_is_for_the_worker)
 	rig_close(&rig);
 }
 
-/* Until it is asked not to kick: how many did it send? */
-static unsigned int stream(void)
+/* 64 frames, each with a kick if one is asked for, as fast as they are taken. */
+static void burst(uint32_t len, uint64_t deadline)
+{
+	unsigned int n = 0;
+
+	while (n < 64 && ksft_now_ms() < deadline) {
+		rig_tx_reap(&rig);
+		if (rig_tx(&rig, len, NULL))
+			continue;
+		vdev_kick(tx);
+		n++;
+	}
+	while (rig.tx_done != rig.tx_seq && ksft_now_ms() < deadline)
+		rig_tx_reap(&rig);
+}
+
+/* Until it is asked not to kick. */
+static void stream(void)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
 	long paced = counter("kvnet.tx.paced");
-	unsigned int n = 0;
 
-	do {
-		while (n % 64 || !n) {
-			rig_tx_reap(&rig);
-			if (rig_tx(&rig, 60, NULL))
-				continue;
-			vdev_kick(tx);
-			n++;
-		}
-		for (; rig.tx_done != rig.tx_seq && ksft_now_ms() < deadline;)
-			rig_tx_reap(&rig);
-		n++;
-	} while (counter("kvnet.tx.paced") == paced && ksft_now_ms() < deadline);
+	do
+		burst(60, deadline);
+	while (counter("kvnet.tx.paced") == paced && ksft_now_ms() < deadline);
 	EXPECT_OP(counter("kvnet.tx.paced"), >, paced);
-	return n;
 }
 
 CASE(a_stream_is_asked_not_to_kick)
@@ -255,6 +284,53 @@ CASE(a_stream_is_asked_not_to_kick)
 		answer();
 	}
 	EXPECT_OP(tx->kicks, <, rig.tx_seq);
+	rig_close(&rig);
+}
+
+/* Of long frames it may kick for each: they take longer than that. */
+CASE(a_stream_of_long_frames_kicks)
+{
+	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
+	unsigned int i;
+
+	begin();
+	settle();
+	for (i = 0; i < 20; i++)
+		burst(3000, deadline);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT_EQ(counter("kvnet.tx.paced"), 0);
+	rig_close(&rig);
+}
+
+/* Frame after frame, each when the last one is done. */
+static void ping_pong(unsigned int n, uint64_t deadline)
+{
+	while (n-- && ksft_now_ms() < deadline) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick(tx);
+		while (rig.tx_done != rig.tx_seq && ksft_now_ms() < deadline)
+			rig_tx_reap(&rig);
+	}
+}
+
+/* It does not pay to wait for more; but they are a stream, and who sends that need not do it all. */
+CASE(one_after_the_other_is_for_the_worker)
+{
+	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
+	long kicks, wakes;
+
+	begin();
+	settle();
+	kicks = counter("kvnet.tx.kicks");
+	wakes = counter("kvnet.tx.wakes");
+	ping_pong(1500, deadline);
+	do
+		ping_pong(500, deadline);
+	while (8 * (counter("kvnet.tx.wakes") - wakes) < counter("kvnet.tx.kicks") - kicks &&
+	       ksft_now_ms() < deadline);
+	wakes = counter("kvnet.tx.wakes") - wakes;
+	kicks = counter("kvnet.tx.kicks") - kicks;
+	EXPECT_GE(8 * wakes, kicks);
 	rig_close(&rig);
 }
 

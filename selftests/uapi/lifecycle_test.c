@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -123,6 +124,37 @@ CASE(stop_and_start_carries_the_base)
 		while (rx_got < rx && rig_rx_expect(&rig, rx_got, 300))
 			rx_got++;
 	}
+}
+
+/* Who waits for the end of a session finds all given back, if there is more to do or not. */
+CASE(stopped_between_two_turns)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int round;
+	uint32_t base;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG, .bufs = 200,
+					  .tx_buf = 9100 });
+	vdev_no_spin(&rig.v);
+	for (round = 0; round < 5 && !ksft_failed(); round++) {
+		/* more than the bytes of a turn */
+		while (!rig_tx(&rig, 9000, NULL))
+			;
+		vdev_eventfd_take(q->call);
+		gr_call_on(&q->ring, 0);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		vdev_kick_always(q);
+		EXPECT(vdev_eventfd_wait(q->call, 3000));
+		vdev_backend(&rig.v, VDEV_TX, -1);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		base = vdev_get_base(&rig.v, VDEV_TX);
+		EXPECT(vdev_settled(&rig.v, VDEV_TX, base));
+		vdev_set_base(&rig.v, VDEV_TX, base);
+		vdev_backend(&rig.v, VDEV_TX, rig.tap);
+		EXPECT(rig_tx_drain(&rig, 3000));
+	}
+	rig_close(&rig);
 }
 
 /* DPDK says where to fetch, and nothing of where to use. */
@@ -350,6 +382,9 @@ CASE(duplicate_closed_elsewhere)
 	for (i = 0; i < 10; i++) {
 		fd = dup(rig.v.fd);
 		if (!fork()) {
+			/* or by the end of the process */
+			if (i % 2)
+				_exit(0);
 			close(fd);
 			close(rig.v.fd);
 			_exit(0);
@@ -388,6 +423,34 @@ CASE(owner_exits_child_holds_the_device)
 	close(q[1]);
 	EXPECT_EQ(read(p[0], &c, 1), 0);
 	no_worker_left(before);
+}
+
+/* What does not run is not broken by that, and nobody is told so. */
+CASE(owner_exits_before_it_has_started)
+{
+	unsigned int before = workers(), i;
+	int p[2];
+	pid_t pid;
+	char c;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	ASSERT_SYS(pipe(p));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+		if (fork())
+			_exit(0);
+		no_worker_left(before);
+		EXPECT_EQ(rig_counter(&rig, "kvnet.rx.broken"), 0);
+		EXPECT_EQ(rig_counter(&rig, "kvnet.tx.broken"), 0);
+		for (i = 0; i < 2; i++)
+			EXPECT_EQ(vdev_eventfd_take(rig.v.q[i].err), 0);
+		_exit(0);
+	}
+	close(p[1]);
+	ASSERT_SYS(waitpid(pid, NULL, 0));
+	EXPECT_EQ(read(p[0], &c, 1), 0);
 }
 
 /* Who is in the midst of traffic does something else, which ends soon. */

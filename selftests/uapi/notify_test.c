@@ -197,6 +197,46 @@ CASE(call_inside_a_batch)
 	}
 }
 
+/* Who reads what is in a kick's eventfd wakes those who wait for room there. */
+CASE(reading_is_no_kick)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	long kicks;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	send_one(true);
+	vdev_kick_always(q);
+	worker_rests();
+	kicks = rig_counter(&rig, "kvnet.tx.kicks");
+	EXPECT_OP(vdev_eventfd_take(q->kick), >, 0);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.kicks"), kicks);
+	vdev_kick_always(q);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.kicks"), kicks + 1);
+	rig_close(&rig);
+}
+
+/* The kernel can signal it so often that it is in error; who writes cannot. */
+CASE(full_eventfd_as_kick)
+{
+	struct vhost_vring_file both[2] = { { VDEV_RX }, { VDEV_TX } };
+	const uint64_t most = -2ull;
+	int fd = vdev_eventfd();
+
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
+	send_one(true);
+	ASSERT_EQ(write(fd, &most, sizeof(most)), sizeof(most));
+	both[0].fd = both[1].fd = fd;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &both[1]);
+	gr_call_on(&rig.v.q[VDEV_TX].ring, 0);
+	send_one(true);
+	worker_rests();
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_KICK, &both[0]), 0);
+	EXPECT_EQ(vdev_eventfd_take(fd), -1ull);
+	rig_close(&rig);
+}
+
 CASE(no_call_eventfd_at_all)
 {
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });

@@ -114,3 +114,8 @@ void pager_go_on(void)
 	__atomic_store_n(&pager.holds, false, __ATOMIC_RELEASE);
 	deliver(pager.wanted);
 }
+
+void pager_bring_one(void)
+{
+	deliver(pager.wanted);
+}

@@ -40,6 +40,8 @@ void pager_take_again(void *at, size_t len);
 bool pager_asked(unsigned int n, unsigned int ms);
 /* The page that was held back last, and from now on each at once. */
 void pager_go_on(void);
+/* That page, and no other. */
+void pager_bring_one(void);
 /* Another process may have the pager's file: its number. */
 void pager_tell(int to);
 

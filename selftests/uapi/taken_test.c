@@ -290,6 +290,7 @@ static bool more_than(long soft)
 
 CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 {
+	uint64_t deadline = ksft_now_ms() + ksft_patience(15000);
 	unsigned int i, n = ksft_rounds(1000);
 	pthread_t thread;
 	long soft;
@@ -300,8 +301,13 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	other.stop = false;
 	soft = place_counter("kvnet.rx.runs_soft");
 	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
-	/* And until some have been received in place: who has one CPU may swap each time. */
-	for (i = 0; i < n || (i < 50 * n && !(i % 100 == 0 && more_than(soft))); i++) {
+	/* And until some have been received in place: who has one CPU may swap each time, and it may
+	 * have become a stream, which ends with some that are far apart.
+	 */
+	for (i = 0; i < n || i % 100 ||
+	     (!more_than(soft) && ksft_now_ms() < deadline); i++) {
+		if (i >= n)
+			worker_rests();
 		EXPECT(blind());
 		if (ksft_failed())
 			break;
@@ -385,7 +391,8 @@ CASE_TIMED(no_buffer_is_overlooked, 60)
 		worker_rests();
 	}
 	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 5);
-	EXPECT_GE(place_counter("kvnet.rx.wait_buffers"), 20);
+	/* A guest that has a CPU of its own often gives some before the worker misses them. */
+	EXPECT_GE(place_counter("kvnet.rx.wait_buffers"), 3);
 	rig_close(&rig);
 }
 

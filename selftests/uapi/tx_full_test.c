@@ -63,6 +63,16 @@ static void expect_frame(uint32_t seq, uint32_t len)
 		frame_check(f, n, seq, len);
 }
 
+/* A bridge has something to say of itself now and then. */
+static void nothing_of_ours(void)
+{
+	static uint8_t f[2 * LEN];
+	ssize_t n;
+
+	while ((n = rig_sniff(&rig, f, sizeof(f), 0)) >= 0)
+		EXPECT(!frame_is_ours(f, n));
+}
+
 static void hold(void)
 {
 	ASSERT_EQ(plug(false, TCQ_PLUG_BUFFER), 0);
@@ -204,7 +214,6 @@ static void fill(void)
 static void fill_and_empty(void)
 {
 	uint32_t first = rig.tx_seq, done = rig.tx_done, i;
-	uint8_t f[LEN];
 
 	fill();
 	if (!vdev_is_vhost()) {
@@ -212,7 +221,7 @@ static void fill_and_empty(void)
 		EXPECT_LE(rig.tx_done - done, FRAMES - 1);
 		kicks_in_vain();
 	}
-	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
+	nothing_of_ours();
 	let_go();
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)
 		expect_frame(first + i, LEN);
