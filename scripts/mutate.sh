@@ -28,6 +28,7 @@ LANES=${LANES:-1}
 # A test that hangs is given so many seconds of a CPU, and three times what it took without
 # a mutant; one that does nothing at all as many as a slow machine may need.
 SEVERAL=6		# mutants, one after the other in one kernel
+GONE_SECONDS=120	# for the processes of a kernel that has been killed
 UNIT_SECONDS=10
 UNIT_PATIENCE=900
 UML_SECONDS=400
@@ -162,6 +163,27 @@ choose_uapi()
 	done
 }
 
+# The last kernel, if it was killed, may not quite have gone: as long as a process of it is
+# left, that has the log.
+last_has_gone()
+{
+	local log=$TREE/build/log/mutant
+
+	mkdir -p "$log"
+	flock -w $GONE_SECONDS "$log/lock" true || die "still in use: $log"
+}
+
+# boot SECONDS OPTION...: User-Mode Linux. One that has touched what is not its own is of no
+# use any more, and may never end.
+boot()
+{
+	local seconds=$1
+
+	shift
+	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$seconds" --append kasan.fault=panic \
+		--env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "$@"
+}
+
 # killer KIND OUTPUT: KILLER, by the first that failed
 killer()
 {
@@ -181,9 +203,8 @@ run_uml()
 	kthread) options=(--env KVNET_WORKER=kthread) ;;
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	esac
-	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$UML_SECONDS" --env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" \
-		--env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "${options[@]}" \
-		-- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
+	last_has_gone
+	boot "$UML_SECONDS" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
 	killer "uml:${variant:-split}" "$out"
 	cat "$out" >> "$WORK/log"
 	return 1
@@ -343,8 +364,8 @@ boot_batch()
 	readarray -t tests < <(cat "$WORK"/batch/*.tests | sort -u)
 	choose_uapi "${tests[@]}"
 	cp "$WORK/clean.ko" "$MODULE/kvnet.ko"
-	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout $((4 * UML_SECONDS)) --env KSFT_STOP=1 \
-		--env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet --env UAPI_TIMEOUT="$UML_SECONDS" \
+	last_has_gone
+	boot $((4 * UML_SECONDS)) --env UAPI_TIMEOUT="$UML_SECONDS" \
 		--add "$WORK/batch:mutants" -- "$TREE/scripts/vm/mutants.sh" > "$WORK/out.batch" 2>&1 || true
 	cat "$WORK/out.batch" >> "$WORK/log"
 }
