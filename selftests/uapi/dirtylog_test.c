@@ -19,7 +19,36 @@ static struct iommu io;
 static struct dirtylog dl;
 static uint8_t *shadow, *expected;
 static uint32_t rx_seq;
-static bool platform;
+static bool platform, scattered;
+
+/* The page after the one where the next buffer is used: there the ring goes on elsewhere. */
+static size_t ring_edge(void)
+{
+	const struct guest_ring *ring = &rig.v.q[VDEV_RX].ring;
+
+	return ((const uint8_t *)gr_used_place(ring) - rig.v.mem) / LOG_PAGE + 1;
+}
+
+/* From there to the end of the rings' zone, the memory is at another place of the host's. */
+static void scatter(size_t edge)
+{
+	struct vhost_memory *m = calloc(1, sizeof(*m) + 3 * sizeof(*m->regions));
+	uint64_t at[] = { 0, edge, VDEV_RING_ZONE, rig.v.mem_size };
+	const uint8_t *host[] = { rig.v.host, rig.v.ring_host, rig.v.host };
+	unsigned int i;
+
+	ASSERT(m);
+	m->nregions = 3;
+	for (i = 0; i < 3; i++)
+		m->regions[i] = (struct vhost_memory_region) {
+			.guest_phys_addr = VDEV_GPA + at[i],
+			.memory_size = at[i + 1] - at[i],
+			.userspace_addr = (uintptr_t)host[i] + at[i],
+		};
+	vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m);
+	free(io.table);
+	io.table = m;
+}
 
 static void ready(const struct rig_cfg *cfg)
 {
@@ -28,6 +57,8 @@ static void ready(const struct rig_cfg *cfg)
 	if (platform) {
 		iommu_rig(&io, &rig, cfg, 2);
 		io.in_table = true;
+		if (scattered)
+			scatter(ring_edge() * LOG_PAGE);
 		iommu_map_used(&io);
 		iommu_serve(&io);
 	} else {
@@ -205,6 +236,25 @@ CASE_TIMED(pages_written_by_iova_are_logged, 40)
 {
 	model(F_BASE | F_EVENT | F_PLATFORM, 1, 512);
 	model(F_BASE | F_PLATFORM, 4, 1024);
+}
+
+/*
+ * A packet of several buffers, and in a split ring one used element, goes over the edge of
+ * two translations.
+ */
+CASE(ring_in_two_places_of_the_host)
+{
+	size_t edge;
+
+	scattered = true;
+	ready(&(struct rig_cfg){ .features = F_V1 | F_MRG | F_PLATFORM, .num = 1024,
+				 .base = 508, .bufs = 32, .rx_buf = 1000 });
+	edge = ring_edge();
+	receive(1, 4000, &whole);
+	EXPECT_EQ(rig.rx_bufs, 5);
+	EXPECT(logged(edge));
+	EXPECT(memcmp(shadow + edge * LOG_PAGE, rig.v.mem + edge * LOG_PAGE, LOG_PAGE));
+	finish();
 }
 
 /*
