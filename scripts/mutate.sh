@@ -191,12 +191,13 @@ killer()
 	[[ $KILLER != *" " ]] || KILLER+=$(grep -m 1 -E 'bad kernel message|died|not finished' "$2" | cut -c 1-100)
 }
 
-# run_uml VARIANT TEST...: until one fails. Sets KILLER.
+# run_uml VARIANT TEST...: until one fails. Sets KILLER. Without a mutant there are many.
 run_uml()
 {
-	local variant=$1 out=$WORK/out options=()
+	local variant=$1 out=$WORK/out options=() seconds=$UML_SECONDS
 
 	shift
+	[ -n "$FILE" ] || seconds=$((UML_SECONDS + 60 * $#))
 	choose_uapi "$@"
 	case $variant in
 	packed) options=(--env "KVNET_LAYOUT=packed,in_order") ;;
@@ -204,7 +205,7 @@ run_uml()
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	esac
 	last_has_gone
-	boot "$UML_SECONDS" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
+	boot "$seconds" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
 	killer "uml:${variant:-split}" "$out"
 	cat "$out" >> "$WORK/log"
 	return 1
