@@ -66,6 +66,31 @@ CASE(not_beyond_the_owners_limit)
 	frames_pass(&rig);
 }
 
+/* A look at such a ring may be a wait for its page, and so is one of many, by who spins. */
+CASE(looked_at_again_and_again)
+{
+	struct vhost_vring_state busy = { .index = VDEV_TX, .num = 100000 };
+	uint64_t end = ksft_now_ms() + ksft_patience(5000);
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int i;
+
+	need_kvnet();
+	limit_locked_memory(0);
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	expect_rings(&rig, "user");
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &busy);
+	do {
+		/* more than the thread that kicks would send */
+		for (i = 0; i < 10; i++)
+			ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(q);
+		/* while the guest has the only CPU there may be, nobody spins */
+		EXPECT(!vdev_eventfd_wait(q->err, 2));
+		ASSERT(rig_tx_drain(&rig, 3000));
+	} while (rig_counter(&rig, "kvnet.tx.polls_missed") < 3 && ksft_now_ms() < end);
+	EXPECT_GE(rig_counter(&rig, "kvnet.tx.polls_missed"), 3);
+}
+
 /* All of a queue's areas or none: half of them would help nobody. */
 CASE(the_limit_is_for_all_areas)
 {
