@@ -13,6 +13,8 @@
 
 #include "exchange.h"
 #include "flow.h"
+#include "pager.h"
+#include "pin_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 #include "vmm.h"
@@ -205,7 +207,7 @@ static unsigned long long cpu_of(const struct worker *w)
 }
 
 /* The queues with two workers, then both with the second one alone. */
-CASE(frames_pass)
+CASE(two_workers_then_the_second_alone)
 {
 	struct worker first, second;
 	unsigned long long ns;
@@ -232,6 +234,35 @@ CASE(frames_pass)
 	EXPECT_OP(ns, >, 0);
 	rig_close(&rig);
 	no_leak_found();
+}
+
+/* With work that the first one is at, and which it does not finish alone. */
+CASE(attached_while_it_runs)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	uint32_t seq;
+	long wakes;
+
+	need_tasks();
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	pager_open();
+	pager.holds = true;
+	rig_start(&rig);
+	frames_pass(&rig);
+	ASSERT_EQ(new_worker(), 1);
+	seq = rig.tx_seq;
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	pager_take_away(q->bufs, (size_t)q->buf_size * q->buf_num);
+	vdev_kick_always(q);
+	ASSERT(pager_asked(1, 3000));
+	wakes = rig_counter(&rig, "kvnet.tx.wakes");
+	EXPECT_EQ(attach(VDEV_TX, 1), 0);
+	pager_go_on();
+	rig_expect(&rig, seq, 1000);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	/* it is handed over, without another kick */
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.wakes") == wakes + 1));
+	frames_pass(&rig);
 }
 
 /* Another backend, table, features while the queues have workers of their own. */
