@@ -196,8 +196,8 @@ CASE(what_is_offered_can_be_set)
 	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
 	vdev_ioctl(fd, VHOST_SET_FEATURES, &o.word[0]);
 	vdev_ioctl(fd, VHOST_SET_BACKEND_FEATURES, &o.backend);
-	for (i = 0; i < 128; i++) {
-		struct abi_features a = { .count = 2 };
+	for (i = 0; i < 256; i++) {
+		struct abi_features a = { .count = i < 128 ? 2 : 4 };
 		int want = o.word[i / 64] & BIT64(i % 64) ? 0 : -EOPNOTSUPP;
 
 		if (i == VIRTIO_F_RING_PACKED && !want)
