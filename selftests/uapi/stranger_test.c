@@ -144,6 +144,37 @@ CASE(stranger_killed_in_set_backend)
 	stranger_killed(in_set_backend);
 }
 
+static int asker;	/* thread of the owner that waits for the worker */
+
+static void *owner_asks(void *arg)
+{
+	__atomic_store_n(&asker, gettid(), __ATOMIC_RELEASE);
+	vdev_get_base(&rig.v, VDEV_TX);
+	return arg;
+}
+
+static bool asker_waits(void)
+{
+	return task_state(getpid(), __atomic_load_n(&asker, __ATOMIC_ACQUIRE)) == 'D';
+}
+
+/* Stuck behind the owner, who is stuck behind the worker. */
+CASE(stranger_killed_behind_the_owner)
+{
+	pthread_t owner;
+
+	open_rig();
+	send_late(1);
+	ASSERT_EQ(pthread_create(&owner, NULL, owner_asks, NULL), 0);
+	ASSERT(WAIT_FOR(3000, asker_waits()));
+	kill_stranger(fork_stranger(in_set_backend));
+	EXPECT(asker_waits());
+	arrives();
+	ASSERT_EQ(pthread_join(owner, NULL), 0);
+	frames_pass(&rig);
+	rig_close(&rig);
+}
+
 /* Stuck behind a stranger who is stuck behind the worker. */
 static void owner_killed(void (*call)(void))
 {
