@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "flow.h"
+#include "pager.h"
 #include "procfs.h"
 #include "rig.h"
 #include "vmm.h"
@@ -463,6 +465,88 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 	EXPECT_OP(counter("kvnet.tx.runs_lent"), >, lent);
 	rig_close(&rig);
 	no_worker_left(before);
+}
+
+/* Has kicked, and waits for what it writes next. */
+static void *kicks_and_waits(void *late)
+{
+	uint64_t one = 1;
+	struct iovec iov[] = { { &one, sizeof(one) }, { late, sizeof(one) } };
+
+	EXPECT_EQ(writev(tx->kick, iov, 2), 2 * sizeof(one));
+	return NULL;
+}
+
+/* Of another owner nothing can be lent as long as that of the last one has not been run. */
+CASE(lent_and_not_run_yet)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	unsigned int i;
+	long lent;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	begin();
+	settle();
+	pager_open();
+	pager.holds = true;
+	pager_take_away(late, PAGE);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
+	ASSERT(pager_asked(1, 3000));
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(rig.v.fd);
+	vdev_set_features(&rig.v, rig.v.features);
+	vdev_set_mem(&rig.v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&rig.v, i);
+	rig.tx_out = 0;
+	rig_start(&rig);
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < 2; i++) {
+		worker_rests();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		rig_expect(&rig, rig.tx_seq - 1, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+	}
+	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	rig_close(&rig);
+}
+
+/* A stranger has kicked, and does not return from its call: nobody waits for that. */
+CASE(kicked_by_another_process_that_waits)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	begin();
+	settle();
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	pid = fork();
+	if (!pid) {
+		pager_open();
+		pager.holds = true;
+		pager_take_away(late, PAGE);
+		kicks_and_waits(late);
+		_exit(1);
+	}
+	rig_expect(&rig, rig.tx_seq - 1, 60);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
+	rig_close(&rig);
 }
 
 CASE_TIMED(killed_while_it_kicks, 60)
