@@ -5,11 +5,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "dirtylog.h"
 #include "flow.h"
 #include "procfs.h"
 #include "rig.h"
 
 #define REFUSED_LEN	1400
+#define REGIONS		64
 
 static struct rig rig;
 
@@ -150,6 +152,51 @@ CASE_TIMED(refused_frames_do_not_leak, 60)
 			FAIL("kind %u: %ld KiB have gone", kind, taken);
 	}
 	flow_one(&rig);
+}
+
+/* Memory that is gone after n tables of which the last region is beyond the log, in KiB. */
+static long taken_by_tables(unsigned int n)
+{
+	static struct {
+		struct vhost_memory m;
+		struct vhost_memory_region r[REGIONS];
+	} table;
+	long before = memory_available_kb();
+	unsigned int i;
+
+	table.m.nregions = REGIONS;
+	for (i = 0; i < REGIONS; i++)
+		table.r[i] = (struct vhost_memory_region){
+			.guest_phys_addr = i == REGIONS - 1 ? -8192ull : i * 4096ull,
+			.memory_size = 4096,
+			.userspace_addr = (uintptr_t)rig.v.host,
+		};
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, &table), -EFAULT);
+	return before - memory_available_kb();
+}
+
+/* Nor do tables that a running device does not do with. */
+CASE_TIMED(refused_tables_do_not_leak, 60)
+{
+	unsigned int n = ksft_rounds(5000), i;
+	struct dirtylog log;
+	long taken = 0;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	dirtylog_open(&log, &rig.v);
+	dirtylog_on(&log);
+	/* each would hold more than a KiB, and would each time */
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		taken = taken_by_tables(n);
+		if (taken <= (long)n / 2)
+			break;
+	}
+	if (i == 3)
+		FAIL("%ld KiB have gone", taken);
+	flow_one(&rig);
+	rig_close(&rig);
+	dirtylog_close(&log);
 }
 
 KSFT_MAIN()
