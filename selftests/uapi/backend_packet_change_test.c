@@ -6,11 +6,14 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "links.h"
 #include "packet_rig.h"
+#include "procfs.h"
 
 static struct packet_rig p;
 
@@ -190,7 +193,7 @@ CASE(descriptor_closed_by_its_owner)
 /* Taken out of the socket's queue, given back, and taken out once more. */
 CASE(frames_that_wait_keep_their_order)
 {
-	unsigned int round, i, n = 40;
+	unsigned int round, i, n = 100;
 	long waits;
 
 	packet_open(&p, &packet_bare);
@@ -200,7 +203,7 @@ CASE(frames_that_wait_keep_their_order)
 			rig_inject(&p.r, p.flow.rx_seq + i, 100 + i);
 		waits = rig_counter(&p.r, "kvnet.rx.wait_buffers");
 		packet_attach(&p, p.r.tap);
-		/* by then it has taken them all, and found no buffer */
+		/* by then it has taken as many as it can, and found no buffer */
 		if (!vdev_is_vhost())
 			ASSERT(WAIT_FOR(3000, rig_counter(&p.r,
 				"kvnet.rx.wait_buffers") > waits));
@@ -212,6 +215,85 @@ CASE(frames_that_wait_keep_their_order)
 			rig_rx_expect(&p.r, p.flow.rx_seq++, 100 + i);
 		rig_stop(&p.r);
 	}
+}
+
+static int reader;	/* thread that waits for a frame */
+static bool readable;
+
+static void *wait_for_frame(void *arg)
+{
+	struct pollfd wait = { .fd = p.r.tap, .events = POLLIN };
+
+	__atomic_store_n(&reader, gettid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&readable, poll(&wait, 1, -1) == 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static bool reader_waits(void)
+{
+	return task_state(getpid(), __atomic_load_n(&reader, __ATOMIC_ACQUIRE)) == 'S';
+}
+
+/* What is given back is there for who waits for the socket meanwhile. */
+CASE(frames_given_back_wake_a_reader)
+{
+	pthread_t thread;
+	unsigned int i;
+	long waits;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net takes one frame at a time");
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	for (i = 0; i < 10; i++)
+		rig_inject(&p.r, p.flow.rx_seq + i, 100);
+	waits = rig_counter(&p.r, "kvnet.rx.wait_buffers");
+	packet_attach(&p, p.r.tap);
+	/* by then it has taken them all, and found no buffer */
+	ASSERT(WAIT_FOR(3000, rig_counter(&p.r, "kvnet.rx.wait_buffers") > waits));
+	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_frame, NULL), 0);
+	ASSERT(WAIT_FOR(3000, reader_waits()));
+	EXPECT(!readable);
+	rig_stop(&p.r);
+	ASSERT(WAIT_FOR(3000, __atomic_load_n(&readable, __ATOMIC_ACQUIRE)));
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void join_fanout(int fd)
+{
+	int how = PACKET_FANOUT_ROLLOVER << 16 | 1, size = 16384;
+
+	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	ASSERT_SYS(setsockopt(fd, SOL_PACKET, PACKET_FANOUT, &how, sizeof(how)));
+}
+
+/* Two sockets that share what comes: one that was full gets frames again when it is not. */
+CASE(full_one_of_a_fanout)
+{
+	static uint8_t f[FRAME_MAX];
+	unsigned int i, n = 0;
+	int other;
+
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	other = packet_backend(&p, p.near, &packet_bare);
+	p.r.ifindex = p.far;
+	join_fanout(other);	/* the first to get any */
+	join_fanout(p.r.tap);
+	packet_attach(&p, p.r.tap);
+	for (i = 0; i < 200; i++)
+		rig_inject(&p.r, i, 300);
+	rig_rx_post(&p.r, 200, NULL);
+	vdev_kick_always(&p.r.v.q[VDEV_RX]);
+	while (rig_rx(&p.r, NULL, f, sizeof(f), n ? 100 : 3000) >= 0)
+		n++;
+	EXPECT_OP(n, >, 0);
+	EXPECT_OP(n, <, 190);
+	for (i = 200; i < 205 && !ksft_failed(); i++) {
+		rig_inject(&p.r, i, 300);
+		rig_rx_expect(&p.r, i, 300);
+	}
+	close(other);
 }
 
 /* From a tap to a socket and back, as a VMM may do between two guests. */
