@@ -203,6 +203,40 @@ CASE(segments_and_checksums_by_the_sockets_header)
 	EXPECT(!memcmp(got, f, len));
 }
 
+/* Where a checksum begins is told as of the frame that the guest gets, tag and all. */
+CASE(tag_before_a_checksum)
+{
+	const struct packet_how how = { LEGACY, 10 };
+	static const uint8_t tag[4] = { 0x81, 0, 0x01, 0x23 };
+	struct virtio_net_hdr_mrg_rxbuf h;
+	uint8_t f[4096], got[4096], sent[4096];
+	uint32_t len;
+	int tap;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net loses tags");
+	rig_open(&p.r, &(struct rig_cfg){ .stopped = true, .features = how.features });
+	tap = rig_tap_new(&p.r, 0);
+	packet_attach(&p, packet_backend(&p, p.r.ifindex, &how));
+	len = big_frame(f, &h);
+	h.hdr.gso_type = 0;
+	h.hdr.gso_size = 0;
+	h.hdr.csum_start += sizeof(tag);
+	memcpy(sent, &h.hdr, 10);
+	memcpy(sent + 10, f, 12);
+	memcpy(sent + 22, tag, sizeof(tag));
+	memcpy(sent + 26, f + 12, len - 12);
+	len += sizeof(tag);
+	rig_rx_post(&p.r, 8, NULL);
+	vdev_kick(&p.r.v.q[VDEV_RX]);
+	ASSERT_EQ(write(tap, sent, 10 + len), 10 + len);
+	EXPECT_EQ(rig_rx(&p.r, &h, got, sizeof(got), 3000), len);
+	EXPECT_EQ(h.hdr.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
+	EXPECT_EQ(h.hdr.csum_start, 38);
+	EXPECT_EQ(h.hdr.csum_offset, 16);
+	EXPECT(!memcmp(got, sent + 10, len));
+}
+
 /* Those that the device has in its hands go back to the front of the queue. */
 CASE(frames_without_buffers_survive_a_stop)
 {
