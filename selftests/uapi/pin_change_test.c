@@ -257,6 +257,62 @@ CASE(invalidated_by_the_iommu)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
+static void *two_pages(void)
+{
+	void *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT(p != MAP_FAILED);
+	return p;
+}
+
+/*
+ * The two halves of a page of descriptors, so far within pages of the VMM's: one of them ends
+ * within a page or begins there, and is no piece of a ring that is mapped page by page.
+ */
+static void halves(unsigned int first, unsigned int second)
+{
+	static struct iommu io;
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	const struct gr_cfg *c = &q->ring.cfg;
+	uint8_t *at[2] = { two_pages(), two_pages() };
+	uint64_t iova;
+
+	iommu_rig(&io, &rig, &(struct rig_cfg){ 0 }, 2);
+	iommu_map_used(&io);
+	iommu_map_area(&io, c->avail, gr_avail_bytes(c), c->packed ? IOMMU_RW : IOMMU_RO);
+	iova = vdev_bus(&rig.v, c->desc);
+	ASSERT_EQ(gr_desc_bytes(c), 4096);
+	ASSERT_EQ(iova % 4096, 0);
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_UPDATE, iova, 2048, (uintptr_t)at[0] + first,
+			     IOMMU_RW), 0);
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_UPDATE, iova + 2048, 2048,
+			     (uintptr_t)at[1] + second, IOMMU_RW), 0);
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	vdev_kick_always(q);
+	worker_rests();
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "running"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	/* all of it in one piece, and somewhere else */
+	iommu_unmap(&io, iommu_page(&io, c->desc));
+	iommu_serve(&io);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	frames_pass(&rig);
+	expect_rings(&rig, "pinned");
+	iommu_close(&io);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+	munmap(at[0], 8192);
+	munmap(at[1], 8192);
+}
+
+CASE(pieces_that_are_no_pages)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin rings");
+	halves(2048, 1024);
+	halves(0, 0);
+}
+
 /* A VMM that dies takes no page with it. */
 CASE(nothing_stays_pinned_after_a_kill)
 {

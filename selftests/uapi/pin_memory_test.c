@@ -383,6 +383,47 @@ CASE(read_only_area)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
+/* The used ring is a file's, which cannot be pinned: then nothing is, not even in part. */
+CASE(used_ring_on_disk)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	remap.fd = disk_file();
+	ASSERT_SYS(ftruncate(remap.fd, 4096));
+	remap.at = page_of(q->ring.cfg.used);
+	ASSERT(remap.at != page_of(q->ring.cfg.avail));
+	map_used(remap.fd);
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	if (!vdev_is_vhost())
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	EXPECT_EQ(pinned_kb(), 0);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	frames_pass(&rig);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+/* The end of the descriptors is not there: what is there is used, and is not pinned. */
+CASE(hole_in_a_ring)
+{
+	struct vhost_vring_addr a;
+	size_t len = 4 * 4096;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .num = 1024, .bufs = 16 });
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	ASSERT_EQ(gr_desc_bytes(&rig.v.q[VDEV_TX].ring.cfg), len);
+	ASSERT_SYS(munmap((uint8_t *)(uintptr_t)a.desc_user_addr + 4096, len - 4096));
+	rig_start(&rig);
+	if (!vdev_is_vhost()) {
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.ring"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	}
+	frames_pass(&rig);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
 /* A ring that is not there: no backend, and nothing stays pinned. */
 CASE(no_memory_at_all)
 {
