@@ -11,9 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exchange.h"
 #include "inject.h"
+#include "iommu.h"
+#include "pin_rig.h"
 #include "procfs.h"
-#include "rig.h"
 
 VDEV_ONE_THREAD()
 
@@ -139,6 +141,106 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 	carries_packets();
 	rig_close(&rig);
 	no_worker_left(before);
+	no_leak_found();
+}
+
+/* A ring of several pages, within its first one: without memory to map it, it is not mapped. */
+CASE_TIMED(ring_that_cannot_be_mapped, 60)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	struct vhost_vring_addr a;
+	unsigned int n;
+	bool hit = true;
+	int ret;
+
+	inject_knobs("0");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .num = 1024, .bufs = 16 });
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	/* all of it empty, and nobody else's */
+	a.avail_user_addr = (uintptr_t)rig.v.ring_host + VDEV_RING_ZONE / 2 + 4096 - 1024;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
+		inject_nth(n);
+		ret = do_backend_tx();
+		hit = inject_hit();
+		inject_nth(0);
+		if (ret && !(hit && inject_clean(ret)))
+			FAIL("allocation %u: %s", n, strerror(-ret));
+		if (!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"))
+			EXPECT_EQ(pinned_kb(), 0);
+		vdev_kick_always(q);
+		worker_rests();
+		EXPECT_EQ(vdev_eventfd_take(q->err), 0);
+		vdev_backend(&rig.v, VDEV_TX, -1);
+		EXPECT_EQ(pinned_kb(), 0);
+	}
+	EXPECT_OP(n, >, 4);
+	vdev_queue_reset(&rig.v, VDEV_TX);
+	rig_start(&rig);
+	carries_packets();
+	rig_close(&rig);
+	no_leak_found();
+}
+
+/* Behind an IOMMU the VMM's messages are taken and kept, or refused. */
+static void tell_translations(struct iommu *io)
+{
+	uint64_t far = 1ull << 40;
+	unsigned int n;
+	bool hit = true;
+	int ret;
+
+	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
+		inject_nth(n);
+		ret = iommu_send(io, VHOST_IOTLB_UPDATE, far + n * 8192, 4096,
+				 (uintptr_t)rig.v.host, IOMMU_RW);
+		hit = inject_hit();
+		inject_nth(0);
+		if (!ret == hit)
+			FAIL("update, allocation %u: %s", n, strerror(-ret));
+	}
+	EXPECT_OP(n, >, 2);
+}
+
+CASE_TIMED(each_allocation_behind_an_iommu, 60)
+{
+	uint64_t v2 = BIT64(VHOST_BACKEND_F_IOTLB_MSG_V2);
+	struct exchange x = { .r = &rig, .burst = 4 };
+	static struct iommu io;
+	unsigned int n, i;
+	bool hit = true;
+	int ret;
+
+	inject_knobs("0");
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
+	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
+		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		vdev_own(rig.v.fd);
+		vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &v2);
+		inject_nth(n);
+		ret = do_features();
+		hit = inject_hit();
+		inject_nth(0);
+		if (ret && !(hit && inject_clean(ret)))
+			FAIL("allocation %u: %s", n, strerror(-ret));
+		if (ret)
+			continue;
+		vdev_set_mem(&rig.v);
+		for (i = 0; i < 2; i++)
+			vdev_queue_reset(&rig.v, i);
+		rig.tx_out = 0;
+		iommu_map_used(&io);
+		rig_start(&rig);
+		iommu_serve(&io);
+		exchange_tx(&x);
+		exchange_rx(&x);
+		iommu_serve_end(&io);
+		rig_stop(&rig);
+	}
+	EXPECT_OP(n, >, 4);
+	tell_translations(&io);
+	iommu_close(&io);
+	rig_close(&rig);
 	no_leak_found();
 }
 
