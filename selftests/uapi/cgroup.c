@@ -13,6 +13,9 @@
 #include "ksft.h"
 
 #define ROOT	"/tmp/cgroup2"
+#define OLD_ROOT "/tmp/cgroup1"
+
+static const char *root = ROOT;
 
 static int write_at(const char *dir, const char *file, const char *text)
 {
@@ -56,6 +59,19 @@ void cgroup_make(struct cgroup *g, const char *controller)
 				  strerror(-ret));
 	}
 	snprintf(g->path, sizeof(g->path), ROOT "/kvnet-%d-%u", getpid(), n++);
+	g->old = false;
+	ASSERT_SYS(mkdir(g->path, 0755));
+}
+
+void cgroup_make_old(struct cgroup *g, const char *controller)
+{
+	if (mkdir(OLD_ROOT, 0755) && errno != EEXIST)
+		ksft_skip("%s: %s", OLD_ROOT, strerror(errno));
+	if (unshare(CLONE_NEWNS) || mount("none", OLD_ROOT, "cgroup", 0, controller))
+		ksft_skip("no %s of version 1: %s", controller, strerror(errno));
+	root = OLD_ROOT;
+	snprintf(g->path, sizeof(g->path), OLD_ROOT "/kvnet-%d", getpid());
+	g->old = true;
 	ASSERT_SYS(mkdir(g->path, 0755));
 }
 
@@ -80,7 +96,7 @@ void cgroup_join(const struct cgroup *g, pid_t pid)
 
 void cgroup_leave(pid_t pid)
 {
-	join_at(ROOT, pid);
+	join_at(root, pid);
 }
 
 bool cgroup_has(const struct cgroup *g, const char *file)
@@ -117,12 +133,34 @@ long cgroup_get(const struct cgroup *g, const char *file, const char *name)
 	return value;
 }
 
+static const char *old_state(bool frozen)
+{
+	return frozen ? "FROZEN" : "THAWED";
+}
+
 void cgroup_freeze(const struct cgroup *g, bool freeze)
 {
-	cgroup_set(g, "cgroup.freeze", freeze ? "1" : "0");
+	if (g->old)
+		cgroup_set(g, "freezer.state", old_state(freeze));
+	else
+		cgroup_set(g, "cgroup.freeze", freeze ? "1" : "0");
+}
+
+static bool is_frozen(const struct cgroup *g, bool frozen)
+{
+	char path[128], word[16] = "";
+	FILE *f;
+
+	if (!g->old)
+		return cgroup_get(g, "cgroup.events", "frozen") == frozen;
+	snprintf(path, sizeof(path), "%s/freezer.state", g->path);
+	f = fopen(path, "r");
+	ASSERT(f && fscanf(f, "%15s", word) == 1);
+	fclose(f);
+	return !strcmp(word, old_state(frozen));
 }
 
 bool cgroup_frozen(const struct cgroup *g, bool frozen, unsigned int ms)
 {
-	return WAIT_FOR(ms, cgroup_get(g, "cgroup.events", "frozen") == frozen);
+	return WAIT_FOR(ms, is_frozen(g, frozen));
 }

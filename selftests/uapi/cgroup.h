@@ -12,10 +12,13 @@
 
 struct cgroup {
 	char path[64];
+	bool old;		/* of version 1 */
 };
 
 /* Skips the case where the kernel lacks the controller ("pids"), or NULL. */
 void cgroup_make(struct cgroup *g, const char *controller);
+/* Of version 1, for the rest of the case: its freezer takes the kernel's threads, too. */
+void cgroup_make_old(struct cgroup *g, const char *controller);
 void cgroup_remove(const struct cgroup *g);
 /* The process with all its threads. */
 void cgroup_join(const struct cgroup *g, pid_t pid);

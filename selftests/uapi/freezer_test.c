@@ -34,17 +34,22 @@ static struct shared {
 	uint32_t received;
 } *shared;
 
+static void open_in(const struct cgroup *g)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(shared != MAP_FAILED);
+	cgroup_join(g, getpid());
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+}
+
 /* Only what is a thread of the VMM stops with it. */
 static void open_in_group(void)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("the worker is the kernel's before Linux 6.4");
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT(shared != MAP_FAILED);
 	cgroup_make(&group, NULL);
-	cgroup_join(&group, getpid());
-	rig_open(&rig, &(struct rig_cfg){ 0 });
+	open_in(&group);
 }
 
 static uint32_t load(const uint32_t *p)
@@ -147,12 +152,11 @@ static void end_world(pid_t world)
 	cgroup_remove(&group);
 }
 
-CASE(frozen_while_idle)
+static void is_frozen_while_idle(void)
 {
 	uint32_t i;
 	pid_t pid;
 
-	open_in_group();
 	/* who spins looks for what nobody tells of */
 	for (i = 0; i < 2; i++) {
 		struct vhost_vring_state never = { i, 0 };
@@ -173,6 +177,21 @@ CASE(frozen_while_idle)
 	for (i = 0; i < TX_WAITING && !ksft_failed(); i++)
 		rig_expect(&rig, i, LEN);
 	end_world(pid);
+}
+
+CASE(frozen_while_idle)
+{
+	open_in_group();
+	is_frozen_while_idle();
+}
+
+/* The kernel's thread, by groups of version 1. */
+CASE(kthread_frozen_while_idle)
+{
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	cgroup_make_old(&group, "freezer");
+	open_in(&group);
+	is_frozen_while_idle();
 }
 
 /* Frames all the time, as many as the guest can take. */

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
@@ -294,6 +295,39 @@ CASE(stopped)
 		vdev_kick(rx);
 	}
 	rig_close(&rig);
+}
+
+/* Nor for the kernel's thread, which is in a group that is frozen, alone. */
+CASE(frozen)
+{
+	unsigned int i, k;
+	struct cgroup g;
+	struct worker w;
+	uint16_t used;
+
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	ASSERT_SYS(setenv("KVNET_THREADS", "1", 1));
+	place_need_kvnet();
+	cgroup_make_old(&g, "freezer");
+	place_begin();
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	cgroup_join(&g, w.tid);
+	for (i = 0; i < 5 && !ksft_failed(); i++) {
+		place_warm_up();
+		cgroup_freeze(&g, true);
+		EXPECT(cgroup_frozen(&g, true, 5000));
+		used = gr_raw_used_idx(&rx->ring);
+		for (k = 0; k < 3; k++)
+			rig_inject(&rig, seq + k, 60);
+		EXPECT(!WAIT_FOR(100, gr_raw_used_idx(&rx->ring) != used));
+		cgroup_freeze(&g, false);
+		for (k = 0; k < 3; k++)
+			rig_rx_expect(&rig, seq++, 60);
+		rig_rx_post(&rig, 3, NULL);
+		vdev_kick(rx);
+	}
+	rig_close(&rig);
+	cgroup_remove(&g);
 }
 
 /* The device goes, with frames on their way. */
