@@ -121,6 +121,7 @@ CASE(is_a_thread_if_asked)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_kind("task");
 	flow_one(&rig);
+	worker_rests();
 }
 
 CASE(is_the_kernels_if_asked)
@@ -129,6 +130,7 @@ CASE(is_the_kernels_if_asked)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_kind("kthread");
 	flow_one(&rig);
+	worker_rests();
 }
 
 /* Its time is the process's, also when it has gone. */
@@ -372,6 +374,40 @@ CASE(thread_is_in_the_owners_group)
 CASE(kthread_is_in_the_owners_group)
 {
 	is_in_the_owners_group("kthread");
+}
+
+/* As soon as SET_OWNER has returned: nobody else has run since, on one CPU. */
+static void is_there_at_once(const char *kind)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	struct cgroup g;
+	unsigned int i;
+
+	choose(kind);
+	cgroup_make(&g, NULL);
+	cgroup_join(&g, getpid());
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		int fd = vdev_open_node();
+
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		vdev_own(fd);
+		expect_group("at once");
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		close(fd);
+		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	}
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_is_in_the_owners_group_at_once)
+{
+	is_there_at_once("task");
+}
+
+CASE(kthread_is_in_the_owners_group_at_once)
+{
+	is_there_at_once("kthread");
 }
 
 /*** who pays for it ***/
