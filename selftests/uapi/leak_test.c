@@ -99,6 +99,48 @@ CASE(as_many_devices_as_descriptors)
 	no_worker_left(before + 2);
 }
 
+/* A device in the place of the last one, which has sent a frame. */
+static void one_more_sends(void)
+{
+	struct vdev *v = &rig.v;
+	unsigned int i;
+
+	close(v->fd);
+	v->fd = vdev_open_node();
+	vdev_own(v->fd);
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(v, i);
+	rig_start(&rig);
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	rig_expect(&rig, rig.tx_seq - 1, 1000);
+	rig_tx_drain(&rig, 3000);
+}
+
+/* Memory for frames goes with the device that has sent them. */
+CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
+{
+	const unsigned int n = 100;
+	unsigned int i, k;
+	long taken = 0;
+
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 8 });
+	for (k = 0; k < 4 && !ksft_failed(); k++) {
+		taken = memory_available_kb();
+		for (i = 0; i < n && !ksft_failed(); i++)
+			one_more_sends();
+		taken -= memory_available_kb();
+		/* of each it would be 32 KiB at the least; what others take they take once */
+		if (taken <= 20l * n)
+			break;
+	}
+	if (k == 4)
+		FAIL("%ld KiB have gone with %u devices", taken, n);
+	rig_close(&rig);
+}
+
 /* Memory that is gone after n frames with this header, in KiB. */
 static long taken_by(const struct virtio_net_hdr *hdr, unsigned int n)
 {

@@ -4,6 +4,7 @@
  * the device as a new one, and what the one before had told it is not used any more.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "dirtylog.h"
 #include "exchange.h"
 #include "iommu.h"
+#include "procfs.h"
 
 static struct rig rig;
 
@@ -149,6 +151,36 @@ CASE(dirty_log)
 	EXPECT(i < dl.bytes / sizeof(*dl.map));
 	dirtylog_close(&dl);
 	close(fd);
+}
+
+/* Given back before the worker has had its turn: what it was to do is nobody's. */
+CASE(work_under_way)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	struct exchange x = { .r = &rig, .burst = 8 };
+	unsigned int i;
+	uint8_t f[256];
+
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 200 });
+	exchange_tx(&x);
+	worker_rests();
+	/* more than the thread that kicks would send itself */
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+	vdev_own(rig.v.fd);
+	set_up_anew(rig.v.features);
+	rig.tx_out = 0;
+	/* what had been sent may be under way on another CPU */
+	while (rig_sniff(&rig, f, sizeof(f), 100) >= 0)
+		;
+	rig_start(&rig);
+	exchange_tx(&x);
+	exchange_rx(&x);
+	rig_close(&rig);
 }
 
 /* The one before wanted messages of the second format. */
