@@ -327,6 +327,71 @@ CASE(platform_toggled_while_running)
 	iommu_check_graves(&io);
 }
 
+/*
+ * Waits for a ring where nothing is, is told of another one, and that there is no IOMMU: it
+ * goes on by itself.
+ */
+CASE(platform_off_while_it_waits)
+{
+	struct vhost_vring_addr a;
+	struct vhost_iotlb_msg m;
+	uint64_t off;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net waits for a kick");
+	ready_but_stopped(2);
+	off = rig.v.features & ~F_PLATFORM;
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	a.desc_user_addr += 1ull << 40;
+	a.avail_user_addr += 1ull << 40;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	rig.v.features = off;	/* the driver's addresses are without one, too */
+	one_frame();
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &m));
+	EXPECT_GE(m.iova, 1ull << 40);
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &m));
+	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	rig_stop(&rig);
+	finish();
+}
+
+/* Waits for a ring where nothing is, and is told of another one: it goes on by itself. */
+CASE(another_ring_while_it_waits)
+{
+	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
+	struct vhost_vring_addr a, far;
+	struct vhost_iotlb_msg m;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net waits for a kick");
+	ready_but_stopped(2);
+	iommu_map_area(&io, c->desc, gr_desc_bytes(c), c->packed ? IOMMU_RW : IOMMU_RO);
+	iommu_map_area(&io, c->avail, gr_avail_bytes(c), IOMMU_RO);
+	iommu_map_area(&io, rig.v.q[VDEV_TX].bufs, 4096, IOMMU_RO);
+	vdev_queue_addr(&rig.v, VDEV_TX, &a);
+	far = a;
+	far.desc_user_addr += 1ull << 40;
+	far.avail_user_addr += 1ull << 40;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &far);
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	one_frame();
+	ASSERT(iommu_readable(&io, 3000));
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	/* and the question is nobody's any more */
+	EXPECT(!iommu_read(&io, &m));
+	rig_stop(&rig);
+	finish();
+}
+
 struct reader {
 	pthread_t thread;
 	pid_t tid;
