@@ -257,6 +257,47 @@ CASE(invalidated_by_the_iommu)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
+/* By a single byte: the first or the last one of an area. */
+static void invalidated_at(struct iommu *io, const void *area, size_t at)
+{
+	const uint8_t *byte = (const uint8_t *)area + at;
+	unsigned long kb = pinned_kb();
+
+	worker_rests();
+	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE, vdev_bus(&rig.v, byte), 1, 0, 0), 0);
+	EXPECT_OP(pinned_kb(), <, kb);
+	/* and all of its page */
+	iommu_unmap_area(io, byte, 1);
+	iommu_map_used(io);
+	frames_pass(&rig);
+	expect_rings(&rig, "pinned");
+	EXPECT_EQ(pinned_kb(), kb);
+}
+
+CASE(invalidated_by_a_byte)
+{
+	static struct iommu io;
+	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin rings");
+	iommu_rig(&io, &rig, &(struct rig_cfg){ 0 }, 2);
+	iommu_map_used(&io);
+	rig_start(&rig);
+	iommu_serve(&io);
+	frames_pass(&rig);
+	expect_rings(&rig, "pinned");
+	invalidated_at(&io, c->desc, 0);
+	invalidated_at(&io, c->desc, gr_desc_bytes(c) - 1);
+	invalidated_at(&io, c->avail, 0);
+	invalidated_at(&io, c->avail, gr_avail_bytes(c) - 1);
+	invalidated_at(&io, c->used, 0);
+	invalidated_at(&io, c->used, gr_used_bytes(c) - 1);
+	iommu_close(&io);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
 static void *two_pages(void)
 {
 	void *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rings pinned into the kernel: when they are, when not, and none stays so. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,7 +166,7 @@ static uint16_t split_used_idx(uint64_t used)
 	return __atomic_load_n(&u->idx, __ATOMIC_ACQUIRE);
 }
 
-static void moved_by(bool addr)
+static void moved_by(bool addr, const char *how)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	struct vhost_vring_addr a;
@@ -172,11 +174,15 @@ static void moved_by(bool addr)
 	uint32_t seq;
 
 	need_kvnet();
+	limit_locked_memory(1 << 20);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (rig.v.features & F_PACKED)
 		ksft_skip("looks at a split ring");
 	frames_pass(&rig);
+	expect_rings(&rig, "pinned");
 	replace_ring();
+	if (strcmp(how, "pinned"))
+		limit_locked_memory(0);
 	vdev_queue_addr(&rig.v, VDEV_TX, &a);
 	if (addr)
 		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
@@ -196,18 +202,57 @@ static void moved_by(bool addr)
 	EXPECT(WAIT_FOR(2000, split_used_idx(a.used_user_addr) ==
 			(uint16_t)(before + 1)));
 	EXPECT_EQ(split_used_idx((uintptr_t)q->ring.cfg.used), before);
-	if (addr)
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "pinned"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), how));
 }
 
 CASE(other_memory_after_set_vring_addr)
 {
-	moved_by(true);
+	moved_by(true, "pinned");
 }
 
 CASE(other_memory_after_set_mem_table)
 {
-	moved_by(false);
+	moved_by(false, "pinned");
+}
+
+/* Which may not be pinned any more: it is not reached by way of what was. */
+CASE(other_memory_that_is_not_pinned)
+{
+	moved_by(true, "user");
+	rig_close(&rig);
+}
+
+/* Mappings of several pages, as the kernel lists them. */
+static unsigned int mappings(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "r");
+	char line[512];
+	unsigned int n = 0;
+
+	if (!f)
+		ksft_skip("no /proc/vmallocinfo: %s", strerror(errno));
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "kvnet_pin") && strstr(line, "vmap");
+	fclose(f);
+	return n;
+}
+
+CASE(mapped_while_the_queue_runs)
+{
+	unsigned int i;
+
+	need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ .num = 4096, .bufs = 1, .stopped = true });
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(mappings(), 0);
+		rig_start(&rig);
+		expect_rings(&rig, "pinned");
+		/* of descriptors, at the least */
+		EXPECT_GE(mappings(), 2);
+		rig_stop(&rig);
+	}
+	EXPECT_EQ(mappings(), 0);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
