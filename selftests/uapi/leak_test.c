@@ -133,7 +133,7 @@ CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
 			one_more_sends();
 		taken -= memory_available_kb();
 		/* of each it would be 32 KiB at the least; what others take they take once */
-		if (taken <= 20l * n)
+		if (taken <= 32l * n)
 			break;
 	}
 	if (k == 4)

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,8 +17,8 @@
 
 #include "flow.h"
 #include "links.h"
+#include "pin_rig.h"
 #include "procfs.h"
-#include "rig.h"
 #include "vmm.h"
 
 static struct rig rig;
@@ -193,6 +194,7 @@ CASE(base_beyond_a_packed_ring)
 			ret = __vdev_backend(&rig.v, VDEV_TX, rig.tap);
 		if (ret >= 0)
 			FAIL("base %x is taken", bases[i]);
+		EXPECT_EQ(pinned_kb(), 0);
 		__vdev_backend(&rig.v, VDEV_TX, -1);
 	}
 	vdev_queue_reset(&rig.v, VDEV_RX);
@@ -299,6 +301,54 @@ CASE(another_tap_takes_over)
 		close(old.inject);
 	}
 	flow_one(&rig);
+}
+
+/* The tap of a rig goes as soon as nobody has it. */
+static void another_tap(struct rig *old)
+{
+	*old = rig;
+	rig.tap = rig_tap_new(&rig, 0);
+	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
+	rig.inject = rig_packet_socket(&rig, 0, false);
+}
+
+static void goes(const struct rig *old)
+{
+	close(old->tap);
+	close(old->sniff);
+	close(old->inject);
+	if (!WAIT_FOR(3000, !if_nametoindex(old->name)))
+		FAIL("%s is still in use", old->name);
+}
+
+CASE(backends_are_let_go_of)
+{
+	struct rig old;
+	unsigned int i;
+
+	/* replaced */
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	another_tap(&old);
+	rig_start(&rig);
+	goes(&old);
+	flow_one(&rig);
+	/* the same again, and taken away */
+	another_tap(&old);
+	for (i = 0; i < 2; i++)
+		vdev_backend(&rig.v, i, old.tap);
+	rig_stop(&rig);
+	goes(&old);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&rig.v, i);
+	rig_start(&rig);
+	flow_one(&rig);
+	/* one that is not taken, since it is deleted */
+	another_tap(&old);
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_TX, rig.tap), -EINVAL);
+	rig_stop(&rig);
+	goes(&old);
+	rig_close(&rig);
 }
 
 CASE(tap_deleted_while_attached)
