@@ -582,4 +582,67 @@ CASE_TIMED(closed_while_it_kicks, 60)
 	no_worker_left(before);
 }
 
+/* With new rings, and no frame of the old ones under way. */
+static void another_owner(void)
+{
+	static uint8_t f[FRAME_MAX];
+	unsigned int i;
+
+	vdev_own(rig.v.fd);
+	vdev_set_features(&rig.v, rig.v.features);
+	vdev_set_mem(&rig.v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&rig.v, i);
+	rig.tx_out = 0;
+	rig_rx_post(&rig, 8, NULL);
+	while (rig_sniff(&rig, f, sizeof(f), 10) >= 0)
+		;
+}
+
+/* A packet with each kick, which it sends itself. */
+static void *sends(void *fd)
+{
+	uint64_t one = 1;
+
+	do {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 1000, NULL))
+			gr_publish(&tx->ring);
+	} while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one));
+	return NULL;
+}
+
+/*
+ * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
+ * has not said yet that it is done.
+ */
+CASE_TIMED(reset_by_who_is_in_a_hurry, 30)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	unsigned int i, before, n = ksft_rounds(50);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 8, .stopped = true });
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	another_owner();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_start(&rig);
+		vdev_kick_always(&rig.v.q[VDEV_RX]);
+		settle();
+		ASSERT_EQ(pthread_create(&thread, NULL, sends, &tx->kick), 0);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		usleep(500 + ksft_below(1000));
+		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		another_owner();
+	}
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
 KSFT_MAIN()

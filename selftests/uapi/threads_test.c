@@ -267,7 +267,7 @@ CASE_TIMED(changed_kernel_threads, 60)
 }
 
 /* The VMM takes its word while one is made, or is at work. */
-CASE_TIMED(dismissed_under_traffic, 60)
+static void dismissed(void)
 {
 	unsigned int i, n = ksft_rounds(12);
 
@@ -288,6 +288,18 @@ CASE_TIMED(dismissed_under_traffic, 60)
 		EXPECT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
 	}
 	no_leak_found();
+}
+
+CASE_TIMED(dismissed_under_traffic, 60)
+{
+	dismissed();
+}
+
+/* The end of a kernel thread is that of the device, but for one that was let go. */
+CASE_TIMED(dismissed_kernel_threads, 60)
+{
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	dismissed();
 }
 
 /*** the end ***/
