@@ -616,6 +616,13 @@ CASE(process_that_became_the_owner_exits)
 	ASSERT_EQ(status, 0);
 	no_worker_left(before);
 	EXPECT_EQ(__vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL), -EBUSY);
+	/* nobody would serve it */
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(__vdev_queue_tell(v, i, 0), -EIO);
+		EXPECT_EQ(__vdev_backend(v, i, rig.tap), -EIO);
+	}
 	vdev_ioctl(v->fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(v->fd);
 	vdev_set_features(v, v->features);

@@ -425,6 +425,7 @@ CASE(events)
 	rig_start(&vmm);
 	expect_start(id, VDEV_RX);
 	expect_start(id, VDEV_TX);
+	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);	/* it had that one */
 	break_queue(VDEV_TX);
 	e = expect_queue(KVNET_CMD_QUEUE_BROKEN_NTF, id, VDEV_TX);
 	EXPECT_OP(attr_u32(e, KVNET_A_QUEUE_ERROR), >, 0);
