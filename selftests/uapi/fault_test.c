@@ -144,6 +144,53 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 	no_leak_found();
 }
 
+/* The first n pages that this thread asks for from now on; 0: none. */
+static void fail_first(int self, unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	if (n) {
+		ASSERT(inject_put("/sys/kernel/debug/fail_page_alloc/times", text));
+		ASSERT(inject_put("/sys/kernel/debug/fail_page_alloc/probability", "100"));
+	}
+	ASSERT_EQ(pwrite(self, n ? "1" : "0", 1, 0), 1);
+	if (!n)
+		inject_knobs("0");
+}
+
+/* Who has another way fails only if that one does, too. */
+CASE_TIMED(several_allocations_of_an_owner, 60)
+{
+	int self, ret;
+	unsigned int n, i;
+
+	inject_knobs("0");
+	self = ASSERT_SYS(open("/proc/thread-self/make-it-fail", O_WRONLY | O_CLOEXEC));
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	for (n = 1; n <= 12 && !ksft_failed(); n++) {
+		close(rig.v.fd);
+		rig.v.fd = vdev_open_node();
+		fail_first(self, n);
+		ret = do_owner();
+		fail_first(self, 0);
+		if (ret && !inject_clean(ret))
+			FAIL("%u allocations: %s", n, strerror(-ret));
+		if (ret)
+			vdev_own(rig.v.fd);
+		vdev_set_features(&rig.v, rig.v.features);
+		vdev_set_mem(&rig.v);
+		for (i = 0; i < 2; i++)
+			vdev_queue_reset(&rig.v, i);
+		rig.tx_out = 0;
+		rig_start(&rig);
+		carries_packets();
+	}
+	close(self);
+	rig_close(&rig);
+	no_leak_found();
+}
+
 /* A ring of several pages, within its first one: without memory to map it, it is not mapped. */
 CASE_TIMED(ring_that_cannot_be_mapped, 60)
 {
