@@ -164,3 +164,20 @@ bool cgroup_frozen(const struct cgroup *g, bool frozen, unsigned int ms)
 {
 	return WAIT_FOR(ms, is_frozen(g, frozen));
 }
+
+const char *cgroups_of(pid_t pid, pid_t tid)
+{
+	static char text[512];
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/cgroup", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	return text;
+}

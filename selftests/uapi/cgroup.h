@@ -33,5 +33,7 @@ long cgroup_get(const struct cgroup *g, const char *file, const char *name);
 void cgroup_freeze(const struct cgroup *g, bool freeze);
 /* Are all in it frozen, or none, by the deadline? */
 bool cgroup_frozen(const struct cgroup *g, bool frozen, unsigned int ms);
+/* All that a thread is in, as the kernel lists them. */
+const char *cgroups_of(pid_t pid, pid_t tid);
 
 #endif /* SELFTESTS_CGROUP_H */

@@ -498,4 +498,52 @@ CASE(one_thread_of_the_owner_exits_kthread)
 	thread_exits("kthread");
 }
 
+static int own_and_exit(void *fd)
+{
+	vdev_own(*(int *)fd);
+	_exit(0);
+}
+
+/*
+ * What has the same memory is the owner just as well: it gives the device back after the
+ * worker has ended with the process that it was of, and begins again.
+ */
+CASE(process_that_became_the_owner_exits)
+{
+	static uint8_t stack[1 << 16] __attribute__((aligned(16)));
+	unsigned int before = workers(), i;
+	struct vdev *v = &rig.v;
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's worker is gone for good");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(v->fd);
+	no_worker_left(before);
+	v->fd = vdev_open_node();
+	pid = ASSERT_SYS(clone(own_and_exit, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+			       &v->fd));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+	no_worker_left(before);
+	EXPECT_EQ(__vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL), -EBUSY);
+	/* nobody would serve it */
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(__vdev_queue_tell(v, i, 0), -EIO);
+		EXPECT_EQ(__vdev_backend(v, i, rig.tap), -EIO);
+	}
+	vdev_ioctl(v->fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(v->fd);
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_tell(v, i, 0);
+	rig_start(&rig);
+	flow_one(&rig);
+	rig_close(&rig);
+}
+
 KSFT_MAIN()

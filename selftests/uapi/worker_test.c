@@ -316,32 +316,15 @@ CASE(thread_inherits_the_affinity)
 
 /*** which groups it is in ***/
 
-static const char *groups_of(pid_t pid, pid_t tid)
-{
-	static char text[512];
-	char path[64];
-	ssize_t n = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/cgroup", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = 0;
-	return text;
-}
-
 static void expect_group(const char *when)
 {
 	struct worker w = the_worker();
 	char own[512];
 
-	strcpy(own, groups_of(getpid(), getpid()));
-	if (strcmp(groups_of(w.pid, w.tid), own))
+	strcpy(own, cgroups_of(getpid(), getpid()));
+	if (strcmp(cgroups_of(w.pid, w.tid), own))
 		FAIL("%s: the worker is in %s, not %s", when,
-		     groups_of(w.pid, w.tid), own);
+		     cgroups_of(w.pid, w.tid), own);
 }
 
 static void is_in_the_owners_group(const char *kind)
@@ -374,40 +357,6 @@ CASE(thread_is_in_the_owners_group)
 CASE(kthread_is_in_the_owners_group)
 {
 	is_in_the_owners_group("kthread");
-}
-
-/* As soon as SET_OWNER has returned: nobody else has run since, on one CPU. */
-static void is_there_at_once(const char *kind)
-{
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
-	struct cgroup g;
-	unsigned int i;
-
-	choose(kind);
-	cgroup_make(&g, NULL);
-	cgroup_join(&g, getpid());
-	for (i = 0; i < 3 && !ksft_failed(); i++) {
-		int fd = vdev_open_node();
-
-		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
-		vdev_own(fd);
-		expect_group("at once");
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
-		close(fd);
-		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
-	}
-	cgroup_leave(getpid());
-	cgroup_remove(&g);
-}
-
-CASE(thread_is_in_the_owners_group_at_once)
-{
-	is_there_at_once("task");
-}
-
-CASE(kthread_is_in_the_owners_group_at_once)
-{
-	is_there_at_once("kthread");
 }
 
 /*** who pays for it ***/
