@@ -191,13 +191,12 @@ killer()
 	[[ $KILLER != *" " ]] || KILLER+=$(grep -m 1 -E 'bad kernel message|died|not finished' "$2" | cut -c 1-100)
 }
 
-# run_uml VARIANT TEST...: until one fails. Sets KILLER. Without a mutant there are many.
+# run_uml VARIANT TEST...: until one fails. Sets KILLER.
 run_uml()
 {
-	local variant=$1 out=$WORK/out options=() seconds=$UML_SECONDS
+	local variant=$1 out=$WORK/out options=()
 
 	shift
-	[ -n "$FILE" ] || seconds=$((UML_SECONDS + 60 * $#))
 	choose_uapi "$@"
 	case $variant in
 	packed) options=(--env "KVNET_LAYOUT=packed,in_order") ;;
@@ -205,7 +204,7 @@ run_uml()
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	esac
 	last_has_gone
-	boot "$seconds" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
+	boot "$UML_SECONDS" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
 	killer "uml:${variant:-split}" "$out"
 	cat "$out" >> "$WORK/log"
 	return 1

@@ -54,7 +54,7 @@ UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_tes
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test tx_full_test tx_batch_test direct_test netlink_test netlink_storm_test netlink_place_test"
+stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test netlink_test netlink_storm_test netlink_place_test"
 UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test offload_test pin_test
 call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next

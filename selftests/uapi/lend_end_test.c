@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a kick was to send, and the thread that kicks, its process, its owner or the device
+ * comes to an end.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lend_rig.h"
+#include "pager.h"
+#include "procfs.h"
+#include "vmm.h"
+
+#define SOME	40
+
+static struct rig rig;
+static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+
+static long counter(const char *name)
+{
+	return rig_counter(&rig, name);
+}
+
+static void *kicks(void *fd)
+{
+	uint64_t one = 1;
+
+	while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one))
+		;
+	return NULL;
+}
+
+static void vmm(int ready)
+{
+	pthread_t thread;
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, kicks, &tx->kick);
+	close(ready);
+	for (;;) {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 60, NULL))
+			gr_publish(&tx->ring);
+	}
+}
+
+/* The last thing that it does: nothing of its own comes between kick and exit. */
+static void *kicks_and_exits(void *unused)
+{
+	uint64_t one = 1;
+
+	if (write(tx->kick, &one, sizeof(one)) == sizeof(one))
+		syscall(SYS_exit, 0);
+	FAIL("the kick: %s", strerror(errno));
+	return unused;
+}
+
+CASE(thread_exits_with_its_kick)
+{
+	unsigned int i, before = workers();
+	pthread_t thread;
+	long lent;
+
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_exits, NULL), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		lend_answer(&rig);
+	}
+	/* The worker may be at the queue for one that comes early. */
+	EXPECT_GE(counter("kvnet.tx.runs_lent") - lent, SOME - SOME / 8);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+static volatile unsigned long begun, done;	/* kicks */
+
+/* A task that has the owner's memory, and dies alone. */
+static int kicks_for_ever(void *unused)
+{
+	uint64_t one = 1;
+
+	for (;;) {
+		begun++;
+		if (write(tx->kick, &one, sizeof(one)) != sizeof(one))
+			return 1;
+		done++;
+	}
+	return !!unused;
+}
+
+static pid_t start_kicking(void)
+{
+	static uint8_t stack[32 << 10] __attribute__((aligned(16)));
+	unsigned long from = done;
+	pid_t pid = ASSERT_SYS(clone(kicks_for_ever, stack + sizeof(stack),
+				     CLONE_VM | SIGCHLD, NULL));
+
+	ASSERT(WAIT_FOR(3000, done > from));
+	return pid;
+}
+
+/*
+ * Killed anywhere in its kick. What it had kicked for is sent without another kick;
+ * for the rest the next kick is enough, since nothing waits for who is gone.
+ */
+CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
+{
+	unsigned int i, spin, n = ksft_rounds(100), before = workers(), kicked = 0;
+	unsigned long from;
+	int status;
+	long lent;
+	pid_t pid;
+
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		pid = start_kicking();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		from = begun;
+		/* on one CPU it kicks while this process sleeps */
+		if (i % 4)
+			for (spin = ksft_below(10000); spin; spin--)
+				(void)begun;
+		else
+			usleep(ksft_below(1000));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		if (done > from)	/* begun and ended since then */
+			kicked++;
+		else
+			vdev_kick_always(tx);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		lend_answer(&rig);
+	}
+	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
+	EXPECT_OP(counter("kvnet.tx.runs_lent"), >, lent);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+/* Has kicked, and waits for what it writes next. */
+static void *kicks_and_waits(void *late)
+{
+	uint64_t one = 1;
+	struct iovec iov[] = { { &one, sizeof(one) }, { late, sizeof(one) } };
+
+	EXPECT_EQ(writev(tx->kick, iov, 2), 2 * sizeof(one));
+	return NULL;
+}
+
+/* Of another owner nothing can be lent as long as that of the last one has not been run. */
+CASE(lent_and_not_run_yet)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	unsigned int i;
+	long lent;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	pager_open();
+	pager.holds = true;
+	pager_take_away(late, PAGE);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
+	ASSERT(pager_asked(1, 3000));
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(rig.v.fd);
+	vdev_set_features(&rig.v, rig.v.features);
+	vdev_set_mem(&rig.v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&rig.v, i);
+	rig.tx_out = 0;
+	rig_start(&rig);
+	lent = counter("kvnet.tx.runs_lent");
+	for (i = 0; i < 2; i++) {
+		worker_rests();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		rig_expect(&rig, rig.tx_seq - 1, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+	}
+	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	rig_close(&rig);
+}
+
+/* A stranger has kicked, and does not return from its call: nobody waits for that. */
+CASE(kicked_by_another_process_that_waits)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	pid = fork();
+	if (!pid) {
+		pager_open();
+		pager.holds = true;
+		pager_take_away(late, PAGE);
+		kicks_and_waits(late);
+		_exit(1);
+	}
+	rig_expect(&rig, rig.tx_seq - 1, 60);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
+	rig_close(&rig);
+}
+
+CASE_TIMED(killed_while_it_kicks, 60)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	vmm_killed_often(vmm, ksft_rounds(20), 3000);
+}
+
+/* Its last file is closed, and the owner is reset, while threads kick. */
+CASE_TIMED(closed_while_it_kicks, 60)
+{
+	unsigned int i, before, n = ksft_rounds(20);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks, &tx->kick), 0);
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		usleep(ksft_below(1000));
+		if (i % 2)
+			vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		close(rig.v.fd);
+		rig.v.fd = -1;
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		rig_close(&rig);
+	}
+	no_worker_left(before);
+}
+
+/* With new rings, and no frame of the old ones under way. */
+static void another_owner(void)
+{
+	static uint8_t f[FRAME_MAX];
+	unsigned int i;
+
+	vdev_own(rig.v.fd);
+	vdev_set_features(&rig.v, rig.v.features);
+	vdev_set_mem(&rig.v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&rig.v, i);
+	rig.tx_out = 0;
+	rig_rx_post(&rig, 8, NULL);
+	while (rig_sniff(&rig, f, sizeof(f), 10) >= 0)
+		;
+}
+
+/* A packet with each kick, which it sends itself. */
+static void *sends(void *fd)
+{
+	uint64_t one = 1;
+
+	do {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 1000, NULL))
+			gr_publish(&tx->ring);
+	} while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one));
+	return NULL;
+}
+
+/*
+ * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
+ * has not said yet that it is done.
+ */
+CASE_TIMED(reset_by_who_is_in_a_hurry, 30)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	unsigned int i, before, n = ksft_rounds(50);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 8, .stopped = true });
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	another_owner();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_start(&rig);
+		vdev_kick_always(&rig.v.q[VDEV_RX]);
+		lend_settle(&rig);
+		ASSERT_EQ(pthread_create(&thread, NULL, sends, &tx->kick), 0);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		usleep(500 + ksft_below(1000));
+		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		another_owner();
+	}
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A guest whose kicks send, see lend_rig.h. */
+#include "lend_rig.h"
+
+#include "procfs.h"
+
+static uint32_t injected;
+
+void lend_begin(struct rig *r, unsigned int tx_buf)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	rig_open(r, &(struct rig_cfg){ .tx_buf = tx_buf });
+	vdev_no_spin(&r->v);
+	rig_rx_post(r, 200, NULL);
+	vdev_kick_always(&r->v.q[VDEV_RX]);
+	injected = 0;
+}
+
+void lend_answer(struct rig *r)
+{
+	rig_inject(r, injected, 60);
+	rig_rx_expect(r, injected, 60);
+	injected++;
+}
+
+void lend_settle(struct rig *r)
+{
+	ASSERT_EQ(rig_tx(r, 60, NULL), 0);
+	vdev_kick(&r->v.q[VDEV_TX]);
+	rig_expect(r, r->tx_seq - 1, 60);
+	ASSERT(rig_tx_drain(r, 3000));
+	lend_answer(r);
+	worker_rests();
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A guest whose kicks send. */
+#ifndef SELFTESTS_LEND_RIG_H
+#define SELFTESTS_LEND_RIG_H
+
+#include <sys/types.h>
+
+#include "rig.h"
+
+/* With send buffers of that size, 0: the usual one; nobody spins. Not of vhost_net. */
+void lend_begin(struct rig *r, unsigned int tx_buf);
+/* A frame to the guest: what it sends is no stream then. */
+void lend_answer(struct rig *r);
+/* Once the set-up has been looked at, by the worker. */
+void lend_settle(struct rig *r);
+
+#endif /* SELFTESTS_LEND_RIG_H */
