@@ -52,7 +52,7 @@ help:
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5, or FUZZ_RUNS=1000000000; needs clang)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, guided by what they have run, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan BLIND=1)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
-	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan" TESTS=)'
+	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races, what nobody has written; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan kmsan" TESTS=)'
 	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
 	@echo 'make soak        eight guests, migrations and changes under traffic, for an hour, in User-Mode Linux (SOAK_MINUTES=60 GUESTS=8 KERNEL=)'
 	@echo 'make test-packages    installs, uses, upgrades and removes them on a Debian 12 and a Debian 13 (SYSTEMS=deb12)'

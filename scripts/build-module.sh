@@ -10,7 +10,7 @@
 # the fuzzer of system calls (reached.sh), in build/reached-X. With --arch arm64, --clang or
 # both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -148,6 +148,7 @@ find_headers()
 		return
 	fi
 	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" "$SERIES"
+	! is_debug "$SERIES" || ARCH=("CC=$(debug_compiler "$SERIES")")
 	HEADERS=$(kernel_headers "$SERIES")
 	RELEASE=$(kernel_release "$SERIES")
 }

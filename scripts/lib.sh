@@ -5,8 +5,8 @@
 # how to stop with one line, and stamps (a step that is done is not done again).
 #
 #   build/debs/        downloaded packages (or $KVNET_DOWNLOADS)
-#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X; kasan and
-#                      kcsan are built here (scripts/debug)
+#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X; kasan,
+#                      kcsan and kmsan are built here (scripts/debug)
 #   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
 #   build/image-X/     kernel and initramfs of the test host and of its guest
 #   build/uml[-smp]-src/     source of User-Mode Linux, without what it does not need
@@ -25,8 +25,8 @@ BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
 DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
 STAMPS=$BUILD/stamps
 SERIES_ALL="6.12 6.1"
-# kernels of the test host that look for bugs, built here; no guests run on them
-DEBUG_ALL="kasan kcsan"
+# kernels of the test host that look for bugs, built here, kmsan by clang; no guests run on them
+DEBUG_ALL="kasan kcsan kmsan"
 # of the build matrix: Debian 12 and 13 have it
 # shellcheck disable=SC2034 # for setup.sh and build-module.sh
 CLANG=19
@@ -346,6 +346,15 @@ check_series()
 	case " $SERIES_ALL newest $DEBUG_ALL " in
 	*" $1 "*) ;;
 	*) die "unknown kernel series '$1'; known: $SERIES_ALL newest $DEBUG_ALL" ;;
+	esac
+}
+
+# what a kernel that looks for bugs, and modules for it, are built with
+debug_compiler()
+{
+	case $1 in
+	kmsan) echo "clang-$CLANG" ;;
+	*) echo gcc ;;
 	esac
 }
 

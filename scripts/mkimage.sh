@@ -10,7 +10,7 @@
 #   scripts/mkimage.sh --guests     build/guests/X/: kernel and guest.cpio of each
 #                                   series that is here, for vm.sh --guests
 #
-# A kernel that looks for bugs (kasan, kcsan) runs no guests: there is neither QEMU
+# A kernel that looks for bugs (kasan, kcsan, kmsan) runs no guests: there is neither QEMU
 # nor a guest in its image.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

@@ -7,7 +7,7 @@
 #
 #   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
-#   scripts/setup.sh kasan | kcsan  a test host's kernel that looks for bugs, built here
+#   scripts/setup.sh kasan | kcsan | kmsan  a test host's kernel that looks for bugs, built here
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
 #   scripts/setup.sh --perf        packages, and perf
 #   scripts/setup.sh --report      only what draws and judges the laboratory's reports
@@ -17,6 +17,7 @@
 #   scripts/setup.sh --source-newest  only that of one with several CPUs
 #   scripts/setup.sh --ynl         that, with the schema of netlink specifications (scripts/ynl.sh)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
+#   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
 #   scripts/setup.sh --cross       packages, and what scripts/build-matrix.sh builds with
 #   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
@@ -362,6 +363,7 @@ main()
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
+	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
 	--objtool) packages_only=1; PACKAGES="$PACKAGES libelf-dev" ;;
 	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap e2fsprogs" ;;
 	--deb)

@@ -10,7 +10,7 @@
 #
 #   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" one of smp-kasan,
-#                     smp-kcsan, kasan, kcsan, by default all; for "uml" smp-kasan, smp-kcsan
+#                     smp-kcsan, kasan, kcsan, kmsan, by default all; for "uml" smp-kasan, smp-kcsan
 #                     or task66, see Documentation/testing.rst
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
@@ -65,10 +65,14 @@ UML_FLAVOURS="smp-kasan smp-kcsan task66"
 # uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test worker_test threads_test owner_test place_test storm_test"
+# and on kmsan: what a guest, a VMM or the host reads, and what decides about it
+UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test place_test
+hostile_test iotlb_msg_test netlink_test backend_packet_test lifecycle_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
-# emulated, gets nowhere within KCSAN's 80 us.
-DEBUG_WORDS="rcupdate.rcu_expedited=1 kcsan.udelay_task=1000 kcsan.udelay_interrupt=200 kcsan.skip_watch=4000"
+# emulated, gets nowhere within KCSAN's 80 us. The 256 MB where PCI's configuration is would get
+# a shadow from KMSAN, for minutes.
+DEBUG_WORDS="pci=nommconf rcupdate.rcu_expedited=1 kcsan.udelay_task=1000 kcsan.udelay_interrupt=200 kcsan.skip_watch=4000"
 # memory in MB for two test hosts and User-Mode Linux at the same time
 LANES_MB=8000
 
@@ -501,11 +505,19 @@ run_debug()
 	for kernel in $kernels; do
 		# shellcheck disable=SC2086 # lists of names
 		if is_debug "$kernel"; then
-			PACKED=${PACKED-} KSFT_LONG=${KSFT_LONG:-1/3} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$UAPI_DEBUG}
+			PACKED=${PACKED-} KSFT_LONG=${KSFT_LONG:-1/3} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$(debug_tests "$kernel")}
 		else
 			UML_FLAVOUR=$kernel run_uml ${TESTS:-}
 		fi
 	done
+}
+
+debug_tests()
+{
+	case $1 in
+	kmsan) echo "$UAPI_KMSAN" ;;
+	*) echo "$UAPI_DEBUG" ;;
+	esac
 }
 
 prepare_debug()

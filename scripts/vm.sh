@@ -8,7 +8,7 @@
 #   scripts/vm.sh [options] --shell
 #
 #   --kernel SERIES     6.12 (default), 6.1, newest, or one that looks for bugs and runs no
-#                       guests, kasan or kcsan; prepared by itself when needed
+#                       guests, kasan, kcsan or kmsan; prepared by itself when needed
 #   --timeout SECONDS   for the whole run (default 900)
 #   --stall SECONDS     end it when the script says nothing for so long
 #   --retries N         after a fault of the rig (default 2)

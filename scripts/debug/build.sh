@@ -3,11 +3,12 @@
 #
 # Builds a kernel for the test host that looks for bugs and has more than one CPU, and
 # its modules, once, under build/kernel-X, laid out as those of Debian's packages are:
-# "kasan" watches memory, locks, RCU and objects, "kcsan" data races. From the source
+# "kasan" watches memory, locks, RCU and objects, "kcsan" data races, "kmsan" what nobody has
+# written. From the source
 # that User-Mode Linux is built from; another one, or another configuration, builds it
 # again.
 #
-#   scripts/debug/build.sh kasan | kcsan
+#   scripts/debug/build.sh kasan | kcsan | kmsan
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -25,7 +26,7 @@ settings()
 # the kernel's Kconfig and ours
 kmake()
 {
-	make -s -C "$BUILD/uml-src" ARCH=x86_64 KBUILD_KCONFIG="$ROOT/Kconfig" O="$DIR" "$@"
+	make -s -C "$BUILD/uml-src" ARCH=x86_64 "CC=$(debug_compiler "$SERIES")" KBUILD_KCONFIG="$ROOT/Kconfig" O="$DIR" "$@"
 }
 
 build()
@@ -50,7 +51,7 @@ made_of()
 {
 	cut -d ' ' -f 1 "$STAMPS/uml-source"
 	{ settings; cat "$TOP/scripts/debug/Kconfig"; } | sha256sum
-	gcc -dumpfullversion
+	"$(debug_compiler "$SERIES")" --version | sed 1q
 }
 
 main()
@@ -58,6 +59,7 @@ main()
 	SERIES=${1:-}
 	is_debug "$SERIES" || die "usage: build.sh <one of: $DEBUG_ALL>"
 	"$TOP/scripts/setup.sh" --source
+	[ "$SERIES" != kmsan ] || "$TOP/scripts/setup.sh" --clang
 	ROOT=$BUILD/kernel-$SERIES
 	step_needed "kernel-$SERIES" "$(made_of)" || return 0
 	"$TOP/scripts/setup.sh" --objtool
