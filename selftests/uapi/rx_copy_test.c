@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -16,6 +17,7 @@
 
 #include "flow.h"
 #include "links.h"
+#include "procfs.h"
 
 #define PARAMETER	"/sys/module/kvnet/parameters/copy_frames"
 #define HEADERS		(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
@@ -152,6 +154,17 @@ static void add(struct outcome *o, const void *p, size_t len)
 	o->len += len;
 }
 
+static bool more_comes(void)
+{
+	const struct guest_ring *ring = &rig.v.q[VDEV_RX].ring;
+	struct pollfd tap = { .fd = rig.tap, .events = POLLIN };
+
+	if (gr_used_pending(ring))
+		return true;
+	worker_rests();
+	return gr_used_pending(ring) || poll(&tap, 1, 0);
+}
+
 /* The frames wait for buffers, then all go in one turn, or few. */
 static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 				    enum kind kind)
@@ -172,8 +185,10 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 	send_burst(fd, kind);
 	rig_rx_post(&rig, rig.cfg.bufs, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
-	while ((n = rig_rx(&rig, hdr, got, sizeof(got), o.n < FRAMES ? 3000 :
-			   100)) > 0) {
+	while (o.n < FRAMES || more_comes()) {
+		n = rig_rx(&rig, hdr, got, sizeof(got), 3000);
+		if (n <= 0)
+			break;
 		add(&o, &n, sizeof(n));
 		add(&o, hdr, rig.v.hdr_len);
 		add(&o, got, n);
