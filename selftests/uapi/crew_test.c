@@ -261,7 +261,7 @@ CASE(attached_while_it_runs)
 	rig_expect(&rig, seq, 1000);
 	ASSERT(rig_tx_drain(&rig, 3000));
 	/* it is handed over, without another kick */
-	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.wakes") == wakes + 1));
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.wakes") > wakes));
 	frames_pass(&rig);
 }
 

@@ -7,6 +7,7 @@
 
 #include "exchange.h"
 #include "iommu.h"
+#include "procfs.h"
 
 enum verdict { TAKEN, REFUSED, EITHER };
 
@@ -224,7 +225,9 @@ CASE(only_the_owner_invalidates)
 	rig_start(&rig);
 	iommu_serve(&io);
 	exchange_tx(&x);
+	worker_rests();
 	iommu_serve_end(&io);
+	EXPECT_EQ(iommu_pump(&io), 0);
 	io.misses = 0;
 	pid = ASSERT_SYS(fork());
 	if (!pid)

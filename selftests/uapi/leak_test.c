@@ -122,7 +122,7 @@ static void one_more_sends(void)
 /* Memory for frames goes with the device that has sent them. */
 CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
 {
-	const unsigned int n = 100;
+	const unsigned int n = 200;
 	unsigned int i, k;
 	long taken = 0;
 
@@ -133,7 +133,7 @@ CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
 			one_more_sends();
 		taken -= memory_available_kb();
 		/* of each it would be 32 KiB at the least; what others take they take once */
-		if (taken <= 32l * n)
+		if (taken <= 16l * n)
 			break;
 	}
 	if (k == 4)

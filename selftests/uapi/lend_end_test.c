@@ -223,7 +223,7 @@ CASE(kicked_by_another_process_that_waits)
 	lend_settle(&rig);
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 	gr_publish(&tx->ring);
-	pid = fork();
+	pid = ASSERT_SYS(fork());
 	if (!pid) {
 		pager_open();
 		pager.holds = true;
@@ -306,7 +306,7 @@ static void *sends(void *fd)
  * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
  * has not said yet that it is done.
  */
-CASE_TIMED(reset_by_who_is_in_a_hurry, 30)
+CASE_TIMED(reset_by_who_is_in_a_hurry, 60)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	unsigned int i, before, n = ksft_rounds(50);
