@@ -77,6 +77,18 @@ CASE(the_first_that_says_it_counts)
 	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-by-vcpu off copy-frames on rx-in-place off threads auto rx-weight 4 tx-weight 16"));
 }
 
+/* Each rule is right by itself: together they say nothing that one may not. */
+CASE(later_rules_do_not_contradict)
+{
+	EXPECT_TRUE(policy_is("vm web set sched batch\nany set sched fifo rt-priority 2 nice 1\n", web,
+			      "nice 1 sched batch"));
+	EXPECT_TRUE(policy_is("vm web set sched batch\nany set rt-priority 2\n", web, "sched batch"));
+	EXPECT_TRUE(policy_is("vm web set rt-priority 2\nany set sched batch nice 1\n", web,
+			      "nice 1 rt-priority 2"));
+	EXPECT_TRUE(policy_is("vm web set rt-priority 2\nany set sched rr\n", web,
+			      "sched rr rt-priority 2"));
+}
+
 CASE(quotes)
 {
 	struct subject s = { { "my vmm", NULL, "t#0", NULL } };

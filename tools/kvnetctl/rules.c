@@ -234,6 +234,21 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
 	return true;
 }
 
+static bool is_realtime(uint32_t sched)
+{
+	return sched == KVNET_SCHED_FIFO || sched == KVNET_SCHED_RR;
+}
+
+/* What the next rule says besides, but for what earlier ones make nonsense of. */
+static struct kvnet_policy without_nonsense(struct kvnet_policy next, const struct kvnet_policy *p)
+{
+	if (HAS(p, KVNET_A_POLICY_SCHED) && !is_realtime(p->sched))
+		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_RT_PRIORITY);
+	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && !is_realtime(next.sched))
+		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_SCHED);
+	return next;
+}
+
 /**
  * rules_policy() - what rules say of a device
  * @r: the rules
@@ -242,10 +257,14 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
  */
 void rules_policy(const struct rules *r, const struct subject *s, struct kvnet_policy *p)
 {
+	struct kvnet_policy next;
 	unsigned int i;
 
 	memset(p, 0, sizeof(*p));
-	for (i = 0; i < r->n; i++)
-		if (rule_fits(&r->rule[i], s))
-			policy_merge(p, &r->rule[i].policy);
+	for (i = 0; i < r->n; i++) {
+		if (!rule_fits(&r->rule[i], s))
+			continue;
+		next = without_nonsense(r->rule[i].policy, p);
+		policy_merge(p, &next);
+	}
 }
