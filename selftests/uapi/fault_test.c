@@ -163,7 +163,7 @@ static void fail_first(int self, unsigned int n)
 CASE_TIMED(several_allocations_of_an_owner, 60)
 {
 	int self, ret;
-	unsigned int n, i;
+	unsigned int n;
 
 	inject_knobs("0");
 	self = ASSERT_SYS(open("/proc/thread-self/make-it-fail", O_WRONLY | O_CLOEXEC));
@@ -178,11 +178,7 @@ CASE_TIMED(several_allocations_of_an_owner, 60)
 			FAIL("%u allocations: %s", n, strerror(-ret));
 		if (ret)
 			vdev_own(rig.v.fd);
-		vdev_set_features(&rig.v, rig.v.features);
-		vdev_set_mem(&rig.v);
-		for (i = 0; i < 2; i++)
-			vdev_queue_reset(&rig.v, i);
-		rig.tx_out = 0;
+		rig_set_up_again(&rig);
 		rig_start(&rig);
 		carries_packets();
 	}

@@ -103,15 +103,11 @@ CASE(as_many_devices_as_descriptors)
 static void one_more_sends(void)
 {
 	struct vdev *v = &rig.v;
-	unsigned int i;
 
 	close(v->fd);
 	v->fd = vdev_open_node();
 	vdev_own(v->fd);
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_reset(v, i);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);

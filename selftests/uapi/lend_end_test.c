@@ -189,11 +189,7 @@ CASE(lent_and_not_run_yet)
 	ASSERT(pager_asked(1, 3000));
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(rig.v.fd);
-	vdev_set_features(&rig.v, rig.v.features);
-	vdev_set_mem(&rig.v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_reset(&rig.v, i);
-	rig.tx_out = 0;
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	lent = counter("kvnet.tx.runs_lent");
 	for (i = 0; i < 2; i++) {
@@ -276,14 +272,9 @@ CASE_TIMED(closed_while_it_kicks, 60)
 static void another_owner(void)
 {
 	static uint8_t f[FRAME_MAX];
-	unsigned int i;
 
 	vdev_own(rig.v.fd);
-	vdev_set_features(&rig.v, rig.v.features);
-	vdev_set_mem(&rig.v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_reset(&rig.v, i);
-	rig.tx_out = 0;
+	rig_set_up_again(&rig);
 	rig_rx_post(&rig, 8, NULL);
 	while (rig_sniff(&rig, f, sizeof(f), 10) >= 0)
 		;

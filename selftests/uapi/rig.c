@@ -158,6 +158,17 @@ void rig_open(struct rig *r, const struct rig_cfg *cfg)
 		rig_start(r);
 }
 
+void rig_set_up_again(struct rig *r)
+{
+	unsigned int i;
+
+	vdev_set_features(&r->v, r->v.features);
+	vdev_set_mem(&r->v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_reset(&r->v, i);
+	r->tx_out = 0;
+}
+
 void rig_start(struct rig *r)
 {
 	vdev_backend(&r->v, VDEV_RX, r->tap);

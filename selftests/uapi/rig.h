@@ -80,6 +80,8 @@ static inline unsigned int rig_next_num(unsigned int num)
 	return num;
 }
 
+/* Features, memory and empty rings, for a device that has an owner again and knows nothing. */
+void rig_set_up_again(struct rig *r);
 void rig_start(struct rig *r);
 void rig_stop(struct rig *r);
 void rig_close(struct rig *r);

@@ -27,6 +27,7 @@ extern const struct policy_key policy_keys[];
 
 bool policy_word(struct kvnet_policy *p, const char *key, const char *value,
 		 char **why);
+bool policy_is_realtime(uint32_t sched);
 char *policy_problem(const struct kvnet_policy *p);
 void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less);
 bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b);

@@ -93,6 +93,17 @@ char *policy_text(const struct kvnet_policy *p)
 }
 
 /**
+ * policy_is_realtime() - does a class go with a priority?
+ * @sched: the class
+ *
+ * Return: true if so.
+ */
+bool policy_is_realtime(uint32_t sched)
+{
+	return sched == KVNET_SCHED_FIFO || sched == KVNET_SCHED_RR;
+}
+
+/**
  * policy_problem() - does what was set contradict itself, whatever the device?
  * @p: the policy
  *
@@ -101,7 +112,7 @@ char *policy_text(const struct kvnet_policy *p)
 char *policy_problem(const struct kvnet_policy *p)
 {
 	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && HAS(p, KVNET_A_POLICY_SCHED) &&
-	    p->sched != KVNET_SCHED_FIFO && p->sched != KVNET_SCHED_RR)
+	    !policy_is_realtime(p->sched))
 		return text_format("rt-priority goes with sched fifo or rr, not with %s",
 				   name_sched(p->sched));
 	return NULL;

@@ -234,17 +234,12 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
 	return true;
 }
 
-static bool is_realtime(uint32_t sched)
-{
-	return sched == KVNET_SCHED_FIFO || sched == KVNET_SCHED_RR;
-}
-
 /* What the next rule says besides, but for what earlier ones make nonsense of. */
 static struct kvnet_policy without_nonsense(struct kvnet_policy next, const struct kvnet_policy *p)
 {
-	if (HAS(p, KVNET_A_POLICY_SCHED) && !is_realtime(p->sched))
+	if (HAS(p, KVNET_A_POLICY_SCHED) && !policy_is_realtime(p->sched))
 		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_RT_PRIORITY);
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && !is_realtime(next.sched))
+	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && !policy_is_realtime(next.sched))
 		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_SCHED);
 	return next;
 }
