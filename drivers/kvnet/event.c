@@ -12,24 +12,34 @@
 #include "net.h"
 #include "registry.h"
 
+static void told_nothing(struct kvnet_net *net, struct sk_buff *skb)
+{
+	nlmsg_free(skb);
+	genl_set_err(&kvnet_family, net->listing.netns, 0, 0, -ENOBUFS);
+}
+
 /* The header of an event; NULL if nobody listens, or there is no memory. */
 static struct sk_buff *begin(struct kvnet_net *net, u8 cmd, void **msg)
 {
-	struct net *netns = net->listing.netns;
 	struct sk_buff *skb;
 
-	if (!net->listing.id || !genl_has_listeners(&kvnet_family, netns, 0))
+	if (!net->listing.id ||
+	    !genl_has_listeners(&kvnet_family, net->listing.netns, 0))
 		return NULL;
 	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	*msg = skb ? genlmsg_put(skb, 0, 0, &kvnet_family, 0, cmd) : NULL;
-	if (!skb)
-		genl_set_err(&kvnet_family, netns, 0, 0, -ENOBUFS);
-	return skb;
+	if (*msg)
+		return skb;
+	told_nothing(net, skb);
+	return NULL;
 }
 
-/* It has room for all that is put into events. */
-static void send(struct kvnet_net *net, struct sk_buff *skb, void *msg)
+static void send(struct kvnet_net *net, struct sk_buff *skb, void *msg, int err)
 {
+	if (err) {
+		told_nothing(net, skb);
+		return;
+	}
 	genlmsg_end(skb, msg);
 	genlmsg_multicast_netns(&kvnet_family, net->listing.netns, skb, 0, 0, GFP_KERNEL);
 }
@@ -50,10 +60,9 @@ void kvnet_event_dev(struct kvnet_net *net, u8 cmd)
 	skb = begin(net, cmd, &msg);
 	if (!skb)
 		return;
-	nla_put_u32(skb, KVNET_A_DEV_ID, l->id);
-	nla_put_u32(skb, KVNET_A_DEV_OWNER_PID, l->pid);
-	nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, l->comm);
-	send(net, skb, msg);
+	send(net, skb, msg, nla_put_u32(skb, KVNET_A_DEV_ID, l->id) ?:
+	     nla_put_u32(skb, KVNET_A_DEV_OWNER_PID, l->pid) ?:
+	     nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, l->comm));
 }
 
 static void event_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
@@ -66,11 +75,9 @@ static void event_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
 	skb = begin(net, cmd, &msg);
 	if (!skb)
 		return;
-	nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->listing.id);
-	nla_put_u32(skb, KVNET_A_QUEUE_INDEX, vq->index);
-	if (type)
-		nla_put_u32(skb, type, value);
-	send(net, skb, msg);
+	send(net, skb, msg, nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->listing.id) ?:
+	     nla_put_u32(skb, KVNET_A_QUEUE_INDEX, vq->index) ?:
+	     (type ? nla_put_u32(skb, type, value) : 0));
 }
 
 /**
