@@ -7,10 +7,11 @@
 # it is the laboratory's kvnet_floor.ko, in build/floor-X, with --hosttime its
 # kvnet_hosttime.ko (User-Mode Linux only), in build/hosttime-X, with --uncounted its
 # kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X, with --reached a kvnet.ko for
-# the fuzzer of system calls (reached.sh), in build/reached-X. With --arch arm64, --clang or
-# both it is built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
+# the fuzzer of system calls (reached.sh), in build/reached-X, with --failing one whose
+# calls can fail (failing.sh), in build/failing-X. With --arch arm64, --clang or both it is
+# built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached | --failing] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -165,14 +166,14 @@ main()
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
 		--hosttime) FROM=$TOP/selftests/perf/hosttime KIND=hosttime MODULE=kvnet_hosttime.ko PARTS=(.) ;;
 		--uncounted) KIND=uncounted MODULE=drivers/kvnet/kvnet_uncounted.ko ;;
-		--reached) KIND=reached ;;
+		--reached | --failing) KIND=${1#--} ;;
 		--arch) TARGET=$2; shift ;;
 		--clang) COMPILER=clang ;;
 		*) die "unknown option $1" ;;
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached | --failing] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES
@@ -183,7 +184,7 @@ main()
 	fi
 	hold "$DIR"
 	DIR=$BUILD/$DIR
-	if [[ $KIND == uncounted || $KIND == reached ]]; then
+	if [[ $KIND == @(uncounted|reached|failing) ]]; then
 		FROM=$DIR.from
 		"$TOP/scripts/$KIND.sh" "$FROM"
 	fi

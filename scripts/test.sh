@@ -46,6 +46,8 @@ NET_NEWEST="traffic module kill"
 UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
+# with a module whose calls fail, in User-Mode Linux
+UAPI_FAILING="fault_each_test fault_call_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test worker_test"
 # senders in interrupts: on 6.12
@@ -226,14 +228,22 @@ run_uml()
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
-# run_uml_idle: what waits for a minute, where a minute in which nothing happens is over at once
-run_uml_idle()
+# run_uml_as NAME TESTS OPTION...
+run_uml_as()
 {
-	local name=uapi-uml-idle FILES=1
+	local name=uapi-uml-$1 tests FILES
 
+	read -ra tests <<< "$2"
+	FILES=${#tests[@]}
 	rm -f "$BUILD/log/$name.tap"
-	run_host $name "$TOP/scripts/uml.sh" --name $name --timeout 600 --append time-travel --env PACKED= \
-		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" $UAPI_IDLE
+	run_host "$name" "$TOP/scripts/uml.sh" --name "$name" --timeout 1200 "${@:3}" --env PACKED= \
+		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "${tests[@]}"
+}
+
+run_uml_failing()
+{
+	step "kvnet.ko whose calls can fail" "$TOP/scripts/build-module.sh" --failing uml
+	run_uml_as failing "$UAPI_FAILING" --add "$BUILD/failing-uml/drivers/kvnet/kvnet.ko"
 }
 
 # run_uml_net TEST...: net tests with real guests. QEMU 7.2 cannot migrate a guest
@@ -301,7 +311,8 @@ run_here()
 	step "User-Mode Linux runs from a checkout that was moved below /tmp" run_moved
 	run_installed
 	run_uml
-	run_uml_idle
+	run_uml_as idle "$UAPI_IDLE" --append time-travel
+	run_uml_failing
 	# shellcheck disable=SC2086 # a list of names
 	run_uml_net $NET_UML
 	run_lab
@@ -534,7 +545,7 @@ prepare_debug()
 
 run_one_uml()
 {
-	local name net=() uapi=() idle=() UML_FLAVOUR=${KERNEL:-}
+	local name net=() uapi=() idle=() failing=() UML_FLAVOUR=${KERNEL:-}
 
 	[ -z "$UML_FLAVOUR" ] || [[ " $UML_FLAVOURS " == *" $UML_FLAVOUR "* ]] || die "no such User-Mode Linux: $UML_FLAVOUR; there are: $UML_FLAVOURS"
 
@@ -545,11 +556,12 @@ run_one_uml()
 			idle+=("$name")
 		else
 			uapi+=("$name")
+			[[ -n $UML_FLAVOUR || " $UAPI_FAILING " != *" ${name%_test}_test "* ]] || failing=(too)
 		fi
 	done
 	# the other flavours: with no guests, and time that passes at once is for one CPU
 	# shellcheck disable=SC2206 # lists of names
-	[ -n "${TESTS:-}$UML_FLAVOUR" ] || net=($NET_UML) idle=($UAPI_IDLE)
+	[ -n "${TESTS:-}$UML_FLAVOUR" ] || net=($NET_UML) idle=($UAPI_IDLE) failing=(too)
 	"$TOP/scripts/setup.sh" --packages-only
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0
@@ -558,7 +570,8 @@ run_one_uml()
 		[ "$FAILED" -eq 0 ] || return 0
 	fi
 	[ -n "${TESTS:-}" ] && [ ${#uapi[@]} -eq 0 ] || run_uml "${uapi[@]}"
-	[ ${#idle[@]} -eq 0 ] || run_uml_idle
+	[ ${#idle[@]} -eq 0 ] || run_uml_as idle "$UAPI_IDLE" --append time-travel
+	[ ${#failing[@]} -eq 0 ] || run_uml_failing
 	[ ${#net[@]} -eq 0 ] || run_uml_net "${net[@]}"
 }
 

@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each thing that can fail of each step, in its turn: allocations, of page tables, tasks
- * and pinned pages, too, and copies from and to user memory, where the kernel can have
- * them fail.  The error is a clean one, what did not happen did not happen, nothing is
- * left behind, and the device carries packets afterwards.
+ * Each thing that can fail of each step, in its turn.  The error is a clean one, what did
+ * not happen did not happen, nothing is left behind, and the device carries packets
+ * afterwards: see fault_rig.h.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dirtylog.h"
-#include "flow.h"
+#include "fault_rig.h"
 #include "inject.h"
-#include "pin_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 
 VDEV_ONE_THREAD()
 
 #define BURST	24
-#define MOST	400	/* failures of one step */
 
 static struct dirtylog dl;
-static unsigned int injected, steps, workers_before;
-static unsigned long files_before;
-static long pinned_before;
 static int efd[2];
 
 static int call(unsigned long req, const void *arg)
@@ -207,7 +200,15 @@ static int do_workers(void)
 	return list(KVNET_CMD_WORKER_GET);
 }
 
-static uint32_t id;
+/* One device: an answer, not a list. */
+static int do_device(void)
+{
+	struct ask a;
+
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_u32(&a, KVNET_A_DEV_ID, fault_device);
+	return genl_do(&genl, &a, false, NULL, NULL);
+}
 
 static int do_policy(void)
 {
@@ -215,119 +216,38 @@ static int do_policy(void)
 	struct ask a;
 
 	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&a, KVNET_A_DEV_ID, id);
+	ask_u32(&a, KVNET_A_DEV_ID, fault_device);
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, 17);
 	ask_u8(&a, KVNET_A_POLICY_COPY_FRAMES, 1);
 	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+	ask_u32(&a, KVNET_A_POLICY_SCHED, SCHED_BATCH);
 	ask_nest_end(&a, nest);
 	return genl_do(&genl, &a, false, NULL, NULL);
 }
 
-static const struct step {
-	const char *name;
-	int (*call)(void);
-} all[] = {
+static const struct fault_step all[] = {
 #define S(f) { #f, do_##f }
 	S(open), S(another_owner), S(features), S(feature_words), S(get_features), S(mem),
 	S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
 	S(log), S(worker), S(fdinfo), S(poll), S(devices), S(queues), S(workers),
-	S(policy),
+	S(device), S(policy),
 };
 
-/*** around them ***/
-
-/* What has waited for a guest that has no queues now. */
-static void empty_tap(void)
-{
-	struct pollfd p = { .fd = vmm.tap, .events = POLLIN };
-	static uint8_t f[FRAME_MAX];
-
-	while (poll(&p, 1, 0) == 1 && read(vmm.tap, f, sizeof(f)) > 0)
-		;
-}
-
-static void set_up_again(void)
-{
-	struct vdev *v = &vmm.v;
-	unsigned int q;
-
-	for (q = 0; q < 2; q++)
-		__vdev_backend(v, q, -1);
-	empty_tap();
-	call(VHOST_SET_OWNER, NULL);	/* if it has got none */
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (q = 0; q < 2; q++)
-		vdev_queue_reset(v, q);
-	vmm.tx_out = 0;
-	rig_start(&vmm);
-	id = the_id();	/* another with each owner */
-}
-
-/* Rings that are new, and nothing of the old ones under way. */
-static void carries_packets(void)
-{
-	static uint8_t f[FRAME_MAX];
-
-	set_up_again();
-	while (rig_sniff(&vmm, f, sizeof(f), 0) >= 0)
-		;
-	flow_one(&vmm);
-}
-
-static void each_of(const struct step *s)
-{
-	unsigned int n;
-	bool hit = true;
-	int ret = 0;
-
-	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
-		inject_nth(n);
-		ret = s->call();
-		hit = inject_hit();
-		inject_nth(0);
-		if (ret && !(hit && inject_clean(ret)))
-			FAIL("%s, failure %u: %s", s->name, n, strerror(-ret));
-		injected += hit;
-		/* without an answer that is still on its way */
-		genl_close(&genl);
-		genl_open(&genl);
-		carries_packets();
-	}
-	if (n >= MOST)
-		FAIL("%s does not come to an end", s->name);
-	steps++;
-}
-
+/* Rings of more than a page. */
 static void begin(void)
 {
-	if (vdev_is_vhost())
-		ksft_skip("steps are kvnet's, too");
-	inject_knobs("0");
-	workers_before = workers();
-	files_before = open_files();
-	pinned_before = pages_pinned();
-	netlink_begin(&(struct rig_cfg){ .num = 64, .bufs = 32, .tx_buf = 66000 });
+	fault_begin(&(struct rig_cfg){ .num = 512, .bufs = 32, .tx_buf = 66000 });
 	dirtylog_open(&dl, &vmm.v);
 	efd[0] = vdev_eventfd();
 	efd[1] = vdev_eventfd();
-	carries_packets();
 }
 
 static void end(void)
 {
-	rig_close(&vmm);
 	close(efd[0]);
 	close(efd[1]);
-	genl_close(&genl);
-	no_worker_left(workers_before);
-	no_file_left(files_before, 16);
-	if (!WAIT_FOR(3000, pages_pinned() <= pinned_before))
-		FAIL("pinned pages: %ld, then %ld", pinned_before, pages_pinned());
-	no_leak_found();
-	ksft_note("sites %u in %u steps, injected %u, leaks %s", injected, steps, injected,
-		  ksft_failed() ? "not known" : "0");
+	fault_end();
 }
 
 CASE_TIMED(of_each_call, 120)
@@ -336,8 +256,8 @@ CASE_TIMED(of_each_call, 120)
 
 	begin();
 	for (i = 0; i < sizeof(all) / sizeof(*all) && !ksft_failed(); i++)
-		each_of(&all[i]);
-	EXPECT_OP(injected, >, 50);
+		fault_each(&all[i]);
+	EXPECT_OP(fault_injected, >, 50);
 	end();
 }
 
@@ -363,114 +283,50 @@ static void live_and_die(void)
 
 CASE_TIMED(and_closed_after_that, 120)
 {
+	struct injector in;
 	unsigned int n;
-	bool hit = true;
+	bool hit;
 
 	begin();
-	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
-		inject_nth(n);
-		live_and_die();
-		hit = inject_hit();
-		inject_nth(0);
-		injected += hit;
+	FOR_EACH_INJECTOR(&in, gettid()) {
+		for (n = 1, hit = true; hit && n < 400 && !ksft_failed(); n++) {
+			injector_nth(&in, n);
+			live_and_die();
+			hit = injector_hit(&in);
+			injector_nth(&in, 0);
+			fault_injected += hit;
+		}
 	}
-	steps++;
-	carries_packets();
+	fault_carries_packets();
 	end();
 }
 
-/*** the data path ***/
-
-static bool arrived(unsigned int q)
+static void packets(pid_t tid, unsigned int burst, uint32_t len, const struct shape *shape)
 {
-	return gr_used_pending(&vmm.v.q[q].ring);
+	fault_on_the_way(tid, &(struct fault_load){ burst, len, shape });
 }
 
-/* The worker for all, or the thread that kicks and who brings a frame, too. */
-static void by_worker(bool all)
-{
-	policy_want();
-	ask_u8(&policy_request, KVNET_A_POLICY_TX_BY_VCPU, !all);
-	ask_u8(&policy_request, KVNET_A_POLICY_RX_IN_PLACE, !all);
-	ASSERT_EQ(policy_ask(), 0);
-}
-
-/* Frames each way, while the n-th of what the thread does fails; they may get lost. */
-static bool frames(int fd, unsigned int n, unsigned int burst,
-		   const struct shape *shape, uint32_t len)
-{
-	unsigned int i;
-	bool hit;
-
-	rig_rx_post(&vmm, BURST, NULL);
-	vdev_kick_always(&vmm.v.q[VDEV_RX]);
-	/* some of what a frame needs is had for several at once */
-	for (i = 0; i < burst; i++)
-		rig_tx(&vmm, len, shape);
-	inject_other_nth(fd, n);
-	vdev_kick_always(&vmm.v.q[VDEV_TX]);
-	WAIT_FOR(300, arrived(VDEV_TX));
-	hit = inject_other_hit(fd);
-	if (!hit) {	/* and what is left of them for the other way */
-		inject_other_nth(fd, 0);
-		for (i = 0; i < burst && len < 4000; i++)
-			rig_inject(&vmm, i, len);
-		inject_other_nth(fd, n);
-		WAIT_FOR(300, arrived(VDEV_RX) || len >= 4000);
-		hit = inject_other_hit(fd);
-	}
-	inject_other_nth(fd, 0);
-	return hit;
-}
-
-/* A page table that cannot be had is the process's trouble, not the device's. */
-static void touch_memory(void)
-{
-	const struct vdev *v = &vmm.v;
-	size_t off;
-
-	for (off = 0; off < v->mem_size; off += 4096)
-		*(volatile uint8_t *)(v->host + off);
-	for (off = 0; off < VDEV_RING_ZONE; off += 4096)
-		*(volatile uint8_t *)(v->ring_host + off);
-}
-
-static void on_the_way(pid_t tid, unsigned int burst, const struct shape *shape, uint32_t len)
-{
-	int fd = inject_other(tid);
-	unsigned int n;
-	bool hit = true;
-
-	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
-		hit = frames(fd, n, burst, shape, len);
-		injected += hit;
-		carries_packets();
-	}
-	steps++;
-	close(fd);
-}
-
-CASE_TIMED(of_packets_on_their_way, 120)
+CASE_TIMED(of_packets_on_their_way, 240)
 {
 	static const struct shape indirect = { .piece = 100, .indirect = true };
-
 	struct worker w;
 
 	begin();
-	touch_memory();
+	fault_touch_memory();
 	vdev_no_spin(&vmm.v);
 	ASSERT_EQ(workers_of(getpid(), &w), 1);
-	on_the_way(gettid(), 1, NULL, 100);	/* it kicks, and sends */
-	by_worker(true);
-	on_the_way(w.tid, BURST, NULL, 100);
-	on_the_way(w.tid, BURST, NULL, 3000);
-	on_the_way(w.tid, 4, NULL, 60000);
-	on_the_way(w.tid, BURST, &indirect, 1000);
+	packets(gettid(), 1, 100, NULL);	/* it kicks, and sends */
+	packets(w.tid, 1, 100, NULL);	/* learns pages */
+	fault_by_worker(true);
+	packets(w.tid, BURST, 100, NULL);
+	packets(w.tid, BURST, 3000, NULL);
+	packets(w.tid, 4, 60000, NULL);
+	packets(w.tid, BURST, 1000, &indirect);
 	dirtylog_on(&dl);
-	on_the_way(w.tid, BURST, NULL, 500);
+	packets(w.tid, BURST, 500, NULL);
 	dirtylog_off(&dl);
-	by_worker(false);
-	EXPECT_OP(injected, >, 4);
+	fault_by_worker(false);
+	EXPECT_OP(fault_injected, >, 4);
 	end();
 }
 

@@ -89,27 +89,42 @@ unsigned int inject_left(void)
 	return atoi(text);
 }
 
-int inject_other(pid_t tid)
+bool injector_open(struct injector *in, pid_t tid, bool module)
 {
-	char path[64];
-	int fd;
+	char path[64] = "/sys/module/kvnet/parameters/fail_nth";
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/fail-nth", tid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
+	if (!module)
+		snprintf(path, sizeof(path), "/proc/self/task/%d/fail-nth", tid);
+	in->tid = tid;
+	in->module = module;
+	in->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (in->fd < 0 && !module)
 		ksft_skip("no %s", path);
-	return fd;
+	return in->fd >= 0;
 }
 
-void inject_other_nth(int fd, unsigned int n)
+void injector_nth(const struct injector *in, unsigned int n)
 {
-	put_nth(fd, n);
+	char text[32];
+	int len;
+
+	if (!in->module) {
+		put_nth(in->fd, n);
+		return;
+	}
+	len = snprintf(text, sizeof(text), "%d %u", in->tid, n);
+	ASSERT_EQ(pwrite(in->fd, text, len, 0), len);
 }
 
-bool inject_other_hit(int fd)
+bool injector_hit(const struct injector *in)
 {
 	char text[16] = { 0 };
 
 	/* of this thread's own this may be what fails, and had not failed before */
-	return pread(fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+	return pread(in->fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+}
+
+void injector_close(struct injector *in)
+{
+	close(in->fd);
 }

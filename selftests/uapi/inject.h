@@ -18,20 +18,38 @@ void inject_nth(unsigned int n);
 /* How many until that one; 0: it has failed. */
 unsigned int inject_left(void);
 
-/* The same for another thread of this process: a file to be closed. */
-int inject_other(pid_t tid);
-void inject_other_nth(int fd, unsigned int n);
-bool inject_other_hit(int fd);
+/*
+ * Who has the n-th thing fail that a thread of this process does: the kernel, or the
+ * module itself, if it is built for that (failing/kvnet_failing.c).
+ */
+struct injector {
+	int fd;
+	pid_t tid;
+	bool module;
+};
+
+/* The kernel (skips the case without), or the module: false without. */
+bool injector_open(struct injector *in, pid_t tid, bool module);
+/* The n-th from now on; 0: none. */
+void injector_nth(const struct injector *in, unsigned int n);
+bool injector_hit(const struct injector *in);
+void injector_close(struct injector *in);
+
+#define FOR_EACH_INJECTOR(in, thread)					\
+	for (int i_ = 0; i_ < 2; i_++)					\
+		for (bool ok_ = injector_open(in, thread, i_); ok_;	\
+		     injector_close(in), ok_ = false)
 
 static inline bool inject_hit(void)
 {
 	return !inject_left();
 }
 
-/* What may be said of something that failed. */
+/* What may be said of what failed: not there, a file or eventfd; no room, in a message. */
 static inline bool inject_clean(int ret)
 {
-	return ret == -ENOMEM || ret == -EAGAIN || ret == -ENOBUFS || ret == -EFAULT;
+	return ret == -ENOMEM || ret == -EAGAIN || ret == -ENOBUFS || ret == -EFAULT ||
+	       ret == -EBADF || ret == -ENOTSOCK || ret == -EMSGSIZE;
 }
 
 #endif /* SELFTESTS_INJECT_H */

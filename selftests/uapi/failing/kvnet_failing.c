@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvnet_failing - a module whose calls to the kernel fail when a test wants it
+ * (scripts/failing.sh)
+ *
+ * The kernel can have allocations and user copies fail, the n-th of a thread's.  What
+ * else can fail for kvnet fails here in the same way: pins, tasks, eventfds, files, mappings,
+ * notifiers, netlink messages, frames that are taken apart.  The linker has the module
+ * call __wrap_x() for x(), which fails as x() does: with nothing done, and what it would
+ * have consumed consumed.
+ */
+#include <linux/err.h>
+#include <linux/eventfd.h>
+#include <linux/file.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/moduleparam.h>
+#include <linux/netlink.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/sched/vhost_task.h>
+#include <linux/skbuff.h>
+#include <linux/sysfs.h>
+#include <linux/task_work.h>
+#include <linux/uio.h>
+#include <linux/vmalloc.h>
+#include <net/genetlink.h>
+#include <net/netlink.h>
+
+#define CALLS(CALL)	\
+	CALL(fget) \
+	CALL(eventfd_fget) \
+	CALL(eventfd_ctx_fdget) \
+	CALL(pin_user_pages_fast) \
+	CALL(get_user_pages_fast) \
+	CALL(kthread_create_on_node) \
+	CALL(vhost_task_create) \
+	CALL(vmap) \
+	CALL(mmu_interval_notifier_insert) \
+	CALL(task_work_add) \
+	CALL(sched_setattr_nocheck) \
+	CALL(genlmsg_put) \
+	CALL(nla_put) \
+	CALL(netlink_unicast) \
+	CALL(netlink_broadcast_filtered) \
+	CALL(napi_build_skb) \
+	CALL(skb_copy_datagram_iter) \
+	CALL(_copy_to_iter) \
+	CALL(_copy_from_iter)
+
+#define CALL_NUMBER(x)	CALL_##x,
+enum { CALLS(CALL_NUMBER) N_CALLS };
+
+/* WRAP(x): x() as it is, and what is called for it, which is the same to a caller */
+#define WRAP(x)	extern typeof(x) __real_##x, __wrap_##x
+
+static atomic_t failed[N_CALLS];
+/* The calls of this thread that are left until one fails; 0: none does. */
+static pid_t thread;
+static unsigned int left;
+
+/* In a softirq nobody knows whose turn it is. */
+static bool fails(unsigned int call)
+{
+	if (!in_task() || READ_ONCE(thread) != current->pid || !READ_ONCE(left))
+		return false;
+	WRITE_ONCE(left, left - 1);
+	if (left)
+		return false;
+	atomic_inc(&failed[call]);
+	return true;
+}
+
+/* "TID N", both of the first PID namespace; read: what is left of N. */
+static int nth_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int n;
+	pid_t tid;
+
+	if (sscanf(text, "%d %u", &tid, &n) != 2)
+		return -EINVAL;
+	WRITE_ONCE(left, 0);
+	WRITE_ONCE(thread, tid);
+	WRITE_ONCE(left, n);
+	return 0;
+}
+
+static int nth_get(char *text, const struct kernel_param *kp)
+{
+	return sysfs_emit(text, "%u\n", READ_ONCE(left));
+}
+
+static const struct kernel_param_ops nth_ops = { .set = nth_set, .get = nth_get };
+module_param_cb(fail_nth, &nth_ops, NULL, 0644);
+MODULE_PARM_DESC(fail_nth, "TID N: the thread whose call fails, and which one");
+
+/* A line for each: name and how often it has failed. */
+static int failed_get(char *text, const struct kernel_param *kp)
+{
+	int at = 0;
+
+#define CALL_LINE(x) \
+	at += sysfs_emit_at(text, at, #x " %d\n", atomic_read(&failed[CALL_##x]));
+	CALLS(CALL_LINE)
+	return at;
+}
+
+static const struct kernel_param_ops failed_ops = { .get = failed_get };
+module_param_cb(failed, &failed_ops, NULL, 0444);
+MODULE_PARM_DESC(failed, "How often each call has failed");
+
+WRAP(fget);
+struct file *__wrap_fget(unsigned int fd)
+{
+	return fails(CALL_fget) ? NULL : __real_fget(fd);
+}
+
+WRAP(eventfd_fget);
+struct file *__wrap_eventfd_fget(int fd)
+{
+	return fails(CALL_eventfd_fget) ? ERR_PTR(-EBADF) : __real_eventfd_fget(fd);
+}
+
+WRAP(eventfd_ctx_fdget);
+struct eventfd_ctx *__wrap_eventfd_ctx_fdget(int fd)
+{
+	return fails(CALL_eventfd_ctx_fdget) ? ERR_PTR(-EBADF) : __real_eventfd_ctx_fdget(fd);
+}
+
+/* All of them, or the last. */
+WRAP(pin_user_pages_fast);
+int __wrap_pin_user_pages_fast(unsigned long start, int n, unsigned int flags,
+			       struct page **page)
+{
+	if (fails(CALL_pin_user_pages_fast))
+		return -EFAULT;
+	if (n > 1 && fails(CALL_pin_user_pages_fast))
+		n--;
+	return __real_pin_user_pages_fast(start, n, flags, page);
+}
+
+WRAP(get_user_pages_fast);
+int __wrap_get_user_pages_fast(unsigned long start, int n, unsigned int flags,
+			       struct page **page)
+{
+	if (fails(CALL_get_user_pages_fast))
+		return -EFAULT;
+	if (n > 1 && fails(CALL_get_user_pages_fast))
+		n--;
+	return __real_get_user_pages_fast(start, n, flags, page);
+}
+
+WRAP(kthread_create_on_node);
+struct task_struct *__wrap_kthread_create_on_node(int (*fn)(void *), void *data,
+						  int node, const char *format, ...)
+{
+	char name[TASK_COMM_LEN];
+	va_list args;
+
+	if (fails(CALL_kthread_create_on_node))
+		return ERR_PTR(-ENOMEM);
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
+	return __real_kthread_create_on_node(fn, data, node, "%s", name);
+}
+
+WRAP(vhost_task_create);
+struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(void *),
+					    void *arg, const char *name)
+{
+	return fails(CALL_vhost_task_create) ? ERR_PTR(-ENOMEM) :
+		__real_vhost_task_create(fn, kill, arg, name);
+}
+
+WRAP(vmap);
+void *__wrap_vmap(struct page **page, unsigned int n, unsigned long flags, pgprot_t prot)
+{
+	return fails(CALL_vmap) ? NULL : __real_vmap(page, n, flags, prot);
+}
+
+WRAP(mmu_interval_notifier_insert);
+int __wrap_mmu_interval_notifier_insert(struct mmu_interval_notifier *notifier,
+					struct mm_struct *mm, unsigned long start,
+					unsigned long length,
+					const struct mmu_interval_notifier_ops *ops)
+{
+	return fails(CALL_mmu_interval_notifier_insert) ? -ENOMEM :
+		__real_mmu_interval_notifier_insert(notifier, mm, start, length, ops);
+}
+
+WRAP(task_work_add);
+int __wrap_task_work_add(struct task_struct *task, struct callback_head *work,
+			 enum task_work_notify_mode mode)
+{
+	return fails(CALL_task_work_add) ? -ESRCH : __real_task_work_add(task, work, mode);
+}
+
+WRAP(sched_setattr_nocheck);
+int __wrap_sched_setattr_nocheck(struct task_struct *task, const struct sched_attr *attr)
+{
+	return fails(CALL_sched_setattr_nocheck) ? -ENOMEM : __real_sched_setattr_nocheck(task, attr);
+}
+
+/* messages */
+
+WRAP(genlmsg_put);
+void *__wrap_genlmsg_put(struct sk_buff *skb, u32 portid, u32 seq,
+			 const struct genl_family *family, int flags, u8 cmd)
+{
+	return fails(CALL_genlmsg_put) ? NULL : __real_genlmsg_put(skb, portid, seq, family, flags, cmd);
+}
+
+WRAP(nla_put);
+int __wrap_nla_put(struct sk_buff *skb, int type, int len, const void *data)
+{
+	return fails(CALL_nla_put) ? -EMSGSIZE : __real_nla_put(skb, type, len, data);
+}
+
+WRAP(netlink_unicast);
+int __wrap_netlink_unicast(struct sock *sk, struct sk_buff *skb, u32 portid, int nonblock)
+{
+	if (!fails(CALL_netlink_unicast))
+		return __real_netlink_unicast(sk, skb, portid, nonblock);
+	kfree_skb(skb);
+	return -EAGAIN;
+}
+
+WRAP(netlink_broadcast_filtered);
+int __wrap_netlink_broadcast_filtered(struct sock *sk, struct sk_buff *skb, u32 portid,
+				      u32 group, gfp_t allocation,
+				      netlink_filter_fn filter, void *data)
+{
+	if (!fails(CALL_netlink_broadcast_filtered))
+		return __real_netlink_broadcast_filtered(sk, skb, portid, group,
+							 allocation, filter, data);
+	kfree_skb(skb);
+	return -ENOBUFS;
+}
+
+/* frames */
+
+WRAP(napi_build_skb);
+struct sk_buff *__wrap_napi_build_skb(void *data, unsigned int size)
+{
+	return fails(CALL_napi_build_skb) ? NULL : __real_napi_build_skb(data, size);
+}
+
+WRAP(skb_copy_datagram_iter);
+int __wrap_skb_copy_datagram_iter(const struct sk_buff *skb, int at, struct iov_iter *to,
+				  int n)
+{
+	return fails(CALL_skb_copy_datagram_iter) ? -EFAULT : __real_skb_copy_datagram_iter(skb, at, to, n);
+}
+
+WRAP(_copy_to_iter);
+size_t __wrap__copy_to_iter(const void *from, size_t n, struct iov_iter *to)
+{
+	return fails(CALL__copy_to_iter) ? 0 : __real__copy_to_iter(from, n, to);
+}
+
+WRAP(_copy_from_iter);
+size_t __wrap__copy_from_iter(void *to, size_t n, struct iov_iter *from)
+{
+	return fails(CALL__copy_from_iter) ? 0 : __real__copy_from_iter(to, n, from);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each thing that can fail, as in fault_each_test, where an IOMMU's messages are read and
+ * written, and where the backend is a packet socket; and has each call failed that the
+ * module of failing/kvnet_failing.c can have fail?
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fault_rig.h"
+#include "flow.h"
+#include "inject.h"
+#include "iommu.h"
+#include "packet_rig.h"
+#include "procfs.h"
+
+VDEV_ONE_THREAD()
+
+static struct rig rig;
+static struct iommu io;
+
+/* What cannot be read is no message, as with vhost. */
+static bool clean(int ret, bool hit)
+{
+	return !ret || (hit && (inject_clean(ret) || ret == -EINVAL));
+}
+
+/* Mapped or not, a page that nobody uses is nobody's trouble. */
+static bool write_message(const struct injector *in, unsigned int n, uint8_t type)
+{
+	bool hit;
+	int ret;
+
+	injector_nth(in, n);
+	ret = iommu_send(&io, type, 1ull << 40, IOMMU_PAGE, (uintptr_t)rig.v.host, IOMMU_RW);
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (!clean(ret, hit))
+		FAIL("message %u, failure %u: %s", type, n, strerror(-ret));
+	return hit;
+}
+
+static struct vhost_msg_v2 miss;
+
+/* One that could not be read is still there. */
+static bool read_miss(const struct injector *in, unsigned int n, uint8_t type)
+{
+	ssize_t got;
+	bool hit;
+
+	ASSERT(iommu_readable(&io, 3000));
+	injector_nth(in, n);
+	got = read(rig.v.fd, &miss, sizeof(miss));
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (hit && !(got < 0 && errno == EFAULT))
+		FAIL("failure %u: %zd", n, got);
+	if (!hit)
+		EXPECT_EQ(miss.iotlb.type, type);
+	return hit;
+}
+
+static void until_none(const struct injector *in, uint8_t type,
+		       bool (*once)(const struct injector *in, unsigned int n, uint8_t type))
+{
+	unsigned int n;
+
+	for (n = 1; !ksft_failed() && once(in, n, type); n++)
+		fault_injected++;
+}
+
+/* The worker, with a frame in the ring, has nothing to write the used ring by. */
+static void ask_for_a_page(void)
+{
+	iommu_unmap_all(&io, 0);
+	rig_tx(&rig, 100, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+}
+
+CASE_TIMED(of_messages, 60)
+{
+	struct injector in;
+
+	if (vdev_is_vhost())
+		ksft_skip("steps are kvnet's, too");
+	inject_knobs("0");
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .num = 64 }, 2);
+	iommu_map_used(&io);
+	rig_start(&rig);
+	FOR_EACH_INJECTOR(&in, gettid()) {
+		until_none(&in, VHOST_IOTLB_UPDATE, write_message);
+		until_none(&in, VHOST_IOTLB_INVALIDATE, write_message);
+		ask_for_a_page();
+		until_none(&in, VHOST_IOTLB_MISS, read_miss);
+	}
+	EXPECT_OP(fault_injected, >, 3);
+	iommu_close(&io);
+	rig_close(&rig);
+	no_leak_found();
+}
+
+CASE_TIMED(of_packets_of_a_socket, 60)
+{
+	static const struct packet_how how = { F_V1 | F_MRG, 12 };
+	struct packet_rig p;
+	struct worker w;
+
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32, .features = how.features });
+	packet_veth(&p);
+	p.r = vmm;
+	flow_swap(&vmm, packet_backend(&p, p.near, &how), p.far);
+	fault_carries_packets();
+	fault_touch_memory();
+	vdev_no_spin(&vmm.v);
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	fault_on_the_way(w.tid, &(struct fault_load){ 24, 1000 });
+	EXPECT_OP(fault_injected, >, 2);
+	fault_end();
+}
+
+/* Since the module was loaded: by fault_each_test, too. */
+CASE(have_all_failed)
+{
+	FILE *f = fopen("/sys/module/kvnet/parameters/failed", "r");
+	unsigned int n = 0, times;
+	char name[64];
+
+	if (!f)
+		ksft_skip("a module whose calls do not fail");
+	for (; fscanf(f, "%63s %u", name, &times) == 2; n++) {
+		ksft_note("%s: %u", name, times);
+		if (!times)
+			FAIL("%s has not failed once", name);
+	}
+	fclose(f);
+	EXPECT_OP(n, >, 15);
+}
+
+KSFT_MAIN()

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Steps of which each thing that can fail does so in its turn: see fault_rig.h. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fault_rig.h"
+#include "flow.h"
+#include "inject.h"
+#include "pin_rig.h"
+#include "policy_rig.h"
+#include "procfs.h"
+
+#define BURST	24
+#define MOST	400	/* failures of one step */
+
+unsigned int fault_injected;
+uint32_t fault_device;
+
+static unsigned int steps, workers_before;
+static unsigned long files_before;
+static long pinned_before;
+static struct genl listener;
+
+/* What has waited for a guest that has no queues now. */
+static void empty_tap(void)
+{
+	struct pollfd p = { .fd = vmm.tap, .events = POLLIN };
+	static uint8_t f[FRAME_MAX];
+
+	while (poll(&p, 1, 0) == 1 && read(vmm.tap, f, sizeof(f)) > 0)
+		;
+}
+
+static void set_up_again(void)
+{
+	struct vdev *v = &vmm.v;
+	unsigned int q;
+
+	for (q = 0; q < 2; q++)
+		__vdev_backend(v, q, -1);
+	empty_tap();
+	__vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL);	/* if it has got none */
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (q = 0; q < 2; q++)
+		vdev_queue_reset(v, q);
+	vmm.tx_out = 0;
+	rig_start(&vmm);
+	fault_device = the_id();	/* another with each owner */
+}
+
+/* Rings that are new, and nothing of the old ones under way. */
+void fault_carries_packets(void)
+{
+	static uint8_t f[FRAME_MAX];
+
+	set_up_again();
+	while (rig_sniff(&vmm, f, sizeof(f), 0) >= 0)
+		;
+	flow_one(&vmm);
+}
+
+static void each(const struct fault_step *s, const struct injector *in)
+{
+	unsigned int n;
+	bool hit = true;
+	int ret = 0;
+
+	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
+		injector_nth(in, n);
+		ret = s->call();
+		hit = injector_hit(in);
+		injector_nth(in, 0);
+		if (ret && !(hit && inject_clean(ret)))
+			FAIL("%s, failure %u: %s", s->name, n, strerror(-ret));
+		fault_injected += hit;
+		/* without an answer that is still on its way */
+		genl_close(&genl);
+		genl_open(&genl);
+		fault_carries_packets();
+	}
+	if (n >= MOST)
+		FAIL("%s does not come to an end", s->name);
+	steps++;
+}
+
+void fault_each(const struct fault_step *s)
+{
+	struct injector in;
+
+	FOR_EACH_INJECTOR(&in, gettid())
+		each(s, &in);
+}
+
+void fault_begin(const struct rig_cfg *cfg)
+{
+	if (vdev_is_vhost())
+		ksft_skip("steps are kvnet's, too");
+	inject_knobs("0");
+	workers_before = workers();
+	files_before = open_files();
+	pinned_before = pages_pinned();
+	netlink_begin(cfg);
+	/* somebody who is told of all that happens */
+	genl_open(&listener);
+	ASSERT_EQ(genl_join(&listener), 0);
+	fault_carries_packets();
+}
+
+void fault_end(void)
+{
+	rig_close(&vmm);
+	genl_close(&genl);
+	genl_close(&listener);
+	no_worker_left(workers_before);
+	no_file_left(files_before, 16);
+	if (!WAIT_FOR(3000, pages_pinned() <= pinned_before))
+		FAIL("pinned pages: %ld, then %ld", pinned_before, pages_pinned());
+	no_leak_found();
+	ksft_note("sites %u in %u steps, injected %u, leaks %s", fault_injected, steps,
+		  fault_injected, ksft_failed() ? "not known" : "0");
+}
+
+/*** the data path ***/
+
+static bool arrived(unsigned int q)
+{
+	return gr_used_pending(&vmm.v.q[q].ring);
+}
+
+/* The worker for all, or the thread that kicks and who brings a frame, too. */
+void fault_by_worker(bool all)
+{
+	policy_want();
+	ask_u8(&policy_request, KVNET_A_POLICY_TX_BY_VCPU, !all);
+	ask_u8(&policy_request, KVNET_A_POLICY_RX_IN_PLACE, !all);
+	ASSERT_EQ(policy_ask(), 0);
+}
+
+/* A page table that cannot be had is the process's trouble, not the device's. */
+void fault_touch_memory(void)
+{
+	const struct vdev *v = &vmm.v;
+	size_t off;
+
+	for (off = 0; off < v->mem_size; off += 4096)
+		(*(volatile uint8_t *)(v->host + off))++;
+	for (off = 0; off < VDEV_RING_ZONE; off += 4096)
+		*(volatile uint8_t *)(v->ring_host + off);
+}
+
+/* What is known of pages is about what they were. */
+static void new_pages(void)
+{
+	ASSERT_SYS(mprotect(vmm.v.host, vmm.v.mem_size, PROT_READ));
+	ASSERT_SYS(mprotect(vmm.v.host, vmm.v.mem_size, PROT_READ | PROT_WRITE));
+	fault_touch_memory();
+}
+
+static void to_the_guest(const struct injector *in, unsigned int n, const struct fault_load *load)
+{
+	unsigned int i;
+
+	if (load->burst == 1)
+		new_pages();
+	rig_rx_post(&vmm, BURST, NULL);
+	injector_nth(in, n);
+	vdev_kick_always(&vmm.v.q[VDEV_RX]);
+	for (i = 0; i < load->burst; i++)
+		rig_inject(&vmm, i, load->len);
+}
+
+static void to_the_host(const struct injector *in, unsigned int n, const struct fault_load *load)
+{
+	unsigned int i;
+
+	/* some of what a frame needs is had for several at once */
+	for (i = 0; i < load->burst; i++)
+		rig_tx(&vmm, load->len, load->shape);
+	injector_nth(in, n);
+	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+}
+
+/* Frames one way, while the n-th of what the thread does fails; they may get lost. */
+static bool frames(const struct injector *in, unsigned int n, unsigned int way,
+		   const struct fault_load *load)
+{
+	bool hit;
+
+	if (way == VDEV_RX)
+		to_the_guest(in, n, load);
+	else
+		to_the_host(in, n, load);
+	/* and then a worker sees to what comes next */
+	if (WAIT_FOR(300, arrived(way)) && in->tid != gettid())
+		worker_rests();
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	return hit;
+}
+
+static void one_way(const struct injector *in, unsigned int way, const struct fault_load *load)
+{
+	unsigned int n;
+	bool hit = true;
+
+	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
+		hit = frames(in, n, way, load);
+		fault_injected += hit;
+		fault_carries_packets();
+	}
+	steps++;
+}
+
+void fault_on_the_way(pid_t tid, const struct fault_load *load)
+{
+	struct injector in;
+
+	FOR_EACH_INJECTOR(&in, tid) {
+		one_way(&in, VDEV_TX, load);
+		/* what sends one to the guest is not to fail; a longer one is not for this tap */
+		if (tid != gettid() && load->len < 4000)
+			one_way(&in, VDEV_RX, load);
+	}
+}

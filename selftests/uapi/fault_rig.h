@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fault_rig - what can fail of a step, or of packets on their way, fails in its turn, and
+ * the device carries packets afterwards: allocations and user copies, where the kernel can
+ * have them fail, and all else that the module calls, with one that is built for it
+ * (failing/kvnet_failing.c).  The device is vmm's (netlink_rig.h).
+ */
+#ifndef SELFTESTS_FAULT_RIG_H
+#define SELFTESTS_FAULT_RIG_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "netlink_rig.h"
+
+struct fault_step {
+	const char *name;
+	int (*call)(void);	/* 0 or -errno */
+};
+
+/* Frames of this length, so many at once (one: to new pages); from the guest in this shape. */
+struct fault_load {
+	unsigned int burst;
+	uint32_t len;
+	const struct shape *shape;
+};
+
+extern unsigned int fault_injected;
+/* the device's number, which changes with its owner */
+extern uint32_t fault_device;
+
+/* Skips the case where nothing can be made to fail. */
+void fault_begin(const struct rig_cfg *cfg);
+/* Nothing has been left behind since. */
+void fault_end(void);
+/* With rings that are new, and nothing of the old ones under way. */
+void fault_carries_packets(void);
+void fault_each(const struct fault_step *s);
+/* Of what thread tid does for these, each way; some may get lost. */
+void fault_on_the_way(pid_t tid, const struct fault_load *load);
+/* The worker for all, or the thread that kicks and who brings a frame, too. */
+void fault_by_worker(bool all);
+void fault_touch_memory(void);
+
+#endif /* SELFTESTS_FAULT_RIG_H */
