@@ -49,6 +49,27 @@ static struct nl_request ask_new(const char *name)
 	return r;
 }
 
+struct link_sent link_sent(const char *name)
+{
+	struct link_sent c = { 0 };
+	char line[512], *p;
+	FILE *f = fopen("/proc/self/net/dev", "r");
+
+	ASSERT(f);
+	while (fgets(line, sizeof(line), f)) {
+		p = strchr(line, ':');
+		if (!p)
+			continue;
+		*p = 0;
+		if (strcmp(line + strspn(line, " "), name))
+			continue;
+		ASSERT_EQ(sscanf(p + 1, "%*u %*u %*u %*u %*u %*u %*u %*u %lu %lu",
+				 &c.bytes, &c.packets), 2);
+	}
+	fclose(f);
+	return c;
+}
+
 bool link_module(const char *name)
 {
 	char command[64];

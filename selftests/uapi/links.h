@@ -10,6 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a device says that it has sent: a tap to its file. */
+struct link_sent {
+	unsigned long packets;
+	unsigned long bytes;
+};
+
+struct link_sent link_sent(const char *name);
 /* modprobe, where there is one: a test host may not let the kernel do it. */
 bool link_module(const char *name);
 /* A pair: what goes into one comes out of the other. */

@@ -26,17 +26,12 @@
 
 enum kind { PLAIN, CSUM, GSO, KINDS };
 
-struct counted {
-	unsigned long packets;
-	unsigned long bytes;
-};
-
 /* What came of a burst. */
 struct outcome {
 	unsigned int n;		/* packets */
 	size_t len;		/* bytes in log */
 	uint8_t *log;		/* each packet's length, header and data */
-	struct counted tap;
+	struct link_sent tap;
 	long calls;
 };
 
@@ -67,28 +62,6 @@ static void need_parameter(void)
 	ASSERT_EQ(read(fd, parameter, 1), 1);
 	close(fd);
 	atexit(restore);
-}
-
-/* What the device says that it has sent to its file. */
-static struct counted counted(const char *name)
-{
-	struct counted c = { 0 };
-	char line[512], *p;
-	FILE *f = fopen("/proc/self/net/dev", "r");
-
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f)) {
-		p = strchr(line, ':');
-		if (!p)
-			continue;
-		*p = 0;
-		if (strcmp(line + strspn(line, " "), name))
-			continue;
-		ASSERT_EQ(sscanf(p + 1, "%*u %*u %*u %*u %*u %*u %*u %*u %lu %lu",
-				 &c.bytes, &c.packets), 2);
-	}
-	fclose(f);
-	return c;
 }
 
 /* Only what a segmenter looks at is right. */
@@ -172,7 +145,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 	static uint8_t got[FRAME_MAX + 64];
 	struct outcome o = { 0 };
 	uint8_t hdr[24] = { 0 };
-	struct counted before;
+	struct link_sent before;
 	ssize_t n;
 	int fd;
 
@@ -181,7 +154,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 	if (!(cfg->tap & TAP_BARE))
 		ASSERT_SYS(ioctl(rig.tap, TUNSETOFFLOAD, OFFLOADS));
 	fd = rig_packet_socket(&rig, 0, true);
-	before = counted(rig.name);
+	before = link_sent(rig.name);
 	send_burst(fd, kind);
 	rig_rx_post(&rig, rig.cfg.bufs, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
@@ -196,7 +169,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 		rig_rx_post(&rig, rig.cfg.bufs, NULL);
 		vdev_kick(&rig.v.q[VDEV_RX]);
 	}
-	o.tap = counted(rig.name);
+	o.tap = link_sent(rig.name);
 	o.tap.packets -= before.packets;
 	o.tap.bytes -= before.bytes;
 	o.calls = rig_counter(&rig, "kvnet.rx.tap_calls");
@@ -366,7 +339,7 @@ CASE(header_changes_while_frames_wait)
 CASE(frames_older_than_the_device)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	struct counted c;
+	struct link_sent c;
 	unsigned int i;
 
 	need_parameter();
@@ -395,13 +368,13 @@ CASE(frames_older_than_the_device)
 	for (i = 1; i < 8 && WAIT_FOR(100, gr_used_pending(
 	     &rig.v.q[VDEV_RX].ring)); i++)
 		rig_rx_expect(&rig, i, 60);
-	c = counted(rig.name);
+	c = link_sent(rig.name);
 	for (i = 0; i < 20; i++) {
 		rig_inject(&rig, 100 + i, 300);
 		rig_rx_expect(&rig, 100 + i, 300);
 	}
-	EXPECT_EQ(counted(rig.name).packets - c.packets, 20);
-	EXPECT_EQ(counted(rig.name).bytes - c.bytes, 20 * 300);
+	EXPECT_EQ(link_sent(rig.name).packets - c.packets, 20);
+	EXPECT_EQ(link_sent(rig.name).bytes - c.bytes, 20 * 300);
 }
 
 /* The buffer ends in a page that is not there: the frame is lost, by both ways. */

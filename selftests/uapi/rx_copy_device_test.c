@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames that are copied out of a tap's ring are counted by the tap's device, as if the
+ * tap had been called. Which one that is may change under those that are on their way.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "links.h"
+#include "pager.h"
+#include "pin_rig.h"
+#include "procfs.h"
+
+#define LEN	200
+#define HELD	10	/* frames; all of them and as many again find buffers */
+
+static struct rig rig;
+static struct rig other;
+
+static unsigned long sent(void)
+{
+	return link_sent(rig.name).packets;
+}
+
+static long calls(void)
+{
+	return rig_counter(&rig, "kvnet.rx.tap_calls");
+}
+
+static void inject(unsigned int n, uint32_t seq)
+{
+	for (; n; n--)
+		rig_inject(&rig, seq++, LEN);
+}
+
+static void post(unsigned int n)
+{
+	ASSERT_EQ(rig_rx_post(&rig, n, NULL), n);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+}
+
+static void expect(unsigned int n, uint32_t seq)
+{
+	for (; n && !ksft_failed(); n--)
+		rig_rx_expect(&rig, seq++, LEN);
+}
+
+/* Frames that wait for buffers, and then go in one turn. */
+static void burst(unsigned int n, uint32_t seq)
+{
+	inject(n, seq);
+	post(n);
+	expect(n, seq);
+}
+
+/* Another device for the same descriptor: it is there already, with no file of its own. */
+static void make_other(void)
+{
+	int fd;
+
+	other = (struct rig){ .v.hdr_len = rig.v.hdr_len };
+	fd = rig_tap_new(&other, 0);
+	ASSERT_SYS(ioctl(fd, TUNSETPERSIST, 1));
+	close(fd);
+}
+
+static void become_other(void)
+{
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	memcpy(ifr.ifr_name, other.name, sizeof(other.name));
+	ASSERT_SYS(ioctl(rig.tap, TUNSETIFF, &ifr));
+	memcpy(rig.name, other.name, sizeof(rig.name));
+	flow_sockets(&rig, other.ifindex);
+}
+
+/* In memory that can be taken away, with another device if need be. */
+static void set_up(bool two)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net copies no frames itself");
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	if (two)
+		make_other();
+	rig_start(&rig);
+}
+
+/* The queue has one frame received, and taken others that find no buffers. */
+static void hold_frames(void)
+{
+	inject(1, 0);
+	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.wait_buffers") > 0));
+	worker_rests();
+	/* these are taken together, with none of them left in the tap */
+	inject(HELD, 1);
+	post(1);
+	expect(1, 0);
+	worker_rests();
+}
+
+/* The turn that begins now stops at its first frame, which is taken by then. */
+static void stop_in_turn(void)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_RX];
+
+	pager_open();
+	pager.holds = true;
+	ASSERT_EQ(rig_rx_post(&rig, q->buf_num, NULL), q->buf_num);
+	pager_take_away(q->bufs, (size_t)q->buf_size * q->buf_num);
+	vdev_kick(q);
+	ASSERT(pager_asked(1, 3000));
+}
+
+/* Where the device is then, so is the caller, with sockets for it. */
+static int move_away(void)
+{
+	int old = link_new_netns(), new = link_own_netns();
+
+	ASSERT_SYS(setns(old, CLONE_NEWNET));
+	ASSERT_EQ(link_move(rig.ifindex, new), 0);
+	ASSERT_SYS(setns(new, CLONE_NEWNET));
+	close(new);
+	ASSERT_EQ(link_up(rig.ifindex, true), 0);
+	flow_sockets(&rig, rig.ifindex);
+	return old;
+}
+
+CASE(one_of_several_taps)
+{
+	struct link_sent c;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net copies no frames itself");
+	rig_enter_netns();
+	other = (struct rig){ .v.hdr_len = 12 };
+	rig_tap_new(&other, 0);		/* before, and behind it */
+	rig_open(&rig, &(struct rig_cfg){ .here = true, .stopped = true });
+	rig_tap_new(&other, 0);
+	rig_start(&rig);
+	burst(40, 0);
+	c = link_sent(rig.name);
+	EXPECT_EQ(c.packets, 40);
+	EXPECT_EQ(c.bytes, 40 * LEN);
+	EXPECT_EQ(link_sent(other.name).packets, 0);
+	rig_close(&rig);
+}
+
+/* Of frames of both in one turn each device has its own, but for what the tap was asked. */
+CASE(a_device_after_another)
+{
+	unsigned long n;
+	long asked;
+
+	set_up(true);
+	hold_frames();
+	asked = calls();
+	become_other();
+	inject(5, 100);
+	post(HELD + 5);
+	expect(HELD, 1);
+	expect(5, 100);
+	asked = calls() - asked;
+	n = sent();
+	EXPECT_GE(n, 5);
+	EXPECT_LE(n, 5 + asked - 1);	/* one at least was of its own */
+	ksft_note("%lu counted, %ld by the tap", n, asked);
+	rig_close(&rig);
+}
+
+/* What the tap made of the frames before is not known of another device's. */
+CASE(a_device_with_another_header)
+{
+	const int size = 10;
+
+	set_up(true);
+	hold_frames();
+	become_other();
+	inject(4, 100);
+	stop_in_turn();
+	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size));
+	pager_go_on();
+	expect(HELD, 1);
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.drop_tap") == 4));
+	EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
+	rig_close(&rig);
+}
+
+/* A device that is not to be found cannot be told of copies: the tap counts. */
+CASE(a_device_out_of_sight)
+{
+	set_up(true);
+	hold_frames();
+	become_other();
+	close(move_away());
+	inject(5, 100);
+	post(HELD + 5);
+	expect(HELD, 1);
+	expect(5, 100);
+	EXPECT_GE(sent(), 5);
+	burst(5, 200);
+	EXPECT_GE(sent(), 10);
+	rig_close(&rig);
+}
+
+/* Somebody else has the number by which the device was found. */
+CASE(a_number_that_is_used_again)
+{
+	struct ifreq ifr = { .ifr_name = "stranger", .ifr_flags = IFF_TAP | IFF_NO_PI };
+	int old, fd;
+
+	set_up(false);
+	hold_frames();
+	stop_in_turn();
+	old = move_away();
+	ASSERT_SYS(setns(old, CLONE_NEWNET));
+	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	ASSERT_SYS(ioctl(fd, TUNSETIFINDEX, &rig.ifindex));
+	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
+	ASSERT_EQ(if_nametoindex("stranger"), rig.ifindex);
+	pager_go_on();
+	expect(HELD, 1);
+	EXPECT_EQ(link_sent("stranger").packets, 0);
+	close(fd);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
