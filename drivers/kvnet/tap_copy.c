@@ -89,6 +89,9 @@ void kvnet_tap_account(struct kvnet_tap *tap)
 		preempt_disable();
 		dev_sw_netstats_tx_add(dev, tap->copied, tap->copied_bytes);
 		preempt_enable();
+	} else {
+		/* It has gone, or to another namespace: it is to be looked for anew. */
+		tap->dev = NULL;
 	}
 	rcu_read_unlock();
 	tap->copied = 0;

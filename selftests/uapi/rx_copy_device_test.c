@@ -211,6 +211,25 @@ CASE(a_device_out_of_sight)
 	rig_close(&rig);
 }
 
+/* No more is copied than what was on its way. */
+CASE(moved_to_another_namespace)
+{
+	struct link_sent was;
+	unsigned int i;
+
+	set_up(false);
+	burst(HELD, 0);
+	EXPECT_EQ(sent(), HELD);
+	close(move_away());
+	burst(5, 50);
+	was = link_sent(rig.name);
+	for (i = 0; i < 3 && !ksft_failed(); i++)
+		burst(HELD, 100 * i);
+	EXPECT_EQ(sent() - was.packets, 3 * HELD);
+	EXPECT_EQ(link_sent(rig.name).bytes - was.bytes, 3 * HELD * LEN);
+	rig_close(&rig);
+}
+
 /* Somebody else has the number by which the device was found. */
 CASE(a_number_that_is_used_again)
 {
