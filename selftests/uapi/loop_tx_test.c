@@ -44,24 +44,6 @@ static void stream_on(const struct rig_cfg *cfg, unsigned int count,
 	rig_close(&r);
 }
 
-/* All that rig_tx() has written, and the driver is to write, in the other byte order. */
-static void swap_ring(struct guest_ring *g)
-{
-	struct vring_desc *d = g->cfg.desc;
-	struct vring_avail *a = g->cfg.avail;
-	unsigned int i;
-
-	for (i = 0; i < g->cfg.num; i++) {
-		d[i].addr = __builtin_bswap64(d[i].addr);
-		d[i].len = __builtin_bswap32(d[i].len);
-		d[i].flags = __builtin_bswap16(d[i].flags);
-		d[i].next = __builtin_bswap16(d[i].next);
-		a->ring[i] = __builtin_bswap16(a->ring[i]);
-	}
-	a->flags = __builtin_bswap16(a->flags);
-	a->idx = __builtin_bswap16(a->idx);
-}
-
 /* A legacy driver's that is big-endian, as the VMM says after all else. */
 CASE(driver_of_the_other_byte_order)
 {
@@ -74,8 +56,7 @@ CASE(driver_of_the_other_byte_order)
 	rig_open(&r, &(struct rig_cfg){ .features = F_MRG, .num = 64, .stopped = true });
 	vdev_ioctl(r.v.fd, VHOST_SET_VRING_ENDIAN, &s);
 	ASSERT_EQ(rig_tx(&r, 100, NULL), 0);
-	gr_publish(&r.v.q[VDEV_TX].ring);
-	swap_ring(&r.v.q[VDEV_TX].ring);
+	rig_swap_ring(&r, VDEV_TX);
 	used = r.v.q[VDEV_TX].ring.cfg.used;
 	vdev_backend(&r.v, VDEV_TX, r.tap);
 	rig_expect(&r, 0, 100);

@@ -175,6 +175,25 @@ void rig_start(struct rig *r)
 	vdev_backend(&r->v, VDEV_TX, r->tap);
 }
 
+void rig_swap_ring(struct rig *r, unsigned int q)
+{
+	struct guest_ring *g = &r->v.q[q].ring;
+	struct vring_desc *d = g->cfg.desc;
+	struct vring_avail *a = g->cfg.avail;
+	unsigned int i;
+
+	gr_publish(g);
+	for (i = 0; i < g->cfg.num; i++) {
+		d[i].addr = __builtin_bswap64(d[i].addr);
+		d[i].len = __builtin_bswap32(d[i].len);
+		d[i].flags = __builtin_bswap16(d[i].flags);
+		d[i].next = __builtin_bswap16(d[i].next);
+		a->ring[i] = __builtin_bswap16(a->ring[i]);
+	}
+	a->flags = __builtin_bswap16(a->flags);
+	a->idx = __builtin_bswap16(a->idx);
+}
+
 void rig_stop(struct rig *r)
 {
 	vdev_backend(&r->v, VDEV_RX, -1);
