@@ -330,4 +330,45 @@ CASE_TIMED(of_packets_on_their_way, 240)
 	end();
 }
 
+/* A frame that goes into many pieces, while the n-th of what its copy needs fails. */
+static bool frame_in_pieces(const struct injector *in, unsigned int n)
+{
+	static const struct shape pieces = { .piece = 300, .split_hdr = true };
+	struct vdev_queue *q = &vmm.v.q[VDEV_RX];
+	bool hit, got;
+
+	fault_set_up_again();
+	ASSERT_EQ(rig_rx_post(&vmm, 2, &pieces), 2);
+	vdev_kick_always(q);
+	worker_rests();
+	injector_nth(in, n);
+	rig_inject(&vmm, n, 1000);
+	got = WAIT_FOR(300, gr_used_pending(&q->ring));
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (got)
+		rig_rx_expect(&vmm, n, 1000);
+	fault_carries_packets();
+	return hit;
+}
+
+/* What the guest gets is what was sent, all of it and no other. */
+CASE_TIMED(of_frames_in_pieces, 120)
+{
+	struct injector in;
+	struct worker w;
+	unsigned int n;
+
+	begin();
+	fault_touch_memory();
+	vdev_no_spin(&vmm.v);
+	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	fault_by_worker(true);
+	FOR_EACH_INJECTOR(&in, w.tid)
+		for (n = 1; !ksft_failed() && frame_in_pieces(&in, n); n++)
+			fault_injected++;
+	EXPECT_OP(fault_injected, >, 2);	/* header, and pieces of data */
+	end();
+}
+
 KSFT_MAIN()

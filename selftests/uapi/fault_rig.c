@@ -33,7 +33,7 @@ static void empty_tap(void)
 		;
 }
 
-static void set_up_again(void)
+void fault_set_up_again(void)
 {
 	struct vdev *v = &vmm.v;
 	unsigned int q;
@@ -56,7 +56,7 @@ void fault_carries_packets(void)
 {
 	static uint8_t f[FRAME_MAX];
 
-	set_up_again();
+	fault_set_up_again();
 	while (rig_sniff(&vmm, f, sizeof(f), 0) >= 0)
 		;
 	flow_one(&vmm);

@@ -33,7 +33,9 @@ extern uint32_t fault_device;
 void fault_begin(const struct rig_cfg *cfg);
 /* Nothing has been left behind since. */
 void fault_end(void);
-/* With rings that are new, and nothing of the old ones under way. */
+/* Rings that are new, and empty. */
+void fault_set_up_again(void);
+/* With such rings, and nothing of the old ones under way. */
 void fault_carries_packets(void);
 void fault_each(const struct fault_step *s);
 /* Of what thread tid does for these, each way; some may get lost. */
