@@ -4,11 +4,16 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "links.h"
 #include "packet_rig.h"
+#include "pager.h"
+#include "pin_rig.h"
+#include "procfs.h"
 #include "vhost_abi.h"
 
 #define LEGACY		BIT64(VIRTIO_F_NOTIFY_ON_EMPTY)
@@ -296,6 +301,44 @@ CASE(header_of_a_tunnel)
 	}
 	rig_close(&p.r);
 	ASSERT_EQ(link_delete(p.far), 0);
+}
+
+/*
+ * A frame that comes when the last look at the socket has found none, and its queue does not
+ * rest yet: it stands still while it tells the driver of the frame before.
+ */
+CASE(frame_between_the_last_look_and_rest)
+{
+	struct vdev_queue *q = &p.r.v.q[VDEV_RX];
+	unsigned int base = 600;	/* whose used entry is in the second page of them */
+	int len = 0;
+
+	/* a ring that is pinned can always be written */
+	limit_locked_memory(0);
+	rig_open(&p.r, &(struct rig_cfg){ .stopped = true, .num = 1024, .bufs = 16,
+					  .features = packet_bare.features });
+	if (p.r.v.features & F_PACKED)
+		ksft_skip("a packed ring is read where it is written");
+	pin_rig_move(&p.r, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	gr_start_at(&q->ring, base);
+	vdev_queue_tell(&p.r.v, VDEV_RX, base);
+	packet_veth(&p);
+	flow_swap(&p.r, packet_backend(&p, p.near, &packet_bare), p.far);
+	pager_open();
+	pager.holds = true;
+	packet_attach(&p, p.r.tap);
+	ASSERT_EQ(rig_rx_post(&p.r, 8, NULL), 8);
+	vdev_kick_always(q);
+	worker_rests();
+	pager_take_away((uint8_t *)q->ring.cfg.used + PAGE, PAGE);
+	rig_inject(&p.r, 1, 100);
+	ASSERT(pager_asked(1, 3000));
+	rig_inject(&p.r, 2, 100);
+	ASSERT(WAIT_FOR(3000, !ioctl(p.r.tap, FIONREAD, &len) && len));
+	pager_go_on();
+	rig_rx_expect(&p.r, 1, 100);
+	rig_rx_expect(&p.r, 2, 100);
+	rig_close(&p.r);
 }
 
 KSFT_MAIN()
