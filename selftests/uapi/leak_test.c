@@ -2,6 +2,7 @@
 /* What is left behind by many devices and many eventfds: nothing. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <net/if.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -97,6 +98,27 @@ CASE(as_many_devices_as_descriptors)
 		close(fd[n]);
 	flow_one(&rig);
 	no_worker_left(before + 2);
+}
+
+/* Nobody else has the tap's file: its device goes with the last who uses it. */
+CASE(tap_goes_with_its_user)
+{
+	unsigned int way;
+
+	for (way = 0; way < 2 && !ksft_failed(); way++) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		close(rig.tap);
+		rig.tap = -1;
+		flow_one(&rig);
+		if (way) {
+			vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		} else {
+			close(rig.v.fd);
+			rig.v.fd = -1;
+		}
+		EXPECT(WAIT_FOR(3000, !if_nametoindex(rig.name)));
+		rig_close(&rig);
+	}
 }
 
 /* A device in the place of the last one, which has sent a frame. */
@@ -212,6 +234,34 @@ static long taken_by_tables(unsigned int n)
 	for (i = 0; i < n; i++)
 		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, &table), -EFAULT);
 	return before - memory_available_kb();
+}
+
+/* Memory that is gone after the features were told n times, in KiB. */
+static long taken_by_features(unsigned int n)
+{
+	long before = memory_available_kb();
+
+	while (n--)
+		vdev_set_features(&rig.v, rig.cfg.features | F_PLATFORM);
+	return before - memory_available_kb();
+}
+
+/* What a queue needs behind an IOMMU it needs once. */
+CASE_TIMED(features_told_again_do_not_leak, 60)
+{
+	unsigned int n = ksft_rounds(1000), i;
+	long taken = 0;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	/* each would hold 12 KiB, and would each time */
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		taken = taken_by_features(n);
+		if (taken <= 4l * n)
+			break;
+	}
+	if (i == 3)
+		FAIL("%ld KiB have gone", taken);
+	rig_close(&rig);
 }
 
 /* Nor do tables that a running device does not do with. */
