@@ -144,6 +144,49 @@ CASE(used_log_out_of_reach_at_start)
 	as_new();
 }
 
+/* The end of what may be a user's address: a copy that copies nothing looks no further. */
+static uint64_t end_of_user_space(void)
+{
+	int fd = ASSERT_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	uint64_t ok = 4096, bad = 1ull << 63, at;
+
+	while (bad - ok > 4096) {
+		at = ok + (bad - ok) / 8192 * 4096;
+		if (write(fd, (void *)(uintptr_t)at, 1) == 1)
+			ok = at;
+		else
+			bad = at;
+	}
+	close(fd);
+	return bad;
+}
+
+/* A packed ring is written where its descriptors are, which the guest's memory tells. */
+CASE(log_of_packed_descriptors_out_of_reach)
+{
+	struct vhost_vring_addr a;
+	uint64_t base;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG | F_PACKED,
+					  .stopped = true });
+	dirtylog_open(&dl, &rig.v);
+	vdev_queue_addr(&rig.v, VDEV_RX, &a);
+	a.desc_user_addr = (uintptr_t)rig.v.host +
+			   ((uint8_t *)rig.v.q[VDEV_RX].ring.cfg.desc - rig.v.mem);
+	a.flags = 1 << VHOST_VRING_F_LOG;
+	a.log_guest_addr = 0;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	/* a page, no more: of the first of guest-physical addresses */
+	base = end_of_user_space() - 4096;
+	ASSERT_EQ(__dirtylog_base(&rig.v, base), 0);
+	EXPECT_EQ(start(), -EFAULT);
+	dirtylog_base(&dl);
+	ASSERT_EQ(start(), 0);
+	EXPECT_EQ(__dirtylog_base(&rig.v, base), -EFAULT);
+	rig_stop(&rig);
+	finish();
+}
+
 /* What the log has no room for is lost, or stops the queue; no more. */
 static void log_faults(uint64_t base, uint64_t f)
 {

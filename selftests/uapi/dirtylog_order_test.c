@@ -7,12 +7,15 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dirtylog.h"
+#include "pager.h"
+#include "pin_rig.h"
 
 #define F_BASE	(F_V1 | F_MRG | F_IND)
 #define BATCH	64	/* used buffers that are worth a flush */
@@ -248,6 +251,32 @@ CASE(half_a_copy_is_logged)
 	half_a_copy(200, 200);
 	/* of this one tun says that all is well, but for what is left */
 	half_a_copy(1000, 3000);
+}
+
+/* What a queue writes as it starts is logged by then, whatever its worker is at. */
+CASE(start_is_logged_without_a_worker)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+
+	/* which waits for a page of the other queue's */
+	setenv("KVNET_THREADS", "1", 1);
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	dirtylog_open(&dl, &rig.v);
+	dirtylog_on(&dl);
+	pager_open();
+	pager.holds = true;
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	pager_take_away(tx->bufs, (size_t)tx->buf_size * tx->buf_num);
+	vdev_kick_always(tx);
+	ASSERT(pager_asked(1, 3000));
+	dirtylog_clear(&dl);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	EXPECT(dirtylog_has(&dl, page_of(rig.v.q[VDEV_RX].ring.cfg.used)));
+	pager_go_on();
+	rig_expect(&rig, 0, 100);
+	rig_tx_drain(&rig, 3000);
+	finish();
 }
 
 KSFT_MAIN()
