@@ -278,7 +278,11 @@ CASE(ring_that_cannot_be_written)
 	vdev_kick_always(q);
 	EXPECT(vdev_eventfd_wait(q->err, 3000));
 	ASSERT_SYS(mprotect(rig.v.ring_host, VDEV_RING_ZONE, PROT_READ | PROT_WRITE));
+	/* a table is no reason to go on: what has failed cannot be done once more */
+	vdev_set_mem(&rig.v);
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "broken"));
 	restart();
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "running"));
 	works(VDEV_TX);
 	rig_close(&rig);
 }

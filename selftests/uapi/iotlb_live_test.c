@@ -208,6 +208,32 @@ CASE(calls_not_asked_for_do_not_come)
 	finish();
 }
 
+/* Features that are told anew come with an empty IOTLB: no ring is where it was. */
+CASE(rings_are_looked_for_in_the_new_iotlb)
+{
+	struct vhost_iotlb_msg m;
+
+	ready(&(struct rig_cfg){ .features = F_BASE }, 2);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	exchange_rx(&x);
+	worker_rests();
+	iommu_serve_end(&io);
+	ASSERT(!iommu_readable(&io, 0));
+	iommu_set_features(&io, rig.v.features);
+	iommu_forget(&io);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &m));
+	EXPECT_OP(m.iova - iommu_iova(&io, 0), <, VDEV_RING_ZONE);
+	iommu_answer(&io, &m);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	exchange_rx(&x);
+	finish();
+}
+
 /* Neighbouring bytes of [ptr, ptr + len), each few at another user address. */
 static void map_in_pieces(const void *ptr, size_t len, size_t step)
 {
