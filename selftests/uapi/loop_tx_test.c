@@ -186,6 +186,46 @@ CASE(header_in_pieces)
 	}
 }
 
+/* The header in two places and the frame in a third, and other bytes between them. */
+static void tx_far_apart(struct rig *r, uint32_t len)
+{
+	struct vdev_queue *q = &r->v.q[VDEV_TX];
+	uint32_t h = r->v.hdr_len;
+	uint8_t *buf = vdev_buf_get(q);
+	struct gr_buf pieces[] = {
+		{ .ptr = buf + 3000, .len = 5 },
+		{ .ptr = buf + 2000, .len = h - 5 },
+		{ .ptr = buf, .len = len },
+	};
+
+	memset(buf, 0xff, q->buf_size);
+	memset(pieces[0].ptr, 0, pieces[0].len);
+	memset(pieces[1].ptr, 0, pieces[1].len);
+	frame_make(buf, r->tx_seq++, len);
+	ASSERT(gr_add(&q->ring, pieces, 3, GR_ALL_DIRECT, buf) >= 0);
+	r->tx_out++;
+}
+
+CASE(header_in_pieces_far_apart)
+{
+	static const unsigned int taps[] = { 0, TAP_BARE, TAP_BARE | TAP_SNDBUF };
+	static struct rig r;
+	unsigned int i;
+	uint32_t len;
+
+	for (i = 0; i < 3; i++) {
+		rig_open(&r, &(struct rig_cfg){ .tap = taps[i],
+			.features = taps[i] & TAP_BARE ? F_V1 | F_NETHDR : 0 });
+		for (len = 60; len <= 1514 && !ksft_failed(); len += 727) {
+			tx_far_apart(&r, len);
+			vdev_kick(&r.v.q[VDEV_TX]);
+			rig_expect(&r, r.tx_seq - 1, len);
+			rig_tx_drain(&r, 3000);
+		}
+		rig_close(&r);
+	}
+}
+
 CASE(indirect_tables)
 {
 	struct shape s = { .indirect = true };
