@@ -13,17 +13,22 @@
 static struct rig rig;
 
 /* 'fd' is a program, or why it could not be loaded. */
-static void with_code(const struct rig_cfg *cfg, int fd)
+static void attach(int fd)
 {
 	int ret;
 
 	if (fd < 0)
 		ksft_skip("no XDP programs: %s", strerror(-fd));
-	rig_open(&rig, cfg);
 	ret = xdp_attach(rig.ifindex, fd);
 	close(fd);
 	if (ret)
 		ksft_skip("XDP on a tap: %s", strerror(-ret));
+}
+
+static void with_code(const struct rig_cfg *cfg, int fd)
+{
+	rig_open(&rig, cfg);
+	attach(fd);
 }
 
 static void with_program(const struct rig_cfg *cfg, int verdict)
@@ -87,26 +92,45 @@ static int load_tunnel(void)
 	return xdp_load(code, sizeof(code) / sizeof(code[0]));
 }
 
+static void transmit_tunnelled(uint32_t len)
+{
+	static uint8_t f[TUNNEL + 2000];
+
+	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 3000), TUNNEL + len);
+	frame_check(f + TUNNEL, len, rig.tx_seq - 1, len);
+	rig_tx_drain(&rig, 3000);
+}
+
 /* The room in front of a frame that XDP promises to programs (256 bytes). */
 CASE(tunnel_header)
 {
-	static uint8_t f[TUNNEL + 2000];
 	uint32_t len;
 	int lane;
 
 	for (lane = 0; lane < 2; lane++) {
 		with_code(&(struct rig_cfg){ .tap = lane ? TAP_SNDBUF : 0 },
 			  load_tunnel());
-		for (len = 60; len < 1500 && !ksft_failed(); len += 103) {
-			ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
-			vdev_kick(&rig.v.q[VDEV_TX]);
-			EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 3000),
-				  TUNNEL + len);
-			frame_check(f + TUNNEL, len, rig.tx_seq - 1, len);
-			rig_tx_drain(&rig, 3000);
-		}
+		for (len = 60; len < 1500 && !ksft_failed(); len += 103)
+			transmit_tunnelled(len);
 		rig_close(&rig);
 	}
+}
+
+/* And so from the first frame after the program has come. */
+CASE(tunnel_header_after_other_frames)
+{
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		transmit(1000);
+		attach(load_tunnel());
+		transmit_tunnelled(1000);
+		ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
+	}
+	rig_close(&rig);
 }
 
 /* How much of a frame a program may see is for the tap to know. */
