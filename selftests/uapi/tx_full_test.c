@@ -11,9 +11,11 @@
 #include <linux/if_tun.h>
 #include <linux/pkt_sched.h>
 #include <linux/netlink.h>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -261,6 +263,46 @@ CASE_TIMED(macvtap, 40)
 CASE_TIMED(packet_socket, 40)
 {
 	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket);
+}
+
+/* Notes when each frame was sent, where nobody reads it. */
+static int by_stamping_socket(void)
+{
+	int how = SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_SOFTWARE;
+	int fd = by_packet_socket();
+
+	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &how, sizeof(how)));
+	return fd;
+}
+
+static long runs(void)
+{
+	return rig_counter(&rig, "kvnet.tx.runs");
+}
+
+/* A socket with something in its error queue is in error, and as full as another. */
+CASE_TIMED(packet_socket_with_an_error_queue, 40)
+{
+	struct pollfd p;
+	uint32_t i;
+	long n;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not tell when it waits");
+	begin(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_stamping_socket);
+	fill();
+	p = (struct pollfd){ .fd = rig.tap };
+	ASSERT_EQ(poll(&p, 1, 0), 1);
+	EXPECT_EQ(p.revents, POLLERR);
+	/* it rests for all that */
+	n = runs();
+	EXPECT(!WAIT_FOR(300, runs() != n));
+	let_go();
+	for (i = 0; i < FRAMES && !ksft_failed(); i++)
+		expect_frame(1 + i, LEN);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	rig_close(&rig);
+	link_delete(far);
 }
 
 static void take_backend_away(void)
