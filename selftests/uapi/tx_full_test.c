@@ -17,12 +17,17 @@
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "flow.h"
 #include "links.h"
+#include "pager.h"
+#include "pin_rig.h"
+#include "procfs.h"
 
 #define LEN	1400
 #define FRAMES	200
@@ -351,6 +356,55 @@ CASE_TIMED(backend_taken_away_while_full, 40)
 CASE_TIMED(limit_lifted_while_full, 40)
 {
 	change_while_full(lift_limit);
+}
+
+/*** a tap that goes ***/
+
+/* Of which a page that is not there has to be waited for. */
+static int by_bridge_from_private_memory(void)
+{
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	return by_bridge();
+}
+
+/*
+ * The device has found the tap full, and before it can say what it waits for, the tap
+ * has gone and all that was on its way has been freed: nobody will wake it.
+ */
+CASE_TIMED(tap_gone_before_it_is_waited_for, 40)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	long before, sent;
+	uint32_t i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not tell when it waits");
+	setenv("KVNET_THREADS", "1", 1);
+	/* rings that are pinned are there */
+	limit_locked_memory(0);
+	/* a legacy driver's ring is split: what the device writes has a page of its own */
+	begin(F_MRG | F_EVENT, by_bridge_from_private_memory);
+	vdev_no_spin(&rig.v);
+	worker_rests();
+	before = waits();
+	hold();
+	pager_open();
+	pager.holds = true;
+	pager_take_away(q->ring.cfg.used, PAGE);
+	for (i = 0; i < FRAMES; i++)
+		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
+	/* and no look at what the device has written */
+	gr_publish(&q->ring);
+	ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+	ASSERT(pager_asked(1, 3000));
+	EXPECT_EQ(waits(), before + 1);
+	sent = rig_counter(&rig, "kvnet.tx.packets");
+	ASSERT_EQ(link_delete(if_nametoindex(rig.name)), 0);
+	ASSERT_EQ(link_delete(far), 0);
+	pager_go_on();
+	EXPECT(rig_tx_drain(&rig, 3000));
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.drop_tap") == 1 + FRAMES - sent));
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
