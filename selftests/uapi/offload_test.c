@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "vhost_abi.h"
 
 #define HEADERS	(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
 #define CSUM_START 34
@@ -437,6 +438,118 @@ CASE(receive_tagged_beside)
 		EXPECT_EQ(receive_ours(), len);
 		EXPECT(!memcmp(got, frame, len));
 	}
+}
+
+/*** the header of a UDP tunnel, which is longer ***/
+
+#ifndef TUN_F_UDP_TUNNEL_GSO
+#define TUN_F_UDP_TUNNEL_GSO 0x080
+#endif
+#ifndef VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4
+#define VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 0x20
+#endif
+
+/* virtio 1.3, 5.1.6: hash and report, which no driver fills in, and offsets */
+struct tunnel_hdr {
+	struct virtio_net_hdr_mrg_rxbuf mrg;
+	uint32_t hash;
+	uint16_t report, reserved;
+	uint16_t outer_th, inner_nh;
+};
+
+static void open_tunnel_rig(void)
+{
+	struct abi_features a = {
+		2, { F_V1 | F_MRG, BIT64(VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO - 64) },
+	};
+	int len = sizeof(struct tunnel_hdr);
+
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 8, .stopped = true,
+					  .features = F_V1 | F_MRG });
+	if (__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES_ARRAY, &a))
+		ksft_skip("no VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO");
+	rig.v.hdr_len = len;
+	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &len));
+	rig_start(&rig);
+}
+
+static void transmit_tunnel(const struct tunnel_hdr *h, uint32_t len, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	ASSERT_EQ(rig_tx_raw(&rig, h, frame, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	if (!EXPECT_EQ(poll(&p, 1, ksft_patience(3000)), 1))
+		return;
+	EXPECT_EQ(recv(fd, got, sizeof(got), MSG_TRUNC), len);
+	EXPECT(!memcmp(frame, got, len));
+	rig_tx_drain(&rig, 3000);
+}
+
+CASE(transmit_with_the_header_of_a_tunnel)
+{
+	static const uint32_t size[] = { 1, 100, 1448, 3000, 20000, 60000 };
+	struct tunnel_hdr h = { 0 };
+	size_t i;
+	int fd;
+
+	open_tunnel_rig();
+	fd = rig_packet_socket(&rig, ETH_P_IP, false);
+	for (i = 0; i < sizeof(size) / sizeof(*size) && !ksft_failed(); i++) {
+		h.mrg = offload(0);
+		transmit_tunnel(&h, tcp_frame(frame, size[i], i), fd);
+		if (size[i] <= 1448)
+			continue;
+		h.mrg = offload(1448);
+		transmit_tunnel(&h, tcp_frame(frame, size[i], i), fd);
+	}
+	close(fd);
+	rig_close(&rig);
+}
+
+#define OUTER	(14 + 20 + 8 + 8)	/* Ethernet, IPv4, UDP, VXLAN */
+
+static uint32_t vxlan_frame(uint8_t *f, uint32_t payload)
+{
+	uint32_t len = tcp_frame(f + OUTER, payload, payload);
+	struct iphdr *ip = (void *)(f + 14);
+
+	memset(f, 0, OUTER);
+	memcpy(f, "\x02\0\0\0\0\3\x02\0\0\0\0\4\x08", 13);
+	*ip = (struct iphdr){
+		.version = 4, .ihl = 5, .tot_len = htons(OUTER - 14 + len), .ttl = 64,
+		.protocol = IPPROTO_UDP, .saddr = htonl(0xc6336401), .daddr = htonl(0xc6336402),
+	};
+	ip->check = htons(~sum16(ip, 20, 0));
+	/* ports 40000, 4789; length; no checksum; a VNI */
+	memcpy(f + 34, "\x9c\x40\x12\xb5", 4);
+	f[38] = (OUTER - 34 + len) >> 8;
+	f[39] = OUTER - 34 + len;
+	f[42] = 8;
+	f[48] = 1;
+	return OUTER + len;
+}
+
+/* Where the tunnel's packet begins says nobody but the end of the header. */
+CASE(transmit_segments_in_a_tunnel)
+{
+	static const uint32_t size[] = { 3000, 9000, 20000, 40000, 60000 };
+	struct tunnel_hdr h = { .mrg = offload(1400), .outer_th = 34, .inner_nh = OUTER + 14 };
+	size_t i;
+	int fd;
+
+	open_tunnel_rig();
+	if (ioctl(rig.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 |
+		  TUN_F_UDP_TUNNEL_GSO))
+		ksft_skip("this kernel has no tunnels through a tap");
+	h.mrg.hdr.gso_type |= VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4;
+	h.mrg.hdr.csum_start += OUTER;
+	h.mrg.hdr.hdr_len += OUTER;
+	fd = rig_packet_socket(&rig, ETH_P_IP, false);
+	for (i = 0; i < sizeof(size) / sizeof(*size) && !ksft_failed(); i++)
+		transmit_tunnel(&h, vxlan_frame(frame, size[i]), fd);
+	close(fd);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
