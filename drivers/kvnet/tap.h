@@ -38,7 +38,8 @@ extern bool kvnet_tap_direct;
  * @may_copy: frames are copied by ourselves where that can be, in this turn
  * @known: kinds of frames whose headers we make as the tap does, for some time
  * @learnt: when the first of them was learnt, in jiffies
- * @dev: the device that the last of these frames are from: a name, not a pointer
+ * @dev: the device that the last of these frames are from: a name, not a pointer;
+ *	 NULL: to be looked for
  * @ifindex: by which @dev was found; 0: not found
  * @copied: frames copied that @dev has not counted yet
  * @copied_bytes: their length
