@@ -409,7 +409,8 @@ static bool rx_pending(struct kvnet_source *src)
 
 	if (READ_ONCE(q->starved))
 		return kvnet_vq_pending(&q->vq);
-	if (!kvnet_lone_look(&q->lone, local_clock()))
+	/* Without the lock: it is about when, and who is to rest looks with it. */
+	if (!data_race(kvnet_lone_look(&q->lone, local_clock())))
 		return false;
 	if (!mutex_trylock(&q->vq.lock))
 		return true;
