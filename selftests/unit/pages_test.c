@@ -121,6 +121,20 @@ CASE(a_byte_is_a_page)
 	EXPECT_TRUE(!kvnet_pages_find(&table, at));
 }
 
+/* A page below the range, in the place that one of the range would have. */
+CASE(who_is_in_the_place_stays)
+{
+	const unsigned long at = 7 * PAGE_SIZE, next = at + SPAN + PAGE_SIZE;
+
+	begin();
+	kvnet_pages_put(&table, at, kernel_memory);
+	kvnet_pages_put(&table, next, kernel_memory);
+	kvnet_pages_forget(&table, at + SPAN, next);
+	EXPECT_TRUE(kvnet_pages_find(&table, at));
+	EXPECT_TRUE(!kvnet_pages_find(&table, next));
+	EXPECT_EQ(table.n, 1);
+}
+
 /* Many more pages than places, from the middle of the table. */
 CASE(long_ranges)
 {
