@@ -67,7 +67,7 @@ static void until_none(const struct injector *in, uint8_t type,
 {
 	unsigned int n;
 
-	for (n = 1; !ksft_failed() && once(in, n, type); n++)
+	for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && once(in, n, type); n++)
 		fault_injected++;
 }
 

@@ -289,13 +289,14 @@ CASE_TIMED(and_closed_after_that, 120)
 
 	begin();
 	FOR_EACH_INJECTOR(&in, gettid()) {
-		for (n = 1, hit = true; hit && n < 400 && !ksft_failed(); n++) {
+		for (n = 1, hit = true; hit && n < FAULT_MOST && !ksft_failed(); n++) {
 			injector_nth(&in, n);
 			live_and_die();
 			hit = injector_hit(&in);
 			injector_nth(&in, 0);
 			fault_injected += hit;
 		}
+		EXPECT_OP(n, <, FAULT_MOST);
 	}
 	fault_carries_packets();
 	end();
@@ -365,7 +366,7 @@ CASE_TIMED(of_frames_in_pieces, 120)
 	ASSERT_EQ(workers_of(getpid(), &w), 1);
 	fault_by_worker(true);
 	FOR_EACH_INJECTOR(&in, w.tid)
-		for (n = 1; !ksft_failed() && frame_in_pieces(&in, n); n++)
+		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && frame_in_pieces(&in, n); n++)
 			fault_injected++;
 	EXPECT_OP(fault_injected, >, 2);	/* header, and pieces of data */
 	end();

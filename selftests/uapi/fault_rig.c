@@ -13,7 +13,6 @@
 #include "procfs.h"
 
 #define BURST	24
-#define MOST	400	/* failures of one step */
 
 unsigned int fault_injected;
 uint32_t fault_device;
@@ -68,7 +67,7 @@ static void each(const struct fault_step *s, const struct injector *in)
 	bool hit = true;
 	int ret = 0;
 
-	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
+	for (n = 1; hit && n < FAULT_MOST && !ksft_failed(); n++) {
 		injector_nth(in, n);
 		ret = s->call();
 		hit = injector_hit(in);
@@ -81,7 +80,7 @@ static void each(const struct fault_step *s, const struct injector *in)
 		genl_open(&genl);
 		fault_carries_packets();
 	}
-	if (n >= MOST)
+	if (n >= FAULT_MOST)
 		FAIL("%s does not come to an end", s->name);
 	steps++;
 }
@@ -206,11 +205,13 @@ static void one_way(const struct injector *in, unsigned int way, const struct fa
 	unsigned int n;
 	bool hit = true;
 
-	for (n = 1; hit && n < MOST && !ksft_failed(); n++) {
+	for (n = 1; hit && n < FAULT_MOST && !ksft_failed(); n++) {
 		hit = frames(in, n, way, load);
 		fault_injected += hit;
 		fault_carries_packets();
 	}
+	if (n >= FAULT_MOST)
+		FAIL("what fails of frames of %u bytes does not come to an end", load->len);
 	steps++;
 }
 

@@ -13,6 +13,8 @@
 
 #include "netlink_rig.h"
 
+#define FAULT_MOST	400	/* failures of one step: there are fewer */
+
 struct fault_step {
 	const char *name;
 	int (*call)(void);	/* 0 or -errno */
