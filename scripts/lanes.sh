@@ -9,6 +9,8 @@ FAILED=0
 SKIPPED=0
 # what has been skipped, by any lane: where, test, reason
 SKIPS=$(mktemp)
+# what has failed, by any lane, with what was said of it: shown once more at the very end
+FAILURES=$(mktemp)
 
 declare -A LANES=()
 LANE=''
@@ -41,6 +43,14 @@ skip()
 	printf '%s\t%s\t%s\n' "$@" >> "$SKIPS"
 }
 
+# failed WHAT: of which no log has more to say
+failed()
+{
+	echo "not ok - $1"
+	echo "# failed: $1" >> "$FAILURES"
+	count 0 1
+}
+
 # one step that is a test as a whole
 step()
 {
@@ -52,8 +62,7 @@ step()
 		echo "ok - $name"
 		count 1 0
 	else
-		echo "not ok - $name"
-		count 0 1
+		failed "$name"
 	fi
 }
 
@@ -65,7 +74,7 @@ show_times()
 }
 
 # count_log LOG WHERE NAME: adds up every "N passed, N failed, N skipped" line; without any, it
-# failed. Notes what was skipped.
+# failed. Notes what was skipped, and what failed with the last lines before it.
 count_log()
 {
 	local sums
@@ -74,11 +83,14 @@ count_log()
 	sums=$(awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; n++ } END { print p + 0, f + 0, n + 0 }' "$1")
 	sed -E -e '/# SKIP/!d' -e "s/^ok [0-9]+ (\S+) # SKIP (.*) # [0-9]+ ms\$/$2\t\1\t\2/;t" \
 		-e "s/^# SKIP ([^:]+): (.*)\$/$2\t\1\t\2/;t" -e "s/^.*\$/$2\tunknown\t&/" "$1" >> "$SKIPS"
+	awk -v where="$2" '
+		/^not ok/ { for (i = n > 8 ? n - 8 : 0; i < n; i++) print line[i]; print "# failed: " where ": " $0 }
+		{ n = /^#/ && !/^# SKIP/ ? n : 0 }
+		/^#/ { line[n++] = $0 }' "$1" >> "$FAILURES"
 	# shellcheck disable=SC2086 # three numbers
 	set -- "$3" $sums
 	if [ "$4" -eq 0 ]; then
-		echo "not ok - $1 did not come to its end"
-		count 0 1
+		failed "$1 did not come to its end"
 	fi
 	count "$2" "$3"
 }
@@ -89,12 +101,12 @@ count_status()
 	local before=$1 status=$2 name=$3
 
 	if [ "$status" -ne 0 ] && [ "$FAILED" -eq "$before" ]; then
-		echo "not ok - $name (status $status)"
-		count 0 1
+		failed "$name (status $status)"
 	fi
 }
 
-# judges all that was skipped: what is not allowed failed
+# judges all that was skipped: what is not allowed failed. Then all that failed is said once
+# more, for who is shown the end of this only.
 count_skips()
 {
 	local any='' verdict bad
@@ -107,6 +119,8 @@ count_skips()
 	# shellcheck disable=SC2034 # for test.sh
 	SKIPPED=$(($(wc -l < "$SKIPS") - bad))
 	count 0 "$bad"
+	grep '^not ok' <<< "$verdict" | sed 's/^not ok - /# failed: /' >> "$FAILURES" || true
+	cat "$FAILURES"
 }
 
 ### lanes
@@ -150,7 +164,10 @@ lanes_end()
 		name=${LANES[$pid]}
 		unset "LANES[$pid]"
 		ended+=("$name")
-		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null || echo "0 1 died")
+		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null) || {
+			sums="0 1 died"
+			echo "# failed: lane $name: died" >> "$FAILURES"
+		}
 		echo
 		printf '[%4ds] ===== %s: %s =====\n' "$(elapsed)" "$name" \
 			"$(awk '{ print $1, "passed,", $2, "failed,", $3 == "died" ? $3 : $3 " s of CPU" }' <<< "$sums")"
@@ -178,5 +195,5 @@ lanes_kill()
 cleanup()
 {
 	lanes_kill
-	rm -f "$SKIPS"
+	rm -f "$SKIPS" "$FAILURES"
 }

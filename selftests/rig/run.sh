@@ -180,13 +180,15 @@ skips_are_counted()
 		. "$TOP/scripts/lanes.sh"
 		count_log "$WORK/tap" test-6.1 "some tests"
 		cat "\$SKIPS"
-		rm "\$SKIPS"
+		cat "\$FAILURES"
+		rm "\$SKIPS" "\$FAILURES"
 		echo "\$PASSED \$FAILED"
 	EOF
 	printf '%s\n' 'ok 1 a_test.x # 3 ms' 'ok 2 a_test.y # SKIP no y # here # 42 ms' '# SKIP dpdk: split: no dpdk' \
-		'something # SKIP else' '1 passed, 0 failed, 3 skipped' 'ok 1 - b' '4 passed, 2 failed' > "$WORK/tap"
+		'something # SKIP else' '# long ago' '1 passed, 0 failed, 3 skipped' 'ok 1 - b' \
+		'# c.c:7: Expected 1' 'not ok 2 - c # 4 ms' '4 passed, 2 failed' > "$WORK/tap"
 	printf 'test-6.1\t%s\t%s\n' a_test.y 'no y # here' dpdk 'split: no dpdk' unknown 'something # SKIP else' > "$WORK/expected"
-	echo "5 2" >> "$WORK/expected"
+	printf '%s\n' '# c.c:7: Expected 1' '# failed: test-6.1: not ok 2 - c # 4 ms' '5 2' >> "$WORK/expected"
 	bash "$WORK/count.sh" | diff "$WORK/expected" - || return
 	: > "$WORK/tap"
 	bash "$WORK/count.sh" | grep -qx '0 1' || fail "an empty log has not failed"
