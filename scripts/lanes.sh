@@ -98,11 +98,11 @@ count_log()
 # a failure that no test line shows (a bad kernel message, a timeout)
 count_status()
 {
-	local before=$1 status=$2 name=$3
+	local before=$1 status=$2 name=$3 console=$BUILD/log/$3/console.log
 
-	if [ "$status" -ne 0 ] && [ "$FAILED" -eq "$before" ]; then
-		failed "$name (status $status)"
-	fi
+	[ "$status" -ne 0 ] || return 0
+	[ ! -s "$console" ] || { "$TOP/scripts/dmesg-verdict.sh" "$console" || true; } | sed -n '1,8s/^bad/# &/p' >> "$FAILURES"
+	[ "$FAILED" -ne "$before" ] || failed "$name (status $status)"
 }
 
 # judges all that was skipped: what is not allowed failed. Then all that failed is said once

@@ -194,6 +194,26 @@ skips_are_counted()
 	bash "$WORK/count.sh" | grep -qx '0 1' || fail "an empty log has not failed"
 }
 
+# a bad kernel message is said where no test has failed, too
+splats_are_told()
+{
+	mkdir -p "$WORK/build/log/test-6.1"
+	cat > "$WORK/count.sh" <<- EOF
+		. "$TOP/scripts/lib.sh"
+		. "$TOP/scripts/lanes.sh"
+		BUILD=$WORK/build
+		count_status 0 0 test-6.1
+		count_status 0 1 test-6.1
+		cat "\$FAILURES"
+		rm "\$SKIPS" "\$FAILURES"
+		echo "\$PASSED \$FAILED"
+	EOF
+	printf '%s\n' 'kvnet-test: begin a_test.x' 'BUG: sleeping' 'kvnet-test: end a_test.x' > "$WORK/build/log/test-6.1/console.log"
+	printf '%s\n' 'not ok - test-6.1 (status 1)' '# bad kernel message (test: a_test.x): BUG: sleeping' \
+		'# failed: test-6.1 (status 1)' '0 1' > "$WORK/expected"
+	bash "$WORK/count.sh" | diff "$WORK/expected" -
+}
+
 # log_of FUNCTION...: a report of KCSAN with a stack of these
 log_of()
 {
@@ -271,7 +291,7 @@ installed_ends_in()
 }
 
 for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
-	words_for_progress progress_is_told skips_are_judged skips_are_counted races_are_judged installed_tests; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told races_are_judged installed_tests; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
