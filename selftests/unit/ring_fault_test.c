@@ -83,6 +83,34 @@ CASE(packed_next_faults)
 	next_faults(true);
 }
 
+/* Of a read ahead that failed nothing is believed: what has been read before is used up. */
+CASE(ring_read_ahead_faults)
+{
+	struct rig_cfg cfg = { .num = 16 };
+	struct rig *g = rig_new(&cfg);
+	struct rig_watch w;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		rig_desc(g, i, 0x1000 * i, 100, 0, 0);
+	rig_offer(g, 5);
+	EXPECT_EQ(rig_next(g), 1);
+	EXPECT_EQ(g->chain.id, 5);
+	for (i = 7; i < 12; i++)
+		rig_offer(g, i);
+	/* the index can be read, the entries cannot */
+	rig_watch(&w);
+	w.fail_at = 2;
+	EXPECT_EQ(rig_next(g), -EFAULT);
+	shim_hook(NULL, NULL);
+	for (i = 7; i < 12; i++) {
+		EXPECT_EQ(rig_next(g), 1);
+		EXPECT_EQ(g->chain.id, i);
+	}
+	EXPECT_EQ(rig_next(g), 0);
+	rig_free(g);
+}
+
 /*
  * Nothing is made visible, and the same put can be done again; over the end of
  * the ring, and of more than one copy.

@@ -120,6 +120,32 @@ CASE(plain_bounds)
 	bounds(true);
 }
 
+/* In a ring that is not pinned nothing is easy, and nothing is read for it. */
+CASE(plain_of_a_ring_that_is_not_pinned)
+{
+	struct rig_cfg cfg = { .num = 8 };
+	struct kvnet_used used;
+	struct kvnet_seg seg;
+	struct rig_watch w;
+	unsigned int i, k;
+	struct rig *g;
+
+	for (i = 0; i < 2; i++) {
+		cfg.packed = i;
+		cfg.base = i ? RIG_PACKED_NEW : 0;
+		g = rig_new(&cfg);
+		for (k = 0; k < 4; k++)
+			show(g, k, F_WRITE);
+		EXPECT_EQ(rig_next(g), 1);
+		rig_watch(&w);
+		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+		EXPECT_EQ(w.accesses, 0);
+		shim_hook(NULL, NULL);
+		EXPECT_EQ(rig_next(g), 1);
+		rig_free(g);
+	}
+}
+
 /* One after the other, past what is read ahead and past the end of the ring. */
 CASE(plain_reads_ahead)
 {
