@@ -120,6 +120,25 @@ CASE_TIMED(of_packets_of_a_socket, 60)
 	fault_end();
 }
 
+static int another_owner(void)
+{
+	int ret = __vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+
+	return ret ? ret : __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+}
+
+/* What it does for itself when it is born is part of the step. */
+CASE_TIMED(of_a_kernel_thread, 60)
+{
+	static const struct fault_step owner = { "another owner", another_owner };
+
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
+	fault_each(&owner);
+	ASSERT_SYS(unsetenv("KVNET_WORKER"));
+	fault_end();
+}
+
 /* Since the module was loaded: by fault_each_test, too. */
 CASE(have_all_failed)
 {

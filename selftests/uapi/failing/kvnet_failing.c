@@ -9,6 +9,7 @@
  * call __wrap_x() for x(), which fails as x() does: with nothing done, and what it would
  * have consumed consumed.
  */
+#include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -36,6 +37,7 @@
 	CALL(get_user_pages_fast) \
 	CALL(kthread_create_on_node) \
 	CALL(vhost_task_create) \
+	CALL(cgroup_attach_task_all) \
 	CALL(vmap) \
 	CALL(mmu_interval_notifier_insert) \
 	CALL(task_work_add) \
@@ -60,16 +62,21 @@ static atomic_t failed[N_CALLS];
 static pid_t thread;
 static unsigned int left;
 
-/* In a softirq nobody knows whose turn it is. */
-static bool fails(unsigned int call)
+static bool fails_for(const struct task_struct *task, unsigned int call)
 {
-	if (!in_task() || READ_ONCE(thread) != current->pid || !READ_ONCE(left))
+	if (READ_ONCE(thread) != task->pid || !READ_ONCE(left))
 		return false;
 	WRITE_ONCE(left, left - 1);
 	if (left)
 		return false;
 	atomic_inc(&failed[call]);
 	return true;
+}
+
+/* In a softirq nobody knows whose turn it is. */
+static bool fails(unsigned int call)
+{
+	return in_task() && fails_for(current, call);
 }
 
 /* "TID N", both of the first PID namespace; read: what is left of N. */
@@ -172,6 +179,14 @@ struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(voi
 {
 	return fails(CALL_vhost_task_create) ? ERR_PTR(-ENOMEM) :
 		__real_vhost_task_create(fn, kill, arg, name);
+}
+
+/* A new thread calls it, for who waits for that: its maker, or a task of its maker's. */
+WRAP(cgroup_attach_task_all);
+int __wrap_cgroup_attach_task_all(struct task_struct *from, struct task_struct *task)
+{
+	return fails_for(from->group_leader, CALL_cgroup_attach_task_all) ? -ENOMEM :
+		__real_cgroup_attach_task_all(from, task);
 }
 
 WRAP(vmap);
