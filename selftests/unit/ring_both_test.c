@@ -31,6 +31,28 @@ CASE(packed_empty)
 	empty(true);
 }
 
+/* Where there is no room at all, not even one descriptor has some. */
+CASE(no_room_for_one)
+{
+	struct rig_cfg cfg;
+	struct rig *g;
+	unsigned int i;
+
+	for (i = 0; i < 2 * RIG_WAYS; i++) {
+		cfg = rig_way(i / 2, i & 1);
+		g = rig_new(&cfg);
+		if (!cfg.packed)
+			rig_desc(g, 0, 0x1000, 100, 0, 0);
+		rig_offer(g, 0);
+		g->chain.cap = 0;
+		EXPECT_EQ(rig_next(g), -EMSGSIZE);
+		g->chain.cap = 1;
+		EXPECT_EQ(rig_next(g), 1);
+		EXPECT_EQ(g->chain.n_out, 1);
+		rig_free(g);
+	}
+}
+
 /* Chains from @from on, the last first, and no more. */
 static void fetch(struct rig *g, u32 from, u32 n)
 {
