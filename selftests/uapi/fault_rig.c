@@ -165,6 +165,7 @@ static void to_the_guest(const struct injector *in, unsigned int n, const struct
 	if (load->burst == 1)
 		new_pages();
 	rig_rx_post(&vmm, BURST, NULL);
+	worker_rests();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_RX]);
 	for (i = 0; i < load->burst; i++)
@@ -178,6 +179,8 @@ static void to_the_host(const struct injector *in, unsigned int n, const struct 
 	/* some of what a frame needs is had for several at once */
 	for (i = 0; i < load->burst; i++)
 		rig_tx(&vmm, load->len, load->shape);
+	/* a kick is not lent while the worker has the queue */
+	worker_rests();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 }
@@ -192,11 +195,15 @@ static bool frames(const struct injector *in, unsigned int n, unsigned int way,
 		to_the_guest(in, n, load);
 	else
 		to_the_host(in, n, load);
-	/* and then a worker sees to what comes next */
-	if (WAIT_FOR(300, arrived(way)) && in->tid != gettid())
+	/* and then a worker sees to what comes next; what this thread asks could fail itself */
+	if (in->tid != gettid()) {
+		WAIT_FOR(3000, arrived(way) || injector_hit(in));
 		worker_rests();
+	}
 	hit = injector_hit(in);
 	injector_nth(in, 0);
+	if (!hit && !WAIT_FOR(3000, arrived(way)))
+		FAIL("no frame of %u bytes arrived, and nothing has failed", load->len);
 	return hit;
 }
 
