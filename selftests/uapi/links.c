@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ksft.h"
@@ -153,6 +155,28 @@ int link_up(int ifindex, bool up)
 		.ifi_flags = up ? IFF_UP : 0 });
 
 	return nl_answer(&r);
+}
+
+static bool runs(int ifindex)
+{
+	struct ifreq ifr = { 0 };
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+
+	if (!if_indextoname(ifindex, ifr.ifr_name) || ioctl(fd, SIOCGIFFLAGS, &ifr))
+		ifr.ifr_flags = 0;
+	close(fd);
+	return ifr.ifr_flags & IFF_RUNNING;
+}
+
+int link_pair_up(int one, int other)
+{
+	int ret = link_up(one, true);
+
+	ret = ret ? ret : link_up(other, true);
+	if (!ret && !WAIT_FOR(5000, runs(one) && runs(other)))
+		ret = -ENETDOWN;
+	/* whoever saw to that, with the lock that this takes, is done */
+	return ret ? ret : link_up(one, true);
 }
 
 int link_mtu(int ifindex, uint32_t mtu)

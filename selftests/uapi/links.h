@@ -29,6 +29,8 @@ int link_delete(int ifindex);
 int link_rename(int ifindex, const char *name);
 int link_move(int ifindex, int netns);
 int link_up(int ifindex, bool up);
+/* Both ends of a pair, which have their carriers and queues then, not a while after. */
+int link_pair_up(int one, int other);
 int link_mtu(int ifindex, uint32_t mtu);
 int link_mac(int ifindex, const uint8_t *mac);
 /* The queue of what leaves it: NLM_F_* and the options of its kind; or a change of it. */

@@ -54,8 +54,7 @@ void packet_veth(struct packet_rig *p)
 	p->far = if_nametoindex("far");
 	ASSERT_EQ(link_mtu(p->near, PACKET_MTU), 0);
 	ASSERT_EQ(link_mtu(p->far, PACKET_MTU), 0);
-	ASSERT_EQ(link_up(p->near, true), 0);
-	ASSERT_EQ(link_up(p->far, true), 0);
+	ASSERT_EQ(link_pair_up(p->near, p->far), 0);
 }
 
 void packet_open(struct packet_rig *p, const struct packet_how *how)

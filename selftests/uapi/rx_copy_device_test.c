@@ -61,7 +61,10 @@ static void burst(unsigned int n, uint32_t seq)
 	expect(n, seq);
 }
 
-/* Another device for the same descriptor: it is there already, with no file of its own. */
+/*
+ * Another device for the same descriptor: it is there already, with no file of its own.  Were
+ * it up, it would lose its carrier, and have it back a while after it has a file.
+ */
 static void make_other(void)
 {
 	int fd;
@@ -69,6 +72,7 @@ static void make_other(void)
 	other = (struct rig){ .v.hdr_len = rig.v.hdr_len };
 	fd = rig_tap_new(&other, 0);
 	ASSERT_SYS(ioctl(fd, TUNSETPERSIST, 1));
+	rig_link(&other, false);
 	close(fd);
 }
 

@@ -160,8 +160,7 @@ static void begin(uint64_t features, int (*backend)(void))
 		ret = plug(true, TCQ_PLUG_LIMIT);
 	if (ret)
 		ksft_skip("no queue that can be plugged: %s", strerror(-ret));
-	ASSERT_EQ(link_up(near, true), 0);
-	ASSERT_EQ(link_up(far, true), 0);
+	ASSERT_EQ(link_pair_up(near, far), 0);
 	flow_swap(&rig, backend(), far);
 	sniff_at_the_queue();
 	if (__vdev_backend(&rig.v, VDEV_RX, rig.tap) == -ENOTSOCK)
