@@ -122,15 +122,6 @@ CASE(tap_goes_with_its_user)
 	}
 }
 
-/* What has been taken since, in KiB; what is freed late is given time to be. */
-static long taken_since(long before, long most)
-{
-	long taken;
-
-	WAIT_FOR(2000, (taken = before - memory_available_kb()) <= most);
-	return taken;
-}
-
 /* A device in the place of the last one, which has sent a frame. */
 static void one_more_sends(void)
 {
@@ -160,7 +151,7 @@ CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
 		for (i = 0; i < n && !ksft_failed(); i++)
 			one_more_sends();
 		/* of each it would be 32 KiB at the least; what others take they take once */
-		taken = taken_since(before, 16l * n);
+		taken = memory_taken_kb(before, 16l * n);
 		if (taken <= 16l * n)
 			break;
 	}
@@ -189,7 +180,7 @@ static long taken_by(const struct virtio_net_hdr *hdr, unsigned int n)
 	}
 	vdev_kick(&rig.v.q[VDEV_TX]);
 	rig_tx_drain(&rig, 5000);
-	return before - memory_available_kb();
+	return memory_taken_kb(before, (long)n / 2);
 }
 
 /*
@@ -269,17 +260,18 @@ static long taken_by_tables(unsigned int n)
 		};
 	for (i = 0; i < n; i++)
 		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, &table), -EFAULT);
-	return before - memory_available_kb();
+	return memory_taken_kb(before, (long)n / 2);
 }
 
 /* Memory that is gone after the features were told n times, in KiB. */
 static long taken_by_features(unsigned int n)
 {
 	long before = memory_available_kb();
+	unsigned int i;
 
-	while (n--)
+	for (i = 0; i < n; i++)
 		vdev_set_features(&rig.v, rig.cfg.features | F_PLATFORM);
-	return before - memory_available_kb();
+	return memory_taken_kb(before, 4l * n);
 }
 
 /* What a queue needs behind an IOMMU it needs once. */

@@ -259,3 +259,11 @@ long memory_available_kb(void)
 	fclose(f);
 	return kb;
 }
+
+long memory_taken_kb(long before, long most)
+{
+	long taken;
+
+	WAIT_FOR(2000, (taken = before - memory_available_kb()) <= most);
+	return taken;
+}

@@ -33,6 +33,8 @@ void no_file_left(unsigned long before, unsigned long others);
 /* The number of a new eventfd: small as long as old ones are really gone. */
 unsigned int eventfd_number(void);
 long memory_available_kb(void);
+/* What has been taken since, in KiB; what is freed late is given time to be, if it is more. */
+long memory_taken_kb(long before, long most);
 /* kmemleak, where the kernel has it. */
 void no_leak_found(void);
 

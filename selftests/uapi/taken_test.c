@@ -124,19 +124,23 @@ CASE(taken_by_punching_a_hole)
 	taken(by_hole);
 }
 
+/* It would be a cluster of pages each time. */
+#define GONE_KB(n)	((long)((n) * 4 * PAGE / 1024) - 1)
+
 /* Memory that is gone after n times of it, in KiB. */
 static long gone_after(unsigned int n)
 {
 	long before = memory_available_kb();
+	unsigned int i;
 	size_t len;
 	uint8_t *at = place_pool(&len);
 
-	while (n-- && !ksft_failed()) {
+	for (i = 0; i < n && !ksft_failed(); i++) {
 		place_warm_up();
 		by_dontneed(at, len);
 		memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	}
-	return before - memory_available_kb();
+	return memory_taken_kb(before, GONE_KB(n));
 }
 
 /* Pages that the device has known are the host's again when the owner lets go of them. */
@@ -148,11 +152,11 @@ CASE_TIMED(what_was_known_is_given_back, 60)
 
 	place_begin_private();
 	gone_after(4);
-	/* it would be a cluster of pages each time; what others take they take once */
+	/* what others take they take once */
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
 		gone = gone_after(n);
 		ksft_note("%ld KiB have gone", gone);
-		if (gone < (long)(n * 4 * PAGE / 1024))
+		if (gone <= GONE_KB(n))
 			break;
 	}
 	if (i == 3)
