@@ -94,6 +94,7 @@ static void fill_packed(struct rig *g, struct input *in, bool tame)
 	u32 i, len;
 	u64 addr;
 
+	rig_driver_event(g, take16(in), take8(in) & (tame ? 3 : 0xff));
 	for (i = 0; i < g->cfg.num; i++) {
 		flags = take8(in);
 		len = take8(in);
@@ -111,61 +112,71 @@ static void fill_packed(struct rig *g, struct input *in, bool tame)
 		rig_packed(g, place & 0x7fff, addr, len, take16(in), flags);
 		place = rig_step(g, place, 1);
 	}
-	rig_driver_event(g, take16(in), take8(in) & (tame ? 3 : 0xff));
 }
 
-/* Wild bytes everywhere, or only what gets past the first checks. */
-static void fill(struct fuzz *f, struct input *in, bool tame)
+/* Of a split ring, or of a table, which has @n. */
+static void fill_desc(struct rig *g, struct input *in, bool tame, bool table, u32 i, u32 n)
 {
-	struct rig *g = f->g;
-	u32 num = g->cfg.num, i, k, n, count;
-	u16 flags, next;
-	u64 addr;
-	u32 len;
+	u16 flags = take8(in), next = take8(in);
+	u32 len = take16(in);
+	u64 addr = take8(in);
 
-	for (k = g->cfg.packed; k < 2; k++) {
-		count = k ? RIG_TABLE : num;
-		n = k ? 1 + take8(in) % RIG_TABLE : num;
-		for (i = 0; i < count && in->left; i++) {
-			flags = take8(in);
-			next = take8(in);
-			len = take16(in);
-			addr = take8(in);
-			if (tame) {
-				/* a few still stray */
-				next = next == 0xff ? n : next % n;
-				flags &= k && flags < 0xf0 ? 3 : 7;
-			} else {
-				next |= take8(in) << 8;
-				addr |= (u64)take16(in) << 48;
-				len |= (u32)take16(in) << 16;
-			}
-			if (flags & F_INDIRECT && addr < 0xf0) {
-				addr = RIG_GPA + 16 * (addr % RIG_TABLE);
-				len = tame ? 16 * (len % n) : len;
-				if (tame && flags < 0x80)
-					flags &= ~F_NEXT;
-			}
-			(k ? rig_table : rig_desc)(g, i, addr, len, flags, next);
-		}
+	if (tame) {
+		/* a few still stray */
+		next = next == 0xff ? n : next % n;
+		flags &= table && flags < 0xf0 ? 3 : 7;
+	} else {
+		next |= take8(in) << 8;
+		addr |= (u64)take16(in) << 48;
+		len |= (u32)take16(in) << 16;
 	}
-	if (g->cfg.packed) {
-		fill_packed(g, in, tame);
-		return;
+	if (flags & F_INDIRECT && addr < 0xf0) {
+		addr = RIG_GPA + 16 * (addr % RIG_TABLE);
+		len = tame ? 16 * (len % n) : len;
+		if (tame && flags < 0x80)
+			flags &= ~F_NEXT;
 	}
-	for (i = 0; i < num; i++) {
-		next = take8(in);
-		if (!tame)
-			next |= take8(in) << 8;
-		else
-			next = next == 0xff ? num : next % num;
-		rig_avail(g, g->cfg.base + i, next);
-	}
-	n = take8(in);
-	rig_avail_idx(g, g->cfg.base + (tame ? n % (num + 1) :
-					n | take8(in) << 8));
+	(table ? rig_table : rig_desc)(g, i, addr, len, flags, next);
+}
+
+static void fill_split(struct rig *g, struct input *in, bool tame)
+{
+	u32 num = g->cfg.num, n = take8(in), i;
+	u16 head;
+
+	n = tame ? n % (num + 1) : n | take8(in) << 8;
 	rig_avail_flags(g, take16(in));
 	rig_used_event(g, g->cfg.base + take8(in));
+	for (i = 0; i < num; i++) {
+		head = take8(in);
+		if (!tame)
+			head |= take8(in) << 8;
+		else
+			head = head == 0xff ? num : head % num;
+		rig_avail(g, g->cfg.base + i, head);
+		fill_desc(g, in, tame, false, i, num);
+	}
+	rig_avail_idx(g, g->cfg.base + n);
+}
+
+/*
+ * Wild bytes everywhere, or only what gets past the first checks.  What decides most comes
+ * first: an input of libFuzzer's is short.
+ */
+static void fill(struct rig *g, struct input *in, bool tame)
+{
+	u32 i, n;
+
+	(g->cfg.packed ? fill_packed : fill_split)(g, in, tame);
+	n = 1 + take8(in) % RIG_TABLE;
+	for (i = 0; i < RIG_TABLE && in->left; i++)
+		fill_desc(g, in, tame, true, i, n);
+}
+
+/* Of what a split ring knows to be there nothing is left: a next call may know more. */
+static bool all_taken(const struct kvnet_ring *r)
+{
+	return !r->packed && (u16)(r->last_avail - r->head_first) >= r->head_n;
 }
 
 /* Several at once are what one after the other would be. */
@@ -187,6 +198,8 @@ static void check_several(const struct kvnet_ring *before)
 		EXPECT_EQ(p[i].len, q.len);
 		len -= b.len;
 	}
+	if (i && all_taken(&at_once))
+		return;
 	if (i < 3 && len)
 		EXPECT_EQ(kvnet_ring_next_plain(&singly, &q, &b, 1, len), 0);
 	EXPECT_EQ(at_once.last_avail, singly.last_avail);
@@ -394,7 +407,7 @@ void fuzz_one(const u8 *data, size_t size)
 	n_ops = 1 + take8(&in) % MAX_OPS;
 	for (i = 0; i < n_ops; i++)
 		ops[i] = take8(&in);
-	fill(&f, &in, flags & 8);
+	fill(f.g, &in, flags & 8);
 
 	shim_hook(hook, &f);
 	for (i = 0; i < n_ops; i++)
