@@ -78,6 +78,7 @@ CASE_TIMED(memory_in_swap, 300)
 {
 	struct vdev_queue *rx = &rig.v.q[VDEV_RX];
 	uint32_t i;
+	bool done;
 
 	need_hibernation();
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
@@ -92,7 +93,10 @@ CASE_TIMED(memory_in_swap, 300)
 	vdev_kick(rx);
 	for (i = 0; i < FRAMES; i++)
 		rig_inject(&rig, i, LEN);
-	if (!put("/sys/power/state", "disk"))
+	done = put("/sys/power/state", "disk");
+	if (!done && errno == EBUSY)
+		ksft_skip("Linux before 6.4 does not read an image while it swaps");
+	if (!done)
 		FAIL("the machine does not hibernate: %s", strerror(errno));
 	/* what is behind each frame is as it was, too */
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)

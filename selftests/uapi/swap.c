@@ -10,7 +10,7 @@
 void swap_need(void)
 {
 	if (system("grep -q /dev/vda /proc/swaps || "
-		   "{ modprobe virtio_blk && mkswap /dev/vda && swapon /dev/vda; } "
+		   "{ modprobe -a virtio_pci virtio_blk && mkswap /dev/vda && swapon /dev/vda; } "
 		   "> /dev/null 2>&1"))
 		ksft_skip("no disk to swap to");
 }
