@@ -191,8 +191,8 @@ run_vm()
 	shift 2
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
 	[ "$series" != 6.1 ] || short=1
-	# what looks at each access, on a CPU that is emulated, takes its time
-	! is_debug "$series" || EXTRAS+=(--append "$DEBUG_WORDS" --env "KSFT_SLOW=${KSFT_SLOW:-20}")
+	# what looks at each access, on a CPU that is emulated, takes its time; and at all memory, 20 s
+	! is_debug "$series" || EXTRAS+=(--append "$DEBUG_WORDS" --env "KSFT_SLOW=${KSFT_SLOW:-20}" --env KSFT_LEAKS=end)
 	build_kvnetctl
 	EXTRAS+=(--add "$BUILD/tools/kvnetctl" --add "$BUILD/tools/other/kvnetctl:/kvnet/kvnetctl-other")
 	rm -f "$BUILD/log/$name.tap"

@@ -11,7 +11,8 @@
  * Environment: KSFT_SEED (random seed), KSFT_SLOW (deadlines times this, by
  * default 3: a machine may be slow and busy), KSFT_LONG (rounds times this, also 1/3:
  * what is repeated for chance alone), KSFT_NO_KMSG=1 (no marks, no log verdict),
- * KSFT_STOP=1 (end at the first failure).
+ * KSFT_STOP=1 (end at the first failure), KSFT_LEAKS=end (what is leaked is looked for by
+ * who runs the tests, when all are over).
  */
 #ifndef SELFTESTS_KSFT_H
 #define SELFTESTS_KSFT_H
