@@ -242,8 +242,10 @@ run_uml_as()
 
 run_uml_failing()
 {
-	step "kvnet.ko whose calls can fail" "$TOP/scripts/build-module.sh" --failing uml
-	run_uml_as failing "$UAPI_FAILING" --add "$BUILD/failing-uml/drivers/kvnet/kvnet.ko"
+	local and=${UML_FLAVOUR:+-$UML_FLAVOUR}
+
+	step "kvnet.ko whose calls can fail${and:+, $UML_FLAVOUR}" "$TOP/scripts/build-module.sh" --failing "uml$and"
+	run_uml_as "failing$and" "$UAPI_FAILING" "--${UML_FLAVOUR:-debug}" --add "$BUILD/failing-uml$and/drivers/kvnet/kvnet.ko"
 }
 
 # run_uml_net TEST...: net tests with real guests. QEMU 7.2 cannot migrate a guest
@@ -505,13 +507,10 @@ run_one()
 # races shall have both: all in User-Mode Linux, then in the test host what may differ there.
 run_debug()
 {
-	local kernel kernels=${KERNEL:-smp-kasan smp-kcsan $DEBUG_ALL}
-	local SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200}
+	local kernel kernels=${KERNEL:-smp-kasan smp-kcsan $DEBUG_ALL} SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200}
 
 	step "uapi tests build" build_uapi "${TESTS:-}"
-	for kernel in $kernels; do
-		prepare_debug "$kernel"
-	done
+	for kernel in $kernels; do prepare_debug "$kernel"; done
 	[ "$FAILED" -eq 0 ] || return 0
 	for kernel in $kernels; do
 		# shellcheck disable=SC2086 # lists of names
@@ -519,6 +518,7 @@ run_debug()
 			PACKED=${PACKED-} KSFT_LONG=${KSFT_LONG:-1/3} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$(debug_tests "$kernel")}
 		else
 			UML_FLAVOUR=$kernel run_uml ${TESTS:-}
+			[ -n "${TESTS:-}" ] || UML_FLAVOUR=$kernel run_uml_failing
 		fi
 	done
 }
@@ -556,7 +556,7 @@ run_one_uml()
 			idle+=("$name")
 		else
 			uapi+=("$name")
-			[[ -n $UML_FLAVOUR || " $UAPI_FAILING " != *" ${name%_test}_test "* ]] || failing=(too)
+			[[ " $UAPI_FAILING " != *" ${name%_test}_test "* ]] || failing=(too)
 		fi
 	done
 	# the other flavours: with no guests, and time that passes at once is for one CPU
