@@ -507,7 +507,7 @@ run_one()
 # races shall have both: all in User-Mode Linux, then in the test host what may differ there.
 run_debug()
 {
-	local kernel kernels=${KERNEL:-smp-kasan smp-kcsan $DEBUG_ALL} SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200}
+	local kernel kernels=${KERNEL:-smp-kasan smp-kcsan $DEBUG_ALL} packed=${PACKED-} SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-120} RUN_SECONDS=${RUN_SECONDS:-7200}
 
 	step "uapi tests build" build_uapi "${TESTS:-}"
 	for kernel in $kernels; do prepare_debug "$kernel"; done
@@ -515,7 +515,7 @@ run_debug()
 	for kernel in $kernels; do
 		# shellcheck disable=SC2086 # lists of names
 		if is_debug "$kernel"; then
-			PACKED=${PACKED-} KSFT_LONG=${KSFT_LONG:-1/3} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$(debug_tests "$kernel")}
+			PACKED=$packed KSFT_LONG=${KSFT_LONG:-1/3} run_vm "$kernel" "uapi-$kernel" "$TOP/scripts/vm/uapi.sh" ${TESTS:-$(debug_tests "$kernel")}
 		else
 			UML_FLAVOUR=$kernel run_uml ${TESTS:-}
 			[ -n "${TESTS:-}" ] || UML_FLAVOUR=$kernel run_uml_failing
