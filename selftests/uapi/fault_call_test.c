@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "fault_rig.h"
@@ -136,6 +137,52 @@ CASE_TIMED(of_a_kernel_thread, 60)
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
 	fault_each(&owner);
 	ASSERT_SYS(unsetenv("KVNET_WORKER"));
+	fault_end();
+}
+
+/* What has been said since, or that something is missing. */
+static bool something_is_told(const struct genl *g)
+{
+	static uint8_t buf[8 << 10];
+	bool any = false;
+
+	while (recv(g->fd, buf, sizeof(buf), MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
+		any = true;
+	return any;
+}
+
+static bool start_is_told(const struct injector *in, unsigned int n, const struct genl *g)
+{
+	bool hit;
+	int ret;
+
+	fault_set_up_again();
+	ASSERT_EQ(__vdev_backend(&vmm.v, VDEV_TX, -1), 0);
+	something_is_told(g);
+	injector_nth(in, n);
+	ret = __vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (!something_is_told(g) && !ret)
+		FAIL("failure %u: nothing is told of a queue that was started", n);
+	return hit;
+}
+
+/* Who listens knows that it has not heard all. */
+CASE_TIMED(of_who_tells, 60)
+{
+	struct injector in;
+	struct genl g;
+	unsigned int n;
+
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
+	genl_open(&g);
+	ASSERT_EQ(genl_join(&g), 0);
+	FOR_EACH_INJECTOR(&in, gettid())
+		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && start_is_told(&in, n, &g); n++)
+			fault_injected++;
+	EXPECT_OP(fault_injected, >, 2);
+	genl_close(&g);
 	fault_end();
 }
 
