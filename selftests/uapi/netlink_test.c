@@ -413,6 +413,22 @@ static void break_queue(unsigned int index)
 	vdev_kick_always(&vmm.v.q[index]);
 }
 
+static void *own(void *fd)
+{
+	ASSERT_SYS(prctl(PR_SET_NAME, "not a vmm"));
+	vdev_own(*(int *)fd);
+	return NULL;
+}
+
+/* Whichever thread asks, the owner is its process. */
+static void own_by_a_thread(void)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, own, &vmm.v.fd), 0);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+}
+
 CASE(events)
 {
 	struct attrs e;
@@ -439,8 +455,10 @@ CASE(events)
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	expect_queue(KVNET_CMD_QUEUE_STOP_NTF, id, VDEV_RX);
 	expect_dev(KVNET_CMD_DEV_DEL_NTF, id);
-	vdev_own(vmm.v.fd);
+	own_by_a_thread();
 	expect_dev(KVNET_CMD_DEV_ADD_NTF, rig_counter(&vmm, "kvnet.id"));
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_OWNER_DEAD));
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_OWNER_PID), getpid());
 	EXPECT_OP(rig_counter(&vmm, "kvnet.id"), >, id);
 	id = rig_counter(&vmm, "kvnet.id");
 	rig_close(&vmm);
