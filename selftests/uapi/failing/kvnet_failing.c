@@ -10,6 +10,7 @@
  * have consumed consumed.
  */
 #include <linux/cgroup.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -26,6 +27,7 @@
 #include <linux/task_work.h>
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
+#include <linux/xarray.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
 
@@ -42,6 +44,8 @@
 	CALL(mmu_interval_notifier_insert) \
 	CALL(task_work_add) \
 	CALL(sched_setattr_nocheck) \
+	CALL(set_cpus_allowed_ptr) \
+	CALL(__xa_alloc_cyclic) \
 	CALL(genlmsg_put) \
 	CALL(nla_put) \
 	CALL(netlink_unicast) \
@@ -216,6 +220,21 @@ WRAP(sched_setattr_nocheck);
 int __wrap_sched_setattr_nocheck(struct task_struct *task, const struct sched_attr *attr)
 {
 	return fails(CALL_sched_setattr_nocheck) ? -ENOMEM : __real_sched_setattr_nocheck(task, attr);
+}
+
+WRAP(set_cpus_allowed_ptr);
+int __wrap_set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *mask)
+{
+	return fails(CALL_set_cpus_allowed_ptr) ? -ENOMEM : __real_set_cpus_allowed_ptr(task, mask);
+}
+
+/* The kernel tries twice. */
+WRAP(__xa_alloc_cyclic);
+int __wrap___xa_alloc_cyclic(struct xarray *xa, u32 *id, void *entry, struct xa_limit limit,
+			     u32 *next, gfp_t gfp)
+{
+	return fails(CALL___xa_alloc_cyclic) ? -ENOMEM :
+		__real___xa_alloc_cyclic(xa, id, entry, limit, next, gfp);
 }
 
 /* messages */
