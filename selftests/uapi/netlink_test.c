@@ -241,10 +241,13 @@ CASE(workers_of_a_device)
 /* Interfaces of other kinds, and one queue of several. */
 CASE(backends)
 {
-	struct attrs d;
+	struct genl listener;
+	struct attrs d, e;
 	int upper, fd;
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	genl_open(&listener);
+	ASSERT_EQ(genl_join(&listener), 0);
 	ASSERT_EQ(link_add_veth("va", "vb"), 0);
 	if (link_add_upper("macvtap", "mt", if_nametoindex("va"), 4))
 		ksft_skip("no macvtap");
@@ -252,6 +255,8 @@ CASE(backends)
 	fd = link_open_tap(upper);
 	ASSERT(fd >= 0);
 	vdev_backend(&vmm.v, VDEV_TX, fd);
+	EXPECT_EQ(genl_event(&listener, 3000, &e), KVNET_CMD_QUEUE_START_NTF);
+	EXPECT_EQ(attr_u32(e, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_MACVTAP);
 	d = the_device();
 	EXPECT(!strcmp(attr_text(d, KVNET_A_DEV_IFNAME), "mt"));
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_IFINDEX), upper);
@@ -261,6 +266,7 @@ CASE(backends)
 	EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_IFNAME), vmm.name));
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	close(fd);
+	genl_close(&listener);
 }
 
 /*** who may ***/
