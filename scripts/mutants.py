@@ -19,8 +19,8 @@ A list, ROOM.list, is made of blocks:
     - what stands there; spaces and line ends do not matter
     + what stands there instead; nothing if there is no such line
 
-A test is unit:NAME, uml:NAME or uml:NAME@VARIANT (packed, kthread, calls), or
-nospec:FUNCTION.
+A test is unit:NAME, uml:NAME or uml:NAME@VARIANT (packed, kthread, calls; smp:
+with two CPUs; failing: of the module whose calls fail), or nospec:FUNCTION.
 """
 import glob
 import os
@@ -28,7 +28,7 @@ import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-VARIANTS = {"packed", "kthread", "calls"}
+VARIANTS = {"packed", "kthread", "calls", "smp", "failing"}
 
 
 class Mutant:

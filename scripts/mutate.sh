@@ -48,7 +48,7 @@ make_tree()
 		rm -rf "${TREE:?}/$part"
 		cp -r "$TOP/$part" "$TREE/"
 	done
-	for part in stamps uml uml-src guests net-tools kernel-6.12; do
+	for part in stamps uml uml-src uml-smp-kasan uml-smp-kasan-src guests net-tools kernel-6.12; do
 		ln -sfn "$BUILD/$part" "$TREE/build/$part"
 	done
 	: > "$WORK/log"
@@ -141,6 +141,14 @@ build_uml()
 	[ -f "$MODULE/kvnet.ko" ]
 }
 
+build_variant()
+{
+	case $1 in
+	smp) in_tree "$TREE/scripts/build-module.sh" uml-smp-kasan ;;
+	failing) in_tree "$TREE/scripts/build-module.sh" --failing uml ;;
+	esac
+}
+
 # before the first mutant
 build_clean()
 {
@@ -202,6 +210,8 @@ run_uml()
 	packed) options=(--env "KVNET_LAYOUT=packed,in_order") ;;
 	kthread) options=(--env KVNET_WORKER=kthread) ;;
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
+	smp) options=(--smp-kasan) ;;
+	failing) options=(--add "$TREE/build/failing-uml/drivers/kvnet/kvnet.ko") ;;
 	esac
 	last_has_gone
 	boot "$UML_SECONDS" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
@@ -254,13 +264,15 @@ run_tests()
 	done
 	[ ${#uml[@]} -gt 0 ] || return 0
 	build_uml || return 2
-	for variant in '' packed kthread calls; do
+	for variant in '' packed kthread calls smp failing; do
 		some=()
 		for test in "${uml[@]}"; do
 			[[ $test == *@* ]] || test+=@
 			[[ ${test#*@} != "$variant" ]] || some+=("${test%@*}")
 		done
-		[ ${#some[@]} -eq 0 ] || run_uml "$variant" "${some[@]}" || return 1
+		[ ${#some[@]} -eq 0 ] && continue
+		build_variant "$variant" || return 2
+		run_uml "$variant" "${some[@]}" || return 1
 	done
 }
 
@@ -287,6 +299,7 @@ run_without()
 		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		[ -f "$STAMPS/uml" ] || "$TOP/scripts/uml/build.sh" uml
+		[[ " ${tests[*]} " != *@smp\ * ]] || [ -f "$STAMPS/uml-smp-kasan" ] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
 		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
 	[ ${#tests[@]} -gt 0 ] || return 0
