@@ -50,6 +50,8 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 		mutex_unlock(&q->vq.lock);
 		let_go(tap, kick);
 	}
+	/* A kernel thread with nothing to do does not find out by itself. */
+	kvnet_threads_end(&net->crew.threads);
 }
 
 /* dev->lock */

@@ -351,9 +351,10 @@ static pid_t fork_owner(void)
 
 /*
  * It has closed the device and is killed, which nobody can tell the kernel's thread. That one
- * does not go on in its memory till all work is done: there may always be more.
+ * does not go on in its memory till all work is done: there may always be more. And a second
+ * one, which has nothing to do, does not wait for the device's end.
  */
-CASE_TIMED(killed_amid_work_of_another, 40)
+static void killed_amid_work(const char *threads, unsigned int n_threads)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	const uint32_t len = 60000;
@@ -364,6 +365,7 @@ CASE_TIMED(killed_amid_work_of_another, 40)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps the memory until the last close");
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	ASSERT_SYS(setenv("KVNET_THREADS", threads, 1));
 	rig_open(&rig, &(struct rig_cfg){ .num = GR_NUM_MAX, .bufs = 1, .tx_buf = 66000,
 					  .stopped = true });
 	close(rig.v.fd);
@@ -377,12 +379,23 @@ CASE_TIMED(killed_amid_work_of_another, 40)
 	EXPECT_OP(n, >, 10000);
 	vdev_kick_always(q);
 	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.packets") > 0));
+	EXPECT_EQ(workers_of(owner, NULL), n_threads);
 	ASSERT_SYS(kill(owner, SIGKILL));
 	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
 	EXPECT(vdev_eventfd_wait(q->err, 3000));
 	EXPECT_OP(rig_counter(&rig, "kvnet.tx.packets"), <, n);
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
 	rig_close(&rig);
+}
+
+CASE_TIMED(killed_amid_work_of_another, 40)
+{
+	killed_amid_work("1", 1);
+}
+
+CASE_TIMED(killed_amid_work_of_one_of_two, 40)
+{
+	killed_amid_work("2", 2);
 }
 
 /*** another program, which has the descriptor, too ***/
