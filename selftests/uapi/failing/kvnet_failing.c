@@ -269,6 +269,8 @@ int __wrap_netlink_broadcast_filtered(struct sock *sk, struct sk_buff *skb, u32 
 	if (!fails(CALL_netlink_broadcast_filtered))
 		return __real_netlink_broadcast_filtered(sk, skb, portid, group,
 							 allocation, filter, data);
+	/* as it does: who listens is told */
+	netlink_set_err(sk, portid, group, -ENOBUFS);
 	kfree_skb(skb);
 	return -ENOBUFS;
 }
