@@ -31,6 +31,13 @@
 #include <net/genetlink.h>
 #include <net/netlink.h>
 
+/* With one CPU it is no call. */
+#ifdef CONFIG_SMP
+#define CALL_SMP(CALL)	CALL(set_cpus_allowed_ptr)
+#else
+#define CALL_SMP(CALL)
+#endif
+
 #define CALLS(CALL)	\
 	CALL(fget) \
 	CALL(eventfd_fget) \
@@ -44,7 +51,7 @@
 	CALL(mmu_interval_notifier_insert) \
 	CALL(task_work_add) \
 	CALL(sched_setattr_nocheck) \
-	CALL(set_cpus_allowed_ptr) \
+	CALL_SMP(CALL) \
 	CALL(__xa_alloc_cyclic) \
 	CALL(genlmsg_put) \
 	CALL(nla_put) \
@@ -222,11 +229,13 @@ int __wrap_sched_setattr_nocheck(struct task_struct *task, const struct sched_at
 	return fails(CALL_sched_setattr_nocheck) ? -ENOMEM : __real_sched_setattr_nocheck(task, attr);
 }
 
+#ifdef CONFIG_SMP
 WRAP(set_cpus_allowed_ptr);
 int __wrap_set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *mask)
 {
 	return fails(CALL_set_cpus_allowed_ptr) ? -ENOMEM : __real_set_cpus_allowed_ptr(task, mask);
 }
+#endif
 
 /* The kernel tries twice. */
 WRAP(__xa_alloc_cyclic);
