@@ -137,11 +137,12 @@ CASE(update_before_the_miss_is_read)
 	frame_passes();
 }
 
-/* Unanswered, a miss is reported once, however often the guest kicks. */
+/* Unanswered, a miss is reported once in a second, however often the guest kicks. */
 CASE(misses_are_not_repeated)
 {
 	unsigned int i, j, n = 0, again = 0, kicks = ksft_rounds(10000);
 	struct vhost_iotlb_msg m, first[16];
+	uint64_t at[16], now;
 
 	ready(2);
 	one_frame();
@@ -150,15 +151,18 @@ CASE(misses_are_not_repeated)
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 		if (i < kicks / 2)	/* not even read */
 			continue;
-		while (iommu_read(&io, &m)) {
+		while (now = ksft_now_ms(), iommu_read(&io, &m)) {
 			for (j = 0; j < n && first[j].iova != m.iova; j++)
 				;
-			if (j < n)
-				again++;
-			else if (n < 16)
-				first[n++] = m;
-			else
+			if (j == 16) {
 				FAIL("so many different places");
+				continue;
+			}
+			if (j == n)
+				first[n++] = m;
+			else if (ksft_now_ms() - at[j] < 900)
+				again++;
+			at[j] = now;
 		}
 	}
 	if (vdev_is_vhost())	/* up to 7.2, one for each kick */
@@ -189,6 +193,10 @@ CASE(asked_again_after_a_while)
 			ASSERT(iommu_read(&io, &m));
 		if (!WAIT_FOR(5000, (vdev_kick_always(&rig.v.q[i]), iommu_readable(&io, 0))))
 			FAIL("queue %u: nobody asks", i);
+		/* what TX asked may have been read later: it kicks until its time comes */
+		if (i == VDEV_RX)
+			WAIT_FOR(5000, (vdev_kick_always(&rig.v.q[VDEV_TX]),
+					iommu_pump(&io), rig_tx_reap(&rig) < 0 || !rig.tx_out));
 		frame_passes();
 		finish();
 	}
