@@ -98,7 +98,8 @@ static void look_at_cgroup(struct owner *o, struct task_struct *task)
 
 	o->cgroup = cgroup_id(cgroup);
 	len = kernfs_path_from_node(cgroup->kn, root->kn, o->path, sizeof(o->path));
-	if (len <= 0 || len >= sizeof(o->path))
+	/* Of one that did not fit some kernels say how much they have written. */
+	if (len <= 0 || len >= sizeof(o->path) - 1)
 		o->path[0] = 0;
 }
 
@@ -150,8 +151,6 @@ static int put_interface(struct sk_buff *skb, const struct kvnet_port *port)
 	char name[IFNAMSIZ] = "";
 	struct net_device *dev;
 
-	if (!port->ifindex)
-		return 0;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(port->net, port->ifindex);
 	if (dev)

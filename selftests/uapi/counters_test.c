@@ -4,6 +4,7 @@
  * guest and the host know that they have sent. Netlink tells the same as fdinfo.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "flow.h"
 #include "netlink_rig.h"
 #include "place_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 
@@ -322,17 +324,27 @@ CASE(drops_of_what_is_too_long)
 /*** who, and how long ***/
 
 /* Some frames with one kick. */
-static void frames(unsigned int n)
+static void frames_begin(unsigned int n)
+{
+	while (n--)
+		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
+	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+}
+
+static void frames_end(unsigned int n)
 {
 	uint8_t f[FRAME_MAX];
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
-	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	for (i = 0; i < n && !ksft_failed(); i++)
 		EXPECT_EQ(rig_sniff(&vmm, f, sizeof(f), 3000), 60);
 	ASSERT(rig_tx_drain(&vmm, 3000));
+}
+
+static void frames(unsigned int n)
+{
+	frames_begin(n);
+	frames_end(n);
 }
 
 /* So many turns, between which the worker sleeps. */
@@ -360,6 +372,47 @@ CASE(time_from_a_kick)
 	/* nothing takes no time, and nothing on this machine as long as this */
 	EXPECT_OP(h.sum, >, 0);
 	EXPECT_OP(h.sum, <, UINT64_C(20000000000));
+	fdinfo_line("kvnet.tx.wake_ns", line, sizeof(line));
+	if (strcmp(line, h.text))
+		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
+}
+
+/* One CPU for both, and we are first: the worker comes late, by so many milliseconds. */
+static void kick_before_it_can_run(unsigned int ms)
+{
+	struct sched_param p = { .sched_priority = 1 };
+	uint64_t end;
+
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &p));
+	frames_begin(1);
+	for (end = ksft_now_ms() + ms; ksft_now_ms() < end;)
+		;
+	p.sched_priority = 0;
+	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &p));
+	frames_end(1);
+}
+
+CASE(time_of_a_worker_that_comes_late)
+{
+	cpu_set_t first;
+	struct hist h;
+	unsigned int i;
+	char line[512];
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(first), &first));
+	for (i = 0; i < 4 * TIMED && !ksft_failed(); i++) {
+		kick_before_it_can_run(3);
+		worker_rests();
+	}
+	h = hist(VDEV_TX, "wake_ns");
+	EXPECT_GE(h.count, 1);
+	EXPECT_OP(h.sum, >, 1000000 * h.count);
 	fdinfo_line("kvnet.tx.wake_ns", line, sizeof(line));
 	if (strcmp(line, h.text))
 		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);

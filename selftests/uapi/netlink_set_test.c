@@ -319,6 +319,7 @@ CASE(scheduling)
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_RT_PRIORITY, 33), 0);
 	EXPECT_EQ(priority_of(t), 33);
 	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_RT_PRIORITY), 33);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RT_PRIORITY), 33);
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_RR), 0);
 	EXPECT_EQ(sched_getscheduler(t), SCHED_RR);
 	EXPECT_EQ(priority_of(t), 33);
@@ -328,6 +329,9 @@ CASE(scheduling)
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_SCHED, SCHED_OTHER), 0);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, t), 3);
 	EXPECT(!attr_has(the_policy(), KVNET_A_POLICY_RT_PRIORITY));
+	EXPECT(attr_has(the_policy(), KVNET_A_POLICY_SCHED));
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 0), 0);
+	EXPECT(attr_has(the_policy(), KVNET_A_POLICY_NICE));
 	flow_one(&vmm);
 	/* another owner begins anew */
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
