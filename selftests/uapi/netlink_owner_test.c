@@ -99,8 +99,7 @@ static const char *path_told(void)
 
 static void sees_the_root(void)
 {
-	if (unshare(CLONE_NEWCGROUP))
-		return;
+	ASSERT_SYS(unshare(CLONE_NEWCGROUP));
 	EXPECT(!strcmp(path_told(), "/"));
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A device, and an operator who looks at it: see netlink_rig.h. */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "netlink_rig.h"
 
@@ -73,6 +77,18 @@ struct attrs the_queue(unsigned int index)
 struct attrs the_worker(unsigned int index)
 {
 	return part(KVNET_CMD_WORKER_GET, KVNET_A_WORKER_INDEX, index);
+}
+
+void need_user_namespaces(void)
+{
+	int status;
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid)
+		_exit(unshare(CLONE_NEWUSER) != 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	if (status)
+		ksft_skip("no user namespaces here");
 }
 
 void netlink_begin(const struct rig_cfg *cfg)

@@ -17,6 +17,8 @@ struct copy {
 };
 
 void netlink_begin(const struct rig_cfg *cfg);
+/* For who makes one in a process of its own: skips the case otherwise. */
+void need_user_namespaces(void);
 /* For genl_do(): into a struct copy. */
 void keep(struct attrs answer, void *arg);
 /* The only device that is to be seen; a part of it, by its index. Until the next. */

@@ -383,11 +383,11 @@ CASE(rights_of_a_container)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net shows nothing");
+	need_user_namespaces();
 	vmm.v.fd = vdev_open_node();
 	pid = ASSERT_SYS(fork());
 	if (!pid) {
-		if (unshare(CLONE_NEWUSER))
-			_exit(0);
+		ASSERT_SYS(unshare(CLONE_NEWUSER));
 		in_a_container();
 		_exit(ksft_failed());
 	}

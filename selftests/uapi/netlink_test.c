@@ -279,16 +279,14 @@ static void as_nobody(uint32_t id)
 /* Root of a user namespace that the network namespace does not belong to. */
 static void as_root_elsewhere(uint32_t id)
 {
-	if (unshare(CLONE_NEWUSER))
-		return;
+	ASSERT_SYS(unshare(CLONE_NEWUSER));
 	has_no_rights(id);
 }
 
 /* And of one that it does belong to: there is nothing there. */
 static void as_root_of_a_container(uint32_t id)
 {
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return;
+	ASSERT_SYS(unshare(CLONE_NEWUSER | CLONE_NEWNET));
 	genl_open(&genl);
 	EXPECT_EQ(genl_join(&genl), 0);
 	answers(id, -ENODEV, 0);
@@ -298,6 +296,7 @@ CASE(rights)
 {
 	uint32_t id;
 
+	need_user_namespaces();
 	netlink_begin(&(struct rig_cfg){ 0 });
 	id = the_id();
 	apart(as_nobody, id);
