@@ -11,6 +11,7 @@
 #include "ksft.h"
 
 #define HEADER	(NLMSG_HDRLEN + GENL_HDRLEN)
+#define PIECE_MAX (32u << 10)
 
 /*** requests ***/
 
@@ -161,7 +162,7 @@ static int read_error(struct genl *g, const struct nlmsghdr *n)
 int genl_do(struct genl *g, struct ask *a, bool list,
 	    void (*each)(struct attrs answer, void *arg), void *arg)
 {
-	static __thread uint8_t buf[32 << 10];
+	static __thread uint8_t buf[PIECE_MAX];
 	const struct genlmsghdr *head;
 	struct nlmsghdr *n;
 	int len;
@@ -174,7 +175,7 @@ int genl_do(struct genl *g, struct ask *a, bool list,
 	if (send(g->fd, a, a->n.nlmsg_len, 0) != (ssize_t)a->n.nlmsg_len)
 		return -errno;
 	for (;;) {
-		len = recv(g->fd, buf, sizeof(buf), 0);
+		len = recv(g->fd, buf, g->piece, 0);
 		if (len < 0)
 			return -errno;
 		for (n = (void *)buf; NLMSG_OK(n, (unsigned int)len); n = NLMSG_NEXT(n, len)) {
@@ -223,7 +224,7 @@ static void learn(struct attrs answer, void *arg)
 			g->group = attr_u32(one, CTRL_ATTR_MCAST_GRP_ID);
 }
 
-void genl_open(struct genl *g)
+void genl_open_pieces(struct genl *g, size_t piece)
 {
 	const struct sockaddr_nl any = { .nl_family = AF_NETLINK };
 	struct genl found = { 0 };
@@ -231,6 +232,7 @@ void genl_open(struct genl *g)
 	int one = 1, ret;
 
 	memset(g, 0, sizeof(*g));
+	g->piece = piece;
 	g->fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
 	ASSERT_SYS(bind(g->fd, (const struct sockaddr *)&any, sizeof(any)));
 	ASSERT_SYS(setsockopt(g->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)));
@@ -245,6 +247,11 @@ void genl_open(struct genl *g)
 	ASSERT(found.family && found.group != -1u);
 	g->family = found.family;
 	g->group = found.group;
+}
+
+void genl_open(struct genl *g)
+{
+	genl_open_pieces(g, PIECE_MAX);
 }
 
 void genl_close(struct genl *g)

@@ -21,6 +21,7 @@ struct genl {
 	uint32_t seq;
 	char said[128];
 	int bad;		/* place in the request of the wrong attribute, or -1 */
+	size_t piece;		/* most bytes that are read at once: so large are a list's pieces */
 };
 
 /* Attributes side by side. */
@@ -37,6 +38,8 @@ struct ask {
 
 /* In the caller's network namespace; skips the case without the family. */
 void genl_open(struct genl *g);
+/* Lists come in pieces of so many bytes, from 8 to 32 KiB. */
+void genl_open_pieces(struct genl *g, size_t piece);
 void genl_close(struct genl *g);
 
 void ask_begin(struct ask *a, const struct genl *g, uint8_t cmd);
