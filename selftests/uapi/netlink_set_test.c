@@ -22,6 +22,8 @@
 
 /*** what may not be ***/
 
+#define TIMES_8(text)	text text text text text text text text
+
 static const struct wrong {
 	const char *what;
 	unsigned int type;
@@ -35,6 +37,11 @@ static const struct wrong {
 	{ "a range backwards", KVNET_A_POLICY_CPUS, 0, 0, "3-0", -EINVAL },
 	{ "a CPU beyond all", KVNET_A_POLICY_CPUS, 0, 0, "99999", -EINVAL },
 	{ "no CPU", KVNET_A_POLICY_CPUS, 0, 0, ",", -EINVAL },
+	{ "a list that ends in no CPU", KVNET_A_POLICY_CPUS, 0, 0, "0,x", -EINVAL },
+	{ "a text without its end", KVNET_A_POLICY_CPUS, 3, '0' | '-' << 8 | '0' << 16, NULL,
+	  -EINVAL },
+	{ "a text of 1025 bytes", KVNET_A_POLICY_CPUS, 0, 0, TIMES_8(TIMES_8("0,0,0,0,0,0,0,0,"))
+	  "0", -EINVAL },
 	{ "nice 20", KVNET_A_POLICY_NICE, 4, 20, NULL, -ERANGE },
 	{ "nice -21", KVNET_A_POLICY_NICE, 4, -21, NULL, -ERANGE },
 	{ "nice of one byte", KVNET_A_POLICY_NICE, 1, 1, NULL, -EINVAL },
@@ -178,6 +185,10 @@ CASE(spinning)
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 9);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 9000);
+	/* of more than 32 bits */
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 5000000), 0);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 5000000000);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 9), 0);
 	/* a worker goes by the larger one of its queues */
 	s = (struct vhost_vring_state){ .index = VDEV_RX, .num = 4 };
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
@@ -283,6 +294,22 @@ CASE(receiving)
 	EXPECT_EQ(received_in_place(20), 0);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
 	EXPECT_OP(received_in_place(60), >, 0);
+}
+
+CASE(receiving_of_who_has_not_watched)
+{
+	char before;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	before = vdev_parameter("rx_in_place", 'N');
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_parameter("rx_in_place", before);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), -EOPNOTSUPP);
+	EXPECT(strstr(genl.said, "rx_in_place"));
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
+	flow_one(&vmm);
 }
 
 /*** classes ***/
