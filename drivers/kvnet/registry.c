@@ -37,6 +37,8 @@ int kvnet_registry_add(struct kvnet_net *net)
 			      GFP_KERNEL);
 	if (ret >= 0)
 		return 0;
+	/* What has no room keeps the number that was found for it. */
+	WRITE_ONCE(l->id, 0);
 	put_pid(l->owner);
 	put_net(l->netns);
 	return -ENOMEM;

@@ -140,6 +140,40 @@ CASE_TIMED(of_a_kernel_thread, 60)
 	fault_end();
 }
 
+/* Whoever has the number next that it was to have is not the one that is closed. */
+static bool closed_without_owner(const struct injector *in, unsigned int n)
+{
+	int fd = vdev_open_node(), ret;
+	bool hit;
+
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
+	injector_nth(in, n);
+	ret = __vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (ret && !(hit && inject_clean(ret)))
+		FAIL("failure %u: %s", n, strerror(-ret));
+	if (!ret)
+		ASSERT_EQ(__vdev_ioctl(fd, VHOST_RESET_OWNER, NULL), 0);
+	fault_set_up_again();
+	close(fd);
+	EXPECT_EQ(the_id(), fault_device);
+	return hit;
+}
+
+CASE_TIMED(of_one_that_gets_no_owner, 60)
+{
+	struct injector in;
+	unsigned int n;
+
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
+	FOR_EACH_INJECTOR(&in, gettid())
+		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && closed_without_owner(&in, n); n++)
+			fault_injected++;
+	EXPECT_OP(fault_injected, >, 5);
+	fault_end();
+}
+
 /* What has been said since, or that something is missing. */
 static bool something_is_told(const struct genl *g)
 {

@@ -237,13 +237,15 @@ int __wrap_set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *
 }
 #endif
 
-/* The kernel tries twice. */
+/* The kernel tries twice, and leaves the number that it had found. */
 WRAP(__xa_alloc_cyclic);
 int __wrap___xa_alloc_cyclic(struct xarray *xa, u32 *id, void *entry, struct xa_limit limit,
 			     u32 *next, gfp_t gfp)
 {
-	return fails(CALL___xa_alloc_cyclic) ? -ENOMEM :
-		__real___xa_alloc_cyclic(xa, id, entry, limit, next, gfp);
+	if (!fails(CALL___xa_alloc_cyclic))
+		return __real___xa_alloc_cyclic(xa, id, entry, limit, next, gfp);
+	*id = *next;
+	return -ENOMEM;
 }
 
 /* messages */
