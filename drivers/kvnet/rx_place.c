@@ -19,6 +19,10 @@
 /* Buffers whose pages are learnt at a time. */
 #define AHEAD	64
 
+/* Buffers of a frame, and pieces of memory: one that is cut up more takes a worker's time. */
+#define BUFFERS_MAX	16U
+#define PIECES_MAX	(2 * BUFFERS_MAX)
+
 /**
  * kvnet_rx_may_soft() - can frames be received in place, if they are lone ones?
  * @q: the queue
@@ -100,9 +104,9 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 
 	if (len > KVNET_LONE_LEN)
 		return why;
-	buffers = kvnet_vq_take_plain(&q->vq, t->hdr_len + len, t->buffers_max,
-				      &left);
-	if (left)
+	buffers = kvnet_vq_take_plain(&q->vq, t->hdr_len + len,
+				      min(t->buffers_max, BUFFERS_MAX), &left);
+	if (left || q->vq.n_iov > PIECES_MAX)
 		goto leave;
 	spin_lock(&r->lock);
 	why = KVNET_STAT_soft_missed;

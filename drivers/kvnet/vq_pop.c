@@ -121,6 +121,14 @@ stop:
 	return ret;
 }
 
+/* More of a ring are not with the device, whatever its driver says meanwhile. */
+static unsigned int room_for_used(const struct kvnet_vq *vq)
+{
+	unsigned int most = min_t(unsigned int, vq->ring.num, KVNET_VQ_USED_MAX);
+
+	return most - min(most, vq->n_used);
+}
+
 /**
  * kvnet_vq_take_plain() - pop and push buffers for a packet, as far as it is easy
  * @vq: the queue
@@ -128,8 +136,9 @@ stop:
  * @max: buffers that it may take, at most UIO_MAXIOV
  * @left: filled in: bytes that are left for other buffers
  *
- * Each is one descriptor. The next is for kvnet_vq_pop(), with @nth what this
- * returns, which will tell if something is wrong with it.
+ * Each is one descriptor; as many as there is room for until the next flush. The next
+ * is for kvnet_vq_pop(), with @nth what this returns, which will tell if something is
+ * wrong with it.
  *
  * Context: session.
  * Return: how many; the first of a packet, they are what is in vq->iov.
@@ -146,6 +155,7 @@ unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
 
 	kvnet_vq_assert(vq);
 	vq->n_iov = 0;
+	max = min(max, room_for_used(vq));
 	if (likely(vq->state == KVNET_VQ_RUNNING))
 		n = kvnet_ring_next_plain(&vq->ring, vq->seg, used, max, len);
 	if (n) {

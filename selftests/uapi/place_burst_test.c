@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames that come together, for buffers as short as they can be: what is received in
+ * place is little, whatever the driver does.
+ */
+#define _GNU_SOURCE
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "place_rig.h"
+#include "procfs.h"
+
+#define HEADERS		54		/* Ethernet, IPv4, TCP */
+#define BUFFERS		8
+#define SEGMENT		950
+#define SEGMENTS	3
+#define WHOLE		(12 + HEADERS + SEGMENT)	/* one of them, with its header */
+
+static int gso;
+
+/* With some buffers, on a page or some. */
+static void begin(unsigned int num, unsigned int bufs, unsigned int size)
+{
+	place_need_kvnet();
+	rig_open(&rig, &(struct rig_cfg){ .rx_num = num, .bufs = bufs, .rx_buf = size });
+	gso = rig_packet_socket(&rig, 0, true);
+	place_ready();
+	place_warm_up();
+}
+
+static void end(void)
+{
+	close(gso);
+	rig_close(&rig);
+}
+
+/* The driver has got all of its buffers back. */
+static void take_buffers(void)
+{
+	static uint8_t f[FRAME_MAX];
+	unsigned int i;
+
+	for (i = 0; i < BUFFERS && !ksft_failed(); i++) {
+		rig_inject(&rig, seq++, 60);
+		ASSERT(rig_rx(&rig, NULL, f, sizeof(f), 3000) > 0);
+		place_answer();
+	}
+}
+
+/* So many, all of them on the same page, which is known. */
+static void give_short_ones(unsigned int n, uint32_t len)
+{
+	struct gr_buf b = { .ptr = rx->bufs, .len = len, .write = true };
+
+	while (n--)
+		ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
+	vdev_kick(rx);
+}
+
+/* Bytes that have been written to used buffers, when there are so many. */
+static bool written(unsigned long want)
+{
+	static unsigned long all;
+	struct gr_done d;
+	int ret;
+
+	if (!want)
+		all = 0;
+	while ((ret = gr_get_used(&rx->ring, &d)) == 1)
+		all += d.len;
+	ASSERT_EQ(ret, 0);
+	return all >= want;
+}
+
+/* Cut into segments on its way to the tap, which get there one right after the other. */
+static void send_segments(void)
+{
+	static uint8_t buf[sizeof(struct virtio_net_hdr) + HEADERS + SEGMENTS * SEGMENT];
+	const struct virtio_net_hdr h = {
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.gso_size = SEGMENT,
+		.hdr_len = HEADERS,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	uint8_t *f = buf + sizeof(h);
+	uint32_t len = 40 + SEGMENTS * SEGMENT;
+
+	memcpy(buf, &h, sizeof(h));
+	memcpy(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\0\x45", 15);
+	f[16] = len >> 8;
+	f[17] = len;
+	f[22] = 64;
+	f[23] = IPPROTO_TCP;
+	f[26] = f[30] = 192;
+	f[46] = 5 << 4;
+	ASSERT_EQ(send(gso, buf, sizeof(buf), 0), (ssize_t)sizeof(buf));
+}
+
+/* A frame, after which the page of these buffers is known. */
+static void learn(uint32_t len)
+{
+	written(0);
+	rig_inject(&rig, seq++, 60);
+	ASSERT(WAIT_FOR(3000, written((12 + 60 + len - 1) / len * len)));
+	worker_rests();
+}
+
+CASE(some_buffers_a_frame)
+{
+	long soft, wakes;
+
+	begin(256, BUFFERS, 4096);
+	take_buffers();
+	give_short_ones(2 * 9, 8);
+	learn(8);
+	soft = place_counter("kvnet.rx.packets_soft");
+	wakes = place_counter("kvnet.rx.wakes");
+	written(0);
+	rig_inject(&rig, seq, 60);
+	EXPECT(WAIT_FOR(3000, written(72)));
+	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft + 1);
+	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
+	end();
+}
+
+/* As many buffers as there are bytes are for the worker, as many as the ring has. */
+CASE(a_buffer_for_each_byte)
+{
+	long soft, packets;
+
+	begin(4096, BUFFERS, 4096);
+	take_buffers();
+	give_short_ones(72 + SEGMENTS * WHOLE, 1);
+	learn(1);
+	packets = place_counter("kvnet.rx.packets");
+	soft = place_counter("kvnet.rx.packets_soft");
+	written(0);
+	send_segments();
+	EXPECT(WAIT_FOR(3000, written(SEGMENTS * WHOLE)));
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), packets + SEGMENTS);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	end();
+}
+
+/*** a driver that says something else all the time ***/
+
+static bool changing;
+
+/* As much as is there, or as much again; the ring has two places. */
+static void *change_mind(void *arg)
+{
+	unsigned int i;
+
+	for (i = 1; __atomic_load_n(&changing, __ATOMIC_RELAXED); i++)
+		gr_raw_avail_idx(&rx->ring, gr_raw_used_idx(&rx->ring) + 2 + i % 2 * 2);
+	return arg;
+}
+
+/* As it was before; what waits in the tap is nobody's. */
+static void start_again(void)
+{
+	struct pollfd p = { .fd = rig.tap, .events = POLLIN };
+	static uint8_t f[FRAME_MAX];
+
+	vdev_backend(&rig.v, VDEV_RX, -1);
+	while (poll(&p, 1, 0) == 1)
+		ASSERT(read(rig.tap, f, sizeof(f)) > 0);
+	vdev_queue_reset(&rig.v, VDEV_RX);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	place_ready();
+	place_warm_up();
+}
+
+/*
+ * More buffers than the ring has, in one turn: the driver is wrong, but in place there is
+ * nobody who may say so.
+ */
+CASE_TIMED(more_buffers_than_the_ring_has, 120)
+{
+	unsigned int i, k, n = ksft_rounds(10);
+	pthread_t thread;
+	long broken = 0;
+
+	if (vdev_layout(F_V1) & F_PACKED)
+		ksft_skip("a packed ring has no index");
+	begin(2, 2, 1024);
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		__atomic_store_n(&changing, true, __ATOMIC_RELAXED);
+		ASSERT_EQ(pthread_create(&thread, NULL, change_mind, NULL), 0);
+		for (k = 0; k < 5 && place_counter("kvnet.rx.broken") == broken; k++) {
+			send_segments();
+			worker_rests();
+		}
+		broken = place_counter("kvnet.rx.broken");
+		__atomic_store_n(&changing, false, __ATOMIC_RELAXED);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		start_again();
+	}
+	ksft_note("broken %ld times of %u", broken, i);
+	end();
+}
+
+KSFT_MAIN()
