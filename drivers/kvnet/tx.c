@@ -260,6 +260,7 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 	u64 woken = kvnet_source_woken(&q->src);
 	enum kvnet_verdict verdict;
 	int packets;
+	bool rests;
 
 	verdict = send_packets(q, budget);
 	send_queued(q);
@@ -272,9 +273,14 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
 		kvnet_pace_sent(&q->pace, packets);
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
-	q->vq.patient = verdict == KVNET_DONE && may_put_off(q);
-	if (verdict == KVNET_DONE && kvnet_vq_runs(&q->vq) &&
-	    (q->starved || q->vq.lent || kvnet_source_may_rest(&q->src)))
+	rests = verdict == KVNET_DONE && kvnet_vq_runs(&q->vq) &&
+		(q->starved || q->vq.lent || kvnet_source_may_rest(&q->src));
+	/* It is who rests that sees to a call; others may keep a worker from that for long. */
+	q->vq.patient = rests && may_put_off(q);
+	/* It was not the driver's next packet. */
+	if (!packets)
+		kvnet_vq_call_owed(&q->vq);
+	if (rests)
 		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
 	return verdict;
 }
