@@ -5,7 +5,6 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 #include <linux/virtio_config.h>
 
@@ -223,16 +222,15 @@ int kvnet_net_iotlb_update(struct kvnet_net *net,
 			   const struct kvnet_iotlb_entry *entry)
 {
 	u64 len = entry->last - entry->iova + 1;
-	unsigned long hva = entry->hva, answered;
+	unsigned long answered;
 	unsigned int i;
 	int ret;
 
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
 	ret = -EFAULT;
-	if (!net->iotlb || kvnet_net_check_owner(net) || hva != entry->hva ||
-	    (unsigned long)len != len || !len ||
-	    !access_ok((void __user *)hva, len))
+	if (!net->iotlb || kvnet_net_check_owner(net) || !len ||
+	    !kvnet_mem_users(entry->hva, len))
 		goto out;
 	ret = lock_queues(net);
 	if (ret)

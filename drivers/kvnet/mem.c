@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -20,21 +21,42 @@ static int cmp_region(const void *a, const void *b)
 	return ra->gpa < rb->gpa ? -1 : 1;
 }
 
+/* Without the bits that the processor ignores. */
+static u64 untagged(u64 hva)
+{
+	return untagged_addr(hva);
+}
+
+/**
+ * kvnet_mem_users() - can it be the owner's memory?
+ * @hva: its first byte
+ * @len: bytes
+ *
+ * Where the processor ignores bits of an address (arm64's tags, x86's LAM) these must be
+ * clear, as KVM wants it: the kernel tells of what goes without them.
+ *
+ * Context: the owner.
+ * Return: true if so; whether there is anything shows when it is used.
+ */
+bool kvnet_mem_users(u64 hva, u64 len)
+{
+	return (unsigned long)hva == hva && (unsigned long)len == len &&
+	       hva + (len - 1) >= hva && untagged(hva) == hva &&
+	       access_ok((void __user *)(unsigned long)hva, len);
+}
+
 static int set_region(struct kvnet_region *to,
 		      const struct vhost_memory_region *from)
 {
-	u64 len = from->memory_size, hva = from->userspace_addr;
+	u64 len = from->memory_size;
 
-	if (!len || from->guest_phys_addr + (len - 1) < len - 1)
-		return -EFAULT;
-	if ((unsigned long)hva != hva || (unsigned long)len != len ||
-	    hva + (len - 1) < hva ||
-	    !access_ok((void __user *)(unsigned long)hva, len))
+	if (!len || from->guest_phys_addr + (len - 1) < len - 1 ||
+	    !kvnet_mem_users(from->userspace_addr, len))
 		return -EFAULT;
 
 	to->gpa = from->guest_phys_addr;
 	to->last = from->guest_phys_addr + (len - 1);
-	to->hva = hva;
+	to->hva = from->userspace_addr;
 	return 0;
 }
 

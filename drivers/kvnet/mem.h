@@ -38,6 +38,7 @@ struct kvnet_mem {
 	struct kvnet_region region[];
 };
 
+bool kvnet_mem_users(u64 hva, u64 len);
 struct kvnet_mem *kvnet_mem_build(const struct vhost_memory_region *from,
 				  u32 n);
 struct kvnet_mem *kvnet_mem_get(struct kvnet_mem *mem);

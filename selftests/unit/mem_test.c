@@ -93,6 +93,22 @@ CASE(mem_build_table)
 	}
 }
 
+/* Nobody would be told of what goes at an address that the kernel calls by another name. */
+CASE(mem_build_with_tags)
+{
+	const struct vhost_memory_region r[] = { REGION(0, 4096, 1ULL << 56 | 4096) };
+	struct kvnet_mem *mem;
+
+	shim_reset();
+	shim_tag = 0xffULL << 56;
+	EXPECT_EQ(PTR_ERR(kvnet_mem_build(r, 1)), -EFAULT);
+	EXPECT_TRUE(!kvnet_mem_users(r->userspace_addr, 1));
+	mem = kvnet_mem_build(rows[2].r, rows[2].n);
+	EXPECT_TRUE(!IS_ERR(mem));
+	kvnet_mem_put(mem);
+	shim_reset();
+}
+
 CASE(mem_build_no_memory)
 {
 	shim_reset();

@@ -31,6 +31,7 @@ static shim_hook_t the_hook;
 static void *the_ctx;
 
 uint64_t shim_user_end = 1ULL << 47;
+uint64_t shim_tag;
 int shim_alloc_budget = -1;
 int shim_alloc_live;
 int shim_pin_budget = -1;
@@ -45,6 +46,7 @@ void shim_reset(void)
 	n_outside = 0;
 	the_hook = NULL;
 	shim_user_end = 1ULL << 47;
+	shim_tag = 0;
 	shim_alloc_budget = -1;
 	shim_pin_budget = -1;
 	shim_pins = 0;

@@ -44,6 +44,8 @@ unsigned int shim_outside(void);
 
 /* access_ok() holds below this address. */
 extern uint64_t shim_user_end;
+/* Bits of an address that the processor ignores. */
+extern uint64_t shim_tag;
 /* Allocations that succeed before one fails; negative: all succeed. */
 extern int shim_alloc_budget;
 /* Allocations not yet freed. */

@@ -48,10 +48,14 @@ static inline size_t copy_to_user(void *to, const void *from, size_t n)
 	return shim_copy(to, from, n, SHIM_COPY_OUT);
 }
 
+/* As a processor that ignores some bits. */
+#define untagged_addr(addr)	((addr) & ~shim_tag)
+
 static inline bool access_ok(const void *p, size_t n)
 {
-	return (uintptr_t)p <= shim_user_end && n <= shim_user_end &&
-	       (uintptr_t)p <= shim_user_end - n;
+	uintptr_t at = untagged_addr((uintptr_t)p);
+
+	return at <= shim_user_end && n <= shim_user_end && at <= shim_user_end - n;
 }
 
 #endif /* UNIT_SHIM_LINUX_UACCESS_H */
