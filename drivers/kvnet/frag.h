@@ -17,7 +17,7 @@
 struct page;
 
 /* The longest fragment, and the size of a chunk, if there is memory. */
-#define KVNET_FRAG_MAX	32768
+#define KVNET_FRAG_MAX	32768UL
 
 /* Chunks that are kept: enough for a batch of frames of an Ethernet's MTU. */
 #define KVNET_FRAG_CHUNKS	6

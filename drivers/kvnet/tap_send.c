@@ -141,7 +141,7 @@ int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	size = SKB_DATA_ALIGN(len + tap->pad) + SHINFO_LEN;
 	buf = kvnet_frag_alloc(&tap->frags, size);
 	if (unlikely(!buf))
-		return size > PAGE_SIZE ? -EMSGSIZE : -ENOMEM;
+		return size > min(PAGE_SIZE, KVNET_FRAG_MAX) ? -EMSGSIZE : -ENOMEM;
 	ret = fill_frame(tap, buf, size, from);
 	if (!ret && unlikely(is_for_program(tap, buf, size)))
 		ret = -EMSGSIZE;
