@@ -76,18 +76,22 @@ static const struct file_operations chr_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Misc devices: DPDK takes no other for a kernel backend. */
+/*
+ * Misc devices: DPDK takes no other for a kernel backend. They cannot be opened before they
+ * have operations.
+ */
 static struct miscdevice chr_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kvnet",
-	.fops = &chr_fops,
 };
 
-/* For VMMs that know no other name; cannot be opened before it has operations. */
+/* For VMMs that know no other name. */
 static struct miscdevice chr_vhost_net = {
 	.minor = VHOST_NET_MINOR,
 	.name = "vhost-net",
 };
+
+static bool chr_replaces;
 
 static int reserve_vhost_net(void)
 {
@@ -99,12 +103,8 @@ static int reserve_vhost_net(void)
 }
 
 /**
- * kvnet_chr_register() - make /dev/kvnet
+ * kvnet_chr_register() - make /dev/kvnet, which nobody can open yet
  * @replace: and take vhost_net's place as /dev/vhost-net
- *
- * When init fails, the module is freed, with files open or not. So no open may
- * succeed before nothing can fail any more: /dev/kvnet comes last, and only then
- * the other gets its operations.
  *
  * Return: 0; -EBUSY if vhost_net has its place; -errno.
  */
@@ -115,14 +115,21 @@ int kvnet_chr_register(bool replace)
 	if (ret)
 		return ret;
 	ret = misc_register(&chr_misc);
-	if (ret) {
-		if (replace)
-			misc_deregister(&chr_vhost_net);
-		return ret;
-	}
-	if (replace)
+	if (!ret)
+		chr_replaces = replace;
+	else if (replace)
+		misc_deregister(&chr_vhost_net);
+	return ret;
+}
+
+/**
+ * kvnet_chr_open_up() - from now on the nodes can be opened
+ */
+void kvnet_chr_open_up(void)
+{
+	WRITE_ONCE(chr_misc.fops, &chr_fops);
+	if (chr_replaces)
 		WRITE_ONCE(chr_vhost_net.fops, &chr_fops);
-	return 0;
 }
 
 /**
@@ -130,7 +137,7 @@ int kvnet_chr_register(bool replace)
  */
 void kvnet_chr_unregister(void)
 {
-	if (chr_vhost_net.fops)
+	if (chr_replaces)
 		misc_deregister(&chr_vhost_net);
 	misc_deregister(&chr_misc);
 }

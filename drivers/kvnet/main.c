@@ -88,15 +88,21 @@ bool kvnet_fork_default(void)
 	return fork_from_owner_default && kvnet_thread_has_tasks();
 }
 
+/*
+ * When this fails, the module is freed, whoever has a reference to it: an open file, or a
+ * list of netlink's that goes on. So nobody gets one before nothing can fail any more.
+ */
 static int __init kvnet_init(void)
 {
-	int ret = kvnet_netlink_register();
+	int ret = kvnet_chr_register(replace_vhost_net);
 
 	if (ret)
 		return ret;
-	ret = kvnet_chr_register(replace_vhost_net);
+	ret = kvnet_netlink_register();
 	if (ret)
-		kvnet_netlink_unregister();
+		kvnet_chr_unregister();
+	else
+		kvnet_chr_open_up();
 	return ret;
 }
 

@@ -172,6 +172,7 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);
 
 /* The character device: chr.c */
 int kvnet_chr_register(bool replace);
+void kvnet_chr_open_up(void);
 void kvnet_chr_unregister(void);
 
 /* Module parameters: main.c */

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A load of the module that fails, while others open its device nodes all the
- * time: nobody is to get a file, since its operations are freed with the module.
+ * time: nobody is to get a file, since its operations are freed with the module. Nor is
+ * its netlink family there for a moment, of which somebody may begin a list.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "genl.h"
 #include "inject.h"
 #include "vdev.h"
 
@@ -27,6 +33,8 @@ static struct {
 	/* shared with them */
 	struct { atomic_uint tries, files; } *count;
 } openers;
+
+static int families;	/* tells of each that comes or goes */
 
 static const char *const our_node[] = { "/dev/kvnet", NULL };
 static const char *const both_nodes[] = { "/dev/kvnet", "/dev/vhost-net", NULL };
@@ -73,6 +81,35 @@ static void openers_end(void)
 	}
 }
 
+static void listen_to_families(void)
+{
+	const struct sockaddr_nl any = { .nl_family = AF_NETLINK };
+	int group = GENL_ID_CTRL;
+
+	families = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
+	ASSERT_SYS(bind(families, (const struct sockaddr *)&any, sizeof(any)));
+	ASSERT_SYS(setsockopt(families, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+			      sizeof(group)));
+}
+
+/* How often has ours come since? */
+static unsigned int family_came(void)
+{
+	static uint8_t buf[16 << 10];
+	const struct nlmsghdr *n = (void *)buf;
+	const struct genlmsghdr *g = NLMSG_DATA(n);
+	unsigned int came = 0;
+	ssize_t len;
+
+	while ((len = recv(families, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+		struct attrs a = { (void *)(g + 1), len - NLMSG_HDRLEN - GENL_HDRLEN };
+
+		came += g->cmd == CTRL_CMD_NEWFAMILY &&
+			!strcmp(attr_text(a, CTRL_ATTR_FAMILY_NAME), "kvnet");
+	}
+	return came;
+}
+
 static unsigned int files(void)
 {
 	return atomic_load(&openers.count->files);
@@ -99,6 +136,7 @@ static void begin(const char *const *nodes)
 		ksft_skip("vhost_net is under test");
 	unload();
 	openers_start(nodes);
+	listen_to_families();
 }
 
 /* They are able to, and the module is as before. */
@@ -106,10 +144,13 @@ static void end(void)
 {
 	unsigned int before = files();
 
+	EXPECT_EQ(family_came(), 0);
 	EXPECT_EQ(load(REPLACE), 0);
+	EXPECT_EQ(family_came(), 1);
 	EXPECT(WAIT_FOR(5000, files() > before));
 	openers_end();
 	ksft_note("opened %u times of %u", files(), atomic_load(&openers.count->tries));
+	close(families);
 	unload();
 	EXPECT_EQ(load(""), 0);
 }
@@ -153,6 +194,7 @@ CASE_TIMED(without_memory_for_a_node, 120)
 	inject_knobs("0");
 	begin(both_nodes);
 	all = allocations();
+	family_came();
 	for (n = all; n && (tried < ksft_rounds(40) || failed < 5) && !ksft_failed(); n--) {
 		unsigned int before = files();
 
@@ -162,6 +204,7 @@ CASE_TIMED(without_memory_for_a_node, 120)
 		inject_nth(0);
 		if (!ret) {	/* it could do without */
 			unload();
+			family_came();
 			continue;
 		}
 		EXPECT_EQ(ret, -ENOMEM);
