@@ -158,6 +158,7 @@ static int kthread_fn(void *data)
 		t->ops->begin(t->data);
 	serve(t);
 	finish(t);
+	complete(&t->ended);
 	return 0;
 }
 
@@ -171,9 +172,22 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 	/* It may end by itself. */
 	WRITE_ONCE(t->task, get_task_struct(task));
 	init_completion(&t->started);
+	init_completion(&t->ended);
 	wake_up_process(task);
 	wait_for_completion(&t->started);
 	return t->ret;
+}
+
+/*
+ * It may be waiting for a page that only the owner can deliver (userfaultfd). An owner
+ * that is killed does not.
+ */
+static void stop_kthread(struct kvnet_thread *t)
+{
+	wake_up_process(t->task);
+	if (current->mm == t->group->mm && wait_for_completion_killable(&t->ended))
+		kvnet_threads_end(t->group);
+	kthread_stop(t->task);
 }
 
 /*** both ***/
@@ -287,7 +301,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	if (t->forked)
 		compat_vhost_task_stop(&t->vtsk);
 	else if (t->task)
-		kthread_stop(t->task);
+		stop_kthread(t);
 
 	spin_lock(&ts->lock);
 	swap(task, t->task);

@@ -72,6 +72,7 @@ struct kvnet_threads {
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
  * @started: a kernel thread is where it belongs, or cannot get there
+ * @ended: it has no more turns
  * @ret: which, 0 or -errno
  * @by: who does it: this one, or the one of @shared; const while it lives
  * @shared: it is one of several; const while it lives; so all that follow, which are
@@ -92,6 +93,7 @@ struct kvnet_thread {
 	bool closing;
 	struct task_struct *task;
 	struct completion started;
+	struct completion ended;
 	int ret;
 	struct kvnet_thread *by;
 	struct kvnet_shared *shared;
