@@ -166,7 +166,7 @@ static struct kvnet_worker *home_of(const struct kvnet_source *src)
 
 /**
  * kvnet_crew_hire() - another worker, which serves nothing yet
- * @crew: the crew, started
+ * @crew: the crew, started, after kvnet_crew_dismiss()
  *
  * A task, which the owner's limits bound.
  *
@@ -179,7 +179,6 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 	struct kvnet_worker *w;
 	unsigned int id = 0;
 
-	kvnet_crew_dismiss(crew);
 	while (crew->worker[id])
 		if (++id == KVNET_CREW_WORKERS)
 			return -ENOMEM;

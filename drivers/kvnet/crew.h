@@ -129,7 +129,8 @@ void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by, bo
 void kvnet_crew_watch(struct kvnet_watch *watch, struct kvnet_source *src, bool both);
 void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src);
 void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads);
-void kvnet_crew_dismiss(struct kvnet_crew *crew);
+bool kvnet_crew_dismiss(struct kvnet_crew *crew);
+void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
 
 /* where they run, and for those who look: crew_place.c */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);

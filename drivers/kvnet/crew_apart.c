@@ -239,12 +239,15 @@ void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads)
  * @crew: the crew, started
  *
  * Context: the owner; may sleep; dev->lock.
+ * Return: true if it has said so before.
  */
-void kvnet_crew_dismiss(struct kvnet_crew *crew)
+bool kvnet_crew_dismiss(struct kvnet_crew *crew)
 {
 	struct kvnet_worker *w;
+	bool said;
 
 	mutex_lock(&crew->roster);
+	said = crew->by_vmm;
 	WRITE_ONCE(crew->by_vmm, true);
 	w = crew->worker[KVNET_CREW_SECOND];
 	crew->worker[KVNET_CREW_SECOND] = NULL;
@@ -252,4 +255,22 @@ void kvnet_crew_dismiss(struct kvnet_crew *crew)
 	mutex_unlock(&crew->roster);
 	if (w)
 		kvnet_crew_let_go(crew, w);
+	return said;
+}
+
+/**
+ * kvnet_crew_undo_dismiss() - what the VMM said is refused
+ * @crew: the crew, after kvnet_crew_dismiss()
+ * @said: what that has returned
+ *
+ * A second thread that there was comes back as it came.
+ *
+ * Context: dev->lock; may sleep.
+ */
+void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said)
+{
+	mutex_lock(&crew->roster);
+	WRITE_ONCE(crew->by_vmm, said);
+	mutex_unlock(&crew->roster);
+	kvnet_source_wake(last_source(crew), KVNET_EV_CTRL);
 }

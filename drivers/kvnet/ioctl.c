@@ -220,24 +220,33 @@ static long vring_file(struct kvnet_net *net, unsigned int index,
 }
 
 /* The id must not get lost: nobody could free that worker. */
-static long new_worker(struct kvnet_net *net, void __user *argp)
+static int hire(struct kvnet_crew *crew, void __user *argp)
 {
 	struct vhost_worker_state s;
-	int id;
+	int id = kvnet_crew_hire(crew);
+
+	if (id < 0)
+		return id == -EAGAIN ? -ENOMEM : id;
+	s.worker_id = id;
+	if (!copy_to_user(argp, &s, sizeof(s)))
+		return 0;
+	kvnet_crew_free(crew, id);
+	return -EFAULT;
+}
+
+static long new_worker(struct kvnet_net *net, void __user *argp)
+{
+	bool said;
+	int ret;
 
 	/* Nobody's limits bound kernel threads. */
 	if (!net->fork)
 		return -EFAULT;
-	id = kvnet_crew_hire(&net->crew);
-	if (id == -EAGAIN)
-		return -ENOMEM;
-	if (id < 0)
-		return id;
-	s.worker_id = id;
-	if (!copy_to_user(argp, &s, sizeof(s)))
-		return 0;
-	kvnet_crew_free(&net->crew, id);
-	return -EFAULT;
+	said = kvnet_crew_dismiss(&net->crew);
+	ret = hire(&net->crew, argp);
+	if (ret)
+		kvnet_crew_undo_dismiss(&net->crew, said);
+	return ret;
 }
 
 static long free_worker(struct kvnet_net *net, void __user *argp)

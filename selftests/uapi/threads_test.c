@@ -159,6 +159,23 @@ CASE(the_vmm_says)
 	EXPECT_EQ(workers_of(getpid(), NULL), 2);
 }
 
+CASE(what_is_refused_is_not_said)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
+	begin(&(struct rig_cfg){ 0 });
+	have_two();
+	EXPECT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, NULL), -EFAULT);
+	EXPECT(WAIT_FOR(3000, serves(VDEV_TX) == SECOND));
+	pass(50);
+	EXPECT_EQ(workers_of(getpid(), NULL), 2);
+	EXPECT_EQ(new_worker(), 1);
+	EXPECT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, NULL), -EFAULT);
+	pass(50);
+	EXPECT_EQ(serves(VDEV_TX), 0);
+}
+
 static void attached(void)
 {
 	begin(&(struct rig_cfg){ 0 });
