@@ -223,14 +223,11 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
-	ret = kvnet_registry_add(net);
-	if (ret)
-		goto err_free;
 	/* Whoever cannot know it goes without; but not because a signal came just now. */
 	if (READ_ONCE(kvnet_rx_in_place))
 		ret = kvnet_resident_start(&net->resident, mm);
 	if (ret == -ERESTARTNOINTR)
-		goto err_del;
+		goto err_free;
 	net->q[KVNET_RX].look_us = min(READ_ONCE(kvnet_rx_look_us), 10000U);
 	kvnet_crew_set_threads(&net->crew, min_t(u32, READ_ONCE(kvnet_threads),
 						 KVNET_THREAD_POLICY_TWO));
@@ -239,7 +236,11 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			       net->resident.watching,
 			       READ_ONCE(kvnet_share_workers));
 	if (ret)
-		goto err_del;
+		goto err_watch;
+	/* From now on others than the owner see it, and set what they like. */
+	ret = kvnet_registry_add(net);
+	if (ret)
+		goto err_crew;
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = &net->crew.threads;
 	mmgrab(mm);
@@ -249,9 +250,10 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	kvnet_event_dev(net, KVNET_CMD_DEV_ADD_NTF);
 	return 0;
 
-err_del:
+err_crew:
+	kvnet_crew_stop(&net->crew);
+err_watch:
 	kvnet_resident_stop(&net->resident);
-	kvnet_registry_del(net);
 err_free:
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_unalloc(&net->q[i].vq);
