@@ -25,12 +25,18 @@ static void finish(struct kvnet_thread *t)
 
 /*** a task ***/
 
-/* Who ends the thread from now on finds it; or it finds that it is to end. */
-static void show_up(struct kvnet_thread *t)
+/* It stays until the thread is stopped, since it may be woken until then. */
+static void keep_task(struct kvnet_thread *t)
 {
 	spin_lock(&t->group->lock);
 	WRITE_ONCE(t->task, get_task_struct(current));
 	spin_unlock(&t->group->lock);
+}
+
+/* Who ends the thread from now on finds it; or it finds that it is to end. */
+static void show_up(struct kvnet_thread *t)
+{
+	keep_task(t);
 	__set_current_state(TASK_RUNNING);
 	t->ops->begin(t->data);
 }
@@ -54,10 +60,17 @@ static bool task_fn(void *data)
 	return true;
 }
 
-/* By SIGKILL, with its process or alone; the address space is still there. */
+/*
+ * By SIGKILL, with its process or alone, maybe before it has run once; the address space is
+ * still there.
+ */
 static void task_killed(void *data)
 {
-	finish(data);
+	struct kvnet_thread *t = data;
+
+	if (!t->task)
+		keep_task(t);
+	finish(t);
 }
 
 static int start_task(struct kvnet_thread *t, const char *name)
