@@ -177,13 +177,13 @@ static void stop_queue(struct kvnet_queue *q)
  * @file: the new one or NULL; on return the old one, which wakes nobody any more
  *
  * Context: may sleep; vq->lock.
- * Return: 0, or as kvnet_wait_start().
  */
-int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
+void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
 {
 	kvnet_wait_stop(&q->kick_wait);
 	swap(q->kick, *file);
-	return q->kick ? kvnet_wait_start(&q->kick_wait, q->kick) : 0;
+	if (q->kick)
+		kvnet_wait_start(&q->kick_wait, q->kick);
 }
 
 /* dev->lock. @node is where the ring's memory is, if that is known. */
@@ -197,17 +197,14 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 	if (ret || sock == q->tap.sock)
 		goto out;
 
-	kvnet_wait_stop(&q->tap_wait);
-	ret = kvnet_wait_start(&q->tap_wait, sock->file);
+	ret = kvnet_wait_check(sock->file);
 	if (!ret)
 		ret = kvnet_vq_start(&q->vq);
-	if (ret) {
-		/* Back to what it had; should that be in error by now, it may pass. */
-		kvnet_wait_stop(&q->tap_wait);
-		if (q->tap.sock)
-			kvnet_wait_start(&q->tap_wait, q->tap.sock->file);
+	if (ret)
 		goto out;
-	}
+	/* Not before: what is in error by now could not be watched once more. */
+	kvnet_wait_stop(&q->tap_wait);
+	kvnet_wait_start(&q->tap_wait, sock->file);
 	old = swap_tap(q, sock);
 	sock = NULL;
 out:
@@ -222,10 +219,13 @@ out:
 /* dev->lock. The old eventfd wakes the queue no more on return. */
 static int set_kick(struct kvnet_queue *q, struct file *file)
 {
-	int ret;
+	int ret = 0;
 
 	kvnet_vq_lock(&q->vq);
-	ret = q->abandoned ? -EIO : kvnet_queue_swap_kick(q, &file);
+	if (q->abandoned)
+		ret = -EIO;
+	else
+		kvnet_queue_swap_kick(q, &file);
 	mutex_unlock(&q->vq.lock);
 	if (file)
 		fput(file);

@@ -137,7 +137,7 @@ void kvnet_net_reset_busy(struct kvnet_net *net);
 bool kvnet_net_copies(const struct kvnet_net *net);
 void kvnet_net_show(struct kvnet_net *net, struct seq_file *m);
 struct socket *kvnet_queue_detach(struct kvnet_queue *q);
-int kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
+void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
 
 /* Whose device it is: owner.c */
 int kvnet_net_check_owner(const struct kvnet_net *net);

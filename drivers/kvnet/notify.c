@@ -71,6 +71,18 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 }
 
 /**
+ * kvnet_wait_check() - can frames come from it?
+ * @file: a tap
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL: it has no device, or one that is down.
+ */
+int kvnet_wait_check(struct file *file)
+{
+	return vfs_poll(file, NULL) & EPOLLERR ? -EINVAL : 0;
+}
+
+/**
  * kvnet_wait_start() - watch a file
  * @wait: not watching
  * @file: an eventfd or a tap; the caller keeps a reference until
@@ -78,17 +90,14 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
  *
  * The source is woken once, so that nothing that came before is missed.
  *
+ * What is in error is watched all the same, but for a tap that has no device.
+ *
  * Context: may sleep; vq->lock.
- * Return: 0, or -EINVAL for a tap without a device, or whose device is down: it is
- * watched all the same. An eventfd that is in error, its counter being full, still
- * wakes.
  */
-int kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
+void kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
 {
-	__poll_t now = vfs_poll(file, &wait->table);
-
+	vfs_poll(file, &wait->table);
 	kvnet_source_wake(wait->src, KVNET_EV_CTRL);
-	return now & EPOLLERR && wait->event == KVNET_EV_TAP ? -EINVAL : 0;
 }
 
 /**

@@ -76,18 +76,23 @@ static void make_other(void)
 	close(fd);
 }
 
-/* The device goes; the descriptor, which the queue still has, is another's then. */
-static void become(const char *name)
+/* The descriptor, which the queue still has, has no device; it is another's from now on. */
+static void join(const char *name)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 
-	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
 	ASSERT_SYS(ioctl(rig.tap, TUNSETIFF, &ifr));
 	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &rig.v.hdr_len));
 	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
 	rig_link(&rig, true);
 	flow_sockets(&rig, if_nametoindex(rig.name));
+}
+
+static void become(const char *name)
+{
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	join(name);
 }
 
 /* In memory that can be taken away, with another device if need be. */
@@ -274,6 +279,25 @@ CASE(a_number_that_is_used_again)
 	pager_go_on();
 	expect(HELD, 1);
 	EXPECT_EQ(link_sent("stranger").packets, 0);
+	close(fd);
+	rig_close(&rig);
+}
+
+/* The queue still waits for the old one. */
+CASE(another_is_refused_meanwhile)
+{
+	int fd;
+
+	set_up(false);
+	burst(1, 0);
+	post(HELD);
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, fd), -EINVAL);
+	join("uapi%d");
+	worker_rests();
+	inject(1, 1);
+	expect(1, 1);
 	close(fd);
 	rig_close(&rig);
 }
