@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Makes a copy of the module's sources whose calls to the kernel can be made to fail, one
-# after the other (selftests/uapi/failing): a kvnet.ko for fault_each_test and fault_call_test,
+# after the other (selftests/uapi/failing): a kvnet.ko for fault_each_test and others,
 # which have allocations and user copies fail with any. What is wrapped is what that file has.
 #
 #   scripts/failing.sh DIRECTORY

@@ -20,7 +20,8 @@ A list, ROOM.list, is made of blocks:
     + what stands there instead; nothing if there is no such line
 
 A test is unit:NAME, uml:NAME or uml:NAME@VARIANT (packed, kthread, calls; smp:
-with two CPUs; failing: of the module whose calls fail), or nospec:FUNCTION.
+with two CPUs; failing: of the module whose calls fail; smp_failing: both), or
+nospec:FUNCTION.
 """
 import glob
 import os
@@ -28,7 +29,7 @@ import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-VARIANTS = {"packed", "kthread", "calls", "smp", "failing"}
+VARIANTS = {"packed", "kthread", "calls", "smp", "failing", "smp_failing"}
 
 
 class Mutant:

@@ -146,6 +146,7 @@ build_variant()
 	case $1 in
 	smp) in_tree "$TREE/scripts/build-module.sh" uml-smp-kasan ;;
 	failing) in_tree "$TREE/scripts/build-module.sh" --failing uml ;;
+	smp_failing) in_tree "$TREE/scripts/build-module.sh" --failing uml-smp-kasan ;;
 	esac
 }
 
@@ -212,6 +213,7 @@ run_uml()
 	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
 	smp) options=(--smp-kasan) ;;
 	failing) options=(--add "$TREE/build/failing-uml/drivers/kvnet/kvnet.ko") ;;
+	smp_failing) options=(--smp-kasan --add "$TREE/build/failing-uml-smp-kasan/drivers/kvnet/kvnet.ko") ;;
 	esac
 	last_has_gone
 	boot "$UML_SECONDS" "${options[@]}" -- "$TREE/scripts/vm/uapi.sh" "$@" > "$out" 2>&1 && return 0
@@ -264,7 +266,7 @@ run_tests()
 	done
 	[ ${#uml[@]} -gt 0 ] || return 0
 	build_uml || return 2
-	for variant in '' packed kthread calls smp failing; do
+	for variant in '' packed kthread calls smp failing smp_failing; do
 		some=()
 		for test in "${uml[@]}"; do
 			[[ $test == *@* ]] || test+=@
@@ -299,7 +301,7 @@ run_without()
 		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		[ -f "$STAMPS/uml" ] || "$TOP/scripts/uml/build.sh" uml
-		[[ " ${tests[*]} " != *@smp\ * ]] || [ -f "$STAMPS/uml-smp-kasan" ] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
+		[[ " ${tests[*]} " != *@smp[\ _]* ]] || [ -f "$STAMPS/uml-smp-kasan" ] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
 		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
 	[ ${#tests[@]} -gt 0 ] || return 0

@@ -47,7 +47,7 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, in User-Mode Linux
-UAPI_FAILING="fault_each_test fault_call_test"
+UAPI_FAILING="fault_each_test fault_policy_test fault_call_test fault_sum_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test worker_test"
 # senders in interrupts: on 6.12
@@ -56,8 +56,8 @@ UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_tes
 UAPI_61="backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_storm_test netlink_place_test"
-UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test offload_test pin_test
+stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test netlink_place_test"
+UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test offload_test pin_test
 call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
@@ -69,7 +69,7 @@ UML_FLAVOURS="smp-kasan smp-kcsan task66"
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test worker_test threads_test owner_test place_test storm_test"
 # and on kmsan: what a guest, a VMM or the host reads, and what decides about it
 UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test place_test
-hostile_test iotlb_msg_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test backend_packet_test lifecycle_test"
+hostile_test iotlb_msg_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test backend_packet_test lifecycle_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
 # emulated, gets nowhere within KCSAN's 80 us. The 256 MB where PCI's configuration is would get
@@ -566,7 +566,7 @@ run_one_uml()
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ]; then
-		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]}}"
+		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]} ${failing[*]:+$UAPI_FAILING}}"
 		[ "$FAILED" -eq 0 ] || return 0
 	fi
 	[ -n "${TESTS:-}" ] && [ ${#uapi[@]} -eq 0 ] || run_uml "${uapi[@]}"

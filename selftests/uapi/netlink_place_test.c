@@ -197,34 +197,60 @@ CASE(a_cpuset_of_a_kernel_thread)
 	inside_a_cpuset();
 }
 
-static void *move_cpuset(void *g)
+enum { REST, MOVE, END };
+
+static struct mover {
+	struct cgroup g;
+	int want;	/* one of these, ... */
+	int is;		/* ... and what it is at */
+	bool second;
+} mover;
+
+static void *move_cpuset(void *arg)
 {
-	cgroup_set(g, "cpuset.cpus", cgroup_get(g, "cpuset.cpus", NULL) ? "0" : "1");
-	return NULL;
+	int want;
+
+	while ((want = __atomic_load_n(&mover.want, __ATOMIC_ACQUIRE)) != END) {
+		__atomic_store_n(&mover.is, want, __ATOMIC_RELEASE);
+		if (want == REST)
+			continue;
+		mover.second = !mover.second;
+		cgroup_set(&mover.g, "cpuset.cpus", mover.second ? "1" : "0");
+	}
+	return arg;
+}
+
+static void mover_is_to(int want)
+{
+	__atomic_store_n(&mover.want, want, __ATOMIC_RELEASE);
+	if (want != END)
+		ASSERT(WAIT_FOR(3000, __atomic_load_n(&mover.is, __ATOMIC_ACQUIRE) == want));
 }
 
 /* Whatever is asked, and the cpuset moves just then: afterwards the worker is inside. */
 CASE_TIMED(a_cpuset_that_moves, 60)
 {
 	unsigned int i, n = ksft_rounds(60);
-	pthread_t mover;
-	struct cgroup g;
+	pthread_t thread;
 
 	need_two_cpus();
-	cgroup_make(&g, "cpuset");
-	cgroup_set(&g, "cpuset.cpus", "0");
-	cgroup_join(&g, getpid());
+	cgroup_make(&mover.g, "cpuset");
+	cgroup_set(&mover.g, "cpuset.cpus", "0");
+	cgroup_join(&mover.g, getpid());
 	netlink_begin(&(struct rig_cfg){ 0 });
 	worker_tid(0);
+	ASSERT_EQ(pthread_create(&thread, NULL, move_cpuset, NULL), 0);
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_EQ(pthread_create(&mover, NULL, move_cpuset, &g), 0);
+		mover_is_to(MOVE);
 		policy_text(KVNET_A_POLICY_CPUS, i % 3 ? i % 3 == 1 ? "0" : "1" : "");
-		pthread_join(mover, NULL);
-		EXPECT_EQ(runs_on(0), 1 << cgroup_get(&g, "cpuset.cpus", NULL));
+		mover_is_to(REST);
+		EXPECT_EQ(runs_on(0), 1 << mover.second);
 	}
+	mover_is_to(END);
+	pthread_join(thread, NULL);
 	rig_close(&vmm);
 	cgroup_leave(getpid());
-	cgroup_remove(&g);
+	cgroup_remove(&mover.g);
 }
 
 KSFT_MAIN()

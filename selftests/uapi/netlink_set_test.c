@@ -360,6 +360,16 @@ CASE(scheduling)
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 0), 0);
 	EXPECT(attr_has(the_policy(), KVNET_A_POLICY_NICE));
 	flow_one(&vmm);
+	/* a class that has no use for it has it all the same */
+	policy_want();
+	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 9);
+	ask_u32(&policy_request, KVNET_A_POLICY_SCHED, SCHED_FIFO);
+	EXPECT_EQ(policy_ask(), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, t), 9);
+	/* what somebody else has said stays, unless it is asked for */
+	ASSERT_SYS(setpriority(PRIO_PROCESS, t, 7));
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	EXPECT_EQ(getpriority(PRIO_PROCESS, t), 7);
 	/* another owner begins anew */
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(vmm.v.fd);
@@ -387,6 +397,23 @@ CASE(later_workers_too)
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 6), 0);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 6);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(1)), 6);
+}
+
+/* Wherever it is that they run. */
+CASE(later_workers_of_a_class)
+{
+	unsigned int id;
+
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.4");
+	netlink_begin(&(struct rig_cfg){ 0 });
+	policy_want();
+	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 4);
+	ask_u32(&policy_request, KVNET_A_POLICY_SCHED, SCHED_BATCH);
+	ASSERT_EQ(policy_ask(), 0);
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
+	EXPECT(WAIT_FOR(3000, sched_getscheduler(worker_tid(1)) == SCHED_BATCH));
+	EXPECT(WAIT_FOR(3000, getpriority(PRIO_PROCESS, worker_tid(1)) == 4));
 }
 
 /* Root of a container: its own devices, but not other people's time. */

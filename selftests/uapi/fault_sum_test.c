@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Has each call failed that the module of failing/kvnet_failing.c can have fail, in the
+ * tests before this one?
+ */
+#include <stdio.h>
+
+#include "vdev.h"
+
+/* Since the module was loaded. */
+CASE(have_all_failed)
+{
+	FILE *f = fopen("/sys/module/kvnet/parameters/failed", "r");
+	unsigned int n = 0, times;
+	char name[64];
+
+	if (!f)
+		ksft_skip("a module whose calls do not fail");
+	for (; fscanf(f, "%63s %u", name, &times) == 2; n++) {
+		ksft_note("%s: %u", name, times);
+		if (!times)
+			FAIL("%s has not failed once", name);
+	}
+	fclose(f);
+	EXPECT_OP(n, >, 15);
+}
+
+KSFT_MAIN()
