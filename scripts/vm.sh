@@ -300,13 +300,15 @@ count_arguments()
 }
 
 # run_qemu BUFFERING FILTER...: of what the script says
-# into NUMA: the last node has the CPUs that are left, too
+# into NUMA: the last node has the CPUs that are left, too; none shares its cache with
+# another node's
 find_nodes()
 {
 	local node last=$((NODES - 1))
 
-	NUMA=()
+	NUMA=(-smp "$SMP")
 	[ "$NODES" -gt 1 ] || return 0
+	NUMA=(-smp "$SMP,sockets=$SMP")
 	for ((node = 0; node < last; node++)); do
 		NUMA+=(-object "memory-backend-ram,id=node$node,size=$((MEM / NODES))M" -numa "node,cpus=$node,memdev=node$node")
 	done
@@ -324,7 +326,7 @@ run_qemu()
 	[ "$SHELL_MODE" -eq 0 ] || exec 3<&0
 	[ "$SHELL_MODE" -eq 1 ] || exec 3< /dev/null
 	timeout --foreground "$TIMEOUT" "${QEMU[@]}" -nodefaults -no-user-config \
-		-display none -no-reboot -M q35 -smp "$SMP" -m "$MEM" "${NUMA[@]}" "${MACHINE[@]}" "${DRIVE[@]}" \
+		-display none -no-reboot -M q35 -m "$MEM" "${NUMA[@]}" "${MACHINE[@]}" "${DRIVE[@]}" \
 		-kernel "$IMAGE/kernel" -initrd "$LOG/initrd" \
 		-append "$words $APPEND" \
 		-chardev "file,id=console,path=$LOG/console.log" -serial chardev:console \
