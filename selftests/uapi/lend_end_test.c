@@ -4,6 +4,7 @@
  * comes to an end.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "vmm.h"
 
 #define SOME	40
+#define MODULE	"/kvnet/kvnet.ko"
 
 static struct rig rig;
 static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
@@ -203,6 +205,42 @@ CASE(lent_and_not_run_yet)
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	rig_close(&rig);
+}
+
+/* The module goes when that has been run. */
+CASE(lent_and_the_module_goes)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	int status, fd;
+	pid_t pid;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	pager_open();
+	pager.holds = true;
+	pager_take_away(late, PAGE);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
+	ASSERT(pager_asked(1, 3000));
+	/* the driver's descriptors stay: the thread writes to one of them */
+	close(rig.v.fd);
+	close(rig.tap);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(syscall(SYS_delete_module, "kvnet", O_NONBLOCK) != 0);
+	EXPECT(WAIT_FOR(3000, task_state(pid, pid) == 'D'));
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	fd = ASSERT_SYS(open(MODULE, O_RDONLY | O_CLOEXEC));
+	ASSERT_SYS(syscall(SYS_finit_module, fd, "", 0));
+	close(fd);
 }
 
 /* A stranger has kicked, and does not return from its call: nobody waits for that. */

@@ -110,6 +110,20 @@ static unsigned int family_came(void)
 	return came;
 }
 
+static bool family_is_there(void)
+{
+	struct genl g = { .family = GENL_ID_CTRL, .piece = 16 << 10 };
+	struct ask a;
+	int ret;
+
+	g.fd = ASSERT_SYS(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
+	ask_begin(&a, &g, CTRL_CMD_GETFAMILY);
+	ask_text(&a, CTRL_ATTR_FAMILY_NAME, KVNET_FAMILY_NAME);
+	ret = genl_do(&g, &a, false, NULL, NULL);
+	close(g.fd);
+	return !ret;
+}
+
 static unsigned int files(void)
 {
 	return atomic_load(&openers.count->files);
@@ -203,6 +217,7 @@ CASE_TIMED(without_memory_for_a_node, 120)
 		ret = load(REPLACE);
 		inject_nth(0);
 		if (!ret) {	/* it could do without */
+			EXPECT(family_is_there());
 			unload();
 			family_came();
 			continue;

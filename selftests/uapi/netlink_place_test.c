@@ -15,6 +15,7 @@
 
 #include "cgroup.h"
 #include "flow.h"
+#include "pin_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
@@ -131,8 +132,16 @@ CASE(nodes)
 		EXPECT_EQ(node_is(), node);
 		EXPECT(cpus_are(list));
 		flow_one(&vmm);
-		if (node_cpus(!node, list, sizeof(list)))
+		if (node_cpus(!node, list, sizeof(list))) {
 			EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, list), -EINVAL);
+			EXPECT_EQ(node_is(), node);
+			/* nor the other way about */
+			node_cpus(node, list, sizeof(list));
+			EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, list), 0);
+			EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, !node), -EINVAL);
+			EXPECT(cpus_are(list));
+			EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, ""), 0);
+		}
 		EXPECT_EQ(node_is(), node);
 	}
 	ksft_note("%u nodes", node);
@@ -149,6 +158,87 @@ CASE(nodes)
 	EXPECT_EQ(node_is(), KVNET_NODE_NONE);
 	worker_tid(0);
 	EXPECT(cpus_are(all));
+}
+
+/* Memory that is asked for from now on is there; ~0: wherever. */
+static void memory_from(unsigned int node)
+{
+	unsigned long mask = 1ul << node % 64;
+
+	if (node == ~0u)
+		ASSERT_SYS(syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0));
+	else
+		ASSERT_SYS(syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64));
+}
+
+/* A worker follows the memory when it is seen, and stays there. */
+static void follow(unsigned int node, const char *list)
+{
+	char any[64];
+
+	memory_from(node);
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	memory_from(~0u);
+	worker_tid(0);
+	snprintf(any, sizeof(any), "%s", attr_text(the_worker(0), KVNET_A_WORKER_CPUS));
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
+	EXPECT(cpus_are(any));
+	rig_start(&vmm);
+	flow_one(&vmm);
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_NODE), node);
+	EXPECT(cpus_are(list));
+	/* another owner's memory has not been seen */
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
+	EXPECT(WAIT_FOR(3000, cpus_are(any)));
+	rig_set_up_again(&vmm);
+	rig_start(&vmm);
+	EXPECT(cpus_are(list));
+	flow_one(&vmm);
+	rig_close(&vmm);
+}
+
+static void follow_to(unsigned int node)
+{
+	char list[64];
+
+	if (!node_cpus(node, list, sizeof(list)))
+		return;		/* one node is enough for a kernel */
+	follow(node, list);
+}
+
+CASE(memory_on_a_node)
+{
+	follow_to(0);
+}
+
+CASE(memory_on_another_node)
+{
+	follow_to(1);
+}
+
+/* Of the other nobody can tell where it is: more may not be pinned. */
+CASE(memory_of_one_ring)
+{
+	char list[64];
+	unsigned int node = node_cpus(1, list, sizeof(list));
+
+	limit_locked_memory(3 * 4096);
+	if (node)
+		memory_from(node);
+	netlink_begin(&(struct rig_cfg){ .stopped = true, .rx_num = 16 });
+	if (node)
+		memory_from(~0u);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NODE, KVNET_NODE_AUTO), 0);
+	worker_tid(0);
+	rig_start(&vmm);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_ACCESS), KVNET_RING_ACCESS_PINNED);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_ACCESS), KVNET_RING_ACCESS_USER);
+	if (node)
+		EXPECT(cpus_are(list));
+	flow_one(&vmm);
+	rig_close(&vmm);
 }
 
 static void inside_a_cpuset(void)
@@ -201,36 +291,43 @@ enum { REST, MOVE, END };
 
 static struct mover {
 	struct cgroup g;
-	int want;	/* one of these, ... */
-	int is;		/* ... and what it is at */
+	int what;	/* one of these; a move is over when it rests again */
+	unsigned int wait;
 	bool second;
 } mover;
 
 static void *move_cpuset(void *arg)
 {
-	int want;
+	volatile unsigned int wait;
+	int what;
 
-	while ((want = __atomic_load_n(&mover.want, __ATOMIC_ACQUIRE)) != END) {
-		__atomic_store_n(&mover.is, want, __ATOMIC_RELEASE);
-		if (want == REST)
+	while ((what = __atomic_load_n(&mover.what, __ATOMIC_ACQUIRE)) != END) {
+		if (what == REST)
 			continue;
+		for (wait = mover.wait; wait; wait--)
+			;
 		mover.second = !mover.second;
 		cgroup_set(&mover.g, "cpuset.cpus", mover.second ? "1" : "0");
+		__atomic_store_n(&mover.what, REST, __ATOMIC_RELEASE);
 	}
 	return arg;
 }
 
-static void mover_is_to(int want)
+static void mover_is_to(int what)
 {
-	__atomic_store_n(&mover.want, want, __ATOMIC_RELEASE);
-	if (want != END)
-		ASSERT(WAIT_FOR(3000, __atomic_load_n(&mover.is, __ATOMIC_ACQUIRE) == want));
+	mover.wait = ksft_below(20000);
+	__atomic_store_n(&mover.what, what, __ATOMIC_RELEASE);
+}
+
+static bool mover_rests(void)
+{
+	return __atomic_load_n(&mover.what, __ATOMIC_ACQUIRE) == REST;
 }
 
 /* Whatever is asked, and the cpuset moves just then: afterwards the worker is inside. */
 CASE_TIMED(a_cpuset_that_moves, 60)
 {
-	unsigned int i, n = ksft_rounds(60);
+	unsigned int i, n = ksft_rounds(150);
 	pthread_t thread;
 
 	need_two_cpus();
@@ -242,8 +339,8 @@ CASE_TIMED(a_cpuset_that_moves, 60)
 	ASSERT_EQ(pthread_create(&thread, NULL, move_cpuset, NULL), 0);
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		mover_is_to(MOVE);
-		policy_text(KVNET_A_POLICY_CPUS, i % 3 ? i % 3 == 1 ? "0" : "1" : "");
-		mover_is_to(REST);
+		policy_text(KVNET_A_POLICY_CPUS, i % 4 ? "" : i % 8 ? "0" : "1");
+		ASSERT(WAIT_FOR(3000, mover_rests()));
 		EXPECT_EQ(runs_on(0), 1 << mover.second);
 	}
 	mover_is_to(END);
