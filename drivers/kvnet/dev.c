@@ -186,6 +186,31 @@ void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
 		kvnet_wait_start(&q->kick_wait, q->kick);
 }
 
+/*
+ * vq->lock. The new tap is watched, or all is as before: what is in error by now could not
+ * be watched once more.
+ */
+static int start_with(struct kvnet_queue *q, struct socket *sock)
+{
+	int ret = kvnet_wait_check(sock->file);
+
+	if (!ret)
+		ret = kvnet_vq_start(&q->vq);
+	if (ret) {
+		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+		return ret;
+	}
+	kvnet_wait_stop(&q->tap_wait);
+	if (kvnet_wait_start(&q->tap_wait, sock->file))
+		return 0;
+	/* To start may have taken long, and its device has gone meanwhile. */
+	if (q->tap.sock)
+		kvnet_wait_start(&q->tap_wait, q->tap.sock->file);
+	else
+		kvnet_vq_stop(&q->vq);
+	return -EINVAL;
+}
+
 /* dev->lock. @node is where the ring's memory is, if that is known. */
 static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 {
@@ -197,14 +222,9 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 	if (ret || sock == q->tap.sock)
 		goto out;
 
-	ret = kvnet_wait_check(sock->file);
-	if (!ret)
-		ret = kvnet_vq_start(&q->vq);
+	ret = start_with(q, sock);
 	if (ret)
 		goto out;
-	/* Not before: what is in error by now could not be watched once more. */
-	kvnet_wait_stop(&q->tap_wait);
-	kvnet_wait_start(&q->tap_wait, sock->file);
 	old = swap_tap(q, sock);
 	sock = NULL;
 out:

@@ -90,14 +90,16 @@ int kvnet_wait_check(struct file *file)
  *
  * The source is woken once, so that nothing that came before is missed.
  *
- * What is in error is watched all the same, but for a tap that has no device.
+ * What is in error is watched all the same.
  *
  * Context: may sleep; vq->lock.
+ * Return: true; false: there is nothing to watch, of a tap without a device.
  */
-void kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
+bool kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
 {
 	vfs_poll(file, &wait->table);
 	kvnet_source_wake(wait->src, KVNET_EV_CTRL);
+	return wait->head;
 }
 
 /**

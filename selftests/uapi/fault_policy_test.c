@@ -134,6 +134,7 @@ static void begin(void)
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
 	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
 	ASSERT_EQ(id, 1);
+	ASSERT(worker_tid(1));
 	one_cpu = "0";
 	all_cpus = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "1" : "";
 }
