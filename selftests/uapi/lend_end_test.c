@@ -169,14 +169,12 @@ static void *kicks_and_waits(void *late)
 	return NULL;
 }
 
-/* Of another owner nothing can be lent as long as that of the last one has not been run. */
-CASE(lent_and_not_run_yet)
+/* A packet is lent to a thread that does not return yet: until pager_go_on(). */
+static pthread_t lend_and_wait(void)
 {
 	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t thread;
-	unsigned int i;
-	long lent;
 
 	ASSERT(late != MAP_FAILED);
 	*late = 1;
@@ -189,6 +187,17 @@ CASE(lent_and_not_run_yet)
 	gr_publish(&tx->ring);
 	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
 	ASSERT(pager_asked(1, 3000));
+	return thread;
+}
+
+/* Of another owner nothing can be lent as long as that of the last one has not been run. */
+CASE(lent_and_not_run_yet)
+{
+	pthread_t thread;
+	unsigned int i;
+	long lent;
+
+	thread = lend_and_wait();
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(rig.v.fd);
 	rig_set_up_again(&rig);
@@ -210,23 +219,11 @@ CASE(lent_and_not_run_yet)
 /* The module goes when that has been run. */
 CASE(lent_and_the_module_goes)
 {
-	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t thread;
 	int status, fd;
 	pid_t pid;
 
-	ASSERT(late != MAP_FAILED);
-	*late = 1;
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	pager_open();
-	pager.holds = true;
-	pager_take_away(late, PAGE);
-	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-	gr_publish(&tx->ring);
-	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
-	ASSERT(pager_asked(1, 3000));
+	thread = lend_and_wait();
 	/* the driver's descriptors stay: the thread writes to one of them */
 	close(rig.v.fd);
 	close(rig.tap);
