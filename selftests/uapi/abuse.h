@@ -28,8 +28,16 @@ struct draw {
 	struct genl *genl;	/* of the thread, or NULL */
 };
 
+/* How frames pass; any of them together. */
+#define TRAFFIC_LONE		1	/* a frame each way at a time */
+#define TRAFFIC_CRUMBS		2	/* buffers of a byte or some, chains of many pieces */
+#define TRAFFIC_SEGMENTS	4	/* some of the host's come cut into segments */
+#define TRAFFIC_WAYS		8
+
 struct abused {
 	struct rig r;
+	int gso;		/* what the host sends to be cut into segments */
+	unsigned int traffic;	/* TRAFFIC_LONE and so on */
 	unsigned int nr;
 	int fd[ABUSE_FDS];	/* -1: none */
 	pthread_mutex_t guest;	/* who uses the driver's rings */
@@ -97,10 +105,28 @@ void *world_samples(void *world);
 void *world_pages(void *world);
 /* Set up as it was made; true if it could be. */
 bool world_repair(struct world *w, struct abused *a);
+/* The same, by who holds the guest's lock. */
+bool world_mend(struct world *w, struct abused *a);
+/* An IOMMU that maps all of the memory: at once, or in two places that meet in a ring. */
+void world_map(struct abused *a);
 /* Only the devices that it has by their own numbers: others may serve the same rings. */
 void world_forget(struct world *w);
 /* Does it carry a frame each way? After all else is over. */
 bool world_carries(struct world *w, struct abused *a);
+
+/* A driver, and the host's side of the tap; the guest's lock is held. */
+void traffic_offer(struct abused *a, unsigned int queue, unsigned int most);
+/* Used buffers; -1 if the driver does not understand its ring any more. */
+int traffic_reap(struct vdev_queue *q);
+/* Sends so many frames, at most; returns how many have come. */
+unsigned int traffic_host(struct abused *a, unsigned int most);
+/* What the device asks of its IOMMU. */
+void traffic_answer(struct abused *a);
+
+static inline bool traffic_is(const struct abused *a, unsigned int way)
+{
+	return __atomic_load_n(&a->traffic, __ATOMIC_RELAXED) & way;
+}
 
 /* Operation 'nr' of those of a gene. */
 void abuse_do(struct world *w, uint64_t gene, unsigned int nr, struct genl *g);

@@ -36,7 +36,7 @@ static uint8_t *some_pages(struct abused *a, struct draw *d, size_t *len)
 	switch (draw(d, 4)) {
 	case 0:
 		base = v->ring_host;
-		span = 16 * 4096;	/* the rings are at the beginning */
+		span = v->ring_used;	/* at the beginning */
 		break;
 	case 1:
 		base = a->spare;
@@ -381,6 +381,14 @@ static bool op_tap(struct world *w, struct abused *a, struct draw *d)
 	}
 }
 
+/* How frames pass from now on. */
+static bool op_traffic(struct world *w, struct abused *a, struct draw *d)
+{
+	(void)w;
+	__atomic_store_n(&a->traffic, draw(d, TRAFFIC_WAYS), __ATOMIC_RELAXED);
+	return true;
+}
+
 /* So that there is something to abuse. */
 static bool op_repair(struct world *w, struct abused *a, struct draw *d)
 {
@@ -519,6 +527,7 @@ const struct abuse_op abuse_around[] = {
 	{ "signal", 4, op_signal },
 	{ "fail", 16, op_fail },
 	{ "yield", 20, op_yield },
+	{ "traffic", 4, op_traffic },
 	{ "repair", 8, op_repair },
 	{ "link", 3, op_link },
 	{ "tap", 4, op_tap },

@@ -181,14 +181,15 @@ static bool op_number(struct world *w, struct abused *a, struct draw *d)
 	};
 	unsigned int which = draw(d, 4);
 	struct vhost_vring_state s = { .index = some_queue(d) };
+	unsigned int num = a->ring[s.index % 2].num;
 
 	(void)w;
 	if (one_in(d, 3))
 		s.num = some_word(d);
 	else if (which == 0)
-		s.num = 64;
+		s.num = num;
 	else if (which == 1)
-		s.num = draw(d, 64) * 0x10001;
+		s.num = draw(d, num) * 0x10001;
 	else
 		s.num = draw(d, 60);
 	return call(a, d, reqs[which], &s);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The devices that are abused, and the frames that pass them meanwhile: see abuse.h.
+ * The devices that are abused, and what becomes of them: see abuse.h.
  *
  * What is abused is at addresses of its own, far from all else: where something has
  * been unmapped, nothing else is put.
  */
 #define _GNU_SOURCE
-#include <endian.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/userfaultfd.h>
-#include <linux/virtio_net.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +27,7 @@
 #define EACH		0x40000000ul
 #define RINGS_AT	0x10000000ul
 #define SPARE_AT	0x20000000ul
-#define BURST		24
-#define DOWN_MS		5	/* until somebody sees to it */
+#define MANY		4096	/* buffers of a long ring */
 
 static uint8_t *place(const struct abused *a, unsigned long offset)
 {
@@ -54,6 +51,13 @@ static bool map_all(struct abused *a)
 
 /*** set-up ***/
 
+/* For frames that are cut up on their way. */
+static void open_gso(struct abused *a)
+{
+	a->gso = rig_packet_socket(&a->r, 0, true);
+	fcntl(a->gso, F_SETFL, O_NONBLOCK);
+}
+
 static void open_device(struct world *w, unsigned int nr, struct draw *d)
 {
 	static const uint64_t layouts[] = {
@@ -61,8 +65,8 @@ static void open_device(struct world *w, unsigned int nr, struct draw *d)
 	};
 	struct abused *a = &w->dev[nr];
 	struct rig_cfg cfg = {
-		.num = 64, .tx_buf = 2048, .rx_buf = 2048, .here = true,
-		.stopped = true,
+		.num = nr == 2 ? MANY : 64, .bufs = 64, .tx_buf = 2048, .rx_buf = 2048,
+		.here = true, .stopped = true,
 	};
 	struct vdev *v = &a->r.v;
 	unsigned int i;
@@ -86,6 +90,8 @@ static void open_device(struct world *w, unsigned int nr, struct draw *d)
 	ASSERT(a->log != MAP_FAILED);
 	fcntl(v->fd, F_SETFL, O_NONBLOCK);
 	fcntl(a->r.inject, F_SETFL, O_NONBLOCK);
+	open_gso(a);
+	a->traffic = draw(d, TRAFFIC_WAYS);
 	for (i = 0; i < 2; i++)
 		a->ring[i] = v->q[i].ring.cfg;
 	a->fd[0] = v->fd;
@@ -150,6 +156,8 @@ static void new_tap(struct abused *a)
 	close(old.tap);
 	close(old.sniff);
 	close(old.inject);
+	close(a->gso);
+	open_gso(a);
 }
 
 /* The tap lives, is up, and speaks of frames as the driver does. */
@@ -180,8 +188,7 @@ static void map_part(struct vdev *v, uint8_t *base, size_t at, size_t size)
 		return;
 }
 
-/* An IOMMU that maps all of the memory: at once, or in two places that meet in a ring. */
-static void map_iotlb(struct abused *a)
+void world_map(struct abused *a)
 {
 	struct vdev *v = &a->r.v;
 	size_t cut = (uint8_t *)a->ring[a->seq / 2 % 2].desc - v->mem + 72;
@@ -204,7 +211,7 @@ static int set_up(struct abused *a)
 	if (!ret)
 		ret = __vdev_set_mem(v);
 	if (!ret && v->features & F_PLATFORM)
-		map_iotlb(a);
+		world_map(a);
 	return ret;
 }
 
@@ -222,8 +229,7 @@ static bool attach(struct abused *a)
 	return true;
 }
 
-/* The guest's lock is held. */
-static bool repair(struct world *w, struct abused *a)
+bool world_mend(struct world *w, struct abused *a)
 {
 	struct vdev *v = &a->r.v;
 	unsigned int tries, q;
@@ -254,147 +260,9 @@ bool world_repair(struct world *w, struct abused *a)
 	bool ok;
 
 	pthread_mutex_lock(&a->guest);
-	ok = repair(w, a);
+	ok = world_mend(w, a);
 	pthread_mutex_unlock(&a->guest);
 	return ok;
-}
-
-/*** traffic ***/
-
-/* What came back; -1 if the driver does not understand it any more. */
-static int reap(struct vdev_queue *q)
-{
-	struct gr_done d;
-	int n = 0, ret;
-
-	while ((ret = gr_get_used(&q->ring, &d)) == 1) {
-		vdev_buf_put(q, d.token);
-		n++;
-	}
-	return ret < 0 ? -1 : n;
-}
-
-/* What a driver may say of a frame, and what it had better not. */
-static void make_header(uint8_t *at, unsigned int len, uint32_t seq)
-{
-	struct virtio_net_hdr h = { 0 };
-
-	memset(at, 0, len);
-	if (seq % 5)
-		return;
-	h.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	h.csum_start = htole16(seq % 97);
-	h.csum_offset = htole16(seq % 3 ? 16 : seq);
-	h.hdr_len = htole16(seq % 131);
-	memcpy(at, &h, sizeof(h));
-}
-
-/* A frame in one piece, mostly, or in up to four, the header by itself. */
-static unsigned int cut(struct gr_buf *b, uint32_t seq, unsigned int hdr)
-{
-	unsigned int n = seq % 8, i, len = b[0].len - hdr;
-
-	if (!n || n > 3)
-		return 1;
-	b[0].len = hdr;
-	for (i = 1; i <= n; i++) {
-		b[i] = b[0];
-		b[i].ptr = b[i - 1].ptr + b[i - 1].len;
-		b[i].len = i < n ? len / 4 : len - (n - 1) * (len / 4);
-	}
-	return 1 + n;
-}
-
-static void offer(struct abused *a, unsigned int i, unsigned int most)
-{
-	struct vdev_queue *q = &a->r.v.q[i];
-	unsigned int h = a->r.v.hdr_len, n, direct;
-	uint64_t one = 1;
-	uint8_t *buf;
-
-	while (most-- && (buf = vdev_buf_get(q))) {
-		struct gr_buf b[4] = { { .ptr = buf, .write = i == VDEV_RX } };
-
-		b[0].len = i == VDEV_RX ? q->buf_size : h + 60 + a->seq % 1200;
-		if (i == VDEV_TX) {
-			make_header(buf, h, a->seq);
-			frame_make(buf + h, a->seq, b[0].len - h);
-			a->seq++;
-		}
-		n = cut(b, a->seq, h);
-		direct = q->ring.ind_left && a->seq % 3 == 0 ? a->seq % 2 : GR_ALL_DIRECT;
-		if (gr_add(&q->ring, b, n, direct, buf) < 0) {
-			vdev_buf_put(q, buf);
-			break;
-		}
-	}
-	gr_publish(&q->ring);
-	if (write(q->kick, &one, sizeof(one)) < 0)
-		return;
-}
-
-static unsigned int host_side(struct abused *a, unsigned int most)
-{
-	static __thread uint8_t f[4096];
-	unsigned int i, n = 0;
-
-	for (i = 0; i < most; i++) {
-		frame_make(f, i, 60 + a->seq % 1000);
-		if (send(a->r.inject, f, 60 + a->seq % 1000, 0) < 0)
-			break;
-	}
-	while (n < 256 && recv(a->r.sniff, f, sizeof(f), MSG_DONTWAIT) >= 0)
-		n++;
-	return n;
-}
-
-/* What the device asks of its IOMMU. */
-static void answer_misses(struct abused *a)
-{
-	struct vhost_msg_v2 m;
-
-	if (a->r.v.features & F_PLATFORM &&
-	    read(a->r.v.fd, &m, sizeof(m)) == sizeof(m))
-		map_iotlb(a);
-}
-
-static void turn(struct world *w, struct abused *a)
-{
-	struct vdev *v = &a->r.v;
-	int tx, rx, n;
-
-	pthread_mutex_lock(&a->guest);
-	answer_misses(a);
-	tx = reap(&v->q[VDEV_TX]);
-	rx = reap(&v->q[VDEV_RX]);
-	offer(a, VDEV_RX, 64);
-	offer(a, VDEV_TX, 1 + a->seq % BURST);
-	n = host_side(a, 1 + a->seq % BURST);
-	if (tx > 0 && rx > 0)
-		a->down_since = 0;
-	else if (!a->down_since)
-		a->down_since = ksft_now_ms();
-	else if (tx < 0 || rx < 0 ||
-		 ksft_now_ms() > a->down_since + DOWN_MS) {
-		repair(w, a);
-		a->down_since = 0;
-	}
-	__atomic_fetch_add(&w->tally->frames, n + (rx > 0 ? rx : 0),
-			   __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&a->guest);
-}
-
-void *world_traffic(void *world)
-{
-	struct world *w = world;
-	unsigned int i;
-
-	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
-		for (i = 0; i < ABUSE_DEVS; i++)
-			turn(w, &w->dev[i]);
-		ksft_relax(0);
-	}
-	return NULL;
 }
 
 /*** how often did it run? ***/
@@ -447,15 +315,17 @@ bool world_carries(struct world *w, struct abused *a)
 	struct vdev *v = &a->r.v;
 	int tx = 0, rx = 0;
 	struct sample s;
-	bool ok = world_repair(w, a);
+	bool ok;
 
+	a->traffic = 0;
+	ok = world_repair(w, a);
 	ok = ok && WAIT_FOR(3000, ({
-		answer_misses(a);
-		offer(a, VDEV_RX, 8);
-		offer(a, VDEV_TX, 1);
-		host_side(a, 1);
-		tx += reap(&v->q[VDEV_TX]);
-		rx += reap(&v->q[VDEV_RX]);
+		traffic_answer(a);
+		traffic_offer(a, VDEV_RX, 8);
+		traffic_offer(a, VDEV_TX, 1);
+		traffic_host(a, 1);
+		tx += traffic_reap(&v->q[VDEV_TX]);
+		rx += traffic_reap(&v->q[VDEV_RX]);
 		tx > 0 && rx > 0; }));
 	if (ok)
 		return true;

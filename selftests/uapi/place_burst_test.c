@@ -4,21 +4,18 @@
  * place is little, whatever the driver does.
  */
 #define _GNU_SOURCE
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "place_rig.h"
 #include "procfs.h"
+#include "segments.h"
 
-#define HEADERS		54		/* Ethernet, IPv4, TCP */
 #define BUFFERS		8
 #define SEGMENT		950
 #define SEGMENTS	3
-#define WHOLE		(12 + HEADERS + SEGMENT)	/* one of them, with its header */
+#define WHOLE		(12 + SEGMENTS_HEADERS + SEGMENT)	/* one of them, with its header */
 
 static int gso;
 
@@ -76,30 +73,9 @@ static bool written(unsigned long want)
 	return all >= want;
 }
 
-/* Cut into segments on its way to the tap, which get there one right after the other. */
 static void send_segments(void)
 {
-	static uint8_t buf[sizeof(struct virtio_net_hdr) + HEADERS + SEGMENTS * SEGMENT];
-	const struct virtio_net_hdr h = {
-		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
-		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
-		.gso_size = SEGMENT,
-		.hdr_len = HEADERS,
-		.csum_start = 34,
-		.csum_offset = 16,
-	};
-	uint8_t *f = buf + sizeof(h);
-	uint32_t len = 40 + SEGMENTS * SEGMENT;
-
-	memcpy(buf, &h, sizeof(h));
-	memcpy(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\0\x45", 15);
-	f[16] = len >> 8;
-	f[17] = len;
-	f[22] = 64;
-	f[23] = IPPROTO_TCP;
-	f[26] = f[30] = 192;
-	f[46] = 5 << 4;
-	ASSERT_EQ(send(gso, buf, sizeof(buf), 0), (ssize_t)sizeof(buf));
+	ASSERT(segments_send(gso, SEGMENT, SEGMENTS));
 }
 
 /* A frame, after which the page of these buffers is known. */
