@@ -92,6 +92,7 @@ static void open_device(struct world *w, unsigned int nr, struct draw *d)
 	fcntl(a->r.inject, F_SETFL, O_NONBLOCK);
 	open_gso(a);
 	a->traffic = draw(d, TRAFFIC_WAYS);
+	a->seq = draw(d, 1 << 16);	/* lengths follow from it */
 	for (i = 0; i < 2; i++)
 		a->ring[i] = v->q[i].ring.cfg;
 	a->fd[0] = v->fd;
