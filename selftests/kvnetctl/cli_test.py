@@ -358,12 +358,12 @@ class Help(unittest.TestCase):
                 known = re.findall(r"[a-z][a-z-]*", file.read().replace("\\-", "-"))
             self.assertEqual(words - set(known), set(), name)
 
-    def complete(self, *words):
+    def complete(self, *words, program=None):
         """What bash offers for the last of these words."""
         script = os.path.join(os.path.dirname(fits.SCHEMA), "kvnetctl.bash")
         line = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kvnetctl; echo "${COMPREPLY[*]}"'
         with tempfile.TemporaryDirectory() as path:
-            os.symlink(PROGRAM, path + "/kvnetctl")
+            os.symlink(program or PROGRAM, path + "/kvnetctl")
             done = subprocess.run(["bash", "-c", line, script, "kvnetctl", *words], capture_output=True,
                                   env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}, check=True)
         return done.stdout.decode().split()
@@ -377,6 +377,20 @@ class Help(unittest.TestCase):
         self.assertEqual(self.complete("rules", ""), ["check", "apply", "run"])
         self.assertEqual(self.complete("stats", "--pro"), ["--prometheus"])
         self.assertEqual(self.complete("list", "--pro"), [])
+
+    def test_completion_of_a_hostile_name(self):
+        """What a tap is called is whatever its owner likes, and nothing that a shell runs."""
+        with tempfile.TemporaryDirectory() as path:
+            mark, program = path + "/mark", path + "/program"
+            names = [f"$(touch${{IFS}}{mark})", f"`touch${{IFS}}{mark}`", "$HOME", "*", "a'b", "-x", "tap7"]
+            with open(program, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\ncat <<'END'\nDEV TAP\n")
+                file.writelines(f"{i + 1} {name}\n" for i, name in enumerate(names))
+                file.write("END\n")
+            os.chmod(program, 0o755)
+            for command in ("show", "set", "stats"):
+                self.assertEqual(self.complete(command, "", program=program), ["1", "2", "3", "4", "5", "6", "7", "tap7"])
+            self.assertFalse(os.path.exists(mark))
 
     def test_version(self):
         self.assertRegex(run("-V")[0], r"^kvnetctl \S+\n$")

@@ -2,10 +2,12 @@
 # shellcheck shell=bash
 # bash completion for kvnetctl(8)
 
-# ids and taps of the devices that there are
+# Ids and taps of the devices that there are. Who makes a tap says what it is called: compgen
+# expands what it is given as a shell does, so names with anything to expand are left out.
 _kvnetctl_devices()
 {
-	kvnetctl list 2> /dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+	kvnetctl list 2> /dev/null | LC_ALL=C awk 'NR > 1 && $1 ~ /^[0-9]+$/ { print $1 }
+		NR > 1 && $2 ~ /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/ { print $2 }'
 }
 
 _kvnetctl()
