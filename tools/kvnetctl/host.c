@@ -46,19 +46,22 @@ char *host_path(const char *fmt, ...)
 	return path;
 }
 
-/* the content, with a zero byte behind it; NULL if it cannot be read */
+/* the content, with a zero byte behind it; NULL, and no length, if it cannot be read */
 static char *slurp(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "re");
 	char *buf;
 
+	*len = 0;
 	if (!f)
 		return NULL;
 	buf = need(malloc(MAX_FILE + 1));
 	*len = fread(buf, 1, MAX_FILE, f);
+	/* of a process that ends meanwhile there is a beginning, maybe */
 	if (ferror(f)) {
 		free(buf);
 		buf = NULL;
+		*len = 0;
 	} else {
 		buf = need(realloc(buf, *len + 1));
 		buf[*len] = 0;
@@ -186,7 +189,7 @@ bool host_number(uint64_t *n, const char *fmt, ...)
 static void read_args(struct process *p)
 {
 	char *path = host_path("/proc/%d/cmdline", p->pid);
-	size_t len = 0, at;
+	size_t len, at;
 
 	p->args = slurp(path, &len);
 	free(path);

@@ -98,6 +98,15 @@ void text_put(FILE *f, const char *s, enum text_for what)
 	}
 }
 
+/* one after @s, as text_put() prints them */
+static const char *next_character(const char *s)
+{
+	uint32_t code;
+	size_t len = sequence((const unsigned char *)s, &code);
+
+	return s + (len ? len : 1);
+}
+
 /**
  * text_width() - how many characters text_put() prints to a terminal
  * @s: the string
@@ -106,16 +115,25 @@ void text_put(FILE *f, const char *s, enum text_for what)
  */
 size_t text_width(const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-	size_t width = 0, len;
-	uint32_t code;
+	size_t width = 0;
 
-	for (; *p; p += len, width++) {
-		len = sequence(p, &code);
-		if (!len)
-			len = 1;
-	}
+	for (; *s; s = next_character(s))
+		width++;
 	return width;
+}
+
+/**
+ * text_cut() - leave no more than some characters of a string
+ * @s: the string, changed
+ * @width: how many, as text_width() counts
+ */
+void text_cut(char *s, size_t width)
+{
+	const char *p = s;
+
+	while (*p && width--)
+		p = next_character(p);
+	s[p - s] = 0;
 }
 
 /**

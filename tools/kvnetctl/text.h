@@ -21,6 +21,7 @@ enum text_for {
 
 void text_put(FILE *f, const char *s, enum text_for what);
 size_t text_width(const char *s);
+void text_cut(char *s, size_t width);
 char *text_si(double value, char *buf, size_t len);
 bool text_number(const char *s, uint64_t max, uint64_t *value);
 void *need(void *p);

@@ -118,20 +118,14 @@ static char *cell(const struct top_row *r, enum top_column col, unsigned int bar
 static void put_cell(FILE *f, const char *s, int width, unsigned int *left)
 {
 	unsigned int want = abs(width), has = text_width(s), pad;
-	char *cut = need(strdup(s)), *p;
+	char *cut = need(strdup(s));
 
 	if (want > *left)
 		want = *left;
 	pad = has < want ? want - has : 0;
 	if (width > 0)
 		fprintf(f, "%*s", pad, "");
-	/* bytes that go on with a character do not count */
-	for (p = cut, has = 0; *p; p++) {
-		if (((unsigned char)*p & 0xc0) != 0x80 && ++has > want) {
-			*p = 0;
-			break;
-		}
-	}
+	text_cut(cut, want);
 	text_put(f, cut, TEXT_TERMINAL);
 	if (width < 0)
 		fprintf(f, "%*s", pad, "");
