@@ -4,10 +4,12 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -242,6 +244,42 @@ class Set(unittest.TestCase):
             self.assertEqual(run_it.wait(30), 0)
         self.assertEqual(self.logged(), ["300 nice 2", "300 nice 3"])
 
+    def rules_run(self, fake, n):
+        """What is said, and logged, of devices that are there and of events, the last of which is logged as n-th."""
+        name = self.rules("tap b* set nice 2\n")
+        env = {**os.environ, "FAKE": fake, "FAKE_LOG": self.log}
+        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE) as run_it:
+            deadline = time.monotonic() + 30
+            while len(self.logged()) < n and time.monotonic() < deadline:
+                select.select([], [], [], 0.01)
+            run_it.terminate()
+            said = run_it.stdout.read().decode().splitlines()
+            self.assertEqual(run_it.wait(30), 0)
+        return said, self.logged()
+
+    def test_rules_try_again(self):
+        """What was refused once is set as soon as something else happens to the device."""
+        said, logged = self.rules_run("once", 2)
+        self.assertEqual(logged, ["300 nice 2 refused", "300 nice 2"])
+        self.assertEqual([line.split(" result ")[1].split()[0] for line in said], ["failed", "set"])
+
+    def test_rules_complain_once(self):
+        said, logged = self.rules_run("never", 3)
+        self.assertEqual(logged, ["300 nice 2 refused"] * 3)
+        self.assertEqual(len(said), 1)
+
+    def test_a_foreign_tap(self):
+        """Who makes a network namespace has taps of any name: they are told, and known by none."""
+        name = self.rules("tap tap0 set nice 4\n")
+        run("rules", "apply", name, fake="foreign", log=self.log)
+        run("set", "tap0", "nice", "5", fake="foreign", log=self.log)
+        self.assertEqual(self.logged(), ["2 nice 4", "2 nice 5"])
+        self.assertEqual([dev["id"] for dev in json.loads(run("show", "-j", "tap0", fake="foreign")[0])], [2])
+        out, _ = run("list", fake="foreign")
+        self.assertRegex(out, r"(?m)^ *1 +tap0@4026531841 ")
+        self.assertRegex(out, r"(?m)^ *2 +tap0 ")
+        self.assertEqual([dev["tap"] for dev in json.loads(run("list", "-j", fake="foreign")[0])][:2], ["tap0", "tap0"])
+
 
 class Bad(unittest.TestCase):
     """Bad input: a line, a status, and nothing else."""
@@ -266,8 +304,8 @@ class Bad(unittest.TestCase):
         (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),
         (2, "'' is no device: give its id, the name of its tap, pid:N or vm:NAME", "show", ""),
         (4, "no device with the id 5; kvnetctl list shows those that there are", "show", "5"),
-        (4, "no device has a tap 'tap9'; kvnetctl list shows those that there are", "stats", "tap9"),
-        (4, "no device has a tap 'a?[1m'; kvnetctl list shows those that there are", "show", "a\033[1m"),
+        (4, "no device has a tap 'tap9' in its network namespace; kvnetctl list shows those that there are", "stats", "tap9"),
+        (4, "no device has a tap 'a?[1m' in its network namespace; kvnetctl list shows those that there are", "show", "a\033[1m"),
         (4, "there is no process 2000000000", "set", "pid:2000000000", "nice", "1"),
         (4, "process 1 has no device of kvnet here", "show", "pid:1"),
         (4, "no VM 'web' has a device of kvnet here", "show", "vm:web"),

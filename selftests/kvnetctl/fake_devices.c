@@ -79,7 +79,12 @@ void fake_device(struct nlmsghdr *nlh, unsigned int which)
 		mnl_attr_put_strz(nlh, KVNET_A_DEV_CGROUP, f->cgroup);
 	}
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_NETNS_INUM, 4026531840u);
+	mnl_attr_put_u64(nlh, KVNET_A_DEV_NETNS_COOKIE, 1);
 	if (f->tap) {
+		bool far = fake_is("foreign") && f->id == 1;
+
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_BACKEND_NETNS_INUM, 4026531840u + far);
+		mnl_attr_put_u64(nlh, KVNET_A_DEV_BACKEND_NETNS_COOKIE, 1 + far);
 		mnl_attr_put_strz(nlh, KVNET_A_DEV_IFNAME, f->tap);
 		mnl_attr_put_u32(nlh, KVNET_A_DEV_IFINDEX, 5 + which);
 	}
@@ -192,7 +197,12 @@ static void log_set(uint32_t id, const struct kvnet_policy *p, int err)
 static int check_set(const struct kvnet_device *dev, const char **why)
 {
 	const struct kvnet_policy *p = &dev->policy;
+	static unsigned int asked;
 
+	if (fake_is("never") || (fake_is("once") && !asked++)) {
+		*why = "not now";
+		return EINVAL;
+	}
 	if (dev->id == 7) {
 		*why = "the owner is dead";
 		return ESRCH;

@@ -6,6 +6,7 @@
 #include "names.h"
 #include "sleeper.h"
 #include "text.h"
+#include "write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,15 +44,16 @@ static const char *event_name(uint8_t cmd)
 }
 
 /* the tap of a queue's device, which the event does not name */
-static void write_tap(struct json *w, struct kvnet *ask, uint32_t id)
+static void write_tap_of(struct json *w, struct kvnet *ask, uint32_t id)
 {
+	const struct kvnet_device none = { 0 };
 	struct kvnet_devices all;
 
 	if (kvnet_get(ask, id, &all)) {
 		json_null(w, "tap");
 		return;
 	}
-	json_str(w, "tap", all.n ? all.dev[0].tap : NULL);
+	write_tap(w, all.n ? &all.dev[0] : &none);
 	kvnet_free(&all);
 }
 
@@ -72,7 +74,7 @@ static void write_event(struct json *w, struct kvnet *ask, const struct kvnet_ev
 			json_str(w, "command", ev->dev.command);
 	} else {
 		json_u64(w, "device", q->dev);
-		write_tap(w, ask, q->dev);
+		write_tap_of(w, ask, q->dev);
 		json_str(w, "queue", name_queue(q->index));
 		if (HAS(q, KVNET_A_QUEUE_BACKEND))
 			json_str(w, "backend", name_backend(q->backend));

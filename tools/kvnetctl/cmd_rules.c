@@ -8,6 +8,7 @@
 #include "rules.h"
 #include "sleeper.h"
 #include "text.h"
+#include "write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@
  * @file: the rules' name
  * @rules: these
  * @ask: a connection
- * @id, @text: devices that have been seen to, and what was set last; n of them
+ * @id, @text, @failed: devices that have been seen to, what was set last, and whether it
+ *	was refused; n of them
  */
 struct keeper {
 	struct ctl *c;
@@ -29,6 +31,7 @@ struct keeper {
 	struct done {
 		uint32_t id;
 		char *text;
+		bool failed;
 	} *done;
 	unsigned int n;
 };
@@ -81,7 +84,7 @@ static void report(struct keeper *kp, const struct kvnet_device *dev,
 
 	json_line(w);
 	json_u64(w, "device", dev->id);
-	json_str(w, "tap", dev->tap);
+	write_tap(w, dev);
 	json_paint(w, error ? PAINT_BAD : PAINT_NONE);
 	json_str(w, "result", error ? "failed" : kp->c->opt.dry_run ? "would-set" : "set");
 	if (error)
@@ -97,15 +100,19 @@ static void report(struct keeper *kp, const struct kvnet_device *dev,
 	json_end(w);
 }
 
-/* what has been set already stays as it is, so that a "set" by hand does, too */
+/*
+ * What has been set already stays as it is, so that a "set" by hand does, too. What was
+ * refused is tried again, and is not told of twice.
+ */
 static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 		      const struct kvnet_policy *p)
 {
 	struct done *done = remember(kp, dev->id);
 	char *text = policy_text(p);
+	bool again = done->text && !strcmp(done->text, text);
 	int ret = 0;
 
-	if (!p->has || (done->text && !strcmp(done->text, text))) {
+	if (!p->has || (again && !done->failed)) {
 		free(text);
 		return STATUS_OK;
 	}
@@ -113,10 +120,12 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 	done->text = text;
 	if (!kp->c->opt.dry_run)
 		ret = kvnet_set(&kp->ask, dev->id, p);
+	done->failed = ret;
 	/* it went as it came */
 	if (ret == -ENODEV)
 		return STATUS_OK;
-	report(kp, dev, p, ret ? kp->ask.why : NULL);
+	if (!ret || !again)
+		report(kp, dev, p, ret ? kp->ask.why : NULL);
 	return ret ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -145,7 +154,7 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 		process_read(&p, dev->pid);
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;
-	s.name[RULE_TAP] = dev->tap;
+	s.name[RULE_TAP] = kvnet_own_tap(dev);
 	s.name[RULE_VM] = p.vm;
 	rules_policy(&kp->rules, &s, &policy);
 	ret = set_device(kp, dev, &policy);

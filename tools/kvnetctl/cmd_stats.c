@@ -67,7 +67,7 @@ static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 	json_title(w, "device %u%s%s %s", dev->id, dev->tap ? ": " : "",
 		   dev->tap ? dev->tap : "", name_queue(q->index));
 	json_u64(w, "id", dev->id);
-	json_str(w, "tap", dev->tap);
+	write_tap(w, dev);
 	json_str(w, "queue", name_queue(q->index));
 	write_state(w, "state", q);
 	if (HAS(q, KVNET_A_QUEUE_BACKLOG))
@@ -112,7 +112,7 @@ static void rate_row(struct json *w, const struct rate *r)
 	json_object(w, NULL);
 	json_u64(w, "id", r->dev->id);
 	json_paint(w, PAINT_NAME);
-	json_str(w, "tap", r->dev->tap);
+	write_tap(w, r->dev);
 	json_str(w, "queue", name_queue(r->queue->index));
 	write_state(w, "state", r->queue);
 	json_si(w, "pps", r->pps);

@@ -100,7 +100,7 @@ static bool chosen(const struct choice *c, const struct kvnet_device *dev)
 		return HAS(dev, KVNET_A_DEV_OWNER_PID) && dev->pid == c->number;
 	if (c->is_vm)
 		return has_vm(dev, c->word + 3);
-	return dev->tap && !strcmp(dev->tap, c->word);
+	return kvnet_own_tap(dev) && !strcmp(kvnet_own_tap(dev), c->word);
 }
 
 static int no_device(const struct choice *c)
@@ -113,7 +113,7 @@ static int no_device(const struct choice *c)
 		return ctl_fail(STATUS_NO_DEVICE, "process %u has no device of kvnet here", (unsigned int)c->number);
 	if (c->is_vm)
 		return ctl_fail(STATUS_NO_DEVICE, "no VM '%s' has a device of kvnet here", c->word + 3);
-	return ctl_fail(STATUS_NO_DEVICE, "no device has a tap '%s'; kvnetctl list shows those that there are", c->word);
+	return ctl_fail(STATUS_NO_DEVICE, "no device has a tap '%s' in its network namespace; kvnetctl list shows those that there are", c->word);
 }
 
 static int choose(struct kvnet_devices *all, const struct choice *c)

@@ -281,3 +281,20 @@ int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p)
 	put_policy(nlh, p);
 	return nl_talk(k, nlh, NULL, NULL);
 }
+
+/**
+ * kvnet_own_tap() - the name of a tap that is where its device's owner is
+ * @dev: the device
+ *
+ * Names are an administrator's within one network namespace; whoever makes another has
+ * interfaces of any name in it.
+ *
+ * Return: the name; NULL if it has no tap, or one of another namespace.
+ */
+const char *kvnet_own_tap(const struct kvnet_device *dev)
+{
+	bool own = HAS(dev, KVNET_A_DEV_NETNS_COOKIE) && HAS(dev, KVNET_A_DEV_BACKEND_NETNS_COOKIE) &&
+		   dev->netns_cookie == dev->tap_netns_cookie;
+
+	return own ? dev->tap : NULL;
+}

@@ -125,6 +125,7 @@ int kvnet_fd(const struct kvnet *k);
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev);
 void kvnet_event_free(struct kvnet_event *ev);
 void kvnet_policy_free(struct kvnet_policy *p);
+const char *kvnet_own_tap(const struct kvnet_device *dev);
 
 const struct kvnet_counter *kvnet_counter(const struct kvnet_queue *q,
 					  const char *name);

@@ -8,6 +8,7 @@
 #include "top.h"
 #include "names.h"
 #include "text.h"
+#include "write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static char *cell(const struct top_row *r, enum top_column col, unsigned int bar
 	case TOP_ID:
 		return text_format("%u", r->dev->id);
 	case TOP_TAP:
-		return text_format("%s", r->dev->tap ? r->dev->tap : "-");
+		return r->dev->tap ? tap_text(r->dev) : text_format("-");
 	case TOP_PID:
 		return HAS(r->dev, KVNET_A_DEV_OWNER_PID) ? text_format("%u", r->dev->pid) :
 							    text_format("-");

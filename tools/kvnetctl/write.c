@@ -5,8 +5,39 @@
 #include "write.h"
 #include "host.h"
 #include "names.h"
+#include "text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/**
+ * tap_text() - a tap's name as people read it
+ * @dev: the device
+ *
+ * Return: for free(): the name, and @ with its network namespace behind it if that is not
+ * the owner's; NULL if there is no tap.
+ */
+char *tap_text(const struct kvnet_device *dev)
+{
+	if (!dev->tap)
+		return NULL;
+	if (kvnet_own_tap(dev))
+		return text_format("%s", dev->tap);
+	return text_format("%s@%u", dev->tap, dev->tap_netns);
+}
+
+/**
+ * write_tap() - the tap of a device
+ * @w: where to; JSON has its name alone
+ * @dev: the device
+ */
+void write_tap(struct json *w, const struct kvnet_device *dev)
+{
+	char *text = tap_text(dev);
+
+	json_str(w, "tap", w->mode == JSON_TEXT ? text : dev->tap);
+	free(text);
+}
 
 /**
  * write_owner() - tap, process, command and VM of a device
@@ -19,7 +50,7 @@ void write_owner(struct json *w, const struct kvnet_device *dev)
 	bool seen = HAS(dev, KVNET_A_DEV_OWNER_PID) && process_read(&p, dev->pid);
 
 	json_paint(w, PAINT_NAME);
-	json_str(w, "tap", dev->tap);
+	write_tap(w, dev);
 	if (HAS(dev, KVNET_A_DEV_OWNER_PID))
 		json_u64(w, "pid", dev->pid);
 	else

@@ -8,6 +8,8 @@
 #include "json.h"
 #include "libkvnet.h"
 
+char *tap_text(const struct kvnet_device *dev);
+void write_tap(struct json *w, const struct kvnet_device *dev);
 void write_owner(struct json *w, const struct kvnet_device *dev);
 void write_state(struct json *w, const char *key, const struct kvnet_queue *q);
 void write_features(struct json *w, const char *key, const uint64_t *words);
