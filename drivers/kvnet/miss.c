@@ -53,10 +53,14 @@ static bool asked(const struct kvnet_misses *m, const struct kvnet_miss *miss,
 	return false;
 }
 
-/* Who waits with poll(), or in read(). */
+/*
+ * Who waits with poll(), or in read(). What there is is not said: a request of aio's that
+ * knows is over at once, by who wakes, and may have the last reference to the file. That is
+ * the worker, which would have to wait for its own end.
+ */
 static void wake_readers(struct kvnet_misses *m)
 {
-	wake_up_interruptible_poll(&m->wait, EPOLLIN | EPOLLRDNORM);
+	wake_up_interruptible(&m->wait);
 }
 
 /**

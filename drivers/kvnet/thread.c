@@ -15,6 +15,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/task_work.h>
 
 /* No more turns: at its end, or killed. */
 static void finish(struct kvnet_thread *t)
@@ -42,6 +43,16 @@ static void show_up(struct kvnet_thread *t)
 }
 
 /*
+ * A file whose last reference the task has given back, of a request that a call has answered,
+ * goes on its way to user space. It has none, but looks at signals.
+ */
+static void let_go(void)
+{
+	if (task_work_pending(current))
+		set_thread_flag(TIF_NOTIFY_SIGNAL);
+}
+
+/*
  * Called again and again; false: to sleep, unless it was woken since before the
  * call. The state of the task is set for that.
  */
@@ -57,6 +68,7 @@ static bool task_fn(void *data)
 		return false;
 	__set_current_state(TASK_RUNNING);
 	t->ops->turn(t->data);
+	let_go();
 	return true;
 }
 
