@@ -33,7 +33,9 @@ static u64 untagged(u64 hva)
  * @len: bytes
  *
  * Where the processor ignores bits of an address (arm64's tags, x86's LAM) these must be
- * clear, as KVM wants it: the kernel tells of what goes without them.
+ * clear, as KVM wants it: the kernel tells of what goes without them. x86 ignores none until
+ * a process asks for that, which may be later; before Linux 6.12 access_ok() looks at the
+ * sign alone.
  *
  * Context: the owner.
  * Return: true if so; whether there is anything shows when it is used.
@@ -41,7 +43,8 @@ static u64 untagged(u64 hva)
 bool kvnet_mem_users(u64 hva, u64 len)
 {
 	return (unsigned long)hva == hva && (unsigned long)len == len &&
-	       hva + (len - 1) >= hva && untagged(hva) == hva &&
+	       hva + (len - 1) >= hva && hva + (len - 1) < TASK_SIZE_MAX &&
+	       untagged(hva) == hva &&
 	       access_ok((void __user *)(unsigned long)hva, len);
 }
 

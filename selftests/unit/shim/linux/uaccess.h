@@ -48,6 +48,9 @@ static inline size_t copy_to_user(void *to, const void *from, size_t n)
 	return shim_copy(to, from, n, SHIM_COPY_OUT);
 }
 
+/* No address of a process is beyond it, whatever access_ok() says. */
+#define TASK_SIZE_MAX	((uint64_t)1 << 47)
+
 /* As a processor that ignores some bits. */
 #define untagged_addr(addr)	((addr) & ~shim_tag)
 
