@@ -80,11 +80,11 @@ static unsigned int module_users(void)
 }
 
 /* A request to be told when there is something to read. */
-static aio_context_t aio_poll(int fd)
+static void by_aio_poll(void)
 {
 	struct iocb cb = {
 		.aio_lio_opcode = IOCB_CMD_POLL,
-		.aio_fildes = fd,
+		.aio_fildes = rig.v.fd,
 		.aio_buf = POLLIN,
 	};
 	struct iocb *list = &cb;
@@ -93,59 +93,6 @@ static aio_context_t aio_poll(int fd)
 	if (syscall(__NR_io_setup, 4, &ctx))
 		ksft_skip("no asynchronous I/O: %s", strerror(errno));
 	ASSERT_EQ(syscall(__NR_io_submit, ctx, 1, &list), 1);
-	return ctx;
-}
-
-static void aio_told(aio_context_t ctx)
-{
-	struct timespec most = { .tv_sec = 5 };
-	struct io_event event;
-
-	ASSERT_EQ(syscall(__NR_io_getevents, ctx, 1, 1, &event, &most), 1);
-	ASSERT_EQ(syscall(__NR_io_destroy, ctx), 0);
-}
-
-static void by_aio_poll(void)
-{
-	aio_poll(rig.v.fd);
-}
-
-/* Rings are there for the device, and nothing else is. */
-static void map_rings(const struct vdev *v)
-{
-	struct vhost_msg_v2 m = {
-		.type = VHOST_IOTLB_MSG_V2,
-		.iotlb = {
-			.iova = VDEV_GPA, .size = VDEV_RING_ZONE,
-			.uaddr = (uintptr_t)v->mem, .perm = VHOST_ACCESS_RW,
-			.type = VHOST_IOTLB_UPDATE,
-		},
-	};
-	uint64_t v2 = 1 << VHOST_BACKEND_F_IOTLB_MSG_V2;
-
-	vdev_ioctl(v->fd, VHOST_SET_BACKEND_FEATURES, &v2);
-	ASSERT_EQ(write(v->fd, &m, sizeof(m)), (ssize_t)sizeof(m));
-}
-
-/* Nobody has the device but the request, and it is the worker that answers it: by a question. */
-static void by_its_worker(void)
-{
-	static struct rig other;
-	aio_context_t ctx;
-
-	rig_open(&other, &(struct rig_cfg){
-		.here = true, .stopped = true, .features = F_V1 | F_PLATFORM,
-	});
-	vdev_no_spin(&other.v);
-	map_rings(&other.v);
-	rig_start(&other);
-	worker_rests();
-	ASSERT_EQ(rig_tx(&other, 60, NULL), 0);
-	gr_publish(&other.v.q[VDEV_TX].ring);
-	ctx = aio_poll(other.v.fd);
-	close(other.v.fd);
-	ASSERT_EQ(write(other.v.q[VDEV_TX].kick, &(uint64_t){ 1 }, 8), 8);
-	aio_told(ctx);
 }
 
 /* Among the files of a ring that is mapped, and not even open any more. */
@@ -272,57 +219,6 @@ CASE_TIMED(killed_with_a_poll_pending, 40)
 CASE_TIMED(killed_with_the_device_in_an_io_uring, 40)
 {
 	held_by_itself(by_io_uring);
-}
-
-/* The worker would be the last to have its own device, and wait for its own end. */
-CASE_TIMED(one_that_only_its_worker_has, 40)
-{
-	unsigned int before = module_users();
-	struct told told = { 0 };
-	pid_t pid;
-
-	if (vdev_is_vhost())
-		ksft_skip("a process with such a device of vhost_net's cannot be killed");
-	store_open();
-	pid = fork_vmm(by_its_worker, &told);
-	if (!WAIT_FOR(5000, module_users() == before + 1))
-		FAIL("module: %u users, then %u", before, module_users());
-	kill_vmm(pid, &told);
-	if (!WAIT_FOR(5000, module_users() == before))
-		FAIL("module: %u users, then %u", before, module_users());
-}
-
-/* Eventfds that nobody has but a request, which the worker's signal answers. */
-CASE(files_that_only_its_worker_has)
-{
-	char in_place = vdev_is_vhost() ? 0 : vdev_parameter("rx_in_place", '0');
-	unsigned int i, first;
-	struct vhost_vring_file f = { .index = VDEV_RX };
-	static uint8_t frame[FRAME_MAX];
-	aio_context_t ctx;
-
-	if (!in_place)
-		ksft_skip("vhost_net keeps them until its end");
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	rig_rx_post(&rig, 64, NULL);
-	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	first = eventfd_number();
-	for (i = 0; i < 16 && !ksft_failed(); i++) {
-		f.fd = vdev_eventfd();
-		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &f);
-		ctx = aio_poll(f.fd);
-		close(f.fd);
-		gr_call_on(&rig.v.q[VDEV_RX].ring, 0);
-		rig_inject(&rig, i, 60);
-		aio_told(ctx);
-		EXPECT(rig_rx(&rig, NULL, frame, sizeof(frame), 3000) > 0);
-	}
-	f.fd = rig.v.q[VDEV_RX].call;
-	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &f);
-	if (!WAIT_FOR(3000, eventfd_number() <= first + 2))
-		FAIL("the number of an eventfd is %u, and was %u before", eventfd_number(), first);
-	vdev_parameter("rx_in_place", in_place);
-	rig_close(&rig);
 }
 
 /*** a child that has the descriptor, too ***/
