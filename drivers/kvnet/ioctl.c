@@ -100,6 +100,8 @@ static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 	int ret;
 	u8 mode;
 
+	if (!READ_ONCE(kvnet_fork_owner_control))
+		return -ENOTTY;
 	if (READ_ONCE(net->mm))
 		return -EBUSY;
 	if (get_user(mode, argp))
@@ -115,6 +117,8 @@ static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 
 static long get_fork_from_owner(const struct kvnet_net *net, u8 __user *argp)
 {
+	if (!READ_ONCE(kvnet_fork_owner_control))
+		return -ENOTTY;
 	return put_user(READ_ONCE(net->fork) ? VHOST_FORK_OWNER_TASK :
 					       VHOST_FORK_OWNER_KTHREAD, argp);
 }

@@ -187,6 +187,7 @@ extern bool kvnet_share_workers;
 extern unsigned int kvnet_tx_call_us;
 extern unsigned int kvnet_rx_look_us;
 extern bool kvnet_copy_frames;
+extern bool kvnet_fork_owner_control;
 bool kvnet_fork_default(void);
 
 #endif /* _KVNET_NET_H */
