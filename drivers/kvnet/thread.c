@@ -7,10 +7,13 @@
  */
 #include "thread.h"
 
+#include <linux/cache.h>
 #include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/freezer.h>
+#include <linux/hash.h>
 #include <linux/kthread.h>
+#include <linux/list.h>
 #include <linux/sched/jobctl.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -98,40 +101,77 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*** a kernel thread ***/
 
-static bool enter(struct kvnet_threads *ts)
+#define DOOR_BITS	6
+
+/**
+ * struct door - who is inside an address space just now, of the threads of all devices
+ * @lock: guards the rest
+ * @inside: &kvnet_thread.inside; each keeps the users of its address space, which may
+ *	    have the door in common with others
+ * @n: how many
+ */
+static struct door {
+	spinlock_t lock;
+	struct hlist_head inside;
+	int n;
+} ____cacheline_aligned_in_smp doors[1 << DOOR_BITS] = {
+	[0 ... (1 << DOOR_BITS) - 1] = { .lock = __SPIN_LOCK_UNLOCKED(doors.lock) },
+};
+
+static struct door *door_of(const struct mm_struct *mm)
 {
+	return &doors[hash_ptr(mm, DOOR_BITS)];
+}
+
+static bool enter(struct kvnet_thread *t)
+{
+	struct mm_struct *mm = t->group->mm;
+	struct door *door = door_of(mm);
 	bool ret;
 
-	spin_lock(&ts->lock);
-	ret = mmget_not_zero(ts->mm);
-	WRITE_ONCE(ts->inside, ts->inside + ret);
-	spin_unlock(&ts->lock);
+	spin_lock(&door->lock);
+	ret = mmget_not_zero(mm);
+	if (ret) {
+		hlist_add_head(&t->inside, &door->inside);
+		WRITE_ONCE(door->n, door->n + 1);
+	}
+	spin_unlock(&door->lock);
 	if (ret)
-		kthread_use_mm(ts->mm);
+		kthread_use_mm(mm);
 	return ret;
 }
 
-static void leave(struct kvnet_threads *ts)
+static void leave(struct kvnet_thread *t)
 {
-	kthread_unuse_mm(ts->mm);
-	spin_lock(&ts->lock);
-	WRITE_ONCE(ts->inside, ts->inside - 1);
-	spin_unlock(&ts->lock);
-	mmput(ts->mm);
+	struct mm_struct *mm = t->group->mm;
+	struct door *door = door_of(mm);
+
+	kthread_unuse_mm(mm);
+	spin_lock(&door->lock);
+	hlist_del(&t->inside);
+	WRITE_ONCE(door->n, door->n - 1);
+	spin_unlock(&door->lock);
+	mmput(mm);
 }
 
-/* Is the address space nobody's any more but ours? */
-static bool left_alone(struct kvnet_threads *ts)
+/*
+ * Is the address space nobody's any more but ours? That of another device may be in
+ * it as well, and must not think that it is the owner whom it meets there.
+ */
+static bool left_alone(const struct mm_struct *mm)
 {
+	struct door *door = door_of(mm);
+	const struct kvnet_thread *t;
+	int n = 0;
 	bool ret;
 
-	if (atomic_read(&ts->mm->mm_users) == 1)
-		return true;
-	if (READ_ONCE(ts->inside) == 1)
+	if (atomic_read(&mm->mm_users) > READ_ONCE(door->n))
 		return false;
-	spin_lock(&ts->lock);
-	ret = atomic_read(&ts->mm->mm_users) <= ts->inside;
-	spin_unlock(&ts->lock);
+	spin_lock(&door->lock);
+	hlist_for_each_entry(t, &door->inside, inside)
+		n += t->group->mm == mm;
+	ret = atomic_read(&mm->mm_users) <= n;
+	spin_unlock(&door->lock);
 	return ret;
 }
 
@@ -150,15 +190,15 @@ static void serve(struct kvnet_thread *t)
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!inside && !enter(t->group))
+			if (!inside && !enter(t))
 				break;
 			inside = true;
 			t->ops->turn(t->data);
-			if (left_alone(t->group))
+			if (left_alone(t->group->mm))
 				break;
 		} else if (inside) {
 			__set_current_state(TASK_RUNNING);
-			leave(t->group);
+			leave(t);
 			inside = false;
 		} else {
 			schedule();
@@ -166,7 +206,7 @@ static void serve(struct kvnet_thread *t)
 	}
 	__set_current_state(TASK_RUNNING);
 	if (inside)
-		leave(t->group);
+		leave(t);
 }
 
 static int kthread_fn(void *data)
@@ -235,7 +275,6 @@ void kvnet_threads_init(struct kvnet_threads *ts)
 {
 	spin_lock_init(&ts->lock);
 	INIT_LIST_HEAD(&ts->all);
-	ts->inside = 0;
 }
 
 static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)

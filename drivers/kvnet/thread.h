@@ -46,15 +46,13 @@ struct kvnet_thread_ops {
  * struct kvnet_threads - the threads of one owner that serve one device
  * @mm: the owner's address space; who starts them keeps it, not its users; const
  *	while there are any
- * @lock: guards @all, @inside, and of each thread what kvnet_threads_end() wants
+ * @lock: guards @all, and of each thread what kvnet_threads_end() wants
  * @all: &kvnet_thread.entry
- * @inside: kernel threads that keep the users of @mm just now
  */
 struct kvnet_threads {
 	struct mm_struct *mm;
 	spinlock_t lock;
 	struct list_head all;
-	unsigned int inside;
 };
 
 /**
@@ -71,6 +69,7 @@ struct kvnet_threads {
  * @closing: no turn is begun any more
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
+ * @inside: among those that are in an address space; a kernel thread's
  * @started: a kernel thread is where it belongs, or cannot get there
  * @ended: it has no more turns
  * @ret: which, 0 or -errno
@@ -92,6 +91,7 @@ struct kvnet_thread {
 	bool forked;
 	bool closing;
 	struct task_struct *task;
+	struct hlist_node inside;
 	struct completion started;
 	struct completion ended;
 	int ret;
