@@ -9,6 +9,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/wait_bit.h>
 
 /* On the lists of threads, or being run; our code must stay as long. */
@@ -56,7 +57,8 @@ void kvnet_loan_init(struct kvnet_loan *loan,
  * @mm: the address space
  *
  * Only a thread that is going to return to user space or a guest, and whose memory
- * it is.
+ * it is. What it does on the way may lend it more (a call is another one's kick), and it
+ * looks at no signal before all of that is done: so none is lent to who has one.
  *
  * Context: any.
  * Return: true if so.
@@ -66,7 +68,8 @@ bool kvnet_lend_may(const struct mm_struct *mm)
 	const unsigned int not = PF_KTHREAD | PF_EXITING | PF_USER_WORKER |
 				 PF_IO_WORKER;
 
-	return in_task() && current->mm == mm && !(current->flags & not);
+	return in_task() && current->mm == mm && !(current->flags & not) &&
+	       !signal_pending(current);
 }
 
 /**
@@ -74,7 +77,8 @@ bool kvnet_lend_may(const struct mm_struct *mm)
  *	guest?
  * @mm: the guest's address space
  *
- * One that is in the host's kernel already may be about to sleep there.
+ * One that is in the host's kernel already may be about to sleep there. Each time that
+ * it is in its guest again it has looked at its signals.
  *
  * Context: hard interrupt.
  * Return: true if so.

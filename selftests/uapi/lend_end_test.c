@@ -5,9 +5,11 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -269,6 +271,149 @@ CASE(kicked_by_another_process_that_waits)
 	EXPECT(WIFSIGNALED(status));
 	rig_close(&rig);
 }
+
+/*** kicks in a circle ***/
+
+#define LONG_LEN	3000	/* of such it makes no stream */
+
+/* Each one's call is a kick of the other. */
+static void link_in_a_circle(struct rig *a, struct rig *b)
+{
+	struct vdev_queue *qa = &a->v.q[VDEV_TX], *qb = &b->v.q[VDEV_TX];
+
+	ASSERT_SYS(dup2(qb->kick, qa->call));
+	ASSERT_SYS(dup2(qa->kick, qb->call));
+}
+
+static void publish_one(struct rig *r)
+{
+	rig_tx_reap(r);
+	ASSERT_EQ(rig_tx(r, LONG_LEN, NULL), 0);
+	gr_publish(&r->v.q[VDEV_TX].ring);
+}
+
+/* Kicks once, when it is told to. */
+static pid_t fork_kicker(struct rig *const *r, int *go)
+{
+	uint64_t one = 1;
+	int told[2], ready[2];
+	unsigned int i;
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe2(told, O_CLOEXEC));
+	ASSERT_SYS(pipe2(ready, O_CLOEXEC));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		for (i = 0; i < 2; i++) {
+			rig_take_over(r[i]);
+			/* who is lent something waits for no page */
+			ASSERT_SYS(madvise(r[i]->v.host, r[i]->v.mem_size, MADV_POPULATE_WRITE));
+		}
+		ASSERT_EQ(write(ready[1], "", 1), 1);
+		ASSERT_EQ(read(told[0], &c, 1), 1);
+		ASSERT_EQ(write(r[0]->v.q[VDEV_TX].kick, &one, sizeof(one)), sizeof(one));
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	close(told[0]);
+	close(ready[0]);
+	close(ready[1]);
+	*go = told[1];
+	return pid;
+}
+
+/* Who has been kicked has a packet before it looks: so often, or till somebody has died. */
+static unsigned int feed(struct rig *const *r, unsigned int n, pid_t pid)
+{
+	struct pollfd fd = { .events = POLLIN };
+	unsigned int i;
+	uint64_t count;
+
+	for (i = 0; i < n; i++) {
+		fd.fd = r[i % 2]->v.q[VDEV_TX].kick;
+		if (poll(&fd, 1, ksft_patience(300)) != 1 ||
+		    read(fd.fd, &count, sizeof(count)) != sizeof(count))
+			break;
+		if (pid && waitpid(pid, NULL, WNOHANG) == pid)
+			break;
+		publish_one(r[i % 2]);
+	}
+	return i;
+}
+
+/* The set-up has been looked at, by the workers, and nobody has been kicked. */
+static void settle_circle(struct rig *const *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		publish_one(r[i]);
+		vdev_kick_always(&r[i]->v.q[VDEV_TX]);
+		ASSERT(rig_tx_drain(r[i], 3000));
+	}
+	usleep(100000);
+	for (i = 0; i < 2; i++)
+		vdev_eventfd_take(r[i]->v.q[VDEV_TX].kick);
+}
+
+static void on_one_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
+}
+
+/*
+ * What is lent to a thread leads to more that is lent to it, which it would do before it looks
+ * at its signals. The packets come from another process, in time, since that preempts it.
+ */
+CASE_TIMED(killed_while_it_kicks_itself, 60)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	const unsigned int before = workers(), n = 500, more = 20000;
+	static struct rig other;
+	struct rig *const r[] = { &rig, &other };
+	unsigned int i, fed;
+	long lent;
+	pid_t pid;
+	int go;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	vdev_parameter_text("tx_call_us", "0");
+	on_one_cpu();
+	for (i = 0; i < 2; i++) {
+		rig_open(r[i], &(struct rig_cfg){ .features = F_V1, .here = i, .stopped = true });
+		rig_disown(r[i]);
+		gr_call_on(&r[i]->v.q[VDEV_TX].ring, 0);
+	}
+	link_in_a_circle(r[0], r[1]);
+	pid = fork_kicker(r, &go);
+	settle_circle(r);
+	lent = counter("kvnet.tx.runs_lent");
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	ASSERT_EQ(write(go, "", 1), 1);
+	EXPECT_EQ(feed(r, n, 0), n);
+	EXPECT_GE(counter("kvnet.tx.runs_lent") - lent, n / 2 - 1);
+	kill(pid, SIGKILL);
+	fed = feed(r, more, pid);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+	ksft_note("it took %u packets more", fed);
+	EXPECT_OP(fed, <, more);
+	EXPECT(WAIT_FOR(3000, waitpid(pid, NULL, WNOHANG)));
+	close(go);
+	vdev_parameter_text("tx_call_us", "400");
+	rig_close(&other);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+/*** many ends ***/
 
 CASE_TIMED(killed_while_it_kicks, 60)
 {

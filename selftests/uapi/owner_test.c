@@ -320,21 +320,6 @@ CASE_TIMED(killed_and_outlived_by_a_child_kthread, 40)
 	outlived("kthread");
 }
 
-/* Become its owner, as a child of who has set it up. */
-static void take_over(struct rig *r)
-{
-	struct vdev *v = &r->v;
-	unsigned int i;
-
-	vdev_own(v->fd);
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_tell(v, i, 0);
-	rig_start(r);
-	close(v->fd);
-}
-
 /* Becomes the owner of our devices, and has closed them when it says so. */
 static pid_t fork_owner(struct rig *const *r, unsigned int n)
 {
@@ -345,8 +330,10 @@ static pid_t fork_owner(struct rig *const *r, unsigned int n)
 	ASSERT_SYS(pipe2(p, O_CLOEXEC));
 	pid = ASSERT_SYS(fork());
 	if (!pid) {
-		while (n--)
-			take_over(r[n]);
+		while (n--) {
+			rig_take_over(r[n]);
+			close(r[n]->v.fd);
+		}
 		ASSERT_EQ(write(p[1], "", 1), 1);
 		for (;;)
 			pause();
@@ -362,8 +349,7 @@ static void open_for_another(struct rig *r, bool here)
 {
 	rig_open(r, &(struct rig_cfg){ .num = GR_NUM_MAX, .bufs = 1, .tx_buf = 66000,
 				       .stopped = true, .here = here });
-	close(r->v.fd);
-	r->v.fd = vdev_open_node();
+	rig_disown(r);
 }
 
 /* As many frames as there is room for, all of them the same. */

@@ -200,6 +200,25 @@ void rig_stop(struct rig *r)
 	vdev_backend(&r->v, VDEV_TX, -1);
 }
 
+void rig_disown(struct rig *r)
+{
+	close(r->v.fd);
+	r->v.fd = vdev_open_node();
+}
+
+void rig_take_over(struct rig *r)
+{
+	struct vdev *v = &r->v;
+	unsigned int i;
+
+	vdev_own(v->fd);
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_tell(v, i, 0);
+	rig_start(r);
+}
+
 void rig_close(struct rig *r)
 {
 	vdev_close(&r->v);

@@ -86,6 +86,9 @@ void rig_start(struct rig *r);
 /* All that has been placed in a split ring, published, in the other byte order. */
 void rig_swap_ring(struct rig *r, unsigned int q);
 void rig_stop(struct rig *r);
+/* A new device in place of a stopped one, which has no owner yet: rig_take_over() in a child. */
+void rig_disown(struct rig *r);
+void rig_take_over(struct rig *r);
 void rig_close(struct rig *r);
 /* A counter of kvnet's ("kvnet.rx.packets"), from fdinfo; -1: there is none. */
 long rig_counter(const struct rig *r, const char *name);
