@@ -6,6 +6,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bitops.h>
+#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -18,6 +19,27 @@ static atomic_t loans = ATOMIC_INIT(0);
 /* Somebody waits for there to be none. */
 static bool leaving;
 
+/*
+ * A thread may sleep for long before it gets to what it was lent. The module is in use
+ * until then, so that nobody waits for it who removes the module.
+ */
+static bool keep_code(void)
+{
+	if (!try_module_get(THIS_MODULE))
+		return false;
+	atomic_inc(&loans);
+	return true;
+}
+
+/* What follows the put is for kvnet_lend_exit() to wait for. */
+static void leave_code(void)
+{
+	module_put(THIS_MODULE);
+	/* Fully ordered, as kvnet_lend_exit() is: one of both sees what the other has done. */
+	if (atomic_dec_and_test(&loans) && READ_ONCE(leaving))
+		wake_up_var(&loans);
+}
+
 static void loan_run(struct callback_head *work)
 {
 	struct kvnet_loan *loan = container_of(work, struct kvnet_loan, work);
@@ -25,9 +47,7 @@ static void loan_run(struct callback_head *work)
 	/* It may be lent again from now on; and it may go with run(). */
 	clear_bit_unlock(0, &loan->queued);
 	loan->run(loan);
-	/* Fully ordered, as kvnet_lend_exit() is: one of both sees what the other has done. */
-	if (atomic_dec_and_test(&loans) && READ_ONCE(leaving))
-		wake_up_var(&loans);
+	leave_code();
 }
 
 /**
@@ -99,16 +119,20 @@ bool kvnet_lend(struct kvnet_loan *loan)
 {
 	if (test_and_set_bit_lock(0, &loan->queued))
 		return false;
-	atomic_inc(&loans);
+	if (!keep_code())
+		goto out;
 	if (!compat_task_work_add(current, &loan->work))
 		return true;
-	atomic_dec(&loans);
+	leave_code();
+out:
 	clear_bit_unlock(0, &loan->queued);
 	return false;
 }
 
 /**
  * kvnet_lend_exit() - wait for all that has been lent
+ *
+ * Only for the last instructions of each: until then it has kept the module.
  *
  * Context: module exit, no device is left; may sleep.
  */
