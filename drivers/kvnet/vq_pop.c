@@ -65,9 +65,9 @@ static __always_inline int translate(struct kvnet_vq *vq,
  *
  * Context: session; may sleep.
  * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
- * little room for it, see UIO_MAXIOV; -EAGAIN to wait for the IOTLB, the chain
- * being still there; or -errno: the queue is broken. In a session that is lent the chain
- * is still there in any case.
+ * little room for it, see UIO_MAXIOV, and kvnet_vq_pieces() says what finding out was;
+ * -EAGAIN to wait for the IOTLB, the chain being still there; or -errno: the queue is
+ * broken. In a session that is lent the chain is still there in any case.
  */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
@@ -112,8 +112,11 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	return 1;
 
 stop:
-	if (ret == -EMSGSIZE && nth)
+	if (ret == -EMSGSIZE && nth) {
+		/* As much has been looked at as there may be of a packet. */
+		vq->n_seg = UIO_MAXIOV;
 		return -ENOBUFS;
+	}
 	/* The IOTLB, or another memory table, gives the chain another try. */
 	kvnet_ring_rewind(&vq->ring, pos);
 	if (!vq->lent)

@@ -209,6 +209,56 @@ CASE(frames_too_long_for_one_byte_buffers)
 	EXPECT_LE((long)n * PIECES / turns, TURN);
 }
 
+/* A buffer of a byte, and a table longer than what a frame may have, which jumps where it can. */
+static void show_byte_and_table(unsigned int count)
+{
+	struct gr_desc *table = vdev_alloc(&rig.v, 16ul * count, 4096);
+	struct guest_ring *ring = &rig.v.q[VDEV_RX].ring;
+	uint64_t data = vdev_gpa(&rig.v, vdev_alloc(&rig.v, 1, 16));
+	uint64_t at = vdev_gpa(&rig.v, table);
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (packed())
+			gr_raw_set_packed(&table[i], data, 0, 0, GR_DESC_F_WRITE);
+		else
+			gr_raw_set(&table[i], data, 0, GR_DESC_F_WRITE |
+				   GR_DESC_F_NEXT, (i + 37) % count);
+	if (packed()) {
+		gr_raw_set_packed(gr_raw_desc(ring, 0), data, 1, 0, 0);
+		gr_raw_set_packed(gr_raw_desc(ring, 1), at, 16 * count, 1,
+				  GR_DESC_F_INDIRECT | gr_raw_lap(true, false));
+		gr_raw_show(ring, 0, GR_DESC_F_WRITE | gr_raw_lap(true, false));
+	} else {
+		gr_raw_set(gr_raw_desc(ring, 0), data, 1, GR_DESC_F_WRITE, 0);
+		gr_raw_set(gr_raw_desc(ring, 1), at, 16 * count, GR_DESC_F_INDIRECT, 0);
+		gr_raw_avail(ring, 0, 0);
+		gr_raw_avail(ring, 1, 1);
+		gr_raw_avail_idx(ring, 2);
+	}
+	kick(VDEV_RX);
+}
+
+/* Each looks at as much of the table as there may be of a packet, and has none of it. */
+CASE(frames_before_a_table_that_is_too_long)
+{
+	unsigned int i, n = 400;
+	long turns;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < n; i++)
+		rig_inject(&rig, i, 60);
+	show_byte_and_table(65536);
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_overrun") == n));
+	turns = counter("kvnet.rx.requeues") + 1;
+	ksft_note("%u frames before a table: %ld turns", n, turns);
+	EXPECT_LE((long)n * PIECES / turns, TURN);
+	EXPECT_EQ(counter("kvnet.rx.broken"), 0);
+	rig_close(&rig);
+}
+
 /* As fast as the device gives them back. */
 static void *flood_from_guest(void *arg)
 {
