@@ -182,26 +182,29 @@ static bool learn_around(struct kvnet_resident *r, unsigned long at)
 /**
  * kvnet_resident_learn() - find pages that are likely to be written soon
  * @r: the owner's; @r->watching
- * @iov: buffers in the owner's memory
+ * @iov: pieces of the owner's memory
  * @n: entries in @iov
- * @len: bytes of each that are of interest, at most
+ * @len: bytes of interest, from the first one on, at most
  *
  * No page is brought in for this; and where some are not there, others are not.
  *
  * Context: in the owner's address space; may sleep, not in a page fault.
+ * Return: false if it is not worth while to look for more.
  */
-void kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
+bool kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
 			  unsigned int n, size_t len)
 {
 	unsigned int missing = 0;
 	unsigned long at, end;
 
-	for (; n-- && missing < MISSING; iov++) {
+	for (; n-- && len && missing < MISSING; iov++) {
 		at = (unsigned long)iov->iov_base;
 		end = at + min(len, iov->iov_len);
+		len -= end - at;
 		for (; at < end; at = (at & PAGE_MASK) + PAGE_SIZE)
 			missing += !learn_around(r, at);
 	}
+	return missing < MISSING;
 }
 
 #else
@@ -215,9 +218,10 @@ void kvnet_resident_stop(struct kvnet_resident *r)
 {
 }
 
-void kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
+bool kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
 			  unsigned int n, size_t len)
 {
+	return false;
 }
 
 #endif

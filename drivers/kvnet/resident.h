@@ -52,7 +52,7 @@ struct kvnet_resident {
 void kvnet_resident_init(struct kvnet_resident *r);
 int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm);
 void kvnet_resident_stop(struct kvnet_resident *r);
-void kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
+bool kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
 			  unsigned int n, size_t len);
 
 bool kvnet_resident_has(struct kvnet_resident *r, const struct iovec *iov,

@@ -36,16 +36,19 @@ bool kvnet_rx_may_soft(const struct kvnet_queue *q)
 	       kvnet_tap_soft(&q->tap);
 }
 
-/* The pages of the buffers that come next. They are not taken. */
+/* The pages of the buffers that come next, as far as a frame goes. They are not taken. */
 static void learn_pages(struct kvnet_queue *q)
 {
 	struct kvnet_vq *vq = &q->vq;
 	struct kvnet_mark mark = kvnet_vq_mark(vq);
+	unsigned int n = min_t(u32, vq->ring.num, AHEAD);
 	size_t left;
 
-	kvnet_vq_take_plain(vq, SIZE_MAX, min_t(u32, vq->ring.num, AHEAD), &left);
+	while (n-- && kvnet_vq_take_plain(vq, SIZE_MAX, 1, &left))
+		if (!kvnet_resident_learn(q->resident, vq->iov, vq->n_iov,
+					  KVNET_HDR_MAX + KVNET_LONE_LEN))
+			break;
 	kvnet_vq_rewind(vq, mark);
-	kvnet_resident_learn(q->resident, vq->iov, vq->n_iov, KVNET_LONE_LEN);
 }
 
 /**

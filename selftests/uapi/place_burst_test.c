@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that come together, for buffers as short as they can be: what is received in
- * place is little, whatever the driver does.
+ * Frames that come together, for buffers as short as they can be or in many pieces: what
+ * is received in place is little, whatever the driver does.
  */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include "iommu.h"
 #include "place_rig.h"
 #include "procfs.h"
 #include "segments.h"
@@ -79,11 +80,11 @@ static void send_segments(void)
 }
 
 /* A frame, after which the page of these buffers is known. */
-static void learn(uint32_t len)
+static void learn(void)
 {
 	written(0);
 	rig_inject(&rig, seq++, 60);
-	ASSERT(WAIT_FOR(3000, written((12 + 60 + len - 1) / len * len)));
+	ASSERT(WAIT_FOR(3000, written(12 + 60)));
 	worker_rests();
 }
 
@@ -94,7 +95,7 @@ CASE(some_buffers_a_frame)
 	begin(256, BUFFERS, 4096);
 	take_buffers();
 	give_short_ones(2 * 9, 8);
-	learn(8);
+	learn();
 	soft = place_counter("kvnet.rx.packets_soft");
 	wakes = place_counter("kvnet.rx.wakes");
 	written(0);
@@ -113,7 +114,7 @@ CASE(a_buffer_for_each_byte)
 	begin(4096, BUFFERS, 4096);
 	take_buffers();
 	give_short_ones(72 + SEGMENTS * WHOLE, 1);
-	learn(1);
+	learn();
 	packets = place_counter("kvnet.rx.packets");
 	soft = place_counter("kvnet.rx.packets_soft");
 	written(0);
@@ -122,6 +123,51 @@ CASE(a_buffer_for_each_byte)
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), packets + SEGMENTS);
 	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
 	end();
+}
+
+/*** behind an IOMMU, where each page is a piece ***/
+
+static struct iommu io;
+
+/* The device knows where it is, and each page is there. */
+static void map(const void *ptr, size_t len)
+{
+	const uint8_t *last = (const uint8_t *)ptr + len - 1;
+	size_t i;
+
+	iommu_map_area(&io, ptr, len, IOMMU_RW);
+	for (i = iommu_page(&io, ptr); i <= iommu_page(&io, last); i++)
+		*(volatile uint8_t *)io.at[i] = 0;
+}
+
+static void begin_in_pieces(unsigned int bufs, unsigned int pages)
+{
+	place_need_kvnet();
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = bufs, .rx_buf = pages * IOMMU_PAGE,
+						.tx_buf = 2048 }, 2);
+	iommu_map_used(&io);
+	map(rx->bufs, (size_t)bufs * pages * IOMMU_PAGE);
+	iommu_serve(&io);
+	rig_start(&rig);
+}
+
+static void end_in_pieces(void)
+{
+	iommu_close(&io);
+	rig_close(&rig);
+}
+
+/* Of each what a frame may need is learnt, and no more. */
+CASE(some_pieces_a_buffer)
+{
+	const unsigned int bufs = 48;
+
+	begin_in_pieces(bufs, 16);
+	place_ready();
+	place_warm_up();
+	ksft_note("%ld pages", place_counter("kvnet.pages"));
+	EXPECT_LE(place_counter("kvnet.pages"), 2 * bufs);
+	end_in_pieces();
 }
 
 /*** a driver that says something else all the time ***/
