@@ -52,7 +52,8 @@ struct kvnet_rx_turn kvnet_rx_start(struct kvnet_queue *q)
 static int gather(const struct kvnet_rx_turn *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
-	unsigned int n = kvnet_vq_take_plain(vq, need, t->buffers_max, &need);
+	unsigned int n = kvnet_vq_take_plain(vq, need, t->buffers_max, UIO_MAXIOV,
+					     &need);
 	unsigned int taken = n, least = min(n, 1U);
 	struct kvnet_buf buf;
 	int ret;

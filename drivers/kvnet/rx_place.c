@@ -16,12 +16,13 @@
 #include "net.h"
 #include "rx.h"
 
-/* Buffers whose pages are learnt at a time. */
-#define AHEAD	64
-
 /* Buffers of a frame, and pieces of memory: one that is cut up more takes a worker's time. */
 #define BUFFERS_MAX	16U
 #define PIECES_MAX	(2 * BUFFERS_MAX)
+
+/* Buffers whose pages are learnt at a time, and pieces. */
+#define AHEAD		64
+#define PIECES_AHEAD	(2 * AHEAD)
 
 /**
  * kvnet_rx_may_soft() - can frames be received in place, if they are lone ones?
@@ -41,13 +42,16 @@ static void learn_pages(struct kvnet_queue *q)
 {
 	struct kvnet_vq *vq = &q->vq;
 	struct kvnet_mark mark = kvnet_vq_mark(vq);
-	unsigned int n = min_t(u32, vq->ring.num, AHEAD);
+	unsigned int n = min_t(u32, vq->ring.num, AHEAD), pieces = PIECES_AHEAD;
 	size_t left;
 
-	while (n-- && kvnet_vq_take_plain(vq, SIZE_MAX, 1, &left))
+	while (n-- && kvnet_vq_take_plain(vq, SIZE_MAX, 1, min(pieces, PIECES_MAX),
+					  &left)) {
+		pieces -= vq->n_iov;
 		if (!kvnet_resident_learn(q->resident, vq->iov, vq->n_iov,
 					  KVNET_HDR_MAX + KVNET_LONE_LEN))
 			break;
+	}
 	kvnet_vq_rewind(vq, mark);
 }
 
@@ -108,8 +112,9 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 	if (len > KVNET_LONE_LEN)
 		return why;
 	buffers = kvnet_vq_take_plain(&q->vq, t->hdr_len + len,
-				      min(t->buffers_max, BUFFERS_MAX), &left);
-	if (left || q->vq.n_iov > PIECES_MAX)
+				      min(t->buffers_max, BUFFERS_MAX), PIECES_MAX,
+				      &left);
+	if (left)
 		goto leave;
 	spin_lock(&r->lock);
 	why = KVNET_STAT_soft_missed;

@@ -247,8 +247,8 @@ bool kvnet_vq_call_owed(struct kvnet_vq *vq);
 /* chains of a session: vq_pop.c */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
-				 unsigned int max, size_t *left);
+unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len, unsigned int max,
+				 unsigned int pieces, size_t *left);
 
 /* In a session of either kind. */
 static inline void kvnet_vq_assert(const struct kvnet_vq *vq)

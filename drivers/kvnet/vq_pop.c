@@ -36,9 +36,9 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 /* As kvnet_xlate(); the lengths' sum goes to @len. */
 static __always_inline int translate(struct kvnet_vq *vq,
 				     const struct kvnet_chain *chain,
-				     struct iovec *iov, size_t *len)
+				     struct iovec *iov, unsigned int cap,
+				     size_t *len)
 {
-	unsigned int cap = UIO_MAXIOV - vq->n_iov;
 	int i, n;
 
 	/* Nearly every chain is one segment, where the last one was. */
@@ -97,7 +97,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	ret = -EINVAL;
 	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
 		goto stop;
-	ret = translate(vq, &chain, iov, &buf->len);
+	ret = translate(vq, &chain, iov, UIO_MAXIOV - vq->n_iov, &buf->len);
 	if (unlikely(ret < 0))
 		goto stop;
 
@@ -137,17 +137,18 @@ static unsigned int room_for_used(const struct kvnet_vq *vq)
  * @vq: the queue
  * @len: bytes that the packet has
  * @max: buffers that it may take, at most UIO_MAXIOV
+ * @pieces: of memory that these may be in, at most UIO_MAXIOV: no more are looked for
  * @left: filled in: bytes that are left for other buffers
  *
  * Each is one descriptor; as many as there is room for until the next flush. The next
  * is for kvnet_vq_pop(), with @nth what this returns, which will tell if something is
- * wrong with it.
+ * wrong with it. Where they are in more than @pieces, none is taken.
  *
  * Context: session.
  * Return: how many; the first of a packet, they are what is in vq->iov.
  */
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
-				 unsigned int max, size_t *left)
+unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len, unsigned int max,
+				 unsigned int pieces, size_t *left)
 {
 	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
 	struct kvnet_used *used = vq->used + vq->n_used;
@@ -165,7 +166,7 @@ unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len,
 		chain.seg = vq->seg;
 		chain.n_out = 0;
 		chain.n_in = n;
-		ret = translate(vq, &chain, vq->iov, &room);
+		ret = translate(vq, &chain, vq->iov, pieces, &room);
 	}
 	if (unlikely(ret < 0)) {
 		kvnet_ring_rewind(&vq->ring, pos);

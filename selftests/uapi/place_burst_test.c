@@ -157,16 +157,56 @@ static void end_in_pieces(void)
 	rig_close(&rig);
 }
 
-/* Of each what a frame may need is learnt, and no more. */
+/* Of each what a frame may need is learnt, and no more; of some buffers at a time. */
 CASE(some_pieces_a_buffer)
 {
-	const unsigned int bufs = 48;
+	const unsigned int bufs = 48, pages = 16;
+	long known, missed;
 
-	begin_in_pieces(bufs, 16);
+	begin_in_pieces(bufs, pages);
 	place_ready();
 	place_warm_up();
+	known = place_counter("kvnet.pages");
+	missed = place_counter("kvnet.rx.soft_missed");
+	ksft_note("%ld pages, %ld times", known, missed);
+	EXPECT_LE(known, 2 * bufs);
+	EXPECT_LE(known, missed * 128 / pages);
+	end_in_pieces();
+}
+
+/* Nothing is of one that no frame is received into in place. */
+CASE(a_thousand_pieces_a_buffer)
+{
+	const unsigned int pages = 1000, few = 6;
+	struct gr_buf b = { .len = 128, .write = true };
+	unsigned int i;
+	long soft;
+
+	begin_in_pieces(1, pages);
+	vdev_no_spin(&rig.v);
+	b.ptr = vdev_alloc(&rig.v, b.len, IOMMU_PAGE);
+	map(b.ptr, b.len);
+	for (i = 0; i < few; i++)
+		ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
+	b.ptr = rx->bufs;
+	b.len = pages * IOMMU_PAGE;
+	ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
+	vdev_kick_always(rx);
+	/* When a page was not known, the worker has looked ahead, at the long one, too. */
+	for (i = 0; i < few && !place_counter("kvnet.rx.soft_missed"); i++)
+		learn();
+	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
 	ksft_note("%ld pages", place_counter("kvnet.pages"));
-	EXPECT_LE(place_counter("kvnet.pages"), 2 * bufs);
+	EXPECT_LE(place_counter("kvnet.pages"), 1);
+	for (; i < few; i++)
+		learn();
+	soft = place_counter("kvnet.rx.packets_soft");
+	learn();
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), few + 1);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	/* Nor was it for its page that the long one was left to the worker. */
+	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
+	EXPECT_GE(place_counter("kvnet.rx.soft_slow"), 1);
 	end_in_pieces();
 }
 

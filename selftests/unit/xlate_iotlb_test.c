@@ -149,6 +149,10 @@ static const struct chain_row chains[] = {
 	{ "unknown, after no room", { { 32, 1 }, { 70, 9 } }, 1, 1, 1, -EAGAIN,
 	  70, WO },
 	{ "no room", { { 32, 1 }, { 32, 1 } }, 1, 1, 1, -EMSGSIZE },
+	/* nothing is looked for behind the first that there is no room for */
+	{ "no room, then unknown", { { 40, 25 } }, 0, 1, 1, -EMSGSIZE },
+	{ "no room, then unknown, second", { { 40, 16 }, { 70, 9 } }, 0, 2, 1,
+	  -EMSGSIZE },
 	{ "neighbours are not joined", { { 40, 16 } }, 0, 1, 8, 2 },
 	{ "the last byte", { { TOP, 1 } }, 1, 0, 8, 1 },
 	{ "wraps", { { TOP, 2 } }, 1, 0, 8, -EFAULT },
