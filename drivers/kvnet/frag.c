@@ -20,13 +20,13 @@ static u32 refs_for(u32 size)
 	return size / SMP_CACHE_BYTES + 1;
 }
 
-/* As long as can be, or else no longer than is needed now. */
+/* As long as can be, or else no longer than is needed now. One page is worth an effort. */
 static struct page *alloc_chunk(u32 need, u32 *size)
 {
 	unsigned int order = get_order(KVNET_FRAG_MAX);
 	struct page *page = alloc_pages(GFP_LARGE, order);
 
-	if (!page && get_order(need) < order) {
+	if (!page && (!order || get_order(need) < order)) {
 		order = get_order(need);
 		page = alloc_pages(order ? GFP_LARGE : GFP_KERNEL, order);
 	}
