@@ -15,7 +15,7 @@ allowed()
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev port registry pace lone resident notify vq tap hdr crew source poll features stats trace" ;;
+	net) echo "dev port registry pace lone bar resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	pace | lone) echo "cost" ;;
 	resident) echo "pages" ;;

@@ -10,6 +10,7 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+#include "bar.h"
 #include "crew.h"
 #include "hdr.h"
 #include "lone.h"
@@ -49,6 +50,7 @@ enum {
  * @answers: packets that the other queue has passed on so far; const after init
  * @passed: what it is for the other queue; written in a session
  * @lone: whether packets are received where they come in (RX); in a session
+ * @bar: whether softirqs call the driver; in a session
  * @look_us: longest time that a stream's frames wait, in us; 0: none does (RX); const while
  *	     there is an owner
  * @resident: the device's
@@ -69,6 +71,7 @@ struct kvnet_queue {
 	const unsigned long *answers;
 	unsigned long passed;
 	struct kvnet_lone lone;
+	struct kvnet_bar bar;
 	u32 look_us;
 	struct kvnet_resident *resident;
 	u8 bounce[KVNET_HDR_MAX + KVNET_RX_BOUNCE] __aligned(8);

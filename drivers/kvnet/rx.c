@@ -300,9 +300,13 @@ static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
  */
 void kvnet_rx_turn_was(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
 {
+	bool lone;
+
 	kvnet_lone_turn(&q->lone, now_ns, frames, small, READ_ONCE(*q->answers));
-	if (q->lone.lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, q->lone.lone);
+	/* What is barred is no stream: its frames are the worker's, without a pause. */
+	lone = q->lone.lone && !kvnet_bar_is_up(&q->bar, now_ns);
+	if (lone != q->src.lone)
+		WRITE_ONCE(q->src.lone, lone);
 }
 
 static void worker_turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)

@@ -137,6 +137,16 @@ leave:
 	return why;
 }
 
+/* All else is bounded, but who is woken by a call is the VMM's choice. */
+static void publish(struct kvnet_queue *q)
+{
+	u64 now, begin = local_clock();
+
+	kvnet_rx_publish(q);
+	now = local_clock();
+	kvnet_bar_took(&q->bar, now, now - begin);
+}
+
 /* A few frames. Returns 0 when there are no more; or why they are the worker's. */
 static enum kvnet_stat place_frames(struct kvnet_queue *q)
 {
@@ -154,7 +164,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 		why = place_frame(&t, len);
 		n += !why;
 	}
-	kvnet_rx_publish(q);
+	publish(q);
 	kvnet_tap_release(&q->tap);
 	if (n) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_soft);

@@ -21,6 +21,7 @@
 #include "place_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
+#include "watched.h"
 
 #define SOME		40
 
@@ -149,6 +150,47 @@ CASE(a_log_is_for_the_worker)
 	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), soft);
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
 	place_warm_up();
+	rig_close(&rig);
+}
+
+/*** a call that takes long ***/
+
+/* With a call for each. Returns how many have been received in place. */
+static long called_for_some(unsigned int n)
+{
+	long soft = place_counter("kvnet.rx.packets_soft");
+
+	while (n-- && !ksft_failed()) {
+		gr_call_on(&rx->ring, 0);
+		place_some(1, 60);
+	}
+	return place_counter("kvnet.rx.packets_soft") - soft;
+}
+
+static void expect_worker(void)
+{
+	EXPECT_EQ(called_for_some(SOME / 4), 0);
+	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+}
+
+/*
+ * All who watch the eventfd are told with interrupts off: whoever sends frames does that
+ * for no VMM for long, nor soon again, whatever that VMM does about it.
+ */
+CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
+{
+	struct watched w;
+
+	place_begin();
+	place_warm_up();
+	watched_start(&w, rx->call);
+	ksft_note("%ld frames in place", called_for_some(SOME / 2));
+	expect_worker();
+	watched_end(&w);
+	expect_worker();
+	vdev_backend(&rig.v, VDEV_RX, -1);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	expect_worker();
 	rig_close(&rig);
 }
 

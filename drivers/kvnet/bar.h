@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * bar.h - policy: may a softirq call the driver?
+ *
+ * A call wakes all who watch the VMM's eventfd, with interrupts off. How many they are is
+ * up to the VMM, and in a softirq it is another's time: of whoever brought a frame, or of
+ * whose CPU it is. So what calls take beyond what is usual is a debt, which calls that are
+ * quick pay back. If it grows too large, no softirq calls for a thousand times as long:
+ * who watches so may have a thousandth of others' time, and no more.
+ *
+ * A call is also slow if the host itself, in a VM, is kept from running meanwhile, for a
+ * few ms. A call takes some us, so that is rarely in the midst of one; once is no reason
+ * yet, and a hundred quick calls have paid for it. Where it is longer than the debt may
+ * be, or comes that often, a worker does all for some seconds: it costs a wake-up for a
+ * frame, and nothing is lost.
+ *
+ * Numbers and clock values in, decisions out.
+ */
+#ifndef _KVNET_BAR_H
+#define _KVNET_BAR_H
+
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+/* A call that takes no longer is a quick one, in ns. Usual are 1 to 10 us. */
+#define KVNET_BAR_QUICK		100000
+
+/* A debt that is too large, and the largest that is believed. */
+#define KVNET_BAR_DEBT		10000000
+#define KVNET_BAR_DEBT_MOST	1000000000
+
+/* No softirq calls for so many times the debt. */
+#define KVNET_BAR_TIMES		1000
+
+/**
+ * struct kvnet_bar - what a queue's calls by softirqs have taken
+ * @since_ns: when there were to be no more for a while
+ * @wait_ns: for how long; 0: there was no reason yet
+ * @debt_ns: what they have taken too much
+ *
+ * It begins as zeroes and ends with the device: other set-up is no better.
+ */
+struct kvnet_bar {
+	u64 since_ns;
+	u64 wait_ns;
+	u32 debt_ns;
+};
+
+/**
+ * kvnet_bar_took() - a softirq has called
+ * @b: the policy
+ * @now_ns: the time, of a clock that may go back
+ * @ns: what the call took
+ */
+static inline void kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
+{
+	u64 debt = b->debt_ns;
+
+	/* The clock has gone back: nothing is known. */
+	if ((s64)ns < 0)
+		return;
+	debt += min_t(u64, ns, KVNET_BAR_DEBT_MOST);
+	debt -= min_t(u64, debt, KVNET_BAR_QUICK);
+	if (debt > KVNET_BAR_DEBT) {
+		b->since_ns = now_ns;
+		b->wait_ns = debt * KVNET_BAR_TIMES;
+		debt = 0;
+	}
+	b->debt_ns = debt;
+}
+
+/**
+ * kvnet_bar_is_up() - is no softirq to call?
+ * @b: the policy
+ * @now_ns: as of kvnet_bar_took()
+ *
+ * Return: true if so; false if it may, also if the clock has gone back.
+ */
+static inline bool kvnet_bar_is_up(const struct kvnet_bar *b, u64 now_ns)
+{
+	return now_ns - b->since_ns < b->wait_ns;
+}
+
+#endif /* _KVNET_BAR_H */
