@@ -206,10 +206,16 @@ static u32 put_off_ns(const struct kvnet_queue *q, u32 gaps)
 			      min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC);
 }
 
+/* The clock is for those few that have been. */
+static bool is_barred(const struct kvnet_queue *q)
+{
+	return unlikely(q->bar.wait_ns) && kvnet_bar_is_up(&q->bar, local_clock());
+}
+
 static bool may_put_off(struct kvnet_queue *q)
 {
 	return READ_ONCE(q->src.crew->soft) && READ_ONCE(kvnet_tx_call_us) && !q->starved &&
-	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) &&
+	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) && !is_barred(q) &&
 	       kvnet_defer_pays(&q->vq.defer);
 }
 
@@ -347,6 +353,17 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	return verdict == KVNET_RESTS ? verdict : KVNET_AGAIN;
 }
 
+/* The CPU is the one that the timer was set on, and by now perhaps another's. */
+static void call_soft(struct kvnet_queue *q)
+{
+	u64 now, begin = local_clock();
+
+	if (kvnet_vq_call_owed(&q->vq))
+		kvnet_defer_late(&q->vq.defer);
+	now = local_clock();
+	kvnet_bar_took(&q->bar, now, now - begin);
+}
+
 /* What is there to do is to call. */
 static enum kvnet_verdict tx_run_soft(struct kvnet_source *src)
 {
@@ -359,8 +376,7 @@ static enum kvnet_verdict tx_run_soft(struct kvnet_source *src)
 		kvnet_vq_end_soft(&q->vq);
 		return KVNET_AGAIN;
 	}
-	if (kvnet_vq_call_owed(&q->vq))
-		kvnet_defer_late(&q->vq.defer);
+	call_soft(q);
 	/* Kicks have been asked for; one that came meanwhile was dropped. */
 	if (!kvnet_source_rest(src, KVNET_EV_KICK) ||
 	    (kvnet_ring_pending(&q->vq.ring) && kvnet_source_again(src)))

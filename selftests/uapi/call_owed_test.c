@@ -13,6 +13,7 @@
 #include "netlink_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
+#include "watched.h"
 
 VDEV_ONE_THREAD()
 
@@ -74,6 +75,33 @@ CASE(receiving_in_place_is_switched_off_meanwhile)
 		worker_rests();
 	}
 	EXPECT_OP(counter("kvnet.tx.calls_put_off"), >, late);
+	end();
+}
+
+/* Returns how many calls have been put off. */
+static long send_some(unsigned int n)
+{
+	long before = counter("kvnet.tx.calls_put_off");
+
+	while (n-- && !ksft_failed()) {
+		send_one();
+		called();
+		worker_rests();
+	}
+	return counter("kvnet.tx.calls_put_off") - before;
+}
+
+/* The timer's CPU may be another's by then: one that takes long is not for it. */
+CASE_TIMED(a_call_that_takes_long_is_not_put_off, 60)
+{
+	struct watched w;
+
+	begin(256);
+	watched_start(&w, tx->call);
+	EXPECT_GE(send_some(20), 1);
+	EXPECT_EQ(send_some(40), 0);
+	watched_end(&w);
+	EXPECT_EQ(send_some(20), 0);
 	end();
 }
 
