@@ -76,6 +76,18 @@ static bool fits_pages(const struct kvnet_area *a)
 	return true;
 }
 
+/*
+ * Loads of the kernel's own are not of any address on every architecture: on arm64 they
+ * are acquiring ones if the kernel was built with LTO. The pieces meet at pages, so it is
+ * where the first one begins.
+ */
+static bool fits_words(const struct kvnet_area *a, u32 align)
+{
+	u32 len;
+
+	return IS_ALIGNED(part_at(a, 0, &len), align);
+}
+
 /* Hold the pages of an area; all @pin->n of them, or fewer after an error. */
 static int hold_pages(struct kvnet_pin *pin, const struct kvnet_area *a)
 {
@@ -110,22 +122,23 @@ static void *map_pages(struct kvnet_pin *pin)
  * kvnet_pin() - reach an area by the kernel's own addresses, if possible
  * @pin: of the area; holds nothing
  * @a: an area that has been found; its kaddr is set on success
+ * @align: of the largest word that is loaded or stored there
  * @payer: whose memory it is
  *
  * Context: in the owner's address space; may sleep, also for as long as a
  * user's page fault handler takes; vq->lock.
  * Return: 0, or -errno with the area as it was: -EINVAL if its pieces are not
- * whole pages; -ENOMEM for want of memory or beyond the owner's limit;
+ * whole pages, or its words not aligned; -ENOMEM for want of memory or beyond the owner's limit;
  * -EFAULT and others if its pages cannot be held.
  */
-int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
+int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a, u32 align,
 	      const struct kvnet_payer *payer)
 {
 	unsigned long first;
 	u32 n, len;
 	int ret;
 
-	if (!a->len || !fits_pages(a))
+	if (!a->len || !fits_words(a, align) || !fits_pages(a))
 		return -EINVAL;
 	first = offset_in_page(part_at(a, 0, &len));
 	n = (first + a->len - 1) / PAGE_SIZE + 1;

@@ -5,8 +5,8 @@
  * The second way to reach an area, see area.h: its pages are held, counted as
  * the owner's pinned memory (VmPin), and mapped one after the other for the kernel. It
  * is only ever an advantage in speed. Where it cannot be had (a limit, memory
- * of a file that must not be held, pieces that do not meet at page boundaries)
- * the area is reached by user addresses as before.
+ * of a file that must not be held, pieces that do not meet at page boundaries,
+ * words that are not aligned) the area is reached by user addresses as before.
  *
  * An area is pinned while the queue knows where it is, and let go of with that
  * knowledge: when the VMM sets another address or memory table, or invalidates
@@ -51,7 +51,7 @@ struct kvnet_pin {
 
 void kvnet_payer_get(struct kvnet_payer *payer, struct mm_struct *mm);
 void kvnet_payer_put(struct kvnet_payer *payer);
-int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a,
+int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a, u32 align,
 	      const struct kvnet_payer *payer);
 int kvnet_pin_node(const struct kvnet_pin *pin);
 void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,

@@ -48,9 +48,10 @@ static void pin_areas(struct kvnet_vq *vq)
 
 	if (!vq->payer->mm)
 		return;
-	if (!kvnet_pin(&vq->pin[0], &r->desc, vq->payer) &&
-	    !kvnet_pin(&vq->pin[1], &r->avail, vq->payer) &&
-	    !kvnet_pin(&vq->pin[2], &r->used, vq->payer))
+	/* Descriptors are loaded by halves. Only behind an IOMMU may the others not be aligned. */
+	if (!kvnet_pin(&vq->pin[0], &r->desc, sizeof(u64), vq->payer) &&
+	    !kvnet_pin(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->payer) &&
+	    !kvnet_pin(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->payer))
 		return;
 	kvnet_unpin(&vq->pin[0], &r->desc, vq->payer);
 	kvnet_unpin(&vq->pin[1], &r->avail, vq->payer);

@@ -257,6 +257,46 @@ CASE(invalidated_by_the_iommu)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
+/* An area is elsewhere for the device than its pages are, and begins within another word. */
+static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
+{
+	static uint8_t there[2 * IOMMU_PAGE] __attribute__((aligned(4096)));
+	static struct iommu io;
+	struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
+	void **place = area == 0 ? &c->desc : area == 1 ? &c->avail : &c->used;
+
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .num = 256 }, 2);
+	iommu_map_used(&io);
+	iommu_unmap_area(&io, *place, 1);
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_UPDATE, vdev_bus(&rig.v, *place), IOMMU_PAGE,
+			     (uintptr_t)there + by, IOMMU_RW), 0);
+	*place = memcpy(there + by, *place, IOMMU_PAGE);
+	rig_start(&rig);
+	iommu_serve(&io);
+	frames_pass(&rig);
+	/* what has been asked for twice may be answered late */
+	worker_rests();
+	frames_pass(&rig);
+	if (strcmp(ring_is(&rig, "kvnet.tx.ring"), how))
+		FAIL("area %u, %u bytes on: %s", area, by, ring_is(&rig, "kvnet.tx.ring"));
+	iommu_serve_end(&io);
+	iommu_close(&io);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+CASE(within_a_word_by_the_iommu)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin rings");
+	pinned_if_at(0, 4, "user");
+	pinned_if_at(0, 8, "pinned");
+	pinned_if_at(1, 1, "user");
+	pinned_if_at(1, 2, "pinned");
+	pinned_if_at(2, 2, "user");
+	pinned_if_at(2, 4, "pinned");
+}
+
 /* By a single byte: the first or the last one of an area. */
 static void invalidated_at(struct iommu *io, const void *area, size_t at)
 {

@@ -120,6 +120,37 @@ CASE(the_limit_is_for_all_areas)
 	frames_pass(&rig);
 }
 
+/* A place in the zone of the rings that nobody has, so far from where a page begins. */
+static void move_descriptors(unsigned int i, unsigned int by)
+{
+	struct gr_cfg *c = &rig.v.q[i].ring.cfg;
+	size_t len = gr_desc_bytes(c);
+
+	ASSERT(rig.v.ring_used + len + by <= VDEV_RING_ZONE);
+	c->desc = memcpy(rig.v.mem + rig.v.ring_used + by, c->desc, len);
+	rig.v.ring_used += (len + by + 4095) & ~4095ul;
+	vdev_queue_tell(&rig.v, i, 0);
+}
+
+/* Nothing is said of where descriptors begin; but the kernel's own loads are aligned. */
+CASE(descriptors_anywhere)
+{
+	unsigned int by;
+
+	need_kvnet();
+	for (by = 1; by <= 8; by++) {
+		rig_open(&rig, &(struct rig_cfg){ .num = 256, .stopped = true });
+		move_descriptors(VDEV_RX, by);
+		move_descriptors(VDEV_TX, by);
+		rig_start(&rig);
+		expect_rings(&rig, by < 8 ? "user" : "pinned");
+		if (by < 8)
+			EXPECT_EQ(pinned_kb(), 0);
+		frames_pass(&rig);
+		rig_close(&rig);
+	}
+}
+
 static void set_parameter(const char *value)
 {
 	int fd = open(PARAMETER, O_WRONLY);
