@@ -110,11 +110,13 @@ static int start_task(struct kvnet_thread *t, const char *name)
  *	    have the door in common with others
  * @n: how many
  */
-static struct door {
+struct door {
 	spinlock_t lock;
 	struct hlist_head inside;
 	int n;
-} ____cacheline_aligned_in_smp doors[1 << DOOR_BITS] = {
+} ____cacheline_aligned_in_smp;
+
+static struct door doors[1 << DOOR_BITS] = {
 	[0 ... (1 << DOOR_BITS) - 1] = { .lock = __SPIN_LOCK_UNLOCKED(doors.lock) },
 };
 

@@ -359,7 +359,7 @@ static unsigned int feed(struct rig *const *r, unsigned int n, pid_t pid)
 }
 
 /* The set-up has been looked at, by the workers, and nobody has been kicked. */
-static void settle_circle(struct rig *const *r)
+static void settle_circle(struct rig *const *r, pid_t owner)
 {
 	unsigned int i;
 
@@ -368,7 +368,7 @@ static void settle_circle(struct rig *const *r)
 		vdev_kick_always(&r[i]->v.q[VDEV_TX]);
 		ASSERT(rig_tx_drain(r[i], 3000));
 	}
-	usleep(100000);
+	workers_rest(owner);
 	for (i = 0; i < 2; i++)
 		vdev_eventfd_take(r[i]->v.q[VDEV_TX].kick);
 }
@@ -409,7 +409,7 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	}
 	link_in_a_circle(r[0], r[1]);
 	pid = fork_kicker(r, &go);
-	settle_circle(r);
+	settle_circle(r, pid);
 	lent = counter("kvnet.tx.runs_lent");
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 	ASSERT_EQ(write(go, "", 1), 1);

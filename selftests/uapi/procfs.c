@@ -156,10 +156,10 @@ static bool rests(const struct worker *w)
 }
 
 /* There are two while that pays. */
-static bool all_rest(void)
+static bool all_rest(pid_t owner)
 {
 	struct worker w[2];
-	unsigned int i, n = list_workers(getpid(), w, 2);
+	unsigned int i, n = list_workers(owner, w, 2);
 
 	for (i = 0; i < n && i < 2; i++)
 		if (!rests(&w[i]))
@@ -167,10 +167,15 @@ static bool all_rest(void)
 	return n;
 }
 
+void workers_rest(pid_t owner)
+{
+	if (!WAIT_FOR(5000, all_rest(owner)))
+		FAIL("the worker does not rest");
+}
+
 void worker_rests(void)
 {
-	if (!WAIT_FOR(5000, all_rest()))
-		FAIL("the worker does not rest");
+	workers_rest(getpid());
 }
 
 /*

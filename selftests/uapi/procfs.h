@@ -23,6 +23,8 @@ unsigned int workers_of(pid_t owner, struct worker *w);
  * before the worker is done with it, and has called and asked for the next event.
  */
 void worker_rests(void);
+/* The same of another process, which has two at most. */
+void workers_rest(pid_t owner);
 /* Can this kernel make threads of a process for a module? */
 bool kernel_has_vhost_task(void);
 void no_worker_left(unsigned int before);
