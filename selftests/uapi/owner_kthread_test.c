@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An owner that has passed its devices on and closed them is killed, which nobody can tell
+ * the kernel's threads: they find out, and its memory goes.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "procfs.h"
+#include "rig.h"
+
+static struct rig rig, other;
+
+/* Becomes the owner of our devices, and has closed them when it says so. */
+static pid_t fork_owner(struct rig *const *r, unsigned int n)
+{
+	int p[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe2(p, O_CLOEXEC));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		while (n--) {
+			rig_take_over(r[n]);
+			close(r[n]->v.fd);
+		}
+		ASSERT_EQ(write(p[1], "", 1), 1);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	ASSERT_EQ(read(p[0], &c, 1), 1);
+	close(p[0]);
+	return pid;
+}
+
+/* A device that has no owner yet, whose guest can send for long. */
+static void open_for_another(struct rig *r, bool here)
+{
+	rig_open(r, &(struct rig_cfg){ .num = GR_NUM_MAX, .bufs = 1, .tx_buf = 66000,
+				       .stopped = true, .here = here });
+	rig_disown(r);
+}
+
+/* By kernel threads. */
+static pid_t serve_another(struct rig *const *r, unsigned int n)
+{
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps the memory until the last close");
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	for (i = 0; i < n; i++)
+		open_for_another(r[i], i);
+	return fork_owner(r, n);
+}
+
+/* As many frames as there is room for, all of them the same. */
+static int fill_ring(struct rig *r)
+{
+	struct vdev_queue *q = &r->v.q[VDEV_TX];
+	const uint32_t len = 60000;
+	struct gr_buf buf = { q->bufs, r->v.hdr_len + len, false };
+	int n = 0;
+
+	frame_make(q->bufs + r->v.hdr_len, 0, len);
+	while (gr_add(&q->ring, &buf, 1, GR_ALL_DIRECT, q) >= 0)
+		n++;
+	EXPECT_OP(n, >, 10000);
+	return n;
+}
+
+/*
+ * It has closed the devices and is killed, which nobody can tell the kernel's threads. These
+ * do not go on in its memory till all work is done: there may always be more. And one that
+ * has nothing to do does not wait for the device's end.
+ */
+static void killed_amid_work(unsigned int n_devices, const char *threads,
+			     unsigned int n_threads)
+{
+	struct rig *const r[] = { &rig, &other };
+	pid_t owner;
+	unsigned int i;
+	int n[2];
+
+	ASSERT_SYS(setenv("KVNET_THREADS", threads, 1));
+	owner = serve_another(r, n_devices);
+	for (i = 0; i < n_devices; i++)
+		n[i] = fill_ring(r[i]);
+	for (i = 0; i < n_devices; i++)
+		vdev_kick_always(&r[i]->v.q[VDEV_TX]);
+	for (i = 0; i < n_devices; i++)
+		EXPECT(WAIT_FOR(3000, rig_counter(r[i], "kvnet.tx.packets") > 0));
+	EXPECT_EQ(workers_of(owner, NULL), n_threads);
+	ASSERT_SYS(kill(owner, SIGKILL));
+	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	for (i = 0; i < n_devices; i++)
+		EXPECT(vdev_eventfd_wait(r[i]->v.q[VDEV_TX].err, 3000));
+	for (i = 0; i < n_devices; i++)
+		EXPECT_OP(rig_counter(r[i], "kvnet.tx.packets"), <, n[i]);
+	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
+	for (i = 0; i < n_devices; i++)
+		rig_close(r[i]);
+}
+
+CASE_TIMED(killed_amid_work_of_another, 40)
+{
+	killed_amid_work(1, "1", 1);
+}
+
+CASE_TIMED(killed_amid_work_of_one_of_two, 40)
+{
+	killed_amid_work(1, "2", 2);
+}
+
+/* The thread of each is in its memory; neither of them keeps it for the other. */
+CASE_TIMED(killed_amid_work_of_two_devices, 40)
+{
+	killed_amid_work(2, "1", 2);
+}
+
+/* Nobody was in its memory when it died, and who is woken later does not enter what is left. */
+CASE_TIMED(killed_before_a_kick, 40)
+{
+	struct rig *const r[] = { &rig };
+	pid_t owner;
+
+	owner = serve_another(r, 1);
+	workers_rest(owner);
+	ASSERT_SYS(kill(owner, SIGKILL));
+	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
+	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
