@@ -5,14 +5,12 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/aio_abi.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "procfs.h"
 #include "rig.h"
 
@@ -26,32 +24,6 @@ static unsigned int module_users(void)
 	ASSERT(f && fscanf(f, "%u", &n) == 1);
 	fclose(f);
 	return n;
-}
-
-/* A request to be told when there is something to read. */
-static aio_context_t aio_poll(int fd)
-{
-	struct iocb cb = {
-		.aio_lio_opcode = IOCB_CMD_POLL,
-		.aio_fildes = fd,
-		.aio_buf = POLLIN,
-	};
-	struct iocb *list = &cb;
-	aio_context_t ctx = 0;
-
-	if (syscall(__NR_io_setup, 4, &ctx))
-		ksft_skip("no asynchronous I/O: %s", strerror(errno));
-	ASSERT_EQ(syscall(__NR_io_submit, ctx, 1, &list), 1);
-	return ctx;
-}
-
-static void aio_told(aio_context_t ctx)
-{
-	struct timespec most = { .tv_sec = 5 };
-	struct io_event event;
-
-	ASSERT_EQ(syscall(__NR_io_getevents, ctx, 1, 1, &event, &most), 1);
-	ASSERT_EQ(syscall(__NR_io_destroy, ctx), 0);
 }
 
 /* Rings are there for the device, and nothing else is. */

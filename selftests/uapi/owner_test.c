@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <net/if.h>
 #include <poll.h>
@@ -23,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "flow.h"
 #include "procfs.h"
 
@@ -79,20 +79,9 @@ static unsigned int module_users(void)
 	return n;
 }
 
-/* A request to be told when there is something to read. */
 static void by_aio_poll(void)
 {
-	struct iocb cb = {
-		.aio_lio_opcode = IOCB_CMD_POLL,
-		.aio_fildes = rig.v.fd,
-		.aio_buf = POLLIN,
-	};
-	struct iocb *list = &cb;
-	aio_context_t ctx = 0;
-
-	if (syscall(__NR_io_setup, 4, &ctx))
-		ksft_skip("no asynchronous I/O: %s", strerror(errno));
-	ASSERT_EQ(syscall(__NR_io_submit, ctx, 1, &list), 1);
+	aio_poll(rig.v.fd);
 }
 
 /* Among the files of a ring that is mapped, and not even open any more. */
