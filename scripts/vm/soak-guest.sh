@@ -61,14 +61,26 @@ move_under_load()
 	flows_stop && whole_flows
 }
 
+# every 5 s the guest's memory and what its sockets hold, for the evidence of a failed round
+watch_memory()
+{
+	# shellcheck disable=SC2016 # for the guest's shell
+	guest '(while sleep 5; do echo $(cut -d " " -f 1 /proc/uptime; head -n 2 /proc/meminfo; grep -E "^(TCP|UDP):" /proc/net/sockstat); done > /tmp/memory) 2> /dev/null < /dev/null &'
+}
+
+boot_once()
+{
+	migrate_boot && watch_memory
+}
+
 # the emulated SVM loses a guest now and then, whatever the backend
 boot()
 {
-	migrate_boot && return
+	boot_once && return
 	guest_lost || return
 	LOST=$((LOST + 1))
 	guest_stop
-	migrate_boot
+	boot_once
 }
 
 # run_round WHAT: says what went wrong, and has a guest again afterwards

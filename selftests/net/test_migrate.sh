@@ -222,8 +222,9 @@ migrate_boot()
 	migrate_launch && guest_wait_up && guest_reachable 30 || return
 	# Room, in pages, for what comes during a migration; but where that takes long, no
 	# more than lets the guest live: it would kill a receiver, and reset its connection.
+	# Both receivers' memory, and 12 MiB of the stream, come on top.
 	# shellcheck disable=SC2016 # for the guest's shell
-	guest 'n=$(awk "/^MemFree/ { print int(\$2 / 10) }" /proc/meminfo); echo $n $n $n > /proc/sys/net/ipv4/udp_mem' || return
+	guest 'n=$(awk "/^MemFree/ { print int((\$2 - 36 * 1024) / 10) }" /proc/meminfo); echo $n $n $n > /proc/sys/net/ipv4/udp_mem' || return
 	guest "$(trace_resets)" || true
 }
 
@@ -375,6 +376,8 @@ evidence_of()
 		printf "%s%s %s ", $1, n[i], $i } { h[$1] = $0 } END { print "" }' /proc/net/netstat /proc/net/snmp;
 	grep reset: /sys/kernel/tracing/trace | tail -n 5;
 	dmesg | grep -iE 'out of memory|oom-|segfault|allocation failure|TCP: .*(memory|flood)' | tail -n 5;
+	dmesg | sed -n '/Mem-Info/,/Out of memory/p' | tail -n 50;
+	[ ! -e /tmp/memory ] || tail -n 24 /tmp/memory;
 	for file in udp tcp sender host-tcp host-tcp-sender; do [ ! -s /tmp/$file ] || tail -n 3 /tmp/$file; done
 	EOF
 }
