@@ -51,22 +51,26 @@ struct kvnet_bar {
  * @b: the policy
  * @now_ns: the time, of a clock that may go back
  * @ns: what the call took
+ *
+ * Return: true if that was too much, and none is to call from now on, for a while.
  */
-static inline void kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
+static inline bool kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
 {
 	u64 debt = b->debt_ns;
 
 	/* The clock has gone back: nothing is known. */
 	if ((s64)ns < 0)
-		return;
+		return false;
 	debt += min_t(u64, ns, KVNET_BAR_DEBT_MOST);
 	debt -= min_t(u64, debt, KVNET_BAR_QUICK);
-	if (debt > KVNET_BAR_DEBT) {
-		b->since_ns = now_ns;
-		b->wait_ns = debt * KVNET_BAR_TIMES;
-		debt = 0;
+	if (debt <= KVNET_BAR_DEBT) {
+		b->debt_ns = debt;
+		return false;
 	}
-	b->debt_ns = debt;
+	b->since_ns = now_ns;
+	b->wait_ns = debt * KVNET_BAR_TIMES;
+	b->debt_ns = 0;
+	return true;
 }
 
 /**

@@ -144,7 +144,8 @@ static void publish(struct kvnet_queue *q)
 
 	kvnet_rx_publish(q);
 	now = local_clock();
-	kvnet_bar_took(&q->bar, now, now - begin);
+	if (unlikely(kvnet_bar_took(&q->bar, now, now - begin)))
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_soft_barred);
 }
 
 /* A few frames. Returns 0 when there are no more; or why they are the worker's. */

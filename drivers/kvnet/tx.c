@@ -361,7 +361,8 @@ static void call_soft(struct kvnet_queue *q)
 	if (kvnet_vq_call_owed(&q->vq))
 		kvnet_defer_late(&q->vq.defer);
 	now = local_clock();
-	kvnet_bar_took(&q->bar, now, now - begin);
+	if (unlikely(kvnet_bar_took(&q->bar, now, now - begin)))
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_soft_barred);
 }
 
 /* What is there to do is to call. */

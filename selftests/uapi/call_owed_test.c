@@ -100,6 +100,7 @@ CASE_TIMED(a_call_that_takes_long_is_not_put_off, 60)
 	watched_start(&w, tx->call);
 	EXPECT_GE(send_some(20), 1);
 	EXPECT_EQ(send_some(40), 0);
+	EXPECT_GE(counter("kvnet.tx.soft_barred"), 1);
 	watched_end(&w);
 	EXPECT_EQ(send_some(20), 0);
 	end();

@@ -186,6 +186,7 @@ CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
 	watched_start(&w, rx->call);
 	ksft_note("%ld frames in place", called_for_some(SOME / 2));
 	expect_worker();
+	EXPECT_GE(place_counter("kvnet.rx.soft_barred"), 1);
 	watched_end(&w);
 	expect_worker();
 	vdev_backend(&rig.v, VDEV_RX, -1);
