@@ -117,6 +117,21 @@ CASE(mem_build_with_tags)
 	shim_reset();
 }
 
+/* Bits that are ignored may lie below what a process could have, and it may have less. */
+CASE(mem_users_of_less)
+{
+	shim_reset();
+	shim_tag = 1ULL << 40;
+	EXPECT_TRUE(kvnet_mem_users(4096, 4096));
+	EXPECT_TRUE(!kvnet_mem_users(1ULL << 40 | 4096, 4096));
+	shim_reset();
+	shim_user_end = 1ULL << 30;
+	EXPECT_TRUE(kvnet_mem_users((1ULL << 30) - 4096, 4096));
+	EXPECT_TRUE(!kvnet_mem_users((1ULL << 30) - 4096, 4097));
+	EXPECT_TRUE(!kvnet_mem_users(1ULL << 30, 1));
+	shim_reset();
+}
+
 CASE(mem_build_no_memory)
 {
 	shim_reset();
