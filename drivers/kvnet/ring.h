@@ -364,12 +364,17 @@ static inline kvnet_ring_pos_t kvnet_ring_pos(const struct kvnet_ring *r)
  * @r: the ring
  *
  * Return: for VHOST_GET_VRING_BASE: the avail index to go on from; of a packed
- * ring the places of the next descriptors to fetch (low 16 bits) and to use.
+ * ring the places of the next descriptors to fetch (low 16 bits) and to use. Both
+ * wrap counters of one that is new are 1 (virtio 1.3, 2.8.1).
  */
 static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
 {
-	return r->packed ? r->last_avail | (u32)r->last_used << 16 :
-			   r->last_avail;
+	if (!r->packed)
+		return r->last_avail;
+	if (!r->based)
+		return BIT(VRING_PACKED_EVENT_F_WRAP_CTR) |
+		       BIT(VRING_PACKED_EVENT_F_WRAP_CTR + 16);
+	return r->last_avail | (u32)r->last_used << 16;
 }
 
 /**

@@ -29,6 +29,23 @@ CASE(packed_area_sizes)
 }
 #endif
 
+#ifndef RING_NAIVE
+/* A VMM that tells no base, and is asked for one before the start: it is the beginning, too. */
+CASE(packed_base_that_nobody_has_told)
+{
+	struct rig *g = rig_new(&plain);
+	u32 base;
+
+	kvnet_ring_base_reset(&g->ring);
+	base = kvnet_ring_base_get(&g->ring);
+	rig_restart(g, base);
+	rig_show(g, 4096, 1, 0, F_WRITE);
+	EXPECT_EQ(rig_next(g), 1);
+	EXPECT_EQ(base, RIG_PACKED_NEW | (u32)RIG_PACKED_NEW << 16);
+	rig_free(g);
+}
+#endif
+
 /* There, and back again, more than a lap; each byte of what is used. */
 CASE(packed_one_by_one)
 {
