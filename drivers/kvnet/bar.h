@@ -5,8 +5,10 @@
  * A call wakes all who watch the VMM's eventfd, with interrupts off. How many they are is
  * up to the VMM, and in a softirq it is another's time: of whoever brought a frame, or of
  * whose CPU it is. So what calls take beyond what is usual is a debt, which calls that are
- * quick pay back. If it grows too large, no softirq calls for a thousand times as long:
- * who watches so may have a thousandth of others' time, and no more.
+ * quick pay back, and turns after which nobody is called. If it grows too large, no softirq
+ * calls for a thousand times as long: who has it grow so may have a thousandth of others'
+ * time, with each queue. Who has enough quick ones between the slow may have more: 100 us
+ * of each, also as calls of up to 10 ms, now and then.
  *
  * A call is also slow if the host itself, in a VM, is kept from running meanwhile, for a
  * few ms. A call takes some us, so that is rarely in the midst of one; once is no reason
