@@ -157,7 +157,10 @@ static void end_in_pieces(void)
 	rig_close(&rig);
 }
 
-/* Of each what a frame may need is learnt, and no more; of some buffers at a time. */
+/*
+ * Of each what a frame may need is learnt, and no more; of some buffers at a time. A page
+ * more is, if one stands where the sixteen begin that are looked for together.
+ */
 CASE(some_pieces_a_buffer)
 {
 	const unsigned int bufs = 48, pages = 16;
@@ -170,7 +173,7 @@ CASE(some_pieces_a_buffer)
 	missed = place_counter("kvnet.rx.soft_missed");
 	ksft_note("%ld pages, %ld times", known, missed);
 	EXPECT_LE(known, 2 * bufs);
-	EXPECT_LE(known, missed * 128 / pages);
+	EXPECT_LE(known, 2 * missed * 128 / pages);
 	end_in_pieces();
 }
 
@@ -197,7 +200,7 @@ CASE(a_thousand_pieces_a_buffer)
 		learn();
 	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
 	ksft_note("%ld pages", place_counter("kvnet.pages"));
-	EXPECT_LE(place_counter("kvnet.pages"), 1);
+	EXPECT_LE(place_counter("kvnet.pages"), 2);
 	for (; i < few; i++)
 		learn();
 	soft = place_counter("kvnet.rx.packets_soft");
