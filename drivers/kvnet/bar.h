@@ -4,17 +4,16 @@
  *
  * A call wakes all who watch the VMM's eventfd, with interrupts off. How many they are is
  * up to the VMM, and in a softirq it is another's time: of whoever brought a frame, or of
- * whose CPU it is. So what calls take beyond what is usual is a debt, which calls that are
- * quick pay back, and turns after which nobody is called. If it grows too large, no softirq
- * calls for a thousand times as long: who has it grow so may have a thousandth of others'
- * time, with each queue. Who has enough quick ones between the slow may have more: 100 us
- * of each, also as calls of up to 10 ms, now and then.
+ * whose CPU it is. So what calls take beyond what is usual is a debt, which time pays back,
+ * 128 times as slowly. If it grows too large, no softirq calls for a thousand times
+ * as long. So who has it grow may have a thousandth of others' time, with each queue, who
+ * takes care that it does not, a 128th; and anybody 100 us of each call.
  *
  * A call is also slow if the host itself, in a VM, is kept from running meanwhile, for a
  * few ms. A call takes some us, so that is rarely in the midst of one; once is no reason
- * yet, and a hundred quick calls have paid for it. Where it is longer than the debt may
- * be, or comes that often, a worker does all for some seconds: it costs a wake-up for a
- * frame, and nothing is lost.
+ * yet, and a second later it is paid back. Where it is longer than the debt may be, or comes
+ * more often, a worker does all for some seconds: it costs a wake-up for a frame, and
+ * nothing is lost.
  *
  * Numbers and clock values in, decisions out.
  */
@@ -31,6 +30,9 @@
 #define KVNET_BAR_DEBT		10000000
 #define KVNET_BAR_DEBT_MOST	1000000000
 
+/* Time pays it back, so much more slowly: 1/128. */
+#define KVNET_BAR_PAYS_SHIFT	7
+
 /* No softirq calls for so many times the debt. */
 #define KVNET_BAR_TIMES		1000
 
@@ -38,6 +40,7 @@
  * struct kvnet_bar - what a queue's calls by softirqs have taken
  * @since_ns: when there were to be no more for a while
  * @wait_ns: for how long; 0: there was no reason yet
+ * @seen_ns: when the last one was over
  * @debt_ns: what they have taken too much
  *
  * It begins as zeroes and ends with the device: other set-up is no better.
@@ -45,6 +48,7 @@
 struct kvnet_bar {
 	u64 since_ns;
 	u64 wait_ns;
+	u64 seen_ns;
 	u32 debt_ns;
 };
 
@@ -58,13 +62,16 @@ struct kvnet_bar {
  */
 static inline bool kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
 {
-	u64 debt = b->debt_ns;
+	u64 debt = b->debt_ns, since = now_ns - b->seen_ns;
 
-	/* The clock has gone back: nothing is known. */
+	b->seen_ns = now_ns;
+	/* The clock has gone back, or is another CPU's: nothing is known. */
 	if ((s64)ns < 0)
 		return false;
-	debt += min_t(u64, ns, KVNET_BAR_DEBT_MOST);
-	debt -= min_t(u64, debt, KVNET_BAR_QUICK);
+	if ((s64)since > 0)
+		debt -= min_t(u64, debt, since >> KVNET_BAR_PAYS_SHIFT);
+	if (ns > KVNET_BAR_QUICK)
+		debt += min_t(u64, ns - KVNET_BAR_QUICK, KVNET_BAR_DEBT_MOST);
 	if (debt <= KVNET_BAR_DEBT) {
 		b->debt_ns = debt;
 		return false;
