@@ -261,10 +261,14 @@ void kvnet_vq_ask_again(struct kvnet_vq *vq)
  */
 void kvnet_vq_end(struct kvnet_vq *vq)
 {
+	int ret = 0;
+
 	if (vq->n_used)
 		kvnet_vq_flush(vq);
 	if (unlikely(vq->log_used || kvnet_dirty_begun(&vq->log)))
-		kvnet_vq_log(vq);
+		ret = kvnet_vq_log(vq);
+	if (unlikely(ret))
+		kvnet_vq_break(vq, ret);
 	if (vq->lent)
 		pagefault_enable();
 	vq->lent = false;

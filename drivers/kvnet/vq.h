@@ -240,7 +240,7 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 
 /* what the driver and the log hear of: vq_flush.c */
-void kvnet_vq_log(struct kvnet_vq *vq);
+int kvnet_vq_log(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
 bool kvnet_vq_call_owed(struct kvnet_vq *vq);
 

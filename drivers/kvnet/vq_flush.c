@@ -55,16 +55,16 @@ static int log_ring(struct kvnet_vq *vq)
  *
  * Context: the end of a session, or the owner who starts the queue; may sleep;
  * vq->lock.
+ * Return: 0, or -EFAULT if the log has no place for it.
  */
-void kvnet_vq_log(struct kvnet_vq *vq)
+int kvnet_vq_log(struct kvnet_vq *vq)
 {
 	int ret = log_ring(vq);
 
 	lockdep_assert_held(&vq->lock);
-	if (ret)
-		kvnet_vq_break(vq, ret);
 	if (kvnet_dirty_end(&vq->log))
 		kvnet_eventfd_signal(vq->log_call);
+	return ret;
 }
 
 /* Returns @wanted. */

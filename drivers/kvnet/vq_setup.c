@@ -371,12 +371,12 @@ int kvnet_vq_check(struct kvnet_vq *vq)
  * @vq: the queue, checked; not running, or running on another backend
  *
  * Context: the owner; may sleep; vq->lock.
- * Return: 0; -EFAULT, or -EINVAL for a base that is not in the ring, with the
- * state unchanged.
+ * Return: 0; -EFAULT, also if the dirty log cannot be written, or -EINVAL for a base
+ * that is not in the ring, with the state unchanged.
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
-	int ret;
+	int ret, logged;
 
 	lockdep_assert_held(&vq->lock);
 	kvnet_vq_forget_areas(vq);
@@ -384,7 +384,9 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 		ret = kvnet_vq_find_areas(vq);
 		if (!ret)
 			ret = kvnet_ring_start(&vq->ring);
-		kvnet_vq_log(vq);
+		logged = kvnet_vq_log(vq);
+		if (!ret)
+			ret = logged;
 		if (ret) {
 			kvnet_vq_forget_areas(vq);
 			return ret;

@@ -191,12 +191,14 @@ CASE(log_of_packed_descriptors_out_of_reach)
 static void log_faults(uint64_t base, uint64_t f)
 {
 	unsigned int i;
+	int ret;
 
 	EXPECT_EQ(__dirtylog_base(&rig.v, base), 0);
 	EXPECT_EQ(features(rig.v.features | f), 0);
 	rig.v.log_used = f;
 	dirtylog_addrs(&rig.v);
-	rig_start(&rig);
+	ret = start();
+	EXPECT(!ret || ret == -EFAULT);
 	for (i = 0; i < 20; i++) {
 		rig_rx_post(&rig, 4, NULL);
 		vdev_kick_always(&rig.v.q[VDEV_RX]);
@@ -251,6 +253,33 @@ CASE(used_ring_that_cannot_be_logged)
 		ksft_skip("vhost_net goes on");
 	ring_cannot_be_logged(0);
 	ring_cannot_be_logged(200);
+}
+
+/* As soon as a queue starts it writes to its ring: whether it is to be called, or kicked. */
+CASE(start_that_cannot_be_logged)
+{
+	int more, ifindex;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net goes on");
+	ready();
+	ifindex = rig.ifindex;
+	more = rig_tap_new(&rig, 0);
+	rig.ifindex = ifindex;
+	dirtylog_on(&dl);
+	dirtylog_protect(&dl, PROT_NONE);
+	EXPECT_EQ(start(), -EFAULT);
+	EXPECT_EQ(vdev_eventfd_take(rig.v.q[VDEV_RX].err), 0);
+	/* Nor does one that runs go on with another backend. */
+	dirtylog_protect(&dl, PROT_READ | PROT_WRITE);
+	rig_start(&rig);
+	worker_rests();
+	dirtylog_protect(&dl, PROT_NONE);
+	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, more), -EFAULT);
+	dirtylog_protect(&dl, PROT_READ | PROT_WRITE);
+	close(more);
+	as_new();
+	finish();
 }
 
 CASE(log_without_memory)
