@@ -137,7 +137,7 @@ static void learn(struct kvnet_resident *r, unsigned long at, unsigned int n)
 	int i, got;
 
 	seq = mmu_interval_read_begin(&r->watch);
-	got = get_user_pages_fast(at, n, FOLL_WRITE | FOLL_NOFAULT, page);
+	got = compat_get_user_pages_there(at, n, FOLL_WRITE, page);
 	if (got <= 0)
 		return;
 	spin_lock_bh(&r->lock);

@@ -195,6 +195,42 @@ CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
 	rig_close(&rig);
 }
 
+/*** memory that comes late ***/
+
+/* What is looked at ahead of the frames is not brought in, nor waited for. */
+CASE(huge_pages_that_no_frame_needs_yet)
+{
+	const size_t huge = 2ul << 20;
+	uint8_t *at, *end;
+	unsigned int i;
+	size_t len;
+	long soft;
+
+	place_need_kvnet();
+	if (!huge_pages_get(16))
+		ksft_skip("no huge pages");
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 128, .rx_buf = 65536, .stopped = true });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
+	rig_start(&rig);
+	place_ready();
+	pager_open();
+	pager.holds = true;
+	at = place_pool(&len);
+	end = (uint8_t *)((uintptr_t)(at + len) & -huge);
+	at = (uint8_t *)((uintptr_t)(at + huge) & -huge);
+	pager_take_away(at, end - at);
+	soft = place_counter("kvnet.rx.packets_soft");
+	for (i = 0; i < 8 && !ksft_failed(); i++) {
+		place_one(60, 3000);
+		place_answer();
+		worker_rests();
+	}
+	EXPECT_OP(place_counter("kvnet.rx.packets_soft"), >, soft);
+	EXPECT(!pager_asked(1, 0));
+	close(pager.fd);
+	rig_close(&rig);
+}
+
 /*** the rest of the device's life ***/
 
 /*
