@@ -5,6 +5,7 @@
 #include "pin.h"
 
 #include <linux/backing-dev.h>
+#include <linux/cacheinfo.h>
 #include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/highmem.h>
@@ -129,7 +130,8 @@ static void *map_pages(struct kvnet_pin *pin)
  * user's page fault handler takes; vq->lock.
  * Return: 0, or -errno with the area as it was: -EINVAL if its pieces are not
  * whole pages, or its words not aligned; -ENOMEM for want of memory or beyond the owner's limit;
- * -EFAULT and others if its pages cannot be held.
+ * -EFAULT and others if its pages cannot be held; -EOPNOTSUPP on hosts whose caches do not
+ * see that it is the same memory.
  */
 int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a, u32 align,
 	      const struct kvnet_payer *payer)
@@ -138,6 +140,8 @@ int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a, u32 align,
 	u32 n, len;
 	int ret;
 
+	if (cpu_dcache_is_aliasing())
+		return -EOPNOTSUPP;
 	if (!a->len || !fits_words(a, align) || !fits_pages(a))
 		return -EINVAL;
 	first = offset_in_page(part_at(a, 0, &len));

@@ -4,6 +4,7 @@
  */
 #include "resident.h"
 
+#include <linux/cacheinfo.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -83,6 +84,8 @@ int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
 {
 	int ret;
 
+	if (cpu_dcache_is_aliasing())
+		return -EOPNOTSUPP;
 	r->table.page = kvcalloc(KVNET_PAGES, sizeof(*r->table.page),
 				 GFP_KERNEL_ACCOUNT);
 	if (!r->table.page)
