@@ -397,12 +397,13 @@ static void keep_it_busy(void)
 	} while (ksft_now_ms() < end && !ksft_failed());
 }
 
-static void measure(const struct cgroup *g, const char *how, const char *limit)
+/* Returns how much of the time it had, in per cent. */
+static unsigned int measure(const struct cgroup *g, const char *how, const char *limit)
 {
 	struct worker w = the_worker();
 	unsigned long long ns = cpu_of(&w);
 	long before = cgroup_get(g, "cpu.stat", "usage_usec"), us = 0;
-	uint64_t start = ksft_now_ms();
+	uint64_t start = ksft_now_ms(), ms;
 	int status;
 	pid_t pid = ASSERT_SYS(fork());
 
@@ -417,14 +418,15 @@ static void measure(const struct cgroup *g, const char *how, const char *limit)
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	ns = cpu_of(&w) - ns;
+	ms = ksft_now_ms() - start;
 	/* the group's is brought up to date now and then */
 	WAIT_FOR(3000, (us = cgroup_get(g, "cpu.stat", "usage_usec") - before) +
 		 20000 >= (long)(ns / 1000));
 	ksft_note("%s: the worker %llu ms of %llu, its group %ld ms", how,
-		  ns / 1000000, (unsigned long long)(ksft_now_ms() - start),
-		  us / 1000);
+		  ns / 1000000, (unsigned long long)ms, us / 1000);
 	EXPECT_OP(ns, >, 0);
 	EXPECT_GE(us + 20000, ns / 1000);
+	return ns / 10000 / ms;
 }
 
 static void is_charged(const char *kind)
@@ -451,31 +453,34 @@ CASE(kthread_is_charged_to_the_owners_group)
 	is_charged("kthread");
 }
 
-/*
- * With a tenth of a CPU.  Whether a worker is held to it depends on the kernel, see
- * debugging.rst; it is said here, and nothing is lost by it.
- */
-static void has_a_tenth(const char *kind)
+/* With a tenth of a CPU. Returns what it had, in per cent; nothing is lost by it. */
+static unsigned int has_a_tenth(const char *kind)
 {
+	unsigned int had;
 	struct cgroup g;
 
 	choose(kind);
 	cgroup_make(&g, "cpu");
 	cgroup_join(&g, getpid());
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	measure(&g, kind, "10000 100000");
+	had = measure(&g, kind, "10000 100000");
 	ksft_note("%s: throttled %ld times", kind,
 		  cgroup_get(&g, "cpu.stat", "nr_throttled"));
 	rig_close(&rig);
 	cgroup_leave(getpid());
 	cgroup_remove(&g);
+	return had;
 }
 
 CASE(thread_with_a_tenth_of_a_cpu)
 {
-	has_a_tenth("task");
+	unsigned int had = has_a_tenth("task");
+
+	if (!vdev_is_vhost())
+		EXPECT_LE(had, 25);
 }
 
+/* Whether that is held to it depends on the kernel, see limits.rst: told, not judged. */
 CASE(kthread_with_a_tenth_of_a_cpu)
 {
 	has_a_tenth("kthread");
