@@ -14,7 +14,7 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content share share_turn place_burst"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content share share_turn place_burst isolation"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # they wait for a minute to be over, or take long

@@ -3,11 +3,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "mischief.h"
+#include "mischief_ring.h"
 
-#define NUM	256u
-#define PIECES	1024u		/* of a packet: the most there may be */
-#define LEN	72u		/* bytes of a packet, header included */
 #define STEP	37u		/* from one piece to the next, in a table that jumps */
 #define KICKS	16u		/* of a round */
 
@@ -28,11 +25,6 @@ int mischief_of(const char *name)
 		if (!strcmp(names[i], name))
 			return i;
 	return -1;
-}
-
-static struct guest_ring *ring_of(struct mischief *m)
-{
-	return &m->v->q[m->queue].ring;
 }
 
 static void kick(struct mischief *m, unsigned int queue)
@@ -57,8 +49,8 @@ static void renew(struct mischief *m)
 
 void mischief_init(struct mischief *m, struct vdev *v, int tap)
 {
-	ASSERT(!(v->features & F_PACKED) && v->q[0].num == NUM && v->q[1].num == NUM);
-	*m = (struct mischief) { .v = v, .tap = tap };
+	ASSERT(v->q[0].num == NUM && v->q[1].num == NUM);
+	*m = (struct mischief) { .v = v, .tap = tap, .packed = v->features & F_PACKED };
 	m->entry = vdev_alloc(v, 16 * PIECES, 4096);
 	m->table = vdev_gpa(v, m->entry);
 	m->data = vdev_gpa(v, vdev_alloc(v, 4096, 4096));
@@ -82,6 +74,10 @@ static void lay_transmit(struct mischief *m)
 	struct guest_ring *r = ring_of(m);
 	unsigned int i;
 
+	if (m->packed) {
+		packed_lay_table(m);
+		return;
+	}
 	lay_table(m);
 	for (i = 0; i < NUM; i++) {
 		if (m->kind == MISCHIEF_TABLES)
@@ -100,6 +96,10 @@ static void lay_receive(struct mischief *m)
 {
 	unsigned int i;
 
+	if (m->packed) {
+		packed_lay_receive(m);
+		return;
+	}
 	for (i = 0; i < NUM; i++) {
 		gr_raw_set(gr_raw_desc(ring_of(m), i), m->data, 2048, GR_DESC_F_WRITE, 0);
 		gr_raw_avail(ring_of(m), i, i);
@@ -124,17 +124,24 @@ void mischief_end(struct mischief *m)
 }
 
 /* All that the device has given back, once more. */
-static unsigned int send_more(struct mischief *m)
+static unsigned int show_more(struct mischief *m)
 {
 	uint16_t goal = gr_raw_used_idx(ring_of(m)) + NUM;
 	unsigned int n = (uint16_t)(goal - m->shown);
 
-	/* one that behaves does not kick for nothing */
-	if (!n && m->kind == MISCHIEF_NONE)
-		return 0;
 	m->shown = goal;
-	gr_raw_avail_idx(ring_of(m), goal);
-	kick(m, m->queue);
+	if (n)
+		gr_raw_avail_idx(ring_of(m), goal);
+	return n;
+}
+
+static unsigned int send_more(struct mischief *m)
+{
+	unsigned int n = m->packed ? packed_send_more(m) : show_more(m);
+
+	/* one that behaves does not kick for nothing */
+	if (n || m->kind != MISCHIEF_NONE)
+		kick(m, m->queue);
 	return n;
 }
 
@@ -182,7 +189,7 @@ static void mend(struct mischief *m)
 		lay_receive(m);
 }
 
-static unsigned int break_it(struct mischief *m)
+static void lay_bad(struct mischief *m)
 {
 	unsigned int i = m->turn++ % (sizeof(bad) / sizeof(bad[0]));
 	bool ind = bad[i].flags & GR_DESC_F_INDIRECT;
@@ -193,22 +200,49 @@ static unsigned int break_it(struct mischief *m)
 		   bad[i].len, bad[i].flags, bad[i].next);
 	gr_raw_avail(ring_of(m), 0, bad[i].head);
 	gr_raw_avail_idx(ring_of(m), bad[i].idx);
+}
+
+static unsigned int break_it(struct mischief *m)
+{
+	if (m->packed)
+		packed_lay_bad(m);
+	else
+		lay_bad(m);
 	kick(m, m->queue);
 	EXPECT(vdev_eventfd_wait(m->v->q[m->queue].err, 5000));
 	mend(m);
 	return 1;
 }
 
+static void offer(struct mischief *m)
+{
+	if (m->packed)
+		packed_offer(m);
+	else
+		gr_raw_avail_idx(ring_of(m), m->shown + NUM / 2);
+}
+
+static void take_back(struct mischief *m)
+{
+	if (m->packed)
+		packed_take_back(m);
+	else
+		gr_raw_avail_idx(ring_of(m), m->shown + m->turn++ % 2);
+}
+
 /* There and gone again, before the device looks or after that. */
 static unsigned int refill(struct mischief *m)
 {
-	gr_raw_avail_idx(ring_of(m), m->shown + NUM / 2);
+	offer(m);
 	kick(m, m->queue);
-	gr_raw_avail_idx(ring_of(m), m->shown + m->turn++ % 2);
+	take_back(m);
 	kick(m, m->queue);
 	if (vdev_eventfd_take(m->v->q[m->queue].err))
 		mend(m);
-	m->shown = gr_raw_used_idx(ring_of(m));
+	if (m->packed)
+		packed_look(m);
+	else
+		m->shown = gr_raw_used_idx(ring_of(m));
 	return 2;
 }
 
