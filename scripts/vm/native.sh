@@ -209,6 +209,7 @@ backends_of()
 
 	case $1 in
 	layout) found=$LAYOUTS ;;
+	neighbour) found="$found kvnet-packed" ;;
 	floor) found="$found floor" ;;
 	counters) found="kvnet kvnet-uncounted" ;;
 	dpdk) found=$(dpdk_backends) ;;
