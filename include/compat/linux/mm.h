@@ -10,14 +10,12 @@
  * with a reference. Linux 6.5 and older bring in huge pages of hugetlbfs even so (FOLL_NOFAULT), if
  * they do more than look into the page tables.
  */
-static inline int compat_get_user_pages_there(unsigned long at, int n,
-					      unsigned int flags, struct page **page)
-{
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-	return get_user_pages_fast_only(at, n, flags, page);
+#define compat_get_user_pages_there(at, n, flags, page) \
+	get_user_pages_fast_only(at, n, flags, page)
 #else
-	return get_user_pages_fast(at, n, flags | FOLL_NOFAULT, page);
+#define compat_get_user_pages_there(at, n, flags, page) \
+	get_user_pages_fast(at, n, (flags) | FOLL_NOFAULT, page)
 #endif
-}
 
 #endif /* _KVNET_COMPAT_MM_H */
