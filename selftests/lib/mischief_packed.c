@@ -31,12 +31,17 @@ static uint16_t lap_of(struct mischief *m, unsigned int pos)
 	return le16toh(__atomic_load_n(&desc_at(m, pos)->flags, __ATOMIC_ACQUIRE)) & BOTH;
 }
 
+static bool is_used(struct mischief *m, struct gr_place p)
+{
+	return lap_of(m, p.pos) == gr_raw_lap(p.wrap, true);
+}
+
 /* How many descriptors have come back with the next entry, if there is one. */
 static unsigned int come_back(struct mischief *m)
 {
 	unsigned int pos = m->used.pos;
 
-	if (lap_of(m, pos) != gr_raw_lap(m->used.wrap, true))
+	if (!is_used(m, m->used))
 		return 0;
 	return (le16toh(desc_at(m, pos)->id) - pos) % NUM + 1;
 }
@@ -154,15 +159,37 @@ void packed_lay_receive(struct mischief *m)
 	} while (p.pos);
 }
 
-/*
- * The whole ring, wherever the device is in it: what was used just when it was taken back is
- * not seen to have been.
- */
+/* One that was used just when it was taken back is not seen to have been, but by the next. */
+static bool is_passed(struct mischief *m)
+{
+	struct gr_place next = m->used;
+
+	step(&next, 1);
+	return is_used(m, next);
+}
+
+void packed_look(struct mischief *m)
+{
+	unsigned int i = 0, n;
+
+	while (i < NUM) {
+		n = come_back(m);
+		if (!n)
+			n = is_passed(m);
+		if (!n)
+			break;
+		for (i += n; n--; step(&m->used, 1))
+			lay_buffer(m, (struct gr_place) { m->used.pos, !m->used.wrap });
+	}
+}
+
 void packed_offer(struct mischief *m)
 {
-	struct gr_place p = m->used;
+	struct gr_place p;
 	unsigned int i;
 
+	packed_look(m);
+	p = m->used;
 	for (i = 0; i < NUM; i++, step(&p, 1))
 		gr_raw_show(ring_of(m), p.pos, GR_DESC_F_WRITE | gr_raw_lap(p.wrap, false));
 }
@@ -179,13 +206,4 @@ void packed_take_back(struct mischief *m)
 		if (lap_of(m, p.pos) == gr_raw_lap(p.wrap, false))
 			gr_raw_show(ring_of(m), p.pos, gr_raw_lap(!p.wrap, true));
 	}
-}
-
-void packed_look(struct mischief *m)
-{
-	unsigned int i = 0, n;
-
-	while (i < NUM && (n = come_back(m)))
-		for (i += n; n--; step(&m->used, 1))
-			lay_buffer(m, (struct gr_place) { m->used.pos, !m->used.wrap });
 }

@@ -127,6 +127,7 @@ CASE_TIMED(nothing_is_lost_and_nothing_said, 900)
 	if (log >= 0)
 		EXPECT_EQ(log_records(log), 0);
 	/* it is as new */
+	rig_start_again(&rig);
 	flow_one(&rig);
 	rig_close(&rig);
 	vmm_kill(&beside);
@@ -179,6 +180,7 @@ CASE_TIMED(no_turns_for_nothing, 120)
 			EXPECT_LE(turns, kicked + 2);
 		mischief_end(&m);
 	}
+	rig_start_again(&rig);
 	flow_one(&rig);
 	rig_close(&rig);
 }

@@ -4,7 +4,6 @@
  * is received in place is little, whatever the driver does.
  */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -227,17 +226,9 @@ static void *change_mind(void *arg)
 	return arg;
 }
 
-/* As it was before; what waits in the tap is nobody's. */
 static void start_again(void)
 {
-	struct pollfd p = { .fd = rig.tap, .events = POLLIN };
-	static uint8_t f[FRAME_MAX];
-
-	vdev_backend(&rig.v, VDEV_RX, -1);
-	while (poll(&p, 1, 0) == 1)
-		ASSERT(read(rig.tap, f, sizeof(f)) > 0);
-	vdev_queue_reset(&rig.v, VDEV_RX);
-	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	rig_start_again(&rig);
 	place_ready();
 	place_warm_up();
 }

@@ -175,6 +175,19 @@ void rig_start(struct rig *r)
 	vdev_backend(&r->v, VDEV_TX, r->tap);
 }
 
+/* What waits in the tap is nobody's. */
+void rig_start_again(struct rig *r)
+{
+	struct pollfd p = { .fd = r->tap, .events = POLLIN };
+	static uint8_t f[FRAME_MAX];
+
+	vdev_backend(&r->v, VDEV_RX, -1);
+	while (poll(&p, 1, 0) == 1)
+		ASSERT(read(r->tap, f, sizeof(f)) > 0);
+	vdev_queue_reset(&r->v, VDEV_RX);
+	vdev_backend(&r->v, VDEV_RX, r->tap);
+}
+
 void rig_swap_ring(struct rig *r, unsigned int q)
 {
 	struct guest_ring *g = &r->v.q[q].ring;
