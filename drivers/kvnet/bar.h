@@ -5,15 +5,15 @@
  * A call wakes all who watch the VMM's eventfd, with interrupts off. How many they are is
  * up to the VMM, and in a softirq it is another's time: of whoever brought a frame, or of
  * whose CPU it is. So what calls take beyond what is usual is a debt, which time pays back,
- * 128 times as slowly. If it grows too large, no softirq calls for a thousand times
+ * 32 times as slowly. If it grows too large, no softirq calls for a thousand times
  * as long. So who has it grow may have a thousandth of others' time, with each queue, who
- * takes care that it does not, a 128th; and anybody 100 us of each call.
+ * takes care that it does not, a 32nd; and anybody 100 us of each call.
  *
  * A call is also slow if the host itself, in a VM, is kept from running meanwhile, for a
  * few ms. A call takes some us, so that is rarely in the midst of one; once is no reason
- * yet, and a second later it is paid back. Where it is longer than the debt may be, or comes
- * more often, a worker does all for some seconds: it costs a wake-up for a frame, and
- * nothing is lost.
+ * yet, and a quarter of a second later it is paid back. Where it is longer than the debt may
+ * be, or comes more often, a worker does all for some seconds: it costs a wake-up for a
+ * frame, and nothing is lost.
  *
  * Numbers and clock values in, decisions out.
  */
@@ -30,8 +30,8 @@
 #define KVNET_BAR_DEBT		10000000
 #define KVNET_BAR_DEBT_MOST	1000000000
 
-/* Time pays it back, so much more slowly: 1/128. */
-#define KVNET_BAR_PAYS_SHIFT	7
+/* Time pays it back, so much more slowly: 1/32. */
+#define KVNET_BAR_PAYS_SHIFT	5
 
 /* No softirq calls for so many times the debt. */
 #define KVNET_BAR_TIMES		1000

@@ -223,15 +223,13 @@ CASE(at_once_without_softirqs)
 	end();
 }
 
-/* Who has looked gets no call when the queue stops, unless it was late already. */
-CASE(a_driver_that_has_looked_is_owed_nothing)
+/* Returns how often it was called all the same; @off: and how often that was put off. */
+static unsigned int called_after_a_look(unsigned int n, long *off)
 {
-	unsigned int i, n = 20, called = 0;
-	long late;
+	unsigned int called = 0;
+	long before = counter("kvnet.tx.calls_put_off");
 
-	begin("10000");
-	late = counter("kvnet.tx.calls_put_off");
-	for (i = 0; i < n && !ksft_failed(); i++) {
+	while (n-- && !ksft_failed()) {
 		/* the first one since a start is told of at once */
 		send(1);
 		EXPECT(vdev_eventfd_wait(tx->call, 3000));
@@ -245,9 +243,28 @@ CASE(a_driver_that_has_looked_is_owed_nothing)
 		called += vdev_eventfd_take(tx->call) > 0;
 		vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	}
-	EXPECT_GE(counter("kvnet.tx.calls_put_off") - late, n / 2);
+	*off = counter("kvnet.tx.calls_put_off") - before;
+	return called;
+}
+
+/*
+ * Who has looked gets no call when the queue stops, unless it was late already. Where a call
+ * took long, since the machine did something else, none is put off any more: once again.
+ */
+CASE(a_driver_that_has_looked_is_owed_nothing)
+{
+	unsigned int i, n = 20, called = n;
+	bool barred = true;
+	long off = 0;
+
+	for (i = 0; i < 5 && barred; i++) {
+		begin("10000");
+		called = called_after_a_look(n, &off);
+		barred = counter("kvnet.tx.soft_barred") > 0;
+		end();
+	}
+	EXPECT_GE(off, n / 2);
 	EXPECT_LE(called, n / 4);
-	end();
 }
 
 /* What is owed is paid before the set-up changes, to whom it is owed. */

@@ -54,10 +54,10 @@ CASE(slow_calls_are_not)
 	begin();
 	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + 2 * MS), 6);
 	EXPECT_TRUE(is_up());
-	/* Those of which less than 1/128 is too much are paid back meanwhile. */
+	/* Those of which less than 1/32 is too much are paid back meanwhile. */
 	begin();
-	EXPECT_EQ(calls(1000000, KVNET_BAR_QUICK + 780), 1000000);
-	EXPECT_TRUE(calls(1000000, KVNET_BAR_QUICK + 2000) < 20000);
+	EXPECT_EQ(calls(1000000, KVNET_BAR_QUICK + 3200), 1000000);
+	EXPECT_TRUE(calls(1000000, KVNET_BAR_QUICK + 6000) < 20000);
 	begin();
 	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + KVNET_BAR_DEBT), 2);
 	begin();
@@ -101,9 +101,9 @@ static unsigned int pauses(unsigned int n, u64 every_ns)
 /* Who is kept from running now and then, for as long as a scheduler may, need not care. */
 CASE(a_pause_now_and_then_is_paid_back)
 {
-	EXPECT_EQ(pauses(1000, 1100 * MS), 1000);
+	EXPECT_EQ(pauses(1000, 270 * MS), 1000);
 	EXPECT_TRUE(!is_up());
-	EXPECT_TRUE(pauses(1000, 500 * MS) < 3);
+	EXPECT_TRUE(pauses(1000, 120 * MS) < 3);
 	/* Nothing is paid for ahead. */
 	begin();
 	calls(1, 0);
