@@ -125,14 +125,18 @@ CASE(dirty_log)
 	another_owner();
 	vdev_eventfd_take(fd);
 	dirtylog_clear(&dl);
-	/* the log is at 0, where nothing is: what is received is lost */
+	/* the log is at 0, where nothing is: vhost_net starts, and loses what is received */
 	set_up_anew(rig.v.features | F_LOG);
-	rig_start(&rig);
-	rig_rx_post(&rig, 4, NULL);
-	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	rig_inject(&rig, 0, 500);
-	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_RX].err, 3000));
-	rig_stop(&rig);
+	if (!vdev_is_vhost()) {
+		EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, rig.tap), -EFAULT);
+	} else {
+		rig_start(&rig);
+		rig_rx_post(&rig, 4, NULL);
+		vdev_kick_always(&rig.v.q[VDEV_RX]);
+		rig_inject(&rig, 0, 500);
+		EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_RX].err, 3000));
+		rig_stop(&rig);
+	}
 	for (i = 0; i < dl.bytes / sizeof(*dl.map); i++)
 		if (dl.map[i]) {
 			FAIL("the old log has been written");
