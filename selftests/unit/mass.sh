@@ -10,7 +10,7 @@
 # DIRECTORY/TARGET, what was executed in DIRECTORY/TARGET.total: a slice counts when it is
 # over.
 #
-#   ALL_CHECKS=1   the programs with sanitizers do all of it, at a third of the speed
+#   ALL_CHECKS=1   the programs with sanitizers do all of it, which takes longer
 set -u
 
 dir=$1
