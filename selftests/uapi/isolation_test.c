@@ -24,7 +24,7 @@
 #define TIMES		200u	/* what each kind does, by default */
 #define SPARE_KB	512	/* what comes and goes whoever does what */
 #define ACTION_BYTES	64	/* of a leak that is seen, with so many actions */
-#define TRIES		4u
+#define TRIES		16u
 #define ROUNDS_AT_REST	50u	/* some milliseconds each */
 
 static struct rig rig;
@@ -66,7 +66,10 @@ static void memory_stays(enum mischief_kind kind, unsigned int times)
 
 	mischief_begin(&m, kind);
 	do_times(times / 4 + 1);
-	/* what others take meanwhile they take once: KASAN keeps what was freed */
+	/*
+	 * What others take meanwhile they take once. KASAN keeps what was freed, up to a
+	 * 32nd of the memory and a MiB of each CPU: so much is gone before any comes back.
+	 */
 	for (i = 0; i < TRIES && !ksft_failed(); i++) {
 		taken = taken_by(times);
 		if (taken <= most)
