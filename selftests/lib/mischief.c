@@ -239,9 +239,7 @@ static unsigned int refill(struct mischief *m)
 	kick(m, m->queue);
 	if (vdev_eventfd_take(m->v->q[m->queue].err))
 		mend(m);
-	if (m->packed)
-		packed_look(m);
-	else
+	if (!m->packed)		/* there packed_offer() looks */
 		m->shown = gr_raw_used_idx(ring_of(m));
 	return 2;
 }

@@ -168,7 +168,7 @@ static bool is_passed(struct mischief *m)
 	return is_used(m, next);
 }
 
-void packed_look(struct mischief *m)
+static void look(struct mischief *m)
 {
 	unsigned int i = 0, n;
 
@@ -188,7 +188,7 @@ void packed_offer(struct mischief *m)
 	struct gr_place p;
 	unsigned int i;
 
-	packed_look(m);
+	look(m);
 	p = m->used;
 	for (i = 0; i < NUM; i++, step(&p, 1))
 		gr_raw_show(ring_of(m), p.pos, GR_DESC_F_WRITE | gr_raw_lap(p.wrap, false));

@@ -21,6 +21,5 @@ unsigned int packed_send_more(struct mischief *m);
 void packed_lay_bad(struct mischief *m);
 void packed_offer(struct mischief *m);
 void packed_take_back(struct mischief *m);
-void packed_look(struct mischief *m);
 
 #endif /* SELFTESTS_MISCHIEF_RING_H */
