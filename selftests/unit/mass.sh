@@ -9,8 +9,6 @@
 # DIRECTORY has TARGET_mass; CHECKED is the program with sanitizers. New inputs are kept in
 # DIRECTORY/TARGET, what was executed in DIRECTORY/TARGET.total: a slice counts when it is
 # over.
-#
-#   ALL_CHECKS=1   the programs with sanitizers do all of it, which takes longer
 set -u
 
 dir=$1
@@ -29,13 +27,12 @@ total()
 	cat "$dir/$1.total" 2> /dev/null || echo 0
 }
 
-# slice TARGET CORPUS RUNS CHECKED
+# slice TARGET CORPUS RUNS
 slice()
 {
-	log=$dir/$1.log program=$dir/$1_mass
-	[ -z "${ALL_CHECKS:-}" ] || program=$4
+	log=$dir/$1.log
 	mkdir -p "$dir/$1"
-	if "$program" -runs="$3" -max_len=512 -timeout=20 -print_final_stats=1 -artifact_prefix="$dir/$1-" \
+	if "$dir/$1_mass" -runs="$3" -max_len=512 -timeout=20 -print_final_stats=1 -artifact_prefix="$dir/$1-" \
 		"$dir/$1" "$2" > "$log" 2>&1; then
 		n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 		echo $(($(total "$1") + n)) > "$dir/$1.total"
@@ -63,7 +60,7 @@ while [ $failed -eq 0 ] && [ "$(behind "$@")" -gt 0 ]; do
 		most=$((SLICE * percent / 100))
 		[ "$want" -gt 0 ] || continue
 		[ "$want" -lt "$most" ] || want=$most
-		slice "$target" "$(part "$spec" 4)" "$want" "$(part "$spec" 3)" || failed=$((failed + 1))
+		slice "$target" "$(part "$spec" 4)" "$want" || failed=$((failed + 1))
 	done
 done
 all=0
