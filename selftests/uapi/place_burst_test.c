@@ -262,4 +262,120 @@ CASE_TIMED(more_buffers_than_the_ring_has, 120)
 	end();
 }
 
+/*** buffers that are a part of the ring ***/
+
+#define PAIR		2u			/* buffers, all that the ring has */
+#define FIRST		(12 + SEGMENTS_HEADERS)	/* bytes of a frame before its word */
+#define SPARE		2048			/* where the ring's page is free */
+
+/* What a frame brings into the second buffer: of the ring, as the device sees it. */
+union word {
+	uint8_t byte[8];
+	struct {
+		uint16_t flags, idx, ring[PAIR];
+	} split;				/* all of the available ring */
+	struct {
+		uint32_t len;
+		uint16_t id, flags;
+	} packed;				/* a descriptor, but for its address */
+};
+
+static bool is_packed(void)
+{
+	return rig.v.features & F_PACKED;
+}
+
+/* The n-th pair is there; in a packed ring its first one, for all of a frame. */
+static union word word_of_pair(unsigned int n)
+{
+	union word w = { .split = { .idx = htole16(PAIR * (n + 1)), .ring = { 0, htole16(1) } } };
+
+	if (is_packed())
+		w = (union word) { .packed = {
+			.len = htole32(FIRST + sizeof(w)),
+			.flags = htole16(GR_DESC_F_WRITE | gr_raw_lap(!(n % 2), false)) } };
+	return w;
+}
+
+static void set_buffer(unsigned int i, const void *ptr, uint32_t len)
+{
+	struct gr_desc *d = gr_raw_desc(&rx->ring, i);
+
+	if (is_packed())
+		gr_raw_set_packed(d, vdev_gpa(&rig.v, ptr), len, i, 0);
+	else
+		gr_raw_set(d, vdev_gpa(&rig.v, ptr), len, GR_DESC_F_WRITE, 0);
+}
+
+/* Two that have been set. */
+static void show_pair(unsigned int n)
+{
+	uint64_t one = 1;
+	unsigned int i;
+
+	for (i = PAIR; i--;) {
+		if (is_packed())
+			gr_raw_show(&rx->ring, i, GR_DESC_F_WRITE | gr_raw_lap(!(n % 2), false));
+		else
+			gr_raw_avail(&rx->ring, i, i);
+	}
+	if (!is_packed())
+		gr_raw_avail_idx(&rx->ring, PAIR * (n + 1));
+	ASSERT_EQ(write(rx->kick, &one, sizeof(one)), sizeof(one));
+	worker_rests();
+}
+
+/* Frames that bring this, after one of the guest's; returns how many are received in place. */
+static long bring(union word w, unsigned int frames)
+{
+	long packets = place_counter("kvnet.rx.packets"), soft = place_counter("kvnet.rx.packets_soft");
+
+	place_answer();
+	ASSERT(segments_send_words(gso, w.byte, frames));
+	ASSERT(WAIT_FOR(3000, place_counter("kvnet.rx.packets") > packets));
+	worker_rests();
+	return place_counter("kvnet.rx.packets_soft") - soft;
+}
+
+/* The ring's page becomes known, since buffers are there; returns how many pairs it took. */
+static unsigned int learn_ring(void)
+{
+	volatile uint8_t *at = place_of(rx->area);
+	unsigned int n = 0, i;
+	long soft = 0;
+
+	/* what is not there is not brought in */
+	*at = *at;
+	for (; n < 20 && !soft; n++) {
+		for (i = 0; i < PAIR; i++)
+			set_buffer(i, rx->area + SPARE, FIRST + sizeof(union word));
+		show_pair(n);
+		for (i = 0; i < PAIR; i++)
+			soft = bring(word_of_pair(n), 1);
+	}
+	EXPECT_EQ(soft, 1);
+	return n;
+}
+
+/*
+ * What the first of two frames brings makes its own buffers available again, when both are
+ * received in one turn: as if another CPU had done so just then.
+ */
+CASE(a_frame_offers_its_own_buffers)
+{
+	unsigned int n;
+
+	begin(PAIR, PAIR, 1024);
+	rig_start_again(&rig);
+	n = learn_ring();
+	set_buffer(0, rx->area + SPARE, FIRST);
+	set_buffer(1, is_packed() ? (uint8_t *)gr_raw_desc(&rx->ring, 0) + 8 : rx->ring.cfg.avail,
+		   sizeof(union word));
+	show_pair(n);
+	EXPECT_EQ(bring(word_of_pair(n + 1), PAIR), 1);
+	ksft_note("after %u pairs: %ld in place, %ld times broken", n,
+		  place_counter("kvnet.rx.packets_soft"), place_counter("kvnet.rx.broken"));
+	end();
+}
+
 KSFT_MAIN()

@@ -31,14 +31,22 @@ void place_need_kvnet(void)
 		ksft_skip("vhost_net wakes its worker");
 }
 
-/* Where the device is told that the receive buffers are, whole pages. */
-uint8_t *place_pool(size_t *len)
+/* Where the device is told that this is, which the guest has in its first region. */
+uint8_t *place_of(const void *ptr)
 {
 	struct vhost_memory *m = vdev_table(&rig.v);
-	uintptr_t at = m->regions[0].userspace_addr + (rx->bufs - rig.v.mem);
-	size_t n = (size_t)rx->buf_num * rx->buf_size;
+	uintptr_t at = m->regions[0].userspace_addr + ((const uint8_t *)ptr - rig.v.mem);
 
 	free(m);
+	return (uint8_t *)at;
+}
+
+/* The same of the receive buffers, whole pages. */
+uint8_t *place_pool(size_t *len)
+{
+	uintptr_t at = (uintptr_t)place_of(rx->bufs);
+	size_t n = (size_t)rx->buf_num * rx->buf_size;
+
 	*len = (n + at % PAGE + PAGE - 1) / PAGE * PAGE;
 	return (uint8_t *)(at - at % PAGE);
 }

@@ -17,7 +17,9 @@ long place_counter(const char *name);
 /* The module's parameter; returns what it was. */
 char place_in_place(char value);
 void place_need_kvnet(void);
-/* Where the device is told that the receive buffers are, whole pages. */
+/* Where the device is told that this is, which the guest has in its first region. */
+uint8_t *place_of(const void *ptr);
+/* The same of the receive buffers, whole pages. */
 uint8_t *place_pool(size_t *len);
 /* The pages are there, for the device, too; what is not is not brought in for it. */
 void place_touch(void);
