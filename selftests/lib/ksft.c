@@ -15,11 +15,19 @@
 
 #include "ksft.h"
 
+/* A file of the kernel's that a case writes to, and what it said before. */
+struct kept_file {
+	char path[80];
+	char was[40];
+};
+
 /* What a case tells its parent; shared, so that its own children can, too. */
 struct verdict {
 	int failures;
 	int skipped;
 	char reason[200];
+	unsigned int n_kept;
+	struct kept_file kept[8];
 };
 
 static struct ksft_case *cases;
@@ -152,6 +160,58 @@ bool ksft_failed(void)
 	return verdict->failures;
 }
 
+static int file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+	int ret = n < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int file_read(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
+	int ret = n < 0 ? -errno : 0;
+
+	text[n < 0 ? 0 : n] = 0;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+char ksft_file_set(const char *path, const char *value)
+{
+	struct kept_file *k = verdict->kept, *end = k + verdict->n_kept, now;
+	int ret = file_read(path, now.was, sizeof(now.was));
+
+	while (k < end && strcmp(k->path, path))
+		k++;
+	if (k == end) {
+		ASSERT(k < verdict->kept + sizeof(verdict->kept) / sizeof(*k));
+		snprintf(k->path, sizeof(k->path), "%s", path);
+		strcpy(k->was, now.was);
+		verdict->n_kept += !ret;
+	}
+	if (!ret)
+		ret = file_write(path, value);
+	if (ret)
+		FAIL("%s: %s", path, strerror(-ret));
+	return now.was[0];
+}
+
+static void put_files_back(void)
+{
+	const struct kept_file *k = verdict->kept, *end = k + verdict->n_kept;
+
+	for (; k < end; k++)
+		if (file_write(k->path, k->was))
+			printf("# %s does not say %s any more\n", k->path, k->was);
+}
+
 static void kmsg_mark(const char *edge, const char *prog, const char *name)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
@@ -248,6 +308,7 @@ static int run_case(const struct ksft_case *c, unsigned int n, const char *prog)
 	setpgid(pid, pid);
 	status = wait_child(pid, ksft_patience(c->seconds * 1000));
 	kill(-pid, SIGKILL);
+	put_files_back();
 	if (status == -1) {
 		ret = KSFT_FAIL;
 		why = wait_child(pid, 5000) == -1 ?

@@ -43,6 +43,12 @@ void ksft_skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 void ksft_abort(void) __attribute__((noreturn));
 bool ksft_failed(void);
+/*
+ * Writes to a file of the kernel's, such as a parameter of a module. When the case is over,
+ * whatever ends it, what was there before is written back. Returns the first byte of what it
+ * said until now.
+ */
+char ksft_file_set(const char *path, const char *value);
 /* The kernel's log from now on; what is bad in it is printed, counted, and it is closed. */
 int ksft_kmsg_open(void);
 int ksft_kmsg_verdict(int fd);

@@ -69,33 +69,17 @@ void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 	ksft_abort();
 }
 
-static int open_parameter(const char *name)
+char vdev_parameter_text(const char *name, const char *value)
 {
 	char path[80];
 
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s", name);
-	return open(path, O_RDWR | O_CLOEXEC);
+	return ksft_file_set(path, value);
 }
 
 char vdev_parameter(const char *name, char value)
 {
-	int fd = open_parameter(name);
-	char was = 0;
-
-	if (fd < 0 || read(fd, &was, 1) != 1 ||
-	    (was != value && pwrite(fd, &value, 1, 0) != 1))
-		FAIL("%s: %s", name, strerror(errno));
-	close(fd);
-	return was;
-}
-
-void vdev_parameter_text(const char *name, const char *value)
-{
-	int fd = open_parameter(name);
-
-	if (fd < 0 || write(fd, value, strlen(value)) != (ssize_t)strlen(value))
-		FAIL("%s: %s", name, strerror(errno));
-	close(fd);
+	return vdev_parameter_text(name, (char[]) { value, 0 });
 }
 
 void vdev_own(int fd)

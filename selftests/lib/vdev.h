@@ -79,10 +79,13 @@ const char *vdev_path(void);
 /* Is the node in-tree vhost_net?  For the few documented differences. */
 bool vdev_is_vhost(void);
 int vdev_open_node(void);
-/* Sets a parameter of the module that is one character; returns what it was. */
+/*
+ * Sets a parameter of the module, until the case is over at most: ksft_file_set(). One of
+ * one character; returns what it was.
+ */
 char vdev_parameter(const char *name, char value);
-/* One that is more than a letter. */
-void vdev_parameter_text(const char *name, const char *value);
+/* One that is more than a letter; returns the first one of what it was. */
+char vdev_parameter_text(const char *name, const char *value);
 /*
  * SET_OWNER, with the kind of worker that KVNET_WORKER names: "task", a thread
  * of the owner, or "kthread"; else with the device's own choice. KVNET_THREADS is

@@ -57,7 +57,6 @@ static void begin(unsigned int rx_num)
 static void end(void)
 {
 	rig_close(&vmm);
-	vdev_parameter_text("tx_call_us", "400");
 }
 
 CASE(receiving_in_place_is_switched_off_meanwhile)

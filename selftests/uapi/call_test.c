@@ -18,17 +18,12 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-static void call_us(const char *value)
-{
-	vdev_parameter_text("tx_call_us", value);
-}
-
 /* Asked for each call, and the first one, which is always made, is over. */
 static void begin(const char *us)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net calls at once");
-	call_us(us);
+	vdev_parameter_text("tx_call_us", us);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (counter("kvnet.rx.runs_soft") < 0)
 		ksft_skip("no run_soft");
@@ -45,7 +40,6 @@ static void begin(const char *us)
 static void end(void)
 {
 	rig_close(&rig);
-	call_us("400");
 }
 
 static void send(unsigned int n)
@@ -218,7 +212,6 @@ CASE(at_once_without_softirqs)
 {
 	vdev_parameter("rx_in_place", 'N');
 	begin("200");
-	vdev_parameter("rx_in_place", 'Y');
 	at_once();
 	end();
 }

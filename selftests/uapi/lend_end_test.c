@@ -422,7 +422,6 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	EXPECT_OP(fed, <, more);
 	EXPECT(WAIT_FOR(3000, waitpid(pid, NULL, WNOHANG)));
 	close(go);
-	vdev_parameter_text("tx_call_us", "400");
 	rig_close(&other);
 	rig_close(&rig);
 	no_worker_left(before);

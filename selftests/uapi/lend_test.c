@@ -22,11 +22,6 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-static char by_vcpu(char value)
-{
-	return vdev_parameter("tx_by_vcpu", value);
-}
-
 /* A frame to the host, which has it when the kick is over, and one back. */
 static void ask_and_answer(unsigned int n)
 {
@@ -109,14 +104,12 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 
 CASE(not_if_told_so)
 {
-	char was = by_vcpu('N');
-
+	vdev_parameter("tx_by_vcpu", 'N');
 	lend_begin(&rig, 0);
 	flow_one(&rig);
 	EXPECT_EQ(counter("kvnet.tx.runs_lent"), 0);
 	EXPECT_GE(counter("kvnet.tx.wakes"), 1);
 	rig_close(&rig);
-	by_vcpu(was);
 }
 
 /* Only a thread of the owner has the owner's memory. */

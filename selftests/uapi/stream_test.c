@@ -29,7 +29,6 @@ static void begin(const char *us)
 	place_need_kvnet();
 	vdev_parameter_text("rx_look_us", us);
 	place_begin();
-	vdev_parameter_text("rx_look_us", "100");
 }
 
 static void send_burst(unsigned int n, uint32_t len)
