@@ -139,6 +139,12 @@ CASE(names_of_vms)
 	EXPECT_TRUE(vm_is("-m", "web", NULL));
 	EXPECT_TRUE(vm_is("x", "-name", NULL));
 	EXPECT_TRUE(vm_is("-name", "guest=", NULL));
+	EXPECT_TRUE(vm_is("-name", "debug-threads=on,guest=web", "web"));
+	EXPECT_TRUE(vm_is("-name", "guest=a,,b,process=x", "a,b"));
+	EXPECT_TRUE(vm_is("-name", "a,,guest=b", "a,guest=b"));
+	EXPECT_TRUE(vm_is("-name", "web,", "web"));
+	EXPECT_TRUE(vm_is("-name", "", NULL));
+	EXPECT_TRUE(vm_is("-name", ",,", ","));
 }
 
 /* a process with these arguments, and a descriptor 9 */

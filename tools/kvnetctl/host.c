@@ -246,17 +246,49 @@ void process_free(struct process *p)
 	memset(p, 0, sizeof(*p));
 }
 
+/* The next part of a list of QEMU's, where two commas are one of a part's; *@s is what follows. */
+static char *list_part(const char **s)
+{
+	char *part = need(strdup(*s)), *to = part;
+	const char *at;
+
+	for (at = *s; *at && (*at != ',' || at[1] == ','); at++) {
+		*to++ = *at;
+		at += *at == ',';
+	}
+	*to = 0;
+	*s = *at ? at + 1 : at;
+	return part;
+}
+
+/* By "-name", "--name" or "--id". */
+static char *name_in(const char *list)
+{
+	const char *s = list;
+	bool first = true;
+	char *part, *name = NULL;
+
+	for (; *s && !name; first = false) {
+		part = list_part(&s);
+		if (!strncmp(part, "guest=", 6))
+			name = need(strdup(part + 6));
+		else if (first && strncmp(part, "debug-threads=", 14) && strncmp(part, "process=", 8))
+			name = need(strdup(part));
+		free(part);
+	}
+	return name;
+}
+
 /**
  * vm_name() - what a VMM's arguments say its VM is called
  * @argc: how many arguments
- * @argv: these; QEMU's "-name guest=NAME,..." and "-name NAME", crosvm's
+ * @argv: these; QEMU's "-name ...,guest=NAME,..." and "-name NAME", crosvm's
  *	  "--name NAME" and Firecracker's "--id NAME"
  *
  * Return: a string for free(), or NULL.
  */
 char *vm_name(int argc, char **argv)
 {
-	const char *s;
 	char *name;
 	int i;
 
@@ -264,13 +296,8 @@ char *vm_name(int argc, char **argv)
 		if (strcmp(argv[i], "-name") && strcmp(argv[i], "--name") &&
 		    strcmp(argv[i], "--id"))
 			continue;
-		s = argv[i + 1];
-		if (!strncmp(s, "guest=", 6))
-			s += 6;
-		else if (!strncmp(s, "debug-threads=", 14) || !strncmp(s, "process=", 8))
-			continue;
-		name = need(strndup(s, strcspn(s, ",")));
-		if (*name)
+		name = name_in(argv[i + 1]);
+		if (name && *name)
 			return name;
 		free(name);
 	}
