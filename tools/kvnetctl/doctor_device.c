@@ -43,7 +43,7 @@ static void check_access(struct doctor *d, const struct kvnet_device *dev,
 	free(pin);
 	if (HAS(dev, KVNET_A_DEV_OWNER_PID) && memlock(dev->pid, &bytes))
 		finding(d, GRADE_NOTE, CHECK,
-			"ulimit -l 65536; systemd: LimitMEMLOCK=64M; libvirt: <memtune><hard_limit>; then start the VMM again",
+			"ulimit -l 65536, or systemd's LimitMEMLOCK=64M for who starts VMMs (libvirtd or virtqemud, too), and start the VMM again; memory in a file on a disk, share=on, is never pinned",
 			"%s: its ring is not pinned, and slower: process %u may lock %llu kB of memory", who,
 			dev->pid, bytes >> 10);
 	else

@@ -123,10 +123,6 @@ static void check_device(struct doctor *d, const char *who, const char *netdev,
 			"%s: the guest's device is %s, which no vhost can serve", who,
 			driver ? driver : "unknown");
 	} else {
-		if (!option_is(device, "packed", "on"))
-			finding(d, GRADE_NOTE, CHECK,
-				"-device virtio-net-pci,...,packed=on (all guests with Linux since 5.0)",
-				"%s: split rings; packed ones are faster", who);
 		if (queues && strchr(queues, ':') && !option_is(device, "mq", "on"))
 			finding(d, GRADE_NOTE, CHECK, "-device virtio-net-pci,...,mq=on,vectors=2N+2",
 				"%s: several queue pairs, but mq is off: the guest sees one", who);
