@@ -236,10 +236,8 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 	task = kthread_create(kthread_fn, t, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	/* It may end by itself. */
+	/* It may end by itself; and begin, by kvnet_threads_end(). */
 	WRITE_ONCE(t->task, get_task_struct(task));
-	init_completion(&t->started);
-	init_completion(&t->ended);
 	wake_up_process(task);
 	wait_for_completion(&t->started);
 	return t->ret;
@@ -292,6 +290,9 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	t->closing = false;
 	t->owner = get_task_struct(owner);
 	t->maker = current;
+	/* Who ends all that are in the list wakes a kernel thread that has not begun, too. */
+	init_completion(&t->started);
+	init_completion(&t->ended);
 	spin_lock(&ts->lock);
 	list_add_tail(&t->entry, &ts->all);
 	spin_unlock(&ts->lock);
