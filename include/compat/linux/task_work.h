@@ -12,8 +12,24 @@
 #define PF_USER_WORKER	PF_IO_WORKER
 #endif
 
+/*
+ * A vCPU does such work before it is in its guest again where KVM's loop is the common one (x86,
+ * arm64, RISC-V, LoongArch; its option's name is VIRT_ on new kernels); elsewhere at its next return to user
+ * space, which may be never.
+ */
+#if defined(CONFIG_KVM_XFER_TO_GUEST_WORK) || defined(CONFIG_VIRT_XFER_TO_GUEST_WORK) || \
+	!IS_ENABLED(CONFIG_KVM)
+#define COMPAT_VCPU_DOES_TASK_WORK
+#endif
+
+/* Without RCU Tasks nobody knows when a thread that was preempted in our code has left it. */
+#if defined(CONFIG_TASKS_RCU) || !defined(CONFIG_PREEMPTION)
+#define COMPAT_TASKS_CAN_BE_WAITED_FOR
+#endif
+
 /* drivers/kvnet/Kbuild has looked: Debian exports it, Linux itself does not. */
-#ifdef KVNET_HAVE_TASK_WORK
+#if defined(KVNET_HAVE_TASK_WORK) && defined(COMPAT_VCPU_DOES_TASK_WORK) && \
+	defined(COMPAT_TASKS_CAN_BE_WAITED_FOR)
 #define COMPAT_HAVE_TASK_WORK	true
 
 static inline int compat_task_work_add(struct task_struct *task,
@@ -28,6 +44,7 @@ static inline void compat_synchronize_tasks(void)
 #ifdef CONFIG_TASKS_RCU
 	synchronize_rcu_tasks();
 #else
+	/* no preemption: a thread in our code is in a read section */
 	synchronize_rcu();
 #endif
 }
