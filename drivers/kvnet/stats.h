@@ -5,6 +5,7 @@
 #ifndef _KVNET_STATS_H
 #define _KVNET_STATS_H
 
+#include <linux/preempt.h>
 #include <linux/types.h>
 #include <linux/u64_stats_sync.h>
 
@@ -81,6 +82,21 @@ struct kvnet_stats {
 	struct kvnet_hist hist[KVNET_HIST_MAX];
 };
 
+/* Who reads on a 32-bit host waits for who writes, and must not have preempted him. */
+static inline void kvnet_stats_begin(struct kvnet_stats *stats)
+{
+	if (BITS_PER_LONG == 32)
+		preempt_disable();
+	u64_stats_update_begin(&stats->syncp);
+}
+
+static inline void kvnet_stats_end(struct kvnet_stats *stats)
+{
+	u64_stats_update_end(&stats->syncp);
+	if (BITS_PER_LONG == 32)
+		preempt_enable();
+}
+
 /**
  * kvnet_stat_add() - count
  * @stats: the queue's counters; the caller holds vq->lock
@@ -90,9 +106,9 @@ struct kvnet_stats {
 static inline void kvnet_stat_add(struct kvnet_stats *stats,
 				  enum kvnet_stat which, u64 n)
 {
-	u64_stats_update_begin(&stats->syncp);
+	kvnet_stats_begin(stats);
 	u64_stats_add(&stats->count[which], n);
-	u64_stats_update_end(&stats->syncp);
+	kvnet_stats_end(stats);
 }
 
 static inline void kvnet_stat_inc(struct kvnet_stats *stats,
@@ -110,11 +126,11 @@ static inline void kvnet_stat_inc(struct kvnet_stats *stats,
 static inline void kvnet_stats_turn(struct kvnet_stats *stats,
 				    unsigned int packets, u64 woken_ns)
 {
-	u64_stats_update_begin(&stats->syncp);
+	kvnet_stats_begin(stats);
 	kvnet_hist_add(&stats->hist[KVNET_HIST_turn_packets], packets);
 	if (unlikely(woken_ns) && packets)
 		kvnet_hist_add(&stats->hist[KVNET_HIST_wake_ns], woken_ns);
-	u64_stats_update_end(&stats->syncp);
+	kvnet_stats_end(stats);
 }
 
 const char *kvnet_stat_name(enum kvnet_stat which);
