@@ -279,6 +279,9 @@ class Set(unittest.TestCase):
         self.assertRegex(out, r"(?m)^ *1 +tap0@4026531841 ")
         self.assertRegex(out, r"(?m)^ *2 +tap0 ")
         self.assertEqual([dev["tap"] for dev in json.loads(run("list", "-j", fake="foreign")[0])][:2], ["tap0", "tap0"])
+        for words in (["show"], ["stats"], ["top", "-b", "-n", "1"], ["--prometheus"]):
+            out, _ = run(*words, fake="foreign")
+            self.assertIn("tap0@4026531841", out, words)
 
 
 class Bad(unittest.TestCase):

@@ -7,6 +7,8 @@
 #include "policy.h"
 #include "write.h"
 
+#include <stdlib.h>
+
 static void u32_or_null(struct json *w, const char *key, bool has, uint32_t val)
 {
 	if (has)
@@ -68,10 +70,12 @@ static void show_worker(struct json *w, const struct kvnet_worker *wk)
 
 static void show_device(struct json *w, const struct kvnet_device *dev)
 {
+	char *title = device_text(dev, ": ");
 	unsigned int i;
 
 	json_object(w, NULL);
-	json_title(w, "device %u%s%s", dev->id, dev->tap ? ": " : "", dev->tap ? dev->tap : "");
+	json_title(w, "%s", title);
+	free(title);
 	json_u64(w, "id", dev->id);
 	write_owner(w, dev);
 	json_str(w, "owner", HAS(dev, KVNET_A_DEV_OWNER_DEAD) ? "dead" : "alive");

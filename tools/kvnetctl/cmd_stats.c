@@ -60,12 +60,13 @@ static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 			const struct kvnet_queue *q)
 {
 	bool all = c->opt.all || c->w.mode != JSON_TEXT;
+	char *title = device_text(dev, ": ");
 	struct json *w = &c->w;
 	unsigned int i;
 
 	json_object(w, NULL);
-	json_title(w, "device %u%s%s %s", dev->id, dev->tap ? ": " : "",
-		   dev->tap ? dev->tap : "", name_queue(q->index));
+	json_title(w, "%s %s", title, name_queue(q->index));
+	free(title);
 	json_u64(w, "id", dev->id);
 	write_tap(w, dev);
 	json_str(w, "queue", name_queue(q->index));

@@ -6,6 +6,7 @@
 #include "host.h"
 #include "names.h"
 #include "text.h"
+#include "write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,7 @@ static void check_counters(struct doctor *d, const struct kvnet_queue *q, const 
 static void check_queue(struct doctor *d, const struct kvnet_device *dev,
 			const struct kvnet_queue *q)
 {
-	char *who = text_format("device %u%s%s, %s", dev->id, dev->tap ? " " : "",
-				dev->tap ? dev->tap : "", name_queue(q->index));
+	char *device = device_text(dev, " "), *who = text_format("%s, %s", device, name_queue(q->index));
 
 	if (q->state == KVNET_QUEUE_STATE_BROKEN)
 		finding(d, GRADE_BAD, CHECK, "reset the device in the guest, or restart the VMM",
@@ -116,6 +116,7 @@ static void check_queue(struct doctor *d, const struct kvnet_device *dev,
 	check_drops(d, q, who);
 	check_counters(d, q, who);
 	free(who);
+	free(device);
 }
 
 /**
@@ -127,6 +128,7 @@ void doctor_devices(struct doctor *d, const struct kvnet_devices *all)
 {
 	const struct kvnet_device *dev;
 	unsigned int i, j, before;
+	char *device;
 
 	if (!all->n)
 		finding(d, GRADE_NOTE, CHECK, "is the VMM in another network namespace? nsenter -t PID -n kvnetctl doctor",
@@ -139,9 +141,10 @@ void doctor_devices(struct doctor *d, const struct kvnet_devices *all)
 				"device %u: its VMM is dead, but somebody keeps it open", dev->id);
 		for (j = 0; j < dev->queues; j++)
 			check_queue(d, dev, &dev->queue[j]);
+		device = device_text(dev, " ");
 		if (before == d->count[GRADE_NOTE] + d->count[GRADE_BAD])
-			finding(d, GRADE_OK, CHECK, NULL, "device %u%s%s: process %u (%s)", dev->id,
-				dev->tap ? " " : "", dev->tap ? dev->tap : "", dev->pid,
+			finding(d, GRADE_OK, CHECK, NULL, "%s: process %u (%s)", device, dev->pid,
 				dev->command ? dev->command : "?");
+		free(device);
 	}
 }

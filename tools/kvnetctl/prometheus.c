@@ -9,6 +9,7 @@
 #include "host.h"
 #include "names.h"
 #include "text.h"
+#include "write.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -24,8 +25,11 @@ static void label(FILE *f, const char *name, const char *value)
 
 static void labels(FILE *f, const char *metric, const struct kvnet_device *dev)
 {
+	char *tap = tap_text(dev);
+
 	fprintf(f, "%s{device=\"%u\",", metric, dev->id);
-	label(f, "tap", dev->tap);
+	label(f, "tap", tap);
+	free(tap);
 }
 
 static void heading(FILE *f, const char *metric, const char *type, const char *help)
@@ -64,7 +68,7 @@ static void queue_sample(FILE *f, const char *metric, const struct kvnet_device 
 	fprintf(f, ",queue=\"%s\"} %" PRIu64 "\n", name_queue(q->index), value);
 }
 
-static void write_state(FILE *f, const struct kvnet_devices *all)
+static void write_states(FILE *f, const struct kvnet_devices *all)
 {
 	const struct kvnet_queue *q;
 	unsigned int i, j;
@@ -307,7 +311,7 @@ void prometheus_write(FILE *f, const struct kvnet_devices *all)
 	heading(f, "kvnet_devices", "gauge", "Devices of kvnet in this network namespace.");
 	fprintf(f, "kvnet_devices %u\n", all->n);
 	write_info(f, all);
-	write_state(f, all);
+	write_states(f, all);
 	write_backlog(f, all);
 	write_counters(f, all);
 	write_histograms(f, all);

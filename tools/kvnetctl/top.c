@@ -7,6 +7,7 @@
 #include "names.h"
 #include "rate.h"
 #include "text.h"
+#include "write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -192,7 +193,7 @@ void top_write(struct json *w, const struct top_row *rows, unsigned int n)
 	for (r = rows; r < rows + n; r++) {
 		json_object(w, NULL);
 		json_u64(w, "id", r->dev->id);
-		json_str(w, "tap", r->dev->tap);
+		write_tap(w, r->dev);
 		if (HAS(r->dev, KVNET_A_DEV_OWNER_PID))
 			json_u64(w, "pid", r->dev->pid);
 		else

@@ -27,6 +27,22 @@ char *tap_text(const struct kvnet_device *dev)
 }
 
 /**
+ * device_text() - a device as people read of it
+ * @dev: the device
+ * @between: what is between its number and its tap
+ *
+ * Return: for free().
+ */
+char *device_text(const struct kvnet_device *dev, const char *between)
+{
+	char *tap = tap_text(dev), *text;
+
+	text = text_format("device %u%s%s", dev->id, tap ? between : "", tap ? tap : "");
+	free(tap);
+	return text;
+}
+
+/**
  * write_tap() - the tap of a device
  * @w: where to; JSON has its name alone
  * @dev: the device

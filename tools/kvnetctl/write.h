@@ -9,6 +9,7 @@
 #include "libkvnet.h"
 
 char *tap_text(const struct kvnet_device *dev);
+char *device_text(const struct kvnet_device *dev, const char *between);
 void write_tap(struct json *w, const struct kvnet_device *dev);
 void write_owner(struct json *w, const struct kvnet_device *dev);
 void write_state(struct json *w, const char *key, const struct kvnet_queue *q);
