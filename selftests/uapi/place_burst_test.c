@@ -361,20 +361,30 @@ static unsigned int learn_ring(void)
  * What the first of two frames brings makes its own buffers available again, when both are
  * received in one turn: as if another CPU had done so just then.
  */
-CASE(a_frame_offers_its_own_buffers)
+static long offer_again(void)
 {
 	unsigned int n;
 
-	begin(PAIR, PAIR, 1024);
 	rig_start_again(&rig);
 	n = learn_ring();
 	set_buffer(0, rx->area + SPARE, FIRST);
 	set_buffer(1, is_packed() ? (uint8_t *)gr_raw_desc(&rx->ring, 0) + 8 : rx->ring.cfg.avail,
 		   sizeof(union word));
 	show_pair(n);
-	EXPECT_EQ(bring(word_of_pair(n + 1), PAIR), 1);
-	ksft_note("after %u pairs: %ld in place, %ld times broken", n,
-		  place_counter("kvnet.rx.packets_soft"), place_counter("kvnet.rx.broken"));
+	return bring(word_of_pair(n + 1), PAIR);
+}
+
+CASE(a_frame_offers_its_own_buffers)
+{
+	unsigned int i;
+	long soft = 0;
+
+	begin(PAIR, PAIR, 1024);
+	/* where the worker was there first, once more */
+	for (i = 0; i < 5 && !soft && !ksft_failed(); i++)
+		soft = offer_again();
+	EXPECT_EQ(soft, 1);
+	ksft_note("the %uth time, %ld times broken", i, place_counter("kvnet.rx.broken"));
 	end();
 }
 
