@@ -13,9 +13,9 @@
 #endif
 
 /*
- * A vCPU does such work before it is in its guest again where KVM's loop is the common one (x86,
- * arm64, RISC-V, LoongArch; its option's name is VIRT_ on new kernels); elsewhere at its next return to user
- * space, which may be never.
+ * A vCPU does such work before it is in its guest again where KVM's loop is the common one
+ * (x86, arm64, RISC-V, LoongArch; its option's name is VIRT_ on new kernels); elsewhere at
+ * its next return to user space, which may be never.
  */
 #if defined(CONFIG_KVM_XFER_TO_GUEST_WORK) || defined(CONFIG_VIRT_XFER_TO_GUEST_WORK) || \
 	!IS_ENABLED(CONFIG_KVM)
