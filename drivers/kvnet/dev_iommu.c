@@ -5,11 +5,16 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/sched/clock.h>
+#include <linux/time64.h>
 #include <linux/vhost_types.h>
 #include <linux/virtio_config.h>
 
 #include "net.h"
 #include "trace.h"
+
+/* How long a queue that waits for the VMM's answer rests. */
+#define ASK_NS	NSEC_PER_SEC
 
 static void unlock_queues(struct kvnet_net *net)
 {
@@ -287,4 +292,24 @@ int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
 	mutex_unlock(&net->lock);
 	trace_kvnet_iotlb_invalidate(iova, last, ret);
 	return ret;
+}
+
+/**
+ * kvnet_queue_rest_shut() - let a queue rest that has no session to do so in
+ * @q: the queue, held
+ *
+ * One that waits for the answer to an IOTLB miss has told its driver not to kick, and
+ * gives it nothing to kick for. It looks by itself whether the VMM is to be asked again,
+ * see kvnet_vq_ask_again().
+ *
+ * Context: the worker thread; does not sleep.
+ * Return: true if it rests; false if it is to run again, and still held.
+ */
+bool kvnet_queue_rest_shut(struct kvnet_queue *q)
+{
+	/* Only who holds the queue can have set it. */
+	if (!READ_ONCE(q->vq.missing))
+		return kvnet_source_rest(&q->src, KVNET_EV_KICK);
+	kvnet_source_alarm(&q->src, local_clock(), ASK_NS, ASK_NS, false);
+	return kvnet_source_rest(&q->src, KVNET_EV_KICK | KVNET_EV_TIME);
 }

@@ -162,6 +162,7 @@ int kvnet_net_set_log_fd(struct kvnet_net *net, int fd);
 int kvnet_net_iotlb_update(struct kvnet_net *net,
 			   const struct kvnet_iotlb_entry *entry);
 int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size);
+bool kvnet_queue_rest_shut(struct kvnet_queue *q);
 
 /* IOTLB messages: msg.c */
 ssize_t kvnet_msg_read(struct kvnet_net *net, struct iov_iter *to,

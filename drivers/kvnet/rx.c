@@ -430,7 +430,7 @@ static bool rx_arm(struct kvnet_source *src)
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
-		return !kvnet_source_rest(src, KVNET_EV_KICK);
+		return !kvnet_queue_rest_shut(q);
 	more = rest(q, frames_that_wait(q));
 	kvnet_vq_end(&q->vq);
 	return more;

@@ -238,7 +238,7 @@ bool kvnet_vq_begin_lent(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_ask_again() - the driver kicks a queue that waits for the IOTLB
+ * kvnet_vq_ask_again() - a queue that may wait for the IOTLB has been woken
  * @vq: the queue, without a session
  *
  * A VMM that could not answer may be able to by now.

@@ -333,6 +333,37 @@ CASE(answers_that_never_come)
 	never_answered(VDEV_TX);
 }
 
+/* Its driver gets nothing back, so it has nothing to kick for; nor has it been asked to. */
+static void asked_again(unsigned int q)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	struct vhost_iotlb_msg first, again;
+
+	ready(F_BASE | F_EVENT);
+	map_all_but(vq->bufs, 16 * 4096);
+	rig_start(&rig);
+	offer(q);
+	vdev_kick_always(vq);
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &first));
+	/* a VMM that could not tell may be able to by now */
+	ASSERT(iommu_readable(&io, 10000));
+	ASSERT(iommu_read(&io, &again));
+	EXPECT_EQ(again.iova, first.iova);
+	EXPECT_EQ(again.perm, first.perm);
+	iommu_answer(&io, &again);
+	EXPECT(WAIT_FOR(3000, (iommu_pump(&io), gr_used_pending(&vq->ring))));
+	as_new();
+}
+
+CASE(asked_again_after_a_while)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net asks at each kick, or never");
+	asked_again(VDEV_RX);
+	asked_again(VDEV_TX);
+}
+
 struct wild {
 	uint64_t addr;
 	uint32_t len;

@@ -174,34 +174,6 @@ CASE(misses_are_not_repeated)
 	frame_passes();
 }
 
-/* A VMM that has not answered for a second may be asked once more, by who kicks. */
-CASE(asked_again_after_a_while)
-{
-	struct vhost_iotlb_msg m;
-	unsigned int i;
-
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net asks at each kick, or never");
-	for (i = 0; i < 2 && !ksft_failed(); i++) {
-		ready(2);
-		/* a packed ring is known: then it is the buffer that is missed */
-		ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
-		vdev_kick_always(&rig.v.q[VDEV_RX]);
-		rig_inject(&rig, 7, 100);
-		one_frame();
-		while (iommu_readable(&io, 200))
-			ASSERT(iommu_read(&io, &m));
-		if (!WAIT_FOR(5000, (vdev_kick_always(&rig.v.q[i]), iommu_readable(&io, 0))))
-			FAIL("queue %u: nobody asks", i);
-		/* what TX asked may have been read later: it kicks until its time comes */
-		if (i == VDEV_RX)
-			WAIT_FOR(5000, (vdev_kick_always(&rig.v.q[VDEV_TX]),
-					iommu_pump(&io), rig_tx_reap(&rig) < 0 || !rig.tx_out));
-		frame_passes();
-		finish();
-	}
-}
-
 /* Who has been told is told again after a stop, and not before. */
 CASE(a_stop_withdraws_messages)
 {
