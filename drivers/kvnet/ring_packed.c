@@ -441,8 +441,8 @@ int kvnet_packed_start(struct kvnet_ring *r)
 	r->out = 0;
 	r->kicks_on = false;
 	r->unlogged = 0;
-	if (put_event(r, r->event_idx ? VRING_PACKED_EVENT_FLAG_ENABLE :
-					VRING_PACKED_EVENT_FLAG_DISABLE))
+	/* None for what nobody waits for: who comes to wait asks. */
+	if (put_event(r, VRING_PACKED_EVENT_FLAG_DISABLE))
 		return -EFAULT;
 	return look(r, r->last_avail, &flags) < 0 ? -EFAULT : 0;
 }
