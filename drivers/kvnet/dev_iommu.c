@@ -5,7 +5,6 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/sched/clock.h>
 #include <linux/time64.h>
 #include <linux/vhost_types.h>
 #include <linux/virtio_config.h>
@@ -298,18 +297,17 @@ int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
  * kvnet_queue_rest_shut() - let a queue rest that has no session to do so in
  * @q: the queue, held
  *
- * One that waits for the answer to an IOTLB miss has told its driver not to kick, and
- * gives it nothing to kick for. It looks by itself whether the VMM is to be asked again,
- * see kvnet_vq_ask_again().
+ * Kicks cannot end that: what can have it run is set-up, or the answer to an IOTLB miss.
+ * Till then it looks by itself whether the VMM is to be asked again, see
+ * kvnet_vq_ask_again().
  *
  * Context: the worker thread; does not sleep.
  * Return: true if it rests; false if it is to run again, and still held.
  */
 bool kvnet_queue_rest_shut(struct kvnet_queue *q)
 {
-	/* Only who holds the queue can have set it. */
-	if (!READ_ONCE(q->vq.missing))
-		return kvnet_source_rest(&q->src, KVNET_EV_KICK);
-	kvnet_source_alarm(&q->src, local_clock(), ASK_NS, ASK_NS, false);
-	return kvnet_source_rest(&q->src, KVNET_EV_KICK | KVNET_EV_TIME);
+	/* Only who holds the queue can have set it; who clears it wakes the queue. */
+	if (READ_ONCE(q->vq.missing))
+		return kvnet_source_rest_for(&q->src, ASK_NS);
+	return kvnet_source_rest(&q->src, 0);
 }

@@ -9,6 +9,7 @@
 #include <linux/userfaultfd.h>
 #include <endian.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -149,10 +150,20 @@ CASE_TIMED(receive_attacks, 40)
 	all_attacks(VDEV_RX);
 }
 
-/* Nobody is going to look any more: the driver may save its kicks. */
+static long counter_of_queue(const char *name)
+{
+	char full[32];
+
+	snprintf(full, sizeof(full), "kvnet.%s.%s", queue == VDEV_RX ? "rx" : "tx", name);
+	return rig_counter(&rig, full);
+}
+
+/* Nobody is going to look any more: the driver may save its kicks, and they wake nobody. */
 CASE(broken_asks_for_no_kick)
 {
 	struct vdev_queue *q;
+	long kicks, wakes;
+	unsigned int i;
 
 	for (queue = 0; queue < 2; queue++) {
 		rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
@@ -170,6 +181,14 @@ CASE(broken_asks_for_no_kick)
 			EXPECT_EQ(gr_raw_device_event(&q->ring).flags, VRING_PACKED_EVENT_FLAG_DISABLE);
 		else
 			EXPECT_EQ(gr_raw_used_flags(&q->ring), VRING_USED_F_NO_NOTIFY);
+		if (!vdev_is_vhost()) {
+			kicks = counter_of_queue("kicks");
+			wakes = counter_of_queue("wakes");
+			for (i = 0; i < 10; i++)
+				vdev_kick_always(q);
+			EXPECT_EQ(counter_of_queue("kicks") - kicks, 10);
+			EXPECT_EQ(counter_of_queue("wakes"), wakes);
+		}
 		rig_close(&rig);
 	}
 }
