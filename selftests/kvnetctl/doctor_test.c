@@ -230,6 +230,9 @@ CASE(the_module_and_its_node)
 	EXPECT_TRUE(finds(doctor_node, "ok    node    /dev/kvnet is for"));
 	set_mode(0666);
 	EXPECT_TRUE(finds(doctor_node, "open to everybody"));
+	EXPECT_TRUE(finds(doctor_node, "without vhost, VMMs take 64"));
+	put("/sys/module/vhost/parameters/max_mem_regions", "509\n");
+	EXPECT_TRUE(!finds(doctor_node, "memory hotplug"));
 	put("/sys/module/vhost/parameters/max_mem_regions", "64\n");
 	EXPECT_TRUE(finds(doctor_node, "max_mem_regions, 64,"));
 	end();

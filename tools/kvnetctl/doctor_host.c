@@ -90,6 +90,20 @@ static void check_mode(struct doctor *d, const struct stat *st)
 			user ? user->pw_name : "?", group ? group->gr_name : "?", mode);
 }
 
+/* QEMU and DPDK look there, whoever's node they have opened */
+static void check_regions(struct doctor *d)
+{
+	uint64_t most;
+
+	if (!host_number(&most, "/sys/module/vhost/parameters/max_mem_regions"))
+		finding(d, GRADE_NOTE, "vhost", "modprobe vhost max_mem_regions=509",
+			"without vhost, VMMs take 64 for kvnet's max_mem_regions: memory hotplug ends there");
+	else if (most < 509)
+		finding(d, GRADE_NOTE, "vhost", "modprobe -r vhost_net vhost; modprobe vhost max_mem_regions=509",
+			"VMMs take vhost's max_mem_regions, %u, for kvnet's: memory hotplug ends there",
+			(unsigned int)most);
+}
+
 /**
  * doctor_node() - may the device be opened?
  * @d: the examination
@@ -98,7 +112,6 @@ void doctor_node(struct doctor *d)
 {
 	char *path = host_path("/dev/kvnet");
 	struct stat st;
-	uint64_t most;
 
 	if (stat(path, &st))
 		finding(d, GRADE_BAD, "node", "is /dev a devtmpfs? else: rmmod kvnet; modprobe kvnet",
@@ -112,11 +125,7 @@ void doctor_node(struct doctor *d)
 	else
 		check_mode(d, &st);
 	free(path);
-	/* QEMU and DPDK look there, whoever's node they have opened */
-	if (host_number(&most, "/sys/module/vhost/parameters/max_mem_regions") && most < 509)
-		finding(d, GRADE_NOTE, "vhost", "modprobe -r vhost_net vhost; modprobe vhost max_mem_regions=509",
-			"VMMs take vhost's max_mem_regions, %u, for kvnet's: memory hotplug ends there",
-			(unsigned int)most);
+	check_regions(d);
 }
 
 static void check_tap(struct doctor *d, const char *name, uint64_t tun)
