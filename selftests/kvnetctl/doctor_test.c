@@ -147,6 +147,23 @@ CASE(names_of_vms)
 	EXPECT_TRUE(vm_is("-name", ",,", ","));
 }
 
+/* What a VMM's owner makes of it is not to cost those who look more than he has paid. */
+CASE(long_names)
+{
+	static char list[131072], most[256];
+	size_t i;
+
+	for (i = 0; i + 2 < sizeof(list); i += 2)
+		memcpy(list + i, i ? "a," : ",x", 2);
+	memcpy(list, "process=,", 9);
+	EXPECT_TRUE(vm_is("-name", list, NULL));
+	memset(list, 'n', sizeof(list) - 1);
+	memset(most, 'n', sizeof(most) - 1);
+	EXPECT_TRUE(vm_is("-name", list, most));
+	memcpy(list, "process=x,guest=", 16);
+	EXPECT_TRUE(vm_is("-name", list, most));
+}
+
 /* a process with these arguments, and a descriptor 9 */
 static void put_process(const char *arguments, const char *fd9)
 {

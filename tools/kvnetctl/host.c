@@ -15,6 +15,9 @@
 /* nobody's command line or limits are longer than we care to read */
 #define MAX_FILE	(1 << 18)
 
+/* nor what a VM is called, in bytes: a column of a table is as wide as its widest */
+#define MAX_NAME	255
+
 const char *host_root = "";
 
 static char *vpath(const char *fmt, va_list ap)
@@ -249,15 +252,19 @@ void process_free(struct process *p)
 /* The next part of a list of QEMU's, where two commas are one of a part's; *@s is what follows. */
 static char *list_part(const char **s)
 {
-	char *part = need(strdup(*s)), *to = part;
-	const char *at;
+	const char *end = *s;
+	char *part, *at, *to;
 
-	for (at = *s; *at && (*at != ',' || at[1] == ','); at++) {
+	while (*end && (*end != ',' || end[1] == ','))
+		end += *end == ',' ? 2 : 1;
+	/* no more than that is copied: who wrote the list chose how many parts it has */
+	part = need(strndup(*s, end - *s));
+	*s = *end ? end + 1 : end;
+	for (at = to = part; *at; at++) {
 		*to++ = *at;
 		at += *at == ',';
 	}
 	*to = 0;
-	*s = *at ? at + 1 : at;
 	return part;
 }
 
@@ -271,9 +278,9 @@ static char *name_in(const char *list)
 	for (; *s && !name; first = false) {
 		part = list_part(&s);
 		if (!strncmp(part, "guest=", 6))
-			name = need(strdup(part + 6));
+			name = need(strndup(part + 6, MAX_NAME));
 		else if (first && strncmp(part, "debug-threads=", 14) && strncmp(part, "process=", 8))
-			name = need(strdup(part));
+			name = need(strndup(part, MAX_NAME));
 		free(part);
 	}
 	return name;
