@@ -129,6 +129,7 @@ int main(int argc, char **argv)
 
 	if (argc < 1)
 		return STATUS_USAGE;
+	text_begin();
 	if (!opts_parse(&c.opt, &c.argc, c.argv, &why)) {
 		ret = ctl_fail(STATUS_USAGE, "%s; see kvnetctl -h", why);
 		free(why);

@@ -6,6 +6,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,7 @@ static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
 	       /* what turns the writing round, or splits the line */
-	       (code >= 0x200e && code <= 0x200f) ||
+	       code == 0x061c || (code >= 0x200e && code <= 0x200f) ||
 	       (code >= 0x2028 && code <= 0x202e) ||
 	       (code >= 0x2066 && code <= 0x2069);
 }
@@ -69,6 +71,20 @@ static void put_label(FILE *f, uint32_t code, const unsigned char *s, size_t len
 		fwrite(s, 1, len, f);
 }
 
+static bool is_ascii_only;
+
+/**
+ * text_begin() - which characters does the terminal know?
+ *
+ * Those of its locale. One that is not of UTF-8 may take a part of a character for a control
+ * character of eight bits.
+ */
+void text_begin(void)
+{
+	setlocale(LC_CTYPE, "");
+	is_ascii_only = strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 /**
  * text_put() - print a string of somebody else's
  * @f: where to
@@ -90,7 +106,7 @@ void text_put(FILE *f, const char *s, enum text_for what)
 			put_json(f, code, p, len);
 		} else if (what == TEXT_LABEL) {
 			put_label(f, code, p, len);
-		} else if (is_control(code)) {
+		} else if (is_control(code) || (is_ascii_only && code >= 0x80)) {
 			fputc('?', f);
 		} else {
 			fwrite(p, 1, len, f);

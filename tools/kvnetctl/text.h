@@ -14,11 +14,12 @@
 #include <stdio.h>
 
 enum text_for {
-	TEXT_TERMINAL,		/* control characters become '?' */
+	TEXT_TERMINAL,		/* control characters become '?', and what it may take for some */
 	TEXT_JSON,		/* escaped, without the quotes around it */
 	TEXT_LABEL,		/* escaped as Prometheus reads it, likewise */
 };
 
+void text_begin(void);
 void text_put(FILE *f, const char *s, enum text_for what);
 size_t text_width(const char *s);
 void text_cut(char *s, size_t width);
