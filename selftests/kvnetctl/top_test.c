@@ -102,6 +102,7 @@ CASE(columns_have_names)
 
 	EXPECT_TRUE(top_column("rx-pps", &col) && col == TOP_RX_PPS);
 	EXPECT_TRUE(top_column("rx_pps", &col) && col == TOP_RX_PPS);
+	EXPECT_TRUE(top_column("RX-PPS", &col) && col == TOP_RX_PPS);
 	EXPECT_TRUE(!top_column("RX", &col) && !top_column("", &col));
 }
 

@@ -40,6 +40,9 @@ static void back(struct kvnet *k, const struct kvnet_device *dev, uint64_t chang
 		was.has |= UINT64_C(1) << KVNET_A_POLICY_NICE |
 			   UINT64_C(1) << KVNET_A_POLICY_SCHED;
 	}
+	/* what is no longer of a real-time class has lost its priority */
+	if (changed & UINT64_C(1) << KVNET_A_POLICY_SCHED)
+		changed |= UINT64_C(1) << KVNET_A_POLICY_RT_PRIORITY;
 	was.has &= changed;
 	kvnet_set(k, dev->id, &was);
 }

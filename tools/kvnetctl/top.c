@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char * const column_names[TOP_COLUMNS] = {
 	[TOP_ID] = "id", [TOP_TAP] = "tap", [TOP_PID] = "pid", [TOP_NAME] = "name",
@@ -33,7 +34,7 @@ const char *top_name(enum top_column column)
 
 /**
  * top_column() - the column of a name
- * @name: the name, with '-' or '_'
+ * @name: the name, with "-" or "_", also as a heading in capitals
  * @column: set if true is returned
  *
  * Return: is there one?
@@ -46,7 +47,7 @@ bool top_column(const char *name, enum top_column *column)
 	for (p = wanted; *p; p++)
 		if (*p == '-')
 			*p = '_';
-	for (i = 0; i < TOP_COLUMNS && strcmp(wanted, column_names[i]); i++)
+	for (i = 0; i < TOP_COLUMNS && strcasecmp(wanted, column_names[i]); i++)
 		;
 	free(wanted);
 	*column = i < TOP_COLUMNS ? i : 0;
