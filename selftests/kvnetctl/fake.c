@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define MAX_ANSWERS	64
@@ -20,6 +21,8 @@ struct nl_socket {
 };
 
 static unsigned int interruptions = 3;
+/* events have been lost, and all are until those that wait have been taken: a device's, too */
+static bool deaf;
 
 __attribute__((constructor)) static void take_root(void)
 {
@@ -148,7 +151,7 @@ static void answer_get(struct nl_socket *s, const struct nlmsghdr *request, uint
 	if (cmd == KVNET_CMD_DEV_GET)
 		fake_tick();
 	for (i = 0; i < FAKE_DEVICES; i++) {
-		if (id && fake_id(i) != id)
+		if ((id && fake_id(i) != id) || (deaf && fake_id(i) == 300))
 			continue;
 		describe(s, cmd, flags, request->nlmsg_seq, i);
 		n++;
@@ -159,10 +162,21 @@ static void answer_get(struct nl_socket *s, const struct nlmsghdr *request, uint
 		acknowledge(s, request, n ? 0 : ENODEV, n ? NULL : "no such device");
 }
 
+void nl_socket_drain(struct nl_socket *s)
+{
+	char bytes[16];
+	int n;
+
+	while (!ioctl(s->pipe[0], FIONREAD, &n) && n && read(s->pipe[0], bytes, sizeof(bytes)) > 0)
+		;
+	deaf = false;
+}
+
 struct nl_socket *nl_socket_open(void)
 {
 	struct nl_socket *s = need(calloc(1, sizeof(*s)));
 
+	deaf = fake_is("deaf");
 	if (pipe(s->pipe))
 		abort();
 	return s;
@@ -218,7 +232,7 @@ static ssize_t recv_event(struct nl_socket *s, void *buf)
 
 	if (read(s->pipe[0], &byte, 1) != 1)
 		return -1;
-	if (fake_is("lost") && !s->events++) {
+	if ((fake_is("lost") || fake_is("deaf")) && !s->events++) {
 		errno = ENOBUFS;
 		return -1;
 	}

@@ -75,7 +75,7 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
  * @ev: the event, for kvnet_event_free() whatever is returned
  *
  * Return: 0; -EINTR: a signal came; -EAGAIN: what came is none that we know;
- * -ENOBUFS: some were lost; -ENOENT: the module is gone; other errors.
+ * -ENOBUFS: some were lost, and more are until all that wait have been taken; -ENOENT: the module is gone; other errors.
  */
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 {
@@ -94,6 +94,15 @@ int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 	if (is_end(nlh, k->family))
 		return nl_fail(k, ENOENT, "the module kvnet has been removed");
 	return nlh->nlmsg_type != k->family || parse_event(nlh, ev) ? -EAGAIN : 0;
+}
+
+/**
+ * kvnet_drain() - after -ENOBUFS: hear again of all that comes from now on
+ * @k: the connection; what it has heard of by now is lost, too
+ */
+void kvnet_drain(struct kvnet *k)
+{
+	nl_socket_drain(k->sock);
 }
 
 /**

@@ -123,6 +123,7 @@ int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p);
 int kvnet_listen(struct kvnet *k);
 int kvnet_fd(const struct kvnet *k);
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev);
+void kvnet_drain(struct kvnet *k);
 void kvnet_event_free(struct kvnet_event *ev);
 void kvnet_policy_free(struct kvnet_policy *p);
 const char *kvnet_own_tap(const struct kvnet_device *dev);

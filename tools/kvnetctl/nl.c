@@ -171,7 +171,7 @@ int nl_talk(struct kvnet *k, struct nlmsghdr *nlh, nl_take_t take, void *data)
 		return nl_fail(k, errno, "sending to the kernel: %s", strerror(errno));
 	while (!t.ended) {
 		len = nl_socket_recv(k->sock, buf, sizeof(buf));
-		if (len < 0 && errno == EINTR)
+		if (len < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (len <= 0)
 			return nl_fail(k, len ? errno : EIO, "hearing from the kernel: %s",

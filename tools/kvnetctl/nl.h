@@ -31,6 +31,7 @@ int nl_socket_fd(const struct nl_socket *s);
 int nl_socket_join(struct nl_socket *s, uint32_t group);
 ssize_t nl_socket_send(struct nl_socket *s, const void *buf, size_t len);
 ssize_t nl_socket_recv(struct nl_socket *s, void *buf, size_t len);
+void nl_socket_drain(struct nl_socket *s);
 
 /* parse.c: attributes into the structures of libkvnet.h */
 int parse_device(const struct nlmsghdr *nlh, struct kvnet_device *dev);

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+/* events that wait, in bytes, where root asks for so much */
+#define EVENT_ROOM	(1 << 20)
+
+static const struct sockaddr_nl the_kernel = { .nl_family = AF_NETLINK };
+
 struct nl_socket {
 	struct mnl_socket *mnl;
 };
@@ -24,7 +29,9 @@ struct nl_socket *nl_socket_open(void)
 	int one = 1;
 
 	s->mnl = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
-	if (!s->mnl || mnl_socket_bind(s->mnl, 0, MNL_SOCKET_AUTOPID) < 0) {
+	/* root of a network namespace may send to others' sockets there: not to one that is connected */
+	if (!s->mnl || mnl_socket_bind(s->mnl, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    connect(nl_socket_fd(s), (const struct sockaddr *)&the_kernel, sizeof(the_kernel))) {
 		nl_socket_close(s);
 		return NULL;
 	}
@@ -67,8 +74,10 @@ int nl_socket_fd(const struct nl_socket *s)
  */
 int nl_socket_join(struct nl_socket *s, uint32_t group)
 {
-	int id = group;
+	int id = group, room = EVENT_ROOM;
 
+	/* who may not has what there is */
+	setsockopt(nl_socket_fd(s), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	return mnl_socket_setsockopt(s->mnl, NETLINK_ADD_MEMBERSHIP, &id,
 				     sizeof(id));
 }
@@ -86,15 +95,52 @@ ssize_t nl_socket_send(struct nl_socket *s, const void *buf, size_t len)
 	return mnl_socket_sendto(s->mnl, buf, len);
 }
 
+/* As recv(), of what the kernel has sent; -1 and EAGAIN for what somebody else has. */
+static ssize_t take(struct nl_socket *s, void *buf, size_t len, int flags)
+{
+	struct sockaddr_nl from = { 0 };
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_name = &from, .msg_namelen = sizeof(from),
+		.msg_iov = &iov, .msg_iovlen = 1,
+	};
+	ssize_t n = recvmsg(nl_socket_fd(s), &msg, flags);
+
+	if (n < 0)
+		return n;
+	errno = msg.msg_flags & MSG_TRUNC ? ENOSPC : EAGAIN;
+	return from.nl_pid || msg.msg_flags & MSG_TRUNC ? -1 : n;
+}
+
 /**
  * nl_socket_recv() - from the kernel; waits
  * @s: the socket
  * @buf: for messages
  * @len: bytes there
  *
- * Return: bytes of messages, or -1 with errno.
+ * Return: bytes of messages, or -1 with errno; EAGAIN: what came was not the kernel's.
  */
 ssize_t nl_socket_recv(struct nl_socket *s, void *buf, size_t len)
 {
-	return mnl_socket_recvfrom(s->mnl, buf, len);
+	return take(s, buf, len, 0);
+}
+
+/**
+ * nl_socket_drain() - throw away what waits; errno stays
+ * @s: the socket
+ *
+ * A socket that was too full gets no event until it is empty, and no word of those that are
+ * lost meanwhile.
+ */
+void nl_socket_drain(struct nl_socket *s)
+{
+	unsigned int most = EVENT_ROOM / sizeof(struct nlmsghdr);
+	int err = errno;
+	char byte;
+
+	/* but not for ever, where somebody makes them as fast */
+	while (most-- && (recv(nl_socket_fd(s), &byte, sizeof(byte), MSG_DONTWAIT) >= 0 ||
+			  errno == ENOBUFS || errno == EINTR))
+		;
+	errno = err;
 }
