@@ -178,6 +178,10 @@ class Set(unittest.TestCase):
         # the worker's own nice, since the device's was never set
         self.assertEqual(self.logged(), ["1 cpus 3 nice 11", "2 cpus 3 nice 11 refused", "1 cpus all nice -3"])
 
+    def test_a_priority_is_given_back(self):
+        run("set", "tap0", "sched", "other", "nice", "11", fake="fifo", status=5, log=self.log)
+        self.assertEqual(self.logged()[2], "1 nice -3 sched fifo rt-priority 50")
+
     def test_nothing_is_asked_for_before_all_is_read(self):
         run("set", "tap0", "nice", "1", "cpus", "x", status=2, log=self.log)
         self.assertEqual(self.logged(), [])
@@ -267,6 +271,26 @@ class Set(unittest.TestCase):
         said, logged = self.rules_run("never", 3)
         self.assertEqual(logged, ["300 nice 2 refused"] * 3)
         self.assertEqual(len(said), 1)
+
+    def test_rules_after_lost_events(self):
+        """Whose events were lost is looked for when no more are lost."""
+        _, logged = self.rules_run("deaf", 1)
+        self.assertEqual(logged, ["300 nice 2"])
+
+    def test_rules_and_a_cgroup_that_is_not_told(self):
+        """What is too deep to be told does not get what is for others."""
+        name = self.rules("cgroup /machine.slice/* set sched other\nany set nice 3\n")
+        out, _ = run("rules", "apply", name, "-j", fake="deep", status=1, log=self.log)
+        self.assertEqual(self.logged(), ["2 nice 3 sched other", "300 nice 3"])
+        said = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
+        self.assertEqual(said[0]["error"], "the path of its cgroup is too long to be told: no rule is applied")
+        for line in out.splitlines():
+            self.assertIsNone(fits.problem("rules", line), line)
+        # nobody asks for it
+        name = self.rules("any set nice 4\n")
+        run("rules", "apply", name, fake="deep", log=self.log)
+        self.assertIn("1 nice 4", self.logged())
 
     def test_a_foreign_tap(self):
         """Who makes a network namespace has taps of any name: they are told, and known by none."""
@@ -367,6 +391,12 @@ class Bad(unittest.TestCase):
         out, err = run("monitor", "-n", "2", fake="lost")
         self.assertEqual(err, "kvnetctl: events were lost: too many at a time\n")
         self.assertEqual(out.count("\n"), 2)
+
+    def test_characters_of_eight_bits(self):
+        """A terminal without UTF-8 takes the half of a character for what it likes."""
+        for locale, want in ("C", "b?se?"), ("C.UTF-8", "b\u00f6se?"):
+            self.assertIn(want, run("list", env={"LC_ALL": locale})[0])
+        self.assertTrue(run("list", env={"LC_ALL": "C"})[0].isascii())
 
     def test_full_disk(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

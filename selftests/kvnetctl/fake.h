@@ -5,7 +5,9 @@
  * In the place of tools/kvnetctl/nl_socket.c. What it answers is written from
  * Documentation/netlink/specs/kvnet.yaml. Environment:
  *
- *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong; once, never:
+ *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong; deaf: with
+ *			events that are lost a device comes, until none waits; deep: device 1's
+ *			cgroup is too deep to be told; fifo: it is served by SCHED_FIFO; once, never:
  *			a policy is refused the first time, or each; foreign: device 1's
  *			tap is in a network namespace that is not its owner's
  *	FAKE_ROOT	a directory with proc and sys, in the place of the machine's

@@ -53,6 +53,10 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	mnl_attr_put_strz(nlh, KVNET_A_POLICY_CPUS, p->cpus ? p->cpus : "");
 	if (HAS(p, KVNET_A_POLICY_NICE))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NICE, p->nice);
+	if (p == policies && fake_is("fifo")) {
+		mnl_attr_put_u32(nlh, KVNET_A_POLICY_SCHED, KVNET_SCHED_FIFO);
+		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RT_PRIORITY, 50);
+	}
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, 50);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
@@ -76,7 +80,8 @@ void fake_device(struct nlmsghdr *nlh, unsigned int which)
 	mnl_attr_put_strz(nlh, KVNET_A_DEV_OWNER_COMM, f->command);
 	if (f->cgroup) {
 		mnl_attr_put_u64(nlh, KVNET_A_DEV_CGROUP_ID, 77);
-		mnl_attr_put_strz(nlh, KVNET_A_DEV_CGROUP, f->cgroup);
+		if (which || !fake_is("deep"))
+			mnl_attr_put_strz(nlh, KVNET_A_DEV_CGROUP, f->cgroup);
 	}
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_NETNS_INUM, 4026531840u);
 	mnl_attr_put_u64(nlh, KVNET_A_DEV_NETNS_COOKIE, 1);

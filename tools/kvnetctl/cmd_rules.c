@@ -129,15 +129,34 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 	return ret ? STATUS_FAILED : STATUS_OK;
 }
 
-/* looking at a process may take as long as that one likes: not without need */
-static bool vm_matters(const struct rules *r)
+static bool matters(const struct rules *r, enum rule_key key)
 {
 	unsigned int i;
 
 	for (i = 0; i < r->n; i++)
-		if (r->rule[i].pattern[RULE_VM])
+		if (r->rule[i].pattern[key])
 			return true;
 	return false;
+}
+
+/*
+ * Whose cgroups an owner may choose can make them so deep that their path is not told. It
+ * would fit none of what is for them, and get what is for others.
+ */
+static bool in_hiding(const struct keeper *kp, const struct kvnet_device *dev)
+{
+	return HAS(dev, KVNET_A_DEV_CGROUP_ID) && !dev->cgroup && matters(&kp->rules, RULE_CGROUP);
+}
+
+static int set_nothing(struct keeper *kp, const struct kvnet_device *dev)
+{
+	static const struct kvnet_policy nothing;
+	struct done *done = remember(kp, dev->id);
+
+	if (!done->failed)
+		report(kp, dev, &nothing, "the path of its cgroup is too long to be told: no rule is applied");
+	done->failed = true;
+	return STATUS_FAILED;
 }
 
 static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
@@ -150,7 +169,10 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 
 	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
 		return STATUS_OK;
-	if (alive && vm_matters(&kp->rules))
+	if (in_hiding(kp, dev))
+		return set_nothing(kp, dev);
+	/* looking at a process may take as long as that one likes: not without need */
+	if (alive && matters(&kp->rules, RULE_VM))
 		process_read(&p, dev->pid);
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;
@@ -161,6 +183,19 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 	kvnet_policy_free(&policy);
 	process_free(&p);
 	return ret;
+}
+
+/* nobody may have told that they went */
+static void forget_others(struct keeper *kp, const struct kvnet_devices *all)
+{
+	unsigned int i, j;
+
+	for (i = kp->n; i--; ) {
+		for (j = 0; j < all->n && all->dev[j].id != kp->done[i].id; j++)
+			;
+		if (j == all->n)
+			forget(kp, kp->done[i].id);
+	}
 }
 
 /* @id, or 0: all */
@@ -178,6 +213,8 @@ static int apply(struct keeper *kp, uint32_t id)
 	for (i = 0; i < all.n; i++)
 		if (apply_to(kp, &all.dev[i]))
 			status = STATUS_FAILED;
+	if (!id)
+		forget_others(kp, &all);
 	kvnet_free(&all);
 	return status;
 }
@@ -201,6 +238,16 @@ static void reload(struct keeper *kp)
 	apply(kp, 0);
 }
 
+/* also that the module has gone may be among what is lost */
+static int catch_up(struct keeper *kp, struct kvnet *k)
+{
+	int ret;
+
+	kvnet_drain(k);
+	ret = apply(kp, 0);
+	return ret == STATUS_FAILED ? STATUS_OK : ret;
+}
+
 static int take_event(struct keeper *kp, struct kvnet *k)
 {
 	struct kvnet_event ev;
@@ -212,10 +259,10 @@ static int take_event(struct keeper *kp, struct kvnet *k)
 		apply(kp, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_QUEUE_START_NTF)
 		apply(kp, ev.queue.dev);
-	else if (ret == -ENOBUFS)
-		apply(kp, 0);
 	kvnet_event_free(&ev);
-	if (ret && ret != -ENOBUFS && ret != -EAGAIN && ret != -EINTR)
+	if (ret == -ENOBUFS)
+		return catch_up(kp, k);
+	if (ret && ret != -EAGAIN && ret != -EINTR)
 		return ctl_module_fails(k, ret);
 	return STATUS_OK;
 }
