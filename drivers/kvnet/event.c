@@ -61,7 +61,7 @@ void kvnet_event_dev(struct kvnet_net *net, u8 cmd)
 	if (!skb)
 		return;
 	send(net, skb, msg, nla_put_u32(skb, KVNET_A_DEV_ID, l->id) ?:
-	     nla_put_u32(skb, KVNET_A_DEV_OWNER_PID, l->pid) ?:
+	     kvnet_put_number(skb, KVNET_A_DEV_OWNER_PID, l->pid) ?:
 	     nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, l->comm));
 }
 

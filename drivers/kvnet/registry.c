@@ -6,6 +6,7 @@
 
 #include <linux/nsproxy.h>
 #include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/string.h>
 #include <linux/wait_bit.h>
 #include <linux/xarray.h>
@@ -31,7 +32,8 @@ int kvnet_registry_add(struct kvnet_net *net)
 
 	l->netns = get_net(current->nsproxy->net_ns);
 	l->owner = get_task_pid(current, PIDTYPE_TGID);
-	l->pid = task_tgid_vnr(current);
+	/* Who is told has not asked: there is one namespace whose numbers all may take for theirs. */
+	l->pid = task_active_pid_ns(current) == &init_pid_ns ? task_tgid_nr(current) : 0;
 	strscpy(l->comm, current->group_leader->comm, sizeof(l->comm));
 	ret = xa_alloc_cyclic(&devices, &l->id, net, xa_limit_32b, &next_id,
 			      GFP_KERNEL);

@@ -23,7 +23,7 @@ struct pid;
  * @holders: who have got it just now
  * @netns: the owner's, with a reference; const while listed
  * @owner: the process, with a reference; const while listed
- * @pid: its number in its own PID namespace; const while listed
+ * @pid: its number in the initial PID namespace, or 0: it is in another; const while listed
  * @comm: its command, as it was
  */
 struct kvnet_listing {

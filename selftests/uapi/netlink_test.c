@@ -402,6 +402,36 @@ CASE(events)
 	EXPECT_EQ(genl_event(&genl, 0, &e), 0);
 }
 
+/* It has the number that it likes there, another process's here. */
+CASE(events_of_another_pid_namespace)
+{
+	struct attrs e;
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_EQ(genl_join(&genl), 0);
+	vmm.v.fd = vdev_open_node();
+	if (unshare(CLONE_NEWPID))
+		ksft_skip("no PID namespaces: %s", strerror(errno));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		vdev_own(vmm.v.fd);
+		_exit(getpid() != 1);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	e = expect_event(KVNET_CMD_DEV_ADD_NTF);
+	EXPECT(!attr_has(e, KVNET_A_DEV_OWNER_PID));
+	EXPECT(*attr_text(e, KVNET_A_DEV_OWNER_COMM));
+	close(vmm.v.fd);
+	e = expect_event(KVNET_CMD_DEV_DEL_NTF);
+	EXPECT(!attr_has(e, KVNET_A_DEV_OWNER_PID));
+}
+
 /*** an owner that is dead ***/
 
 static void owns_and_dies(int fd)
