@@ -76,6 +76,23 @@ static bool layout_ok(const struct kvnet_net *net,
 	return true;
 }
 
+static bool differ(const struct kvnet_features *a, const struct kvnet_features *b, unsigned int bit)
+{
+	return kvnet_has(a, bit) != kvnet_has(b, bit);
+}
+
+/*
+ * dev->lock. As with vhost anybody may say what the driver has acknowledged; but not what
+ * the owner's addresses are, or where bits of a log are set.
+ */
+static int caller_ok(const struct kvnet_net *net, const struct kvnet_features *f)
+{
+	if (!net->mm || !kvnet_net_check_owner(net))
+		return 0;
+	return differ(f, &net->features, VIRTIO_F_ACCESS_PLATFORM) ||
+	       differ(f, &net->features, VHOST_F_LOG_ALL) ? -EPERM : 0;
+}
+
 /* The locks of all queues. May they have these features now? 0 or -errno. */
 static int features_ok(const struct kvnet_net *net, const struct kvnet_features *f)
 {
@@ -108,8 +125,9 @@ static struct kvnet_iotlb *new_iotlb(struct kvnet_net *net)
  * before: VMMs count on that when they start a device again.
  *
  * Context: any process, as with vhost; may sleep; takes dev->lock.
- * Return: 0; -EBUSY for another layout of a ring in use; -EFAULT if there can be
- * no dirty log; -ENOMEM; -EINTR.
+ * Return: 0; -EPERM to another process than the owner, for ACCESS_PLATFORM and LOG_ALL;
+ * -EBUSY for another layout of a ring in use; -EFAULT if there can be no dirty log;
+ * -ENOMEM; -EINTR.
  */
 int kvnet_net_set_features(struct kvnet_net *net,
 			   const struct kvnet_features *f)
@@ -121,7 +139,8 @@ int kvnet_net_set_features(struct kvnet_net *net,
 
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
-	if (iommu) {
+	ret = caller_ok(net, f);
+	if (!ret && iommu) {
 		iotlb = new_iotlb(net);
 		ret = iotlb ? 0 : -ENOMEM;
 	}

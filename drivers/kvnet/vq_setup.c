@@ -186,6 +186,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 		vq->addr = addr;
 		vq->log_used = log_used;
 		kvnet_vq_forget_areas(vq);
+		vq->unplaced = false;
 		WRITE_ONCE(vq->missing, false);
 		kvnet_miss_cancel(vq->misses, vq->index);
 	}
@@ -329,12 +330,21 @@ void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
  *
  * The caller drops the question that the queue may have for the old IOTLB.
  *
+ * Addresses that were I/O virtual are the guest's choice, and none of the owner's, nor the
+ * other way round: where there is an IOMMU from now on, or is none any more, the ring is
+ * nowhere before the owner says so. A queue that runs waits for that.
+ *
  * Context: vq->lock.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
 {
 	lockdep_assert_held(&vq->lock);
+	if (!vq->space.iotlb != !iotlb) {
+		vq->addr = (struct kvnet_vq_addr) { 0 };
+		vq->log_used = false;
+		vq->unplaced = vq->state != KVNET_VQ_STOPPED;
+	}
 	vq->features = *f;
 	vq->ring.le = kvnet_features_le(f, vq->legacy_le);
 	vq->ring.packed = kvnet_has(f, VIRTIO_F_RING_PACKED);
@@ -342,7 +352,7 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
 	vq->space.iotlb = iotlb;
-	WRITE_ONCE(vq->missing, false);
+	WRITE_ONCE(vq->missing, vq->unplaced);
 	kvnet_vq_forget_areas(vq);
 }
 
@@ -414,6 +424,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 		return;
 	WRITE_ONCE(vq->state, KVNET_VQ_STOPPED);
 	kvnet_vq_forget_areas(vq);
+	vq->unplaced = false;
 	WRITE_ONCE(vq->missing, false);
 	kvnet_miss_cancel(vq->misses, vq->index);
 	trace_kvnet_vq_stop(vq);

@@ -240,6 +240,44 @@ CASE(only_the_owner_invalidates)
 	iommu_close(&io);
 }
 
+/* With whether there is an IOMMU, and a log, addresses get another meaning. */
+static void as_stranger(void)
+{
+	static const uint64_t bits[] = { F_PLATFORM, BIT64(VHOST_F_LOG_ALL) };
+	uint64_t f = rig.v.features;
+	unsigned int i;
+
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &f), 0);
+	for (i = 0; i < 2; i++) {
+		f = rig.v.features ^ bits[i];
+		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &f), -EPERM);
+	}
+	_exit(ksft_failed());
+}
+
+CASE(only_the_owner_says_what_addresses_mean)
+{
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not ask");
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		as_stranger();
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	/* whose device it is not, it is everybody's */
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features) != 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	iommu_close(&io);
+}
+
 CASE(backend_features)
 {
 	uint64_t v2 = BIT64(VHOST_BACKEND_F_IOTLB_MSG_V2), f = 0, bad = 1;
