@@ -20,6 +20,9 @@
 #include <linux/sched/task.h>
 #include <linux/task_work.h>
 
+/* How often a kernel thread that nobody wakes looks whether it has an owner. */
+#define LOOK_AROUND	(5 * HZ)
+
 /* No more turns: at its end, or killed. */
 static void finish(struct kvnet_thread *t)
 {
@@ -178,8 +181,8 @@ static bool left_alone(const struct mm_struct *mm)
 }
 
 /*
- * In the owner's address space only while there is something to do: then a
- * dead owner's memory, and what is mapped there, goes without our doing.
+ * In the owner's address space only while there is something to do: then it goes without
+ * our doing. That it has gone nobody may tell, and what is pinned of it waits for us.
  */
 static void serve(struct kvnet_thread *t)
 {
@@ -188,7 +191,8 @@ static void serve(struct kvnet_thread *t)
 	for (;;) {
 		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
-		if (kthread_should_stop() || READ_ONCE(t->closing))
+		if (kthread_should_stop() || READ_ONCE(t->closing) ||
+		    !atomic_read(&t->group->mm->mm_users))
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
@@ -203,7 +207,7 @@ static void serve(struct kvnet_thread *t)
 			leave(t);
 			inside = false;
 		} else {
-			schedule();
+			schedule_timeout(LOOK_AROUND);
 		}
 	}
 	__set_current_state(TASK_RUNNING);

@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
 
@@ -124,8 +126,8 @@ CASE_TIMED(killed_amid_work_of_two_devices, 40)
 	killed_amid_work(2, "1", 2);
 }
 
-/* Nobody was in its memory when it died, and who is woken later does not enter what is left. */
-CASE_TIMED(killed_before_a_kick, 40)
+/* Nobody was in its memory when it died. */
+static void killed_meanwhile(bool kick)
 {
 	struct rig *const r[] = { &rig };
 	pid_t owner;
@@ -134,10 +136,24 @@ CASE_TIMED(killed_before_a_kick, 40)
 	workers_rest(owner);
 	ASSERT_SYS(kill(owner, SIGKILL));
 	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
-	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
+	if (kick)
+		vdev_kick_always(&rig.v.q[VDEV_TX]);
+	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, kick ? 3000 : 20000));
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
 	rig_close(&rig);
+}
+
+/* Who is woken later does not enter what is left. */
+CASE_TIMED(killed_before_a_kick, 40)
+{
+	killed_meanwhile(true);
+}
+
+/* Nor does its memory, and the tap, wait for that. */
+CASE_TIMED(killed_and_nothing_comes, 40)
+{
+	killed_meanwhile(false);
 }
 
 KSFT_MAIN()
