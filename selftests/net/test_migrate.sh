@@ -104,7 +104,7 @@ flows_start()
 	UDP_SENDER=$!
 	memsum send tcp $GUEST_IP $TCP_BLOCKS $((15 * MIGRATE_LOAD)) > /tmp/host-tcp-sender 2>&1 &
 	TCP_SENDER=$!
-	ping -D -i 0.01 $GUEST_IP > /tmp/ping 2>&1 &
+	ping -D -i "$(printf '%d.%03d' $((1 / MIGRATE_LOAD)) $((1000 / MIGRATE_LOAD % 1000)))" $GUEST_IP > /tmp/ping 2>&1 &
 	PINGER=$!
 	wait_until 30 tap_moves
 }
