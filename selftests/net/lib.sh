@@ -421,7 +421,7 @@ qmp()
 
 ping_guest()
 {
-	ping -q -c "${1:-3}" -i 0.05 -W 2 $GUEST_IP
+	ping -q -c "${1:-3}" -i 0.05 -W "$PATIENCE" $GUEST_IP
 }
 
 guest_reachable()

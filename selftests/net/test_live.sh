@@ -49,7 +49,7 @@ rebind_driver()
 	guest "killall -q ping; dev=\$(basename \$(readlink /sys/class/net/eth0/device));
 		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
 		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up;
-		ping -f -s 1000 $HOST_IP > /dev/null 2>&1 &" || return
+		ping ${LOAD_PING:--f} -s 1000 $HOST_IP > /dev/null 2>&1 &" || return
 	guest_reachable 30
 }
 

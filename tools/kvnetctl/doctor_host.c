@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <grp.h>
+#include <net/if.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <linux/if.h>
 #include <linux/if_tun.h>
 
 #define UDEV_RULE	"KERNEL==\"kvnet\", GROUP=\"kvm\", MODE=\"0660\""
@@ -153,6 +153,15 @@ static void check_tap(struct doctor *d, const char *name, uint64_t tun)
 			tun & IFF_MULTI_QUEUE ? ", multi_queue" : "");
 }
 
+/* /sys shows the network namespace in which it was mounted; nsenter -n does not do that again */
+static bool is_foreign(const char *name)
+{
+	unsigned int here = if_nametoindex(name);
+	uint64_t index;
+
+	return !*host_root && host_number(&index, "/sys/class/net/%s/ifindex", name) && index != here;
+}
+
 /**
  * doctor_taps() - are there taps, and are they fit?
  * @d: the examination
@@ -161,12 +170,13 @@ void doctor_taps(struct doctor *d)
 {
 	char *path = host_path("/sys/class/net");
 	DIR *dir = opendir(path);
-	unsigned int taps = 0;
+	unsigned int taps = 0, foreign = 0;
 	struct dirent *e;
 	uint64_t tun;
 
 	while (dir && (e = readdir(dir))) {
-		if (*e->d_name == '.' ||
+		foreign += is_foreign(e->d_name);
+		if (*e->d_name == '.' || foreign ||
 		    !host_number(&tun, "/sys/class/net/%s/tun_flags", e->d_name) ||
 		    !(tun & IFF_TAP))
 			continue;
@@ -176,7 +186,11 @@ void doctor_taps(struct doctor *d)
 	if (dir)
 		closedir(dir);
 	free(path);
-	if (!taps)
+	if (foreign)
+		finding(d, GRADE_NOTE, "tap",
+			"nsenter -t PID -n unshare -m sh -c 'mount -t sysfs sysfs /sys && kvnetctl doctor'",
+			"/sys shows the interfaces of another network namespace: no tap is looked at");
+	else if (!taps)
 		finding(d, GRADE_NOTE, "tap",
 			"ip tuntap add dev tap0 mode tap vnet_hdr; or let the VMM make one",
 			"there is no tap in this network namespace");
