@@ -284,6 +284,22 @@ CASE(platform_said_again)
 	finish();
 }
 
+/* What has been asked for by then is asked for again. */
+CASE(platform_said_again_while_it_waits)
+{
+	struct vhost_iotlb_msg m;
+
+	ready(2);
+	one_frame();
+	ASSERT(iommu_readable(&io, 3000));
+	while (iommu_readable(&io, 200))
+		ASSERT(iommu_read(&io, &m));
+	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
+	EXPECT(iommu_readable(&io, 3000));
+	frame_passes();
+	finish();
+}
+
 /* Without taking the backends away first; QEMU does not, others might. */
 CASE(platform_toggled_while_running)
 {
@@ -342,6 +358,10 @@ CASE(platform_off_while_it_waits)
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	EXPECT(rig_tx_drain(&rig, 3000));
+	/* it has been told, and waits no more */
+	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
+	one_frame();
+	rig_expect(&rig, rig.tx_seq - 1, 100);
 	rig_stop(&rig);
 	finish();
 }
