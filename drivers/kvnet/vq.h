@@ -110,8 +110,8 @@ struct kvnet_vq_addr {
  * @open: there can be such a session; changes with both locks held
  * @opens: session; it is to be open from the end of the session on
  * @state: session
- * @missing: session; waits for the VMM's answer to an IOTLB miss, or, @unplaced, for
- *	     the addresses of its ring
+ * @missing: session; waits for the VMM's answer to an IOTLB miss, or @unplaced
+ * @unplaced: session; waits to be told where its ring is
  * @error_code: when broken, why, -errno; written with @lock held
  * @retry: session; when broken, the chain that broke it is still there
  * @found: session; @ring knows where its areas are
