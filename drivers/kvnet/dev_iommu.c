@@ -325,7 +325,7 @@ int kvnet_net_iotlb_invalidate(struct kvnet_net *net, u64 iova, u64 size)
  */
 bool kvnet_queue_rest_shut(struct kvnet_queue *q)
 {
-	/* Only who holds the queue can have set it; who clears it wakes the queue. */
+	/* Whoever else changes it wakes the queue. */
 	if (READ_ONCE(q->vq.missing))
 		return kvnet_source_rest_for(&q->src, ASK_NS);
 	return kvnet_source_rest(&q->src, 0);
