@@ -402,6 +402,16 @@ CASE(events)
 	EXPECT_EQ(genl_event(&genl, 0, &e), 0);
 }
 
+static void listen_before_there_is_an_owner(void)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_EQ(genl_join(&genl), 0);
+	vmm.v.fd = vdev_open_node();
+}
+
 /* It has the number that it likes there, another process's here. */
 CASE(events_of_another_pid_namespace)
 {
@@ -409,12 +419,7 @@ CASE(events_of_another_pid_namespace)
 	int status;
 	pid_t pid;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
-	rig_enter_netns();
-	genl_open(&genl);
-	ASSERT_EQ(genl_join(&genl), 0);
-	vmm.v.fd = vdev_open_node();
+	listen_before_there_is_an_owner();
 	if (unshare(CLONE_NEWPID))
 		ksft_skip("no PID namespaces: %s", strerror(errno));
 	pid = ASSERT_SYS(fork());
@@ -452,12 +457,7 @@ CASE(a_dead_owner)
 	struct attrs d;
 	struct ask a;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
-	rig_enter_netns();
-	genl_open(&genl);
-	ASSERT_EQ(genl_join(&genl), 0);
-	vmm.v.fd = vdev_open_node();
+	listen_before_there_is_an_owner();
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 	owns_and_dies(vmm.v.fd);
 	expect_event(KVNET_CMD_DEV_ADD_NTF);

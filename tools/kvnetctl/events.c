@@ -75,7 +75,8 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
  * @ev: the event, for kvnet_event_free() whatever is returned
  *
  * Return: 0; -EINTR: a signal came; -EAGAIN: what came is none that we know;
- * -ENOBUFS: some were lost, and more are until all that wait have been taken; -ENOENT: the module is gone; other errors.
+ * -ENOBUFS: some were lost, and more are until all that wait have been taken;
+ * -ENOENT: the module is gone; other errors.
  */
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 {

@@ -95,8 +95,16 @@ ssize_t nl_socket_send(struct nl_socket *s, const void *buf, size_t len)
 	return mnl_socket_sendto(s->mnl, buf, len);
 }
 
-/* As recv(), of what the kernel has sent; -1 and EAGAIN for what somebody else has. */
-static ssize_t take(struct nl_socket *s, void *buf, size_t len, int flags)
+/**
+ * nl_socket_recv() - from the kernel; waits
+ * @s: the socket
+ * @buf: for messages
+ * @len: bytes there
+ *
+ * Return: bytes of messages, or -1 with errno; EAGAIN: what came was not the kernel's;
+ * ENOSPC: it was longer.
+ */
+ssize_t nl_socket_recv(struct nl_socket *s, void *buf, size_t len)
 {
 	struct sockaddr_nl from = { 0 };
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
@@ -104,25 +112,12 @@ static ssize_t take(struct nl_socket *s, void *buf, size_t len, int flags)
 		.msg_name = &from, .msg_namelen = sizeof(from),
 		.msg_iov = &iov, .msg_iovlen = 1,
 	};
-	ssize_t n = recvmsg(nl_socket_fd(s), &msg, flags);
+	ssize_t n = recvmsg(nl_socket_fd(s), &msg, 0);
 
 	if (n < 0)
 		return n;
 	errno = msg.msg_flags & MSG_TRUNC ? ENOSPC : EAGAIN;
 	return from.nl_pid || msg.msg_flags & MSG_TRUNC ? -1 : n;
-}
-
-/**
- * nl_socket_recv() - from the kernel; waits
- * @s: the socket
- * @buf: for messages
- * @len: bytes there
- *
- * Return: bytes of messages, or -1 with errno; EAGAIN: what came was not the kernel's.
- */
-ssize_t nl_socket_recv(struct nl_socket *s, void *buf, size_t len)
-{
-	return take(s, buf, len, 0);
 }
 
 /**
