@@ -116,7 +116,6 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_tap_free(&net->q[i].tap);
 		kvnet_vq_free(&net->q[i].vq);
 		kvnet_vq_reset(&net->q[i].vq);
 	}

@@ -126,7 +126,8 @@ static void give_back(struct kvnet_tap *tap)
  * @tap: the queue's view
  * @sock: from kvnet_tap_get(), now ours; NULL: none
  *
- * Frames that were taken from the old tap go back to the front of its queue.
+ * Frames that were taken from the old tap go back to the front of its queue. Without a
+ * tap there is no memory for frames either.
  *
  * Return: the old socket, now the caller's, or NULL.
  */
@@ -141,16 +142,9 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
 	tap->dev = NULL;
 	tap->ifindex = 0;
 	kvnet_tap_find(tap);
+	if (!sock)
+		kvnet_frag_drain(&tap->frags);
 	return old;
-}
-
-/**
- * kvnet_tap_free() - let go of what the queue's view holds
- * @tap: without a socket
- */
-void kvnet_tap_free(struct kvnet_tap *tap)
-{
-	kvnet_frag_drain(&tap->frags);
 }
 
 /* Others take it with softirqs on: in one it cannot be waited for. */

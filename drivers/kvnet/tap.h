@@ -101,7 +101,6 @@ struct kvnet_tap_msg {
 struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock);
-void kvnet_tap_free(struct kvnet_tap *tap);
 void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
 /* host to guest: tap.c */

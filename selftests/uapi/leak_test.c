@@ -14,6 +14,8 @@
 
 #define REFUSED_LEN	1400
 #define REGIONS		64
+#define SENDERS		48
+#define UNREAD		80
 
 static struct rig rig;
 
@@ -158,6 +160,47 @@ CASE_TIMED(devices_that_have_sent_do_not_leak, 60)
 	if (k == 4)
 		FAIL("%ld KiB have gone with %u devices", taken, n);
 	rig_close(&rig);
+}
+
+/* Several chunks of memory at once, which come back together. */
+static void send_unread(struct rig *r)
+{
+	uint8_t f[FRAME_MAX];
+	unsigned int i;
+
+	for (i = 0; i < UNREAD; i++) {
+		ASSERT_EQ(rig_tx(r, REFUSED_LEN, NULL), 0);
+		vdev_kick(&r->v.q[VDEV_TX]);
+		ASSERT(rig_tx_drain(r, 3000));
+	}
+	for (i = 0; i < UNREAD; i++)
+		ASSERT_EQ(rig_sniff(r, f, sizeof(f), 3000), REFUSED_LEN);
+}
+
+/* Nor does a device have it whose tap is taken away: its owner may have died. */
+CASE_TIMED(stopped_queues_keep_no_memory_for_frames, 60)
+{
+	static struct rig r[SENDERS];
+	long running;
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps it till the device is closed");
+	for (i = 0; i < SENDERS; i++) {
+		rig_open(&r[i], &(struct rig_cfg){ .here = i > 0 });
+		send_unread(&r[i]);
+	}
+	running = memory_available_kb();
+	for (i = 0; i < SENDERS; i++)
+		rig_stop(&r[i]);
+	/* each has 128 KiB at the least */
+	if (!WAIT_FOR(2000, memory_available_kb() - running >= SENDERS * 64))
+		FAIL("%ld KiB have come back from %u devices",
+		     memory_available_kb() - running, SENDERS);
+	rig_start(&r[0]);
+	flow_one(&r[0]);
+	for (i = 0; i < SENDERS; i++)
+		rig_close(&r[i]);
 }
 
 /* Memory that is gone after n frames with this header, in KiB. */
