@@ -399,10 +399,20 @@ class Bad(unittest.TestCase):
         self.assertTrue(run("list", env={"LC_ALL": "C"})[0].isascii())
 
     def test_full_disk(self):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([PROGRAM, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, b"kvnetctl: writing the output failed\n")
+        for what in "list", "-h", "--version":
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([PROGRAM, what], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, b"kvnetctl: writing the output failed\n")
+
+    def test_no_output_at_all(self):
+        """What is opened next would be in its place, and get what is printed."""
+        def closed(*args):
+            return subprocess.run(["sh", "-c", 'exec "$@" >&-', "-", PROGRAM, *args], stderr=subprocess.PIPE,
+                                  check=False, text=True)
+        done = closed("list")
+        self.assertEqual((done.returncode, done.stderr), (1, "kvnetctl: writing the output failed\n"))
+        self.assertNotIn("No such file", closed("rules", "check", "/proc/self/fd/1").stderr)
 
 
 class Help(unittest.TestCase):

@@ -6,6 +6,7 @@
 #include "policy.h"
 #include "text.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,38 +121,58 @@ static int run_command(struct ctl *c)
 	return cmd->run(c);
 }
 
-int main(int argc, char **argv)
+/* What the caller has closed is not to be our socket: what is printed would go there. */
+static void keep_closed(void)
 {
-	struct ctl c = { .argc = argc - 1, .argv = argv + 1 };
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int run(struct ctl *c)
+{
 	static char *stats[] = { "stats", NULL };
 	char *why;
 	int ret;
 
-	if (argc < 1)
-		return STATUS_USAGE;
-	text_begin();
-	if (!opts_parse(&c.opt, &c.argc, c.argv, &why)) {
+	if (!opts_parse(&c->opt, &c->argc, c->argv, &why)) {
 		ret = ctl_fail(STATUS_USAGE, "%s; see kvnetctl -h", why);
 		free(why);
 		return ret;
 	}
-	if (c.opt.version) {
+	if (c->opt.version) {
 		puts("kvnetctl " KVNETCTL_VERSION);
 		return STATUS_OK;
 	}
-	if (!c.argc && c.opt.help) {
+	if (!c->argc && c->opt.help) {
 		usage(stdout);
 		return STATUS_OK;
 	}
-	if (!c.argc && c.opt.prometheus) {
-		c.argv = stats;
-		c.argc = 1;
+	if (!c->argc && c->opt.prometheus) {
+		c->argv = stats;
+		c->argc = 1;
 	}
-	if (!c.argc) {
+	if (!c->argc) {
 		usage(stderr);
 		return STATUS_USAGE;
 	}
-	ret = run_command(&c);
+	return run_command(c);
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl c = { .argc = argc - 1, .argv = argv + 1 };
+	int ret;
+
+	if (argc < 1)
+		return STATUS_USAGE;
+	keep_closed();
+	text_begin();
+	ret = run(&c);
 	if ((fflush(stdout) || ferror(stdout)) && ret == STATUS_OK)
 		ret = ctl_fail(STATUS_FAILED, "writing the output failed");
 	return ret;
