@@ -89,9 +89,10 @@ check_writable()
 	[ -w "$dir" ] || die "may not write to $dir: run as root (sudo make ...), or set DESTDIR or PREFIX to a place of yours"
 }
 
+# what is below SYSCONFDIR is its administrator's: FILE PLACE
 edited()
 {
-	[ -e "$2" ] && ! cmp -s "$1" "$2"
+	[[ $2 == "$DESTDIR$SYSCONFDIR"/* ]] && [ -e "$2" ] && ! cmp -s "$1" "$2"
 }
 
 put_files()
@@ -101,7 +102,7 @@ put_files()
 	while read -r mode file dest; do
 		dest=$DESTDIR$dest
 		check_writable "$dest"
-		if [[ $dest == */modprobe.d/* ]] && edited "$file" "$dest"; then
+		if edited "$file" "$dest"; then
 			echo "install.sh: $dest was edited, and stays as it is"
 			continue
 		fi
@@ -117,7 +118,7 @@ remove_files()
 	while read -r mode file dest; do
 		dest=$DESTDIR$dest
 		[ -e "$dest" ] || continue
-		if [[ $dest == */modprobe.d/* ]] && edited "$file" "$dest"; then
+		if edited "$file" "$dest"; then
 			echo "install.sh: $dest was edited, and stays"
 			continue
 		fi

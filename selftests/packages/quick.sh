@@ -87,14 +87,28 @@ installed_and_uninstalled()
 	[ -z "$(files)" ] || fail "left: $(files)"
 }
 
-edited_parameters_stay()
+# edited_stays FILE LINE: a line more, or none at all if LINE is empty
+edited_stays()
 {
-	local file=$DEST/etc/modprobe.d/kvnet.conf said
+	local file=$DEST/$1 said
 
 	rm -rf "$DEST"
-	install_to host && echo 'options kvnet poll_us=0' >> "$file" || return
-	said=$(install_to host) && [[ $said == *"was edited, and stays"* ]] && grep -q '^options' "$file" || fail "install: $said" || return
-	said=$(install_to uninstall) && [[ $said == *"was edited, and stays"* ]] && [ "$(files)" = etc/modprobe.d/kvnet.conf ] || fail "uninstall: $said; $(files)"
+	install_to host || return
+	[ -n "$2" ] || : > "$file"
+	printf '%s' "$2" >> "$file"
+	cp "$file" "$DEST.edited"
+	said=$(install_to host) && [[ $said == *"was edited, and stays"* ]] && cmp -s "$file" "$DEST.edited" || fail "install: $said" || return
+	said=$(install_to uninstall) && [[ $said == *"was edited, and stays"* ]] && [ "$(files)" = "$1" ] || fail "uninstall: $said; $(files)"
+}
+
+edited_parameters_stay()
+{
+	edited_stays etc/modprobe.d/kvnet.conf 'options kvnet poll_us=0'
+}
+
+not_loaded_at_boot_stays()
+{
+	edited_stays etc/modules-load.d/kvnet.conf ''
 }
 
 prefix_of_a_distribution()
@@ -188,7 +202,7 @@ source_package()
 	done
 }
 
-for name in sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay \
+for name in sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay not_loaded_at_boot_stays \
 	prefix_of_a_distribution refuses_with_one_line dkms_source version source_package; do
 	check $name
 done
