@@ -24,6 +24,12 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
 DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
 STAMPS=$BUILD/stamps
+# of the machine, not of the checkout; in /tmp itself other users' could be in the way
+LOCKS=/run/kvnet
+[ -w /run ] || LOCKS=/tmp/kvnet-locks-$UID
+CPU_LOCK=$LOCKS/cpu
+# shellcheck disable=SC2034 # for setup.sh
+APT_LOCK=$LOCKS/apt
 SERIES_ALL="6.12 6.1"
 # kernels of the test host that look for bugs, built here, kmsan by clang; no guests run on them
 DEBUG_ALL="kasan kcsan kmsan"
@@ -125,9 +131,10 @@ take_cpu()
 {
 	local all lock
 
+	mkdir -p "${CPU_LOCK%/*}"
 	readarray -t all < <(cpus)
 	for CPU in "${all[@]}"; do
-		exec {lock}> "${CPU_LOCK:-/tmp/kvnet-cpu}-$CPU"
+		exec {lock}> "$CPU_LOCK-$CPU"
 		! flock -n "$lock" || return 0
 		exec {lock}>&-
 	done
@@ -158,10 +165,6 @@ own_log()
 	exec {lock}> "$LOG/lock"
 	flock -n "$lock" || die "another run is writing $LOG: wait for its end, or stop it"
 }
-
-# apt is the machine's, not the checkout's
-# shellcheck disable=SC2034 # for setup.sh
-APT_LOCK=/tmp/kvnet-apt
 
 # locked NAME COMMAND...
 locked()
