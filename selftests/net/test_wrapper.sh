@@ -50,8 +50,18 @@ test_bad_input()
 	bash $WRAPPER --help | grep -q -- --ifname
 }
 
+# as by nsenter -n: /sys has the taps of another one, and no such
+test_other_namespace()
+{
+	guest_stop
+	# shellcheck disable=SC2016 # for the shell there
+	busybox unshare -n bash -c 'ip tuntap add dev elsewhere mode tap vnet_hdr && exec bash "$0" --ifname elsewhere --dry-run true' $WRAPPER |
+		grep -q 'ifname=elsewhere'
+}
+
 if [ "$BACKEND" = kvnet ]; then
 	run_test "wrapper: one queue pair" test_single
 	run_test "wrapper: bad input" test_bad_input
+	run_test "wrapper: a tap that /sys does not show" test_other_namespace
 	fresh_tap
 fi
