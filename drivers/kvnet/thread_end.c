@@ -4,8 +4,26 @@
  */
 #include "thread.h"
 
+#include <linux/sched/jobctl.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/wait.h>
+
+/*
+ * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
+ * continued or killed, and no wake_up_process() reaches it. A debugger that looks at it
+ * just now wakes it by itself. siglock is held.
+ */
+static void wake_stopped(struct task_struct *task)
+{
+	struct wait_queue_entry entry = { .private = task };
+
+	if (task->jobctl & JOBCTL_PTRACE_FROZEN)
+		return;
+	task->jobctl &= ~(JOBCTL_STOPPED | JOBCTL_TRACED);
+	/* wake_up_state(), which modules have not */
+	default_wake_function(&entry, TASK_WAKEKILL | __TASK_TRACED, 0, NULL);
+}
 
 /*
  * Kill one thread, but not its process: what the kernel does to each thread of a
@@ -24,6 +42,7 @@ static void kill_alone(struct task_struct *task)
 		if (sighand == rcu_access_pointer(task->sighand)) {
 			sigaddset(&task->pending.signal, SIGKILL);
 			set_tsk_thread_flag(task, TIF_SIGPENDING);
+			wake_stopped(task);
 		}
 		spin_unlock_irqrestore(&sighand->siglock, flags);
 	}

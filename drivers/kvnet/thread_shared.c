@@ -248,6 +248,7 @@ static void put_host(struct kvnet_shared *h)
 	spin_unlock(&hosts_lock);
 	if (!last)
 		return;
+	kvnet_threads_end(&h->threads);
 	kvnet_thread_stop(&h->thread);
 	free_host(h);
 }
