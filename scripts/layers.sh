@@ -24,7 +24,7 @@ allowed()
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
 	worker | source | crew | crew_place | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
-	thread_end | thread_shared) echo "thread" ;;
+	thread_end | thread_inside | thread_shared) echo "thread" ;;
 	registry) echo "net" ;;
 	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker place lend" ;;
 	port) echo "tap" ;;

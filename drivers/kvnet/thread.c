@@ -7,11 +7,9 @@
  */
 #include "thread.h"
 
-#include <linux/cache.h>
 #include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/freezer.h>
-#include <linux/hash.h>
 #include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/sched/jobctl.h>
@@ -104,82 +102,6 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*** a kernel thread ***/
 
-#define DOOR_BITS	6
-
-/**
- * struct door - who is inside an address space just now, of the threads of all devices
- * @lock: guards the rest
- * @inside: &kvnet_thread.inside; each keeps the users of its address space, which may
- *	    have the door in common with others
- * @n: how many
- */
-struct door {
-	spinlock_t lock;
-	struct hlist_head inside;
-	int n;
-} ____cacheline_aligned_in_smp;
-
-static struct door doors[1 << DOOR_BITS] = {
-	[0 ... (1 << DOOR_BITS) - 1] = { .lock = __SPIN_LOCK_UNLOCKED(doors.lock) },
-};
-
-static struct door *door_of(const struct mm_struct *mm)
-{
-	return &doors[hash_ptr(mm, DOOR_BITS)];
-}
-
-static bool enter(struct kvnet_thread *t)
-{
-	struct mm_struct *mm = t->group->mm;
-	struct door *door = door_of(mm);
-	bool ret;
-
-	spin_lock(&door->lock);
-	ret = mmget_not_zero(mm);
-	if (ret) {
-		hlist_add_head(&t->inside, &door->inside);
-		WRITE_ONCE(door->n, door->n + 1);
-	}
-	spin_unlock(&door->lock);
-	if (ret)
-		kthread_use_mm(mm);
-	return ret;
-}
-
-static void leave(struct kvnet_thread *t)
-{
-	struct mm_struct *mm = t->group->mm;
-	struct door *door = door_of(mm);
-
-	kthread_unuse_mm(mm);
-	spin_lock(&door->lock);
-	hlist_del(&t->inside);
-	WRITE_ONCE(door->n, door->n - 1);
-	spin_unlock(&door->lock);
-	mmput(mm);
-}
-
-/*
- * Is the address space nobody's any more but ours? That of another device may be in
- * it as well, and must not think that it is the owner whom it meets there.
- */
-static bool left_alone(const struct mm_struct *mm)
-{
-	struct door *door = door_of(mm);
-	const struct kvnet_thread *t;
-	int n = 0;
-	bool ret;
-
-	if (atomic_read(&mm->mm_users) > READ_ONCE(door->n))
-		return false;
-	spin_lock(&door->lock);
-	hlist_for_each_entry(t, &door->inside, inside)
-		n += t->group->mm == mm;
-	ret = atomic_read(&mm->mm_users) <= n;
-	spin_unlock(&door->lock);
-	return ret;
-}
-
 /*
  * In the owner's address space only while there is something to do: then it goes without
  * our doing. That it has gone nobody may tell, and what is pinned of it waits for us.
@@ -196,15 +118,15 @@ static void serve(struct kvnet_thread *t)
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!inside && !enter(t))
+			if (!inside && !kvnet_inside_enter(t->inside))
 				break;
 			inside = true;
 			t->ops->turn(t->data);
-			if (left_alone(t->group->mm))
+			if (kvnet_inside_alone(t->inside))
 				break;
 		} else if (inside) {
 			__set_current_state(TASK_RUNNING);
-			leave(t);
+			kvnet_inside_leave(t->inside);
 			inside = false;
 		} else {
 			schedule_timeout(LOOK_AROUND);
@@ -212,7 +134,7 @@ static void serve(struct kvnet_thread *t)
 	}
 	__set_current_state(TASK_RUNNING);
 	if (inside)
-		leave(t);
+		kvnet_inside_leave(t->inside);
 }
 
 static int kthread_fn(void *data)
@@ -237,6 +159,9 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 {
 	struct task_struct *task;
 
+	t->inside = kvnet_inside_get(t->group->mm);
+	if (!t->inside)
+		return -ENOMEM;
 	task = kthread_create(kthread_fn, t, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
@@ -292,6 +217,7 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	t->shared = NULL;
 	t->forked = false;
 	t->closing = false;
+	t->inside = NULL;
 	t->owner = get_task_struct(owner);
 	t->maker = current;
 	/* Who ends all that are in the list wakes a kernel thread that has not begun, too. */
@@ -373,6 +299,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 		compat_vhost_task_stop(&t->vtsk);
 	else if (t->task)
 		stop_kthread(t);
+	kvnet_inside_put(t->inside);
 
 	spin_lock(&ts->lock);
 	swap(task, t->task);

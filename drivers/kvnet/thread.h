@@ -23,6 +23,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+struct kvnet_inside;
 struct kvnet_shared;
 struct mm_struct;
 struct task_struct;
@@ -69,7 +70,7 @@ struct kvnet_threads {
  * @closing: no turn is begun any more
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
- * @inside: among those that are in an address space; a kernel thread's
+ * @inside: the address space that a kernel thread enters; const while it lives
  * @started: a kernel thread is where it belongs, or cannot get there
  * @ended: it has no more turns
  * @ret: which, 0 or -errno
@@ -91,7 +92,7 @@ struct kvnet_thread {
 	bool forked;
 	bool closing;
 	struct task_struct *task;
-	struct hlist_node inside;
+	struct kvnet_inside *inside;
 	struct completion started;
 	struct completion ended;
 	int ret;
@@ -122,6 +123,13 @@ void kvnet_threads_end(struct kvnet_threads *ts);
 void kvnet_threads_owner_exits(struct kvnet_threads *ts);
 void kvnet_thread_kill(struct kvnet_thread *t);
 void kvnet_thread_revive(void);
+
+/* a kernel thread and its owner's address space: thread_inside.c */
+struct kvnet_inside *kvnet_inside_get(struct mm_struct *mm);
+void kvnet_inside_put(struct kvnet_inside *in);
+bool kvnet_inside_enter(struct kvnet_inside *in);
+void kvnet_inside_leave(struct kvnet_inside *in);
+bool kvnet_inside_alone(struct kvnet_inside *in);
 
 /* one for several: thread_shared.c */
 int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
