@@ -333,9 +333,9 @@ int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
 	int ret = 0;
 
 	lockdep_assert_held(&vq->lock);
-	/* A packet of many buffers, and a table of many regions to search. */
-	cond_resched();
 	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
+		/* All regions of a table may be the same memory, each in a page of log of its own. */
+		cond_resched();
 		part = min(len, vq->iov[i].iov_len);
 		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
 					   (unsigned long)vq->iov[i].iov_base,
