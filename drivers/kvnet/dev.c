@@ -186,10 +186,7 @@ void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
 		kvnet_wait_start(&q->kick_wait, q->kick);
 }
 
-/*
- * vq->lock. The new tap is watched, or all is as before: what is in error by now could not
- * be watched once more.
- */
+/* vq->lock. The new tap is watched, or all is as before. */
 static int start_with(struct kvnet_queue *q, struct socket *sock)
 {
 	int ret = kvnet_wait_check(sock->file);
@@ -200,13 +197,10 @@ static int start_with(struct kvnet_queue *q, struct socket *sock)
 		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
 		return ret;
 	}
-	kvnet_wait_stop(&q->tap_wait);
-	if (kvnet_wait_start(&q->tap_wait, sock->file))
-		return 0;
 	/* To start may have taken long, and its device has gone meanwhile. */
-	if (q->tap.sock)
-		kvnet_wait_start(&q->tap_wait, q->tap.sock->file);
-	else
+	if (kvnet_wait_change(&q->tap_wait, sock->file))
+		return 0;
+	if (!q->tap.sock)
 		kvnet_vq_stop(&q->vq);
 	return -EINVAL;
 }

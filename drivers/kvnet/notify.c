@@ -85,21 +85,42 @@ int kvnet_wait_check(struct file *file)
 /**
  * kvnet_wait_start() - watch a file
  * @wait: not watching
- * @file: an eventfd or a tap; the caller keeps a reference until
- *	  kvnet_wait_stop()
+ * @file: an eventfd; the caller keeps a reference until kvnet_wait_stop()
  *
  * The source is woken once, so that nothing that came before is missed.
  *
- * What is in error is watched all the same.
- *
  * Context: may sleep; vq->lock.
- * Return: true; false: there is nothing to watch, of a tap without a device.
  */
-bool kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
+void kvnet_wait_start(struct kvnet_wait *wait, struct file *file)
 {
 	vfs_poll(file, &wait->table);
 	kvnet_source_wake(wait->src, KVNET_EV_CTRL);
-	return wait->head;
+}
+
+/**
+ * kvnet_wait_change() - watch another file, if there is anything to watch
+ * @wait: watching or not
+ * @file: a tap; as for kvnet_wait_start(). What is in error is watched all the same
+ *
+ * One that is in error by now could not be watched once more: the old one is let go of last.
+ * Something may have come before: the caller is to wake the source.
+ *
+ * Context: may sleep; vq->lock.
+ * Return: true; false, with nothing changed: a tap without a device.
+ */
+bool kvnet_wait_change(struct kvnet_wait *wait, struct file *file)
+{
+	struct kvnet_wait next;
+
+	kvnet_wait_init(&next, wait->src, wait->event, wait->mask);
+	vfs_poll(file, &next.table);
+	if (!next.head)
+		return false;
+	kvnet_wait_stop(wait);
+	wait->head = next.head;
+	add_wait_queue(wait->head, &wait->entry);
+	kvnet_wait_stop(&next);
+	return true;
 }
 
 /**

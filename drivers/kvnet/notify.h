@@ -37,7 +37,8 @@ struct kvnet_wait {
 void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 		     unsigned int event, __poll_t mask);
 int kvnet_wait_check(struct file *file);
-bool kvnet_wait_start(struct kvnet_wait *wait, struct file *file);
+void kvnet_wait_start(struct kvnet_wait *wait, struct file *file);
+bool kvnet_wait_change(struct kvnet_wait *wait, struct file *file);
 void kvnet_wait_stop(struct kvnet_wait *wait);
 void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip);
 

@@ -311,33 +311,68 @@ static void *start_thread(void *fd)
 	return NULL;
 }
 
-/* To start waits for the ring's memory, and the tap that it was for has no device any more. */
-CASE(a_device_that_goes_while_the_queue_starts)
+/* A tap with a device of its own, which another queue could have as well. */
+static int another_tap(struct ifreq *ifr)
 {
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	struct vhost_vring_state num = { .index = VDEV_RX };
-	pthread_t thread;
-	int fd;
+	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
 
-	set_up(false);
-	num.num = rig.v.q[VDEV_RX].num;
-	vdev_backend(&rig.v, VDEV_RX, -1);
-	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
-	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
+	*ifr = (struct ifreq){ .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+	ASSERT_SYS(ioctl(fd, TUNSETIFF, ifr));
 	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &rig.v.hdr_len));
-	ASSERT_EQ(link_up(if_nametoindex(ifr.ifr_name), true), 0);
+	ASSERT_EQ(link_up(if_nametoindex(ifr->ifr_name), true), 0);
+	return fd;
+}
+
+/* To start waits for the ring's memory, and the tap that it was for has no device any more. */
+static void refused_late(int fd, const struct ifreq *ifr)
+{
+	pthread_t thread;
+
 	pager_open();
 	pager.holds = true;
 	pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 	ASSERT_EQ(pthread_create(&thread, NULL, start_thread, &fd), 0);
 	ASSERT(pager_asked(1, 3000));
-	ASSERT_EQ(link_delete(if_nametoindex(ifr.ifr_name)), 0);
+	ASSERT_EQ(link_delete(if_nametoindex(ifr->ifr_name)), 0);
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(started, -EINVAL);
+}
+
+CASE(a_device_that_goes_while_the_queue_starts)
+{
+	struct vhost_vring_state num = { .index = VDEV_RX };
+	struct ifreq ifr;
+	int fd;
+
+	set_up(false);
+	num.num = rig.v.q[VDEV_RX].num;
+	vdev_backend(&rig.v, VDEV_RX, -1);
+	fd = another_tap(&ifr);
+	refused_late(fd, &ifr);
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &num), 0);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	burst(1, 0);
+	close(fd);
+	rig_close(&rig);
+}
+
+/* The queue still waits for the old one, which has none just now. */
+CASE(another_goes_while_the_queue_starts)
+{
+	struct ifreq ifr;
+	int fd;
+
+	set_up(false);
+	burst(1, 0);
+	fd = another_tap(&ifr);
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	refused_late(fd, &ifr);
+	post(HELD);
+	join("uapi%d");
+	worker_rests();
+	inject(1, 1);
+	expect(1, 1);
 	close(fd);
 	rig_close(&rig);
 }
