@@ -42,6 +42,21 @@ bool kvnet_packet_waits(const struct socket *sock)
 }
 
 /**
+ * kvnet_packet_polls() - is who reads it made to poll its device?
+ * @sock: the socket; it may change at any time
+ *
+ * Return: true if so.
+ */
+bool kvnet_packet_polls(const struct socket *sock)
+{
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	return READ_ONCE(sock->sk->sk_ll_usec);
+#else
+	return false;
+#endif
+}
+
+/**
  * kvnet_packet_take() - take frames out of the socket's queue
  * @sock: the socket
  * @frame: filled in with socket buffers

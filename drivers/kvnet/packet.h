@@ -13,6 +13,7 @@ struct socket;
 
 bool kvnet_packet_ok(const struct socket *sock);
 bool kvnet_packet_waits(const struct socket *sock);
+bool kvnet_packet_polls(const struct socket *sock);
 unsigned int kvnet_packet_take(struct socket *sock, void **frame,
 			       unsigned int max);
 void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n);

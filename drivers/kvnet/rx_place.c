@@ -109,7 +109,7 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 	size_t left;
 	int ret;
 
-	if (len > KVNET_LONE_LEN)
+	if (len > KVNET_LONE_LEN || !kvnet_tap_knows(&q->tap))
 		return why;
 	buffers = kvnet_vq_take_plain(&q->vq, t->hdr_len + len,
 				      min(t->buffers_max, BUFFERS_MAX), PIECES_MAX,
@@ -205,7 +205,7 @@ enum kvnet_verdict kvnet_rx_run_soft(struct kvnet_source *src)
 		return KVNET_AGAIN;
 	}
 	q->tap.soft = true;
-	q->lone.why = place_frames(q);
+	q->lone.why = kvnet_tap_soft(&q->tap) ? place_frames(q) : KVNET_STAT_soft_slow;
 	if (q->lone.why || rest(q))
 		verdict = KVNET_AGAIN;
 	q->tap.soft = false;

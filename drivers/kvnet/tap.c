@@ -17,7 +17,6 @@
 #include <linux/ptr_ring.h>
 #include <linux/skb_array.h>
 #include <linux/skbuff.h>
-#include <net/busy_poll.h>
 #include <net/sock.h>
 
 #include "packet.h"
@@ -249,7 +248,7 @@ bool kvnet_tap_readable(struct kvnet_tap *tap)
  */
 bool kvnet_tap_soft(const struct kvnet_tap *tap)
 {
-	return tap->ring || !sk_can_busy_loop(tap->sock->sk);
+	return tap->ring || !kvnet_packet_polls(tap->sock);
 }
 
 /**

@@ -117,6 +117,7 @@ void kvnet_tap_discard(struct kvnet_tap *tap);
 void kvnet_tap_release(struct kvnet_tap *tap);
 
 /* host to guest, copied by ourselves: tap_copy.c */
+bool kvnet_tap_knows(const struct kvnet_tap *tap);
 struct sk_buff *kvnet_tap_take(struct kvnet_tap *tap, void *hdr);
 int kvnet_tap_copy(const struct sk_buff *skb, void *to);
 int kvnet_tap_copy_user(const struct sk_buff *skb, const void *hdr,

@@ -150,6 +150,27 @@ static void look_ahead(const struct kvnet_tap *tap)
 	}
 }
 
+static bool is_ours(const struct kvnet_tap *tap, void *frame)
+{
+	const struct sk_buff *skb = frame;
+
+	return tap->may_copy && !tun_is_xdp_frame(frame) && !skb_is_gso(skb) &&
+	       !skb_vlan_tag_present(skb);
+}
+
+/**
+ * kvnet_tap_knows() - can the next frame be taken at once?
+ * @tap: the tap; kvnet_tap_peek() has said that there is a frame
+ *
+ * Return: false if its device is to be looked for, among all of its network namespace.
+ */
+bool kvnet_tap_knows(const struct kvnet_tap *tap)
+{
+	const struct sk_buff *skb = tap->rx[tap->rx_head];
+
+	return !is_ours(tap, tap->rx[tap->rx_head]) || skb->dev == tap->dev;
+}
+
 /**
  * kvnet_tap_take() - take the next frame, if it is one that we copy
  * @tap: the tap; kvnet_tap_peek() has said that there is a frame
@@ -164,8 +185,7 @@ struct sk_buff *kvnet_tap_take(struct kvnet_tap *tap, void *hdr)
 	u8 kind;
 
 	look_ahead(tap);
-	if (!tap->may_copy || tun_is_xdp_frame(skb) || skb_is_gso(skb) ||
-	    skb_vlan_tag_present(skb))
+	if (!is_ours(tap, skb))
 		return NULL;
 	if (unlikely(skb->dev != tap->dev))
 		find_device(tap, skb->dev);

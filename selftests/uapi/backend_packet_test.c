@@ -341,4 +341,51 @@ CASE(frame_between_the_last_look_and_rest)
 	rig_close(&p.r);
 }
 
+/* One frame each way, after which nobody has anything to do. */
+static void lone_frames(unsigned int n)
+{
+	static uint32_t seq = 5000;
+	struct rig *r = &p.r;
+	uint32_t at;
+
+	for (; n-- && !ksft_failed(); seq++) {
+		ASSERT_EQ(rig_rx_post(r, 1, NULL), 1);
+		vdev_kick(&r->v.q[VDEV_RX]);
+		rig_inject(r, seq, 60);
+		rig_rx_expect(r, seq, 60);
+		at = r->tx_seq;
+		ASSERT_EQ(rig_tx(r, 60, NULL), 0);
+		vdev_kick(&r->v.q[VDEV_TX]);
+		rig_expect(r, at, 60);
+		ASSERT(rig_tx_drain(r, 3000));
+		worker_rests();
+	}
+}
+
+/* Who reads such a socket polls its device, and is no softirq. */
+CASE_TIMED(busy_polling_is_the_workers, 40)
+{
+	long soft = 0;
+	int us = 50;
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net receives nothing in place");
+	packet_open(&p, &packet_bare);
+	vdev_no_spin(&p.r.v);
+	for (i = 0; i < 100 && soft < 20 && !ksft_failed(); i++) {
+		lone_frames(4);
+		soft = rig_counter(&p.r, "kvnet.rx.runs_soft");
+	}
+	EXPECT_GE(soft, 20);
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
+	lone_frames(8);
+	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.runs_soft"), soft);
+	us = 0;
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
+	lone_frames(8);
+	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.runs_soft"), >, soft);
+	rig_close(&p.r);
+}
+
 KSFT_MAIN()
