@@ -43,7 +43,8 @@
  * @seen_ns: when the last one was over
  * @debt_ns: what they have taken too much
  *
- * It begins as zeroes and ends with the device: other set-up is no better.
+ * It begins as zeroes and ends with the device: other set-up is no better, but another
+ * device is.
  */
 struct kvnet_bar {
 	u64 since_ns;
