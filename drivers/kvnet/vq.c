@@ -333,8 +333,8 @@ int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
 	int ret = 0;
 
 	lockdep_assert_held(&vq->lock);
+	/* All regions of a table may be the same memory, each in a page of log of its own. */
 	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
-		/* All regions of a table may be the same memory, each in a page of log of its own. */
 		cond_resched();
 		part = min(len, vq->iov[i].iov_len);
 		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,

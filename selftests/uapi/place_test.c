@@ -48,6 +48,24 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 	rig_close(&rig);
 }
 
+/* The tap's device is looked for among many, which is no softirq's. */
+CASE(the_first_frame_of_a_tap_is_the_workers)
+{
+	long slow;
+
+	place_begin();
+	place_warm_up();
+	slow = place_counter("kvnet.rx.soft_slow");
+	place_some(3, 60);
+	EXPECT_EQ(place_counter("kvnet.rx.soft_slow"), slow);
+	vdev_backend(&rig.v, VDEV_RX, -1);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
+	worker_rests();
+	place_some(3, 60);
+	EXPECT_EQ(place_counter("kvnet.rx.soft_slow"), slow + 1);
+	rig_close(&rig);
+}
+
 /* What is beside a page for the guest is not in the host's memory. */
 static void scatter(uint8_t *at, size_t len)
 {
