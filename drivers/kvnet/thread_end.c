@@ -42,6 +42,8 @@ static void kill_alone(struct task_struct *task)
 		if (sighand == rcu_access_pointer(task->sighand)) {
 			sigaddset(&task->pending.signal, SIGKILL);
 			set_tsk_thread_flag(task, TIF_SIGPENDING);
+			/* Who is to die does not stop there, and would try to again and again. */
+			task->jobctl &= ~JOBCTL_TRAP_MASK;
 			wake_stopped(task);
 		}
 		spin_unlock_irqrestore(&sighand->siglock, flags);

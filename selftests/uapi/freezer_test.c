@@ -432,7 +432,7 @@ static bool by_a_signal(pid_t owner, const struct worker *w)
 	return task_state(owner, owner) == 'T' && (w->pid != owner || task_state(owner, w->tid) == 'T');
 }
 
-/* Of the worker alone. */
+/* Of the worker alone, which has to stop once more when it goes on. */
 static bool by_a_debugger(pid_t owner, const struct worker *w)
 {
 	static bool seized;
@@ -440,7 +440,7 @@ static bool by_a_debugger(pid_t owner, const struct worker *w)
 	if (!seized)
 		seized = !ASSERT_SYS(ptrace(PTRACE_SEIZE, w->tid, NULL, NULL));
 	ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
-	return task_state(owner, w->tid) == 't';
+	return task_state(owner, w->tid) == 't' && !ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
 }
 
 CASE(last_close_while_the_owner_is_stopped)
