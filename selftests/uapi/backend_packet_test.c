@@ -349,7 +349,8 @@ static void lone_frames(unsigned int n)
 	uint32_t at;
 
 	for (; n-- && !ksft_failed(); seq++) {
-		ASSERT_EQ(rig_rx_post(r, 1, NULL), 1);
+		/* unless the device has all of them */
+		rig_rx_post(r, 1, NULL);
 		vdev_kick(&r->v.q[VDEV_RX]);
 		rig_inject(r, seq, 60);
 		rig_rx_expect(r, seq, 60);
