@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * later.h - what nobody is to wait for
+ *
+ * What another process may have last for as long as it likes is waited for by a thread of
+ * ours, in the place of whoever happens to come upon it. The module is in use until then.
+ */
+#ifndef _KVNET_LATER_H
+#define _KVNET_LATER_H
+
+#include <linux/workqueue.h>
+
+/**
+ * struct kvnet_later - something to be done later, a part of what it is done with
+ * @work: it
+ * @fn: does it, and may free this
+ */
+struct kvnet_later {
+	struct work_struct work;
+	void (*fn)(struct kvnet_later *later);
+};
+
+void kvnet_later(struct kvnet_later *later, void (*fn)(struct kvnet_later *later));
+int kvnet_later_init(void);
+void kvnet_later_exit(void);
+
+#endif /* _KVNET_LATER_H */
