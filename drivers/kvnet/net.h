@@ -13,7 +13,6 @@
 #include "bar.h"
 #include "crew.h"
 #include "hdr.h"
-#include "later.h"
 #include "lone.h"
 #include "notify.h"
 #include "pace.h"
@@ -86,7 +85,6 @@ struct kvnet_queue {
 /**
  * struct kvnet_net - an open /dev/kvnet
  * @users: the file, and what is lent; the last one destroys it
- * @later: its end, if nobody is to wait for it
  * @listing: so that others find it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
@@ -106,7 +104,6 @@ struct kvnet_queue {
  */
 struct kvnet_net {
 	refcount_t users;
-	struct kvnet_later later;
 	struct kvnet_listing listing;
 	struct mutex lock;
 	struct mm_struct *mm;
@@ -132,7 +129,6 @@ extern const struct kvnet_source_ops kvnet_tx_ops;
 
 /* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
-void kvnet_net_put(struct kvnet_net *net);
 void kvnet_net_close(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
@@ -151,7 +147,6 @@ int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
 int kvnet_net_reset_owner(struct kvnet_net *net);
-bool kvnet_queue_try_stop(struct kvnet_queue *q);
 void kvnet_net_quiesce(struct kvnet_net *net);
 void kvnet_net_unlist(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);

@@ -54,31 +54,17 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 	kvnet_threads_end(&net->crew.threads);
 }
 
-/* dev->lock and vq->lock, which it releases */
+/* dev->lock */
 static void stop(struct kvnet_queue *q)
 {
 	struct file *kick = NULL;
 	struct socket *tap;
 
+	kvnet_vq_lock(&q->vq);
 	tap = kvnet_queue_detach(q);
 	kvnet_queue_swap_kick(q, &kick);
 	mutex_unlock(&q->vq.lock);
 	let_go(tap, kick);
-}
-
-/**
- * kvnet_queue_try_stop() - nothing comes from the driver or the tap any more
- * @q: the queue
- *
- * Context: may sleep, but waits for no worker; dev->lock.
- * Return: false: a worker is at it.
- */
-bool kvnet_queue_try_stop(struct kvnet_queue *q)
-{
-	if (!kvnet_vq_trylock(&q->vq))
-		return false;
-	stop(q);
-	return true;
 }
 
 /**
@@ -93,10 +79,8 @@ void kvnet_net_quiesce(struct kvnet_net *net)
 {
 	unsigned int i;
 
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_lock(&net->q[i].vq);
+	for (i = 0; i < KVNET_QUEUES; i++)
 		stop(&net->q[i]);
-	}
 	kvnet_crew_no_time(&net->crew);
 }
 

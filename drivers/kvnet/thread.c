@@ -21,19 +21,11 @@
 /* How often a kernel thread that nobody wakes looks whether it has an owner. */
 #define LOOK_AROUND	(5 * HZ)
 
-/* Who looks for it waits for the thread itself, before it lets go of what this wakes. */
-static void is_over(struct kvnet_thread *t)
-{
-	WRITE_ONCE(t->over, true);
-	wake_up_all(&t->group->over);
-}
-
 /* No more turns: at its end, or killed. */
 static void finish(struct kvnet_thread *t)
 {
 	WRITE_ONCE(t->closing, true);
 	t->ops->gone(t->data);
-	is_over(t);
 }
 
 /*** a task ***/
@@ -76,9 +68,6 @@ static bool task_fn(void *data)
 		show_up(t);
 		return true;
 	}
-	/* From Linux 6.4 to 6.10 it does not hear that it is killed. */
-	if (!COMPAT_VHOST_TASK_REVIVES && READ_ONCE(t->closing))
-		is_over(t);
 	if (READ_ONCE(t->closing) || !t->ops->wants(t->data))
 		return false;
 	__set_current_state(TASK_RUNNING);
@@ -215,7 +204,6 @@ void kvnet_threads_init(struct kvnet_threads *ts)
 {
 	spin_lock_init(&ts->lock);
 	INIT_LIST_HEAD(&ts->all);
-	init_waitqueue_head(&ts->over);
 }
 
 static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
@@ -229,7 +217,6 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	t->shared = NULL;
 	t->forked = false;
 	t->closing = false;
-	t->over = false;
 	t->inside = NULL;
 	t->owner = get_task_struct(owner);
 	t->maker = current;

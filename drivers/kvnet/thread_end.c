@@ -4,14 +4,10 @@
  */
 #include "thread.h"
 
-#include <linux/jiffies.h>
 #include <linux/sched/jobctl.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/wait.h>
-
-/* How long it is waited for a thread that has been killed. */
-#define PATIENCE	HZ
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -125,39 +121,6 @@ void kvnet_threads_end(struct kvnet_threads *ts)
 	list_for_each_entry(t, &ts->all, entry)
 		end(t);
 	spin_unlock(&ts->lock);
-}
-
-static bool all_over(struct kvnet_threads *ts)
-{
-	const struct kvnet_thread *t;
-	bool ret = true;
-
-	spin_lock(&ts->lock);
-	list_for_each_entry(t, &ts->all, entry)
-		ret &= t->shared ? !kvnet_thread_has_turn(t) : READ_ONCE(t->over);
-	spin_unlock(&ts->lock);
-	return ret;
-}
-
-/**
- * kvnet_threads_over() - do threads end without being waited for?
- * @ts: the threads, after kvnet_threads_end()
- *
- * Most do in no time; but one may be kept from it by a freezer, or wait for what no signal
- * ends.
- *
- * Context: may sleep, for PATIENCE.
- * Return: true: kvnet_thread_stop() waits for no other process.
- */
-bool kvnet_threads_over(struct kvnet_threads *ts)
-{
-	unsigned long end = jiffies + PATIENCE;
-
-	/* The end of a turn of one that is shared wakes others. */
-	while (!wait_event_timeout(ts->over, all_over(ts), 1))
-		if (time_after(jiffies, end))
-			return false;
-	return true;
 }
 
 /* Not one thread of several. */

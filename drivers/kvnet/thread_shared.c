@@ -18,8 +18,6 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-#include "later.h"
-
 /**
  * struct kvnet_shared - a thread, and whose work it does
  * @entry: in the list of all, unless it is @dead; with hosts_lock
@@ -27,7 +25,6 @@
  * @fork: a task; const
  * @cred: what who made it might do; const
  * @threads: none but @thread
- * @later: its end, if nobody is to wait for it
  * @thread: who does it
  * @lock: guards all that follows
  * @members: &kvnet_thread.turns, who has waited longest first
@@ -43,7 +40,6 @@ struct kvnet_shared {
 	bool fork;
 	const struct cred *cred;
 	struct kvnet_threads threads;
-	struct kvnet_later later;
 	struct kvnet_thread thread;
 	spinlock_t lock;
 	struct list_head members;
@@ -241,17 +237,6 @@ static struct kvnet_shared *make_host(const struct kvnet_threads *ts, bool fork)
 	return h;
 }
 
-static void end_host(struct kvnet_shared *h)
-{
-	kvnet_thread_stop(&h->thread);
-	free_host(h);
-}
-
-static void end_host_later(struct kvnet_later *later)
-{
-	end_host(container_of(later, struct kvnet_shared, later));
-}
-
 static void put_host(struct kvnet_shared *h)
 {
 	bool last;
@@ -264,10 +249,8 @@ static void put_host(struct kvnet_shared *h)
 	if (!last)
 		return;
 	kvnet_threads_end(&h->threads);
-	if (kvnet_threads_over(&h->threads))
-		end_host(h);
-	else
-		kvnet_later(&h->later, end_host_later);
+	kvnet_thread_stop(&h->thread);
+	free_host(h);
 }
 
 /*** members ***/
@@ -400,18 +383,6 @@ void kvnet_thread_interrupt(struct kvnet_thread *t)
 	}
 	spin_unlock(&h->lock);
 	kvnet_thread_wake(t);
-}
-
-/**
- * kvnet_thread_has_turn() - is it a member's turn just now?
- * @t: the member
- *
- * Context: any; its group's lock.
- * Return: true if so.
- */
-bool kvnet_thread_has_turn(const struct kvnet_thread *t)
-{
-	return READ_ONCE(t->shared->running) == t;
 }
 
 /**
