@@ -284,6 +284,17 @@ CASE(a_number_that_is_used_again)
 	rig_close(&rig);
 }
 
+/* The old tap has a device again, and its queue hears of a frame. */
+static void comes_back(int refused)
+{
+	join("uapi%d");
+	worker_rests();
+	inject(1, 1);
+	expect(1, 1);
+	close(refused);
+	rig_close(&rig);
+}
+
 /* The queue still waits for the old one. */
 CASE(another_is_refused_meanwhile)
 {
@@ -295,12 +306,7 @@ CASE(another_is_refused_meanwhile)
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
 	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, fd), -EINVAL);
-	join("uapi%d");
-	worker_rests();
-	inject(1, 1);
-	expect(1, 1);
-	close(fd);
-	rig_close(&rig);
+	comes_back(fd);
 }
 
 static int started;
@@ -369,12 +375,7 @@ CASE(another_goes_while_the_queue_starts)
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	refused_late(fd, &ifr);
 	post(HELD);
-	join("uapi%d");
-	worker_rests();
-	inject(1, 1);
-	expect(1, 1);
-	close(fd);
-	rig_close(&rig);
+	comes_back(fd);
 }
 
 KSFT_MAIN()
