@@ -75,31 +75,20 @@ static struct kvnet_net *to_net(struct kvnet_crew *crew)
 	return container_of(crew, struct kvnet_net, crew);
 }
 
-static void destroy(struct kvnet_net *net)
-{
-	mutex_lock(&net->lock);
-	kvnet_net_release_owner(net);
-	mutex_unlock(&net->lock);
-	kvfree(net);
-}
-
 static void hold_net(struct kvnet_crew *crew)
 {
 	refcount_inc(&to_net(crew)->users);
 }
 
-static void release_net(struct kvnet_crew *crew)
+static void drop_net(struct kvnet_crew *crew)
 {
-	struct kvnet_net *net = to_net(crew);
-
-	if (refcount_dec_and_test(&net->users))
-		destroy(net);
+	kvnet_net_put(to_net(crew));
 }
 
 static const struct kvnet_crew_ops crew_ops = {
 	.gone = kvnet_net_abandon,
 	.get = hold_net,
-	.put = release_net,
+	.put = drop_net,
 };
 
 /**
@@ -244,24 +233,6 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
 	if (file)
 		fput(file);
 	return ret;
-}
-
-/**
- * kvnet_net_close() - end of a device, in whatever state
- * @net: the device; of others only a thread knows it to which it is lent, and which
- *	 ends it then
- *
- * Context: the last close of the file; may sleep.
- */
-void kvnet_net_close(struct kvnet_net *net)
-{
-	kvnet_threads_end(&net->crew.threads);
-	/* Who kicks has the file's reference to rely on. */
-	mutex_lock(&net->lock);
-	kvnet_net_quiesce(net);
-	kvnet_net_unlist(net);
-	mutex_unlock(&net->lock);
-	release_net(&net->crew);
 }
 
 /**

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "later.h"
 #include "lend.h"
 #include "net.h"
 #include "netlink.h"
@@ -99,15 +100,23 @@ bool kvnet_fork_default(void)
  */
 static int __init kvnet_init(void)
 {
-	int ret = kvnet_chr_register(replace_vhost_net);
+	int ret = kvnet_later_init();
 
 	if (ret)
 		return ret;
+	ret = kvnet_chr_register(replace_vhost_net);
+	if (ret)
+		goto no_chr;
 	ret = kvnet_netlink_register();
 	if (ret)
-		kvnet_chr_unregister();
-	else
-		kvnet_chr_open_up();
+		goto no_netlink;
+	kvnet_chr_open_up();
+	return 0;
+
+no_netlink:
+	kvnet_chr_unregister();
+no_chr:
+	kvnet_later_exit();
 	return ret;
 }
 
@@ -116,6 +125,7 @@ static void __exit kvnet_exit(void)
 	kvnet_chr_unregister();
 	kvnet_netlink_unregister();
 	kvnet_lend_exit();
+	kvnet_later_exit();
 }
 
 module_init(kvnet_init);

@@ -13,6 +13,7 @@
 #include "bar.h"
 #include "crew.h"
 #include "hdr.h"
+#include "later.h"
 #include "lone.h"
 #include "notify.h"
 #include "pace.h"
@@ -85,6 +86,7 @@ struct kvnet_queue {
 /**
  * struct kvnet_net - an open /dev/kvnet
  * @users: the file, and what is lent; the last one destroys it
+ * @later: its end, if nobody is to wait for it
  * @listing: so that others find it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
@@ -104,6 +106,7 @@ struct kvnet_queue {
  */
 struct kvnet_net {
 	refcount_t users;
+	struct kvnet_later later;
 	struct kvnet_listing listing;
 	struct mutex lock;
 	struct mm_struct *mm;
@@ -129,6 +132,7 @@ extern const struct kvnet_source_ops kvnet_tx_ops;
 
 /* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
+void kvnet_net_put(struct kvnet_net *net);
 void kvnet_net_close(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
@@ -148,6 +152,7 @@ int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
 int kvnet_net_reset_owner(struct kvnet_net *net);
 void kvnet_net_quiesce(struct kvnet_net *net);
+bool kvnet_net_try_quiesce(struct kvnet_net *net);
 void kvnet_net_unlist(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 bool kvnet_net_orphaned(const struct kvnet_net *net);

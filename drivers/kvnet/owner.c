@@ -54,13 +54,12 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 	kvnet_threads_end(&net->crew.threads);
 }
 
-/* dev->lock */
+/* dev->lock and vq->lock, which it releases. */
 static void stop(struct kvnet_queue *q)
 {
 	struct file *kick = NULL;
 	struct socket *tap;
 
-	kvnet_vq_lock(&q->vq);
 	tap = kvnet_queue_detach(q);
 	kvnet_queue_swap_kick(q, &kick);
 	mutex_unlock(&q->vq.lock);
@@ -79,9 +78,32 @@ void kvnet_net_quiesce(struct kvnet_net *net)
 {
 	unsigned int i;
 
-	for (i = 0; i < KVNET_QUEUES; i++)
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_lock(&net->q[i].vq);
 		stop(&net->q[i]);
+	}
 	kvnet_crew_no_time(&net->crew);
+}
+
+/**
+ * kvnet_net_try_quiesce() - kvnet_net_quiesce(), but for queues that somebody is at
+ * @net: the device, whose workers are to end
+ *
+ * Context: may sleep, but waits for no worker; dev->lock.
+ * Return: true if there is no such queue.
+ */
+bool kvnet_net_try_quiesce(struct kvnet_net *net)
+{
+	unsigned int i;
+	bool ret = true;
+
+	for (i = 0; i < KVNET_QUEUES; i++)
+		if (kvnet_vq_trylock(&net->q[i].vq))
+			stop(&net->q[i]);
+		else
+			ret = false;
+	kvnet_crew_no_time(&net->crew);
+	return ret;
 }
 
 /**

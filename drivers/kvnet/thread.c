@@ -26,6 +26,8 @@ static void finish(struct kvnet_thread *t)
 {
 	WRITE_ONCE(t->closing, true);
 	t->ops->gone(t->data);
+	WRITE_ONCE(t->over, true);
+	kvnet_threads_look(t->group);
 }
 
 /*** a task ***/
@@ -35,6 +37,8 @@ static void keep_task(struct kvnet_thread *t)
 {
 	spin_lock(&t->group->lock);
 	WRITE_ONCE(t->task, get_task_struct(current));
+	if (unlikely(t->doomed))
+		kvnet_thread_kill(t);
 	spin_unlock(&t->group->lock);
 }
 
@@ -217,6 +221,8 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	t->shared = NULL;
 	t->forked = false;
 	t->closing = false;
+	t->doomed = false;
+	t->over = false;
 	t->inside = NULL;
 	t->owner = get_task_struct(owner);
 	t->maker = current;

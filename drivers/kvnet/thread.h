@@ -68,6 +68,8 @@ struct kvnet_threads {
  * @vtsk: the task
  * @forked: there is @vtsk; else a kernel thread, or none; under the group's lock
  * @closing: no turn is begun any more
+ * @doomed: killed before @task was known; under the group's lock
+ * @over: it has had its last turn, and nothing keeps it from ending
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
  * @inside: the address space that a kernel thread enters; const while it lives
@@ -91,6 +93,8 @@ struct kvnet_thread {
 	struct compat_vhost_task vtsk;
 	bool forked;
 	bool closing;
+	bool doomed;
+	bool over;
 	struct task_struct *task;
 	struct kvnet_inside *inside;
 	struct completion started;
@@ -120,6 +124,9 @@ bool kvnet_thread_is_task(const struct kvnet_thread *t);
 
 /* its end: thread_end.c */
 void kvnet_threads_end(struct kvnet_threads *ts);
+bool kvnet_threads_over(struct kvnet_threads *ts);
+bool kvnet_threads_wait(struct kvnet_threads *ts);
+void kvnet_threads_look(struct kvnet_threads *ts);
 void kvnet_threads_owner_exits(struct kvnet_threads *ts);
 void kvnet_thread_kill(struct kvnet_thread *t);
 void kvnet_thread_revive(void);
@@ -136,6 +143,7 @@ int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool for
 		      const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_leave(struct kvnet_thread *t);
 void kvnet_thread_interrupt(struct kvnet_thread *t);
+bool kvnet_thread_has_turn(const struct kvnet_thread *t);
 bool kvnet_thread_look_around(const struct kvnet_thread *t);
 unsigned int kvnet_thread_sharers(const struct kvnet_thread *t);
 

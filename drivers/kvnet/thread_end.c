@@ -4,10 +4,15 @@
  */
 #include "thread.h"
 
+#include <linux/jiffies.h>
 #include <linux/sched/jobctl.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
+
+/* How long it is waited for a thread that has been killed. */
+#define PATIENCE	HZ
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -59,8 +64,10 @@ static void kill_alone(struct task_struct *task)
  */
 void kvnet_thread_kill(struct kvnet_thread *t)
 {
-	if (!t->task)
+	if (!t->task) {
+		t->doomed = true;
 		return;
+	}
 	if (t->forked)
 		kill_alone(t->task);
 	else
@@ -121,6 +128,65 @@ void kvnet_threads_end(struct kvnet_threads *ts)
 	list_for_each_entry(t, &ts->all, entry)
 		end(t);
 	spin_unlock(&ts->lock);
+}
+
+static bool is_over(const struct kvnet_thread *t)
+{
+	if (t->shared)
+		return READ_ONCE(t->closing) && !kvnet_thread_has_turn(t);
+	return READ_ONCE(t->over);
+}
+
+/**
+ * kvnet_threads_over() - kvnet_threads_end(), and have they ended?
+ * @ts: the threads
+ *
+ * One may have been made by another since it was asked last.
+ *
+ * Context: any process.
+ * Return: true: kvnet_thread_stop() of each waits for no other process.
+ */
+bool kvnet_threads_over(struct kvnet_threads *ts)
+{
+	struct kvnet_thread *t;
+	bool ret = true;
+
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		if (!is_over(t)) {
+			end(t);
+			ret = false;
+		}
+	spin_unlock(&ts->lock);
+	return ret;
+}
+
+/**
+ * kvnet_threads_wait() - kvnet_threads_end(), and wait until they have
+ * @ts: the threads
+ *
+ * Most do in no time; but one may be kept from it by a freezer, or wait for what no signal
+ * ends.
+ *
+ * Context: may sleep, for PATIENCE.
+ * Return: as kvnet_threads_over().
+ */
+bool kvnet_threads_wait(struct kvnet_threads *ts)
+{
+	return wait_var_event_timeout(ts, kvnet_threads_over(ts), PATIENCE);
+}
+
+/**
+ * kvnet_threads_look() - kvnet_threads_over() may have become true
+ * @ts: the threads; nothing but their address is of use, they may be gone
+ *
+ * Context: any.
+ */
+void kvnet_threads_look(struct kvnet_threads *ts)
+{
+	/* Either we see who waits, or that one sees what has been done. */
+	smp_mb();
+	wake_up_var(ts);
 }
 
 /* Not one thread of several. */

@@ -16,7 +16,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
+#include <linux/wait_bit.h>
+
+#include "later.h"
 
 /**
  * struct kvnet_shared - a thread, and whose work it does
@@ -25,14 +27,13 @@
  * @fork: a task; const
  * @cred: what who made it might do; const
  * @threads: none but @thread
+ * @later: its end, if nobody is to wait for it
  * @thread: who does it
  * @lock: guards all that follows
  * @members: &kvnet_thread.turns, who has waited longest first
  * @running: whose turn it is; written by the thread
  * @killed: so that this turn ends
- * @leaving: who waits for the end of a turn
  * @dead: nobody has a turn any more
- * @over: of turns that somebody waits for
  */
 struct kvnet_shared {
 	struct list_head entry;
@@ -40,14 +41,13 @@ struct kvnet_shared {
 	bool fork;
 	const struct cred *cred;
 	struct kvnet_threads threads;
+	struct kvnet_later later;
 	struct kvnet_thread thread;
 	spinlock_t lock;
 	struct list_head members;
 	struct kvnet_thread *running;
 	bool killed;
-	unsigned int leaving;
 	bool dead;
-	wait_queue_head_t over;
 };
 
 static LIST_HEAD(hosts);
@@ -88,15 +88,21 @@ static bool host_wants(void *data)
 /* Who has left is not looked at any more. */
 static void turn_is_over(struct kvnet_shared *h)
 {
+	struct kvnet_threads *look = NULL;
+	struct kvnet_thread *t;
 	bool killed;
 
 	spin_lock(&h->lock);
-	WRITE_ONCE(h->running, NULL);
+	t = h->running;
+	if (t && READ_ONCE(t->closing))
+		look = t->group;
+	/* Who sees it may free the member; pairs with kvnet_thread_has_turn(). */
+	smp_store_release(&h->running, NULL);
 	killed = h->killed;
 	h->killed = false;
-	if (h->leaving)
-		wake_up_all(&h->over);
 	spin_unlock(&h->lock);
+	if (unlikely(look))
+		kvnet_threads_look(look);
 	if (unlikely(killed))
 		kvnet_thread_revive();
 }
@@ -222,7 +228,6 @@ static struct kvnet_shared *make_host(const struct kvnet_threads *ts, bool fork)
 	INIT_LIST_HEAD(&h->entry);
 	INIT_LIST_HEAD(&h->members);
 	spin_lock_init(&h->lock);
-	init_waitqueue_head(&h->over);
 	ret = kvnet_thread_start(&h->thread, &h->threads, fork, &host_ops, h);
 	if (ret) {
 		free_host(h);
@@ -237,6 +242,17 @@ static struct kvnet_shared *make_host(const struct kvnet_threads *ts, bool fork)
 	return h;
 }
 
+static bool end_host(struct kvnet_later *later)
+{
+	struct kvnet_shared *h = container_of(later, struct kvnet_shared, later);
+
+	if (!kvnet_threads_over(&h->threads))
+		return false;
+	kvnet_thread_stop(&h->thread);
+	free_host(h);
+	return true;
+}
+
 static void put_host(struct kvnet_shared *h)
 {
 	bool last;
@@ -248,9 +264,9 @@ static void put_host(struct kvnet_shared *h)
 	spin_unlock(&hosts_lock);
 	if (!last)
 		return;
-	kvnet_threads_end(&h->threads);
-	kvnet_thread_stop(&h->thread);
-	free_host(h);
+	kvnet_threads_wait(&h->threads);
+	if (!end_host(&h->later))
+		kvnet_later(&h->later, end_host);
 }
 
 /*** members ***/
@@ -346,21 +362,12 @@ int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool for
 void kvnet_thread_leave(struct kvnet_thread *t)
 {
 	struct kvnet_shared *h = t->shared;
-	bool runs;
 
 	spin_lock(&h->lock);
 	WRITE_ONCE(t->closing, true);
 	list_del(&t->turns);
-	runs = h->running == t;
-	h->leaving += runs;
 	spin_unlock(&h->lock);
-	if (runs) {
-		wait_event(h->over, READ_ONCE(h->running) != t);
-		/* Whoever wakes us is done with us, too. */
-		spin_lock(&h->lock);
-		h->leaving--;
-		spin_unlock(&h->lock);
-	}
+	wait_var_event(t->group, !kvnet_thread_has_turn(t));
 	forget_member(t);
 }
 
@@ -383,6 +390,18 @@ void kvnet_thread_interrupt(struct kvnet_thread *t)
 	}
 	spin_unlock(&h->lock);
 	kvnet_thread_wake(t);
+}
+
+/**
+ * kvnet_thread_has_turn() - is it a member's turn just now?
+ * @t: the member, which is not stopped meanwhile
+ *
+ * Context: any.
+ * Return: true if so; false: the thread is done with it, or has not begun.
+ */
+bool kvnet_thread_has_turn(const struct kvnet_thread *t)
+{
+	return smp_load_acquire(&t->shared->running) == t;
 }
 
 /**

@@ -56,6 +56,22 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 }
 
 /**
+ * kvnet_vq_trylock() - take vq->lock to change the set-up, if nobody has it
+ * @vq: the queue
+ *
+ * Context: dev->lock; may sleep.
+ * Return: true if so.
+ */
+bool kvnet_vq_trylock(struct kvnet_vq *vq)
+{
+	if (!mutex_trylock(&vq->lock))
+		return false;
+	kvnet_vq_shut(vq);
+	kvnet_vq_call_owed(vq);
+	return true;
+}
+
+/**
  * kvnet_vq_shut() - no session in a softirq from now on
  * @vq: the queue
  *

@@ -224,6 +224,7 @@ bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
 
 /* session: vq.c */
 void kvnet_vq_lock(struct kvnet_vq *vq);
+bool kvnet_vq_trylock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_lent(struct kvnet_vq *vq);

@@ -112,7 +112,7 @@ all_but_long()
 main()
 {
 	# what the tests want of the kernel, which does not load it all by itself
-	modprobe -a bridge veth 2> /dev/null
+	modprobe -a bridge veth fuse 2> /dev/null
 	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
 	# a kernel that looks for data races begins now
 	[ ! -w $KCSAN ] || echo on > $KCSAN

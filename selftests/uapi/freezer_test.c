@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -345,114 +343,6 @@ CASE(killed_while_frozen)
 		FAIL("a frozen VMM cannot be killed");
 	no_worker_left(before);
 	cgroup_remove(&group);
-}
-
-/*** whoever has the last descriptor need not wait for its owner ***/
-
-/* Tells where its device is, and has it no longer as soon as it is told to go on. */
-static void be_owner(int tell, int go)
-{
-	char c;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	flow_one(&rig);
-	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
-	EXPECT_EQ(read(go, &c, 1), 0);
-	close(rig.v.fd);
-	for (;;)
-		pause();
-}
-
-/* Has the device of another process until it is told to go on. */
-static void have(pid_t owner, int fd, int tell, int go)
-{
-	int pidfd = syscall(SYS_pidfd_open, owner, 0);
-	char c = 0;
-
-	ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
-	EXPECT_EQ(write(tell, &c, 1), 1);
-	EXPECT_EQ(read(go, &c, 1), 0);
-	_exit(0);
-}
-
-static bool has_ended(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) == pid;
-}
-
-static bool has_no_device(pid_t pid, int fd)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-	return access(path, F_OK);
-}
-
-/* The last close, by another than the owner, once nobody can have the worker run. */
-static void last_close(bool (*stopped)(pid_t owner, const struct worker *w))
-{
-	int tell[2], owner_goes[2], last_goes[2], fd;
-	unsigned int before = workers();
-	struct worker w;
-	pid_t owner, last;
-	char c;
-
-	ASSERT(!pipe(tell) && !pipe(owner_goes) && !pipe(last_goes));
-	owner = ASSERT_SYS(fork());
-	if (!owner) {
-		close(owner_goes[1]);
-		close(last_goes[1]);
-		be_owner(tell[1], owner_goes[0]);
-	}
-	ASSERT_EQ(read(tell[0], &fd, sizeof(fd)), sizeof(fd));
-	last = ASSERT_SYS(fork());
-	if (!last) {
-		close(owner_goes[1]);
-		close(last_goes[1]);
-		have(owner, fd, tell[1], last_goes[0]);
-	}
-	ASSERT_EQ(read(tell[0], &c, 1), 1);
-	close(owner_goes[1]);
-	EXPECT(WAIT_FOR(3000, has_no_device(owner, fd)));
-	ASSERT_EQ(workers_of(owner, &w), 1);
-	EXPECT(WAIT_FOR(3000, stopped(owner, &w)));
-	close(last_goes[1]);
-	if (!WAIT_FOR(3000, has_ended(last)))
-		FAIL("the last close has not returned");
-	/* a thread's end is its debugger's to see */
-	EXPECT(WAIT_FOR(1000, waitpid(w.tid, NULL, __WALL | WNOHANG) < 0));
-	no_worker_left(before);
-	ASSERT_SYS(kill(owner, SIGKILL));
-	EXPECT(WAIT_FOR(3000, has_ended(owner)));
-}
-
-static bool by_a_signal(pid_t owner, const struct worker *w)
-{
-	ASSERT_SYS(kill(owner, SIGSTOP));
-	return task_state(owner, owner) == 'T' && (w->pid != owner || task_state(owner, w->tid) == 'T');
-}
-
-/* Of the worker alone, which has to stop once more when it goes on. */
-static bool by_a_debugger(pid_t owner, const struct worker *w)
-{
-	static bool seized;
-
-	if (!seized)
-		seized = !ASSERT_SYS(ptrace(PTRACE_SEIZE, w->tid, NULL, NULL));
-	ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
-	return task_state(owner, w->tid) == 't' && !ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
-}
-
-CASE(last_close_while_the_owner_is_stopped)
-{
-	last_close(by_a_signal);
-}
-
-CASE(last_close_while_the_worker_is_traced)
-{
-	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
-	last_close(by_a_debugger);
 }
 
 /*** all of the machine ***/

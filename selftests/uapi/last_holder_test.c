@@ -16,16 +16,6 @@
 
 static struct rig rig;
 
-static unsigned int module_users(void)
-{
-	FILE *f = fopen("/sys/module/kvnet/refcnt", "r");
-	unsigned int n;
-
-	ASSERT(f && fscanf(f, "%u", &n) == 1);
-	fclose(f);
-	return n;
-}
-
 /* Rings are there for the device, and nothing else is. */
 static void map_rings(const struct vdev *v)
 {

@@ -197,6 +197,16 @@ void no_file_left(unsigned long before, unsigned long others)
 		FAIL("open files: %lu, then %lu", before, open_files());
 }
 
+unsigned int module_users(void)
+{
+	FILE *f = fopen("/sys/module/kvnet/refcnt", "r");
+	unsigned int n;
+
+	ASSERT(f && fscanf(f, "%u", &n) == 1);
+	fclose(f);
+	return n;
+}
+
 unsigned long open_files(void)
 {
 	unsigned long n = 0;

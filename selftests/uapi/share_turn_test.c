@@ -307,11 +307,12 @@ static void next_turn_follows(const char *kind)
 	ASSERT_EQ(genl_join(&genl), 0);
 	priority(0, SCHED_FIFO, SOON);
 	leave();
-	/* It has the lock, and sleeps when we run. */
-	EXPECT(device_goes(&genl));
+	/* It sleeps when we run. */
+	ASSERT(WAIT_FOR(3000, __atomic_load_n(&leaver.tid, __ATOMIC_ACQUIRE)));
 	priority(leaver.tid, SCHED_IDLE, 0);
 	priority(0, SCHED_OTHER, 0);
 	ASSERT(pager_asked(2, 3000));
+	EXPECT(device_goes(&genl));
 	EXPECT(WAIT_FOR(3000, has_left()));
 	pager_go_on();
 	pthread_join(leaver.thread, NULL);

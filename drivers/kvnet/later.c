@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * later.c - what nobody is to wait for, see later.h
+ */
+#include "later.h"
+
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+/* How often it is looked whether it can be done. */
+#define LOOK_AGAIN	HZ
+
+/* Of our own, for kvnet_later_exit(). */
+static struct workqueue_struct *queue;
+
+static void run(struct work_struct *work)
+{
+	struct kvnet_later *later = container_of(to_delayed_work(work), struct kvnet_later, work);
+
+	if (!later->fn(later))
+		queue_delayed_work(queue, &later->work, LOOK_AGAIN);
+	else
+		/* kvnet_later_exit() waits for what follows. */
+		module_put(THIS_MODULE);
+}
+
+/**
+ * kvnet_later() - have something done as soon as it can be
+ * @later: what; not under way
+ * @fn: do it, if nothing is to be waited for; true: done. May sleep
+ *
+ * Context: any process that has the module in use.
+ */
+void kvnet_later(struct kvnet_later *later, bool (*fn)(struct kvnet_later *later))
+{
+	__module_get(THIS_MODULE);
+	later->fn = fn;
+	INIT_DELAYED_WORK(&later->work, run);
+	queue_delayed_work(queue, &later->work, LOOK_AGAIN);
+}
+
+/**
+ * kvnet_later_init() - before first use
+ *
+ * Context: module init; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kvnet_later_init(void)
+{
+	queue = alloc_workqueue("kvnet", WQ_UNBOUND, 0);
+	return queue ? 0 : -ENOMEM;
+}
+
+/**
+ * kvnet_later_exit() - there is nothing left to do
+ *
+ * Context: module exit, nothing is under way but its last instructions; may sleep.
+ */
+void kvnet_later_exit(void)
+{
+	destroy_workqueue(queue);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The last close of a device by a process that it has been passed to, while its owner lives
+ * and nobody can have the worker run: whoever has the last descriptor does not wait for that.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "flow.h"
+#include "genl.h"
+#include "pin_rig.h"
+#include "procfs.h"
+#include "slow_file.h"
+
+static struct rig rig;
+static struct cgroup group;
+static pid_t owner;
+
+/* How the worker is kept from running, and what its end waits for. */
+struct way {
+	void (*open)(void);
+	bool (*stopped)(const struct worker *w);
+	void (*go_on)(void);		/* NULL: it ends, nevertheless */
+	bool stays;			/* in the lists, since it has its tap, until then */
+};
+
+/* Tells where its device is, and has it no longer as soon as it is told to go on. */
+static void be_owner(const struct way *way, int tell, int go)
+{
+	char c;
+
+	way->open();
+	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
+	EXPECT_EQ(read(go, &c, 1), 0);
+	close(rig.v.fd);
+	for (;;)
+		pause();
+}
+
+/* Has the device of another process until it is told to go on. */
+static void have(int fd, int tell, int go)
+{
+	int pidfd = syscall(SYS_pidfd_open, owner, 0);
+	char c = 0;
+
+	ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+	EXPECT_EQ(write(tell, &c, 1), 1);
+	EXPECT_EQ(read(go, &c, 1), 0);
+	_exit(0);
+}
+
+static bool has_ended(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == pid;
+}
+
+static bool has_no_device(pid_t pid, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	return access(path, F_OK);
+}
+
+/* From the owner to the last one who has it, who closes it as soon as *last_goes is closed. */
+static pid_t pass_on(const struct way *way, int *last_goes)
+{
+	int tell[2], owner_goes[2], goes[2], fd;
+	pid_t last;
+	char c;
+
+	ASSERT(!pipe(tell) && !pipe(owner_goes) && !pipe(goes));
+	owner = ASSERT_SYS(fork());
+	if (!owner) {
+		close(owner_goes[1]);
+		close(goes[1]);
+		be_owner(way, tell[1], owner_goes[0]);
+	}
+	ASSERT_EQ(read(tell[0], &fd, sizeof(fd)), sizeof(fd));
+	last = ASSERT_SYS(fork());
+	if (!last) {
+		close(owner_goes[1]);
+		close(goes[1]);
+		have(fd, tell[1], goes[0]);
+	}
+	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	close(owner_goes[1]);
+	EXPECT(WAIT_FOR(3000, has_no_device(owner, fd)));
+	*last_goes = goes[1];
+	return last;
+}
+
+/* There, its devices are to be seen. */
+static void enter_network_of(pid_t pid, struct genl *genl)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
+
+	ASSERT_SYS(setns(pidfd, CLONE_NEWNET));
+	close(pidfd);
+	genl_open(genl);
+	EXPECT_EQ(genl_count(genl, KVNET_CMD_DEV_GET), 1);
+}
+
+static void last_close(const struct way *way)
+{
+	unsigned int before = workers(), users;
+	struct worker w;
+	struct genl genl;
+	int last_goes;
+	pid_t last;
+
+	if (vdev_is_vhost())
+		ksft_skip("the last close of vhost_net's waits");
+	users = module_users();
+	last = pass_on(way, &last_goes);
+	enter_network_of(owner, &genl);
+	ASSERT_EQ(workers_of(owner, &w), 1);
+	EXPECT(WAIT_FOR(3000, way->stopped(&w)));
+	close(last_goes);
+	if (!WAIT_FOR(3000, has_ended(last)))
+		FAIL("the last close has not returned");
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), way->stays);
+	if (way->go_on) {
+		EXPECT(module_users() > users);
+		EXPECT_EQ(workers(), before + 1);
+		way->go_on();
+	}
+	/* a thread's end is its debugger's to see */
+	EXPECT(WAIT_FOR(1000, waitpid(w.tid, NULL, __WALL | WNOHANG) < 0));
+	no_worker_left(before);
+	EXPECT(WAIT_FOR(3000, module_users() == users));
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+	kill(owner, SIGKILL);
+	EXPECT(WAIT_FOR(3000, waitpid(owner, NULL, WNOHANG)));
+}
+
+static void need(const char *kind)
+{
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("the worker is the kernel's before Linux 6.4");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+}
+
+static void open_it(void)
+{
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+}
+
+/*** it ends, wherever it sleeps ***/
+
+static bool by_a_signal(const struct worker *w)
+{
+	ASSERT_SYS(kill(owner, SIGSTOP));
+	return task_state(owner, owner) == 'T' && (w->pid != owner || task_state(owner, w->tid) == 'T');
+}
+
+/* Of the worker alone, which has to stop once more when it goes on. */
+static bool by_a_debugger(const struct worker *w)
+{
+	static bool seized;
+
+	if (!seized)
+		seized = !ASSERT_SYS(ptrace(PTRACE_SEIZE, w->tid, NULL, NULL));
+	ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
+	return task_state(owner, w->tid) == 't' && !ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
+}
+
+CASE(owner_is_stopped)
+{
+	last_close(&(struct way){ open_it, by_a_signal });
+}
+
+CASE(worker_is_traced)
+{
+	need("task");
+	last_close(&(struct way){ open_it, by_a_debugger });
+}
+
+/*** it cannot: somebody else waits for it then ***/
+
+static bool by_a_freezer(const struct worker *w)
+{
+	(void)w;
+	cgroup_freeze(&group, true);
+	return cgroup_frozen(&group, true, 100);
+}
+
+static void open_in_group(void)
+{
+	cgroup_join(&group, getpid());
+	open_it();
+}
+
+static void kill_it(void)
+{
+	ASSERT_SYS(kill(owner, SIGKILL));
+}
+
+static void thaw(void)
+{
+	cgroup_freeze(&group, false);
+}
+
+static void owner_is_frozen(void (*go_on)(void))
+{
+	need("task");
+	cgroup_make(&group, NULL);
+	last_close(&(struct way){ open_in_group, by_a_freezer, go_on });
+	cgroup_remove(&group);
+}
+
+CASE(owner_is_frozen_and_goes_on)
+{
+	owner_is_frozen(thaw);
+}
+
+CASE(owner_is_frozen_and_killed)
+{
+	owner_is_frozen(kill_it);
+}
+
+/* Only that of version 1 takes the kernel's threads. */
+CASE(kthread_is_frozen)
+{
+	need("kthread");
+	cgroup_make_old(&group, "freezer");
+	last_close(&(struct way){ open_in_group, by_a_freezer, thaw });
+	cgroup_remove(&group);
+}
+
+/* What the guest sends is in a file that is not there yet. */
+static void open_with_file(void)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	struct stat st;
+	size_t size;
+	int fd;
+
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	size = (size_t)q->buf_size * q->buf_num;
+	fd = ASSERT_SYS(open(SLOW_FILE, O_RDONLY | O_CLOEXEC));
+	ASSERT_SYS(fstat(fd, &st));
+	ASSERT((size_t)st.st_size >= size);
+	ASSERT(mmap(q->bufs, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == q->bufs);
+	rig_start(&rig);
+	vdev_kick_always(q);
+}
+
+static bool by_a_page(const struct worker *w)
+{
+	(void)w;
+	return slow_file_asked();
+}
+
+static void deliver(void)
+{
+	slow_file_deliver();
+}
+
+static void waits_for_a_page(const char *kind)
+{
+	need(kind);
+	slow_file_make(4 << 20);
+	last_close(&(struct way){ open_with_file, by_a_page, deliver, true });
+}
+
+CASE(page_does_not_come)
+{
+	waits_for_a_page("task");
+}
+
+CASE(page_does_not_come_to_a_kthread)
+{
+	waits_for_a_page("kthread");
+}
+
+KSFT_MAIN()

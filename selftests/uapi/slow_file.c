@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A file system that is one file, see slow_file.h: as much of the protocol of <linux/fuse.h>
+ * as is needed to open it and to map it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ksft.h"
+#include "slow_file.h"
+
+#define CHUNK	(256u << 10)	/* more than is read at once */
+
+static struct {
+	int fd;
+	size_t size;
+	unsigned int asked;
+	bool delivers;
+	pthread_t thread;
+} slow;
+
+static const uint8_t zeroes[CHUNK];
+
+/* Of a request that is not there any more, ENOENT. */
+static void reply(const struct fuse_in_header *to, int error, const void *data, size_t len)
+{
+	uint8_t buf[sizeof(struct fuse_out_header) + CHUNK];
+	struct fuse_out_header *h = (void *)buf;
+
+	memset(h, 0, sizeof(*h));
+	h->len = sizeof(*h) + len;
+	h->error = -error;
+	h->unique = to->unique;
+	memcpy(h + 1, data, len);
+	if (write(slow.fd, buf, h->len) < 0)
+		EXPECT_EQ(errno, ENOENT);
+}
+
+/* Nothing is read ahead: that could be waited for otherwise. */
+static void init(const struct fuse_in_header *in)
+{
+	struct fuse_init_out out = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_write = 4096,
+	};
+
+	reply(in, 0, &out, sizeof(out));
+}
+
+static void getattr(const struct fuse_in_header *in)
+{
+	struct fuse_attr_out out = {
+		.attr_valid = 3600,
+		.attr = { .ino = FUSE_ROOT_ID, .size = slow.size, .mode = S_IFREG | 0600, .nlink = 1 },
+	};
+
+	reply(in, 0, &out, sizeof(out));
+}
+
+static void read_some(const struct fuse_in_header *in)
+{
+	const struct fuse_read_in *r = (const void *)(in + 1);
+
+	__atomic_add_fetch(&slow.asked, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&slow.delivers, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	reply(in, 0, zeroes, r->size < CHUNK ? r->size : CHUNK);
+}
+
+static void answer(const struct fuse_in_header *in)
+{
+	switch (in->opcode) {
+	case FUSE_INIT:
+		return init(in);
+	case FUSE_GETATTR:
+		return getattr(in);
+	case FUSE_OPEN:
+		return reply(in, 0, &(struct fuse_open_out){ .open_flags = FOPEN_KEEP_CACHE },
+			     sizeof(struct fuse_open_out));
+	case FUSE_READ:
+		return read_some(in);
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		return;
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+		return reply(in, 0, NULL, 0);
+	default:
+		return reply(in, ENOSYS, NULL, 0);
+	}
+}
+
+static void *serve(void *arg)
+{
+	static uint8_t buf[CHUNK];
+
+	while (read(slow.fd, buf, sizeof(buf)) > 0)
+		answer((const void *)buf);
+	return arg;
+}
+
+static void mount_it(void)
+{
+	char options[96];
+	int fd = ASSERT_SYS(open(SLOW_FILE, O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+
+	close(fd);
+	ASSERT_SYS(unshare(CLONE_NEWNS));
+	ASSERT_SYS(mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	snprintf(options, sizeof(options), "fd=%d,rootmode=100000,user_id=0,group_id=0", slow.fd);
+	ASSERT_SYS(mount("slow", SLOW_FILE, "fuse", 0, options));
+}
+
+void slow_file_make(size_t size)
+{
+	slow.size = size;
+	slow.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (slow.fd < 0)
+		ksft_skip("no FUSE: %s", strerror(errno));
+	mount_it();
+	ASSERT_EQ(pthread_create(&slow.thread, NULL, serve, NULL), 0);
+}
+
+bool slow_file_asked(void)
+{
+	return __atomic_load_n(&slow.asked, __ATOMIC_ACQUIRE);
+}
+
+void slow_file_deliver(void)
+{
+	__atomic_store_n(&slow.delivers, true, __ATOMIC_RELEASE);
+}
