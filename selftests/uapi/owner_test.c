@@ -67,18 +67,6 @@ static void store_map(void)
 
 /*** who else has the device ***/
 
-static unsigned int module_users(void)
-{
-	const char *path = vdev_is_vhost() ? "/sys/module/vhost_net/refcnt" :
-					     "/sys/module/kvnet/refcnt";
-	FILE *f = fopen(path, "r");
-	unsigned int n;
-
-	ASSERT(f && fscanf(f, "%u", &n) == 1);
-	fclose(f);
-	return n;
-}
-
 static void by_aio_poll(void)
 {
 	aio_poll(rig.v.fd);

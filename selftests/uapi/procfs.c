@@ -199,7 +199,7 @@ void no_file_left(unsigned long before, unsigned long others)
 
 unsigned int module_users(void)
 {
-	FILE *f = fopen("/sys/module/kvnet/refcnt", "r");
+	FILE *f = fopen(vdev_is_vhost() ? "/sys/module/vhost_net/refcnt" : "/sys/module/kvnet/refcnt", "r");
 	unsigned int n;
 
 	ASSERT(f && fscanf(f, "%u", &n) == 1);

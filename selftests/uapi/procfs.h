@@ -28,7 +28,7 @@ void workers_rest(pid_t owner);
 /* Can this kernel make threads of a process for a module? */
 bool kernel_has_vhost_task(void);
 void no_worker_left(unsigned int before);
-/* How often the module is in use; vhost_net is not looked at. */
+/* How often the device's module is in use. */
 unsigned int module_users(void);
 /* Open files, all over the system; see no_file_left() for how exactly. */
 unsigned long open_files(void);
