@@ -4,25 +4,34 @@
  */
 #include "later.h"
 
+#include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 
-/* How often it is looked whether it can be done. */
-#define LOOK_AGAIN	HZ
+/* When it is looked whether it can be done: first, and then half as often each time. */
+#define LOOK_FIRST	(HZ / 50 + 1)
+#define LOOK_LAST	HZ
 
 /* Of our own, for kvnet_later_exit(). */
 static struct workqueue_struct *queue;
+
+/* How much is to be done. */
+static atomic_t left = ATOMIC_INIT(0);
 
 static void run(struct work_struct *work)
 {
 	struct kvnet_later *later = container_of(to_delayed_work(work), struct kvnet_later, work);
 
-	if (!later->fn(later))
-		queue_delayed_work(queue, &later->work, LOOK_AGAIN);
-	else
+	if (later->fn(later)) {
+		atomic_dec(&left);
 		/* kvnet_later_exit() waits for what follows. */
 		module_put(THIS_MODULE);
+		return;
+	}
+	later->delay = min_t(unsigned long, 2 * later->delay, LOOK_LAST);
+	queue_delayed_work(queue, &later->work, later->delay);
 }
 
 /**
@@ -35,9 +44,22 @@ static void run(struct work_struct *work)
 void kvnet_later(struct kvnet_later *later, bool (*fn)(struct kvnet_later *later))
 {
 	__module_get(THIS_MODULE);
+	atomic_inc(&left);
 	later->fn = fn;
+	later->delay = LOOK_FIRST;
 	INIT_DELAYED_WORK(&later->work, run);
-	queue_delayed_work(queue, &later->work, LOOK_AGAIN);
+	queue_delayed_work(queue, &later->work, later->delay);
+}
+
+/**
+ * kvnet_later_any() - is there anything that cannot be done yet?
+ *
+ * Context: any.
+ * Return: true if so, anybody's.
+ */
+bool kvnet_later_any(void)
+{
+	return atomic_read(&left);
 }
 
 /**

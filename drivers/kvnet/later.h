@@ -16,13 +16,16 @@
  * struct kvnet_later - something to be done later, a part of what it is done with
  * @work: it
  * @fn: does it, and may free this; false: not yet
+ * @delay: before the next look, in jiffies
  */
 struct kvnet_later {
 	struct delayed_work work;
 	bool (*fn)(struct kvnet_later *later);
+	unsigned long delay;
 };
 
 void kvnet_later(struct kvnet_later *later, bool (*fn)(struct kvnet_later *later));
+bool kvnet_later_any(void);
 int kvnet_later_init(void);
 void kvnet_later_exit(void);
 

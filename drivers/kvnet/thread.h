@@ -143,7 +143,7 @@ int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool for
 		      const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_leave(struct kvnet_thread *t);
 void kvnet_thread_interrupt(struct kvnet_thread *t);
-bool kvnet_thread_has_turn(const struct kvnet_thread *t);
+bool kvnet_thread_had_last_turn(struct kvnet_thread *t);
 bool kvnet_thread_look_around(const struct kvnet_thread *t);
 unsigned int kvnet_thread_sharers(const struct kvnet_thread *t);
 

@@ -11,8 +11,12 @@
 #include <linux/wait.h>
 #include <linux/wait_bit.h>
 
+#include "later.h"
+
 /* How long it is waited for a thread that has been killed. */
 #define PATIENCE	HZ
+/* And by who closes files for others, or ends; but not while some thread is late already. */
+#define LESS_PATIENCE	(HZ / 20 + 1)
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -130,11 +134,9 @@ void kvnet_threads_end(struct kvnet_threads *ts)
 	spin_unlock(&ts->lock);
 }
 
-static bool is_over(const struct kvnet_thread *t)
+static bool is_over(struct kvnet_thread *t)
 {
-	if (t->shared)
-		return READ_ONCE(t->closing) && !kvnet_thread_has_turn(t);
-	return READ_ONCE(t->over);
+	return t->shared ? kvnet_thread_had_last_turn(t) : READ_ONCE(t->over);
 }
 
 /**
@@ -161,6 +163,28 @@ bool kvnet_threads_over(struct kvnet_threads *ts)
 	return ret;
 }
 
+static bool are_ours(struct kvnet_threads *ts)
+{
+	const struct kvnet_thread *t;
+	bool ret = true;
+
+	spin_lock(&ts->lock);
+	list_for_each_entry(t, &ts->all, entry)
+		ret &= t->owner->signal == current->signal;
+	spin_unlock(&ts->lock);
+	return ret;
+}
+
+/* Whoever has many of them, of which each is late, has been waited for at most that long. */
+static long patience(struct kvnet_threads *ts)
+{
+	const bool ends = current->flags & PF_EXITING || fatal_signal_pending(current);
+
+	if (!(current->flags & PF_KTHREAD) && (!ends || are_ours(ts)))
+		return PATIENCE;
+	return kvnet_later_any() ? 0 : LESS_PATIENCE;
+}
+
 /**
  * kvnet_threads_wait() - kvnet_threads_end(), and wait until they have
  * @ts: the threads
@@ -168,12 +192,12 @@ bool kvnet_threads_over(struct kvnet_threads *ts)
  * Most do in no time; but one may be kept from it by a freezer, or wait for what no signal
  * ends.
  *
- * Context: may sleep, for PATIENCE.
+ * Context: may sleep, for PATIENCE at most.
  * Return: as kvnet_threads_over().
  */
 bool kvnet_threads_wait(struct kvnet_threads *ts)
 {
-	return wait_var_event_timeout(ts, kvnet_threads_over(ts), PATIENCE);
+	return wait_var_event_timeout(ts, kvnet_threads_over(ts), patience(ts));
 }
 
 /**

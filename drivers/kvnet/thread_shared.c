@@ -90,21 +90,20 @@ static void turn_is_over(struct kvnet_shared *h)
 {
 	struct kvnet_threads *look = NULL;
 	struct kvnet_thread *t;
-	bool killed;
 
 	spin_lock(&h->lock);
 	t = h->running;
 	if (t && READ_ONCE(t->closing))
 		look = t->group;
-	/* Who sees it may free the member; pairs with kvnet_thread_has_turn(). */
-	smp_store_release(&h->running, NULL);
-	killed = h->killed;
+	/* Before anybody has the thread end for good. */
+	if (unlikely(h->killed))
+		kvnet_thread_revive();
 	h->killed = false;
+	/* Who sees it may free the member; pairs with kvnet_thread_leave(). */
+	smp_store_release(&h->running, NULL);
 	spin_unlock(&h->lock);
 	if (unlikely(look))
 		kvnet_threads_look(look);
-	if (unlikely(killed))
-		kvnet_thread_revive();
 }
 
 static void host_turn(void *data)
@@ -367,7 +366,8 @@ void kvnet_thread_leave(struct kvnet_thread *t)
 	WRITE_ONCE(t->closing, true);
 	list_del(&t->turns);
 	spin_unlock(&h->lock);
-	wait_var_event(t->group, !kvnet_thread_has_turn(t));
+	/* The thread is done with it then, or has not begun. */
+	wait_var_event(t->group, smp_load_acquire(&h->running) != t);
 	forget_member(t);
 }
 
@@ -393,15 +393,25 @@ void kvnet_thread_interrupt(struct kvnet_thread *t)
 }
 
 /**
- * kvnet_thread_has_turn() - is it a member's turn just now?
- * @t: the member, which is not stopped meanwhile
+ * kvnet_thread_had_last_turn() - has a member no turn any more, nor will have?
+ * @t: the member, which is ended and not stopped meanwhile
  *
- * Context: any.
- * Return: true if so; false: the thread is done with it, or has not begun.
+ * One more turn would be for &kvnet_thread_ops.gone: whoever asks does all that this does.
+ *
+ * Context: any process; its group's lock.
+ * Return: true if so; false also if it has not been ended.
  */
-bool kvnet_thread_has_turn(const struct kvnet_thread *t)
+bool kvnet_thread_had_last_turn(struct kvnet_thread *t)
 {
-	return smp_load_acquire(&t->shared->running) == t;
+	struct kvnet_shared *h = t->shared;
+	bool ret;
+
+	spin_lock(&h->lock);
+	ret = READ_ONCE(t->closing) && h->running != t;
+	if (ret)
+		t->told = true;
+	spin_unlock(&h->lock);
+	return ret;
 }
 
 /**

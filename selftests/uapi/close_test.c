@@ -24,6 +24,9 @@
 #include "procfs.h"
 #include "slow_file.h"
 
+#define MANY	30
+#define FIRST	100	/* descriptor of theirs */
+
 static struct rig rig;
 static struct cgroup group;
 static pid_t owner;
@@ -34,6 +37,7 @@ struct way {
 	bool (*stopped)(const struct worker *w);
 	void (*go_on)(void);		/* NULL: it ends, nevertheless */
 	bool stays;			/* in the lists, since it has its tap, until then */
+	unsigned int more;		/* devices, whose numbers follow */
 };
 
 /* Tells where its device is, and has it no longer as soon as it is told to go on. */
@@ -44,20 +48,28 @@ static void be_owner(const struct way *way, int tell, int go)
 	way->open();
 	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
 	EXPECT_EQ(read(go, &c, 1), 0);
-	close(rig.v.fd);
+	ASSERT_SYS(close_range(rig.v.fd, rig.v.fd + way->more, 0));
 	for (;;)
 		pause();
 }
 
-/* Has the device of another process until it is told to go on. */
-static void have(int fd, int tell, int go)
+/* Has the devices of another process until it is told to go on. */
+static void have(int fd, unsigned int more, int tell, int go)
 {
-	int pidfd = syscall(SYS_pidfd_open, owner, 0);
+	int pidfd = syscall(SYS_pidfd_open, owner, 0), got;
+	unsigned int i;
 	char c = 0;
 
-	ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+	for (i = 0; i <= more; i++) {
+		got = ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd + i, 0));
+		ASSERT_SYS(dup2(got, FIRST + i));
+		close(got);
+	}
 	EXPECT_EQ(write(tell, &c, 1), 1);
 	EXPECT_EQ(read(go, &c, 1), 0);
+	/* who ends has less patience than who closes */
+	if (!more)
+		close(FIRST);
 	_exit(0);
 }
 
@@ -93,24 +105,24 @@ static pid_t pass_on(const struct way *way, int *last_goes)
 	if (!last) {
 		close(owner_goes[1]);
 		close(goes[1]);
-		have(fd, tell[1], goes[0]);
+		have(fd, way->more, tell[1], goes[0]);
 	}
 	ASSERT_EQ(read(tell[0], &c, 1), 1);
 	close(owner_goes[1]);
-	EXPECT(WAIT_FOR(3000, has_no_device(owner, fd)));
+	EXPECT(WAIT_FOR(3000, has_no_device(owner, fd + way->more)));
 	*last_goes = goes[1];
 	return last;
 }
 
 /* There, its devices are to be seen. */
-static void enter_network_of(pid_t pid, struct genl *genl)
+static void enter_network_of(pid_t pid, struct genl *genl, unsigned int devices)
 {
 	int pidfd = syscall(SYS_pidfd_open, pid, 0);
 
 	ASSERT_SYS(setns(pidfd, CLONE_NEWNET));
 	close(pidfd);
 	genl_open(genl);
-	EXPECT_EQ(genl_count(genl, KVNET_CMD_DEV_GET), 1);
+	EXPECT_EQ(genl_count(genl, KVNET_CMD_DEV_GET), devices);
 }
 
 static void last_close(const struct way *way)
@@ -125,16 +137,17 @@ static void last_close(const struct way *way)
 		ksft_skip("the last close of vhost_net's waits");
 	users = module_users();
 	last = pass_on(way, &last_goes);
-	enter_network_of(owner, &genl);
-	ASSERT_EQ(workers_of(owner, &w), 1);
+	enter_network_of(owner, &genl, 1 + way->more);
+	ASSERT_EQ(workers_of(owner, &w), 1 + way->more);
 	EXPECT(WAIT_FOR(3000, way->stopped(&w)));
 	close(last_goes);
 	if (!WAIT_FOR(3000, has_ended(last)))
 		FAIL("the last close has not returned");
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), way->stays);
 	if (way->go_on) {
-		EXPECT(module_users() > users);
-		EXPECT_EQ(workers(), before + 1);
+		/* which is looked for more than once */
+		EXPECT(!WAIT_FOR(200, module_users() == users));
+		EXPECT_EQ(workers(), before + 1 + way->more);
 		way->go_on();
 	}
 	/* a thread's end is its debugger's to see */
@@ -204,6 +217,15 @@ static void open_in_group(void)
 	open_it();
 }
 
+/* One thread for what may be several devices: this one's is the last to leave it. */
+static void open_shared_in_group(void)
+{
+	char was = vdev_parameter("share_workers", '1');
+
+	open_in_group();
+	vdev_parameter("share_workers", was);
+}
+
 static void kill_it(void)
 {
 	ASSERT_SYS(kill(owner, SIGKILL));
@@ -214,22 +236,48 @@ static void thaw(void)
 	cgroup_freeze(&group, false);
 }
 
-static void owner_is_frozen(void (*go_on)(void))
+static void frozen(const struct way *way)
 {
 	need("task");
 	cgroup_make(&group, NULL);
-	last_close(&(struct way){ open_in_group, by_a_freezer, go_on });
+	last_close(way);
 	cgroup_remove(&group);
 }
 
 CASE(owner_is_frozen_and_goes_on)
 {
-	owner_is_frozen(thaw);
+	frozen(&(struct way){ open_in_group, by_a_freezer, thaw });
 }
 
 CASE(owner_is_frozen_and_killed)
 {
-	owner_is_frozen(kill_it);
+	frozen(&(struct way){ open_in_group, by_a_freezer, kill_it });
+}
+
+CASE(owner_of_a_shared_thread_is_frozen)
+{
+	frozen(&(struct way){ open_shared_in_group, by_a_freezer, thaw });
+}
+
+static void open_many_in_group(void)
+{
+	int i, fd;
+
+	open_in_group();
+	for (i = 0; i <= MANY; i++) {
+		fd = i ? vdev_open_node() : rig.v.fd;
+		if (i)
+			vdev_own(fd);
+		ASSERT_EQ(dup3(fd, FIRST + i, O_CLOEXEC), FIRST + i);
+		close(fd);
+	}
+	rig.v.fd = FIRST;
+}
+
+/* Who ends with many of them does not wait for each. */
+CASE(owner_of_many_is_frozen)
+{
+	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
 }
 
 /* Only that of version 1 takes the kernel's threads. */
