@@ -24,7 +24,7 @@
 #include "procfs.h"
 #include "slow_file.h"
 
-#define MANY	30
+#define MANY	90
 #define FIRST	100	/* descriptor of theirs */
 
 static struct rig rig;
