@@ -185,11 +185,17 @@ static const char *preempt(const char *how)
 	return before;
 }
 
+/* Nothing was left for later. */
+static void has_gone(unsigned int users)
+{
+	EXPECT_EQ(module_users(), users);
+}
+
 /*
  * The worker cannot run before the device is about to be closed: then it does, and
  * who closes stands still, some microseconds further on in each round.
  */
-static void race(void)
+static void race(unsigned int users)
 {
 	unsigned int n = ksft_rounds(300), i;
 	const char *before;
@@ -215,6 +221,7 @@ static void race(void)
 		spin_until(now->when - i * STEP_US);
 		close(rig.v.fd);
 		store(&now->free, i);
+		has_gone(users);
 		allow_cpus(3);
 	}
 	preempt(before);
@@ -222,17 +229,19 @@ static void race(void)
 
 static void closed_at_once(const char *kind)
 {
-	unsigned int before = workers(), n = ksft_rounds(100), i;
+	unsigned int before = workers(), n = ksft_rounds(100), users, i;
 
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	open_rig();
+	users = module_users();
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-		race();
+		race(users);
 	} else {
 		hurry(1);	/* it runs when who closes waits for it */
 		for (i = 0; i < n && !ksft_failed(); i++) {
 			start_another();
 			close(rig.v.fd);
+			has_gone(users);
 		}
 	}
 	no_worker_left(before);

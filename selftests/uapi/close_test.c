@@ -218,12 +218,17 @@ static void open_in_group(void)
 }
 
 /* One thread for what may be several devices: this one's is the last to leave it. */
-static void open_shared_in_group(void)
+static void shared(void (*open)(void))
 {
 	char was = vdev_parameter("share_workers", '1');
 
-	open_in_group();
+	open();
 	vdev_parameter("share_workers", was);
+}
+
+static void open_shared_in_group(void)
+{
+	shared(open_in_group);
 }
 
 static void kill_it(void)
@@ -308,6 +313,11 @@ static void open_with_file(void)
 	vdev_kick_always(q);
 }
 
+static void open_shared_with_file(void)
+{
+	shared(open_with_file);
+}
+
 static bool by_a_page(const struct worker *w)
 {
 	(void)w;
@@ -319,21 +329,26 @@ static void deliver(void)
 	slow_file_deliver();
 }
 
-static void waits_for_a_page(const char *kind)
+static void waits_for_a_page(const char *kind, void (*open)(void))
 {
 	need(kind);
 	slow_file_make(4 << 20);
-	last_close(&(struct way){ open_with_file, by_a_page, deliver, true });
+	last_close(&(struct way){ open, by_a_page, deliver, true });
 }
 
 CASE(page_does_not_come)
 {
-	waits_for_a_page("task");
+	waits_for_a_page("task", open_with_file);
 }
 
 CASE(page_does_not_come_to_a_kthread)
 {
-	waits_for_a_page("kthread");
+	waits_for_a_page("kthread", open_with_file);
+}
+
+CASE(page_does_not_come_to_a_shared_thread)
+{
+	waits_for_a_page("task", open_shared_with_file);
 }
 
 KSFT_MAIN()
