@@ -13,10 +13,13 @@
 
 #include "later.h"
 
-/* How long it is waited for a thread that has been killed. */
+/*
+ * How long it is waited for a thread that has been killed; by who closes files for others,
+ * or ends; and by that one while some thread is late already.
+ */
 #define PATIENCE	HZ
-/* And by who closes files for others, or ends; but not while some thread is late already. */
 #define LESS_PATIENCE	(HZ / 20 + 1)
+#define LEAST_PATIENCE	1
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -175,14 +178,14 @@ static bool are_ours(struct kvnet_threads *ts)
 	return ret;
 }
 
-/* Whoever has many of them, of which each is late, has been waited for at most that long. */
+/* Who has many devices, of which each is late, does not wait as long for each. */
 static long patience(struct kvnet_threads *ts)
 {
 	const bool ends = current->flags & PF_EXITING || fatal_signal_pending(current);
 
-	if (!(current->flags & PF_KTHREAD) && (!ends || are_ours(ts)))
-		return PATIENCE;
-	return kvnet_later_any() ? 0 : LESS_PATIENCE;
+	if (current->flags & PF_KTHREAD || (ends && !are_ours(ts)))
+		return kvnet_later_any() ? LEAST_PATIENCE : LESS_PATIENCE;
+	return kvnet_later_any() ? LESS_PATIENCE : PATIENCE;
 }
 
 /**

@@ -133,6 +133,11 @@ void slow_file_make(size_t size)
 	ASSERT_EQ(pthread_create(&slow.thread, NULL, serve, NULL), 0);
 }
 
+void slow_file_leave(void)
+{
+	close(slow.fd);
+}
+
 bool slow_file_asked(void)
 {
 	return __atomic_load_n(&slow.asked, __ATOMIC_ACQUIRE);
