@@ -129,7 +129,8 @@ find_headers()
 	ARCH=() SPARSE=()
 	case " $UML_ALL " in
 	*" $SERIES "*)
-		[ -f "$STAMPS/$SERIES" ] || "$TOP/scripts/uml/build.sh" "$SERIES"
+		# of another configuration it would have to be another module, too
+		[ -n "${UML_AS_BUILT:-}" ] || "$TOP/scripts/uml/build.sh" "$SERIES"
 		HEADERS=$BUILD/$SERIES
 		RELEASE=$SERIES
 		read -ra ARCH < <(echo "ARCH=um $(uml_flags "$SERIES")")

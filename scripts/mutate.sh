@@ -56,7 +56,7 @@ make_tree()
 
 in_tree()
 {
-	env -u KVNET_BUILD "$@" >> "$WORK/log" 2>&1
+	env -u KVNET_BUILD UML_AS_BUILT=1 "$@" >> "$WORK/log" 2>&1
 }
 
 # restore FILE: newer than what was built of the mutant; of the module's objects there is
@@ -300,8 +300,8 @@ run_without()
 	readarray -t tests < <("${LIST[@]}" list "$@" | cut -f 3 | tr ' ' '\n' | grep -v '^nospec' | sort -u |
 		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
-		[ -f "$STAMPS/uml" ] || "$TOP/scripts/uml/build.sh" uml
-		[[ " ${tests[*]} " != *@smp[\ _]* ]] || [ -f "$STAMPS/uml-smp-kasan" ] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
+		"$TOP/scripts/uml/build.sh" uml
+		[[ " ${tests[*]} " != *@smp[\ _]* ]] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
 		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
 	[ ${#tests[@]} -gt 0 ] || return 0
