@@ -25,6 +25,7 @@
 #include "slow_file.h"
 
 #define MANY	90
+#define SOME	15
 #define FIRST	100	/* descriptor of theirs */
 
 static struct rig rig;
@@ -68,8 +69,8 @@ static void have(int fd, unsigned int more, int tell, int go)
 	EXPECT_EQ(write(tell, &c, 1), 1);
 	EXPECT_EQ(read(go, &c, 1), 0);
 	/* who ends has less patience than who closes */
-	if (!more)
-		close(FIRST);
+	if (more < MANY)
+		close_range(FIRST, FIRST + more, 0);
 	_exit(0);
 }
 
@@ -267,12 +268,12 @@ CASE(owner_of_a_shared_thread_is_frozen)
 	frozen(&(struct way){ open_shared_in_group, by_a_freezer, thaw });
 }
 
-static void open_many_in_group(void)
+static void open_several_in_group(int more)
 {
 	int i, fd;
 
 	open_in_group();
-	for (i = 0; i <= MANY; i++) {
+	for (i = 0; i <= more; i++) {
 		fd = i ? vdev_open_node() : rig.v.fd;
 		if (i)
 			vdev_own(fd);
@@ -282,10 +283,26 @@ static void open_many_in_group(void)
 	rig.v.fd = FIRST;
 }
 
+static void open_many_in_group(void)
+{
+	open_several_in_group(MANY);
+}
+
+static void open_some_in_group(void)
+{
+	open_several_in_group(SOME);
+}
+
 /* Who ends with many of them does not wait for each. */
 CASE(owner_of_many_is_frozen)
 {
 	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
+}
+
+/* Nor does who closes some wait as long for each as for the first. */
+CASE(owner_of_some_is_frozen)
+{
+	frozen(&(struct way){ open_some_in_group, by_a_freezer, thaw, .more = SOME });
 }
 
 /* Only that of version 1 takes the kernel's threads. */
