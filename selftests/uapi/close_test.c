@@ -25,7 +25,7 @@
 #include "slow_file.h"
 
 #define MANY	90
-#define SOME	15
+#define SOME	8
 #define FIRST	100	/* descriptor of theirs */
 
 static struct rig rig;
