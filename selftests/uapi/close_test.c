@@ -347,16 +347,11 @@ static bool by_a_page(const struct worker *w)
 	return slow_file_asked();
 }
 
-static void deliver(void)
-{
-	slow_file_deliver();
-}
-
 static void waits_for_a_page(const char *kind, void (*open)(void))
 {
 	need(kind);
 	slow_file_make(4 << 20);
-	last_close(&(struct way){ open, by_a_page, deliver, true });
+	last_close(&(struct way){ open, by_a_page, slow_file_deliver, true });
 }
 
 CASE(page_does_not_come)
