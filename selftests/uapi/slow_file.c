@@ -20,14 +20,20 @@
 #include "slow_file.h"
 
 #define CHUNK	(256u << 10)	/* more than is read at once */
+#define MOST	128		/* reads that wait for an answer */
 
 static struct {
 	int fd;
 	size_t size;
-	unsigned int asked;
-	bool delivers;
 	pthread_t thread;
-} slow;
+	pthread_mutex_t lock;	/* of what follows */
+	bool delivers;
+	unsigned int asked;
+	struct {
+		struct fuse_in_header in;
+		size_t size;
+	} waits[MOST];
+} slow = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static const uint8_t zeroes[CHUNK];
 
@@ -71,11 +77,18 @@ static void getattr(const struct fuse_in_header *in)
 static void read_some(const struct fuse_in_header *in)
 {
 	const struct fuse_read_in *r = (const void *)(in + 1);
+	size_t size = r->size < CHUNK ? r->size : CHUNK;
 
-	__atomic_add_fetch(&slow.asked, 1, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&slow.delivers, __ATOMIC_ACQUIRE))
-		usleep(1000);
-	reply(in, 0, zeroes, r->size < CHUNK ? r->size : CHUNK);
+	pthread_mutex_lock(&slow.lock);
+	if (slow.delivers) {
+		reply(in, 0, zeroes, size);
+	} else {
+		ASSERT(slow.asked < MOST);
+		slow.waits[slow.asked].in = *in;
+		slow.waits[slow.asked].size = size;
+		slow.asked++;
+	}
+	pthread_mutex_unlock(&slow.lock);
 }
 
 static void answer(const struct fuse_in_header *in)
@@ -138,12 +151,23 @@ void slow_file_leave(void)
 	close(slow.fd);
 }
 
-bool slow_file_asked(void)
+unsigned int slow_file_asked(void)
 {
-	return __atomic_load_n(&slow.asked, __ATOMIC_ACQUIRE);
+	unsigned int asked;
+
+	pthread_mutex_lock(&slow.lock);
+	asked = slow.asked;
+	pthread_mutex_unlock(&slow.lock);
+	return asked;
 }
 
 void slow_file_deliver(void)
 {
-	__atomic_store_n(&slow.delivers, true, __ATOMIC_RELEASE);
+	unsigned int i;
+
+	pthread_mutex_lock(&slow.lock);
+	slow.delivers = true;
+	for (i = 0; i < slow.asked; i++)
+		reply(&slow.waits[i].in, 0, zeroes, slow.waits[i].size);
+	pthread_mutex_unlock(&slow.lock);
 }

@@ -18,8 +18,8 @@
 void slow_file_make(size_t size);
 /* For a child: the process that made it goes on serving it, and nobody else does. */
 void slow_file_leave(void);
-/* Has somebody asked for some of it? */
-bool slow_file_asked(void);
+/* How often somebody has asked for some of it, and is not answered. */
+unsigned int slow_file_asked(void);
 /* All of it is zeroes: deliver them, from now on at once. */
 void slow_file_deliver(void);
 
