@@ -14,7 +14,7 @@ allowed()
 	main) echo "later chr ioctl dev net netlink lend worker stats trace" ;;
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
-	dev | dev_iommu | owner | close | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
+	dev | dev_iommu | owner | close | msg) echo "net netlink user vq worker mem iotlb miss features stats trace" ;;
 	net) echo "later dev port registry pace lone bar resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	pace | lone) echo "cost" ;;
@@ -24,7 +24,8 @@ allowed()
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
 	worker | source | crew | crew_place | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
-	thread_end | thread_inside | thread_shared) echo "thread later" ;;
+	later) echo "user" ;;
+	thread_end | thread_inside | thread_shared) echo "thread later user" ;;
 	registry) echo "net" ;;
 	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker place lend" ;;
 	port) echo "tap" ;;

@@ -10,6 +10,8 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 
+#include "user.h"
+
 /* When it is looked whether it can be done: first, and then half as often each time. */
 #define LOOK_FIRST	(HZ / 50 + 1)
 #define LOOK_LAST	HZ
@@ -23,8 +25,10 @@ static atomic_t left = ATOMIC_INIT(0);
 static void run(struct work_struct *work)
 {
 	struct kvnet_later *later = container_of(to_delayed_work(work), struct kvnet_later, work);
+	struct kvnet_user *user = later->user;
 
 	if (later->fn(later)) {
+		kvnet_user_over(user);
 		atomic_dec(&left);
 		/* kvnet_later_exit() waits for what follows. */
 		module_put(THIS_MODULE);
@@ -45,6 +49,7 @@ void kvnet_later(struct kvnet_later *later, bool (*fn)(struct kvnet_later *later
 {
 	__module_get(THIS_MODULE);
 	atomic_inc(&left);
+	kvnet_user_late(later->user);
 	later->fn = fn;
 	later->delay = LOOK_FIRST;
 	INIT_DELAYED_WORK(&later->work, run);

@@ -12,13 +12,17 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct kvnet_user;
+
 /**
  * struct kvnet_later - something to be done later, a part of what it is done with
+ * @user: for whom it counts until it is done, or NULL; set before, with a reference
  * @work: it
  * @fn: does it, and may free this; false: not yet
  * @delay: before the next look, in jiffies
  */
 struct kvnet_later {
+	struct kvnet_user *user;
 	struct delayed_work work;
 	bool (*fn)(struct kvnet_later *later);
 	unsigned long delay;

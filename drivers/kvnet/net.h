@@ -86,7 +86,7 @@ struct kvnet_queue {
 /**
  * struct kvnet_net - an open /dev/kvnet
  * @users: the file, and what is lent; the last one destroys it
- * @later: its end, if nobody is to wait for it
+ * @later: its end, if nobody is to wait for it; its user is the owner's
  * @listing: so that others find it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none

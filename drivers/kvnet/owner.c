@@ -6,6 +6,7 @@
  * process that is killed takes its memory with it, also if somebody else still
  * has the device's file. What else it had, each worker gives back before it ends.
  */
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/pid.h>
@@ -13,6 +14,7 @@
 
 #include "net.h"
 #include "netlink.h"
+#include "user.h"
 
 /* Both may sleep, so not with vq->lock held. */
 static void let_go(struct socket *tap, struct file *kick)
@@ -157,6 +159,8 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	kvnet_crew_forget_place(&net->crew);
 	WRITE_ONCE(net->copies, -1);
 	WRITE_ONCE(net->fork, kvnet_fork_default());
+	kvnet_user_put(net->later.user);
+	net->later.user = NULL;
 	if (mm)
 		mmdrop(mm);
 }
@@ -226,11 +230,14 @@ void kvnet_net_owner_exits(struct kvnet_net *net)
  * it goes when the process goes, and the queues stop.
  *
  * Context: dev->lock.
- * Return: 0; -EBUSY if there is an owner; -ERESTARTNOINTR: a signal comes first; or -errno.
+ * Return: 0; -EBUSY if there is an owner; -EAGAIN if too much of the caller's is closed and
+ *	   cannot end, or beyond a limit of tasks; -ERESTARTNOINTR: a signal comes first; or
+ *	   -errno.
  */
 int kvnet_net_set_owner(struct kvnet_net *net)
 {
 	struct mm_struct *mm = current->mm;
+	struct kvnet_user *user;
 	int i, ret;
 
 	lockdep_assert_held(&net->lock);
@@ -238,6 +245,9 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 		return -EBUSY;
 	if (!mm)
 		return -EINVAL;
+	user = kvnet_user_get();
+	if (IS_ERR(user))
+		return PTR_ERR(user);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		ret = kvnet_vq_alloc(&net->q[i].vq);
 		if (ret)
@@ -264,6 +274,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 		goto err_crew;
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = &net->crew.threads;
+	net->later.user = user;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))
@@ -278,6 +289,7 @@ err_watch:
 err_free:
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_unalloc(&net->q[i].vq);
+	kvnet_user_put(user);
 	return ret;
 }
 

@@ -19,6 +19,7 @@
 #include <linux/wait_bit.h>
 
 #include "later.h"
+#include "user.h"
 
 /**
  * struct kvnet_shared - a thread, and whose work it does
@@ -27,7 +28,7 @@
  * @fork: a task; const
  * @cred: what who made it might do; const
  * @threads: none but @thread
- * @later: its end, if nobody is to wait for it
+ * @later: its end, if nobody is to wait for it; counts for who made it
  * @thread: who does it
  * @lock: guards all that follows
  * @members: &kvnet_thread.turns, who has waited longest first
@@ -66,15 +67,20 @@ static void host_begin(void *data)
 {
 }
 
-/* The next turn is that of who wants one and has waited longest. */
-static bool host_wants(void *data)
+static bool is_told_nothing(const struct kvnet_thread *t)
 {
-	struct kvnet_shared *h = data;
+	return !t->told;
+}
+
+/* The next turn is that of who wants one, by which(), and has waited longest. */
+static __always_inline struct kvnet_thread *
+next_turn(struct kvnet_shared *h, bool (*which)(const struct kvnet_thread *t))
+{
 	struct kvnet_thread *t, *next = NULL;
 
 	spin_lock(&h->lock);
 	list_for_each_entry(t, &h->members, turns)
-		if (wants(t)) {
+		if (which(t)) {
 			next = t;
 			break;
 		}
@@ -83,6 +89,11 @@ static bool host_wants(void *data)
 	WRITE_ONCE(h->running, next);
 	spin_unlock(&h->lock);
 	return next;
+}
+
+static bool host_wants(void *data)
+{
+	return next_turn(data, wants);
 }
 
 /* Who has left is not looked at any more. */
@@ -123,22 +134,6 @@ static void host_turn(void *data)
 	turn_is_over(h);
 }
 
-/* Who has not been told yet, and is being told now. */
-static struct kvnet_thread *next_to_tell(struct kvnet_shared *h)
-{
-	struct kvnet_thread *t, *next = NULL;
-
-	spin_lock(&h->lock);
-	list_for_each_entry(t, &h->members, turns)
-		if (!t->told) {
-			next = t;
-			break;
-		}
-	WRITE_ONCE(h->running, next);
-	spin_unlock(&h->lock);
-	return next;
-}
-
 static void host_gone(void *data)
 {
 	struct kvnet_shared *h = data;
@@ -152,7 +147,7 @@ static void host_gone(void *data)
 	spin_unlock(&hosts_lock);
 	/* Whose turn it was to be, when the thread ended. */
 	turn_is_over(h);
-	while ((t = next_to_tell(h))) {
+	while ((t = next_turn(h, is_told_nothing))) {
 		t->told = true;
 		WRITE_ONCE(t->closing, true);
 		t->ops->gone(t->data);
@@ -206,6 +201,7 @@ static struct kvnet_shared *find_host(const struct kvnet_threads *ts, bool fork)
 
 static void free_host(struct kvnet_shared *h)
 {
+	kvnet_user_put(h->later.user);
 	mmdrop(h->threads.mm);
 	put_cred(h->cred);
 	kfree(h);
@@ -227,7 +223,10 @@ static struct kvnet_shared *make_host(const struct kvnet_threads *ts, bool fork)
 	INIT_LIST_HEAD(&h->entry);
 	INIT_LIST_HEAD(&h->members);
 	spin_lock_init(&h->lock);
-	ret = kvnet_thread_start(&h->thread, &h->threads, fork, &host_ops, h);
+	h->later.user = kvnet_user_get();
+	ret = PTR_ERR_OR_ZERO(h->later.user);
+	if (!ret)
+		ret = kvnet_thread_start(&h->thread, &h->threads, fork, &host_ops, h);
 	if (ret) {
 		free_host(h);
 		return ERR_PTR(ret);
