@@ -30,7 +30,8 @@
 #define MOST	64
 #define FIRST	900	/* descriptor of the owner's */
 
-enum { SOMEBODY = 1000, ANOTHER = 2000 };
+/* In the same bucket, <linux/hash.h>. */
+enum { SOMEBODY = 1000, ANOTHER = 2364 };
 
 static struct cgroup group;
 static pid_t owner;
@@ -232,14 +233,14 @@ static void who_is_somebody(void)
 	EXPECT_EQ(own_as(0), 0);
 	EXPECT_EQ(own(to_mighty, &uid), 0);
 	/* who makes a user namespace is everybody in there */
-	EXPECT_EQ(own_inside(SOMEBODY, "0 1000 1\n1 2000 1", 1, false), EAGAIN);
-	EXPECT_EQ(own_inside(SOMEBODY, "0 2000 1\n1 1000 1", 0, false), EAGAIN);
-	EXPECT_EQ(own_inside(SOMEBODY, "0 1000 1\n1 2000 1", 1, true), EAGAIN);
-	EXPECT_EQ(own_inside(ANOTHER, "0 2000 1\n1 1000 1", 1, false), 0);
-	EXPECT_EQ(own_inside(ANOTHER, "0 1000 1\n1 2000 1", 0, false), 0);
+	EXPECT_EQ(own_inside(SOMEBODY, "0 1000 1\n1 2364 1", 1, false), EAGAIN);
+	EXPECT_EQ(own_inside(SOMEBODY, "0 2364 1\n1 1000 1", 0, false), EAGAIN);
+	EXPECT_EQ(own_inside(SOMEBODY, "0 1000 1\n1 2364 1", 1, true), EAGAIN);
+	EXPECT_EQ(own_inside(ANOTHER, "0 2364 1\n1 1000 1", 1, false), 0);
+	EXPECT_EQ(own_inside(ANOTHER, "0 1000 1\n1 2364 1", 0, false), 0);
 	/* of root's it is the root of that */
-	EXPECT_EQ(own_inside(0, "0 1000 1\n1 2000 1", 1, false), EAGAIN);
-	EXPECT_EQ(own_inside(0, "0 2000 1\n1 1000 1", 1, false), 0);
+	EXPECT_EQ(own_inside(0, "0 1000 1\n1 2364 1", 1, false), EAGAIN);
+	EXPECT_EQ(own_inside(0, "0 2364 1\n1 1000 1", 1, false), 0);
 	EXPECT_EQ(own_inside(0, "1 1000 1", 1, false), 0);
 }
 
