@@ -4,9 +4,11 @@
  * as the test likes: so who waits for whom is no matter of chance.
  */
 #define _GNU_SOURCE
+#include <linux/vhost.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "genl.h"
@@ -202,7 +204,8 @@ CASE_TIMED(killed_while_one_waits_kernel_threads, 60)
 static struct {
 	pthread_t thread;
 	pid_t tid;
-	bool closed;
+	bool gives_back;	/* and does not close it */
+	bool left;
 } leaver;
 
 static void priority(pid_t tid, int policy, int priority)
@@ -227,9 +230,13 @@ static void *leave_thread(void *arg)
 {
 	priority(0, SCHED_FIFO, AT_ONCE);
 	__atomic_store_n(&leaver.tid, gettid(), __ATOMIC_RELEASE);
-	close(sharer[0].v.fd);
-	sharer[0].v.fd = -1;
-	__atomic_store_n(&leaver.closed, true, __ATOMIC_RELEASE);
+	if (leaver.gives_back) {
+		ASSERT_SYS(ioctl(sharer[0].v.fd, VHOST_RESET_OWNER));
+	} else {
+		close(sharer[0].v.fd);
+		sharer[0].v.fd = -1;
+	}
+	__atomic_store_n(&leaver.left, true, __ATOMIC_RELEASE);
 	return arg;
 }
 
@@ -254,7 +261,7 @@ static void leave(void)
 
 static bool has_left(void)
 {
-	return __atomic_load_n(&leaver.closed, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&leaver.left, __ATOMIC_ACQUIRE);
 }
 
 /* What it had is not used any more, and it waits no longer than that. */
@@ -262,6 +269,10 @@ static void leaves(const char *kind)
 {
 	begin_on_one_cpu(kind);
 	leave();
+	if (leaver.gives_back) {
+		ASSERT(WAIT_FOR(3000, __atomic_load_n(&leaver.tid, __ATOMIC_ACQUIRE)));
+		pager_go_on();
+	}
 	ASSERT(WAIT_FOR(3000, has_left()));
 	pthread_join(leaver.thread, NULL);
 	rig_close(&sharer[0]);
@@ -277,6 +288,19 @@ CASE_TIMED(leaves_in_its_turn, 10)
 
 CASE_TIMED(leaves_in_its_turn_kernel_threads, 10)
 {
+	leaves("kthread");
+}
+
+/* That ends no wait; the turn goes on until the page has come. */
+CASE_TIMED(gives_back_in_its_turn, 10)
+{
+	leaver.gives_back = true;
+	leaves("task");
+}
+
+CASE_TIMED(gives_back_in_its_turn_kernel_threads, 10)
+{
+	leaver.gives_back = true;
 	leaves("kthread");
 }
 
