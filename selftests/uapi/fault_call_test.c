@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Each thing that can fail, as in fault_each_test, where an IOMMU's messages are read and
- * written, where the backend is a packet socket, where there is no owner, and who is told.
+ * written, where the backend is a packet socket, where a thread is shared or there is no
+ * owner, and who is told.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "fault_rig.h"
 #include "flow.h"
 #include "inject.h"
@@ -136,6 +138,60 @@ CASE_TIMED(of_a_kernel_thread, 60)
 	fault_each(&owner);
 	ASSERT_SYS(unsetenv("KVNET_WORKER"));
 	fault_end();
+}
+
+/* What went on without something has a thread that is given back, and cannot end yet. */
+static void give_back_frozen(const struct cgroup *g)
+{
+	cgroup_leave(getpid());
+	cgroup_freeze(g, true);
+	EXPECT(cgroup_frozen(g, true, 3000));
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
+	cgroup_freeze(g, false);
+	cgroup_join(g, getpid());
+}
+
+static bool owned_and_given_back(const struct injector *in, unsigned int n, const struct cgroup *g)
+{
+	bool hit;
+	int ret;
+
+	injector_nth(in, n);
+	ret = __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	if (ret && !(hit && inject_clean(ret)))
+		FAIL("failure %u: %s", n, strerror(-ret));
+	if (!ret && hit)
+		give_back_frozen(g);
+	else if (!ret)
+		ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
+	return hit;
+}
+
+CASE_TIMED(of_a_shared_thread, 120)
+{
+	struct injector in;
+	struct cgroup g;
+	unsigned int n;
+	char was;
+
+	cgroup_make_old(&g, "freezer");
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	was = vdev_parameter("share_workers", 'Y');
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
+	cgroup_join(&g, getpid());
+	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
+	FOR_EACH_INJECTOR(&in, gettid())
+		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && owned_and_given_back(&in, n, &g); n++)
+			fault_injected++;
+	EXPECT_OP(fault_injected, >, 5);
+	cgroup_leave(getpid());
+	fault_carries_packets();
+	fault_end();
+	vdev_parameter("share_workers", was);
+	ASSERT_SYS(unsetenv("KVNET_WORKER"));
+	cgroup_remove(&g);
 }
 
 /* Whoever has the number next that it was to have is not the one that is closed. */
