@@ -2,6 +2,7 @@
 /* Devices that share a thread: see share_rig.h. */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,10 +18,23 @@ char share(char value)
 	return vdev_parameter("share_workers", value);
 }
 
+/* A task is shared where one that is killed can live on. */
+static bool can_share(void)
+{
+	const char *kind = getenv("KVNET_WORKER");
+
+	return (kind && !strcmp(kind, "kthread")) || !kernel_has_vhost_task() ||
+	       !kernel_before(6, 11);
+}
+
 void share_open(unsigned int i)
 {
 	char was = share('Y');
 
+	if (!can_share()) {
+		share(was);
+		ksft_skip("threads of the owner are not shared before Linux 6.11");
+	}
 	rig_open(&sharer[i], &(struct rig_cfg){ .here = i, .stopped = true });
 	/* memory that a pager may take away */
 	if (i < 2)
