@@ -82,22 +82,26 @@ char vdev_parameter(const char *name, char value)
 	return vdev_parameter_text(name, (char[]) { value, 0 });
 }
 
-void vdev_own(int fd)
+int vdev_set_kind(int fd)
 {
 	const char *kind = getenv("KVNET_WORKER");
-	const char *threads = vdev_is_vhost() ? NULL : getenv("KVNET_THREADS");
 	uint8_t fork_owner;
-	char was;
-	int ret;
 
-	if (kind && *kind) {
-		fork_owner = strcmp(kind, "kthread") ? VHOST_FORK_OWNER_TASK :
-						       VHOST_FORK_OWNER_KTHREAD;
-		ret = __vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &fork_owner);
-		if (ret && vdev_is_vhost())
-			ksft_skip("no choice of workers: %s", strerror(-ret));
-		ASSERT_EQ(ret, 0);
-	}
+	if (!kind || !*kind)
+		return 0;
+	fork_owner = strcmp(kind, "kthread") ? VHOST_FORK_OWNER_TASK : VHOST_FORK_OWNER_KTHREAD;
+	return __vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &fork_owner);
+}
+
+void vdev_own(int fd)
+{
+	const char *threads = vdev_is_vhost() ? NULL : getenv("KVNET_THREADS");
+	int ret = vdev_set_kind(fd);
+	char was;
+
+	if (ret && vdev_is_vhost())
+		ksft_skip("no choice of workers: %s", strerror(-ret));
+	ASSERT_EQ(ret, 0);
 	if (threads)
 		was = vdev_parameter("threads", *threads);
 	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);

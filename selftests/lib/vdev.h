@@ -86,6 +86,8 @@ int vdev_open_node(void);
 char vdev_parameter(const char *name, char value);
 /* One that is more than a letter; returns the first one of what it was. */
 char vdev_parameter_text(const char *name, const char *value);
+/* Of the next owner's worker: KVNET_WORKER, see below; 0 or -errno. */
+int vdev_set_kind(int fd);
 /*
  * SET_OWNER, with the kind of worker that KVNET_WORKER names: "task", a thread
  * of the owner, or "kthread"; else with the device's own choice. KVNET_THREADS is

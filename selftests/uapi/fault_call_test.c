@@ -121,11 +121,18 @@ CASE_TIMED(of_packets_of_a_socket, 60)
 	fault_end();
 }
 
+static int set_owner(void)
+{
+	int ret = vdev_set_kind(vmm.v.fd);
+
+	return ret ? ret : __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+}
+
 static int another_owner(void)
 {
 	int ret = __vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 
-	return ret ? ret : __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+	return ret ? ret : set_owner();
 }
 
 /* What it does for itself when it is born is part of the step. */
@@ -157,7 +164,7 @@ static bool owned_and_given_back(const struct injector *in, unsigned int n, cons
 	int ret;
 
 	injector_nth(in, n);
-	ret = __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+	ret = set_owner();
 	hit = injector_hit(in);
 	injector_nth(in, 0);
 	if (ret && !(hit && inject_clean(ret)))
