@@ -244,7 +244,7 @@ static void who_is_somebody(void)
 	EXPECT_EQ(own_inside(0, "1 1000 1", 1, false), 0);
 }
 
-/* Whose first device it is not, and stays. */
+/* A device of that user which nothing happens to: he is known as long as it stays. */
 static pid_t own_one(uid_t uid)
 {
 	pid_t pid;
