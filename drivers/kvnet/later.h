@@ -16,7 +16,7 @@ struct kvnet_user;
 
 /**
  * struct kvnet_later - something to be done later, a part of what it is done with
- * @user: for whom it counts until it is done, or NULL; set before, with a reference
+ * @user: for whom it counts until it is done; set before, with a reference
  * @work: it
  * @fn: does it, and may free this; false: not yet
  * @delay: before the next look, in jiffies

@@ -124,14 +124,12 @@ void kvnet_user_put(struct kvnet_user *user)
 
 /**
  * kvnet_user_late() - something of a user's is closed and cannot end yet
- * @user: with a reference; or NULL: nobody in particular
+ * @user: with a reference
  *
  * Context: any process.
  */
 void kvnet_user_late(struct kvnet_user *user)
 {
-	if (!user)
-		return;
 	spin_lock(&lock);
 	user->users++;
 	WRITE_ONCE(user->late, user->late + 1);
@@ -146,8 +144,6 @@ void kvnet_user_late(struct kvnet_user *user)
  */
 void kvnet_user_over(struct kvnet_user *user)
 {
-	if (!user)
-		return;
 	spin_lock(&lock);
 	WRITE_ONCE(user->late, user->late - 1);
 	spin_unlock(&lock);
