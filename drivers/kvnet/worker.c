@@ -199,10 +199,8 @@ static bool worker_wants(void *data)
 	return READ_ONCE(w->ready) || w->active || w->idle;
 }
 
-static void worker_turn(void *data)
+static void take_turn(struct kvnet_worker *w)
 {
-	struct kvnet_worker *w = data;
-
 	if (unlikely(READ_ONCE(w->crew->cap_ns) != w->poll.cap))
 		kvnet_poll_set_cap(&w->poll, READ_ONCE(w->crew->cap_ns));
 	w->active |= xchg(&w->ready, 0);
@@ -223,19 +221,32 @@ static void worker_turn(void *data)
 	cond_resched();
 }
 
+static void worker_turn(void *data)
+{
+	struct kvnet_worker *w = data;
+
+	kcov_remote_start_common(w->crew->kcov);
+	take_turn(w);
+	kcov_remote_stop();
+}
+
 static void worker_begin(void *data)
 {
 	const struct kvnet_worker *w = data;
 
+	kcov_remote_start_common(w->crew->kcov);
 	kvnet_crew_seat(w->crew);
+	kcov_remote_stop();
 }
 
 static void worker_gone(void *data)
 {
 	struct kvnet_worker *w = data;
 
+	kcov_remote_start_common(w->crew->kcov);
 	if (!READ_ONCE(w->dismissed))
 		w->crew->ops->gone(w->crew);
+	kcov_remote_stop();
 }
 
 const struct kvnet_thread_ops kvnet_worker_ops = {
