@@ -6,12 +6,11 @@
 # with endianness checks (its messages about kernel headers do not count). With --floor
 # it is the laboratory's kvnet_floor.ko, in build/floor-X, with --hosttime its
 # kvnet_hosttime.ko (User-Mode Linux only), in build/hosttime-X, with --uncounted its
-# kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X, with --reached a kvnet.ko for
-# the fuzzer of system calls (reached.sh), in build/reached-X, with --failing one whose
+# kvnet_uncounted.ko (uncounted.sh), in build/uncounted-X, with --failing one whose
 # calls can fail (failing.sh), in build/failing-X. With --arch arm64, --clang or both it is
 # built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached | --failing] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --failing] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -123,9 +122,19 @@ find_cross_headers()
 	fi
 }
 
+# The kernel's kcov hears of the module, but not of how events are traced. What the compiler
+# says of it is for points() in sysfuzz.sh to count.
+add_kcov()
+{
+	ARCH+=(KCOV_INSTRUMENT=y KCOV_INSTRUMENT_trace.o=n)
+	FLAGS+=" -fdump-tree-sancov"
+}
+
 # prepared by themselves when they are not there
 find_headers()
 {
+	local FLAGS
+
 	ARCH=() SPARSE=()
 	case " $UML_ALL " in
 	*" $SERIES "*)
@@ -136,7 +145,10 @@ find_headers()
 		read -ra ARCH < <(echo "ARCH=um $(uml_flags "$SERIES")")
 		# the kernel has the compiler clear what is on the stack, which hides what nobody
 		# has written and somebody reads
-		[ "$SERIES" = uml-fast ] || ARCH+=(KCFLAGS=-ftrivial-auto-var-init=pattern)
+		[ "$SERIES" != uml-fast ] || return 0
+		FLAGS=-ftrivial-auto-var-init=pattern
+		! grep -qxF CONFIG_KCOV=y "$HEADERS/.config" || add_kcov
+		ARCH+=("KCFLAGS=$FLAGS")
 		return
 		;;
 	esac
@@ -167,14 +179,14 @@ main()
 		--floor) FROM=$TOP/selftests/perf/floor KIND=floor MODULE=kvnet_floor.ko PARTS=(.) ;;
 		--hosttime) FROM=$TOP/selftests/perf/hosttime KIND=hosttime MODULE=kvnet_hosttime.ko PARTS=(.) ;;
 		--uncounted) KIND=uncounted MODULE=drivers/kvnet/kvnet_uncounted.ko ;;
-		--reached | --failing) KIND=${1#--} ;;
+		--failing) KIND=failing ;;
 		--arch) TARGET=$2; shift ;;
 		--clang) COMPILER=clang ;;
 		*) die "unknown option $1" ;;
 		esac
 		shift
 	done
-	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --reached | --failing] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
+	[ $# -eq 1 ] && [[ " amd64 arm64 " == *" $TARGET "* ]] || die "usage: build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --failing] [--arch amd64|arm64] [--clang] <one of: $SERIES_ALL newest $DEBUG_ALL $UML_ALL>"
 	SERIES=$1
 	find_headers
 	DIR=$KIND-$SERIES
@@ -185,7 +197,7 @@ main()
 	fi
 	hold "$DIR"
 	DIR=$BUILD/$DIR
-	if [[ $KIND == @(uncounted|reached|failing) ]]; then
+	if [[ $KIND == @(uncounted|failing) ]]; then
 		FROM=$DIR.from
 		"$TOP/scripts/$KIND.sh" "$FROM"
 	fi

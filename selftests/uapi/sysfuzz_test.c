@@ -8,9 +8,9 @@
  *   SEED=a.b:3-7.c	this program, again and again (program.h)
  *   OPS=0-17,30	and of it these operations alone
  *
- * Where the module tells which of its parts have run (scripts/reached.sh, and the
- * parameter reached=1), a program that has one run that none had before is kept, and
- * new ones are made of those kept; SYSFUZZ_BLIND=1: only counted.
+ * Where the kernel tells which parts of the module have run (reached.h), a program that
+ * has one run that none had before is kept, and new ones are made of those kept;
+ * SYSFUZZ_BLIND=1: only counted.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -36,6 +36,12 @@ struct runner {
 	const struct program *p;
 	unsigned int nr;
 };
+
+/* What else goes on in a world; by who sees to what comes late, too. */
+static void *(*const others[])(void *) = { world_traffic, world_samples, world_pages };
+#define OTHERS	3
+
+_Static_assert(1 + ABUSE_THREADS + OTHERS <= REACHED_THREADS, "not all are looked at");
 
 static struct world world;
 static struct program program;
@@ -71,6 +77,7 @@ static void *run(void *arg)
 	unsigned int nr;
 	struct genl g;
 
+	reached_here(1 + r->nr);
 	genl_open(&g);
 	for (nr = r->nr; nr < r->p->n; nr += ABUSE_THREADS) {
 		if (masked && !wanted[nr])
@@ -84,10 +91,15 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static void *run_other(void *nr)
+{
+	reached_here(1 + ABUSE_THREADS + (uintptr_t)nr);
+	return others[(uintptr_t)nr](&world);
+}
+
 /* Signals are for the threads that run the program. */
 static void start_all(pthread_t *helper, pthread_t *thread, struct runner *r)
 {
-	void *(*const fn[])(void *) = { world_traffic, world_samples, world_pages };
 	sigset_t set;
 	unsigned int i;
 
@@ -95,8 +107,8 @@ static void start_all(pthread_t *helper, pthread_t *thread, struct runner *r)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(pthread_create(&helper[i], NULL, fn[i], &world), 0);
+	for (i = 0; i < OTHERS; i++)
+		ASSERT_EQ(pthread_create(&helper[i], NULL, run_other, (void *)(uintptr_t)i), 0);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	for (i = 0; i < ABUSE_THREADS; i++) {
 		r[i] = (struct runner) { &world, &program, i };
@@ -108,10 +120,11 @@ static void start_all(pthread_t *helper, pthread_t *thread, struct runner *r)
 static void run_world(void)
 {
 	struct rlimit lim = { 8 << 20, RLIM_INFINITY };
-	pthread_t helper[3], thread[ABUSE_THREADS];
+	pthread_t helper[OTHERS], thread[ABUSE_THREADS];
 	struct runner r[ABUSE_THREADS];
 	unsigned int i;
 
+	reached_here(0);
 	world_open(&world, tally, program.op[0].gene);
 	start_all(helper, thread, r);
 	for (i = 0; i < ABUSE_THREADS; i++)
@@ -119,7 +132,7 @@ static void run_world(void)
 	if (program.op[0].gene % 3 == 0)	/* in the midst of it all */
 		kill(getpid(), SIGKILL);
 	__atomic_store_n(&world.over, true, __ATOMIC_RELEASE);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < OTHERS; i++)
 		pthread_join(helper[i], NULL);
 	setrlimit(RLIMIT_MEMLOCK, &lim);
 	world_forget(&world);
@@ -176,12 +189,19 @@ static void show_stuck(pid_t pid)
 	inject_put("/proc/sysrq-trigger", "w");
 }
 
+/* It is time to look for what has run, too. */
+static bool is_over(pid_t pid, int *status)
+{
+	reached_look();
+	return waitpid(pid, status, WNOHANG) == pid;
+}
+
 static void wait_for(pid_t pid)
 {
 	unsigned int i, nr;
 	int status;
 
-	if (!WAIT_FOR(40000, waitpid(pid, &status, WNOHANG) == pid)) {
+	if (!WAIT_FOR(40000, is_over(pid, &status))) {
 		for (i = 0; i < ABUSE_THREADS; i++) {
 			nr = tally->at[i];
 			FAIL("thread %u is still at operation %d", i, (int)nr - 1);
@@ -242,18 +262,27 @@ static void one_program(unsigned int workers_before)
 
 /*** the whole ***/
 
+/* What the environment says, if it says something. */
+static const char *given(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? s : NULL;
+}
+
 static void say_what_was_reached(const struct reached *r)
 {
-	const char *points = getenv("SYSFUZZ_POINTS");
+	const char *points = given("SYSFUZZ_POINTS");
 
 	ksft_note("%u parts of the module ran (of about %s), %u of them in calls; %u ways from one to the next",
-		  r->points, points && *points ? points : "?", r->called, r->ways);
+		  r->points, points ? points : "?", r->called, r->ways);
+	ksft_note("%lu times there was no room to tell of more", r->full);
 	ksft_note("%lu programs were kept since they had reached something new", programs.kept);
 	if (guided)
 		ksft_note("of the last %u new ones, %u half new and %u made of others it was %u, %u, %u",
 			  programs.tried[0], programs.tried[1], programs.tried[2],
 			  programs.paid[0], programs.paid[1], programs.paid[2]);
-	if (getenv("SYSFUZZ_SECONDS"))
+	if (given("SYSFUZZ_SECONDS"))
 		reached_say_what_is_not();
 }
 
@@ -266,19 +295,11 @@ static void say_what_was_done(unsigned int n_programs)
 		  n_programs, tally->repairs, tally->frames);
 	ksft_note("of %lu looks at a device it ran in %lu %%, had carried packets in %lu %%",
 		  tally->samples, tally->ran * 100 / n, tally->carried * 100 / n);
-	if (!getenv("SYSFUZZ_SECONDS"))
+	if (!given("SYSFUZZ_SECONDS"))
 		return;
 	for (i = 0; i < abuse_names(); i++)
 		ksft_note("  %-12s %8lu, of which %8lu did something", abuse_name(i),
 			  tally->done[i], tally->ok[i]);
-}
-
-/* What the environment says, if it says something. */
-static const char *given(const char *name)
-{
-	const char *s = getenv(name);
-
-	return s && *s ? s : NULL;
 }
 
 static unsigned int seconds(unsigned int otherwise)
@@ -342,6 +363,12 @@ CASE_TIMED(random_programs, 100000)
 	say_what_was_done(n);
 	if (tells)
 		say_what_was_reached(&reached);
+	/* by the threads, and by workers and softirqs */
+	EXPECT_OP(reached.called, >=, tells);
+	EXPECT_OP(reached.points, >=, reached.called + tells);
+	/* who has built the module for it does not want it blind */
+	if (given("SYSFUZZ_POINTS"))
+		EXPECT(tells);
 	EXPECT_EQ(pages_pinned(), pinned);
 	no_leak_found();
 	if (seed)
