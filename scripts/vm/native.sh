@@ -72,7 +72,7 @@ shared_cases()
 	for dir in tx rx; do
 		echo "pps test=load dir=$dir size=64 busy=2"
 	done
-	for n in kicks chains tables bad refill; do
+	for n in none kicks chains tables bad refill; do
 		echo "neighbour test=neighbour attack=$n size=64"
 	done
 }

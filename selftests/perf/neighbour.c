@@ -5,10 +5,13 @@
  *
  * The other guest is a process with a device, a tap and a worker of its own; its virtual
  * CPU never sleeps. In a slice it is each of the two for a while, and the guest beside
- * it sends frames that come back, then bursts, and its VMM asks for things. The times
- * that the other guest's own VMM waits for the queue that is left alone count, too.
+ * it sends frames that come back, then bursts, and its VMM asks for things. What the other
+ * guest's own VMM asks of the queue that is left alone counts, too.
  *
- * "slower" are times more that it took; 1 is the share that is one's own.
+ * Each guest has a control group, as with libvirt: so a share is a guest's, however many of
+ * its threads are busy. "slower" are times more that it took; 1 is the share that is one's own.
+ * "worst" and "other" are of those times only that nobody waited for a CPU: what is left are
+ * other waits. "other-waited" is the part of them that are left out for that.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "lone.h"
 #include "mischief.h"
 #include "turns.h"
@@ -38,44 +42,97 @@ enum { PEACE, ATTACK, PHASES };
 struct seen {
 	double echo;		/* ns of a round trip */
 	double bulk;		/* ns of a packet of a burst */
-	double ask;		/* ns of an ioctl of one's own */
+	double ask;		/* ns of an ioctl of one's own, one after the other */
 	double worst;
 	double other;		/* of the other guest's VMM, for its quiet queue */
+	double waited;		/* part of those that waited for a CPU */
 };
 
 static struct {
 	struct spec s;
 	struct ports p;
 	struct port *port;
+	struct cgroup group[2];	/* the guest's, and of that beside it */
 	pid_t pid;		/* the other guest */
 	int fd;
 	struct seen seen[PHASES][SLICES];
 } all;
 
-/* Times of ioctls of a queue. */
+/* Times of ioctls of a queue that did not wait for a CPU. */
 struct asked {
 	uint64_t n, ns, worst;
+	uint64_t waited;	/* the others */
 };
 
-static void ask(struct asked *a, const struct vdev *v, unsigned int queue)
+/* How long the calling thread has waited for a CPU. */
+static uint64_t waited_ns(void)
+{
+	unsigned long ns = 0, times = 0;
+	static int fd = -1;
+	char text[64];
+	ssize_t n;
+
+	if (fd < 0)
+		fd = ASSERT_SYS(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+	n = ASSERT_SYS(pread(fd, text, sizeof(text) - 1, 0));
+	text[n] = 0;
+	ASSERT_EQ(sscanf(text, "%*u %lu %lu", &ns, &times), 2);
+	ASSERT(times);	/* else it is not counted */
+	return ns;
+}
+
+static void ask_one(const struct vdev *v, unsigned int queue, unsigned int what)
 {
 	static const unsigned long reqs[] = {
 		VHOST_GET_VRING_BASE, VHOST_SET_VRING_BASE, VHOST_SET_VRING_CALL,
 	};
 	/* both have 8 bytes; the base of a running queue cannot be set, and is not */
 	struct vhost_vring_file f = { .index = queue, .fd = v->q[queue].call };
-	uint64_t from, ns;
+
+	__vdev_ioctl(v->fd, reqs[what % 3], &f);
+}
+
+static void ask(struct asked *a, const struct vdev *v, unsigned int queue)
+{
+	uint64_t from, ns, waited;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
+		waited = waited_ns();
 		from = now_ns();
-		__vdev_ioctl(v->fd, reqs[i], &f);
+		ask_one(v, queue, i);
 		ns = now_ns() - from;
-		f.fd = v->q[queue].call;
+		if (waited_ns() != waited) {
+			a->waited++;
+			continue;
+		}
 		a->n++;
 		a->ns += ns;
 		a->worst = ns > a->worst ? ns : a->worst;
 	}
+}
+
+/* The device's thread is where its share comes from. */
+static bool has_worker(const struct cgroup *g)
+{
+	char path[96], name[32];
+	bool found = false;
+	FILE *f, *comm;
+	int tid;
+
+	snprintf(path, sizeof(path), "%s/cgroup.threads", g->path);
+	f = fopen(path, "re");
+	while (f && !found && fscanf(f, "%d", &tid) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+		comm = fopen(path, "re");
+		if (comm && fscanf(comm, "%31s", name) == 1)
+			found = !strncmp(name, "kvnet-", 6) || !strncmp(name, "vhost-", 6);
+		if (comm)
+			fclose(comm);
+	}
+	if (f)
+		fclose(f);
+	return found;
 }
 
 /* the other guest */
@@ -89,7 +146,9 @@ static void __attribute__((noreturn)) be_neighbour(int fd)
 	unsigned int i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	cgroup_join(&all.group[1], getpid());
 	rig_open(&rig, &(struct rig_cfg){ .num = RING });
+	ASSERT(has_worker(&all.group[1]));
 	mischief_init(&m, &rig.v, rig.tap);
 	while (read(fd, &kind, sizeof(kind)) == sizeof(kind)) {
 		if (kind < 0)
@@ -181,7 +240,19 @@ static double bursts(uint64_t ns)
 	return (double)ns / n;
 }
 
-static void ask_often(struct seen *seen)
+/* Waits for a CPU and all. */
+static double asks(uint64_t ns)
+{
+	uint64_t begin = now_ns(), n = 0;
+
+	do {
+		ask_one(&all.port->r.v, n / 3 % 2, n);
+		n++;
+	} while (now_ns() - begin < ns);
+	return (double)(now_ns() - begin) / n;
+}
+
+static double worst_of_some(void)
 {
 	struct asked a = { 0 };
 	unsigned int i;
@@ -191,8 +262,7 @@ static void ask_often(struct seen *seen)
 		/* so that it meets its device at work */
 		round_trip();
 	}
-	seen->ask = (double)a.ns / a.n;
-	seen->worst = a.worst;
+	return a.worst;
 }
 
 static void phase(struct seen *seen, enum mischief_kind kind)
@@ -202,16 +272,22 @@ static void phase(struct seen *seen, enum mischief_kind kind)
 	neighbour_is(kind);
 	seen->echo = echoes(SLICE_FACTOR * all.s.ns);
 	seen->bulk = bursts(SLICE_FACTOR * all.s.ns);
-	ask_often(seen);
+	seen->ask = asks(SLICE_FACTOR * all.s.ns);
+	seen->worst = worst_of_some();
 	other = neighbour_rests();
 	seen->other = (double)other.ns / (other.n ? other.n : 1);
+	seen->waited = (double)other.waited / (other.n + other.waited);
 }
 
 static unsigned int neighbour_open(const struct spec *s)
 {
 	all.s = *s;
+	cgroup_make(&all.group[0], "cpu");
+	cgroup_make(&all.group[1], "cpu");
 	start_neighbour();
+	cgroup_join(&all.group[0], getpid());
 	all.port = lone_begin(&all.p, s);
+	ASSERT(has_worker(&all.group[0]));
 	lone_round_trip(&all.p, all.port);
 	return spec_virtual() ? LEAST_SLICES : FEW_SLICES;
 }
@@ -229,18 +305,27 @@ static void neighbour_slice(unsigned int i)
 
 #define FIELD(array, i, at)	(*(double *)((char *)&(array)[i] + (at)))
 
-/* What it took beside the attack, and how many times more that is. */
+/* Beside the attack. */
+static void row(const char *metric, size_t at, unsigned int slices, const char *unit)
+{
+	double seen[SLICES] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < slices; i++)
+		seen[i] = FIELD(all.seen[ATTACK], i, at);
+	spec_slices(metric, seen, slices, unit);
+}
+
+/* What it took, and how many times more that is. */
 static void rows(const char *metric, size_t at, unsigned int slices)
 {
-	double took[SLICES], slower[SLICES];
+	double slower[SLICES];
 	char name[32];
 	unsigned int i;
 
-	for (i = 0; i < slices; i++) {
-		took[i] = FIELD(all.seen[ATTACK], i, at);
-		slower[i] = took[i] / FIELD(all.seen[PEACE], i, at);
-	}
-	spec_slices(metric, took, slices, "ns");
+	row(metric, at, slices, "ns");
+	for (i = 0; i < slices; i++)
+		slower[i] = FIELD(all.seen[ATTACK], i, at) / FIELD(all.seen[PEACE], i, at);
 	snprintf(name, sizeof(name), "%s-slower", metric);
 	spec_slices(name, slower, slices, "1");
 }
@@ -258,7 +343,11 @@ static void neighbour_close(unsigned int slices)
 	rows("ioctl", offsetof(struct seen, ask), slices);
 	rows("worst", offsetof(struct seen, worst), slices);
 	rows("other", offsetof(struct seen, other), slices);
+	row("other-waited", offsetof(struct seen, waited), slices, "1");
 	lone_end(&all.p);
+	cgroup_leave(getpid());
+	cgroup_remove(&all.group[0]);
+	cgroup_remove(&all.group[1]);
 }
 
 CASE_TIMED(neighbour, 600)

@@ -125,7 +125,7 @@ def native_sections():
                    Table(native("crowd", metric=["pps", "worst", "uneven"]), rows=("dir", "metric"), title="crowd"),
                    Bars(native("load", metric="p50"), x="busy", title="load: round trip beside busy threads"),
                    Table(native("load", metric=["p50", "p99", "pps", "worker"]), rows=("dir", "metric"), title="load"),
-                   Table(native("neighbour", metric=["echo-slower", "bulk-slower", "ioctl-slower", "other-slower", "ioctl", "worst"]),
+                   Table(native("neighbour", metric=["echo-slower", "bulk-slower", "ioctl-slower", "other-slower", "ioctl", "worst", "other-waited"]),
                          rows=("attack", "metric"), title="neighbour: beside one that attacks, as multiples of beside one that behaves")])
     yield Section("An XDP program on the tap", """
         It drops each frame of the guest's, or sends it on to the tap of a second guest: none ever becomes a socket buffer.""",
