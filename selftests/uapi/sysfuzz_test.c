@@ -37,7 +37,7 @@ struct runner {
 	unsigned int nr;
 };
 
-/* What else goes on in a world; by who sees to what comes late, too. */
+/* What else goes on in a world. */
 static void *(*const others[])(void *) = { world_traffic, world_samples, world_pages };
 #define OTHERS	3
 
