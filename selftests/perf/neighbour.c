@@ -113,23 +113,16 @@ static void ask(struct asked *a, const struct vdev *v, unsigned int queue)
 }
 
 /* The device's thread is where its share comes from. */
-static bool has_worker(const struct cgroup *g)
+static bool has_worker(const struct cgroup *g, pid_t owner)
 {
-	char path[96], name[32];
+	char path[96], tid[16];
 	bool found = false;
-	FILE *f, *comm;
-	int tid;
+	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/cgroup.threads", g->path);
 	f = fopen(path, "re");
-	while (f && !found && fscanf(f, "%d", &tid) == 1) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-		comm = fopen(path, "re");
-		if (comm && fscanf(comm, "%31s", name) == 1)
-			found = !strncmp(name, "kvnet-", 6) || !strncmp(name, "vhost-", 6);
-		if (comm)
-			fclose(comm);
-	}
+	while (f && !found && fscanf(f, "%15s", tid) == 1)
+		found = worker_is("/proc", tid, owner);
 	if (f)
 		fclose(f);
 	return found;
@@ -148,7 +141,7 @@ static void __attribute__((noreturn)) be_neighbour(int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	cgroup_join(&all.group[1], getpid());
 	rig_open(&rig, &(struct rig_cfg){ .num = RING });
-	ASSERT(has_worker(&all.group[1]));
+	ASSERT(has_worker(&all.group[1], getpid()));
 	mischief_init(&m, &rig.v, rig.tap);
 	while (read(fd, &kind, sizeof(kind)) == sizeof(kind)) {
 		if (kind < 0)
@@ -287,7 +280,7 @@ static unsigned int neighbour_open(const struct spec *s)
 	start_neighbour();
 	cgroup_join(&all.group[0], getpid());
 	all.port = lone_begin(&all.p, s);
-	ASSERT(has_worker(&all.group[0]));
+	ASSERT(has_worker(&all.group[0], getpid()));
 	lone_round_trip(&all.p, all.port);
 	return spec_virtual() ? LEAST_SLICES : FEW_SLICES;
 }

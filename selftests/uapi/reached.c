@@ -153,7 +153,7 @@ void reached_look(void)
 /* Is the module built for it? */
 static bool tells(void)
 {
-	bool before;
+	bool any;
 	int fd;
 
 	ASSERT_SYS(ioctl(areas[0].fd, KCOV_ENABLE, KCOV_TRACE_PC));
@@ -162,11 +162,11 @@ static bool tells(void)
 		close(fd);
 	ASSERT_SYS(ioctl(areas[0].fd, KCOV_DISABLE, 0));
 	look_at(&areas[0]);
-	before = any_in(function->at, function->at + TEXT);
+	any = any_in(function->at, function->at + TEXT);
 	memset(point, 0, sizeof(point));
 	memset(called, 0, sizeof(called));
 	memset(way, 0, sizeof(way));
-	return before;
+	return any;
 }
 
 bool reached_open(void)
