@@ -8,7 +8,8 @@
  *	memsum send udp|tcp ADDRESS PORT BLOCKS-PER-SECOND
  *	memsum recv udp|tcp PORT REGION-MIB LAG-KIB
  *
- * Both go on until SIGTERM, a TCP receiver until the end of the stream too. With
+ * Both go on until SIGTERM, a TCP receiver until the end of the stream too. A stream
+ * begins and ends with some blocks, however late its sender is in between. With
  * tcp the last LAG-KIB that arrived stay unread in the kernel, until the end;
  * an udp receiver is made to wait by SIGSTOP.
  *
@@ -36,6 +37,7 @@
 #define BLOCK_BYTES	1400
 #define TICK_NS		10000000L
 #define BURST_MAX	64
+#define BURST_TCP	32	/* blocks, for large segments */
 #define UDP_RCVBUF	(48 << 20)
 #define SHOWN_MAX	3
 
@@ -157,24 +159,26 @@ static int do_send(bool tcp, const char *address, const char *port, long rate)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(atoi(port)) };
 	struct timespec tick = { .tv_nsec = TICK_NS };
-	int fd = open_socket(tcp), count;
+	/* TCP sends a whole burst at once, UDP what is due */
+	int fd = open_socket(tcp), count, least = tcp ? BURST_TCP : 1;
+	long due = tcp ? BURST_TCP * (1000000000L / TICK_NS) : 0;
 	uint64_t seq = 0;
-	long due = 0;
 
 	if (inet_pton(AF_INET, address, &sin.sin_addr) != 1 ||
 	    connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
 		fail(address);
 	while (!stopped) {
 		due += rate;
-		/* TCP sends a whole burst at once, UDP what is due */
 		count = due / (1000000000L / TICK_NS);
-		if (count >= (tcp ? 32 : 1)) {
+		if (count >= least) {
 			count = count < BURST_MAX ? count : BURST_MAX;
 			send_burst(fd, tcp, &seq, count);
 			due -= count * (1000000000L / TICK_NS);
 		}
 		nanosleep(&tick, NULL);
 	}
+	if (tcp)
+		send_burst(fd, tcp, &seq, BURST_TCP);
 	close(fd);
 	printf("sent %" PRIu64 " blocks\n", seq);
 	return 0;

@@ -290,8 +290,41 @@ installed_ends_in()
 		fail "$1: status $got: $said"
 }
 
+# what a socket with this port has received and nobody has read yet, as /proc/net/tcp has it
+has_unread()
+{
+	awk -v port="$(printf ':%04X' "$1")" '$2 ~ port "$" && $4 == "01" { split($5, queue, ":"); if (queue[2] !~ /^0*$/) found = 1 }
+		END { exit !found }' /proc/net/tcp
+}
+
+# However slow its clock ticks, or its guest is, a stream has something to be compared, at both ends of its life:
+# at a block a second, 32 of them would take half a minute.
+streams_carry_something()
+{
+	local port=$((20000 + RANDOM % 10000)) memsum=$WORK/net/memsum sender receiver i
+
+	make -s -C "$TOP/selftests/net" OUTPUT="$WORK/net" "$memsum" || return
+	"$memsum" recv tcp $port 1 16 > "$WORK/received" 2>&1 &
+	receiver=$!
+	for ((i = 0; i < 1000; i++)); do
+		! awk -v port="$(printf ':%04X' $port)" '$2 ~ port "$" && $4 == "0A" { found = 1 } END { exit !found }' /proc/net/tcp || break
+		sleep 0.01
+	done
+	"$memsum" send tcp 127.0.0.1 $port 1 > "$WORK/sent" 2>&1 &
+	sender=$!
+	for ((i = 0; i < 1000; i++)); do
+		! has_unread $port || break
+		sleep 0.01
+	done
+	has_unread $port || fail "nothing comes"
+	kill $sender
+	wait $sender && wait $receiver || fail "sender: $(cat "$WORK/sent"); receiver: $(cat "$WORK/received")" || return
+	[ "$(cat "$WORK/sent")" = "sent 64 blocks" ] && grep -q '^received 64 blocks, lost 0, wrong 0, stale 0,' "$WORK/received" ||
+		fail "$(cat "$WORK/sent"); $(cat "$WORK/received")"
+}
+
 for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
-	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told races_are_judged installed_tests; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told races_are_judged installed_tests streams_carry_something; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
