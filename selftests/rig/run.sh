@@ -290,33 +290,39 @@ installed_ends_in()
 		fail "$1: status $got: $said"
 }
 
-# what a socket with this port has received and nobody has read yet, as /proc/net/tcp has it
-has_unread()
+# tcp_socket PORT STATE REGEX: is there one with this port, in this state, whose queues look like that?
+tcp_socket()
 {
-	awk -v port="$(printf ':%04X' "$1")" '$2 ~ port "$" && $4 == "01" { split($5, queue, ":"); if (queue[2] !~ /^0*$/) found = 1 }
+	awk -v port=":$(printf %04X "$1")" -v state="$2" -v queues="$3" '$2 ~ port "$" && $4 == state && $5 ~ queues { found = 1 }
 		END { exit !found }' /proc/net/tcp
 }
 
-# However slow its clock ticks, or its guest is, a stream has something to be compared, at both ends of its life:
+# within ten seconds
+comes_true()
+{
+	local i
+
+	for ((i = 0; i < 1000; i++)); do
+		! "$@" || return 0
+		sleep 0.01
+	done
+	return 1
+}
+
+# However late its sender is, a stream has something to be compared at both ends of its life:
 # at a block a second, 32 of them would take half a minute.
 streams_carry_something()
 {
-	local port=$((20000 + RANDOM % 10000)) memsum=$WORK/net/memsum sender receiver i
+	local port=$((20000 + RANDOM % 10000)) memsum=$WORK/net/memsum sender receiver
 
 	make -s -C "$TOP/selftests/net" OUTPUT="$WORK/net" "$memsum" || return
 	"$memsum" recv tcp $port 1 16 > "$WORK/received" 2>&1 &
 	receiver=$!
-	for ((i = 0; i < 1000; i++)); do
-		! awk -v port="$(printf ':%04X' $port)" '$2 ~ port "$" && $4 == "0A" { found = 1 } END { exit !found }' /proc/net/tcp || break
-		sleep 0.01
-	done
+	comes_true tcp_socket $port 0A . || fail "nobody listens" || return
 	"$memsum" send tcp 127.0.0.1 $port 1 > "$WORK/sent" 2>&1 &
 	sender=$!
-	for ((i = 0; i < 1000; i++)); do
-		! has_unread $port || break
-		sleep 0.01
-	done
-	has_unread $port || fail "nothing comes"
+	# what the receiver leaves unread
+	comes_true tcp_socket $port 01 ':0*[1-9A-F]' || fail "nothing comes"
 	kill $sender
 	wait $sender && wait $receiver || fail "sender: $(cat "$WORK/sent"); receiver: $(cat "$WORK/received")" || return
 	[ "$(cat "$WORK/sent")" = "sent 64 blocks" ] && grep -q '^received 64 blocks, lost 0, wrong 0, stale 0,' "$WORK/received" ||
