@@ -36,6 +36,7 @@
 #define MAGIC		0x6b766e65746d656dULL
 #define BLOCK_BYTES	1400
 #define TICK_NS		10000000L
+#define TICKS		(1000000000L / TICK_NS)	/* a second */
 #define BURST_MAX	64
 #define BURST_TCP	32	/* blocks, for large segments */
 #define UDP_RCVBUF	(48 << 20)
@@ -161,7 +162,7 @@ static int do_send(bool tcp, const char *address, const char *port, long rate)
 	struct timespec tick = { .tv_nsec = TICK_NS };
 	/* TCP sends a whole burst at once, UDP what is due */
 	int fd = open_socket(tcp), count, least = tcp ? BURST_TCP : 1;
-	long due = tcp ? BURST_TCP * (1000000000L / TICK_NS) : 0;
+	long due = tcp ? BURST_TCP * TICKS : 0;
 	uint64_t seq = 0;
 
 	if (inet_pton(AF_INET, address, &sin.sin_addr) != 1 ||
@@ -169,11 +170,11 @@ static int do_send(bool tcp, const char *address, const char *port, long rate)
 		fail(address);
 	while (!stopped) {
 		due += rate;
-		count = due / (1000000000L / TICK_NS);
+		count = due / TICKS;
 		if (count >= least) {
 			count = count < BURST_MAX ? count : BURST_MAX;
 			send_burst(fd, tcp, &seq, count);
-			due -= count * (1000000000L / TICK_NS);
+			due -= count * TICKS;
 		}
 		nanosleep(&tick, NULL);
 	}

@@ -82,19 +82,26 @@ step_of()
 	step_needed made "$1" || return 0
 	echo "$1" >> "$WORK/made"
 	# long enough for the others to come
-	wait_for_waiters
+	comes_true three_wait || true
 	step_done
 }
 
-# until three others wait for the lock, or have found the step done
-wait_for_waiters()
+# within half a minute
+comes_true()
 {
 	local i
 
 	for ((i = 0; i < 3000; i++)); do
-		[ "$(grep -c "waiting for another run" "$WORK/said")" -lt 3 ] || return 0
+		! "$@" || return 0
 		sleep 0.01
 	done
+	return 1
+}
+
+# three others wait for the lock, or have found the step done
+three_wait()
+{
+	[ "$(grep -c "waiting for another run" "$WORK/said")" -ge 3 ]
 }
 
 steps_are_done_once()
@@ -297,32 +304,22 @@ tcp_socket()
 		END { exit !found }' /proc/net/tcp
 }
 
-# within ten seconds
-comes_true()
-{
-	local i
-
-	for ((i = 0; i < 1000; i++)); do
-		! "$@" || return 0
-		sleep 0.01
-	done
-	return 1
-}
-
-# However late its sender is, a stream has something to be compared at both ends of its life:
-# at a block a second, 32 of them would take half a minute.
+# However late its sender is, a stream has something to be compared at both ends of its life,
+# even where nothing is ever due.
 streams_carry_something()
 {
 	local port=$((20000 + RANDOM % 10000)) memsum=$WORK/net/memsum sender receiver
 
 	make -s -C "$TOP/selftests/net" OUTPUT="$WORK/net" "$memsum" || return
-	"$memsum" recv tcp $port 1 16 > "$WORK/received" 2>&1 &
+	"$memsum" recv tcp $port 1 0 > "$WORK/received" 2>&1 &
 	receiver=$!
-	comes_true tcp_socket $port 0A . || fail "nobody listens" || return
-	"$memsum" send tcp 127.0.0.1 $port 1 > "$WORK/sent" 2>&1 &
+	comes_true tcp_socket $port 0A . || fail "nobody listens: $(cat "$WORK/received")" || { kill -KILL $receiver; return 1; }
+	# what comes is there to be seen until it goes on
+	kill -STOP $receiver
+	"$memsum" send tcp 127.0.0.1 $port 0 > "$WORK/sent" 2>&1 &
 	sender=$!
-	# what the receiver leaves unread
 	comes_true tcp_socket $port 01 ':0*[1-9A-F]' || fail "nothing comes"
+	kill -CONT $receiver
 	kill $sender
 	wait $sender && wait $receiver || fail "sender: $(cat "$WORK/sent"); receiver: $(cat "$WORK/received")" || return
 	[ "$(cat "$WORK/sent")" = "sent 64 blocks" ] && grep -q '^received 64 blocks, lost 0, wrong 0, stale 0,' "$WORK/received" ||
