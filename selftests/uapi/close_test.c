@@ -24,6 +24,8 @@
 #include "procfs.h"
 #include "slow_file.h"
 
+VDEV_ONE_THREAD()
+
 #define MANY	90
 #define SOME	8
 #define FIRST	100	/* descriptor of theirs */
