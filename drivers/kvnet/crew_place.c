@@ -56,11 +56,24 @@ static int find_seats(struct kvnet_crew *crew, struct kvnet_seat *seat,
 
 	for (i = 0; i < KVNET_CREW_ALL && !ret; i++) {
 		task = crew->worker[i] ?
-			kvnet_thread_get_task(&crew->worker[i]->thread) : NULL;
+			kvnet_thread_hold(&crew->worker[i]->thread) : NULL;
 		if (task)
 			ret = kvnet_seat_find(&seat[i], task, step);
 	}
 	return ret;
+}
+
+/* roster, since they were found */
+static void free_seats(struct kvnet_crew *crew, struct kvnet_seat *seat)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVNET_CREW_ALL; i++) {
+		if (seat[i].task)
+			kvnet_thread_unhold(&crew->worker[i]->thread);
+		kvnet_seat_free(&seat[i]);
+	}
+	kfree(seat);
 }
 
 /* All of them, or none. */
@@ -82,7 +95,6 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 {
 	struct kvnet_seat *seat = kcalloc(KVNET_CREW_ALL, sizeof(*seat), GFP_KERNEL);
-	unsigned int i;
 	int ret;
 
 	if (!seat)
@@ -90,9 +102,7 @@ static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 	ret = find_seats(crew, seat, step);
 	if (!ret)
 		ret = take_seats(seat, step);
-	for (i = 0; i < KVNET_CREW_ALL; i++)
-		kvnet_seat_free(&seat[i]);
-	kfree(seat);
+	free_seats(crew, seat);
 	return ret;
 }
 

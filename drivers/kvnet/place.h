@@ -2,7 +2,9 @@
 /*
  * place.h - where a thread runs, and how: CPUs, scheduling class, nice value
  *
- * A thread never leaves its cpuset by what is done here.
+ * A thread never leaves its cpuset by what is done here. It lives, and does not end, while
+ * it is asked where it may run: who is to join control groups that are gone takes the
+ * kernel along.
  */
 #ifndef _KVNET_PLACE_H
 #define _KVNET_PLACE_H

@@ -17,6 +17,7 @@
 #ifndef _KVNET_THREAD_H
 #define _KVNET_THREAD_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/sched/vhost_task.h>
@@ -70,6 +71,8 @@ struct kvnet_threads {
  * @closing: no turn is begun any more
  * @doomed: killed before @task was known; under the group's lock
  * @over: it has had its last turn, and nothing keeps it from ending
+ * @holders: who relies on its being there; grows under the group's lock
+ * @ending: nobody can any more; under the group's lock
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
  * @inside: the address space that a kernel thread enters; const while it lives
@@ -95,6 +98,8 @@ struct kvnet_thread {
 	bool closing;
 	bool doomed;
 	bool over;
+	bool ending;
+	atomic_t holders;
 	struct task_struct *task;
 	struct kvnet_inside *inside;
 	struct completion started;
@@ -120,6 +125,8 @@ void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);
 struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t);
+struct task_struct *kvnet_thread_hold(struct kvnet_thread *t);
+void kvnet_thread_unhold(struct kvnet_thread *t);
 bool kvnet_thread_is_task(const struct kvnet_thread *t);
 
 /* its end: thread_end.c */

@@ -3,8 +3,10 @@
  * Where an operator has a device's workers run: CPUs and nodes, within their owner's cpuset.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,6 +350,105 @@ CASE_TIMED(a_cpuset_that_moves, 60)
 	rig_close(&vmm);
 	cgroup_leave(getpid());
 	cgroup_remove(&mover.g);
+}
+
+/*** an owner that dies ***/
+
+#define OPERATORS	16
+#define WORKERS		8
+
+static struct places {
+	pthread_t thread;
+	uint32_t id;
+	unsigned int done;
+	int refused;
+} places[OPERATORS];
+
+/* Over and over, until it is refused. */
+static void *places_workers(void *arg)
+{
+	struct places *p = arg;
+	struct nlattr *policy;
+	struct genl own;
+	struct ask a;
+
+	genl_open(&own);
+	for (;;) {
+		ask_begin(&a, &own, KVNET_CMD_DEV_SET);
+		ask_u32(&a, KVNET_A_DEV_ID, p->id);
+		policy = ask_nest(&a, KVNET_A_DEV_POLICY);
+		ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+		ask_nest_end(&a, policy);
+		p->refused = genl_do(&own, &a, false, NULL, NULL);
+		if (p->refused)
+			break;
+		__atomic_add_fetch(&p->done, 1, __ATOMIC_RELAXED);
+	}
+	genl_close(&own);
+	return NULL;
+}
+
+/* With many workers, so that to place them takes a while. */
+static void be_owner_of(int fd, const struct cgroup *g, int tell)
+{
+	unsigned int i;
+	uint32_t id;
+
+	cgroup_join(g, getpid());
+	vdev_own(fd);
+	for (i = 1; i < WORKERS; i++)
+		__vdev_ioctl(fd, VHOST_NEW_WORKER, &id);
+	ASSERT_EQ(write(tell, "", 1), 1);
+	for (;;)
+		pause();
+}
+
+/*
+ * Others have the device still, and operators place its workers just then: when these have
+ * ended, their control group goes.
+ */
+static void owner_dies(void)
+{
+	int tell[2], fd = vdev_open_node();
+	struct cgroup g;
+	unsigned int i;
+	pid_t pid;
+	char c;
+
+	cgroup_make(&g, "pids");
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_SYS(pipe(tell));
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		be_owner_of(fd, &g, tell[1]);
+	close(tell[1]);
+	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	for (i = 0; i < OPERATORS; i++) {
+		places[i] = (struct places){ .id = the_id() };
+		ASSERT_EQ(pthread_create(&places[i].thread, NULL, places_workers, &places[i]), 0);
+	}
+	EXPECT(WAIT_FOR(5000, __atomic_load_n(&places[0].done, __ATOMIC_RELAXED)));
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT_SYS(waitpid(pid, NULL, 0));
+	cgroup_remove(&g);
+	for (i = 0; i < OPERATORS; i++) {
+		ASSERT_EQ(pthread_join(places[i].thread, NULL), 0);
+		EXPECT_EQ(places[i].refused, -EOWNERDEAD);
+	}
+	close(fd);
+	close(tell[0]);
+}
+
+CASE_TIMED(an_owner_that_dies, 60)
+{
+	owner_dies();
+}
+
+CASE_TIMED(an_owner_of_a_kernel_thread_that_dies, 60)
+{
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	owner_dies();
 }
 
 KSFT_MAIN()
