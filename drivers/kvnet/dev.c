@@ -175,23 +175,23 @@ void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
 		kvnet_wait_start(&q->kick_wait, q->kick);
 }
 
-/* vq->lock. The new tap is watched, or all is as before. */
+/* vq->lock. The new tap is watched, or all goes on as before; what was broken may be mended. */
 static int start_with(struct kvnet_queue *q, struct socket *sock)
 {
 	int ret = kvnet_wait_check(sock->file);
 
 	if (!ret)
 		ret = kvnet_vq_start(&q->vq);
-	if (ret) {
-		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
-		return ret;
-	}
 	/* To start may have taken long, and its device has gone meanwhile. */
-	if (kvnet_wait_change(&q->tap_wait, sock->file))
-		return 0;
-	if (!q->tap.sock)
-		kvnet_vq_stop(&q->vq);
-	return -EINVAL;
+	if (!ret && !kvnet_wait_change(&q->tap_wait, sock->file)) {
+		if (!q->tap.sock)
+			kvnet_vq_stop(&q->vq);
+		ret = -EINVAL;
+	}
+	/* The start has told the driver not to kick, and the queue may rest. */
+	if (ret)
+		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+	return ret;
 }
 
 /* dev->lock. @node is where the ring's memory is, if that is known. */

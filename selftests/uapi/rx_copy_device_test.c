@@ -309,12 +309,15 @@ CASE(another_is_refused_meanwhile)
 	comes_back(fd);
 }
 
-static int started;
+static struct start {
+	unsigned int index;
+	int fd, ret;
+} start;
 
-static void *start_thread(void *fd)
+static void *start_thread(void *arg)
 {
-	started = __vdev_backend(&rig.v, VDEV_RX, *(int *)fd);
-	return NULL;
+	start.ret = __vdev_backend(&rig.v, start.index, start.fd);
+	return arg;
 }
 
 /* A tap with a device of its own, which another queue could have as well. */
@@ -330,19 +333,20 @@ static int another_tap(struct ifreq *ifr)
 }
 
 /* To start waits for the ring's memory, and the tap that it was for has no device any more. */
-static void refused_late(int fd, const struct ifreq *ifr)
+static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
 {
 	pthread_t thread;
 
+	start = (struct start){ index, fd, 0 };
 	pager_open();
 	pager.holds = true;
 	pager_take_away(rig.v.mem, VDEV_RING_ZONE);
-	ASSERT_EQ(pthread_create(&thread, NULL, start_thread, &fd), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, start_thread, NULL), 0);
 	ASSERT(pager_asked(1, 3000));
 	ASSERT_EQ(link_delete(if_nametoindex(ifr->ifr_name)), 0);
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
-	EXPECT_EQ(started, -EINVAL);
+	EXPECT_EQ(start.ret, -EINVAL);
 }
 
 CASE(a_device_that_goes_while_the_queue_starts)
@@ -355,7 +359,7 @@ CASE(a_device_that_goes_while_the_queue_starts)
 	num.num = rig.v.q[VDEV_RX].num;
 	vdev_backend(&rig.v, VDEV_RX, -1);
 	fd = another_tap(&ifr);
-	refused_late(fd, &ifr);
+	refused_late(VDEV_RX, fd, &ifr);
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &num), 0);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	burst(1, 0);
@@ -373,9 +377,35 @@ CASE(another_goes_while_the_queue_starts)
 	burst(1, 0);
 	fd = another_tap(&ifr);
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
-	refused_late(fd, &ifr);
+	refused_late(VDEV_RX, fd, &ifr);
 	post(HELD);
 	comes_back(fd);
+}
+
+static void send_one(uint32_t seq)
+{
+	ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	EXPECT(rig_expect(&rig, seq, LEN));
+	worker_rests();
+}
+
+/* A driver that is to kick still knows: to start has told it not to. */
+CASE(another_goes_while_the_queue_starts_that_rests)
+{
+	struct ifreq ifr;
+	int fd;
+
+	/* where it says by a flag whether it wants kicks, not by a number */
+	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG, .stopped = true });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	send_one(0);
+	fd = another_tap(&ifr);
+	refused_late(VDEV_TX, fd, &ifr);
+	send_one(1);
+	close(fd);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
