@@ -3,7 +3,7 @@
  * place.c - where a thread runs, and how, see place.h
  *
  * The kernel does not tell modules which CPUs a cpuset has; but a thread that joins a
- * cgroup is put on them. So one is sent there, and says where it finds itself.
+ * cgroup is put on them. So one is sent there, asleep, and it is looked where it could run.
  */
 #include "place.h"
 
@@ -15,15 +15,16 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
+#include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 
 /* Looks at a cpuset that changes just now. */
 #define LOOKS	100
 
-struct scout {
+struct join {
+	struct work_struct work;
+	struct task_struct *task;
 	struct task_struct *to;
-	struct cpumask *found;
-	struct completion done;
 	int ret;
 };
 
@@ -41,33 +42,62 @@ void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask)
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
-static int scout_fn(void *data)
+static void join(struct work_struct *work)
 {
-	struct scout *s = data;
+	struct join *j = container_of(work, struct join, work);
 
-	/* What a cpuset of all CPUs leaves as it is. */
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
-	s->ret = cgroup_attach_task_all(s->to, current);
-	kvnet_place_cpus(current, s->found);
-	complete(&s->done);
+	j->ret = cgroup_attach_task_all(j->to ? j->to : current, j->task);
+}
+
+/* @to lives, and does not end meanwhile; NULL: back to where the kernel's threads are. */
+static int join_groups_of(struct task_struct *to, struct task_struct *task)
+{
+	struct join j = { .task = task, .to = to };
+
+	/*
+	 * By a thread that no group keeps from running: it has locks meanwhile without which
+	 * nobody forks or ends, and who joins a group that has used up its time by itself
+	 * has them until it has some again.
+	 */
+	INIT_WORK_ONSTACK(&j.work, join);
+	queue_work(system_unbound_wq, &j.work);
+	flush_work(&j.work);
+	destroy_work_on_stack(&j.work);
+	return j.ret;
+}
+
+static int scout_fn(void *begun)
+{
+	complete(begun);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 
 static int find_allowed(struct task_struct *task, struct cpumask *allowed)
 {
-	struct scout s = { .to = task, .found = allowed };
+	DECLARE_COMPLETION_ONSTACK(begun);
 	struct task_struct *scout;
+	int ret;
 
-	init_completion(&s.done);
-	scout = kthread_create(scout_fn, &s, "kvnet_cpuset");
+	scout = kthread_run(scout_fn, &begun, "kvnet_cpuset");
 	if (IS_ERR(scout))
 		return PTR_ERR(scout);
-	get_task_struct(scout);
-	wake_up_process(scout);
-	wait_for_completion(&s.done);
+	/* The kernel sets where a thread may run until this begins. */
+	wait_for_completion(&begun);
+	/* What a cpuset of all CPUs leaves as it is. */
+	set_cpus_allowed_ptr(scout, cpu_possible_mask);
+	ret = join_groups_of(task, scout);
+	kvnet_place_cpus(scout, allowed);
+	/* Its end, which is waited for, is not up to that group. */
+	join_groups_of(NULL, scout);
 	kthread_stop(scout);
-	put_task_struct(scout);
-	return s.ret;
+	return ret;
 }
 
 static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)

@@ -451,4 +451,38 @@ CASE_TIMED(an_owner_of_a_kernel_thread_that_dies, 60)
 	owner_dies();
 }
 
+static bool has_ended(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == pid;
+}
+
+/* That its owner's group has no time left keeps nobody: neither who places it nor who forks. */
+CASE_TIMED(an_owner_that_starves, 60)
+{
+	int tell[2], fd = vdev_open_node();
+	pid_t pid, operator;
+	struct cgroup g;
+	char c;
+
+	cgroup_make(&g, "cpu");
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_SYS(pipe(tell));
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		be_owner_of(fd, &g, tell[1]);
+	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	cgroup_starve(&g);
+	operator = ASSERT_SYS(fork());
+	if (!operator)
+		_exit(policy_text(KVNET_A_POLICY_CPUS, "0"));
+	EXPECT(WAIT_FOR(3000, has_ended(operator)));
+	cgroup_feed(&g);
+	EXPECT(!strcmp(attr_text(the_policy(), KVNET_A_POLICY_CPUS), "0"));
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT_SYS(waitpid(pid, NULL, 0));
+	close(fd);
+	cgroup_remove(&g);
+}
+
 KSFT_MAIN()
