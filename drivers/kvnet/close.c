@@ -3,9 +3,10 @@
  * close.c - the end of a device, and who does not wait for it
  *
  * A device ends when its workers do, and these may be kept from it: by a freezer, or by a
- * page that a file system does not deliver. Who closes the file is any process that it has
- * been passed to, or the kernel, for many. So they are waited for for a while; then what
- * can be done without them is, and the rest once they have ended (later.h).
+ * page that a file system does not deliver. So may an operator who has found it (registry.h).
+ * Who closes the file is any process that it has been passed to, or the kernel, for many. So
+ * they are waited for for a while; then what can be done without them is, and the rest once
+ * they have ended (later.h).
  */
 #include <linux/mm.h>
 
@@ -20,7 +21,7 @@ static bool destroy(struct kvnet_later *later)
 {
 	struct kvnet_net *net = to_net(later);
 
-	if (!kvnet_threads_over(&net->crew.threads))
+	if (!kvnet_threads_over(&net->crew.threads) || !kvnet_registry_wait(net, 0))
 		return false;
 	mutex_lock(&net->lock);
 	kvnet_net_release_owner(net);
@@ -33,7 +34,7 @@ static bool destroy(struct kvnet_later *later)
  * kvnet_net_put() - the file, or a thread to which it was lent, has done with a device
  * @net: the device
  *
- * Context: may sleep, but waits for no worker.
+ * Context: may sleep, but waits for no worker, nor operator.
  */
 void kvnet_net_put(struct kvnet_net *net)
 {
@@ -84,10 +85,13 @@ static bool forget_later(struct kvnet_later *later)
  */
 void kvnet_net_close(struct kvnet_net *net)
 {
+	const long left = kvnet_threads_wait(&net->crew.threads);
+
 	/* Who kicks has the file's reference to rely on. */
-	if (kvnet_threads_wait(&net->crew.threads))
+	if (left)
 		forget(net);
 	else if (!try_to_forget(net))
 		return kvnet_later(&net->later, forget_later);
+	kvnet_registry_wait(net, left);
 	kvnet_net_put(net);
 }

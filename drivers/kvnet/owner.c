@@ -109,15 +109,15 @@ bool kvnet_net_try_quiesce(struct kvnet_net *net)
 }
 
 /**
- * kvnet_net_unlist() - nobody but the owner knows the device any more
+ * kvnet_net_unlist() - nobody gets to know the device any more
  * @net: the device, after kvnet_net_quiesce()
  *
- * Context: may sleep; dev->lock.
+ * Context: may sleep, but waits for nobody who knows it; dev->lock.
  */
 void kvnet_net_unlist(struct kvnet_net *net)
 {
 	kvnet_event_dev(net, KVNET_CMD_DEV_DEL_NTF);
-	kvnet_registry_del(net);
+	kvnet_registry_hide(net);
 }
 
 /**
@@ -135,6 +135,7 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 
 	kvnet_net_quiesce(net);
 	kvnet_net_unlist(net);
+	kvnet_registry_del(net);
 	kvnet_crew_stop(&net->crew);
 	kvnet_resident_stop(&net->resident);
 	for (i = 0; i < KVNET_QUEUES; i++)

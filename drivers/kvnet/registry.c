@@ -37,7 +37,8 @@ int kvnet_registry_add(struct kvnet_net *net)
 	strscpy(l->comm, current->group_leader->comm, sizeof(l->comm));
 	ret = xa_alloc_cyclic(&devices, &l->id, net, xa_limit_32b, &next_id,
 			      GFP_KERNEL);
-	if (ret >= 0)
+	l->listed = ret >= 0;
+	if (l->listed)
 		return 0;
 	/* What has no room keeps the number that was found for it. */
 	WRITE_ONCE(l->id, 0);
@@ -47,12 +48,44 @@ int kvnet_registry_add(struct kvnet_net *net)
 }
 
 /**
+ * kvnet_registry_hide() - nobody finds a device any more
+ * @net: the device, listed or not
+ *
+ * Who has found it has it still.
+ *
+ * Context: may sleep; dev->lock.
+ */
+void kvnet_registry_hide(struct kvnet_net *net)
+{
+	struct kvnet_listing *l = &net->listing;
+
+	if (l->listed)
+		xa_erase(&devices, l->id);
+	l->listed = false;
+}
+
+/**
+ * kvnet_registry_wait() - wait for those who have found a device
+ * @net: the device, after kvnet_registry_hide()
+ * @timeout: for so long at most, in jiffies; 0: not at all
+ *
+ * Context: may sleep, for @timeout.
+ * Return: true if nobody has it any more.
+ */
+bool kvnet_registry_wait(struct kvnet_net *net, long timeout)
+{
+	atomic_t *holders = &net->listing.holders;
+
+	return wait_var_event_timeout(holders, !atomic_read(holders), timeout);
+}
+
+/**
  * kvnet_registry_del() - a device is to be without an owner
  * @net: the device, listed or not
  *
  * When it returns nobody has it any more who has found it here, nor will.
  *
- * Context: may sleep; dev->lock.
+ * Context: may sleep, until they have done; dev->lock.
  */
 void kvnet_registry_del(struct kvnet_net *net)
 {
@@ -60,8 +93,8 @@ void kvnet_registry_del(struct kvnet_net *net)
 
 	if (!l->id)
 		return;
-	xa_erase(&devices, l->id);
-	wait_var_event(&l->holders, !atomic_read(&l->holders));
+	kvnet_registry_hide(net);
+	kvnet_registry_wait(net, MAX_SCHEDULE_TIMEOUT);
 	WRITE_ONCE(l->id, 0);
 	put_pid(l->owner);
 	put_net(l->netns);

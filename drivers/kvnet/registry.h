@@ -3,8 +3,9 @@
  * registry.h - all devices that have an owner, by number and network namespace
  *
  * Who has got one by kvnet_registry_get() or kvnet_registry_next() has it until
- * kvnet_registry_put(): its owner is not let go of before that. So nobody keeps it for
- * long, nor waits for what the owner may hold meanwhile: dev->lock, a vq->lock.
+ * kvnet_registry_put(): its owner is not let go of before that. So nobody who has it waits
+ * for what the owner may hold meanwhile: dev->lock, a vq->lock. Yet it may be for long, where
+ * a worker is placed, which its control groups let wait; who closes a file does not.
  */
 #ifndef _KVNET_REGISTRY_H
 #define _KVNET_REGISTRY_H
@@ -19,15 +20,17 @@ struct pid;
 
 /**
  * struct kvnet_listing - a device's entry
- * @id: its number; 0: it is not listed
+ * @id: its number; 0: it has none, nor any of what follows
+ * @listed: it is to be found; with dev->lock
  * @holders: who have got it just now
- * @netns: the owner's, with a reference; const while listed
- * @owner: the process, with a reference; const while listed
- * @pid: its number in the initial PID namespace, or 0: it is in another; const while listed
+ * @netns: the owner's, with a reference; const with @id
+ * @owner: the process, with a reference; const with @id
+ * @pid: its number in the initial PID namespace, or 0: it is in another; const with @id
  * @comm: its command, as it was
  */
 struct kvnet_listing {
 	u32 id;
+	bool listed;
 	atomic_t holders;
 	struct net *netns;
 	struct pid *owner;
@@ -36,6 +39,8 @@ struct kvnet_listing {
 };
 
 int kvnet_registry_add(struct kvnet_net *net);
+void kvnet_registry_hide(struct kvnet_net *net);
+bool kvnet_registry_wait(struct kvnet_net *net, long timeout);
 void kvnet_registry_del(struct kvnet_net *net);
 struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id);
 struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id);

@@ -132,7 +132,7 @@ bool kvnet_thread_is_task(const struct kvnet_thread *t);
 /* its end: thread_end.c */
 void kvnet_threads_end(struct kvnet_threads *ts);
 bool kvnet_threads_over(struct kvnet_threads *ts);
-bool kvnet_threads_wait(struct kvnet_threads *ts);
+long kvnet_threads_wait(struct kvnet_threads *ts);
 void kvnet_threads_look(struct kvnet_threads *ts);
 void kvnet_threads_owner_exits(struct kvnet_threads *ts);
 void kvnet_thread_kill(struct kvnet_thread *t);

@@ -196,9 +196,9 @@ static long patience(struct kvnet_threads *ts)
  * ends.
  *
  * Context: may sleep, for PATIENCE at most.
- * Return: as kvnet_threads_over().
+ * Return: what is left of that, in jiffies, not 0; 0: they have not.
  */
-bool kvnet_threads_wait(struct kvnet_threads *ts)
+long kvnet_threads_wait(struct kvnet_threads *ts)
 {
 	return wait_var_event_timeout(ts, kvnet_threads_over(ts), patience(ts));
 }

@@ -29,6 +29,7 @@ VDEV_ONE_THREAD()
 #define MANY	90
 #define SOME	8
 #define FIRST	100	/* descriptor of theirs */
+#define OPERATORS	4
 
 static struct rig rig;
 static struct cgroup group;
@@ -369,6 +370,83 @@ CASE(page_does_not_come_to_a_kthread)
 CASE(page_does_not_come_to_a_shared_thread)
 {
 	waits_for_a_page("task", open_shared_with_file);
+}
+
+/*** operators who have found the device ***/
+
+static pid_t operator[OPERATORS];
+
+static void keep_id(struct attrs answer, void *id)
+{
+	*(uint32_t *)id = attr_u32(answer, KVNET_A_DEV_ID);
+}
+
+/* Over and over, until there is no device. */
+static void places_workers(void)
+{
+	struct nlattr *policy;
+	uint32_t id = 0;
+	struct genl g;
+	struct ask a;
+
+	/* nor does it keep the last one from being told to go on */
+	ASSERT_SYS(close_range(3, ~0U, 0));
+	genl_open(&g);
+	ask_begin(&a, &g, KVNET_CMD_DEV_GET);
+	ASSERT_EQ(genl_do(&g, &a, true, keep_id, &id), 0);
+	do {
+		ask_begin(&a, &g, KVNET_CMD_DEV_SET);
+		ask_u32(&a, KVNET_A_DEV_ID, id);
+		policy = ask_nest(&a, KVNET_A_DEV_POLICY);
+		ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+		ask_nest_end(&a, policy);
+	} while (!genl_do(&g, &a, false, NULL, NULL));
+	_exit(0);
+}
+
+/* One is at it and the others wait for that, when they get no more time. */
+static bool by_operators(const struct worker *w)
+{
+	unsigned int i;
+
+	(void)w;
+	cgroup_starve(&group);
+	for (i = 0; i < OPERATORS; i++) {
+		operator[i] = ASSERT_SYS(fork());
+		if (!operator[i])
+			places_workers();
+	}
+	EXPECT(WAIT_FOR(3000, threads_named("kvnet_cpuset")));
+	for (i = 0; i < OPERATORS; i++)
+		cgroup_join(&group, operator[i]);
+	return true;
+}
+
+static void feed(void)
+{
+	unsigned int i;
+
+	cgroup_feed(&group);
+	for (i = 0; i < OPERATORS; i++)
+		EXPECT(WAIT_FOR(3000, has_ended(operator[i])));
+}
+
+static void placed(const char *kind)
+{
+	need(kind);
+	cgroup_make(&group, "cpu");
+	last_close(&(struct way){ open_in_group, by_operators, feed });
+	cgroup_remove(&group);
+}
+
+CASE_TIMED(operators_of_a_task_starve, 60)
+{
+	placed("task");
+}
+
+CASE_TIMED(operators_of_a_kthread_starve, 60)
+{
+	placed("kthread");
 }
 
 KSFT_MAIN()
