@@ -403,27 +403,37 @@ static void be_owner_of(int fd, const struct cgroup *g, int tell)
 		pause();
 }
 
+static pid_t fork_owner_of(int fd, const struct cgroup *g)
+{
+	int tell[2];
+	pid_t pid;
+	char c;
+
+	rig_enter_netns();
+	genl_open(&genl);
+	ASSERT_SYS(pipe(tell));
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		be_owner_of(fd, g, tell[1]);
+	close(tell[1]);
+	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	close(tell[0]);
+	return pid;
+}
+
 /*
  * Others have the device still, and operators place its workers just then: when these have
  * ended, their control group goes.
  */
 static void owner_dies(void)
 {
-	int tell[2], fd = vdev_open_node();
+	int fd = vdev_open_node();
 	struct cgroup g;
 	unsigned int i;
 	pid_t pid;
-	char c;
 
 	cgroup_make(&g, "pids");
-	rig_enter_netns();
-	genl_open(&genl);
-	ASSERT_SYS(pipe(tell));
-	pid = ASSERT_SYS(fork());
-	if (!pid)
-		be_owner_of(fd, &g, tell[1]);
-	close(tell[1]);
-	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	pid = fork_owner_of(fd, &g);
 	for (i = 0; i < OPERATORS; i++) {
 		places[i] = (struct places){ .id = the_id() };
 		ASSERT_EQ(pthread_create(&places[i].thread, NULL, places_workers, &places[i]), 0);
@@ -437,7 +447,6 @@ static void owner_dies(void)
 		EXPECT_EQ(places[i].refused, -EOWNERDEAD);
 	}
 	close(fd);
-	close(tell[0]);
 }
 
 CASE_TIMED(an_owner_that_dies, 60)
@@ -459,19 +468,12 @@ static bool has_ended(pid_t pid)
 /* That its owner's group has no time left keeps nobody: neither who places it nor who forks. */
 CASE_TIMED(an_owner_that_starves, 60)
 {
-	int tell[2], fd = vdev_open_node();
+	int fd = vdev_open_node();
 	pid_t pid, operator;
 	struct cgroup g;
-	char c;
 
 	cgroup_make(&g, "cpu");
-	rig_enter_netns();
-	genl_open(&genl);
-	ASSERT_SYS(pipe(tell));
-	pid = ASSERT_SYS(fork());
-	if (!pid)
-		be_owner_of(fd, &g, tell[1]);
-	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	pid = fork_owner_of(fd, &g);
 	cgroup_starve(&g);
 	operator = ASSERT_SYS(fork());
 	if (!operator)
@@ -483,6 +485,52 @@ CASE_TIMED(an_owner_that_starves, 60)
 	ASSERT_SYS(waitpid(pid, NULL, 0));
 	close(fd);
 	cgroup_remove(&g);
+}
+
+#define SLOW	4
+
+/* The workers' end waits for who is at it, be that for long. */
+CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
+{
+	int fd = vdev_open_node(), status;
+	struct cgroup g, slow;
+	pid_t pid, operator[SLOW];
+	unsigned int i;
+	bool ended;
+
+	cgroup_make(&g, "pids");
+	cgroup_make(&slow, "cpu");
+	pid = fork_owner_of(fd, &g);
+	cgroup_starve(&slow);
+	places[0].id = the_id();
+	for (i = 0; i < SLOW; i++) {
+		operator[i] = ASSERT_SYS(fork());
+		if (operator[i])
+			continue;
+		places_workers(&places[0]);
+		_exit(places[0].refused != -EOWNERDEAD);
+	}
+	EXPECT(WAIT_FOR(3000, threads_named("kvnet_cpuset")));
+	for (i = 0; i < SLOW; i++)
+		cgroup_join(&slow, operator[i]);
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ended = WAIT_FOR(1000, has_ended(pid));
+	if (ended) {
+		/* there was none at it; or its group is gone for good before that one goes on */
+		cgroup_remove(&g);
+		WAIT_FOR(500, false);
+	}
+	cgroup_feed(&slow);
+	if (!ended) {
+		EXPECT(WAIT_FOR(5000, has_ended(pid)));
+		cgroup_remove(&g);
+	}
+	for (i = 0; i < SLOW; i++) {
+		ASSERT_SYS(waitpid(operator[i], &status, 0));
+		EXPECT_EQ(status, 0);
+	}
+	close(fd);
+	cgroup_remove(&slow);
 }
 
 KSFT_MAIN()
