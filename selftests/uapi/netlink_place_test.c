@@ -496,7 +496,7 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 	struct cgroup g, slow;
 	pid_t pid, operator[SLOW];
 	unsigned int i;
-	bool ended;
+	bool ended, gone;
 
 	cgroup_make(&g, "pids");
 	cgroup_make(&slow, "cpu");
@@ -515,16 +515,13 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 		cgroup_join(&slow, operator[i]);
 	ASSERT_SYS(kill(pid, SIGKILL));
 	ended = WAIT_FOR(1000, has_ended(pid));
-	if (ended) {
-		/* there was none at it; or its group is gone for good before that one goes on */
-		cgroup_remove(&g);
-		WAIT_FOR(500, false);
-	}
+	/* there was none at it; or the group is gone for good before that one goes on */
+	gone = ended && WAIT_FOR(500, !rmdir(g.path));
+	WAIT_FOR(500, !gone);
 	cgroup_feed(&slow);
-	if (!ended) {
-		EXPECT(WAIT_FOR(5000, has_ended(pid)));
+	EXPECT(ended || WAIT_FOR(5000, has_ended(pid)));
+	if (!gone)
 		cgroup_remove(&g);
-	}
 	for (i = 0; i < SLOW; i++) {
 		ASSERT_SYS(waitpid(operator[i], &status, 0));
 		EXPECT_EQ(status, 0);
