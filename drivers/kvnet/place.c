@@ -57,7 +57,7 @@ static int join_groups_of(struct task_struct *to, struct task_struct *task)
 	/*
 	 * By a thread that no group keeps from running: it has locks meanwhile without which
 	 * nobody forks or ends, and who joins a group that has used up its time by itself
-	 * has them until it has some again.
+	 * may have them until it has some again, where the kernel preempts it.
 	 */
 	INIT_WORK_ONSTACK(&j.work, join);
 	queue_work(system_unbound_wq, &j.work);

@@ -465,7 +465,7 @@ static bool has_ended(pid_t pid)
 	return waitpid(pid, NULL, WNOHANG) == pid;
 }
 
-/* That its owner's group has no time left keeps nobody: neither who places it nor who forks. */
+/* That its owner's group has no time left does not keep who places it. */
 CASE_TIMED(an_owner_that_starves, 60)
 {
 	int fd = vdev_open_node();
