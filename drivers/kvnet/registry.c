@@ -81,7 +81,7 @@ bool kvnet_registry_wait(struct kvnet_net *net, long timeout)
 
 /**
  * kvnet_registry_del() - a device is to be without an owner
- * @net: the device, listed or not
+ * @net: the device, after kvnet_registry_hide()
  *
  * When it returns nobody has it any more who has found it here, nor will.
  *
@@ -93,7 +93,6 @@ void kvnet_registry_del(struct kvnet_net *net)
 
 	if (!l->id)
 		return;
-	kvnet_registry_hide(net);
 	kvnet_registry_wait(net, MAX_SCHEDULE_TIMEOUT);
 	WRITE_ONCE(l->id, 0);
 	put_pid(l->owner);
