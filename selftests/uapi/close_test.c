@@ -19,8 +19,8 @@
 
 #include "cgroup.h"
 #include "flow.h"
-#include "genl.h"
 #include "pin_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "slow_file.h"
 
@@ -76,11 +76,6 @@ static void have(int fd, unsigned int more, int tell, int go)
 	if (more < MANY)
 		close_range(FIRST, FIRST + more, 0);
 	_exit(0);
-}
-
-static bool has_ended(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) == pid;
 }
 
 static bool has_no_device(pid_t pid, int fd)
@@ -149,7 +144,7 @@ static void last_close(const struct way *way)
 	ASSERT_EQ(workers_of(owner, &w), 1 + way->more);
 	EXPECT(WAIT_FOR(3000, way->stopped(&w)));
 	close(last_goes);
-	if (!WAIT_FOR(3000, has_ended(last)))
+	if (!WAIT_FOR(3000, child_ended(last, NULL)))
 		FAIL("the last close has not returned");
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), way->stays);
 	if (way->go_on && !way->chance) {
@@ -378,31 +373,12 @@ CASE(page_does_not_come_to_a_shared_thread)
 
 static pid_t operator[OPERATORS];
 
-static void keep_id(struct attrs answer, void *id)
-{
-	*(uint32_t *)id = attr_u32(answer, KVNET_A_DEV_ID);
-}
-
-/* Over and over, until there is no device. */
+/* nor does it keep the last one from being told to go on */
 static void places_workers(void)
 {
-	struct nlattr *policy;
-	uint32_t id = 0;
-	struct genl g;
-	struct ask a;
-
-	/* nor does it keep the last one from being told to go on */
 	ASSERT_SYS(close_range(3, ~0U, 0));
-	genl_open(&g);
-	ask_begin(&a, &g, KVNET_CMD_DEV_GET);
-	ASSERT_EQ(genl_do(&g, &a, true, keep_id, &id), 0);
-	do {
-		ask_begin(&a, &g, KVNET_CMD_DEV_SET);
-		ask_u32(&a, KVNET_A_DEV_ID, id);
-		policy = ask_nest(&a, KVNET_A_DEV_POLICY);
-		ask_text(&a, KVNET_A_POLICY_CPUS, "0");
-		ask_nest_end(&a, policy);
-	} while (!genl_do(&g, &a, false, NULL, NULL));
+	genl_open(&genl);
+	policy_places(the_id(), NULL);
 	_exit(0);
 }
 
@@ -430,7 +406,7 @@ static void feed(void)
 
 	cgroup_feed(&group);
 	for (i = 0; i < OPERATORS; i++)
-		EXPECT(WAIT_FOR(3000, has_ended(operator[i])));
+		EXPECT(WAIT_FOR(3000, child_ended(operator[i], NULL)));
 }
 
 static void placed(const char *kind)

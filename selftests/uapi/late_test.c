@@ -131,15 +131,10 @@ static pid_t have(unsigned int first, unsigned int num)
 	return pid;
 }
 
-static bool has_ended(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) == pid;
-}
-
 static void closes(pid_t pid)
 {
 	ASSERT_SYS(kill(pid, SIGKILL));
-	if (!WAIT_FOR(10000, has_ended(pid)))
+	if (!WAIT_FOR(10000, child_ended(pid, NULL)))
 		FAIL("who closes them has not ended");
 }
 

@@ -364,27 +364,11 @@ static struct places {
 	int refused;
 } places[OPERATORS];
 
-/* Over and over, until it is refused. */
 static void *places_workers(void *arg)
 {
 	struct places *p = arg;
-	struct nlattr *policy;
-	struct genl own;
-	struct ask a;
 
-	genl_open(&own);
-	for (;;) {
-		ask_begin(&a, &own, KVNET_CMD_DEV_SET);
-		ask_u32(&a, KVNET_A_DEV_ID, p->id);
-		policy = ask_nest(&a, KVNET_A_DEV_POLICY);
-		ask_text(&a, KVNET_A_POLICY_CPUS, "0");
-		ask_nest_end(&a, policy);
-		p->refused = genl_do(&own, &a, false, NULL, NULL);
-		if (p->refused)
-			break;
-		__atomic_add_fetch(&p->done, 1, __ATOMIC_RELAXED);
-	}
-	genl_close(&own);
+	p->refused = policy_places(p->id, &p->done);
 	return NULL;
 }
 
@@ -460,11 +444,6 @@ CASE_TIMED(an_owner_of_a_kernel_thread_that_dies, 60)
 	owner_dies();
 }
 
-static bool has_ended(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) == pid;
-}
-
 /* That its owner's group has no time left does not keep who places it. */
 CASE_TIMED(an_owner_that_starves, 60)
 {
@@ -478,7 +457,7 @@ CASE_TIMED(an_owner_that_starves, 60)
 	operator = ASSERT_SYS(fork());
 	if (!operator)
 		_exit(policy_text(KVNET_A_POLICY_CPUS, "0"));
-	EXPECT(WAIT_FOR(3000, has_ended(operator)));
+	EXPECT(WAIT_FOR(3000, child_ended(operator, NULL)));
 	cgroup_feed(&g);
 	EXPECT(!strcmp(attr_text(the_policy(), KVNET_A_POLICY_CPUS), "0"));
 	ASSERT_SYS(kill(pid, SIGKILL));
@@ -514,12 +493,12 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 	for (i = 0; i < SLOW; i++)
 		cgroup_join(&slow, operator[i]);
 	ASSERT_SYS(kill(pid, SIGKILL));
-	ended = WAIT_FOR(1000, has_ended(pid));
+	ended = WAIT_FOR(1000, child_ended(pid, NULL));
 	/* there was none at it; or the group is gone for good before that one goes on */
 	gone = ended && WAIT_FOR(500, !rmdir(g.path));
 	WAIT_FOR(500, !gone);
 	cgroup_feed(&slow);
-	EXPECT(ended || WAIT_FOR(5000, has_ended(pid)));
+	EXPECT(ended || WAIT_FOR(5000, child_ended(pid, NULL)));
 	if (!gone)
 		cgroup_remove(&g);
 	for (i = 0; i < SLOW; i++) {

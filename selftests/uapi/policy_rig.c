@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <sys/types.h>
 
 #include "policy_rig.h"
@@ -39,6 +40,34 @@ int policy_u8(unsigned int type, uint8_t value)
 	policy_want();
 	ask_u8(&policy_request, type, value);
 	return policy_ask();
+}
+
+int policy_place(struct genl *own, uint32_t id)
+{
+	struct nlattr *policy;
+	struct ask a;
+
+	ask_begin(&a, own, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, id);
+	policy = ask_nest(&a, KVNET_A_DEV_POLICY);
+	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+	ask_nest_end(&a, policy);
+	return genl_do(own, &a, false, NULL, NULL);
+}
+
+int policy_places(uint32_t id, unsigned int *done)
+{
+	struct genl own;
+	int ret;
+
+	genl_open(&own);
+	do {
+		ret = policy_place(&own, id);
+		if (done)
+			__atomic_add_fetch(done, !ret, __ATOMIC_RELAXED);
+	} while (!ret || ret == -EBUSY);
+	genl_close(&own);
+	return ret;
 }
 
 struct attrs the_policy(void)

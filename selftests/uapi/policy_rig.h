@@ -16,6 +16,10 @@ int policy_ask(void);
 int policy_text(unsigned int type, const char *text);
 int policy_u32(unsigned int type, uint32_t value);
 int policy_u8(unsigned int type, uint8_t value);
+/* Has the device's workers placed, by a connection of one's own: 0 or -errno. */
+int policy_place(struct genl *own, uint32_t id);
+/* Over and over, and counts that, until it is refused for good: -errno. */
+int policy_places(uint32_t id, unsigned int *done);
 /* What holds. */
 struct attrs the_policy(void);
 /* The thread of a worker that has begun. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "procfs.h"
@@ -220,6 +221,11 @@ unsigned long open_files(void)
 	ASSERT(f && fscanf(f, "%lu", &n) == 1);
 	fclose(f);
 	return n;
+}
+
+bool child_ended(pid_t pid, int *status)
+{
+	return waitpid(pid, status, WNOHANG) == pid;
 }
 
 void no_worker_left(unsigned int before)

@@ -29,6 +29,8 @@ void worker_rests(void);
 void workers_rest(pid_t owner);
 /* Can this kernel make threads of a process for a module? */
 bool kernel_has_vhost_task(void);
+/* Has this child ended? And how, if that is asked for. */
+bool child_ended(pid_t pid, int *status);
 void no_worker_left(unsigned int before);
 /* How often the device's module is in use. */
 unsigned int module_users(void);
