@@ -23,6 +23,7 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
+	place) echo "thread" ;;
 	worker | source | crew | crew_place | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
 	later) echo "user" ;;
 	thread_end | thread_inside | thread_shared) echo "thread later user" ;;

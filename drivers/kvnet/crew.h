@@ -139,7 +139,7 @@ void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);
 void kvnet_crew_memory_at(struct kvnet_crew *crew, int node);
 void kvnet_crew_forget_place(struct kvnet_crew *crew);
-void kvnet_crew_seat(struct kvnet_crew *crew);
+void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self);
 unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);
 
 #endif /* _KVNET_CREW_H */

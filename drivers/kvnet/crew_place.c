@@ -50,30 +50,13 @@ static int merge(const struct kvnet_crew *crew, struct kvnet_place *next,
 static int find_seats(struct kvnet_crew *crew, struct kvnet_seat *seat,
 		      const struct kvnet_place *step)
 {
-	struct task_struct *task;
 	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < KVNET_CREW_ALL && !ret; i++) {
-		task = crew->worker[i] ?
-			kvnet_thread_hold(&crew->worker[i]->thread) : NULL;
-		if (task)
-			ret = kvnet_seat_find(&seat[i], task, step);
-	}
+	for (i = 0; i < KVNET_CREW_ALL && !ret; i++)
+		if (crew->worker[i])
+			ret = kvnet_seat_find(&seat[i], &crew->worker[i]->thread, step);
 	return ret;
-}
-
-/* roster, since they were found */
-static void free_seats(struct kvnet_crew *crew, struct kvnet_seat *seat)
-{
-	unsigned int i;
-
-	for (i = 0; i < KVNET_CREW_ALL; i++) {
-		if (seat[i].task)
-			kvnet_thread_unhold(&crew->worker[i]->thread);
-		kvnet_seat_free(&seat[i]);
-	}
-	kfree(seat);
 }
 
 /* All of them, or none. */
@@ -95,6 +78,7 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 {
 	struct kvnet_seat *seat = kcalloc(KVNET_CREW_ALL, sizeof(*seat), GFP_KERNEL);
+	unsigned int i;
 	int ret;
 
 	if (!seat)
@@ -102,7 +86,9 @@ static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 	ret = find_seats(crew, seat, step);
 	if (!ret)
 		ret = take_seats(seat, step);
-	free_seats(crew, seat);
+	for (i = 0; i < KVNET_CREW_ALL; i++)
+		kvnet_seat_free(&seat[i]);
+	kfree(seat);
 	return ret;
 }
 
@@ -205,10 +191,10 @@ void kvnet_crew_forget_place(struct kvnet_crew *crew)
 	mutex_unlock(&crew->roster);
 }
 
-static int seat_self(const struct kvnet_place *place)
+static int take_seat(struct kvnet_thread *self, const struct kvnet_place *place)
 {
 	struct kvnet_seat seat;
-	int ret = kvnet_seat_find(&seat, get_task_struct(current), place);
+	int ret = kvnet_seat_find(&seat, self, place);
 
 	if (!ret)
 		ret = kvnet_seat_take(&seat, place);
@@ -219,21 +205,22 @@ static int seat_self(const struct kvnet_place *place)
 /**
  * kvnet_crew_seat() - a worker's thread begins: it goes where it belongs
  * @crew: the crew
+ * @self: the thread
  *
  * If its cpuset has none of the CPUs by now, it stays where it is.
  *
- * Context: the thread; may sleep.
+ * Context: @self; may sleep.
  */
-void kvnet_crew_seat(struct kvnet_crew *crew)
+void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self)
 {
 	struct kvnet_place place;
 
 	mutex_lock(&crew->roster);
 	place = crew->place;
-	if (place.has_cpus && seat_self(&place))
+	if (place.has_cpus && take_seat(self, &place))
 		place.has_cpus = false;
 	if (!place.has_cpus && (place.has_nice || place.has_sched))
-		seat_self(&place);
+		take_seat(self, &place);
 	mutex_unlock(&crew->roster);
 }
 

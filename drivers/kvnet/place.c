@@ -10,6 +10,7 @@
 #include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -18,13 +19,17 @@
 #include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 
+#include "thread.h"
+
 /* Looks at a cpuset that changes just now. */
 #define LOOKS	100
 
-struct join {
+/* Who is sent, where to, and what is found there. */
+struct trip {
 	struct work_struct work;
-	struct task_struct *task;
-	struct task_struct *to;
+	struct task_struct *scout;
+	struct kvnet_thread *to;
+	struct cpumask *allowed;
 	int ret;
 };
 
@@ -42,28 +47,34 @@ void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask)
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
-static void join(struct work_struct *work)
+static void travel(struct work_struct *work)
 {
-	struct join *j = container_of(work, struct join, work);
+	struct trip *trip = container_of(work, struct trip, work);
+	struct task_struct *to = kvnet_thread_hold(trip->to);
 
-	j->ret = cgroup_attach_task_all(j->to ? j->to : current, j->task);
+	trip->ret = to ? cgroup_attach_task_all(to, trip->scout) : -EOWNERDEAD;
+	if (to) {
+		kvnet_thread_unhold(trip->to);
+		put_task_struct(to);
+	}
+	if (!trip->ret)
+		kvnet_place_cpus(trip->scout, trip->allowed);
+	/* Where the kernel's threads are: its end, which is waited for, is not up to that group. */
+	cgroup_attach_task_all(current, trip->scout);
 }
 
-/* @to lives, and does not end meanwhile; NULL: back to where the kernel's threads are. */
-static int join_groups_of(struct task_struct *to, struct task_struct *task)
+/*
+ * By a thread that no group keeps from running: it has locks meanwhile without which nobody
+ * forks or ends, and who joins a group that has used up its time by itself may have them until
+ * it has some again, where the kernel preempts it. And who is held cannot end meanwhile.
+ */
+static int there_and_back(struct trip *trip)
 {
-	struct join j = { .task = task, .to = to };
-
-	/*
-	 * By a thread that no group keeps from running: it has locks meanwhile without which
-	 * nobody forks or ends, and who joins a group that has used up its time by itself
-	 * may have them until it has some again, where the kernel preempts it.
-	 */
-	INIT_WORK_ONSTACK(&j.work, join);
-	queue_work(system_unbound_wq, &j.work);
-	flush_work(&j.work);
-	destroy_work_on_stack(&j.work);
-	return j.ret;
+	INIT_WORK_ONSTACK(&trip->work, travel);
+	queue_work(compat_unbound_wq, &trip->work);
+	flush_work(&trip->work);
+	destroy_work_on_stack(&trip->work);
+	return trip->ret;
 }
 
 static int scout_fn(void *begun)
@@ -79,8 +90,9 @@ static int scout_fn(void *begun)
 	return 0;
 }
 
-static int find_allowed(struct task_struct *task, struct cpumask *allowed)
+static int find_allowed(struct kvnet_thread *thread, struct cpumask *allowed)
 {
+	struct trip trip = { .to = thread, .allowed = allowed };
 	DECLARE_COMPLETION_ONSTACK(begun);
 	struct task_struct *scout;
 	int ret;
@@ -92,17 +104,15 @@ static int find_allowed(struct task_struct *task, struct cpumask *allowed)
 	wait_for_completion(&begun);
 	/* What a cpuset of all CPUs leaves as it is. */
 	set_cpus_allowed_ptr(scout, cpu_possible_mask);
-	ret = join_groups_of(task, scout);
-	kvnet_place_cpus(scout, allowed);
-	/* Its end, which is waited for, is not up to that group. */
-	join_groups_of(NULL, scout);
+	trip.scout = scout;
+	ret = there_and_back(&trip);
 	kthread_stop(scout);
 	return ret;
 }
 
 static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
-	int ret = find_allowed(seat->task, seat->allowed);
+	int ret = find_allowed(seat->thread, seat->allowed);
 
 	if (ret)
 		return ret;
@@ -126,24 +136,25 @@ static int alloc_masks(struct kvnet_seat *seat)
 /**
  * kvnet_seat_find() - find out how a thread runs, and where it could
  * @seat: filled in; for kvnet_seat_free(), whatever is returned
- * @task: the thread; the caller's reference is taken over
+ * @thread: the thread, which is not stopped until then; @seat has no task if it has not begun
  * @place: how it is to run
  *
  * Context: may sleep, for tens of milliseconds.
- * Return: 0; -EINVAL: its cpuset has none of these CPUs; -ENOMEM; -EINTR, in a
- * process that is killed; -errno: what its cpuset has cannot be found out.
+ * Return: 0; -EINVAL: its cpuset has none of these CPUs; -EOWNERDEAD: it is to end; -ENOMEM;
+ * -EINTR, in a process that is killed; -errno: what its cpuset has cannot be found out.
  */
-int kvnet_seat_find(struct kvnet_seat *seat, struct task_struct *task,
+int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 		    const struct kvnet_place *place)
 {
+	struct task_struct *task = kvnet_thread_get_task(thread);
 	int ret;
 
-	*seat = (struct kvnet_seat) {
-		.task = task,
-		.sched = task->policy,
-		.priority = task->rt_priority,
-		.nice = task_nice(task),
-	};
+	*seat = (struct kvnet_seat) { .thread = thread, .task = task };
+	if (!task)
+		return 0;
+	seat->sched = task->policy;
+	seat->priority = task->rt_priority;
+	seat->nice = task_nice(task);
 	if (!place->has_cpus)
 		return 0;
 	ret = alloc_masks(seat);

@@ -2,9 +2,7 @@
 /*
  * place.h - where a thread runs, and how: CPUs, scheduling class, nice value
  *
- * A thread never leaves its cpuset by what is done here. It lives, and does not end, while
- * it is asked where it may run: who is to join control groups that are gone takes the
- * kernel along.
+ * A thread never leaves its cpuset by what is done here.
  */
 #ifndef _KVNET_PLACE_H
 #define _KVNET_PLACE_H
@@ -12,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/types.h>
 
+struct kvnet_thread;
 struct task_struct;
 
 /**
@@ -44,7 +43,8 @@ struct kvnet_place {
 
 /**
  * struct kvnet_seat - how one thread runs, and is to run
- * @task: the thread, with a reference
+ * @thread: the thread
+ * @task: it, with a reference; NULL: it has not begun, and nothing is known
  * @before: CPUs that it had
  * @allowed: CPUs of its cpuset
  * @now: CPUs that it is to have
@@ -53,6 +53,7 @@ struct kvnet_place {
  * @nice: as it was
  */
 struct kvnet_seat {
+	struct kvnet_thread *thread;
 	struct task_struct *task;
 	struct cpumask *before;
 	struct cpumask *allowed;
@@ -63,7 +64,7 @@ struct kvnet_seat {
 };
 
 void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask);
-int kvnet_seat_find(struct kvnet_seat *seat, struct task_struct *task,
+int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 		    const struct kvnet_place *place);
 int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place);
 void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place);

@@ -388,7 +388,8 @@ struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
  * @t: a thread, which is not stopped meanwhile
  *
  * So there is something in its control groups until kvnet_thread_unhold(), and they
- * stay: the kernel relies on that where another thread is to join them. Its end waits.
+ * stay: the kernel relies on that where another thread is to join them, and goes down
+ * otherwise. Its end waits, and with it the owner's: so it is for the kernel's own threads.
  *
  * Context: any process.
  * Return: the thread, with a reference, for put_task_struct(); NULL: it has not begun, or

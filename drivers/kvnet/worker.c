@@ -232,10 +232,10 @@ static void worker_turn(void *data)
 
 static void worker_begin(void *data)
 {
-	const struct kvnet_worker *w = data;
+	struct kvnet_worker *w = data;
 
 	kcov_remote_start_common(w->crew->kcov);
-	kvnet_crew_seat(w->crew);
+	kvnet_crew_seat(w->crew, &w->thread);
 	kcov_remote_stop();
 }
 
