@@ -43,7 +43,24 @@ void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 	crew->ops = ops;
 	crew->memory_node = NUMA_NO_NODE;
 	mutex_init(&crew->roster);
+	spin_lock_init(&crew->lock);
 	kvnet_threads_init(&crew->threads);
+}
+
+/**
+ * kvnet_crew_list() - a worker is to be found by its id, or none any more
+ * @crew: the crew
+ * @id: of the worker, in range
+ * @w: the worker; NULL: none
+ *
+ * Context: roster.
+ */
+void kvnet_crew_list(struct kvnet_crew *crew, unsigned int id, struct kvnet_worker *w)
+{
+	lockdep_assert_held(&crew->roster);
+	spin_lock(&crew->lock);
+	crew->worker[id] = w;
+	spin_unlock(&crew->lock);
 }
 
 /* Of the owner, with dev->lock. */
@@ -126,7 +143,7 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	mutex_lock(&crew->roster);
-	crew->worker[0] = w;
+	kvnet_crew_list(crew, 0, w);
 	mutex_unlock(&crew->roster);
 	for (i = 0; i < crew->n; i++) {
 		kvnet_source_reset(crew->source[i]);
@@ -187,7 +204,7 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 	mutex_lock(&crew->roster);
 	w = make_worker(crew, true, true, false);
 	if (!IS_ERR(w))
-		crew->worker[id] = w;
+		kvnet_crew_list(crew, id, w);
 	mutex_unlock(&crew->roster);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
@@ -244,7 +261,7 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 	/* Neither may a store go astray in speculation. */
 	id = array_index_nospec(id, KVNET_CREW_WORKERS);
 	mutex_lock(&crew->roster);
-	crew->worker[id] = NULL;
+	kvnet_crew_list(crew, id, NULL);
 	mutex_unlock(&crew->roster);
 	kvnet_crew_let_go(crew, w);
 	return 0;

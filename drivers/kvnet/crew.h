@@ -56,9 +56,10 @@ struct kvnet_crew_ops {
  * @source: what is served; const after init
  * @n: entries in @source
  * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
- *	    of @worker is stopped, as long as the device is listed (registry.h)
- * @worker: by their ids; changes with dev->lock and @roster, KVNET_CREW_SECOND with
- *	    @roster
+ *	    of @worker is stopped until who has found the device has done (registry.h)
+ * @lock: likewise, for those who only look: not held for long, whatever who has @roster waits for
+ * @worker: by their ids; changes with dev->lock, @roster and @lock, KVNET_CREW_SECOND with
+ *	    @roster and @lock
  * @policy: KVNET_THREAD_POLICY_*, as wanted
  * @by_vmm: it says who serves what; changes with dev->lock and @roster
  * @rule: whether a second thread pays; belongs to who holds the last source
@@ -66,7 +67,7 @@ struct kvnet_crew_ops {
  * @parted: times that the last source got a thread of its own; so all of these: counters
  * @joined: that it was given back; written by who holds it
  * @refused: threads that could not be had
- * @place: where the threads run
+ * @place: where the threads run; changes with @roster and @lock
  * @memory_node: where the guest's memory is, as far as known; with @roster
  * @cap_ns: longest spin, in ns, as configured
  */
@@ -83,6 +84,7 @@ struct kvnet_crew {
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
 	struct mutex roster;
+	spinlock_t lock;
 	struct kvnet_worker *worker[KVNET_CREW_ALL];
 	u32 policy;
 	bool by_vmm;
@@ -111,6 +113,7 @@ void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends);
 
 /* for crew_apart.c */
+void kvnet_crew_list(struct kvnet_crew *crew, unsigned int id, struct kvnet_worker *w);
 struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
 				     const struct kvnet_worker *like);
 void kvnet_crew_let_go(struct kvnet_crew *crew, struct kvnet_worker *w);
@@ -138,6 +141,7 @@ void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
 /* where they run, and for those who look: crew_place.c */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);
 void kvnet_crew_memory_at(struct kvnet_crew *crew, int node);
+int kvnet_crew_get_place(struct kvnet_crew *crew, struct kvnet_place *place);
 void kvnet_crew_forget_place(struct kvnet_crew *crew);
 void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self);
 unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);

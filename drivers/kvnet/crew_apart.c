@@ -47,7 +47,7 @@ static struct kvnet_worker *second(struct kvnet_crew *crew, const struct kvnet_w
 		return NULL;
 	}
 	crew->again_ns = 0;
-	crew->worker[KVNET_CREW_SECOND] = w;
+	kvnet_crew_list(crew, KVNET_CREW_SECOND, w);
 	return w;
 }
 
@@ -223,7 +223,7 @@ void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *sr
  * @crew: the crew, with or without workers
  * @threads: KVNET_THREAD_POLICY_*
  *
- * Context: dev->lock, or the device is listed (registry.h).
+ * Context: dev->lock, or of who has found the device (registry.h).
  */
 void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads)
 {
@@ -250,7 +250,7 @@ bool kvnet_crew_dismiss(struct kvnet_crew *crew)
 	said = crew->by_vmm;
 	WRITE_ONCE(crew->by_vmm, true);
 	w = crew->worker[KVNET_CREW_SECOND];
-	crew->worker[KVNET_CREW_SECOND] = NULL;
+	kvnet_crew_list(crew, KVNET_CREW_SECOND, NULL);
 	RCU_INIT_POINTER(last_source(crew)->away, NULL);
 	mutex_unlock(&crew->roster);
 	if (w)

@@ -5,15 +5,20 @@
 #include "crew.h"
 
 #include <linux/errno.h>
+#include <linux/iopoll.h>
 #include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 
 #include "source.h"
 #include "worker.h"
+
+/* How long an operator waits for others who are at the workers. */
+#define PATIENCE_US	(5 * USEC_PER_SEC)
 
 /* What is wanted, on top of what is. */
 static int merge(const struct kvnet_crew *crew, struct kvnet_place *next,
@@ -105,6 +110,18 @@ static struct kvnet_place to_do(const struct kvnet_place *next,
 }
 
 /* roster */
+static void be_at(struct kvnet_crew *crew, const struct kvnet_place *next)
+{
+	struct cpumask *cpus = crew->place.cpus;
+
+	spin_lock(&crew->lock);
+	crew->place = *next;
+	spin_unlock(&crew->lock);
+	if (cpus != next->cpus)
+		kfree(cpus);
+}
+
+/* roster */
 static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 {
 	struct kvnet_place next = crew->place, step;
@@ -126,10 +143,20 @@ static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 		kfree(cpus);
 		return ret;
 	}
-	if (want->has_cpus)
-		kfree(crew->place.cpus);
-	crew->place = next;
+	be_at(crew, &next);
 	return 0;
+}
+
+/*
+ * Whoever has it may be kept from running by its control group. Who comes by netlink has what
+ * others wait for, of any family.
+ */
+static bool get_roster(struct kvnet_crew *crew)
+{
+	bool got;
+
+	return !read_poll_timeout(mutex_trylock, got, got, USEC_PER_MSEC, PATIENCE_US, false,
+				  &crew->roster);
 }
 
 /**
@@ -139,19 +166,43 @@ static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
  *
  * Those that are hired later on do so, too.
  *
- * Context: may sleep, for a while; the device is listed (registry.h).
+ * Context: may sleep, for a while; of who has found the device (registry.h).
  * Return: 0; -EINVAL: a worker's cpuset has none of these CPUs, on that node; -ERANGE: a priority,
- * but no real-time class; -ENOMEM; -errno, as kvnet_seat_find(). With an error nothing
- * has changed.
+ * but no real-time class; -EBUSY: somebody places or makes workers, and does not get done; -ENOMEM;
+ * -errno, as kvnet_seat_find(). With an error nothing has changed.
  */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 {
 	int ret;
 
-	mutex_lock(&crew->roster);
+	if (!get_roster(crew))
+		return -EBUSY;
 	ret = set_place(crew, want);
 	mutex_unlock(&crew->roster);
 	return ret;
+}
+
+/**
+ * kvnet_crew_get_place() - where all workers run, for those who only look
+ * @crew: the crew
+ * @place: filled in; its mask is the caller's, for kfree()
+ *
+ * Context: may sleep, but waits for nobody who places workers.
+ * Return: 0 or -ENOMEM.
+ */
+int kvnet_crew_get_place(struct kvnet_crew *crew, struct kvnet_place *place)
+{
+	struct cpumask *cpus = kzalloc(cpumask_size(), GFP_KERNEL);
+
+	if (!cpus)
+		return -ENOMEM;
+	spin_lock(&crew->lock);
+	*place = crew->place;
+	if (place->cpus)
+		cpumask_copy(cpus, place->cpus);
+	spin_unlock(&crew->lock);
+	place->cpus = cpus;
+	return 0;
 }
 
 /**
@@ -185,8 +236,7 @@ void kvnet_crew_memory_at(struct kvnet_crew *crew, int node)
 void kvnet_crew_forget_place(struct kvnet_crew *crew)
 {
 	mutex_lock(&crew->roster);
-	kfree(crew->place.cpus);
-	crew->place = (struct kvnet_place) {};
+	be_at(crew, &(struct kvnet_place) {});
 	crew->memory_node = NUMA_NO_NODE;
 	mutex_unlock(&crew->roster);
 }

@@ -200,7 +200,6 @@ static int put_features(struct sk_buff *skb, const struct kvnet_net *net)
 	       -EMSGSIZE : 0;
 }
 
-/* roster */
 static int put_place(struct sk_buff *skb, const struct kvnet_place *place)
 {
 	int ret = place->has_cpus && !place->all_cpus ?
@@ -220,13 +219,16 @@ static int put_place(struct sk_buff *skb, const struct kvnet_place *place)
 static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 {
 	struct nlattr *nest = nla_nest_start(skb, KVNET_A_DEV_POLICY);
+	struct kvnet_place place;
 	int ret;
 
 	if (!nest)
 		return -EMSGSIZE;
-	mutex_lock(&net->crew.roster);
-	ret = put_place(skb, &net->crew.place);
-	mutex_unlock(&net->crew.roster);
+	ret = kvnet_crew_get_place(&net->crew, &place);
+	if (ret)
+		return ret;
+	ret = put_place(skb, &place);
+	kfree(place.cpus);
 	if (ret)
 		return ret;
 	if (nla_put_u32(skb, KVNET_A_POLICY_POLL_US,
@@ -249,10 +251,10 @@ static unsigned int count_workers(struct kvnet_crew *crew)
 {
 	unsigned int i, n = 0;
 
-	mutex_lock(&crew->roster);
+	spin_lock(&crew->lock);
 	for (i = 0; i < KVNET_CREW_ALL; i++)
 		n += !!crew->worker[i];
-	mutex_unlock(&crew->roster);
+	spin_unlock(&crew->lock);
 	return n;
 }
 

@@ -120,13 +120,13 @@ static int put_home(struct sk_buff *skb, struct kvnet_crew *crew, unsigned int b
 	unsigned int i;
 	int ret = 0;
 
-	mutex_lock(&crew->roster);
+	spin_lock(&crew->lock);
 	for (i = 0; i < KVNET_CREW_ALL; i++)
 		if (crew->worker[i] && kvnet_crew_at(crew, crew->worker[i]) & BIT(bit)) {
 			ret = nla_put_u32(skb, KVNET_A_QUEUE_WORKER, i);
 			break;
 		}
-	mutex_unlock(&crew->roster);
+	spin_unlock(&crew->lock);
 	return ret;
 }
 
@@ -198,16 +198,9 @@ static int put_served(struct sk_buff *skb, unsigned long at)
 	return 0;
 }
 
-/* roster */
+/* crew->lock */
 static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet_worker *w)
 {
-	struct task_struct *task = kvnet_thread_get_task(&w->thread);
-	int ret = task ? put_task(skb, task) : 0;
-
-	if (task)
-		put_task_struct(task);
-	if (ret)
-		return ret;
 	if (nla_put_u32(skb, KVNET_A_WORKER_KIND, kvnet_thread_is_task(&w->thread) ?
 			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
 	    put_served(skb, kvnet_crew_at(crew, w)) ||
@@ -230,15 +223,22 @@ static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet
 int kvnet_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_crew *crew = &net->crew;
+	struct task_struct *task;
 	struct kvnet_worker *w;
 	int ret;
 
 	if (nla_put_u32(skb, KVNET_A_WORKER_DEV, net->listing.id) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_INDEX, index))
 		return -EMSGSIZE;
-	mutex_lock(&crew->roster);
+	spin_lock(&crew->lock);
 	w = crew->worker[index];
+	task = w ? kvnet_thread_get_task(&w->thread) : NULL;
 	ret = w ? put_worker(skb, crew, w) : -ENODEV;
-	mutex_unlock(&crew->roster);
+	spin_unlock(&crew->lock);
+	if (!task)
+		return ret;
+	if (!ret)
+		ret = put_task(skb, task);
+	put_task_struct(task);
 	return ret;
 }

@@ -197,7 +197,7 @@ int kvnet_net_check_owner(const struct kvnet_net *net)
 
 /**
  * kvnet_net_orphaned() - has the owner died?
- * @net: the device, listed
+ * @net: the device, of who has found it (registry.h)
  *
  * A worker takes notice a moment later than who waits for the process.
  *

@@ -5,7 +5,7 @@
  * Who has got one by kvnet_registry_get() or kvnet_registry_next() has it until
  * kvnet_registry_put(): its owner is not let go of before that. So nobody who has it waits
  * for what the owner may hold meanwhile: dev->lock, a vq->lock. Yet it may be for long, where
- * a worker is placed, which its control groups let wait; who closes a file does not.
+ * his control groups let him wait; who closes a file does not wait for all of that (close.c).
  */
 #ifndef _KVNET_REGISTRY_H
 #define _KVNET_REGISTRY_H
@@ -21,7 +21,7 @@ struct pid;
 /**
  * struct kvnet_listing - a device's entry
  * @id: its number; 0: it has none, nor any of what follows
- * @listed: it is to be found; with dev->lock
+ * @listed: it is to be found; changes with dev->lock, and not while a queue runs
  * @holders: who have got it just now
  * @netns: the owner's, with a reference; const with @id
  * @owner: the process, with a reference; const with @id

@@ -180,6 +180,8 @@ static int set_place(struct kvnet_net *net, const struct want *w,
 	else if (ret == -ERANGE)
 		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_RT_PRIORITY],
 				    "a priority is for the classes fifo and rr");
+	else if (ret == -EBUSY)
+		NL_SET_ERR_MSG(extack, "others place or make workers of the device, and do not get done");
 	else if (ret)
 		NL_SET_ERR_MSG(extack, "the workers cannot be placed so");
 	return ret == -ERANGE ? -EINVAL : ret;
