@@ -43,6 +43,7 @@ void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 	crew->ops = ops;
 	crew->memory_node = NUMA_NO_NODE;
 	mutex_init(&crew->roster);
+	sema_init(&crew->operators, 1);
 	spin_lock_init(&crew->lock);
 	kvnet_threads_init(&crew->threads);
 }
@@ -190,7 +191,7 @@ static struct kvnet_worker *home_of(const struct kvnet_source *src)
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: its id, the lowest that is free; -ENOMEM if there are as many as can be;
- * as kvnet_thread_start().
+ * -EINTR when it is being killed; as kvnet_thread_start().
  */
 int kvnet_crew_hire(struct kvnet_crew *crew)
 {
@@ -201,7 +202,8 @@ int kvnet_crew_hire(struct kvnet_crew *crew)
 		if (++id == KVNET_CREW_WORKERS)
 			return -ENOMEM;
 	/* It takes its place when all of its kind do, or after that. */
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return -EINTR;
 	w = make_worker(crew, true, true, false);
 	if (!IS_ERR(w))
 		kvnet_crew_list(crew, id, w);
@@ -246,7 +248,8 @@ void kvnet_crew_let_go(struct kvnet_crew *crew, struct kvnet_worker *w)
  * @id: of the worker
  *
  * Context: the owner; may sleep; dev->lock.
- * Return: 0; -ENODEV if there is none; -EBUSY if a source is at home with it.
+ * Return: 0; -ENODEV if there is none; -EBUSY if a source is at home with it; -EINTR when
+ * it is being killed.
  */
 int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 {
@@ -260,7 +263,8 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
 			return -EBUSY;
 	/* Neither may a store go astray in speculation. */
 	id = array_index_nospec(id, KVNET_CREW_WORKERS);
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return -EINTR;
 	kvnet_crew_list(crew, id, NULL);
 	mutex_unlock(&crew->roster);
 	kvnet_crew_let_go(crew, w);
@@ -276,16 +280,19 @@ int kvnet_crew_free(struct kvnet_crew *crew, unsigned int id)
  * Who holds the source hands it over after its turn.
  *
  * Context: the owner; may sleep; dev->lock.
- * Return: 0; -ENODEV if there is no such worker.
+ * Return: 0; -ENODEV if there is no such worker; -EINTR when it is being killed.
  */
 int kvnet_crew_attach(struct kvnet_crew *crew, struct kvnet_source *src,
 		      unsigned int id)
 {
 	struct kvnet_worker *w = find_worker(crew, id);
+	int said;
 
 	if (!w)
 		return -ENODEV;
-	kvnet_crew_dismiss(crew);
+	said = kvnet_crew_dismiss(crew);
+	if (said < 0)
+		return said;
 	rcu_assign_pointer(src->home, w);
 	kvnet_source_wake(src, KVNET_EV_CTRL);
 	return 0;

@@ -12,6 +12,7 @@
 #include <linux/kcov.h>
 #include <linux/kvnet.h>
 #include <linux/mutex.h>
+#include <linux/semaphore.h>
 #include <linux/types.h>
 
 #include "apart.h"
@@ -57,6 +58,7 @@ struct kvnet_crew_ops {
  * @n: entries in @source
  * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
  *	    of @worker is stopped until who has found the device has done (registry.h)
+ * @operators: who has come by netlink for @roster, one at a time
  * @lock: likewise, for those who only look: not held for long, whatever who has @roster waits for
  * @worker: by their ids; changes with dev->lock, @roster and @lock, KVNET_CREW_SECOND with
  *	    @roster and @lock
@@ -84,6 +86,7 @@ struct kvnet_crew {
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
 	struct mutex roster;
+	struct semaphore operators;
 	spinlock_t lock;
 	struct kvnet_worker *worker[KVNET_CREW_ALL];
 	u32 policy;
@@ -135,7 +138,7 @@ void kvnet_crew_obey(struct kvnet_source *src, const struct kvnet_worker *by, bo
 void kvnet_crew_watch(struct kvnet_watch *watch, struct kvnet_source *src, bool both);
 void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *src);
 void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads);
-bool kvnet_crew_dismiss(struct kvnet_crew *crew);
+int kvnet_crew_dismiss(struct kvnet_crew *crew);
 void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
 
 /* where they run, and for those who look: crew_place.c */

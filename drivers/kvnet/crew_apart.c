@@ -239,14 +239,15 @@ void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads)
  * @crew: the crew, started
  *
  * Context: the owner; may sleep; dev->lock.
- * Return: true if it has said so before.
+ * Return: 1 if it has said so before, or 0; -EINTR when it is being killed.
  */
-bool kvnet_crew_dismiss(struct kvnet_crew *crew)
+int kvnet_crew_dismiss(struct kvnet_crew *crew)
 {
 	struct kvnet_worker *w;
 	bool said;
 
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return -EINTR;
 	said = crew->by_vmm;
 	WRITE_ONCE(crew->by_vmm, true);
 	w = crew->worker[KVNET_CREW_SECOND];
@@ -263,13 +264,14 @@ bool kvnet_crew_dismiss(struct kvnet_crew *crew)
  * @crew: the crew, after kvnet_crew_dismiss()
  * @said: what that has returned
  *
- * A second thread that there was comes back as it came.
+ * A second thread that there was comes back as it came. Not to an owner that is being killed.
  *
- * Context: dev->lock; may sleep.
+ * Context: the owner; may sleep; dev->lock.
  */
 void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said)
 {
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return;
 	WRITE_ONCE(crew->by_vmm, said);
 	mutex_unlock(&crew->roster);
 	kvnet_source_wake(last_source(crew), KVNET_EV_CTRL);

@@ -6,6 +6,7 @@
 
 #include <linux/errno.h>
 #include <linux/iopoll.h>
+#include <linux/jiffies.h>
 #include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -18,7 +19,7 @@
 #include "worker.h"
 
 /* How long an operator waits for others who are at the workers. */
-#define PATIENCE_US	(5 * USEC_PER_SEC)
+#define PATIENCE_S	5
 
 /* What is wanted, on top of what is. */
 static int merge(const struct kvnet_crew *crew, struct kvnet_place *next,
@@ -149,14 +150,26 @@ static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 
 /*
  * Whoever has it may be kept from running by its control group. Who comes by netlink has what
- * others wait for, of any family.
+ * others wait for, of any family. Operators have it one after the other, and wait with those of
+ * the VMM for no longer than that.
  */
 static bool get_roster(struct kvnet_crew *crew)
 {
 	bool got;
 
-	return !read_poll_timeout(mutex_trylock, got, got, USEC_PER_MSEC, PATIENCE_US, false,
-				  &crew->roster);
+	if (down_timeout(&crew->operators, PATIENCE_S * HZ))
+		return false;
+	if (!read_poll_timeout(mutex_trylock, got, got, USEC_PER_MSEC, PATIENCE_S * USEC_PER_SEC,
+			       false, &crew->roster))
+		return true;
+	up(&crew->operators);
+	return false;
+}
+
+static void put_roster(struct kvnet_crew *crew)
+{
+	mutex_unlock(&crew->roster);
+	up(&crew->operators);
 }
 
 /**
@@ -178,7 +191,7 @@ int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want
 	if (!get_roster(crew))
 		return -EBUSY;
 	ret = set_place(crew, want);
-	mutex_unlock(&crew->roster);
+	put_roster(crew);
 	return ret;
 }
 
@@ -212,7 +225,7 @@ int kvnet_crew_get_place(struct kvnet_crew *crew, struct kvnet_place *place)
  *
  * Workers that are to follow it go there, if their cpuset has CPUs there.
  *
- * Context: may sleep, for a while if they do; dev->lock.
+ * Context: the owner; may sleep, for a while if they do; dev->lock.
  */
 void kvnet_crew_memory_at(struct kvnet_crew *crew, int node)
 {
@@ -220,7 +233,8 @@ void kvnet_crew_memory_at(struct kvnet_crew *crew, int node)
 
 	if (node == NUMA_NO_NODE)
 		return;
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return;
 	crew->memory_node = node;
 	if (crew->place.follow && crew->place.node != node)
 		set_place(crew, &want);
@@ -257,7 +271,7 @@ static int take_seat(struct kvnet_thread *self, const struct kvnet_place *place)
  * @crew: the crew
  * @self: the thread
  *
- * If its cpuset has none of the CPUs by now, it stays where it is.
+ * If its cpuset has none of the CPUs by now, it stays where it is; so it does if it is to end.
  *
  * Context: @self; may sleep.
  */
@@ -265,7 +279,8 @@ void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self)
 {
 	struct kvnet_place place;
 
-	mutex_lock(&crew->roster);
+	if (mutex_lock_killable(&crew->roster))
+		return;
 	place = crew->place;
 	if (place.has_cpus && take_seat(self, &place))
 		place.has_cpus = false;

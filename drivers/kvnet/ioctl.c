@@ -240,13 +240,14 @@ static int hire(struct kvnet_crew *crew, void __user *argp)
 
 static long new_worker(struct kvnet_net *net, void __user *argp)
 {
-	bool said;
-	int ret;
+	int said, ret;
 
 	/* Nobody's limits bound kernel threads. */
 	if (!net->fork)
 		return -EFAULT;
 	said = kvnet_crew_dismiss(&net->crew);
+	if (said < 0)
+		return said;
 	ret = hire(&net->crew, argp);
 	if (ret)
 		kvnet_crew_undo_dismiss(&net->crew, said);

@@ -172,14 +172,20 @@ void kvnet_net_release_owner(struct kvnet_net *net)
  *
  * Stops it and forgets all set-up; another process may become the owner.
  *
- * Context: dev->lock, of the owner.
- * Return: 0.
+ * Context: dev->lock, of the owner; may sleep, until operators have done.
+ * Return: 0; -EINTR when it is being killed: the last close does the rest.
  */
 int kvnet_net_reset_owner(struct kvnet_net *net)
 {
+	int ret;
+
 	lockdep_assert_held(&net->lock);
-	kvnet_net_release_owner(net);
-	return 0;
+	kvnet_net_quiesce(net);
+	kvnet_net_unlist(net);
+	ret = kvnet_registry_wait_killable(net);
+	if (!ret)
+		kvnet_net_release_owner(net);
+	return ret;
 }
 
 /**

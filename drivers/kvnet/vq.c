@@ -108,9 +108,12 @@ static void open_gate(struct kvnet_vq *vq)
  */
 bool kvnet_vq_hold_still(struct kvnet_vq *vq)
 {
-	if (!mutex_trylock(&vq->lock))
-		return false;
+	/* So nothing keeps it from running with vq->lock. */
 	spin_lock_bh(&vq->gate);
+	if (!mutex_trylock(&vq->lock)) {
+		spin_unlock_bh(&vq->gate);
+		return false;
+	}
 	/* As in kvnet_vq_begin_soft(). */
 	__release(&vq->gate);
 	return true;
@@ -125,8 +128,8 @@ bool kvnet_vq_hold_still(struct kvnet_vq *vq)
 void kvnet_vq_let_move(struct kvnet_vq *vq)
 {
 	__acquire(&vq->gate);
-	spin_unlock_bh(&vq->gate);
 	mutex_unlock(&vq->lock);
+	spin_unlock_bh(&vq->gate);
 }
 
 /**

@@ -373,12 +373,24 @@ static void *places_workers(void *arg)
 	return NULL;
 }
 
+static int owners_fd;
+
+static void does_as_told(int sig)
+{
+	uint32_t id = 0;
+
+	__vdev_ioctl(owners_fd, sig == SIGUSR1 ? VHOST_NEW_WORKER : VHOST_RESET_OWNER, &id);
+}
+
 /* With many workers, so that to place them takes a while. */
 static void be_owner_of(int fd, const struct cgroup *g, int tell)
 {
 	unsigned int i;
 	uint32_t id;
 
+	owners_fd = fd;
+	signal(SIGUSR1, does_as_told);
+	signal(SIGUSR2, does_as_told);
 	cgroup_join(g, getpid());
 	vdev_own(fd);
 	for (i = 1; i < WORKERS; i++)
@@ -480,6 +492,11 @@ static int is_busy(struct genl *own)
 	return ret != -EBUSY;
 }
 
+static bool is_gone(int ret)
+{
+	return ret == -EOWNERDEAD || ret == -ENODEV;
+}
+
 static int lists_all(struct genl *own)
 {
 	return genl_count(own, KVNET_CMD_DEV_GET) != 1 ||
@@ -516,9 +533,10 @@ static bool groups_keep_who_is_in_a_call(void)
 
 /*
  * Operators whose group lets them wait, amidst their work: who else is one is told so, who
- * looks notices nothing; nor do the workers, which end, and with them the owner.
+ * looks notices nothing; nor do the workers, which end, and with them the owner, even if it waits
+ * for one of these.
  */
-CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
+static void operators_starve(int owners_signal)
 {
 	int fd = vdev_open_node(), status;
 	struct cgroup g, slow;
@@ -533,7 +551,7 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 	for (i = 0; i < SLOW; i++) {
 		operator[i] = ASSERT_SYS(fork());
 		if (!operator[i])
-			_exit(policy_places(places[0].id, NULL) != -EOWNERDEAD);
+			_exit(!is_gone(policy_places(places[0].id, NULL)));
 	}
 	EXPECT(WAIT_FOR(3000, threads_named("kvnet_cpuset")));
 	for (i = 0; i < SLOW; i++)
@@ -541,6 +559,10 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 	if (groups_keep_who_is_in_a_call())
 		EXPECT(gets_done(is_busy, 20000));
 	EXPECT(gets_done(lists_all, 2000));
+	if (owners_signal)
+		ASSERT_SYS(kill(pid, owners_signal));
+	if (owners_signal && groups_keep_who_is_in_a_call())
+		EXPECT(WAIT_FOR(3000, task_state(pid, pid) == 'D'));
 	ASSERT_SYS(kill(pid, SIGKILL));
 	EXPECT(WAIT_FOR(3000, child_ended(pid, NULL)));
 	/* it is gone for good before one of them goes on */
@@ -553,6 +575,21 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 	}
 	close(fd);
 	cgroup_remove(&slow);
+}
+
+CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
+{
+	operators_starve(0);
+}
+
+CASE_TIMED(an_owner_that_hires_while_operators_starve, 60)
+{
+	operators_starve(SIGUSR1);
+}
+
+CASE_TIMED(an_owner_that_gives_back_while_operators_starve, 60)
+{
+	operators_starve(SIGUSR2);
 }
 
 KSFT_MAIN()
