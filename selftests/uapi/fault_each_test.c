@@ -230,8 +230,8 @@ static const struct fault_step all[] = {
 #define S(f) { #f, do_##f }
 	S(open), S(another_owner), S(features), S(feature_words), S(get_features), S(mem),
 	S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
-	S(log), S(worker), S(fdinfo), S(poll), S(devices), S(queues), S(workers),
-	S(device), S(policy),
+	S(log), S(worker), S(fdinfo), S(poll), S(policy), S(devices), S(queues),
+	S(workers), S(device),
 };
 
 /* Rings of more than a page. */
