@@ -173,7 +173,8 @@ void kvnet_net_release_owner(struct kvnet_net *net)
  * Stops it and forgets all set-up; another process may become the owner.
  *
  * Context: dev->lock, of the owner; may sleep, until operators have done.
- * Return: 0; -EINTR when it is being killed: the last close does the rest.
+ * Return: 0; -EINTR when it is being killed: the device serves nobody any more, and the last
+ * close does the rest.
  */
 int kvnet_net_reset_owner(struct kvnet_net *net)
 {
@@ -185,6 +186,9 @@ int kvnet_net_reset_owner(struct kvnet_net *net)
 	ret = kvnet_registry_wait_killable(net);
 	if (!ret)
 		kvnet_net_release_owner(net);
+	else
+		/* Another process may have the same memory, and live on. */
+		kvnet_threads_end(&net->crew.threads);
 	return ret;
 }
 

@@ -108,12 +108,13 @@ static void open_gate(struct kvnet_vq *vq)
  */
 bool kvnet_vq_hold_still(struct kvnet_vq *vq)
 {
-	/* So nothing keeps it from running with vq->lock. */
-	spin_lock_bh(&vq->gate);
+	/* So that nothing keeps it from running with vq->lock, as of vq->gate. */
+	local_bh_disable();
 	if (!mutex_trylock(&vq->lock)) {
-		spin_unlock_bh(&vq->gate);
+		local_bh_enable();
 		return false;
 	}
+	spin_lock(&vq->gate);
 	/* As in kvnet_vq_begin_soft(). */
 	__release(&vq->gate);
 	return true;
@@ -128,8 +129,9 @@ bool kvnet_vq_hold_still(struct kvnet_vq *vq)
 void kvnet_vq_let_move(struct kvnet_vq *vq)
 {
 	__acquire(&vq->gate);
+	spin_unlock(&vq->gate);
 	mutex_unlock(&vq->lock);
-	spin_unlock_bh(&vq->gate);
+	local_bh_enable();
 }
 
 /**
