@@ -394,7 +394,9 @@ static bool by_operators(const struct worker *w)
 		if (!operator[i])
 			places_workers();
 	}
-	EXPECT(WAIT_FOR(3000, threads_named("kvnet_cpuset")));
+	genl_open(&genl);
+	EXPECT(WAIT_FOR(3000, policy_placed()));
+	genl_close(&genl);
 	for (i = 0; i < OPERATORS; i++)
 		cgroup_join(&group, operator[i]);
 	return true;

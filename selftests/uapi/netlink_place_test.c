@@ -556,7 +556,7 @@ static void operators_starve(int owners_signal)
 		if (!operator[i])
 			_exit(-policy_places(places[0].id, NULL));
 	}
-	EXPECT(WAIT_FOR(3000, threads_named("kvnet_cpuset")));
+	EXPECT(WAIT_FOR(3000, policy_placed()));
 	for (i = 0; i < SLOW; i++)
 		cgroup_join(&slow, operator[i]);
 	if (groups_keep_who_is_in_a_call())

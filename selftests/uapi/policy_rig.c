@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "policy_rig.h"
@@ -68,6 +69,11 @@ int policy_places(uint32_t id, unsigned int *done)
 	} while (!ret || ret == -EBUSY);
 	genl_close(&own);
 	return ret;
+}
+
+bool policy_placed(void)
+{
+	return !strcmp(attr_text(the_policy(), KVNET_A_POLICY_CPUS), "0");
 }
 
 struct attrs the_policy(void)

@@ -20,6 +20,8 @@ int policy_u8(unsigned int type, uint8_t value);
 int policy_place(struct genl *own, uint32_t id);
 /* Over and over, and counts that, until it is refused for good: -errno. */
 int policy_places(uint32_t id, unsigned int *done);
+/* Has anybody done so? */
+bool policy_placed(void);
 /* What holds. */
 struct attrs the_policy(void);
 /* The thread of a worker that has begun. */

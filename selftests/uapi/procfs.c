@@ -92,11 +92,6 @@ unsigned int workers(void)
 	return look_everywhere(NULL, NULL, 0);
 }
 
-unsigned int threads_named(const char *name)
-{
-	return look_everywhere(name, NULL, 0);
-}
-
 static unsigned int list_workers(pid_t owner, struct worker *w, unsigned int most)
 {
 	char name[16];

@@ -16,8 +16,6 @@ struct worker {
 char task_state(pid_t pid, pid_t tid);
 /* All of them, by their names, whether they are processes' or the kernel's. */
 unsigned int workers(void);
-/* All threads of that name. */
-unsigned int threads_named(const char *name);
 /* How many serve this owner, and where one is. */
 unsigned int workers_of(pid_t owner, struct worker *w);
 /*
