@@ -10,7 +10,6 @@
 #include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/time64.h>
