@@ -40,6 +40,11 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 	struct socket *tap;
 	struct file *kick;
 
+	/*
+	 * A kernel thread with nothing to do does not find out by itself; and one that waits
+	 * for a page has a queue's lock.
+	 */
+	kvnet_threads_end(&net->crew.threads);
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
 		kick = NULL;
 		mutex_lock(&q->vq.lock);
@@ -52,8 +57,6 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 		mutex_unlock(&q->vq.lock);
 		let_go(tap, kick);
 	}
-	/* A kernel thread with nothing to do does not find out by itself. */
-	kvnet_threads_end(&net->crew.threads);
 }
 
 /* dev->lock and vq->lock, which it releases. */

@@ -119,7 +119,8 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*
  * In the owner's address space only while there is something to do: then it goes without
- * our doing. That it has gone nobody may tell, and what is pinned of it waits for us.
+ * our doing. That it has gone nobody may tell, and what is pinned of it waits for us; or all
+ * of it, for another thread of ours that is inside and waits for a page.
  */
 static void serve(struct kvnet_thread *t)
 {
@@ -128,8 +129,7 @@ static void serve(struct kvnet_thread *t)
 	for (;;) {
 		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
-		if (kthread_should_stop() || READ_ONCE(t->closing) ||
-		    !atomic_read(&t->group->mm->mm_users))
+		if (kthread_should_stop() || READ_ONCE(t->closing) || kvnet_inside_alone(t->inside))
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
@@ -137,8 +137,6 @@ static void serve(struct kvnet_thread *t)
 				break;
 			inside = true;
 			t->ops->turn(t->data);
-			if (kvnet_inside_alone(t->inside))
-				break;
 		} else if (inside) {
 			__set_current_state(TASK_RUNNING);
 			kvnet_inside_leave(t->inside);

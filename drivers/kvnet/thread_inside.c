@@ -130,10 +130,10 @@ void kvnet_inside_leave(struct kvnet_inside *in)
 
 /**
  * kvnet_inside_alone() - is the address space nobody's any more but ours?
- * @in: what the calling thread is inside of
+ * @in: what the calling thread enters, or is inside of
  *
  * Context: the thread.
- * Return: true if all its users are threads like this one.
+ * Return: true if all its users are threads like this one; or if it has none.
  */
 bool kvnet_inside_alone(struct kvnet_inside *in)
 {

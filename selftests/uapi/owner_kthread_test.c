@@ -5,24 +5,42 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
 
 static struct rig rig, other;
+/* Where the owner's memory comes from late: its number there, and ours. */
+static int pages_from = -1;
+
+/* What is to be sent is not there, and does not come. */
+static void be_late(const struct rig *r)
+{
+	const struct vdev_queue *q = &r->v.q[VDEV_TX];
+	size_t len = (q->buf_size * q->buf_num + PAGE - 1) & ~(PAGE - 1);
+	/* where the device is told that the memory is */
+	uint8_t *bufs = r->v.host + (q->bufs - r->v.mem);
+
+	pager_open();
+	pager_take_away_for_ever(bufs, len);
+	ASSERT_SYS(madvise(bufs, len, MADV_REMOVE));
+	pages_from = pager.fd;
+}
 
 /* Becomes the owner of our devices, and has closed them when it says so. */
-static pid_t fork_owner(struct rig *const *r, unsigned int n)
+static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late)
 {
 	int p[2];
 	pid_t pid;
-	char c;
 
 	ASSERT_SYS(pipe2(p, O_CLOEXEC));
 	pid = ASSERT_SYS(fork());
@@ -31,13 +49,18 @@ static pid_t fork_owner(struct rig *const *r, unsigned int n)
 			rig_take_over(r[n]);
 			close(r[n]->v.fd);
 		}
-		ASSERT_EQ(write(p[1], "", 1), 1);
+		if (late)
+			be_late(r[0]);
+		ASSERT_EQ(write(p[1], &pages_from, sizeof(pages_from)), sizeof(pages_from));
 		for (;;)
 			pause();
 	}
 	close(p[1]);
-	ASSERT_EQ(read(p[0], &c, 1), 1);
+	if (read(p[0], &pages_from, sizeof(pages_from)) != sizeof(pages_from))
+		ksft_skip("no userfaultfd");
 	close(p[0]);
+	if (late)
+		pages_from = file_of(pid, pages_from);
 	return pid;
 }
 
@@ -50,7 +73,7 @@ static void open_for_another(struct rig *r, bool here)
 }
 
 /* By kernel threads. */
-static pid_t serve_another(struct rig *const *r, unsigned int n)
+static void begin(struct rig *const *r, unsigned int n)
 {
 	unsigned int i;
 
@@ -59,7 +82,12 @@ static pid_t serve_another(struct rig *const *r, unsigned int n)
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
 	for (i = 0; i < n; i++)
 		open_for_another(r[i], i);
-	return fork_owner(r, n);
+}
+
+static pid_t serve_another(struct rig *const *r, unsigned int n)
+{
+	begin(r, n);
+	return fork_owner(r, n, false);
 }
 
 /* As many frames as there is room for, all of them the same. */
@@ -154,6 +182,45 @@ CASE_TIMED(killed_before_a_kick, 40)
 CASE_TIMED(killed_and_nothing_comes, 40)
 {
 	killed_meanwhile(false);
+}
+
+/*
+ * One thread waits for a page of the dead owner's, which only we have, and keeps its memory
+ * so; the other one finds out.
+ */
+static void killed_while_one_waits(bool works)
+{
+	struct rig *const r[] = { &rig };
+	struct pollfd asked = { .events = POLLIN };
+	pid_t owner;
+
+	ASSERT_SYS(setenv("KVNET_THREADS", "2", 1));
+	begin(r, 1);
+	fill_ring(&rig);
+	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
+	owner = fork_owner(r, 1, true);
+	asked.fd = pages_from;
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT_EQ(poll(&asked, 1, 3000), 1);
+	EXPECT_EQ(workers_of(owner, NULL), 2);
+	ASSERT_SYS(kill(owner, SIGKILL));
+	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	if (works)
+		rig_inject(&rig, 0, 100);
+	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, works ? 3000 : 20000));
+	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
+	close(pages_from);
+	rig_close(&rig);
+}
+
+CASE_TIMED(killed_while_one_waits_and_one_works, 40)
+{
+	killed_while_one_waits(true);
+}
+
+CASE_TIMED(killed_while_one_waits_and_one_rests, 40)
+{
+	killed_while_one_waits(false);
 }
 
 KSFT_MAIN()

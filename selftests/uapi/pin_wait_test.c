@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,16 +169,6 @@ static void vmm(const struct death *d, int told)
 	pager_tell(told);
 }
 
-/* Another's open file, to have it, too. */
-static int fd_of(pid_t pid, int fd)
-{
-	int pidfd = ASSERT_SYS(syscall(SYS_pidfd_open, pid, 0));
-	int ours = ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
-
-	close(pidfd);
-	return ours;
-}
-
 static void killed(struct death d)
 {
 	unsigned int threads = workers();
@@ -202,7 +191,7 @@ static void killed(struct death d)
 		ASSERT_EQ(waitpid(pid, &status, 0), pid);
 		return;		/* it has failed, or skipped */
 	}
-	fd = d.elsewhere ? fd_of(pid, fd) : -1;
+	fd = d.elsewhere ? file_of(pid, fd) : -1;
 	ASSERT_SYS(kill(pid, SIGKILL));
 	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
 		FAIL("the VMM cannot be killed");

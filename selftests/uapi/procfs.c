@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +217,15 @@ unsigned long open_files(void)
 	ASSERT(f && fscanf(f, "%lu", &n) == 1);
 	fclose(f);
 	return n;
+}
+
+int file_of(pid_t pid, int fd)
+{
+	int pidfd = ASSERT_SYS(syscall(SYS_pidfd_open, pid, 0));
+	int ours = ASSERT_SYS(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+
+	close(pidfd);
+	return ours;
 }
 
 bool child_ended(pid_t pid, int *status)

@@ -29,6 +29,8 @@ void workers_rest(pid_t owner);
 bool kernel_has_vhost_task(void);
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);
+/* Another's open file, by its number there, to have it, too. */
+int file_of(pid_t pid, int fd);
 void no_worker_left(unsigned int before);
 /* How often the device's module is in use. */
 unsigned int module_users(void);
