@@ -46,8 +46,9 @@ NET_NEWEST="traffic module kill"
 UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
-# with a module whose calls fail, in User-Mode Linux
-UAPI_FAILING="fault_each_test fault_policy_test fault_call_test fault_sum_test"
+# with a module whose calls fail, or wait, in User-Mode Linux
+UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test fault_sum_test"
+UAPI_ONLY_FAILING="held_test fault_sum_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
 # senders in interrupts: on 6.12
@@ -555,8 +556,8 @@ run_one_uml()
 		elif [ -z "$UML_FLAVOUR" ] && [[ " $UAPI_IDLE " == *" ${name%_test}_test "* ]]; then
 			idle+=("$name")
 		else
-			uapi+=("$name")
 			[[ " $UAPI_FAILING " != *" ${name%_test}_test "* ]] || failing=(too)
+			[[ " $UAPI_ONLY_FAILING " == *" ${name%_test}_test "* ]] || uapi+=("$name")
 		fi
 	done
 	# the other flavours: with no guests, and time that passes at once is for one CPU
@@ -565,7 +566,7 @@ run_one_uml()
 	"$TOP/scripts/setup.sh" --packages-only
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0
-	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ]; then
+	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ] || [ ${#failing[@]} -gt 0 ]; then
 		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]} ${failing[*]:+$UAPI_FAILING}}"
 		[ "$FAILED" -eq 0 ] || return 0
 	fi

@@ -17,8 +17,8 @@ SKIPPED=0
 RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content share share_turn place_burst isolation"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
-# they wait for a minute to be over, or take long
-LONG="idle isolation"
+# they wait for a minute to be over, take long, or want a module whose calls fail or wait
+APART="idle isolation held fault_sum"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
 FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us rx_look_us poll_us"
@@ -99,13 +99,13 @@ fast_ways_on()
 	done
 }
 
-all_but_long()
+all_but_apart()
 {
 	local file name
 
 	for file in /kvnet/uapi/*_test; do
 		name=${file##*/}
-		[[ " $LONG " == *" ${name%_test} "* ]] || echo "$name"
+		[[ " $APART " == *" ${name%_test} "* ]] || echo "$name"
 	done
 }
 
@@ -121,7 +121,7 @@ main()
 		export KVNET_DEV=/dev/vhost-net
 	fi
 	# shellcheck disable=SC2046 # names
-	[ $# -gt 0 ] || set -- $(all_but_long)
+	[ $# -gt 0 ] || set -- $(all_but_apart)
 	run_named "" "$@"
 	if [ -n "${PACKED:-}" ]; then
 		# all is done once more, but what is repeated for chance less often

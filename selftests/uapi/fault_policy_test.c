@@ -77,9 +77,16 @@ static int ask_for(const char *cpus, int nice, int sched, unsigned int priority)
 	return policy_ask();
 }
 
+/* How often it could not be found out what the cpuset has. */
+static unsigned int not_found_out(const struct injector *in)
+{
+	return in->module ? inject_count(INJECT_FAILED, "cgroup_attach_task_all") : 0;
+}
+
 static bool all_or_nothing(const struct injector *in, unsigned int n, int sched,
 			   const struct seat *before, const struct seat *after)
 {
+	unsigned int unknown = not_found_out(in);
 	bool hit, holds;
 	int ret;
 
@@ -88,6 +95,8 @@ static bool all_or_nothing(const struct injector *in, unsigned int n, int sched,
 	ret = policy_ask();
 	hit = injector_hit(in);
 	injector_nth(in, 0);
+	if (not_found_out(in) != unknown)
+		EXPECT_EQ(ret, -ENOMEM);
 	if (ret && !(hit && inject_clean(ret)))
 		FAIL("failure %u: %s", n, strerror(-ret));
 	/* without an answer that is still on its way */
@@ -167,6 +176,7 @@ CASE_TIMED(of_what_the_cpuset_has, 60)
 	struct injector in;
 	struct cgroup g;
 	unsigned int n;
+	unsigned int unknown;
 	bool hit = true;
 	int ret;
 
@@ -180,10 +190,13 @@ CASE_TIMED(of_what_the_cpuset_has, 60)
 		for (n = 1, hit = true; hit && !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST); n++) {
 			policy_want();
 			ask_text(&policy_request, KVNET_A_POLICY_CPUS, "1");
+			unknown = not_found_out(&in);
 			injector_nth(&in, n);
 			ret = policy_ask();
 			hit = injector_hit(&in);
 			injector_nth(&in, 0);
+			if (not_found_out(&in) != unknown)
+				EXPECT_EQ(ret, -ENOMEM);
 			if (!ret || (ret != -EINVAL && !(hit && inject_clean(ret))))
 				FAIL("failure %u: %s", n, strerror(-ret));
 			genl_close(&genl);

@@ -128,3 +128,18 @@ void injector_close(struct injector *in)
 {
 	close(in->fd);
 }
+
+unsigned int inject_count(const char *path, const char *call)
+{
+	unsigned int n, found = -1u;
+	FILE *f = fopen(path, "r");
+	char name[64];
+
+	ASSERT(f);
+	while (fscanf(f, "%63s %u", name, &n) == 2)
+		if (!strcmp(name, call))
+			found = n;
+	fclose(f);
+	ASSERT(found != -1u);
+	return found;
+}

@@ -34,6 +34,10 @@ bool injector_open(struct injector *in, pid_t tid, bool module);
 void injector_nth(const struct injector *in, unsigned int n);
 bool injector_hit(const struct injector *in);
 void injector_close(struct injector *in);
+/* Of a line for each call: how often it has failed, or how many are held there. */
+unsigned int inject_count(const char *path, const char *call);
+#define INJECT_FAILED	"/sys/module/kvnet/parameters/failed"
+#define INJECT_HOLD	"/sys/module/kvnet/parameters/hold"
 
 #define FOR_EACH_INJECTOR(in, thread)					\
 	for (int i_ = 0; i_ < 2; i_++)					\

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvnet_failing - a module whose calls to the kernel fail when a test wants it
+ * kvnet_failing - a module whose calls to the kernel fail, or wait, when a test wants it
  * (scripts/failing.sh)
  *
  * The kernel can have allocations and user copies fail, the n-th of a thread's.  What
  * else can fail for kvnet fails here in the same way: pins, tasks, eventfds, files, mappings,
  * notifiers, netlink messages, frames that are taken apart.  The linker has the module
  * call __wrap_x() for x(), which fails as x() does: with nothing done, and what it would
- * have consumed consumed.
+ * have consumed consumed.  And whoever makes a call can be held there, with all locks that he
+ * has, so that others come meanwhile.
  */
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
@@ -23,10 +24,12 @@
 #include <linux/sched.h>
 #include <linux/sched/vhost_task.h>
 #include <linux/skbuff.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/task_work.h>
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
@@ -63,7 +66,10 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, N_HOLDS };
+
+/* Who is held waits no longer than that, if the test has died. */
+#define HELD_S	20
 
 /* WRAP(x): x() as it is, and what is called for it, which is the same to a caller */
 #define WRAP(x)	extern typeof(x) __real_##x, __wrap_##x
@@ -73,8 +79,24 @@ static atomic_t failed[N_CALLS];
 static pid_t thread;
 static unsigned int left;
 
+/* Who makes such a call waits there; and a task of the owner's that was made last, to begin. */
+static bool holds[N_HOLDS];
+static atomic_t held[N_HOLDS];
+static void *born_last;
+static DECLARE_WAIT_QUEUE_HEAD(let_go);
+
+static void wait_there(unsigned int call)
+{
+	if (!READ_ONCE(holds[call]))
+		return;
+	atomic_inc(&held[call]);
+	wait_event_timeout(let_go, !READ_ONCE(holds[call]), HELD_S * HZ);
+	atomic_dec(&held[call]);
+}
+
 static bool fails_for(const struct task_struct *task, unsigned int call)
 {
+	wait_there(call);
 	if (READ_ONCE(thread) != task->pid || !READ_ONCE(left))
 		return false;
 	WRITE_ONCE(left, left - 1);
@@ -113,14 +135,50 @@ static const struct kernel_param_ops nth_ops = { .set = nth_set, .get = nth_get 
 module_param_cb(fail_nth, &nth_ops, NULL, 0644);
 MODULE_PARM_DESC(fail_nth, "TID N: the thread whose call fails, and which one");
 
+static const char *const call_name[] = {
+#define CALL_NAME(x)	#x,
+	CALLS(CALL_NAME)
+	"begin"
+};
+
+/* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
+static int hold_set(const char *text, const struct kernel_param *kp)
+{
+	const bool hold = *text != '-';
+	int i = __sysfs_match_string(call_name, N_HOLDS, hold ? text : text + 1);
+
+	if (i >= 0)
+		WRITE_ONCE(holds[i], hold);
+	else if (*text && *text != '\n')
+		return i;
+	else
+		for (i = 0; i < N_HOLDS; i++)
+			WRITE_ONCE(holds[i], false);
+	wake_up_all(&let_go);
+	return 0;
+}
+
+/* A line for each: name and how many are held there. */
+static int hold_get(char *text, const struct kernel_param *kp)
+{
+	int i, at = 0;
+
+	for (i = 0; i < N_HOLDS; i++)
+		at += sysfs_emit_at(text, at, "%s %d\n", call_name[i], atomic_read(&held[i]));
+	return at;
+}
+
+static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
+module_param_cb(hold, &hold_ops, NULL, 0644);
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, or is about to begin; -NAME: let those go on; empty: let all");
+
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
 {
-	int at = 0;
+	int i, at = 0;
 
-#define CALL_LINE(x) \
-	at += sysfs_emit_at(text, at, #x " %d\n", atomic_read(&failed[CALL_##x]));
-	CALLS(CALL_LINE)
+	for (i = 0; i < N_CALLS; i++)
+		at += sysfs_emit_at(text, at, "%s %d\n", call_name[i], atomic_read(&failed[i]));
 	return at;
 }
 
@@ -184,12 +242,27 @@ struct task_struct *__wrap_kthread_create_on_node(int (*fn)(void *), void *data,
 	return __real_kthread_create_on_node(fn, data, node, "%s", name);
 }
 
+/* The only one that is ever given. */
+static bool (*task_fn)(void *arg);
+
+static bool begin(void *arg)
+{
+	if (READ_ONCE(born_last) == arg && READ_ONCE(holds[BEGIN])) {
+		__set_current_state(TASK_RUNNING);
+		wait_there(BEGIN);
+	}
+	return task_fn(arg);
+}
+
 WRAP(vhost_task_create);
 struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(void *),
 					    void *arg, const char *name)
 {
-	return fails(CALL_vhost_task_create) ? ERR_PTR(-ENOMEM) :
-		__real_vhost_task_create(fn, kill, arg, name);
+	if (fails(CALL_vhost_task_create))
+		return ERR_PTR(-ENOMEM);
+	task_fn = fn;
+	WRITE_ONCE(born_last, arg);
+	return __real_vhost_task_create(begin, kill, arg, name);
 }
 
 /* A new thread calls it, for who waits for that: its maker, or a task of its maker's. */
