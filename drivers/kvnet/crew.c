@@ -43,7 +43,6 @@ void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 	crew->ops = ops;
 	crew->memory_node = NUMA_NO_NODE;
 	mutex_init(&crew->roster);
-	sema_init(&crew->operators, 1);
 	spin_lock_init(&crew->lock);
 	kvnet_threads_init(&crew->threads);
 }
@@ -112,6 +111,12 @@ struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
 	return w;
 }
 
+static void free_seats(struct kvnet_crew *crew)
+{
+	kvnet_seats_free(crew->seat);
+	crew->seat = NULL;
+}
+
 /**
  * kvnet_crew_start() - make the first worker, which serves all sources
  * @crew: the crew, without workers
@@ -140,9 +145,14 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	crew->by_vmm = false;
 	crew->again_ns = 0;
 	kvnet_apart_reset(&crew->rule);
+	crew->seat = kvnet_seats_new(KVNET_CREW_ALL);
+	if (!crew->seat)
+		return -ENOMEM;
 	w = make_worker(crew, fork, false, shares);
-	if (IS_ERR(w))
+	if (IS_ERR(w)) {
+		free_seats(crew);
 		return PTR_ERR(w);
+	}
 	mutex_lock(&crew->roster);
 	kvnet_crew_list(crew, 0, w);
 	mutex_unlock(&crew->roster);
@@ -361,6 +371,7 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 		kfree(crew->worker[i]);
 		crew->worker[i] = NULL;
 	}
+	free_seats(crew);
 }
 
 /**

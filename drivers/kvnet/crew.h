@@ -12,7 +12,6 @@
 #include <linux/kcov.h>
 #include <linux/kvnet.h>
 #include <linux/mutex.h>
-#include <linux/semaphore.h>
 #include <linux/types.h>
 
 #include "apart.h"
@@ -58,7 +57,6 @@ struct kvnet_crew_ops {
  * @n: entries in @source
  * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
  *	    of @worker is stopped until who has found the device has done (registry.h)
- * @operators: who has come by netlink for @roster, one at a time
  * @lock: likewise, for those who only look: not held for long, whatever who has @roster waits for
  * @worker: by their ids; changes with dev->lock, @roster and @lock, KVNET_CREW_SECOND with
  *	    @roster and @lock
@@ -70,6 +68,7 @@ struct kvnet_crew_ops {
  * @joined: that it was given back; written by who holds it
  * @refused: threads that could not be had
  * @place: where the threads run; changes with @roster and @lock
+ * @seat: for whoever places them; with @roster
  * @memory_node: where the guest's memory is, as far as known; with @roster
  * @cap_ns: longest spin, in ns, as configured
  */
@@ -86,7 +85,6 @@ struct kvnet_crew {
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
 	struct mutex roster;
-	struct semaphore operators;
 	spinlock_t lock;
 	struct kvnet_worker *worker[KVNET_CREW_ALL];
 	u32 policy;
@@ -97,6 +95,7 @@ struct kvnet_crew {
 	unsigned long joined;
 	unsigned long refused;
 	struct kvnet_place place;
+	struct kvnet_seat *seat;
 	int memory_node;
 	u64 cap_ns;
 };

@@ -13,12 +13,23 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/time64.h>
+#include <linux/workqueue.h>
 
 #include "source.h"
 #include "worker.h"
 
-/* How long an operator waits for others who are at the workers. */
+/* How long an operator waits for others who are at the workers, and then for a cpuset to stay. */
 #define PATIENCE_S	5
+
+/* What is wanted, for a thread of the kernel's. */
+struct errand {
+	struct work_struct work;
+	struct kvnet_crew *crew;
+	const struct kvnet_place *want;
+	struct cpumask *cpus;
+	bool done;
+	int ret;
+};
 
 /* What is wanted, on top of what is. */
 static int merge(const struct kvnet_crew *crew, struct kvnet_place *next,
@@ -80,20 +91,14 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 	return ret;
 }
 
+/* roster */
 static int place_all(struct kvnet_crew *crew, const struct kvnet_place *step)
 {
-	struct kvnet_seat *seat = kcalloc(KVNET_CREW_ALL, sizeof(*seat), GFP_KERNEL);
-	unsigned int i;
-	int ret;
+	int ret = find_seats(crew, crew->seat, step);
 
-	if (!seat)
-		return -ENOMEM;
-	ret = find_seats(crew, seat, step);
 	if (!ret)
-		ret = take_seats(seat, step);
-	for (i = 0; i < KVNET_CREW_ALL; i++)
-		kvnet_seat_free(&seat[i]);
-	kfree(seat);
+		ret = take_seats(crew->seat, step);
+	kvnet_seats_clear(crew->seat, KVNET_CREW_ALL);
 	return ret;
 }
 
@@ -106,6 +111,7 @@ static struct kvnet_place to_do(const struct kvnet_place *next,
 	step.has_cpus = want->has_cpus || want->has_node;
 	step.has_sched = want->has_sched || want->priority;
 	step.has_nice = want->has_nice;
+	step.till = jiffies + PATIENCE_S * HZ;
 	return step;
 }
 
@@ -121,54 +127,57 @@ static void be_at(struct kvnet_crew *crew, const struct kvnet_place *next)
 		kfree(cpus);
 }
 
-/* roster */
-static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
+/* roster; @cpus becomes the crew's, if there is no error */
+static int set_place(struct kvnet_crew *crew, const struct kvnet_place *want,
+		     struct cpumask *cpus)
 {
 	struct kvnet_place next = crew->place, step;
-	struct cpumask *cpus = NULL;
 	int ret = merge(crew, &next, want);
 
 	if (ret)
 		return ret;
-	if (want->has_cpus && !want->all_cpus) {
-		cpus = kmemdup(want->cpus, cpumask_size(), GFP_KERNEL_ACCOUNT);
-		if (!cpus)
-			return -ENOMEM;
-	}
 	if (want->has_cpus)
 		next.cpus = cpus;
 	step = to_do(&next, want);
 	ret = place_all(crew, &step);
-	if (ret) {
-		kfree(cpus);
-		return ret;
-	}
-	be_at(crew, &next);
-	return 0;
+	if (!ret)
+		be_at(crew, &next);
+	return ret;
+}
+
+static void run_errand(struct work_struct *work)
+{
+	struct errand *e = container_of(work, struct errand, work);
+
+	e->done = mutex_trylock(&e->crew->roster);
+	if (!e->done)
+		return;
+	e->ret = set_place(e->crew, e->want, e->cpus);
+	mutex_unlock(&e->crew->roster);
+}
+
+/* Is it done, by now? No thread of the kernel's waits for who has the roster. */
+static bool try_errand(struct errand *e)
+{
+	if (!mutex_is_locked(&e->crew->roster))
+		kvnet_place_do(&e->work);
+	return e->done;
 }
 
 /*
- * Whoever has it may be kept from running by its control group. Who comes by netlink has what
- * others wait for, of any family. Operators have it one after the other, and wait with those of
- * the VMM for no longer than that.
+ * Who comes by netlink has what others wait for, of any family, and may be kept from running
+ * by his control group: he has nothing of ours meanwhile. Nor does he wait long for somebody of
+ * the VMM's who is, and has the roster.
  */
-static bool get_roster(struct kvnet_crew *crew)
+static int run(struct errand *e)
 {
-	bool got;
+	bool done;
 
-	if (down_timeout(&crew->operators, PATIENCE_S * HZ))
-		return false;
-	if (!read_poll_timeout(mutex_trylock, got, got, USEC_PER_MSEC, PATIENCE_S * USEC_PER_SEC,
-			       false, &crew->roster))
-		return true;
-	up(&crew->operators);
-	return false;
-}
-
-static void put_roster(struct kvnet_crew *crew)
-{
-	mutex_unlock(&crew->roster);
-	up(&crew->operators);
+	INIT_WORK_ONSTACK(&e->work, run_errand);
+	read_poll_timeout(try_errand, done, done, USEC_PER_MSEC, PATIENCE_S * USEC_PER_SEC,
+			  false, e);
+	destroy_work_on_stack(&e->work);
+	return done ? e->ret : -EBUSY;
 }
 
 /**
@@ -185,12 +194,17 @@ static void put_roster(struct kvnet_crew *crew)
  */
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
 {
+	struct errand e = { .crew = crew, .want = want };
 	int ret;
 
-	if (!get_roster(crew))
-		return -EBUSY;
-	ret = set_place(crew, want);
-	put_roster(crew);
+	if (want->has_cpus && !want->all_cpus) {
+		e.cpus = kmemdup(want->cpus, cpumask_size(), GFP_KERNEL_ACCOUNT);
+		if (!e.cpus)
+			return -ENOMEM;
+	}
+	ret = run(&e);
+	if (ret)
+		kfree(e.cpus);
 	return ret;
 }
 
@@ -236,7 +250,7 @@ void kvnet_crew_memory_at(struct kvnet_crew *crew, int node)
 		return;
 	crew->memory_node = node;
 	if (crew->place.follow && crew->place.node != node)
-		set_place(crew, &want);
+		set_place(crew, &want, NULL);
 	mutex_unlock(&crew->roster);
 }
 
@@ -254,14 +268,15 @@ void kvnet_crew_forget_place(struct kvnet_crew *crew)
 	mutex_unlock(&crew->roster);
 }
 
-static int take_seat(struct kvnet_thread *self, const struct kvnet_place *place)
+/* roster */
+static int take_seat(struct kvnet_crew *crew, struct kvnet_thread *self,
+		     const struct kvnet_place *place)
 {
-	struct kvnet_seat seat;
-	int ret = kvnet_seat_find(&seat, self, place);
+	int ret = kvnet_seat_find(crew->seat, self, place);
 
 	if (!ret)
-		ret = kvnet_seat_take(&seat, place);
-	kvnet_seat_free(&seat);
+		ret = kvnet_seat_take(crew->seat, place);
+	kvnet_seats_clear(crew->seat, 1);
 	return ret;
 }
 
@@ -281,10 +296,11 @@ void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self)
 	if (mutex_lock_killable(&crew->roster))
 		return;
 	place = crew->place;
-	if (place.has_cpus && take_seat(self, &place))
+	place.till = jiffies + PATIENCE_S * HZ;
+	if (place.has_cpus && take_seat(crew, self, &place))
 		place.has_cpus = false;
 	if (!place.has_cpus && (place.has_nice || place.has_sched))
-		take_seat(self, &place);
+		take_seat(crew, self, &place);
 	mutex_unlock(&crew->roster);
 }
 

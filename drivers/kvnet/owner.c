@@ -25,13 +25,13 @@ static void let_go(struct socket *tap, struct file *kick)
 }
 
 /**
- * kvnet_net_abandon() - a worker serves no more
- * @crew: a device's workers; the others' owner is dead, too
+ * kvnet_net_abandon() - the workers serve no more
+ * @crew: a device's workers; their owner is dead, or a RESET_OWNER of its
  *
  * What an owner that is dead must not keep is let go of. Other threads of its
  * process may be in an ioctl still, but start nothing again.
  *
- * Context: each worker's thread; may sleep.
+ * Context: each worker's thread, or dev->lock; may sleep.
  */
 void kvnet_net_abandon(struct kvnet_crew *crew)
 {
@@ -191,7 +191,7 @@ int kvnet_net_reset_owner(struct kvnet_net *net)
 		kvnet_net_release_owner(net);
 	else
 		/* Another process may have the same memory, and live on. */
-		kvnet_threads_end(&net->crew.threads);
+		kvnet_net_abandon(&net->crew);
 	return ret;
 }
 

@@ -11,7 +11,9 @@
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -23,6 +25,19 @@
 
 /* Looks at a cpuset that changes just now. */
 #define LOOKS	100
+/* Of a seat. */
+#define MASKS	4
+
+/*
+ * Of the kernel's threads, which no group keeps from running: who joins a group has locks
+ * meanwhile without which nobody forks or ends, and who places workers has what their VMM
+ * and others wait for. Where a group has used up its time the kernel may have either wait
+ * till there is some again.
+ */
+static struct workqueue_struct *queue;
+
+/* Who is on the way has it: so whom he goes to is held no longer than that takes. */
+static DEFINE_MUTEX(road);
 
 /* Who is sent, where to, and what is found there. */
 struct trip {
@@ -32,6 +47,45 @@ struct trip {
 	struct cpumask *allowed;
 	int ret;
 };
+
+/**
+ * kvnet_place_init() - before first use
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kvnet_place_init(void)
+{
+	queue = alloc_workqueue("kvnet_place", WQ_UNBOUND, 0);
+	return queue ? 0 : -ENOMEM;
+}
+
+/**
+ * kvnet_place_exit() - after last use
+ *
+ * Context: may sleep.
+ */
+void kvnet_place_exit(void)
+{
+	destroy_workqueue(queue);
+}
+
+/**
+ * kvnet_place_do() - have something done by a thread of the kernel's
+ * @work: it, on the caller's stack; it waits for nobody who waits for such a thread
+ *
+ * Context: may sleep, until it is done.
+ */
+void kvnet_place_do(struct work_struct *work)
+{
+	/* Who is one does it, so that none waits for another. */
+	if (current->flags & PF_WQ_WORKER) {
+		work->func(work);
+		return;
+	}
+	queue_work(queue, work);
+	flush_work(work);
+}
 
 /**
  * kvnet_place_cpus() - where may a thread run just now?
@@ -50,8 +104,10 @@ void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask)
 static void travel(struct work_struct *work)
 {
 	struct trip *trip = container_of(work, struct trip, work);
-	struct task_struct *to = kvnet_thread_hold(trip->to);
+	struct task_struct *to;
 
+	mutex_lock(&road);
+	to = kvnet_thread_hold(trip->to);
 	trip->ret = to ? cgroup_attach_task_all(to, trip->scout) : -EOWNERDEAD;
 	if (to) {
 		kvnet_thread_unhold(trip->to);
@@ -61,18 +117,13 @@ static void travel(struct work_struct *work)
 		kvnet_place_cpus(trip->scout, trip->allowed);
 	/* Where the kernel's threads are: its end, which is waited for, is not up to that group. */
 	cgroup_attach_task_all(current, trip->scout);
+	mutex_unlock(&road);
 }
 
-/*
- * By a thread that no group keeps from running: it has locks meanwhile without which nobody
- * forks or ends, and who joins a group that has used up its time by itself may have them until
- * it has some again, where the kernel preempts it. And who is held cannot end meanwhile.
- */
 static int there_and_back(struct trip *trip)
 {
 	INIT_WORK_ONSTACK(&trip->work, travel);
-	queue_work(compat_unbound_wq, &trip->work);
-	flush_work(&trip->work);
+	kvnet_place_do(&trip->work);
 	destroy_work_on_stack(&trip->work);
 	return trip->ret;
 }
@@ -125,31 +176,47 @@ static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 	return cpumask_and(seat->now, seat->now, cpumask_of_node(place->node)) ? 0 : -EINVAL;
 }
 
-static int alloc_masks(struct kvnet_seat *seat)
+/**
+ * kvnet_seats_new() - as many seats
+ * @n: how many
+ *
+ * Context: may sleep; who pays for them.
+ * Return: them, with nobody in them, for kvnet_seats_free(); NULL: no memory.
+ */
+struct kvnet_seat *kvnet_seats_new(unsigned int n)
 {
-	seat->before = kmalloc(cpumask_size(), GFP_KERNEL);
-	seat->allowed = kmalloc(cpumask_size(), GFP_KERNEL);
-	seat->now = kmalloc(cpumask_size(), GFP_KERNEL);
-	return seat->before && seat->allowed && seat->now ? 0 : -ENOMEM;
+	const size_t masks = MASKS * cpumask_size();
+	struct kvnet_seat *seat = kvcalloc(n, sizeof(*seat) + masks, GFP_KERNEL_ACCOUNT);
+	char *mask = (char *)(seat + n);
+	unsigned int i;
+
+	for (i = 0; seat && i < n; i++, mask += masks) {
+		seat[i].before = (struct cpumask *)mask;
+		seat[i].allowed = (struct cpumask *)(mask + cpumask_size());
+		seat[i].now = (struct cpumask *)(mask + 2 * cpumask_size());
+		seat[i].last = (struct cpumask *)(mask + 3 * cpumask_size());
+	}
+	return seat;
 }
 
 /**
  * kvnet_seat_find() - find out how a thread runs, and where it could
- * @seat: filled in; for kvnet_seat_free(), whatever is returned
- * @thread: the thread, which is not stopped until then; @seat has no task if it has not begun
+ * @seat: from kvnet_seats_new(), filled in
+ * @thread: the thread, which is not stopped before kvnet_seats_clear(); @seat has no task if it has
+ * not begun
  * @place: how it is to run
  *
  * Context: may sleep, for tens of milliseconds.
- * Return: 0; -EINVAL: its cpuset has none of these CPUs; -EOWNERDEAD: it is to end; -ENOMEM;
+ * Return: 0; -EINVAL: its cpuset has none of these CPUs; -EOWNERDEAD: it is to end;
  * -EINTR, in a process that is killed; -errno: what its cpuset has cannot be found out.
  */
 int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 		    const struct kvnet_place *place)
 {
 	struct task_struct *task = kvnet_thread_get_task(thread);
-	int ret;
 
-	*seat = (struct kvnet_seat) { .thread = thread, .task = task };
+	seat->thread = thread;
+	seat->task = task;
 	if (!task)
 		return 0;
 	seat->sched = task->policy;
@@ -157,9 +224,6 @@ int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 	seat->nice = task_nice(task);
 	if (!place->has_cpus)
 		return 0;
-	ret = alloc_masks(seat);
-	if (ret)
-		return ret;
 	kvnet_place_cpus(task, seat->before);
 	return choose_cpus(seat, place);
 }
@@ -191,21 +255,19 @@ static int set_sched(struct task_struct *task, u32 sched, u32 priority, int nice
  */
 static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
-	struct cpumask *last = kmalloc(cpumask_size(), GFP_KERNEL);
 	unsigned int looks = 0;
-	int ret = last ? 0 : -ENOMEM;
+	int ret = 0;
 
 	while (!ret) {
-		cpumask_copy(last, seat->allowed);
+		cpumask_copy(seat->last, seat->allowed);
 		ret = set_cpus_allowed_ptr(seat->task, seat->now);
 		if (!ret)
 			ret = choose_cpus(seat, place);
-		if (!ret && cpumask_equal(last, seat->allowed))
+		if (!ret && cpumask_equal(seat->last, seat->allowed))
 			break;
-		if (!ret && ++looks == LOOKS)
+		if (!ret && (++looks == LOOKS || time_after(jiffies, place->till)))
 			ret = -EAGAIN;
 	}
-	kfree(last);
 	return ret;
 }
 
@@ -215,7 +277,8 @@ static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
  * @place: the same
  *
  * Context: as kvnet_seat_find().
- * Return: as kvnet_seat_find(); kvnet_seat_leave() undoes it in any case.
+ * Return: as kvnet_seat_find(); -EAGAIN: the cpuset changes all the time; kvnet_seat_leave() undoes
+ * it in any case.
  */
 int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
@@ -229,12 +292,13 @@ int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place)
 	return ret;
 }
 
-static int go_back(struct kvnet_seat *seat, bool all_cpus)
+static int go_back(struct kvnet_seat *seat, unsigned long till, bool all_cpus)
 {
 	const struct kvnet_place place = {
 		.has_cpus = true,
 		.all_cpus = all_cpus,
 		.cpus = seat->before,
+		.till = till,
 	};
 	int ret = choose_cpus(seat, &place);
 
@@ -242,12 +306,12 @@ static int go_back(struct kvnet_seat *seat, bool all_cpus)
 }
 
 /* Where it was; or, if its cpuset has none of that any more, on all that this has. */
-static void leave_cpus(struct kvnet_seat *seat)
+static void leave_cpus(struct kvnet_seat *seat, unsigned long till)
 {
-	int ret = go_back(seat, false);
+	int ret = go_back(seat, till, false);
 
 	if (ret == -EINVAL)
-		ret = go_back(seat, true);
+		ret = go_back(seat, till, true);
 	if (!ret)
 		return;
 	/* It cannot be asked. What it had when it could is the best that is known. */
@@ -266,7 +330,7 @@ static void leave_cpus(struct kvnet_seat *seat)
 void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
 	if (place->has_cpus)
-		leave_cpus(seat);
+		leave_cpus(seat, place->till);
 	if (place->has_sched)
 		set_sched(seat->task, seat->sched, seat->priority, seat->nice);
 	else if (place->has_nice)
@@ -274,14 +338,26 @@ void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place)
 }
 
 /**
- * kvnet_seat_free() - forget about the thread
- * @seat: from kvnet_seat_find(), or zeroed
+ * kvnet_seats_clear() - forget about the threads
+ * @seat: from kvnet_seats_new()
+ * @n: how many
  */
-void kvnet_seat_free(struct kvnet_seat *seat)
+void kvnet_seats_clear(struct kvnet_seat *seat, unsigned int n)
 {
-	if (seat->task)
-		put_task_struct(seat->task);
-	kfree(seat->before);
-	kfree(seat->allowed);
-	kfree(seat->now);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (seat[i].task)
+			put_task_struct(seat[i].task);
+		seat[i].task = NULL;
+	}
+}
+
+/**
+ * kvnet_seats_free() - no seats any more
+ * @seat: from kvnet_seats_new(), with nobody in them, or NULL
+ */
+void kvnet_seats_free(struct kvnet_seat *seat)
+{
+	kvfree(seat);
 }

@@ -12,6 +12,7 @@
 
 struct kvnet_thread;
 struct task_struct;
+struct work_struct;
 
 /**
  * struct kvnet_place - how threads are to run
@@ -26,6 +27,7 @@ struct task_struct;
  * @nice: -20 to 19
  * @sched: SCHED_*, but for SCHED_DEADLINE
  * @priority: of SCHED_FIFO and SCHED_RR, 1 to 99; 0: none has been given
+ * @till: in jiffies; from then on a cpuset that changes meanwhile is looked at no more
  */
 struct kvnet_place {
 	bool has_cpus;
@@ -39,6 +41,7 @@ struct kvnet_place {
 	int nice;
 	u32 sched;
 	u32 priority;
+	unsigned long till;
 };
 
 /**
@@ -48,6 +51,7 @@ struct kvnet_place {
  * @before: CPUs that it had
  * @allowed: CPUs of its cpuset
  * @now: CPUs that it is to have
+ * @last: @allowed as it was one look before
  * @sched: SCHED_*, as it was
  * @priority: as it was
  * @nice: as it was
@@ -58,16 +62,22 @@ struct kvnet_seat {
 	struct cpumask *before;
 	struct cpumask *allowed;
 	struct cpumask *now;
+	struct cpumask *last;
 	u32 sched;
 	u32 priority;
 	int nice;
 };
 
+int kvnet_place_init(void);
+void kvnet_place_exit(void);
+void kvnet_place_do(struct work_struct *work);
 void kvnet_place_cpus(struct task_struct *task, struct cpumask *mask);
+struct kvnet_seat *kvnet_seats_new(unsigned int n);
 int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 		    const struct kvnet_place *place);
 int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place);
 void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place);
-void kvnet_seat_free(struct kvnet_seat *seat);
+void kvnet_seats_clear(struct kvnet_seat *seat, unsigned int n);
+void kvnet_seats_free(struct kvnet_seat *seat);
 
 #endif /* _KVNET_PLACE_H */

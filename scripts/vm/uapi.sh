@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
-# are named (with or without their "_test"), or all but those of LONG, kselftest's TAP
+# are named (with or without their "_test"), or all but those APART, kselftest's TAP
 # passed on; ends in "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
 # vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
 # that are used in order, those of a worker's life with a worker that is a kernel

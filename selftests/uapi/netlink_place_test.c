@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -374,12 +374,14 @@ static void *places_workers(void *arg)
 }
 
 static int owners_fd;
+static unsigned int *owners_calls;	/* that have been answered */
 
 static void does_as_told(int sig)
 {
 	uint32_t id = 0;
 
 	__vdev_ioctl(owners_fd, sig == SIGUSR1 ? VHOST_NEW_WORKER : VHOST_RESET_OWNER, &id);
+	__atomic_add_fetch(owners_calls, 1, __ATOMIC_RELAXED);
 }
 
 /* With many workers, so that to place them takes a while. */
@@ -408,6 +410,8 @@ static pid_t fork_owner_of(int fd, const struct cgroup *g)
 
 	rig_enter_netns();
 	genl_open(&genl);
+	owners_calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(owners_calls != MAP_FAILED);
 	ASSERT_SYS(pipe(tell));
 	pid = ASSERT_SYS(fork());
 	if (!pid)
@@ -481,23 +485,9 @@ CASE_TIMED(an_owner_that_starves, 60)
 
 #define SLOW	4
 
-/* One of them is at the workers, and does not get done. */
-static int is_busy(struct genl *own)
+static int places_too(struct genl *own)
 {
-	int ret;
-
-	do
-		ret = policy_place(own, places[0].id);
-	while (!ret);
-	return ret != -EBUSY;
-}
-
-/* In a call, which it makes again and again where it comes back from it. */
-static bool waits_for_them(pid_t owner, int sig)
-{
-	if (task_state(owner, owner) == 'S')
-		kill(owner, sig);
-	return task_state(owner, owner) == 'D';
+	return policy_place(own, places[0].id);
 }
 
 static int lists_all(struct genl *own)
@@ -523,21 +513,9 @@ static bool gets_done(int (*what)(struct genl *own), unsigned int ms)
 }
 
 /*
- * Newer kernels let who is in a call get done first. With few ticks in a second some get all the
- * time that they want, however little they may.
- */
-static bool groups_keep_who_is_in_a_call(void)
-{
-	struct timespec tick;
-
-	ASSERT_SYS(clock_getres(CLOCK_MONOTONIC_COARSE, &tick));
-	return kernel_before(6, 18) && tick.tv_nsec < 10 * 1000 * 1000;
-}
-
-/*
- * Operators whose group lets them wait, amidst their work: who else is one is told so, who
- * looks notices nothing; nor do the workers, which end, and with them the owner, even if it waits
- * for one of these.
+ * Operators whose group lets them wait, amidst their work: nobody notices, neither who else is
+ * one or looks, nor the workers, which end, and with them the owner, even if it gives the device
+ * back, which has been found by these.
  */
 static void operators_starve(int owners_signal)
 {
@@ -559,17 +537,16 @@ static void operators_starve(int owners_signal)
 	EXPECT(WAIT_FOR(3000, policy_placed()));
 	for (i = 0; i < SLOW; i++)
 		cgroup_join(&slow, operator[i]);
-	if (groups_keep_who_is_in_a_call())
-		EXPECT(gets_done(is_busy, 20000));
+	EXPECT(gets_done(places_too, 2000));
 	EXPECT(gets_done(lists_all, 2000));
 	if (owners_signal)
-		EXPECT(WAIT_FOR(3000, waits_for_them(pid, owners_signal)) ||
-		       !groups_keep_who_is_in_a_call());
+		ASSERT_SYS(kill(pid, owners_signal));
+	if (owners_signal == SIGUSR1)
+		EXPECT(WAIT_FOR(2000, __atomic_load_n(owners_calls, __ATOMIC_RELAXED)));
 	ASSERT_SYS(kill(pid, SIGKILL));
 	EXPECT(WAIT_FOR(3000, child_ended(pid, NULL)));
-	/* it is gone for good before one of them goes on */
-	cgroup_remove(&g);
-	WAIT_FOR(500, false);
+	/* before one of them goes on */
+	cgroup_remove_for_good(&g);
 	cgroup_feed(&slow);
 	for (i = 0; i < SLOW; i++) {
 		ASSERT_SYS(waitpid(operator[i], &status, 0));
