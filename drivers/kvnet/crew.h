@@ -20,6 +20,7 @@
 
 struct kvnet_crew;
 struct kvnet_source;
+struct kvnet_user;
 struct kvnet_worker;
 struct mm_struct;
 
@@ -141,7 +142,8 @@ int kvnet_crew_dismiss(struct kvnet_crew *crew);
 void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
 
 /* where they run, and for those who look: crew_place.c */
-int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want);
+int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want,
+			 struct kvnet_user *user);
 void kvnet_crew_memory_at(struct kvnet_crew *crew, int node);
 int kvnet_crew_get_place(struct kvnet_crew *crew, struct kvnet_place *place);
 void kvnet_crew_forget_place(struct kvnet_crew *crew);

@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "source.h"
+#include "user.h"
 #include "worker.h"
 
 /* How long an operator waits for others who are at the workers, and then for a cpuset to stay. */
@@ -26,6 +27,7 @@ struct errand {
 	struct work_struct work;
 	struct kvnet_crew *crew;
 	const struct kvnet_place *want;
+	struct kvnet_user *user;
 	struct cpumask *cpus;
 	bool done;
 	int ret;
@@ -149,25 +151,29 @@ static void run_errand(struct work_struct *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
 
-	e->done = mutex_trylock(&e->crew->roster);
-	if (!e->done)
+	if (!kvnet_user_turn(e->user))
 		return;
-	e->ret = set_place(e->crew, e->want, e->cpus);
-	mutex_unlock(&e->crew->roster);
+	e->done = mutex_trylock(&e->crew->roster);
+	if (e->done) {
+		e->ret = set_place(e->crew, e->want, e->cpus);
+		mutex_unlock(&e->crew->roster);
+	}
+	kvnet_user_turn_over(e->user);
 }
 
 /* Is it done, by now? No thread of the kernel's waits for who has the roster. */
 static bool try_errand(struct errand *e)
 {
-	if (!mutex_is_locked(&e->crew->roster))
+	if (!mutex_is_locked(&e->crew->roster) && !kvnet_user_has_turn(e->user))
 		kvnet_place_do(&e->work);
 	return e->done;
 }
 
 /*
  * Who comes by netlink has what others wait for, of any family, and may be kept from running
- * by his control group: he has nothing of ours meanwhile. Nor does he wait long for somebody of
- * the VMM's who is, and has the roster.
+ * by his control group: he has no lock of ours meanwhile. Nor does he wait long for somebody of
+ * the VMM's who is, and has the roster. One of each user's devices is placed at a time: so what
+ * others wait for is short.
  */
 static int run(struct errand *e)
 {
@@ -184,17 +190,20 @@ static int run(struct errand *e)
  * kvnet_crew_set_place() - where all workers run from now on
  * @crew: the crew, with or without workers
  * @want: what is to change; a copy is made of the mask
+ * @user: whose device it is
  *
  * Those that are hired later on do so, too.
  *
  * Context: may sleep, for a while; of who has found the device (registry.h).
  * Return: 0; -EINVAL: a worker's cpuset has none of these CPUs, on that node; -ERANGE: a priority,
- * but no real-time class; -EBUSY: somebody places or makes workers, and does not get done; -ENOMEM;
+ * but no real-time class; -EBUSY: somebody places or makes workers, and does not get done; -EAGAIN: not
+ * in time, as when a cpuset changes all the time; -ENOMEM;
  * -errno, as kvnet_seat_find(). With an error nothing has changed.
  */
-int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want)
+int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want,
+			 struct kvnet_user *user)
 {
-	struct errand e = { .crew = crew, .want = want };
+	struct errand e = { .crew = crew, .want = want, .user = user };
 	int ret;
 
 	if (want->has_cpus && !want->all_cpus) {
@@ -274,8 +283,11 @@ static int take_seat(struct kvnet_crew *crew, struct kvnet_thread *self,
 {
 	int ret = kvnet_seat_find(crew->seat, self, place);
 
-	if (!ret)
+	if (!ret) {
 		ret = kvnet_seat_take(crew->seat, place);
+		if (ret)
+			kvnet_seat_leave(crew->seat, place);
+	}
 	kvnet_seats_clear(crew->seat, 1);
 	return ret;
 }

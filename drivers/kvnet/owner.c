@@ -282,13 +282,13 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 			       READ_ONCE(kvnet_share_workers));
 	if (ret)
 		goto err_watch;
+	net->later.user = user;
 	/* From now on others than the owner see it, and set what they like. */
 	ret = kvnet_registry_add(net);
 	if (ret)
 		goto err_crew;
 	for (i = 0; i < KVNET_QUEUES; i++)
 		net->q[i].vq.server = &net->crew.threads;
-	net->later.user = user;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))
@@ -297,6 +297,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	return 0;
 
 err_crew:
+	net->later.user = NULL;
 	kvnet_crew_stop(&net->crew);
 err_watch:
 	kvnet_resident_stop(&net->resident);

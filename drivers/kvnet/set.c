@@ -170,7 +170,7 @@ static int set_place(struct kvnet_net *net, const struct want *w,
 
 	if (!place->has_cpus && !place->has_node && !place->has_nice && !place->has_sched && !place->priority)
 		return 0;
-	ret = kvnet_crew_set_place(&net->crew, place);
+	ret = kvnet_crew_set_place(&net->crew, place, net->later.user);
 	if (ret == -EINVAL && place->has_node)
 		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_NODE],
 				    "no CPU of this node is among those of the policy and the owner's cpuset, and on line");
@@ -181,7 +181,9 @@ static int set_place(struct kvnet_net *net, const struct want *w,
 		NL_SET_ERR_MSG_ATTR(extack, w->a[KVNET_A_POLICY_RT_PRIORITY],
 				    "a priority is for the classes fifo and rr");
 	else if (ret == -EBUSY)
-		NL_SET_ERR_MSG(extack, "others place or make workers of the device, and do not get done");
+		NL_SET_ERR_MSG(extack, "others place or make workers of the device, or place others of its user's, and do not get done");
+	else if (ret == -EAGAIN)
+		NL_SET_ERR_MSG(extack, "it could not be found out in time which CPUs the owner's cpuset has");
 	else if (ret)
 		NL_SET_ERR_MSG(extack, "the workers cannot be placed so");
 	return ret == -ERANGE ? -EINVAL : ret;

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "flow.h"
 #include "inject.h"
 #include "policy_rig.h"
@@ -27,6 +28,8 @@ VDEV_ONE_THREAD()
 #define WITH_ROSTER	"sched_setattr_nocheck"
 /* or with the worker, too */
 #define WITH_WORKER	"cgroup_attach_task_all"
+/* or when it knows its cpuset */
+#define WITH_CPUSET	"home"
 /* where a worker is held, in a turn, with the queue */
 #define IN_A_TURN	"pin_user_pages_fast"
 /* where who makes a worker is held, with the roster */
@@ -80,9 +83,9 @@ static pid_t operator_in(const char *call)
 
 	if (!pid) {
 		genl_open(&genl);
-		_exit(-(strcmp(call, WITH_WORKER) ?
-			policy_u32(KVNET_A_POLICY_SCHED, SCHED_BATCH) :
-			policy_text(KVNET_A_POLICY_CPUS, "0")));
+		_exit(-(strcmp(call, WITH_ROSTER) ?
+			policy_text(KVNET_A_POLICY_CPUS, "0") :
+			policy_u32(KVNET_A_POLICY_SCHED, SCHED_BATCH)));
 	}
 	return pid;
 }
@@ -313,6 +316,36 @@ CASE_TIMED(an_operator_who_meets_a_vmm, 60)
 	kill_vmm(pid);
 }
 
+static pid_t operator_of(uint32_t id)
+{
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		genl_open(&genl);
+		_exit(-policy_place(&genl, id));
+	}
+	return pid;
+}
+
+/* One user's are placed one after the other. */
+CASE_TIMED(operators_of_two_devices, 60)
+{
+	pid_t pid[2], operator;
+	uint32_t id;
+
+	begin("task");
+	pid[0] = fork_vmm(NULL);
+	id = the_id();
+	operator = operator_is_held(WITH_ROSTER);
+	pid[1] = fork_vmm(NULL);
+	EXPECT_EQ(operator_said(operator_of(id + 1)), -EBUSY);
+	let_go("");
+	EXPECT_EQ(operator_said(operator), 0);
+	EXPECT_EQ(operator_said(operator_of(id + 1)), 0);
+	kill_vmm(pid[0]);
+	kill_vmm(pid[1]);
+}
+
 /* The last that its process has made. */
 static pid_t newest_thread(pid_t pid)
 {
@@ -385,6 +418,63 @@ CASE(a_kernel_thread_that_ends)
 	worker_ends("kthread");
 }
 
+/*** a cpuset that changes meanwhile ***/
+
+static unsigned int cpus_of(pid_t tid)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	ASSERT_SYS(sched_getaffinity(tid, sizeof(set), &set));
+	return CPU_ISSET(0, &set) | CPU_ISSET(1, &set) << 1;
+}
+
+/* It goes where it may be, whatever has been said of it. */
+CASE(a_worker_that_begins_as_its_cpuset_changes)
+{
+	pid_t pid, worker;
+	struct cgroup g;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	begin("task");
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0");
+	pid = fork_vmm(hire);
+	cgroup_join(&g, pid);
+	ASSERT_EQ(operator_said(operator_in(WITH_CPUSET)), 0);
+	hold(WITH_CPUSET);
+	vmm_is_to_do_it(pid);
+	ASSERT(WAIT_FOR(3000, held(WITH_CPUSET)));
+	worker = newest_thread(pid);
+	EXPECT_EQ(cpus_of(worker), 1);
+	cgroup_set(&g, "cpuset.cpus", "1");
+	EXPECT(WAIT_FOR(3000, cpus_of(worker) == 2));
+	let_go("");
+	EXPECT(WAIT_FOR(3000, task_state(pid, worker) == 'S'));
+	EXPECT_EQ(cpus_of(worker), 2);
+	kill_vmm(pid);
+	cgroup_remove(&g);
+}
+
+/* Nothing is changed that took too long. */
+CASE_TIMED(a_cpuset_that_cannot_be_found_out_in_time, 60)
+{
+	pid_t pid, operator;
+
+	begin("task");
+	pid = fork_vmm(NULL);
+	operator = operator_is_held(WITH_CPUSET);
+	/* it takes as long to tell this one so */
+	EXPECT_EQ(operator_said(operator_in(WITH_CPUSET)), -EBUSY);
+	let_go("");
+	EXPECT_EQ(operator_said(operator), -EAGAIN);
+	EXPECT(!policy_placed());
+	EXPECT_EQ(operator_said(operator_in(WITH_CPUSET)), 0);
+	EXPECT(policy_placed());
+	kill_vmm(pid);
+}
+
 /*** a process that only shares the owner's memory ***/
 
 static int gives_back(void *arg)
@@ -414,7 +504,7 @@ static void half_given_back(const char *kind)
 	pid = ASSERT_SYS(clone(gives_back, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL));
 	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
 	kill_vmm(pid);
-	EXPECT(WAIT_FOR(3000, start_one() == -EIO));
+	EXPECT_EQ(start_one(), -EIO);
 	EXPECT(held(WITH_ROSTER));
 	let_go("");
 	EXPECT_EQ(operator_said(operator), 0);

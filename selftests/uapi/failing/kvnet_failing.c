@@ -66,7 +66,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -79,7 +79,10 @@ static atomic_t failed[N_CALLS];
 static pid_t thread;
 static unsigned int left;
 
-/* Who makes such a call waits there; and a task of the owner's that was made last, to begin. */
+/*
+ * Who makes such a call waits there; and a task of the owner's that was made last, to begin, and
+ * who has been where a cpuset is, to go home.
+ */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
 static void *born_last;
@@ -141,7 +144,8 @@ MODULE_PARM_DESC(fail_nth, "TID N: the thread whose call fails, and which one");
 static const char *const call_name[] = {
 #define CALL_NAME(x)	#x,
 	CALLS(CALL_NAME)
-	"begin"
+	"begin",
+	"home"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -173,7 +177,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, or is about to begin; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, or to go home from a cpuset; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -275,9 +279,11 @@ struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(voi
 WRAP(cgroup_attach_task_all);
 int __wrap_cgroup_attach_task_all(struct task_struct *from, struct task_struct *task)
 {
-	return !(from->flags & PF_WQ_WORKER) &&
-	       fails_for(from->group_leader, CALL_cgroup_attach_task_all) ? -ENOMEM :
-		__real_cgroup_attach_task_all(from, task);
+	if (from->flags & PF_WQ_WORKER)
+		wait_there(HOME);
+	else if (fails_for(from->group_leader, CALL_cgroup_attach_task_all))
+		return -ENOMEM;
+	return __real_cgroup_attach_task_all(from, task);
 }
 
 WRAP(vmap);
