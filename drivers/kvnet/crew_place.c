@@ -85,7 +85,8 @@ static int take_seats(struct kvnet_seat *seat, const struct kvnet_place *step)
 
 	for (i = 0; i < KVNET_CREW_ALL && !ret; i++)
 		if (seat[i].task)
-			ret = kvnet_seat_take(&seat[i], step);
+			ret = step->has_cpus && time_after(jiffies, step->till) ? -EAGAIN :
+			      kvnet_seat_take(&seat[i], step);
 	done = ret ? i : 0;
 	for (i = 0; i < done; i++)
 		if (seat[i].task)
@@ -151,20 +152,21 @@ static void run_errand(struct work_struct *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
 
-	if (!kvnet_user_turn(e->user))
+	if (e->user && !kvnet_user_turn(e->user))
 		return;
 	e->done = mutex_trylock(&e->crew->roster);
 	if (e->done) {
 		e->ret = set_place(e->crew, e->want, e->cpus);
 		mutex_unlock(&e->crew->roster);
 	}
-	kvnet_user_turn_over(e->user);
+	if (e->user)
+		kvnet_user_turn_over(e->user);
 }
 
 /* Is it done, by now? No thread of the kernel's waits for who has the roster. */
 static bool try_errand(struct errand *e)
 {
-	if (!mutex_is_locked(&e->crew->roster) && !kvnet_user_has_turn(e->user))
+	if (!mutex_is_locked(&e->crew->roster) && !(e->user && kvnet_user_has_turn(e->user)))
 		kvnet_place_do(&e->work);
 	return e->done;
 }
@@ -203,7 +205,12 @@ static int run(struct errand *e)
 int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want,
 			 struct kvnet_user *user)
 {
-	struct errand e = { .crew = crew, .want = want, .user = user };
+	struct errand e = {
+		.crew = crew,
+		.want = want,
+		/* To ask for a cpuset takes locks that all share; the rest does not. */
+		.user = want->has_cpus || want->has_node ? user : NULL,
+	};
 	int ret;
 
 	if (want->has_cpus && !want->all_cpus) {
@@ -277,19 +284,15 @@ void kvnet_crew_forget_place(struct kvnet_crew *crew)
 	mutex_unlock(&crew->roster);
 }
 
-/* roster */
-static int take_seat(struct kvnet_crew *crew, struct kvnet_thread *self,
-		     const struct kvnet_place *place)
+/* roster; all of it, or nothing */
+static void take_seat(struct kvnet_crew *crew, struct kvnet_thread *self,
+		      const struct kvnet_place *place)
 {
 	int ret = kvnet_seat_find(crew->seat, self, place);
 
-	if (!ret) {
-		ret = kvnet_seat_take(crew->seat, place);
-		if (ret)
-			kvnet_seat_leave(crew->seat, place);
-	}
+	if (!ret && kvnet_seat_take(crew->seat, place))
+		kvnet_seat_leave(crew->seat, place);
 	kvnet_seats_clear(crew->seat, 1);
-	return ret;
 }
 
 /**
@@ -303,16 +306,20 @@ static int take_seat(struct kvnet_crew *crew, struct kvnet_thread *self,
  */
 void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self)
 {
-	struct kvnet_place place;
+	struct kvnet_place cpus, rest;
 
 	if (mutex_lock_killable(&crew->roster))
 		return;
-	place = crew->place;
-	place.till = jiffies + PATIENCE_S * HZ;
-	if (place.has_cpus && take_seat(crew, self, &place))
-		place.has_cpus = false;
-	if (!place.has_cpus && (place.has_nice || place.has_sched))
-		take_seat(crew, self, &place);
+	cpus = crew->place;
+	cpus.has_nice = false;
+	cpus.has_sched = false;
+	cpus.till = jiffies + PATIENCE_S * HZ;
+	rest = crew->place;
+	rest.has_cpus = false;
+	if (cpus.has_cpus)
+		take_seat(crew, self, &cpus);
+	if (rest.has_nice || rest.has_sched)
+		take_seat(crew, self, &rest);
 	mutex_unlock(&crew->roster);
 }
 

@@ -25,7 +25,7 @@
 
 /* Of a seat. */
 #define MASKS	4
-/* How long a cpuset that changes all the time is looked at to go back. */
+/* How much longer a cpuset that changes all the time is looked at to go back. */
 #define BACK	HZ
 
 /*
@@ -163,8 +163,7 @@ static int find_allowed(struct kvnet_thread *thread, struct cpumask *allowed)
 
 static int choose_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
-	int ret = time_after(jiffies, place->till) ? -EAGAIN :
-		  find_allowed(seat->thread, seat->allowed);
+	int ret = find_allowed(seat->thread, seat->allowed);
 
 	if (ret)
 		return ret;
@@ -208,9 +207,8 @@ struct kvnet_seat *kvnet_seats_new(unsigned int n)
  * @place: how it is to run
  *
  * Context: may sleep, for tens of milliseconds.
- * Return: 0; -EINVAL: its cpuset has none of these CPUs; -EOWNERDEAD: it is to end; -EAGAIN:
- * not in time, as when its cpuset changes all the time; -EINTR, in a process that is killed;
- * -errno: what its cpuset has cannot be found out.
+ * Return: 0; -EINVAL: its cpuset has none of these CPUs; -EOWNERDEAD: it is to end;
+ * -EINTR, in a process that is killed; -errno: what its cpuset has cannot be found out.
  */
 int kvnet_seat_find(struct kvnet_seat *seat, struct kvnet_thread *thread,
 		    const struct kvnet_place *place)
@@ -257,6 +255,7 @@ static int set_sched(struct task_struct *task, u32 sched, u32 priority, int nice
  */
 static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
+	bool moved = false;
 	int ret;
 
 	do {
@@ -264,7 +263,11 @@ static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
 		ret = set_cpus_allowed_ptr(seat->task, seat->now);
 		if (!ret)
 			ret = choose_cpus(seat, place);
-	} while (!ret && !cpumask_equal(seat->last, seat->allowed));
+		if (!ret)
+			moved = !cpumask_equal(seat->last, seat->allowed);
+		if (!ret && moved && time_after(jiffies, place->till))
+			ret = -EAGAIN;
+	} while (!ret && moved);
 	return ret;
 }
 
@@ -274,7 +277,8 @@ static int take_cpus(struct kvnet_seat *seat, const struct kvnet_place *place)
  * @place: the same
  *
  * Context: as kvnet_seat_find().
- * Return: as kvnet_seat_find(); kvnet_seat_leave() undoes it in any case.
+ * Return: as kvnet_seat_find(); -EAGAIN: the cpuset changes all the time; kvnet_seat_leave() undoes
+ * it in any case.
  */
 int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
@@ -288,13 +292,13 @@ int kvnet_seat_take(struct kvnet_seat *seat, const struct kvnet_place *place)
 	return ret;
 }
 
-static int go_back(struct kvnet_seat *seat, bool all_cpus)
+static int go_back(struct kvnet_seat *seat, unsigned long till, bool all_cpus)
 {
 	const struct kvnet_place place = {
 		.has_cpus = true,
 		.all_cpus = all_cpus,
 		.cpus = seat->before,
-		.till = jiffies + BACK,
+		.till = till,
 	};
 	int ret = choose_cpus(seat, &place);
 
@@ -302,12 +306,12 @@ static int go_back(struct kvnet_seat *seat, bool all_cpus)
 }
 
 /* Where it was; or, if its cpuset has none of that any more, on all that this has. */
-static void leave_cpus(struct kvnet_seat *seat)
+static void leave_cpus(struct kvnet_seat *seat, unsigned long till)
 {
-	int ret = go_back(seat, false);
+	int ret = go_back(seat, till, false);
 
 	if (ret == -EINVAL)
-		ret = go_back(seat, true);
+		ret = go_back(seat, till, true);
 	if (!ret)
 		return;
 	/* It cannot be asked. What it had when it could is the best that is known. */
@@ -326,7 +330,7 @@ static void leave_cpus(struct kvnet_seat *seat)
 void kvnet_seat_leave(struct kvnet_seat *seat, const struct kvnet_place *place)
 {
 	if (place->has_cpus)
-		leave_cpus(seat);
+		leave_cpus(seat, place->till + BACK);
 	if (place->has_sched)
 		set_sched(seat->task, seat->sched, seat->priority, seat->nice);
 	else if (place->has_nice)

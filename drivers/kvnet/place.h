@@ -27,7 +27,7 @@ struct work_struct;
  * @nice: -20 to 19
  * @sched: SCHED_*, but for SCHED_DEADLINE
  * @priority: of SCHED_FIFO and SCHED_RR, 1 to 99; 0: none has been given
- * @till: in jiffies; from then on no cpuset is looked at any more, but to go back
+ * @till: in jiffies; from then on a cpuset that changes meanwhile is looked at no more
  */
 struct kvnet_place {
 	bool has_cpus;

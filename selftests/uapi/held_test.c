@@ -30,6 +30,8 @@ VDEV_ONE_THREAD()
 #define WITH_WORKER	"cgroup_attach_task_all"
 /* or when it knows its cpuset */
 #define WITH_CPUSET	"home"
+/* or as he puts it there */
+#define WHO_MOVES	"set_cpus_allowed_ptr"
 /* where a worker is held, in a turn, with the queue */
 #define IN_A_TURN	"pin_user_pages_fast"
 /* where who makes a worker is held, with the roster */
@@ -316,18 +318,31 @@ CASE_TIMED(an_operator_who_meets_a_vmm, 60)
 	kill_vmm(pid);
 }
 
-static pid_t operator_of(uint32_t id)
+static int be_nice(uint32_t id)
+{
+	struct nlattr *policy;
+	struct ask a;
+
+	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
+	ask_u32(&a, KVNET_A_DEV_ID, id);
+	policy = ask_nest(&a, KVNET_A_DEV_POLICY);
+	ask_u32(&a, KVNET_A_POLICY_NICE, 1);
+	ask_nest_end(&a, policy);
+	return genl_do(&genl, &a, false, NULL, NULL);
+}
+
+static pid_t operator_of(uint32_t id, bool cpus)
 {
 	pid_t pid = ASSERT_SYS(fork());
 
 	if (!pid) {
 		genl_open(&genl);
-		_exit(-policy_place(&genl, id));
+		_exit(-(cpus ? policy_place(&genl, id) : be_nice(id)));
 	}
 	return pid;
 }
 
-/* One user's are placed one after the other. */
+/* One user's are asked for their cpusets one after the other. */
 CASE_TIMED(operators_of_two_devices, 60)
 {
 	pid_t pid[2], operator;
@@ -336,12 +351,13 @@ CASE_TIMED(operators_of_two_devices, 60)
 	begin("task");
 	pid[0] = fork_vmm(NULL);
 	id = the_id();
-	operator = operator_is_held(WITH_ROSTER);
+	operator = operator_is_held(WITH_CPUSET);
 	pid[1] = fork_vmm(NULL);
-	EXPECT_EQ(operator_said(operator_of(id + 1)), -EBUSY);
+	EXPECT_EQ(operator_said(operator_of(id + 1, true)), -EBUSY);
+	EXPECT_EQ(operator_said(operator_of(id + 1, false)), 0);
 	let_go("");
-	EXPECT_EQ(operator_said(operator), 0);
-	EXPECT_EQ(operator_said(operator_of(id + 1)), 0);
+	operator_said(operator);
+	EXPECT_EQ(operator_said(operator_of(id + 1, true)), 0);
 	kill_vmm(pid[0]);
 	kill_vmm(pid[1]);
 }
@@ -454,6 +470,42 @@ CASE(a_worker_that_begins_as_its_cpuset_changes)
 	EXPECT(WAIT_FOR(3000, task_state(pid, worker) == 'S'));
 	EXPECT_EQ(cpus_of(worker), 2);
 	kill_vmm(pid);
+	cgroup_remove(&g);
+}
+
+/* From one hold to the next. */
+static void goes_on_to(const char *next, const char *from)
+{
+	hold(next);
+	let_go(from);
+	ASSERT(WAIT_FOR(3000, held(next)));
+}
+
+/* Where it may be changes after it has been put there: it is looked at again, but not for ever. */
+CASE_TIMED(a_cpuset_that_changes_too_long, 60)
+{
+	pid_t pid, operator;
+	struct cgroup g;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	/* of only one worker */
+	begin("kthread");
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "0-1");
+	cgroup_join(&g, getpid());
+	pid = fork_vmm(NULL);
+	operator = operator_is_held(WITH_CPUSET);
+	goes_on_to(WHO_MOVES, "-" WITH_CPUSET);
+	cgroup_set(&g, "cpuset.cpus", "0");
+	/* the second look, which has seen that */
+	goes_on_to(WITH_CPUSET, "-" WHO_MOVES);
+	EXPECT_EQ(operator_said(operator_in(WITH_CPUSET)), -EBUSY);
+	let_go("");
+	EXPECT_EQ(operator_said(operator), -EAGAIN);
+	EXPECT(!policy_placed());
+	kill_vmm(pid);
+	cgroup_leave(getpid());
 	cgroup_remove(&g);
 }
 

@@ -66,7 +66,7 @@ int policy_places(uint32_t id, unsigned int *done)
 		ret = policy_place(&own, id);
 		if (done)
 			__atomic_add_fetch(done, !ret, __ATOMIC_RELAXED);
-	} while (!ret || ret == -EBUSY);
+	} while (!ret || ret == -EBUSY || ret == -EAGAIN);
 	genl_close(&own);
 	return ret;
 }
