@@ -211,4 +211,30 @@ CASE_TIMED(of_what_the_cpuset_has, 60)
 	cgroup_remove(&g);
 }
 
+/* Who could become an owner can be placed. */
+CASE_TIMED(of_what_an_owner_got, 60)
+{
+	struct injector in;
+	unsigned int n;
+	bool hit = true;
+	int ret;
+
+	begin();
+	FOR_EACH_INJECTOR(&in, gettid()) {
+		for (n = 1, hit = true; hit && !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST); n++) {
+			ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
+			injector_nth(&in, n);
+			ret = __vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
+			hit = injector_hit(&in);
+			injector_nth(&in, 0);
+			if (ret)
+				vdev_own(vmm.v.fd);
+			EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, one_cpu), 0);
+			fault_injected += hit;
+		}
+	}
+	fault_carries_packets();
+	end();
+}
+
 KSFT_MAIN()

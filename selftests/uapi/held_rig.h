@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * held_rig - somebody is held in the midst of what he does, with all that he has, and others
+ * come: an operator who places workers, a VMM that makes one, a worker that begins.  It takes the
+ * module that lets one do so (failing/kvnet_failing.c).
+ */
+#ifndef SELFTESTS_HELD_RIG_H
+#define SELFTESTS_HELD_RIG_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* where a thread of the kernel's is held for an operator: with the roster; he has the device */
+#define WITH_ROSTER	"sched_setattr_nocheck"
+/* or with the worker, too */
+#define WITH_WORKER	"cgroup_attach_task_all"
+/* or when it knows its cpuset */
+#define WITH_CPUSET	"home"
+/* or as he puts it there */
+#define WHO_MOVES	"set_cpus_allowed_ptr"
+/* where a worker is held, in a turn, with the queue */
+#define IN_A_TURN	"pin_user_pages_fast"
+/* where who makes a worker is held, with the roster */
+#define WHO_HIRES	"vhost_task_create"
+/* and a worker, when nothing of it is known yet */
+#define WHO_BEGINS	"begin"
+
+/* Skips the case where nobody can be held. */
+void begin(const char *kind);
+void hold(const char *call);
+/* All; with "-CALL": these alone. */
+void let_go(const char *which);
+unsigned int held(const char *call);
+/* It waits, and not for a moment, as for memory: asked again and again. */
+bool waits(pid_t pid, pid_t tid);
+
+/* Somebody who sets the CPUs, or the class to be held with the roster. */
+pid_t operator_in(const char *call);
+/* Until he is there. */
+pid_t operator_is_held(const char *call);
+/* 0 or -errno. */
+int operator_said(pid_t pid);
+
+/* A VMM that is another process, has two workers, if these are its own, and does that when told. */
+pid_t fork_vmm(int (*does)(void));
+void vmm_is_to_do_it(pid_t pid);
+void kill_vmm(pid_t pid);
+/* The last that its process has made. */
+pid_t newest_thread(pid_t pid);
+int hire(void);
+int free_worker(void);
+
+#endif /* SELFTESTS_HELD_RIG_H */
