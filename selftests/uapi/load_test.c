@@ -199,10 +199,7 @@ static unsigned int allocations(void)
 	return least;
 }
 
-/* Each of what a load has of these, for more than one allocation, fails by one of them. */
-#define STRIDE	8
-
-/* The last allocations of a load are those of its devices, most are the kernel's. */
+/* The last allocations of a load are those of its devices. */
 CASE_TIMED(without_memory_for_a_node, 120)
 {
 	unsigned int all, n, tried = 0, failed = 0;
@@ -212,7 +209,7 @@ CASE_TIMED(without_memory_for_a_node, 120)
 	begin(both_nodes);
 	all = allocations();
 	family_came();
-	for (n = all; n && !ksft_failed(); n -= tried < ksft_rounds(40) || n <= STRIDE ? 1 : STRIDE) {
+	for (n = all; n && (tried < ksft_rounds(40) || failed < 5) && !ksft_failed(); n--) {
 		unsigned int before = files();
 
 		tried++;
