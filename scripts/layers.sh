@@ -11,7 +11,7 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "later chr ioctl dev net netlink lend worker stats trace" ;;
+	main) echo "later chr ioctl dev net netlink lend place worker stats trace" ;;
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
 	dev | dev_iommu | owner | close | msg) echo "net netlink user vq worker mem iotlb miss features stats trace" ;;
@@ -24,7 +24,8 @@ allowed()
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
 	place) echo "thread" ;;
-	worker | source | crew | crew_place | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
+	worker | source | crew | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
+	crew_place) echo "source crew worker place user" ;;
 	later) echo "user" ;;
 	thread_end | thread_inside | thread_shared) echo "thread later user" ;;
 	registry) echo "net" ;;
