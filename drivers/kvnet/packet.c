@@ -116,3 +116,35 @@ int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
 		return -EINVAL;
 	return copy_to_iter(&u, hdr_len, to) == hdr_len ? 0 : -EFAULT;
 }
+
+/* A tag that hardware would insert stands in the frame that a guest sees. */
+static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
+{
+	const int at = offsetof(struct vlan_ethhdr, h_vlan_proto);
+	struct {
+		__be16 proto;
+		__be16 tci;
+	} tag = {
+		.proto = skb->vlan_proto,
+		.tci = htons(skb_vlan_tag_get(skb)),
+	};
+
+	if (skb->len < at || skb_copy_datagram_iter(skb, 0, to, at) ||
+	    copy_to_iter(&tag, sizeof(tag), to) != sizeof(tag))
+		return -EFAULT;
+	return skb_copy_datagram_iter(skb, at, to, skb->len - at);
+}
+
+/**
+ * kvnet_packet_copy() - copy a frame, as it would be on a wire
+ * @skb: the frame
+ * @to: where to; what does not fit is cut off
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to)
+{
+	if (skb_vlan_tag_present(skb))
+		return copy_tagged(skb, to);
+	return skb_copy_datagram_iter(skb, 0, to, skb->len);
+}

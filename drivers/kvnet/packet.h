@@ -19,5 +19,6 @@ unsigned int kvnet_packet_take(struct socket *sock, void **frame,
 void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n);
 int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
 			size_t hdr_len, bool le);
+int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to);
 
 #endif /* _KVNET_PACKET_H */

@@ -11,7 +11,6 @@
 #include <linux/file.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
-#include <linux/if_vlan.h>
 #include <linux/jiffies.h>
 #include <linux/net.h>
 #include <linux/ptr_ring.h>
@@ -275,31 +274,6 @@ void kvnet_tap_rx_turn(struct kvnet_tap *tap, bool may_copy)
 		tap->known = 0;
 }
 
-/* A tag that hardware would insert stands in the frame that a guest sees. */
-static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
-{
-	const int at = offsetof(struct vlan_ethhdr, h_vlan_proto);
-	struct {
-		__be16 proto;
-		__be16 tci;
-	} tag = {
-		.proto = skb->vlan_proto,
-		.tci = htons(skb_vlan_tag_get(skb)),
-	};
-
-	if (skb->len < at || skb_copy_datagram_iter(skb, 0, to, at) ||
-	    copy_to_iter(&tag, sizeof(tag), to) != sizeof(tag))
-		return -EFAULT;
-	return skb_copy_datagram_iter(skb, at, to, skb->len - at);
-}
-
-static int copy_skb(struct sk_buff *skb, struct iov_iter *to)
-{
-	if (skb_vlan_tag_present(skb))
-		return copy_tagged(skb, to);
-	return skb_copy_datagram_iter(skb, 0, to, skb->len);
-}
-
 /* The header alone, or all of the frame. */
 static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
 {
@@ -310,7 +284,7 @@ static int read_packet(struct kvnet_tap *tap, struct iov_iter *to)
 	if (tap->hdr_len)
 		err = kvnet_packet_header(skb, to, tap->hdr_len, tap->le);
 	if (!err && iov_iter_count(to))
-		err = copy_skb(skb, to);
+		err = kvnet_packet_copy(skb, to);
 	return err ? err : ret;
 }
 
