@@ -163,6 +163,23 @@ static void unlock_ring(struct kvnet_tap *tap)
 	spin_unlock(&tap->ring->consumer_lock);
 }
 
+/*
+ * A tap with IFF_BACKPRESSURE has stopped its senders. It lets them go on even if its ring
+ * has become full since there was room, and drops what they send next: of a ring that is
+ * full nothing is told, and what is taken from it next tells of all of it.
+ */
+static void wake_senders(struct kvnet_tap *tap, unsigned int n)
+{
+	struct ptr_ring *ring = tap->ring;
+
+	if (!COMPAT_TUN_STOPS_SENDERS)
+		return;
+	spin_lock_bh(&ring->producer_lock);
+	if (!__ptr_ring_full(ring))
+		tun_wake_queue(tap->sock->file, n);
+	spin_unlock_bh(&ring->producer_lock);
+}
+
 static unsigned int consume(struct kvnet_tap *tap)
 {
 	unsigned int n;
@@ -172,9 +189,8 @@ static unsigned int consume(struct kvnet_tap *tap)
 	if (!lock_ring(tap))
 		return 0;
 	n = __ptr_ring_consume_batched(tap->ring, tap->rx, KVNET_TAP_BATCH);
-	/* A tap with IFF_BACKPRESSURE has stopped its senders. */
 	if (n)
-		tun_wake_queue(tap->sock->file, n);
+		wake_senders(tap, n);
 	unlock_ring(tap);
 	return n;
 }

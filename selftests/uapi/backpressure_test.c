@@ -14,6 +14,7 @@
 #include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -165,6 +166,8 @@ static void pass(uint32_t end, unsigned int bufs)
 			expect_next();
 		}
 	}
+	if (ksft_failed())
+		ksft_note("the tap has dropped %lu", dropped());
 }
 
 static void all_passed(void)
@@ -290,6 +293,48 @@ CASE(device_down_and_up_while_stopped)
 		pass(sent + 500, 16);
 	}
 	rig_close(&rig);
+}
+
+static _Atomic bool enough;
+
+/* On another CPU, if there is one: the ring is filled while the worker empties it. */
+static void *feed_on(void *end)
+{
+	while (sent < *(uint32_t *)end && !enough)
+		feed(*(uint32_t *)end);
+	return NULL;
+}
+
+/*
+ * A ring that is full again before its backend has told of the room that it made: the
+ * senders go on waiting. The shorter it is, the more often; a busy host helps.
+ */
+CASE_TIMED(full_again_at_once, 100)
+{
+	static const unsigned int rings[] = { 2, 2, 4, 16 };
+	static uint8_t f[FRAME_MAX];
+	unsigned int i;
+	uint32_t end;
+	pthread_t t;
+
+	for (i = 0; i < sizeof(rings) / sizeof(rings[0]) && !ksft_failed(); i++) {
+		begin(IFF_BACKPRESSURE, rings[i]);
+		end = ksft_rounds(20000);
+		enough = false;
+		ASSERT_EQ(pthread_create(&t, NULL, feed_on, &end), 0);
+		while (seen < end && !ksft_failed()) {
+			give(256);
+			if (rig_rx(&rig, NULL, f, sizeof(f), 3000) < 0)
+				FAIL("no frame after %u", seen);
+			else
+				EXPECT_EQ(frame_seq(f), seen);
+			seen++;
+		}
+		enough = true;
+		ASSERT_EQ(pthread_join(t, NULL), 0);
+		EXPECT_EQ(dropped(), 0);
+		rig_close(&rig);
+	}
 }
 
 KSFT_MAIN()

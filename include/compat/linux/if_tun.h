@@ -5,7 +5,11 @@
 #include_next <linux/if_tun.h>
 
 /* Linux 7.3: whoever consumes a tap's ring lets its senders go on. */
-#ifndef IFF_BACKPRESSURE
+#ifdef IFF_BACKPRESSURE
+#define COMPAT_TUN_STOPS_SENDERS	true
+#else
+#define COMPAT_TUN_STOPS_SENDERS	false
+
 static inline void tun_wake_queue(struct file *file, int consumed)
 {
 }
