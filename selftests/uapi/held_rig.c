@@ -124,7 +124,7 @@ static void be_vmm(int (*does)(void), int tell)
 		genl_open(&genl);
 		ASSERT(worker_tid(1));
 	}
-	ASSERT_EQ(write(tell, "", 1), 1);
+	ASSERT_EQ(write(tell, &vmm.v.fd, sizeof(vmm.v.fd)), sizeof(vmm.v.fd));
 	for (;;)
 		pause();
 }
@@ -133,14 +133,13 @@ pid_t fork_vmm(int (*does)(void))
 {
 	int tell[2];
 	pid_t pid;
-	char c;
 
 	ASSERT_SYS(pipe(tell));
 	pid = ASSERT_SYS(fork());
 	if (!pid)
 		be_vmm(does, tell[1]);
 	close(tell[1]);
-	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	ASSERT_EQ(read(tell[0], &vmm.v.fd, sizeof(vmm.v.fd)), sizeof(vmm.v.fd));
 	close(tell[0]);
 	return pid;
 }

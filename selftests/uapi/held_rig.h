@@ -41,7 +41,10 @@ pid_t operator_is_held(const char *call);
 /* 0 or -errno. */
 int operator_said(pid_t pid);
 
-/* A VMM that is another process, has two workers, if these are its own, and does that when told. */
+/*
+ * A VMM that is another process, has two workers, if these are its own, and does that when told.
+ * vmm.v.fd is its descriptor of the device.
+ */
 pid_t fork_vmm(int (*does)(void));
 void vmm_is_to_do_it(pid_t pid);
 void kill_vmm(pid_t pid);

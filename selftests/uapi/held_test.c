@@ -213,14 +213,20 @@ CASE(a_worker_that_begins)
 
 /*** a worker that is asked for its cpuset ***/
 
-/* Its end waits, since nothing else may keep its control groups. */
-static void worker_ends(const char *kind)
+/*
+ * Its end waits, since nothing else may keep its control groups. Of a device that has been passed
+ * on nobody looks whether it has ended.
+ */
+static void worker_ends(const char *kind, bool passed_on)
 {
 	pid_t pid, operator;
 	struct worker w;
+	int fd = -1;
 
 	begin(kind);
 	pid = fork_vmm(NULL);
+	if (passed_on)
+		fd = file_of(pid, vmm.v.fd);
 	ASSERT(workers_of(pid, &w));
 	operator = operator_is_held(WITH_WORKER);
 	ASSERT_SYS(kill(pid, SIGKILL));
@@ -232,16 +238,23 @@ static void worker_ends(const char *kind)
 	EXPECT(WAIT_FOR(3000, !task_state(w.pid, w.tid)));
 	EXPECT(WAIT_FOR(3000, child_ended(pid, NULL)));
 	EXPECT_EQ(operator_said(operator), -EOWNERDEAD);
+	if (passed_on)
+		close(fd);
 }
 
 CASE(a_worker_that_ends)
 {
-	worker_ends("task");
+	worker_ends("task", false);
 }
 
 CASE(a_kernel_thread_that_ends)
 {
-	worker_ends("kthread");
+	worker_ends("kthread", false);
+}
+
+CASE(a_worker_that_ends_of_a_device_passed_on)
+{
+	worker_ends("task", true);
 }
 
 /*** a process that only shares the owner's memory ***/
