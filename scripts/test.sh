@@ -47,8 +47,8 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, or wait, in User-Mode Linux
-UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test held_cpuset_test fault_sum_test"
-UAPI_ONLY_FAILING="held_test held_cpuset_test fault_sum_test"
+UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test held_cpuset_test fault_sum_test load_fail_test"
+UAPI_ONLY_FAILING="held_test held_cpuset_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
 UAPI_612="console_test"	# senders in interrupts

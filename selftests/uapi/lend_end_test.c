@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "lend_rig.h"
+#include "module.h"
 #include "pager.h"
 #include "procfs.h"
 #include "vmm.h"
 
 #define SOME	40
-#define MODULE	"/kvnet/kvnet.ko"
 
 static struct rig rig;
 static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
@@ -218,12 +218,6 @@ CASE(lent_and_not_run_yet)
 	rig_close(&rig);
 }
 
-/* As rmmod does it: an error number, 0 if it is gone. */
-static int remove_module(void)
-{
-	return syscall(SYS_delete_module, "kvnet", O_NONBLOCK) ? errno : 0;
-}
-
 /*
  * The module is in use until that has been run, which may be as late as its process likes: who
  * removes it is told so, and does not wait for it where nothing can end him.
@@ -231,7 +225,7 @@ static int remove_module(void)
 CASE(lent_and_the_module_goes)
 {
 	pthread_t thread;
-	int status, fd;
+	int status;
 	pid_t pid;
 	bool told;
 
@@ -241,7 +235,7 @@ CASE(lent_and_the_module_goes)
 	close(rig.tap);
 	pid = ASSERT_SYS(fork());
 	if (!pid)
-		_exit(remove_module());
+		_exit(-module_unload());
 	told = WAIT_FOR(3000, waitpid(pid, &status, WNOHANG) == pid);
 	if (!told)
 		FAIL("who removes the module waits, in state %c", task_state(pid, pid));
@@ -251,10 +245,8 @@ CASE(lent_and_the_module_goes)
 		waitpid(pid, &status, 0);
 	EXPECT_EQ(WEXITSTATUS(status), EWOULDBLOCK);
 	if (WEXITSTATUS(status))
-		EXPECT(WAIT_FOR(3000, !remove_module()));
-	fd = ASSERT_SYS(open(MODULE, O_RDONLY | O_CLOEXEC));
-	ASSERT_SYS(syscall(SYS_finit_module, fd, "", 0));
-	close(fd);
+		module_is_unloaded();
+	ASSERT_EQ(module_load(""), 0);
 }
 
 /* A stranger has kicked, and does not return from its call: nobody waits for that. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,12 +19,12 @@
 #include "dirtylog.h"
 #include "inject.h"
 #include "links.h"
+#include "module.h"
 #include "pin_rig.h"
 #include "procfs.h"
 #include "vmm.h"
 
 #define CPU1	"/sys/devices/system/cpu/cpu1/online"
-#define MODULE	"/kvnet/kvnet.ko"
 #define CASE_LONG(id)	CASE_TIMED(id, 5000)
 
 static struct rig rig;
@@ -452,22 +451,6 @@ CASE_LONG(migrates)
 
 /*** the module itself ***/
 
-static int load_module(void)
-{
-	int fd = open(MODULE, O_RDONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = syscall(__NR_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-static int unload_module(void)
-{
-	return syscall(__NR_delete_module, "kvnet", O_NONBLOCK) ? -errno : 0;
-}
-
 CASE_LONG(the_module_is_reloaded_in_between)
 {
 	if (vdev_is_vhost() || access(MODULE, R_OK))
@@ -475,11 +458,11 @@ CASE_LONG(the_module_is_reloaded_in_between)
 	begin();
 	for (; more(); done++) {
 		vmm_start(&vmm, NULL);
-		EXPECT_EQ(unload_module(), -EWOULDBLOCK);
+		EXPECT_EQ(module_unload(), -EWOULDBLOCK);
 		vmm_kill(&vmm);
 		/* the last of a dead process goes by itself */
-		EXPECT(WAIT_FOR(5000, !unload_module()));
-		EXPECT_EQ(load_module(), 0);
+		module_is_unloaded();
+		EXPECT_EQ(module_load(""), 0);
 	}
 	end();
 }

@@ -14,15 +14,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "genl.h"
 #include "inject.h"
+#include "module.h"
 #include "vdev.h"
 
-#define MODULE	"/kvnet/kvnet.ko"
 #define REPLACE	"replace_vhost_net=1"
 
 enum { OPENERS = 4 };
@@ -129,26 +128,11 @@ static unsigned int files(void)
 	return atomic_load(&openers.count->files);
 }
 
-static int load(const char *parameters)
-{
-	int fd = ASSERT_SYS(open(MODULE, O_RDONLY | O_CLOEXEC));
-	int ret = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
-
-	close(fd);
-	return ret;
-}
-
-/* Openers may have it for a moment. */
-static void unload(void)
-{
-	EXPECT(WAIT_FOR(5000, !syscall(SYS_delete_module, "kvnet", O_NONBLOCK)));
-}
-
 static void begin(const char *const *nodes)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net is under test");
-	unload();
+	module_is_unloaded();
 	openers_start(nodes);
 	listen_to_families();
 }
@@ -159,14 +143,14 @@ static void end(void)
 	unsigned int before = files();
 
 	EXPECT_EQ(family_came(), 0);
-	EXPECT_EQ(load(REPLACE), 0);
+	EXPECT_EQ(module_load(REPLACE), 0);
 	EXPECT_EQ(family_came(), 1);
 	EXPECT(WAIT_FOR(5000, files() > before));
 	openers_end();
 	ksft_note("opened %u times of %u", files(), atomic_load(&openers.count->tries));
 	close(families);
-	unload();
-	EXPECT_EQ(load(""), 0);
+	module_is_unloaded();
+	EXPECT_EQ(module_load(""), 0);
 }
 
 CASE_TIMED(refused_beside_vhost_net, 120)
@@ -176,7 +160,7 @@ CASE_TIMED(refused_beside_vhost_net, 120)
 	begin(our_node);
 	EXPECT_EQ(system("modprobe vhost_net"), 0);
 	for (i = 0; i < ksft_rounds(10) && !ksft_failed(); i++)
-		EXPECT_EQ(load(REPLACE), -EBUSY);
+		EXPECT_EQ(module_load(REPLACE), -EBUSY);
 	EXPECT_EQ(files(), 0);
 	EXPECT_EQ(system("rmmod vhost_net"), 0);
 	end();
@@ -190,10 +174,10 @@ static unsigned int allocations(void)
 
 	for (i = 0; i < 3; i++) {
 		inject_nth(MANY);
-		EXPECT_EQ(load(REPLACE), 0);
+		EXPECT_EQ(module_load(REPLACE), 0);
 		n = MANY - inject_left();
 		inject_nth(0);
-		unload();
+		module_is_unloaded();
 		least = n < least ? n : least;
 	}
 	return least;
@@ -214,11 +198,11 @@ CASE_TIMED(without_memory_for_a_node, 120)
 
 		tried++;
 		inject_nth(n);
-		ret = load(REPLACE);
+		ret = module_load(REPLACE);
 		inject_nth(0);
 		if (!ret) {	/* it could do without */
 			EXPECT(family_is_there());
-			unload();
+			module_is_unloaded();
 			family_came();
 			continue;
 		}

@@ -30,6 +30,7 @@
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
@@ -192,6 +193,19 @@ static int failed_get(char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops failed_ops = { .get = failed_get };
 module_param_cb(failed, &failed_ops, NULL, 0444);
 MODULE_PARM_DESC(failed, "How often each call has failed");
+
+static unsigned int without_queue;
+module_param(without_queue, uint, 0444);
+MODULE_PARM_DESC(without_queue, "Which queue of work cannot be had as it is loaded: 1, or the second; 0: none");
+
+/* By that name alone. */
+WRAP(alloc_workqueue);
+struct workqueue_struct *__wrap_alloc_workqueue(const char *name, unsigned int flags, int most, ...)
+{
+	static unsigned int n;
+
+	return ++n == without_queue ? NULL : __real_alloc_workqueue("%s", flags, most, name);
+}
 
 WRAP(fget);
 struct file *__wrap_fget(unsigned int fd)
