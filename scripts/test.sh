@@ -245,7 +245,7 @@ run_uml_failing()
 	local and=${UML_FLAVOUR:+-$UML_FLAVOUR}
 
 	step "kvnet.ko whose calls can fail${and:+, $UML_FLAVOUR}" "$TOP/scripts/build-module.sh" --failing "uml$and"
-	run_uml_as "failing$and" "$UAPI_FAILING" "--${UML_FLAVOUR:-debug}" --add "$BUILD/failing-uml$and/drivers/kvnet/kvnet.ko"
+	run_uml_as "failing$and" "$UAPI_FAILING${and:+ backpressure_test}" "--${UML_FLAVOUR:-debug}" --add "$BUILD/failing-uml$and/drivers/kvnet/kvnet.ko"
 }
 
 # run_uml_net TEST...: net tests with real guests. QEMU 7.2 cannot migrate a guest
@@ -566,7 +566,7 @@ run_one_uml()
 	step "kvnet.ko for User-Mode Linux" "$TOP/scripts/build-module.sh" "uml${UML_FLAVOUR:+-$UML_FLAVOUR}"
 	[ "$FAILED" -eq 0 ] || return 0
 	if [ -z "${TESTS:-}" ] || [ ${#uapi[@]} -gt 0 ] || [ ${#idle[@]} -gt 0 ] || [ ${#failing[@]} -gt 0 ]; then
-		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]} ${failing[*]:+$UAPI_FAILING}}"
+		step "uapi tests build" build_uapi "${TESTS:+${uapi[*]} ${idle[*]} ${failing[*]:+$UAPI_FAILING backpressure_test}}"
 		[ "$FAILED" -eq 0 ] || return 0
 	fi
 	[ -n "${TESTS:-}" ] && [ ${#uapi[@]} -eq 0 ] || run_uml "${uapi[@]}"

@@ -12,7 +12,7 @@
 #include "vdev.h"
 
 #define QUEUES	2	/* of work */
-#define LOADS	40
+#define LOADS	60
 
 static void begin(void)
 {

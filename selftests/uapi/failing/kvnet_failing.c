@@ -12,6 +12,7 @@
  */
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -24,6 +25,7 @@
 #include <linux/sched.h>
 #include <linux/sched/vhost_task.h>
 #include <linux/skbuff.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/task_work.h>
@@ -198,13 +200,33 @@ static unsigned int without_queue;
 module_param(without_queue, uint, 0444);
 MODULE_PARM_DESC(without_queue, "Which queue of work cannot be had as it is loaded: 1, or the second; 0: none");
 
-/* By that name alone. */
+/* Of later kernels it is a macro, which has what is allocated counted. */
+#ifdef alloc_workqueue
+#define QUEUE(x)	x##alloc_workqueue_noprof
+WRAP(alloc_workqueue_noprof);
+#else
+#define QUEUE(x)	x##alloc_workqueue
 WRAP(alloc_workqueue);
-struct workqueue_struct *__wrap_alloc_workqueue(const char *name, unsigned int flags, int most, ...)
+#endif
+
+/* What its name is made of kvnet does not use. */
+struct workqueue_struct *QUEUE(__wrap_)(const char *name, unsigned int flags, int most, ...)
 {
 	static unsigned int n;
 
-	return ++n == without_queue ? NULL : __real_alloc_workqueue("%s", flags, most, name);
+	return ++n == without_queue ? NULL : QUEUE(__real_)("%s", flags, most, name);
+}
+
+/* Which opens the moment before, for what others do then without the lock. */
+static unsigned int lock_late_us;
+module_param(lock_late_us, uint, 0644);
+MODULE_PARM_DESC(lock_late_us, "How late a lock is taken that keeps softirqs away, in us (default 0)");
+
+WRAP(_raw_spin_lock_bh);
+void __wrap__raw_spin_lock_bh(raw_spinlock_t *lock)
+{
+	udelay(READ_ONCE(lock_late_us));
+	__real__raw_spin_lock_bh(lock);
 }
 
 WRAP(fget);
