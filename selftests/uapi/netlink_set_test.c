@@ -393,6 +393,7 @@ CASE(later_workers_too)
 	EXPECT(WAIT_FOR(3000, sched_getscheduler(worker_tid(1)) == SCHED_BATCH));
 	EXPECT(WAIT_FOR(3000, getpriority(PRIO_PROCESS, worker_tid(1)) == 4));
 	EXPECT(!strcmp(attr_text(the_worker(1), KVNET_A_WORKER_CPUS), "0"));
+	EXPECT(WAIT_FOR(3000, !scouts()));
 	/* both at once */
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_NICE, 6), 0);
 	EXPECT_EQ(getpriority(PRIO_PROCESS, worker_tid(0)), 6);
