@@ -95,11 +95,9 @@ int kvnet_registry_wait_killable(struct kvnet_net *net)
 
 /**
  * kvnet_registry_del() - a device is to be without an owner
- * @net: the device, after kvnet_registry_hide()
+ * @net: the device, after kvnet_registry_hide(), which nobody has any more who has found it here
  *
- * When it returns nobody has it any more who has found it here, nor will.
- *
- * Context: may sleep, until they have done; dev->lock.
+ * Context: any process; dev->lock.
  */
 void kvnet_registry_del(struct kvnet_net *net)
 {
@@ -107,7 +105,6 @@ void kvnet_registry_del(struct kvnet_net *net)
 
 	if (!l->id)
 		return;
-	kvnet_registry_wait(net, MAX_SCHEDULE_TIMEOUT);
 	WRITE_ONCE(l->id, 0);
 	put_pid(l->owner);
 	put_net(l->netns);

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "dirtylog.h"
@@ -90,6 +91,26 @@ CASE(numbers)
 }
 
 /* A queue that has been told how long it is, but not where. */
+/* Whose it was is let go of once: a process, and a network. */
+CASE(given_back_and_closed)
+{
+	pid_t pid = ASSERT_SYS(fork());
+	int i, fd, status = 0;
+
+	if (!pid) {
+		ASSERT_SYS(unshare(CLONE_NEWNET));
+		for (i = 0; i < 20; i++) {
+			fd = vdev_open_node();
+			vdev_own(fd);
+			vdev_ioctl(fd, VHOST_RESET_OWNER, NULL);
+			close(fd);
+		}
+		_exit(ksft_failed());
+	}
+	ASSERT_SYS(waitpid(pid, &status, 0));
+	EXPECT_EQ(status, 0);
+}
+
 CASE(addresses)
 {
 	unsigned int i;
