@@ -76,6 +76,8 @@ parse_options()
 	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
 	# and the sooner something is freed, the sooner its late use is seen
 	[[ " debug task66 smp-kasan smp-kcsan " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
+	# kmemleak's own thread is nice, and among guests on a busy machine kept from running: a reader
+	[ "$GUEST" -eq 0 ] || APPEND="rcupdate.rcu_cpu_stall_timeout=120 $APPEND"
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-$FLAVOUR
 	# who has another task for each CPU cannot ptrace
 	[[ $FLAVOUR != smp* ]] || APPEND="ncpus=2 seccomp=on $APPEND"
