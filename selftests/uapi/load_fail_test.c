@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Loads that fail before the module has any device node, where failing allocations have the
- * kernel's own tracing warn: it takes a module that fails by itself (failing/kvnet_failing.c).
+ * kernel's own tracing warn; and what a module leaves that goes. It takes a module that fails, or
+ * waits, by itself (failing/kvnet_failing.c).
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "held_rig.h"
+#include "lend_rig.h"
 #include "module.h"
-#include "vdev.h"
+#include "policy_rig.h"
+#include "procfs.h"
 
 #define QUEUES	2	/* of work */
-#define LOADS	60
+#define LOADS	48
 
-static void begin(void)
+static void without_it(void)
 {
 	if (access("/sys/module/kvnet/parameters/without_queue", R_OK))
 		ksft_skip("a module that gets all its queues");
@@ -41,7 +47,7 @@ CASE(a_queue_that_cannot_be_had)
 	char parameter[32];
 	unsigned int n;
 
-	begin();
+	without_it();
 	for (n = 1; n <= QUEUES; n++) {
 		snprintf(parameter, sizeof(parameter), "without_queue=%u", n);
 		EXPECT_EQ(module_load(parameter), -ENOMEM);
@@ -54,7 +60,7 @@ CASE_TIMED(loads_that_are_refused, 60)
 {
 	unsigned int before, i;
 
-	begin();
+	without_it();
 	ASSERT_EQ(system("modprobe vhost_net"), 0);
 	before = queues();
 	for (i = 0; i < LOADS && !ksft_failed(); i++)
@@ -64,6 +70,54 @@ CASE_TIMED(loads_that_are_refused, 60)
 	ksft_note("%u before, %u after", before, queues());
 	EXPECT_EQ(system("rmmod vhost_net"), 0);
 	EXPECT_EQ(module_load(""), 0);
+}
+
+CASE_TIMED(loads_that_end, 60)
+{
+	unsigned int before, i;
+
+	without_it();
+	before = queues();
+	for (i = 0; i < LOADS && !ksft_failed(); i++) {
+		EXPECT_EQ(module_load(""), 0);
+		module_is_unloaded();
+	}
+	EXPECT(WAIT_FOR(5000, queues() < before + LOADS));
+	ksft_note("%u before, %u after", before, queues());
+	EXPECT_EQ(module_load(""), 0);
+}
+
+static void *kicks(void *tx)
+{
+	vdev_kick_always(tx);
+	return NULL;
+}
+
+/* He is in the module still, and has it not in use: who removes it waits for him. */
+CASE(a_kick_that_ends_as_the_module_goes)
+{
+	struct vdev_queue *tx = &vmm.v.q[VDEV_TX];
+	pthread_t thread;
+	pid_t pid;
+
+	begin("task");
+	lend_begin(&vmm, 0);
+	lend_settle(&vmm);
+	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	hold(WHO_HAS_LEFT);
+	ASSERT_EQ(pthread_create(&thread, NULL, kicks, tx), 0);
+	ASSERT(WAIT_FOR(3000, held(WHO_HAS_LEFT)));
+	close(vmm.v.fd);
+	EXPECT(WAIT_FOR(5000, !module_users()));
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(-module_unload());
+	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
+	let_go("");
+	EXPECT_EQ(operator_said(pid), 0);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	ASSERT_EQ(module_load(""), 0);
 }
 
 KSFT_MAIN()

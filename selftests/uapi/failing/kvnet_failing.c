@@ -19,6 +19,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
 #include <linux/preempt.h>
@@ -69,7 +70,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -83,8 +84,8 @@ static pid_t thread;
 static unsigned int left;
 
 /*
- * Who makes such a call waits there; and a task of the owner's that was made last, to begin, and
- * who has been where a cpuset is, to go home.
+ * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
+ * who has been where a cpuset is, to go home, and who has let go of the module, in it still.
  */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
@@ -148,7 +149,8 @@ static const char *const call_name[] = {
 #define CALL_NAME(x)	#x,
 	CALLS(CALL_NAME)
 	"begin",
-	"home"
+	"home",
+	"left"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -180,7 +182,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, or to go home from a cpuset; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, or has left the module; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -227,6 +229,14 @@ void __wrap__raw_spin_lock_bh(raw_spinlock_t *lock)
 {
 	udelay(READ_ONCE(lock_late_us));
 	__real__raw_spin_lock_bh(lock);
+}
+
+WRAP(module_put);
+void __wrap_module_put(struct module *module)
+{
+	__real_module_put(module);
+	if (in_task())
+		wait_there(LEFT);
 }
 
 WRAP(fget);
