@@ -322,7 +322,7 @@ CASE_TIMED(full_again_at_once, 100)
 
 	for (i = 0; i < sizeof(rings) / sizeof(rings[0]) && !ksft_failed(); i++) {
 		begin(IFF_BACKPRESSURE, rings[i]);
-		inject_put(LATE, "20");
+		inject_put(LATE, "100");
 		end = ksft_rounds(20000);
 		enough = false;
 		ASSERT_EQ(pthread_create(&t, NULL, feed_on, &end), 0);

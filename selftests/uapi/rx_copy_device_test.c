@@ -207,6 +207,23 @@ CASE(a_device_with_another_header)
 	rig_close(&rig);
 }
 
+/* Nor of the same one's, by the time that it is the backend again. */
+CASE(another_header_by_then)
+{
+	const int size = 10;
+
+	set_up(false);
+	burst(10, 0);
+	rig_stop(&rig);
+	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size));
+	rig_start(&rig);
+	inject(4, 100);
+	post(4);
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.drop_tap") == 4));
+	EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
+	rig_close(&rig);
+}
+
 /* A device that is not to be found cannot be told of copies: the tap counts. */
 CASE(a_device_out_of_sight)
 {
