@@ -55,6 +55,16 @@ CASE(a_queue_that_cannot_be_had)
 	EXPECT_EQ(module_load("without_queue=3"), 0);
 }
 
+/* The nodes are there by then: they go. */
+CASE(a_family_that_cannot_be_had)
+{
+	without_it();
+	EXPECT_EQ(module_load("without_family=1"), -ENOMEM);
+	EXPECT(WAIT_FOR(3000, access("/dev/kvnet", F_OK)));
+	EXPECT_EQ(module_load(""), 0);
+	EXPECT(WAIT_FOR(3000, !access("/dev/kvnet", F_OK)));
+}
+
 /* What such a load had by then goes. */
 CASE_TIMED(loads_that_are_refused, 60)
 {

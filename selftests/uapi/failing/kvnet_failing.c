@@ -219,6 +219,16 @@ struct workqueue_struct *QUEUE(__wrap_)(const char *name, unsigned int flags, in
 	return ++n == without_queue ? NULL : QUEUE(__real_)("%s", flags, most, name);
 }
 
+static bool without_family;
+module_param(without_family, bool, 0444);
+MODULE_PARM_DESC(without_family, "As it is loaded its netlink family cannot be had (default N)");
+
+WRAP(genl_register_family);
+int __wrap_genl_register_family(struct genl_family *family)
+{
+	return without_family ? -ENOMEM : __real_genl_register_family(family);
+}
+
 /* Which opens the moment before, for what others do then without the lock. */
 static unsigned int lock_late_us;
 module_param(lock_late_us, uint, 0644);
