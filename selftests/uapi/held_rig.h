@@ -24,6 +24,8 @@
 #define WHO_HIRES	"vhost_task_create"
 /* and a worker, when nothing of it is known yet */
 #define WHO_BEGINS	"begin"
+/* and one of the kernel's, when it is about to enter its owner's memory */
+#define WHO_ENTERS	"enter"
 /* and who has sent what he kicked for, at the end of that, when the module is not in use for it */
 #define WHO_HAS_LEFT	"left"
 

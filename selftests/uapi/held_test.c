@@ -257,6 +257,27 @@ CASE(a_worker_that_ends_of_a_device_passed_on)
 	worker_ends("task", true);
 }
 
+/* Its owner has been there when it looked. */
+CASE(a_kernel_thread_that_enters_a_dead_owner)
+{
+	struct worker w;
+	pid_t pid;
+	int fd;
+
+	begin("kthread");
+	pid = fork_vmm(NULL);
+	fd = file_of(pid, vmm.v.fd);
+	ASSERT(workers_of(pid, &w));
+	hold(WHO_ENTERS);
+	ASSERT_SYS(kill(pid, SIGUSR2));
+	ASSERT(WAIT_FOR(3000, held(WHO_ENTERS)));
+	kill_vmm(pid);
+	EXPECT(held(WHO_ENTERS));
+	let_go("");
+	EXPECT(WAIT_FOR(3000, !task_state(w.pid, w.tid)));
+	close(fd);
+}
+
 /*** a process that only shares the owner's memory ***/
 
 static int gives_back(void *arg)

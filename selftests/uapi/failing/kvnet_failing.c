@@ -70,7 +70,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, ENTER, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -85,7 +85,8 @@ static unsigned int left;
 
 /*
  * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
- * who has been where a cpuset is, to go home, and who has let go of the module, in it still.
+ * who has been where a cpuset is, to go home, who has let go of the module, in it still, and a
+ * thread of the kernel's, to enter its owner's memory: it takes a lock first.
  */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
@@ -150,7 +151,8 @@ static const char *const call_name[] = {
 	CALLS(CALL_NAME)
 	"begin",
 	"home",
-	"left"
+	"left",
+	"enter"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -182,7 +184,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, or has left the module; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, has left the module, or is to enter its owner's memory; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -239,6 +241,15 @@ void __wrap__raw_spin_lock_bh(raw_spinlock_t *lock)
 {
 	udelay(READ_ONCE(lock_late_us));
 	__real__raw_spin_lock_bh(lock);
+}
+
+WRAP(_raw_spin_lock);
+void __wrap__raw_spin_lock(raw_spinlock_t *lock)
+{
+	if ((current->flags & (PF_KTHREAD | PF_WQ_WORKER)) == PF_KTHREAD && preemptible() &&
+	    task_is_running(current))
+		wait_there(ENTER);
+	__real__raw_spin_lock(lock);
 }
 
 WRAP(module_put);
