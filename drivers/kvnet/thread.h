@@ -70,7 +70,7 @@ struct kvnet_threads {
  * @forked: there is @vtsk; else a kernel thread, or none; under the group's lock
  * @closing: no turn is begun any more
  * @doomed: killed before @task was known; under the group's lock
- * @over: it has had its last turn, and nothing keeps it from ending
+ * @over: it has had its last turn, and does nothing any more but end
  * @holders: who relies on its being there; grows under the group's lock
  * @ending: nobody can any more; under the group's lock
  * @task: the thread, with a reference; of a task, once it has run; under the group's

@@ -4,7 +4,9 @@
  */
 #include "thread.h"
 
+#include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/sched/jobctl.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -20,6 +22,10 @@
 #define PATIENCE	HZ
 #define LESS_PATIENCE	(HZ / 20 + 1)
 #define LEAST_PATIENCE	1
+
+/* How often it is looked whether one that is over has gone, in us: first, and at last. */
+#define LOOK_FIRST	20
+#define LOOK_LAST	(20 * USEC_PER_MSEC)
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -113,7 +119,7 @@ static void end(struct kvnet_thread *t)
 	WRITE_ONCE(t->closing, true);
 	if (t->shared)
 		kvnet_thread_interrupt(t);
-	else
+	else if (!READ_ONCE(t->over))
 		kvnet_thread_kill(t);
 }
 
@@ -137,33 +143,49 @@ void kvnet_threads_end(struct kvnet_threads *ts)
 	spin_unlock(&ts->lock);
 }
 
-static bool is_over(struct kvnet_thread *t)
+static bool had_last_turn(struct kvnet_thread *t)
 {
 	return t->shared ? kvnet_thread_had_last_turn(t) : READ_ONCE(t->over);
 }
 
-/**
- * kvnet_threads_over() - kvnet_threads_end(), and have they ended?
- * @ts: the threads
- *
- * One may have been made by another since it was asked last.
- *
- * Context: any process.
- * Return: true: kvnet_thread_stop() of each waits for no other process.
- */
-bool kvnet_threads_over(struct kvnet_threads *ts)
+static bool has_exited(struct kvnet_thread *t)
+{
+	return t->forked ? compat_vhost_task_gone(&t->vtsk, t->task) :
+			   READ_ONCE(t->task->exit_state);
+}
+
+/* Its last instructions, too, take time, which it may not get. */
+static bool has_gone(struct kvnet_thread *t)
+{
+	return had_last_turn(t) && (t->shared || has_exited(t));
+}
+
+/* Those that are not are ended. One may have been made by another since it was asked last. */
+static bool all_are(struct kvnet_threads *ts, bool (*is)(struct kvnet_thread *t))
 {
 	struct kvnet_thread *t;
 	bool ret = true;
 
 	spin_lock(&ts->lock);
 	list_for_each_entry(t, &ts->all, entry)
-		if (!is_over(t)) {
+		if (!is(t)) {
 			end(t);
 			ret = false;
 		}
 	spin_unlock(&ts->lock);
 	return ret;
+}
+
+/**
+ * kvnet_threads_over() - kvnet_threads_end(), and have they ended?
+ * @ts: the threads
+ *
+ * Context: any process.
+ * Return: true: kvnet_thread_stop() of each waits for nobody, these threads included.
+ */
+bool kvnet_threads_over(struct kvnet_threads *ts)
+{
+	return all_are(ts, has_gone);
 }
 
 static bool are_ours(struct kvnet_threads *ts)
@@ -192,19 +214,28 @@ static long patience(struct kvnet_threads *ts)
  * kvnet_threads_wait() - kvnet_threads_end(), and wait until they have
  * @ts: the threads
  *
- * Most do in no time; but one may be kept from it by a freezer, or wait for what no signal
- * ends.
+ * Most do in no time; but one may be kept from it by a freezer, get no time to run, or wait
+ * for what no signal ends. That one has had its last turn it says; that it has gone it cannot.
  *
  * Context: may sleep, for PATIENCE at most.
  * Return: what is left of that, in jiffies, not 0; 0: they have not.
  */
 long kvnet_threads_wait(struct kvnet_threads *ts)
 {
-	return wait_var_event_timeout(ts, kvnet_threads_over(ts), patience(ts));
+	long left = wait_var_event_timeout(ts, all_are(ts, had_last_turn), patience(ts));
+	const unsigned long end = jiffies + left;
+	unsigned int us = LOOK_FIRST;
+
+	while (left > 0 && !kvnet_threads_over(ts)) {
+		fsleep(us);
+		us = min_t(unsigned int, 2 * us, LOOK_LAST);
+		left = end - jiffies;
+	}
+	return max(left, 0L);
 }
 
 /**
- * kvnet_threads_look() - kvnet_threads_over() may have become true
+ * kvnet_threads_look() - one of them has had its last turn
  * @ts: the threads; nothing but their address is of use, they may be gone
  *
  * Context: any.

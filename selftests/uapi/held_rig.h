@@ -26,6 +26,8 @@
 #define WHO_BEGINS	"begin"
 /* and one of the kernel's, when it is about to enter its owner's memory */
 #define WHO_ENTERS	"enter"
+/* and a worker that has done all but its last instructions */
+#define WHO_IS_OVER	"over"
 /* and who has sent what he kicked for, at the end of that, when the module is not in use for it */
 #define WHO_HAS_LEFT	"left"
 

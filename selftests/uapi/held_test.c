@@ -278,6 +278,69 @@ CASE(a_kernel_thread_that_enters_a_dead_owner)
 	close(fd);
 }
 
+/* Another process than the calling one. */
+static pid_t closes_last(int fd)
+{
+	int wait[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe(wait));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		close(wait[1]);
+		_exit(read(wait[0], &c, 1) || close(fd));
+	}
+	close(fd);
+	close(wait[0]);
+	close(wait[1]);
+	return pid;
+}
+
+/*
+ * It says so, and gets no time for its last instructions. Whoever closes the device does not
+ * wait for them; but a process is there as long as a task of it.
+ */
+static void worker_is_over(const char *kind, bool operated)
+{
+	pid_t pid, closer, operator = 0;
+	struct worker w;
+	int fd;
+
+	begin(kind);
+	pid = fork_vmm(NULL);
+	fd = file_of(pid, vmm.v.fd);
+	ASSERT(workers_of(pid, &w));
+	if (operated)
+		operator = operator_is_held(WITH_ROSTER);
+	hold(WHO_IS_OVER);
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT(WAIT_FOR(3000, held(WHO_IS_OVER)));
+	closer = closes_last(fd);
+	EXPECT(WAIT_FOR(5000, child_ended(closer, NULL)));
+	EXPECT(held(WHO_IS_OVER));
+	let_go("");
+	EXPECT(WAIT_FOR(3000, !task_state(w.pid, w.tid)));
+	EXPECT(WAIT_FOR(3000, child_ended(pid, NULL)));
+	if (operated)
+		operator_said(operator);
+}
+
+CASE(a_worker_that_is_over)
+{
+	worker_is_over("task", false);
+}
+
+CASE(a_kernel_thread_that_is_over)
+{
+	worker_is_over("kthread", false);
+}
+
+CASE(a_worker_that_is_over_and_operated)
+{
+	worker_is_over("task", true);
+}
+
 /*** a process that only shares the owner's memory ***/
 
 static int gives_back(void *arg)

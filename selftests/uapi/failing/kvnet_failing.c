@@ -70,7 +70,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, ENTER, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, ENTER, OVER, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -85,8 +85,9 @@ static unsigned int left;
 
 /*
  * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
- * who has been where a cpuset is, to go home, who has let go of the module, in it still, and a
- * thread of the kernel's, to enter its owner's memory: it takes a lock first.
+ * who has been where a cpuset is, to go home, who has let go of the module, in it still, a
+ * thread of the kernel's, to enter its owner's memory: it takes a lock first; and a thread that
+ * has done all but its last instructions.
  */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
@@ -152,7 +153,8 @@ static const char *const call_name[] = {
 	"begin",
 	"home",
 	"left",
-	"enter"
+	"enter",
+	"over"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -184,7 +186,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, has left the module, or is to enter its owner's memory; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, has left the module, is to enter its owner's memory, or is over; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -243,13 +245,35 @@ void __wrap__raw_spin_lock_bh(raw_spinlock_t *lock)
 	__real__raw_spin_lock_bh(lock);
 }
 
+static bool is_ours(const struct task_struct *task)
+{
+	return (task->flags & (PF_KTHREAD | PF_WQ_WORKER)) == PF_KTHREAD;
+}
+
 WRAP(_raw_spin_lock);
 void __wrap__raw_spin_lock(raw_spinlock_t *lock)
 {
-	if ((current->flags & (PF_KTHREAD | PF_WQ_WORKER)) == PF_KTHREAD && preemptible() &&
-	    task_is_running(current))
+	if (is_ours(current) && preemptible() && task_is_running(current))
 		wait_there(ENTER);
 	__real__raw_spin_lock(lock);
+}
+
+/* What a thread of the kernel's does last. */
+WRAP(complete);
+void __wrap_complete(struct completion *x)
+{
+	if (is_ours(current))
+		wait_there(OVER);
+	__real_complete(x);
+}
+
+/* And a task. */
+WRAP(wake_up_var);
+void __wrap_wake_up_var(void *var)
+{
+	if (current->flags & PF_USER_WORKER && preemptible())
+		wait_there(OVER);
+	__real_wake_up_var(var);
 }
 
 WRAP(module_put);

@@ -8,6 +8,7 @@
 
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/version.h>
 
@@ -31,6 +32,12 @@ static inline void compat_vhost_task_start(struct compat_vhost_task *t)
 
 static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
 {
+}
+
+static inline bool compat_vhost_task_gone(struct compat_vhost_task *t,
+					  struct task_struct *task)
+{
+	return true;
 }
 
 static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
@@ -68,6 +75,13 @@ static inline void compat_vhost_task_start(struct compat_vhost_task *t)
 static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
 {
 	vhost_task_stop(t->vtsk);
+}
+
+/* Who has been killed, and is @task: compat_vhost_task_stop() does not wait then. */
+static inline bool compat_vhost_task_gone(struct compat_vhost_task *t,
+					  struct task_struct *task)
+{
+	return READ_ONCE(task->exit_state);
 }
 
 static inline void compat_vhost_task_wake(struct compat_vhost_task *t)

@@ -28,6 +28,7 @@ struct compat_vhost_task {
 	struct task_struct *leader;	/* of its process, with a reference */
 	unsigned long claimed;		/* bit 0: who stops it has been settled */
 	bool awaited;
+	bool gone;			/* @work has been done */
 	struct completion begun;	/* there is @task */
 	struct completion queued;	/* there is @work */
 	struct work_struct work;
@@ -53,7 +54,10 @@ static inline void compat_vhost_task_end(struct compat_vhost_task *t)
 
 static inline void compat_vhost_task_work(struct work_struct *work)
 {
-	compat_vhost_task_end(container_of(work, struct compat_vhost_task, work));
+	struct compat_vhost_task *t = container_of(work, struct compat_vhost_task, work);
+
+	compat_vhost_task_end(t);
+	WRITE_ONCE(t->gone, true);
 }
 
 static inline void compat_vhost_task_killed(struct compat_vhost_task *t)
@@ -96,6 +100,7 @@ static inline int compat_vhost_task_create(struct compat_vhost_task *t, bool (*f
 	t->task = NULL;
 	t->claimed = 0;
 	t->awaited = false;
+	t->gone = false;
 	init_completion(&t->begun);
 	init_completion(&t->queued);
 	INIT_WORK(&t->work, compat_vhost_task_work);
@@ -121,6 +126,13 @@ static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
 	} else {
 		compat_vhost_task_end(t);
 	}
+}
+
+/* Who has been killed, and is @task: compat_vhost_task_stop() does not wait then. */
+static inline bool compat_vhost_task_gone(struct compat_vhost_task *t,
+					  struct task_struct *task)
+{
+	return READ_ONCE(t->gone);
 }
 
 /* After its end too: @vtsk is none of ours any more then. */
