@@ -22,6 +22,7 @@ awk -f "$HERE/races.awk" "$HERE/races.list" "$1" | awk '
 /possible (recursive|circular|irq lock) |suspicious RCU usage|held lock freed|INFO: trying to register non-static key/ { bad = 1 }
 /KASAN:|KCSAN:|UBSAN:|kmemleak: [1-9][0-9]* new suspected|unreferenced object/ { bad = 1 }
 /refcount_t: |list_(add|del) corruption|scheduling while atomic|sleeping function called from invalid/ { bad = 1 }
+/wrong timeout value/ { bad = 1 }
 /unable to handle|double fault|stack-protector:|Bad page state|nobody cared|page allocation failure/ { bad = 1 }
 bad {
 	printf "bad kernel message (test: %s): %s\n", test == "" ? "none running" : test, $0

@@ -23,9 +23,8 @@
 #define LESS_PATIENCE	(HZ / 20 + 1)
 #define LEAST_PATIENCE	1
 
-/* How often it is looked whether one that is over has gone, in us: first, and at last. */
+/* When it is looked whether one that is over has gone, in us; and half as often each time. */
 #define LOOK_FIRST	20
-#define LOOK_LAST	(20 * USEC_PER_MSEC)
 
 /*
  * Where its process is stopped (SIGSTOP), or a debugger has it, a thread sleeps until it is
@@ -217,18 +216,17 @@ static long patience(struct kvnet_threads *ts)
  * Most do in no time; but one may be kept from it by a freezer, get no time to run, or wait
  * for what no signal ends. That one has had its last turn it says; that it has gone it cannot.
  *
- * Context: may sleep, for PATIENCE at most.
+ * Context: may sleep, for PATIENCE, or up to twice that if only their last instructions are left.
  * Return: what is left of that, in jiffies, not 0; 0: they have not.
  */
 long kvnet_threads_wait(struct kvnet_threads *ts)
 {
 	long left = wait_var_event_timeout(ts, all_are(ts, had_last_turn), patience(ts));
 	const unsigned long end = jiffies + left;
-	unsigned int us = LOOK_FIRST;
+	unsigned int us;
 
-	while (left > 0 && !kvnet_threads_over(ts)) {
+	for (us = LOOK_FIRST; left > 0 && !kvnet_threads_over(ts); us *= 2) {
 		fsleep(us);
-		us = min_t(unsigned int, 2 * us, LOOK_LAST);
 		left = end - jiffies;
 	}
 	return max(left, 0L);

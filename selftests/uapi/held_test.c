@@ -298,25 +298,30 @@ static pid_t closes_last(int fd)
 }
 
 /*
- * It says so, and gets no time for its last instructions. Whoever closes the device does not
- * wait for them; but a process is there as long as a task of it.
+ * It says so, and gets no time for its last instructions. Whoever closes the device waits for a
+ * while only; but a process is there as long as a task of it.
  */
 static void worker_is_over(const char *kind, bool operated)
 {
 	pid_t pid, closer, operator = 0;
+	bool ended = false;
 	struct worker w;
 	int fd;
 
 	begin(kind);
 	pid = fork_vmm(NULL);
-	fd = file_of(pid, vmm.v.fd);
 	ASSERT(workers_of(pid, &w));
 	if (operated)
 		operator = operator_is_held(WITH_ROSTER);
+	fd = file_of(pid, vmm.v.fd);
 	hold(WHO_IS_OVER);
 	ASSERT_SYS(kill(pid, SIGKILL));
-	ASSERT(WAIT_FOR(3000, held(WHO_IS_OVER)));
+	/* It has closed it, too. */
+	ASSERT(WAIT_FOR(3000, held(WHO_IS_OVER) && task_state(pid, pid) == 'Z'));
 	closer = closes_last(fd);
+	EXPECT(WAIT_FOR(3000, task_state(closer, closer) == 'D' ||
+			      (ended = child_ended(closer, NULL))));
+	EXPECT(!ended);
 	EXPECT(WAIT_FOR(5000, child_ended(closer, NULL)));
 	EXPECT(held(WHO_IS_OVER));
 	let_go("");
@@ -331,14 +336,15 @@ CASE(a_worker_that_is_over)
 	worker_is_over("task", false);
 }
 
+/* And an operator has the device, and locks. */
+CASE(a_worker_that_is_over_of_an_operated_device)
+{
+	worker_is_over("task", true);
+}
+
 CASE(a_kernel_thread_that_is_over)
 {
 	worker_is_over("kthread", false);
-}
-
-CASE(a_worker_that_is_over_and_operated)
-{
-	worker_is_over("task", true);
 }
 
 /*** a process that only shares the owner's memory ***/

@@ -36,8 +36,8 @@ static void be_late(const struct rig *r)
 	pages_from = pager.fd;
 }
 
-/* Becomes the owner of our devices, and has closed them when it says so. */
-static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late)
+/* Becomes the owner of our devices, and has closed them when it says so, or keeps them. */
+static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late, bool closes)
 {
 	int p[2];
 	pid_t pid;
@@ -47,7 +47,8 @@ static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late)
 	if (!pid) {
 		while (n--) {
 			rig_take_over(r[n]);
-			close(r[n]->v.fd);
+			if (closes)
+				close(r[n]->v.fd);
 		}
 		if (late)
 			be_late(r[0]);
@@ -87,7 +88,7 @@ static void begin(struct rig *const *r, unsigned int n)
 static pid_t serve_another(struct rig *const *r, unsigned int n)
 {
 	begin(r, n);
-	return fork_owner(r, n, false);
+	return fork_owner(r, n, false, true);
 }
 
 /* As many frames as there is room for, all of them the same. */
@@ -198,7 +199,7 @@ static void killed_while_one_waits(bool works)
 	begin(r, 1);
 	fill_ring(&rig);
 	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
-	owner = fork_owner(r, 1, true);
+	owner = fork_owner(r, 1, true, true);
 	asked.fd = pages_from;
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	ASSERT_EQ(poll(&asked, 1, 3000), 1);
@@ -221,6 +222,28 @@ CASE_TIMED(killed_while_one_waits_and_one_works, 40)
 CASE_TIMED(killed_while_one_waits_and_one_rests, 40)
 {
 	killed_while_one_waits(false);
+}
+
+/* It has not closed the device, and its end says so: nobody else would find out. */
+CASE(killed_while_the_only_one_waits)
+{
+	struct rig *const r[] = { &rig };
+	struct pollfd asked = { .events = POLLIN };
+	pid_t owner;
+
+	begin(r, 1);
+	fill_ring(&rig);
+	owner = fork_owner(r, 1, true, false);
+	asked.fd = pages_from;
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	ASSERT_EQ(poll(&asked, 1, 3000), 1);
+	EXPECT_EQ(workers_of(owner, NULL), 1);
+	ASSERT_SYS(kill(owner, SIGKILL));
+	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
+	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
+	close(pages_from);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()
