@@ -345,7 +345,9 @@ static bool (*task_fn)(void *arg);
 
 static bool begin(void *arg)
 {
-	if (READ_ONCE(born_last) == arg && READ_ONCE(holds[BEGIN])) {
+	/* Once, and not whenever it looks for work. */
+	if (READ_ONCE(born_last) == arg && cmpxchg(&born_last, arg, NULL) == arg &&
+	    READ_ONCE(holds[BEGIN])) {
 		__set_current_state(TASK_RUNNING);
 		wait_there(BEGIN);
 	}
