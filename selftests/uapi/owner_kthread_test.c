@@ -187,28 +187,28 @@ CASE_TIMED(killed_and_nothing_comes, 40)
 
 /*
  * One thread waits for a page of the dead owner's, which only we have, and keeps its memory
- * so; the other one finds out.
+ * so; the other one finds out, or the owner's end tells.
  */
-static void killed_while_one_waits(bool works)
+static void killed_while_one_waits(const char *threads, bool closes, bool works)
 {
 	struct rig *const r[] = { &rig };
 	struct pollfd asked = { .events = POLLIN };
 	pid_t owner;
 
-	ASSERT_SYS(setenv("KVNET_THREADS", "2", 1));
+	ASSERT_SYS(setenv("KVNET_THREADS", threads, 1));
 	begin(r, 1);
 	fill_ring(&rig);
 	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
-	owner = fork_owner(r, 1, true, true);
+	owner = fork_owner(r, 1, true, closes);
 	asked.fd = pages_from;
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	ASSERT_EQ(poll(&asked, 1, 3000), 1);
-	EXPECT_EQ(workers_of(owner, NULL), 2);
+	EXPECT_EQ(workers_of(owner, NULL), *threads - '0');
 	ASSERT_SYS(kill(owner, SIGKILL));
 	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
 	if (works)
 		rig_inject(&rig, 0, 100);
-	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, works ? 3000 : 20000));
+	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, closes && !works ? 20000 : 3000));
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
 	close(pages_from);
 	rig_close(&rig);
@@ -216,34 +216,18 @@ static void killed_while_one_waits(bool works)
 
 CASE_TIMED(killed_while_one_waits_and_one_works, 40)
 {
-	killed_while_one_waits(true);
+	killed_while_one_waits("2", true, true);
 }
 
 CASE_TIMED(killed_while_one_waits_and_one_rests, 40)
 {
-	killed_while_one_waits(false);
+	killed_while_one_waits("2", true, false);
 }
 
 /* It has not closed the device, and its end says so: nobody else would find out. */
-CASE(killed_while_the_only_one_waits)
+CASE_TIMED(killed_while_the_only_one_waits, 40)
 {
-	struct rig *const r[] = { &rig };
-	struct pollfd asked = { .events = POLLIN };
-	pid_t owner;
-
-	begin(r, 1);
-	fill_ring(&rig);
-	owner = fork_owner(r, 1, true, false);
-	asked.fd = pages_from;
-	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	ASSERT_EQ(poll(&asked, 1, 3000), 1);
-	EXPECT_EQ(workers_of(owner, NULL), 1);
-	ASSERT_SYS(kill(owner, SIGKILL));
-	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
-	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
-	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
-	close(pages_from);
-	rig_close(&rig);
+	killed_while_one_waits("1", false, false);
 }
 
 KSFT_MAIN()
