@@ -29,15 +29,14 @@ static bool clean(int ret, bool hit)
 }
 
 /* Mapped or not, a page that nobody uses is nobody's trouble. */
-static bool write_message(const struct injector *in, unsigned int n, uint8_t type)
+static bool write_message(struct injector *in, unsigned int n, uint8_t type)
 {
 	bool hit;
 	int ret;
 
 	injector_nth(in, n);
 	ret = iommu_send(&io, type, 1ull << 40, IOMMU_PAGE, (uintptr_t)rig.v.host, IOMMU_RW);
-	hit = injector_hit(in);
-	injector_nth(in, 0);
+	hit = injector_end(in, ret);
 	if (!clean(ret, hit))
 		FAIL("message %u, failure %u: %s", type, n, strerror(-ret));
 	return hit;
@@ -46,7 +45,7 @@ static bool write_message(const struct injector *in, unsigned int n, uint8_t typ
 static struct vhost_msg_v2 miss;
 
 /* One that could not be read is still there. */
-static bool read_miss(const struct injector *in, unsigned int n, uint8_t type)
+static bool read_miss(struct injector *in, unsigned int n, uint8_t type)
 {
 	ssize_t got;
 	bool hit;
@@ -63,13 +62,12 @@ static bool read_miss(const struct injector *in, unsigned int n, uint8_t type)
 	return hit;
 }
 
-static void until_none(const struct injector *in, uint8_t type,
-		       bool (*once)(const struct injector *in, unsigned int n, uint8_t type))
+static void until_none(struct injector *in, uint8_t type,
+		       bool (*once)(struct injector *in, unsigned int n, uint8_t type))
 {
 	unsigned int n;
 
-	for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && once(in, n, type); n++)
-		fault_injected++;
+	UNTIL_NONE_FAILS(in, n, once(in, n, type));
 }
 
 /* The worker, with a frame in the ring, has nothing to write the used ring by. */
@@ -158,15 +156,14 @@ static void give_back_frozen(const struct cgroup *g)
 	cgroup_join(g, getpid());
 }
 
-static bool owned_and_given_back(const struct injector *in, unsigned int n, const struct cgroup *g)
+static bool owned_and_given_back(struct injector *in, unsigned int n, const struct cgroup *g)
 {
 	bool hit;
 	int ret;
 
 	injector_nth(in, n);
 	ret = set_owner();
-	hit = injector_hit(in);
-	injector_nth(in, 0);
+	hit = injector_end(in, ret);
 	if (ret && !(hit && inject_clean(ret)))
 		FAIL("failure %u: %s", n, strerror(-ret));
 	if (!ret && hit)
@@ -190,8 +187,7 @@ CASE_TIMED(of_a_shared_thread, 120)
 	cgroup_join(&g, getpid());
 	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
 	FOR_EACH_INJECTOR(&in, gettid())
-		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && owned_and_given_back(&in, n, &g); n++)
-			fault_injected++;
+		UNTIL_NONE_FAILS(&in, n, owned_and_given_back(&in, n, &g));
 	EXPECT_OP(fault_injected, >, 5);
 	cgroup_leave(getpid());
 	fault_carries_packets();
@@ -202,7 +198,7 @@ CASE_TIMED(of_a_shared_thread, 120)
 }
 
 /* Whoever has the number next that it was to have is not the one that is closed. */
-static bool closed_without_owner(const struct injector *in, unsigned int n)
+static bool closed_without_owner(struct injector *in, unsigned int n)
 {
 	int fd = vdev_open_node(), ret;
 	bool hit;
@@ -210,8 +206,7 @@ static bool closed_without_owner(const struct injector *in, unsigned int n)
 	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
 	injector_nth(in, n);
 	ret = __vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
-	hit = injector_hit(in);
-	injector_nth(in, 0);
+	hit = injector_end(in, ret);
 	if (ret && !(hit && inject_clean(ret)))
 		FAIL("failure %u: %s", n, strerror(-ret));
 	if (!ret)
@@ -229,8 +224,7 @@ CASE_TIMED(of_one_that_gets_no_owner, 60)
 
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
 	FOR_EACH_INJECTOR(&in, gettid())
-		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && closed_without_owner(&in, n); n++)
-			fault_injected++;
+		UNTIL_NONE_FAILS(&in, n, closed_without_owner(&in, n));
 	EXPECT_OP(fault_injected, >, 5);
 	fault_end();
 }
@@ -246,7 +240,7 @@ static bool something_is_told(const struct genl *g)
 	return any;
 }
 
-static bool start_is_told(const struct injector *in, unsigned int n, const struct genl *g)
+static bool start_is_told(struct injector *in, unsigned int n, const struct genl *g)
 {
 	bool hit;
 	int ret;
@@ -256,8 +250,7 @@ static bool start_is_told(const struct injector *in, unsigned int n, const struc
 	something_is_told(g);
 	injector_nth(in, n);
 	ret = __vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
-	hit = injector_hit(in);
-	injector_nth(in, 0);
+	hit = injector_end(in, ret);
 	if (!something_is_told(g) && !ret)
 		FAIL("failure %u: nothing is told of a queue that was started", n);
 	return hit;
@@ -274,8 +267,7 @@ CASE_TIMED(of_who_tells, 60)
 	genl_open(&g);
 	ASSERT_EQ(genl_join(&g), 0);
 	FOR_EACH_INJECTOR(&in, gettid())
-		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && start_is_told(&in, n, &g); n++)
-			fault_injected++;
+		UNTIL_NONE_FAILS(&in, n, start_is_told(&in, n, &g));
 	EXPECT_OP(fault_injected, >, 2);
 	genl_close(&g);
 	fault_end();

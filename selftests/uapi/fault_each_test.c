@@ -369,8 +369,7 @@ CASE_TIMED(of_frames_in_pieces, 120)
 	ASSERT_EQ(workers_of(getpid(), &w), 1);
 	fault_by_worker(true);
 	FOR_EACH_INJECTOR(&in, w.tid)
-		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && frame_in_pieces(&in, n); n++)
-			fault_injected++;
+		UNTIL_NONE_FAILS(&in, n, frame_in_pieces(&in, n));
 	EXPECT_OP(fault_injected, >, 2);	/* header, and pieces of data */
 	end();
 }

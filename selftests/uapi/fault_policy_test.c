@@ -83,7 +83,7 @@ static unsigned int not_found_out(const struct injector *in)
 	return in->module ? inject_count(INJECT_FAILED, "cgroup_attach_task_all") : 0;
 }
 
-static bool all_or_nothing(const struct injector *in, unsigned int n, int sched,
+static bool all_or_nothing(struct injector *in, unsigned int n, int sched,
 			   const struct seat *before, const struct seat *after)
 {
 	unsigned int unknown = not_found_out(in);
@@ -93,8 +93,7 @@ static bool all_or_nothing(const struct injector *in, unsigned int n, int sched,
 	want(one_cpu, after->nice, sched, 0);
 	injector_nth(in, n);
 	ret = policy_ask();
-	hit = injector_hit(in);
-	injector_nth(in, 0);
+	hit = injector_end(in, ret);
 	if (not_found_out(in) != unknown)
 		EXPECT_EQ(ret, -ENOMEM);
 	if (ret && !(hit && inject_clean(ret)))
@@ -124,7 +123,7 @@ static void each(int sched)
 	ASSERT_EQ(ask_for(one_cpu, 6, sched, 0), 0);
 	after = seat_of(0);
 	FOR_EACH_INJECTOR(&in, gettid()) {
-		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST); n++) {
+		for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST); n = injector_next(&in, n)) {
 			ASSERT_EQ(ask_for(all_cpus, 2, SCHED_RR, 5), 0);
 			if (!all_or_nothing(&in, n, sched, &before, &after))
 				break;

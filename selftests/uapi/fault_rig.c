@@ -61,17 +61,16 @@ void fault_carries_packets(void)
 	flow_one(&vmm);
 }
 
-static void each(const struct fault_step *s, const struct injector *in)
+static void each(const struct fault_step *s, struct injector *in)
 {
 	unsigned int n;
 	bool hit = true;
 	int ret = 0;
 
-	for (n = 1; hit && n < FAULT_MOST && !ksft_failed(); n++) {
+	for (n = 1; hit && n < FAULT_MOST && !ksft_failed(); n = injector_next(in, n)) {
 		injector_nth(in, n);
 		ret = s->call();
-		hit = injector_hit(in);
-		injector_nth(in, 0);
+		hit = injector_end(in, ret);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("%s, failure %u: %s", s->name, n, strerror(-ret));
 		fault_injected += hit;

@@ -11,9 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "inject.h"
 #include "netlink_rig.h"
 
 #define FAULT_MOST	400	/* failures of one step: there are fewer */
+
+/* The n-th of it, which once() has fail, from the first one until none does. */
+#define UNTIL_NONE_FAILS(in, n, once)						\
+	for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && (once);	\
+	     n = injector_next(in, n))						\
+		fault_injected++
 
 struct fault_step {
 	const char *name;

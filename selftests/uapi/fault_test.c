@@ -144,44 +144,126 @@ CASE_TIMED(each_allocation_of_each_call, 60)
 	no_leak_found();
 }
 
-/* The first n pages that this thread asks for from now on; 0: none. */
-static void fail_first(int self, unsigned int n)
-{
-	char text[16];
+#define PAGE_FAULTS	"/sys/kernel/debug/fail_page_alloc/"
 
-	snprintf(text, sizeof(text), "%u", n);
-	if (n) {
-		ASSERT(inject_put("/sys/kernel/debug/fail_page_alloc/times", text));
-		ASSERT(inject_put("/sys/kernel/debug/fail_page_alloc/probability", "100"));
-	}
-	ASSERT_EQ(pwrite(self, n ? "1" : "0", 1, 0), 1);
-	if (!n)
-		inject_knobs("0");
+static void page_faults(const char *knob, unsigned int value)
+{
+	char path[64], text[16];
+
+	snprintf(path, sizeof(path), PAGE_FAULTS "%s", knob);
+	snprintf(text, sizeof(text), "%u", value);
+	ASSERT(inject_put(path, text));
 }
 
-/* Who has another way fails only if that one does, too. */
+/* Of the pages that this thread asks for, n times after the first ones. */
+static void fail_pages(int self, unsigned int first, unsigned int n)
+{
+	page_faults("space", first);
+	page_faults("times", n);
+	page_faults("probability", 100);
+	ASSERT_EQ(pwrite(self, "1", 1, 0), 1);
+}
+
+/* No more. Returns how many times there would still have been. */
+static unsigned int stop_failing(int self)
+{
+	char left[16] = "";
+	int fd;
+
+	ASSERT_EQ(pwrite(self, "0", 1, 0), 1);
+	fd = ASSERT_SYS(open(PAGE_FAULTS "times", O_RDONLY));
+	ASSERT(read(fd, left, sizeof(left) - 1) > 0);
+	close(fd);
+	page_faults("space", 0);
+	inject_knobs("0");
+	return atoi(left);
+}
+
+/* A device whose owner has said so or not, with something that failed. */
+static void is_owned_and_works(int ret, unsigned int n)
+{
+	if (ret && !inject_clean(ret))
+		FAIL("allocation %u: %s", n, strerror(-ret));
+	if (ret)
+		vdev_own(rig.v.fd);
+	rig_set_up_again(&rig);
+	rig_start(&rig);
+	carries_packets();
+}
+
+static void another_device(void)
+{
+	close(rig.v.fd);
+	rig.v.fd = vdev_open_node();
+}
+
+/* What it could do without is not followed by what it could not, and went unnoticed. */
+CASE_TIMED(each_allocation_of_an_owner, 60)
+{
+	struct injector in;
+	bool hit = true;
+	unsigned int n;
+	int ret;
+
+	inject_knobs("0");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	ASSERT(injector_open(&in, gettid(), false));
+	for (n = 1; hit && n < 300 && !ksft_failed(); n = injector_next(&in, n)) {
+		another_device();
+		injector_nth(&in, n);
+		ret = do_owner();
+		hit = injector_end(&in, ret);
+		is_owned_and_works(ret, n);
+	}
+	EXPECT(!hit);
+	ksft_note("%u allocations", n - 2);
+	injector_close(&in);
+	rig_close(&rig);
+	no_leak_found();
+}
+
+/* Did one of them fail? */
+static bool owner_without_pages(int self, unsigned int first, unsigned int n)
+{
+	unsigned int left;
+	int ret;
+
+	another_device();
+	fail_pages(self, first, n);
+	ret = do_owner();
+	left = stop_failing(self);
+	is_owned_and_works(ret, n);
+	return left < n;
+}
+
+static void each_of_an_owner(int self, unsigned int times)
+{
+	bool hit = true;
+	unsigned int n;
+
+	for (n = 0; hit && n < 300 && !ksft_failed(); n++)
+		hit = owner_without_pages(self, n, times);
+	EXPECT(!hit);
+	ksft_note("%u times after one of %u pages", times, n - 1);
+}
+
+/*
+ * Who has another way fails only if that one does, too: kvmalloc() with pages one after the
+ * other, which it asks for all at once and each by itself, unless there are none to watch
+ * over them (KASAN).
+ */
 CASE_TIMED(several_allocations_of_an_owner, 60)
 {
-	int self, ret;
 	unsigned int n;
+	int self;
 
 	inject_knobs("0");
 	self = ASSERT_SYS(open("/proc/thread-self/make-it-fail", O_WRONLY | O_CLOEXEC));
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	for (n = 1; n <= 12 && !ksft_failed(); n++) {
-		close(rig.v.fd);
-		rig.v.fd = vdev_open_node();
-		fail_first(self, n);
-		ret = do_owner();
-		fail_first(self, 0);
-		if (ret && !inject_clean(ret))
-			FAIL("%u allocations: %s", n, strerror(-ret));
-		if (ret)
-			vdev_own(rig.v.fd);
-		rig_set_up_again(&rig);
-		rig_start(&rig);
-		carries_packets();
-	}
+	for (n = 4; n <= 12 && !ksft_failed(); n++)
+		owner_without_pages(self, 0, n);
+	each_of_an_owner(self, 2);
+	each_of_an_owner(self, 3);
 	close(self);
 	rig_close(&rig);
 	no_leak_found();

@@ -97,6 +97,7 @@ bool injector_open(struct injector *in, pid_t tid, bool module)
 		snprintf(path, sizeof(path), "/proc/self/task/%d/fail-nth", tid);
 	in->tid = tid;
 	in->module = module;
+	in->again = false;
 	in->fd = open(path, O_RDWR | O_CLOEXEC);
 	if (in->fd < 0 && !module)
 		ksft_skip("no %s", path);
@@ -122,6 +123,20 @@ bool injector_hit(const struct injector *in)
 
 	/* of this thread's own this may be what fails, and had not failed before */
 	return pread(in->fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+}
+
+bool injector_end(struct injector *in, int ret)
+{
+	bool hit = injector_hit(in);
+
+	injector_nth(in, 0);
+	in->again = hit && !ret && !in->module && !in->again;
+	return hit;
+}
+
+unsigned int injector_next(const struct injector *in, unsigned int n)
+{
+	return in->again ? n : n + 1;
 }
 
 void injector_close(struct injector *in)

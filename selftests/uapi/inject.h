@@ -26,6 +26,7 @@ struct injector {
 	int fd;
 	pid_t tid;
 	bool module;
+	bool again;
 };
 
 /* The kernel (skips the case without), or the module: false without. */
@@ -33,6 +34,13 @@ bool injector_open(struct injector *in, pid_t tid, bool module);
 /* The n-th from now on; 0: none. */
 void injector_nth(const struct injector *in, unsigned int n);
 bool injector_hit(const struct injector *in);
+/*
+ * No more, of a call that returned ret: did one fail?  What could be done without may have
+ * been pages for a slab, which has objects now: what came after them is the n-th then.  So
+ * injector_next() says the same number once more.
+ */
+bool injector_end(struct injector *in, int ret);
+unsigned int injector_next(const struct injector *in, unsigned int n);
 void injector_close(struct injector *in);
 /* Of a line for each call: how often it has failed, or how many are held there. */
 unsigned int inject_count(const char *path, const char *call);
