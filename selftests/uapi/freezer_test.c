@@ -20,7 +20,9 @@
 
 #include "cgroup.h"
 #include "flow.h"
+#include "inject.h"
 #include "procfs.h"
+#include "tracing.h"
 
 #define LEN		200
 #define TX_WAITING	8	/* frames that the guest does not kick for */
@@ -347,53 +349,44 @@ CASE(killed_while_frozen)
 
 /*** all of the machine ***/
 
-#define TRACING		"/sys/kernel/tracing/"
-
-static bool put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 /* Who runs when, and when all are frozen. */
 static void trace_start(void)
 {
-	if (!put(TRACING "trace", "") ||
-	    !put(TRACING "events/sched/sched_switch/filter",
-		 "next_comm ~ \"kvnet-*\" || next_comm ~ \"vhost-*\"") ||
-	    !put(TRACING "events/sched/sched_switch/enable", "1") ||
-	    !put(TRACING "events/power/suspend_resume/enable", "1"))
+	if (!tracing_begin() ||
+	    !tracing_on("sched/sched_switch", "next_comm ~ \"kvnet-*\" || next_comm ~ \"vhost-*\"") ||
+	    !tracing_on("power/suspend_resume", ""))
 		ksft_skip("no tracing: %s", strerror(errno));
+}
+
+/* While all were frozen. */
+struct frozen {
+	bool now;
+	int ran;	/* -1: they never were */
+};
+
+static void note_frozen(const char *text, void *data)
+{
+	struct frozen *f = data;
+
+	if (strstr(text, "freeze_processes[0] end")) {
+		f->now = true;
+		f->ran = f->ran < 0 ? 0 : f->ran;
+	} else if (strstr(text, "thaw_processes[0] begin")) {
+		f->now = false;
+	} else if (f->now && strstr(text, "sched_switch")) {
+		ksft_note("%.*s", (int)strcspn(text, "\n"), text);
+		f->ran++;
+	}
 }
 
 /* How often a worker ran while all were frozen, or -1: they never were. */
 static int trace_end(void)
 {
-	FILE *f = fopen(TRACING "trace", "r");
-	bool frozen = false;
-	char line[512];
-	int n = -1;
+	struct frozen f = { .ran = -1 };
 
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f)) {
-		if (strstr(line, "freeze_processes[0] end")) {
-			frozen = true;
-			n = n < 0 ? 0 : n;
-		} else if (strstr(line, "thaw_processes[0] begin")) {
-			frozen = false;
-		} else if (frozen && strstr(line, "sched_switch")) {
-			ksft_note("%.*s", (int)strcspn(line, "\n"), line);
-			n++;
-		}
-	}
-	fclose(f);
-	put(TRACING "events/enable", "0");
-	put(TRACING "events/sched/sched_switch/filter", "0");
-	return n;
+	tracing_look(note_frozen, &f);
+	tracing_end();
+	return f.ran;
 }
 
 /* A question that the host asks again after one and two seconds: who has it? */
@@ -422,12 +415,12 @@ static unsigned int received(void)
 /* As far as to the freezer, stay there for three seconds, and back. */
 static void sleep_and_wake(void)
 {
-	if (!put("/sys/power/pm_test", "freezer") ||
-	    !put("/sys/module/suspend/parameters/pm_test_delay", "3"))
+	if (!inject_put("/sys/power/pm_test", "freezer") ||
+	    !inject_put("/sys/module/suspend/parameters/pm_test_delay", "3"))
 		ksft_skip("no test of suspending: %s", strerror(errno));
-	if (!put("/sys/power/state", "freeze"))
+	if (!inject_put("/sys/power/state", "freeze"))
 		FAIL("the machine does not freeze: %s", strerror(errno));
-	put("/sys/power/pm_test", "none");
+	inject_put("/sys/power/pm_test", "none");
 }
 
 CASE_TIMED(machine_goes_to_sleep, 40)

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "iommu.h"
+#include "procfs.h"
+#include "tracing.h"
 
 #define GRAVE	0x6b
 
@@ -328,6 +330,18 @@ void iommu_answer(struct iommu *io, const struct vhost_iotlb_msg *m)
 			map_locked(io, page + i, IOMMU_RW);
 	}
 	pthread_mutex_unlock(&io->lock);
+}
+
+void iommu_call_wakes(struct iommu *io, unsigned long req, const void *arg)
+{
+	bool traced;
+
+	worker_rests();
+	traced = !vdev_is_vhost() && tracing_begin() && tracing_on("kvnet/kvnet_event", "");
+	vdev_ioctl(io->v->fd, req, arg);
+	if (traced)
+		EXPECT_GE(tracing_count("event=ctrl"), 1);
+	tracing_end();
 }
 
 unsigned int iommu_pump(struct iommu *io)

@@ -79,6 +79,11 @@ void iommu_forget(struct iommu *io);
 void iommu_check_graves(struct iommu *io);
 
 void iommu_answer(struct iommu *io, const struct vhost_iotlb_msg *m);
+/*
+ * A call after which who waits for an answer has nothing to wait for: that wakes it, and not
+ * time, which does after a second.
+ */
+void iommu_call_wakes(struct iommu *io, unsigned long req, const void *arg);
 /* Answer what waits; how many. */
 unsigned int iommu_pump(struct iommu *io);
 /* The same from a thread, until stopped. */

@@ -294,7 +294,7 @@ CASE(platform_said_again_while_it_waits)
 	ASSERT(iommu_readable(&io, 3000));
 	while (iommu_readable(&io, 200))
 		ASSERT(iommu_read(&io, &m));
-	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
+	iommu_call_wakes(&io, VHOST_SET_FEATURES, &rig.v.features);
 	EXPECT(iommu_readable(&io, 3000));
 	frame_passes();
 	finish();
@@ -454,7 +454,7 @@ CASE(another_ring_while_it_waits)
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	one_frame();
 	ASSERT(iommu_readable(&io, 3000));
-	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
+	iommu_call_wakes(&io, VHOST_SET_VRING_ADDR, &a);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	EXPECT(rig_tx_drain(&rig, 3000));
 	/* and the question is nobody's any more */
