@@ -377,35 +377,47 @@ CASE(time_from_a_kick)
 		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
 }
 
-/* One CPU for both, and we are first: the worker comes late, by so many milliseconds. */
+/* One CPU for the worker and us: it runs when we let it. */
+static void one_cpu(void)
+{
+	cpu_set_t first;
+
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(first), &first));
+}
+
+static void we_are_first(bool on)
+{
+	struct sched_param p = { .sched_priority = on };
+
+	ASSERT_SYS(sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &p));
+}
+
+/* The worker comes late, by so many milliseconds. */
 static void kick_before_it_can_run(unsigned int ms)
 {
-	struct sched_param p = { .sched_priority = 1 };
 	uint64_t end;
 
-	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &p));
+	we_are_first(true);
 	frames_begin(1);
 	for (end = ksft_now_ms() + ms; ksft_now_ms() < end;)
 		;
-	p.sched_priority = 0;
-	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &p));
+	we_are_first(false);
 	frames_end(1);
 }
 
 CASE(time_of_a_worker_that_comes_late)
 {
-	cpu_set_t first;
 	struct hist h;
 	unsigned int i;
 	char line[512];
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
-	EXPECT_EQ(policy_text(KVNET_A_POLICY_CPUS, "0"), 0);
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	ASSERT_SYS(sched_setaffinity(0, sizeof(first), &first));
+	one_cpu();
 	for (i = 0; i < 4 * TIMED && !ksft_failed(); i++) {
 		kick_before_it_can_run(3);
 		worker_rests();
@@ -418,17 +430,24 @@ CASE(time_of_a_worker_that_comes_late)
 		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
 }
 
-/* A queue that stood still for a while has not been kicked all that time. */
+/* A queue that is stopped as it has been kicked stands still: that is nobody's time to come. */
 CASE(time_is_not_that_of_a_backend_that_was_away)
 {
 	struct hist h;
 
-	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
+	one_cpu();
+	worker_rests();
+	we_are_first(true);
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+	we_are_first(false);
 	worker_rests();
-	rig_start(&vmm);
+	h = hist(VDEV_TX, "wake_ns");
+	EXPECT_EQ(h.count, 0);
+	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
 	ASSERT(rig_tx_drain(&vmm, 3000));
 	worker_rests();
 	h = hist(VDEV_TX, "wake_ns");
