@@ -227,7 +227,7 @@ int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want
 /**
  * kvnet_crew_get_place() - where all workers run, for those who only look
  * @crew: the crew
- * @place: filled in; its mask is the caller's, for kfree()
+ * @place: filled in; its mask is the caller's, for kfree(), and empty where it has none
  *
  * Context: may sleep, but waits for nobody who places workers.
  * Return: 0 or -ENOMEM.

@@ -202,9 +202,8 @@ static int put_features(struct sk_buff *skb, const struct kvnet_net *net)
 
 static int put_place(struct sk_buff *skb, const struct kvnet_place *place)
 {
-	int ret = place->has_cpus && !place->all_cpus ?
-		  kvnet_put_cpus(skb, KVNET_A_POLICY_CPUS, place->cpus) :
-		  nla_put_string(skb, KVNET_A_POLICY_CPUS, "");
+	/* None is in it where all are meant. */
+	int ret = kvnet_put_cpus(skb, KVNET_A_POLICY_CPUS, place->cpus);
 
 	if (!ret)
 		ret = nla_put_s32(skb, KVNET_A_POLICY_NODE, place->follow ? KVNET_NODE_AUTO :

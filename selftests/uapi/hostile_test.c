@@ -193,6 +193,36 @@ CASE(broken_asks_for_no_kick)
 	}
 }
 
+/* A tap that is refused mends nothing. */
+CASE(broken_and_given_a_tap_without_a_device)
+{
+	int fd;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net shows nothing");
+	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	for (queue = 0; queue < 2; queue++) {
+		const char *state = queue == VDEV_RX ? "kvnet.rx.state" : "kvnet.tx.state";
+
+		rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
+		mem_end = VDEV_GPA + rig.v.mem_size;
+		restart();
+		desc(0, mem_end, 1600, dir(), 0);
+		push_head(0, 0, 1);
+		EXPECT(vdev_eventfd_wait(rig.v.q[queue].err, 3000));
+		worker_rests();
+		EXPECT_EQ(__vdev_backend(&rig.v, queue, fd), -EINVAL);
+		worker_rests();
+		EXPECT_EQ(counter_of_queue("broken"), 1);
+		EXPECT(!strcmp(ring_is(&rig, state), "broken"));
+		restart();
+		EXPECT(!strcmp(ring_is(&rig, state), "running"));
+		works(queue);
+		rig_close(&rig);
+	}
+	close(fd);
+}
+
 /* Where the guest's memory goes on elsewhere in the owner's. */
 static uint64_t seam(void)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "exchange.h"
+#include "genl.h"
 #include "procfs.h"
 #include "share_rig.h"
 #include "vhost_abi.h"
@@ -23,12 +24,40 @@ VDEV_ONE_THREAD()
 
 /*** one thread ***/
 
+struct shares {
+	unsigned int workers, devices;
+};
+
+static void add_share(struct attrs answer, void *arg)
+{
+	struct shares *s = arg;
+
+	s->workers++;
+	s->devices += attr_u32(answer, KVNET_A_WORKER_DEVICES);
+}
+
+/* n workers, and of how many devices the thread of each is, added up. */
+static void is_told_of(unsigned int n, unsigned int devices)
+{
+	struct shares s = { 0 };
+	struct genl g;
+	struct ask a;
+
+	genl_open(&g);
+	ask_begin(&a, &g, KVNET_CMD_WORKER_GET);
+	ASSERT_EQ(genl_do(&g, &a, true, add_share, &s), 0);
+	genl_close(&g);
+	EXPECT_EQ(s.workers, n);
+	EXPECT_EQ(s.devices, devices);
+}
+
 static void all_at_once(unsigned int n)
 {
 	struct exchange x[SHARERS] = { 0 };
 	unsigned int i;
 
 	share_begin(n);
+	is_told_of(n, n * n);
 	for (i = 0; i < n; i++)
 		share_pass(i, 20);
 	for (i = 0; i < n; i++) {
@@ -85,6 +114,8 @@ CASE(not_unasked)
 	EXPECT_EQ(workers_of(getpid(), NULL), 3);
 	share_open(3);
 	EXPECT_EQ(workers_of(getpid(), NULL), 3);
+	/* two have one of their own */
+	is_told_of(4, 1 + 1 + 2 + 2);
 	share_pass(0, 5);
 	share_pass(3, 5);
 	share(was);
