@@ -4,8 +4,12 @@
  * asked for moves packets, one that is not asked for is not needed; a call that
  * is asked for comes, one that is not does not.
  */
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "pager.h"
+#include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
 
@@ -95,6 +99,48 @@ CASE(buffers_that_nobody_waits_for)
 		ksft_skip("vhost_net asks for them");
 	refills(F_V1 | F_MRG);
 	refills(F_V1 | F_MRG | F_EVENT);
+}
+
+static void tx_unseen(struct vdev_queue *q)
+{
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	/* and no look at what the device has written */
+	gr_publish(&q->ring);
+}
+
+/*
+ * The device has found no more buffers, and before it can ask for a kick there is one: it has
+ * to look again, since nobody has asked the driver to kick.
+ */
+CASE(a_buffer_before_the_wish_for_a_kick)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	setenv("KVNET_THREADS", "1", 1);
+	/* rings that are pinned are there */
+	limit_locked_memory(0);
+	/* a legacy driver's ring is split: what the device writes has a page of its own */
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .features = F_MRG | F_EVENT });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	vdev_no_spin(&rig.v);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	vdev_kick_always(q);
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	worker_rests();
+	pager_open();
+	pager.holds = true;
+	pager_take_away(q->ring.cfg.used, PAGE);
+	tx_unseen(q);
+	ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	ASSERT(pager_asked(1, 3000));
+	tx_unseen(q);
+	pager_go_on();
+	rig_expect(&rig, rig.tx_seq - 1, 100);
+	EXPECT(rig_tx_drain(&rig, 3000));
+	rig_close(&rig);
 }
 
 CASE(spurious_kicks_are_harmless)
