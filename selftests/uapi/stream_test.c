@@ -14,6 +14,8 @@
 #include "tracing.h"
 
 #define WAIT		32	/* frames that wake nobody, lone.h */
+#define ROOM		4	/* for each of them, of the tap */
+#define FEW		8
 #define BURST		(5 * (WAIT + 1))
 #define ROUNDS		12
 
@@ -56,6 +58,15 @@ static void bursts(unsigned int rounds, uint32_t len)
 	}
 }
 
+/* Of the tap: a fraction of it may wait. */
+static void queue_length(int n)
+{
+	struct ifreq r = { .ifr_qlen = n };
+
+	strcpy(r.ifr_name, rig.name);
+	ASSERT_SYS(ioctl(rig.inject, SIOCSIFTXQLEN, &r));
+}
+
 /* Until some wait: then it is a stream. */
 static void warm_up(void)
 {
@@ -86,8 +97,8 @@ CASE(one_wakes_for_many)
 }
 
 /*
- * Rests of those that time or enough frames end, and how many of them time has ended: all but
- * the one that goes on, if frames end none.  A busy machine has few that they end.
+ * Of the rests that either time or frames end time has ended all but the one that goes on, if
+ * frames end none. Few have to wait, so that they are there in time on slow machines, too.
  */
 CASE(the_last_of_many_wakes)
 {
@@ -96,11 +107,13 @@ CASE(the_last_of_many_wakes)
 
 	begin("10000");
 	warm_up();
+	queue_length(FEW * ROOM);
 	do {
 		if (!tracing_begin() || !tracing_on("kvnet/kvnet_event", ""))
 			ksft_skip("no tracing");
 		waits = paced();
-		bursts(1, 60);
+		send_burst(FEW * ROOM, 60);
+		take_burst(FEW * ROOM, 60);
 		waits = paced() - waits;
 		by_time = tracing_count("vq=0 event=time");
 		tracing_end();
@@ -149,14 +162,12 @@ CASE(nothing_else_waits)
 /* No more wait than there is room for: the tap drops the others, and tells nobody. */
 CASE(a_short_queue_is_not_filled)
 {
-	struct ifreq r = { .ifr_qlen = 3 };
 	unsigned int i;
 	long waits;
 
 	begin("10000");
 	warm_up();
-	strcpy(r.ifr_name, rig.name);
-	ASSERT_SYS(ioctl(rig.inject, SIOCSIFTXQLEN, &r));
+	queue_length(3);
 	/* What waits by now was told of the room that there was. */
 	send_burst(BURST, 60);
 	worker_rests();
