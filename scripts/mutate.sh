@@ -189,7 +189,7 @@ boot()
 	local seconds=$1
 
 	shift
-	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$seconds" --append kasan.fault=panic \
+	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$seconds" --append "kasan.fault=panic sysctl.kernel.panic_on_rcu_stall=1" \
 		--env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "$@"
 }
 

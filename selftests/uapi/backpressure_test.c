@@ -218,6 +218,23 @@ static void stream(unsigned int flags, unsigned int ring)
 	rig_close(&rig);
 }
 
+/* Senders go on as soon as there is room, and not when nothing is left. */
+CASE(goes_on_before_it_is_empty)
+{
+	unsigned int i;
+
+	begin(IFF_BACKPRESSURE, 2 * BATCH);
+	ASSERT(fill_up(sent + 1000));
+	/* what is taken from the tap already, and some of what comes next */
+	give(BATCH + BATCH / 2);
+	for (i = 0; i < BATCH + BATCH / 2 && !ksft_failed(); i++)
+		expect_next();
+	EXPECT(WAIT_FOR(3000, !waiting()));
+	pass(sent, 256);
+	all_passed();
+	rig_close(&rig);
+}
+
 /* Rings that are smaller than what a backend takes at once, and longer ones. */
 CASE_TIMED(nothing_is_lost, 60)
 {
