@@ -18,6 +18,7 @@
 #   scripts/setup.sh --ynl         that, with the schema of netlink specifications (scripts/ynl.sh)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
+#   scripts/setup.sh --fuzz        packages, and clang with libFuzzer
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
 #   scripts/setup.sh --cross       packages, and what scripts/build-matrix.sh builds with
 #   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
@@ -364,6 +365,7 @@ main()
 	--packages-only) packages_only=1; shift ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
 	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
+	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev" ;;
 	--objtool) packages_only=1; PACKAGES="$PACKAGES libelf-dev" ;;
 	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap e2fsprogs" ;;
 	--deb)

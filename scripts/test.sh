@@ -80,16 +80,15 @@ LANES_MB=8000
 
 ### what the lanes do
 
-# the laboratory's arithmetic and reports, what these scripts share, and installing
+# the laboratory's arithmetic and reports, ten seconds of fuzzing, what these scripts share, installing
 run_tools()
 {
-	local status=0
+	local status=0 part
 
 	bench_tool test || status=1
 	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
-	"$TOP/selftests/rig/run.sh" || status=1
-	"$TOP/selftests/models/run.sh" || status=1
-	"$TOP/selftests/packages/quick.sh" || status=1
+	FUZZ_SECONDS=10 "$TOP/scripts/fuzz.sh" || status=1
+	for part in rig/run.sh models/run.sh packages/quick.sh; do "$TOP/selftests/$part" || status=1; done
 	return $status
 }
 
@@ -467,7 +466,7 @@ run_all()
 
 	info "everything: $(if [ -f "$last" ]; then echo "it took $(cat "$last") s the last time"; else echo "up to 25 minutes the first time, half as long after that"; fi)"
 	info "part 1 of 3: packages"
-	"$TOP/scripts/setup.sh" --packages-only
+	"$TOP/scripts/setup.sh" --fuzz
 	info "part 2 of 3: builds"
 	lane uml-build build_uml
 	lane builds build_for_hosts

@@ -9,11 +9,10 @@ set -u
 
 dir=$1
 corpus=$2
-seconds=$(($3 / ($# - 3)))
+seconds=$((($3 + $# - 4) / ($# - 3)))
 shift 3
 failed=0
 passed=0
-[ "$seconds" -gt 0 ] || seconds=1
 
 for target; do
 	log=$dir/$target.log
@@ -25,7 +24,7 @@ for target; do
 	else
 		failed=$((failed + 1))
 		result='not ok'
-		grep -E '^# |SUMMARY|Test unit written' "$log"
+		grep -E '^# |SUMMARY|Test unit written|^Base64' "$log"
 	fi
 	awk -v what="$result - fuzz $target" '
 		/ cov: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "ft:") ft = $(i + 1) } }
