@@ -3,7 +3,7 @@
 #
 # Fuzzing guided by coverage, by libFuzzer with AddressSanitizer and UBSan: the pure rooms of the
 # module (selftests/unit/*_fuzz.c), and what kvnetctl reads (selftests/kvnetctl). Installs clang
-# if there is none that has libFuzzer. Without a fault the last line is "N passed, 0 failed,
+# if there is none that has libFuzzer. Each of the two ends in a line "N passed, N failed,
 # 0 skipped"; an input that fails is kept, and printed.
 #
 #   FUZZ_SECONDS=300        how long, all targets together; each of them a second at least
