@@ -13,6 +13,8 @@ SKIPS=$(mktemp)
 FAILURES=$(mktemp)
 
 declare -A LANES=()
+# those that begin where another ends
+LANES_LATER=()
 LANE=''
 
 ### counting
@@ -148,13 +150,28 @@ lane()
 	LANES[$!]=$name
 }
 
+# lane_later NAME COMMAND: a lane of one word that begins as soon as another has ended
+lane_later()
+{
+	LANES_LATER+=("$1 $2")
+}
+
+lanes_go_on()
+{
+	local next=${LANES_LATER[0]:-}
+
+	[ -n "$next" ] || return 0
+	LANES_LATER=("${LANES_LATER[@]:1}")
+	lane "${next% *}" "${next#* }"
+}
+
 # of what "times" says of a shell and its children
 cpu_seconds()
 {
 	tr 'ms' '  ' | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d\n", sum }'
 }
 
-# waits for all lanes; one that did not come to its end counts as failed
+# waits for all lanes, the later ones, too; one that did not come to its end counts as failed
 lanes_end()
 {
 	local pid name sums ended=()
@@ -163,6 +180,7 @@ lanes_end()
 		wait -n -p pid "${!LANES[@]}" || true
 		name=${LANES[$pid]}
 		unset "LANES[$pid]"
+		lanes_go_on
 		ended+=("$name")
 		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null) || {
 			sums="0 1 died"

@@ -430,34 +430,21 @@ test_hosts()
 }
 
 # Two test hosts beside User-Mode Linux, those of the newest kernel where one of these
-# has ended: so all are busy for about the same time. Fewer at the same time where
-# there is less memory.
+# has ended, whichever that is. Fewer at the same time where there is less memory.
 run_lanes()
 {
 	local free
 
 	free=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
-	if [ "$free" -ge $LANES_MB ]; then
-		lane uml here_and_newest
-		lane test-6.12 test_612_and_newest
-	else
-		lane uml run_here
+	lane uml run_here
+	if [ "$free" -lt $LANES_MB ]; then
 		lane tests test_hosts
 		return
 	fi
+	lane test-6.12 test_6.12
 	lane test-6.1 test_6.1
-}
-
-here_and_newest()
-{
-	run_here
-	test_newest_net
-}
-
-test_612_and_newest()
-{
-	test_6.12
-	test_newest
+	lane_later test-newest test_newest
+	lane_later test-newest-net test_newest_net
 }
 
 run_all()

@@ -221,6 +221,31 @@ splats_are_told()
 	bash "$WORK/count.sh" | diff "$WORK/expected" -
 }
 
+# later lanes begin where others end, and are waited for and counted as these are
+lanes_go_on_with_later_ones()
+{
+	local said
+
+	mkfifo "$WORK/first-may-end"
+	cat > "$WORK/lanes-later.sh" <<- EOF
+		. "$TOP/scripts/lib.sh"
+		. "$TOP/scripts/lanes.sh"
+		BUILD=$WORK/build
+		first() { read -r _ < "$WORK/first-may-end"; count 1 0; }
+		second() { count 2 0; }
+		third() { echo > "$WORK/first-may-end"; count 4 1; }
+		lane first first
+		lane second second
+		lane_later third third
+		lane_later fourth second
+		lanes_end
+		rm "\$SKIPS" "\$FAILURES"
+		echo "all: \$PASSED \$FAILED"
+	EOF
+	said=$(timeout 60 bash "$WORK/lanes-later.sh" 2>&1) || fail "$said" || return
+	[ "$(grep -c ' ===== [a-z]*: ' <<< "$said")" -eq 4 ] && [[ $said == *$'\n''all: 9 1' ]] || fail "$said"
+}
+
 # log_of FUNCTION...: a report of KCSAN with a stack of these
 log_of()
 {
@@ -327,7 +352,7 @@ streams_carry_something()
 }
 
 for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
-	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told races_are_judged installed_tests streams_carry_something; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told lanes_go_on_with_later_ones races_are_judged installed_tests streams_carry_something; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
