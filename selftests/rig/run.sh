@@ -231,7 +231,7 @@ lanes_go_on_with_later_ones()
 		. "$TOP/scripts/lib.sh"
 		. "$TOP/scripts/lanes.sh"
 		BUILD=$WORK/build
-		first() { read -r _ < "$WORK/first-may-end"; count 1 0; }
+		first() { read -r -t 30 _ <> "$WORK/first-may-end" && count 1 0; }
 		second() { count 2 0; }
 		third() { echo > "$WORK/first-may-end"; count 4 1; }
 		lane first first
