@@ -373,15 +373,6 @@ CASE(page_does_not_come_to_a_shared_thread)
 
 static pid_t operator[OPERATORS];
 
-/* nor does it keep the last one from being told to go on */
-static void places_workers(uint32_t id)
-{
-	ASSERT_SYS(close_range(3, ~0U, 0));
-	genl_open(&genl);
-	policy_places(id, NULL);
-	_exit(0);
-}
-
 /* One is at it and the others wait for that, when they get no more time. */
 static bool by_operators(const struct worker *w)
 {
@@ -389,19 +380,12 @@ static bool by_operators(const struct worker *w)
 	uint32_t id;
 
 	(void)w;
-	/* some of them may get there when the device has gone */
 	genl_open(&genl);
 	id = the_id();
 	genl_close(&genl);
 	cgroup_starve(&group);
-	for (i = 0; i < OPERATORS; i++) {
-		operator[i] = ASSERT_SYS(fork());
-		if (!operator[i])
-			places_workers(id);
-	}
-	genl_open(&genl);
-	EXPECT(WAIT_FOR(3000, policy_placed()));
-	genl_close(&genl);
+	/* nor do they keep the last one from being told to go on */
+	policy_operators(operator, OPERATORS, id);
 	for (i = 0; i < OPERATORS; i++)
 		cgroup_join(&group, operator[i]);
 	return true;

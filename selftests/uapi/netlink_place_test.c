@@ -534,12 +534,7 @@ static void operators_starve(int owners_signal)
 	pid = fork_owner_of(fd, &g);
 	cgroup_starve(&slow);
 	places[0].id = the_id();
-	for (i = 0; i < SLOW; i++) {
-		operator[i] = ASSERT_SYS(fork());
-		if (!operator[i])
-			_exit(-policy_places(places[0].id, NULL));
-	}
-	EXPECT(WAIT_FOR(3000, policy_placed()));
+	policy_operators(operator, SLOW, places[0].id);
 	for (i = 0; i < SLOW; i++)
 		cgroup_join(&slow, operator[i]);
 	EXPECT(gets_done(places_too, 2000));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "policy_rig.h"
 
@@ -64,11 +67,38 @@ int policy_places(uint32_t id, unsigned int *done)
 	genl_open(&own);
 	do {
 		ret = policy_place(&own, id);
-		if (done)
-			__atomic_add_fetch(done, !ret, __ATOMIC_RELAXED);
+		__atomic_add_fetch(done, !ret, __ATOMIC_RELAXED);
 	} while (!ret || ret == -EBUSY || ret == -EAGAIN);
 	genl_close(&own);
 	return ret;
+}
+
+static bool all_have(const unsigned int *done, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (!__atomic_load_n(&done[i], __ATOMIC_RELAXED))
+			return false;
+	return true;
+}
+
+/* Who asks for the family's number has the kernel's lock of all families. */
+void policy_operators(pid_t *pid, unsigned int n, uint32_t id)
+{
+	unsigned int *done, i;
+
+	done = mmap(NULL, n * sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT(done != MAP_FAILED);
+	for (i = 0; i < n; i++) {
+		pid[i] = ASSERT_SYS(fork());
+		if (pid[i])
+			continue;
+		ASSERT_SYS(close_range(3, ~0U, 0));
+		_exit(-policy_places(id, &done[i]));
+	}
+	EXPECT(WAIT_FOR(3000, all_have(done, n)));
+	munmap(done, n * sizeof(*done));
 }
 
 bool policy_placed(void)

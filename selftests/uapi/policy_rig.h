@@ -20,6 +20,8 @@ int policy_u8(unsigned int type, uint8_t value);
 int policy_place(struct genl *own, uint32_t id);
 /* Over and over, and counts that, until it is refused for good: -errno. */
 int policy_places(uint32_t id, unsigned int *done);
+/* In processes of their own, which have nothing else open: each has done so once. */
+void policy_operators(pid_t *pid, unsigned int n, uint32_t id);
 /* Has anybody done so? */
 bool policy_placed(void);
 /* What holds. */
