@@ -48,7 +48,6 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, or wait, in User-Mode Linux
 UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test held_cpuset_test fault_sum_test load_fail_test"
-UAPI_ONLY_FAILING="held_test held_cpuset_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
 UAPI_612="console_test"	# senders in interrupts
@@ -541,7 +540,7 @@ run_one_uml()
 			net+=("$name")
 		elif [ -z "$UML_FLAVOUR" ] && [[ " $UAPI_IDLE " == *" ${name%_test}_test "* ]]; then
 			idle+=("$name")
-		elif [[ " $UAPI_ONLY_FAILING " != *" ${name%_test}_test "* ]]; then
+		elif [[ " $UAPI_FAILING " != *" ${name%_test}_test "* ]]; then
 			uapi+=("$name")
 		fi
 	done
