@@ -452,7 +452,7 @@ run_all()
 {
 	local last=$BUILD/log/seconds-of-all
 
-	info "everything: $(if [ -f "$last" ]; then echo "it took $(cat "$last") s the last time"; else echo "up to 25 minutes the first time, half as long after that"; fi)"
+	info "everything: $(if [ -f "$last" ]; then echo "it took $(cat "$last") s the last time"; else echo "25 to 50 minutes the first time, a third less after that"; fi)"
 	info "part 1 of 3: packages"
 	"$TOP/scripts/setup.sh" --fuzz
 	info "part 2 of 3: builds"
