@@ -429,8 +429,8 @@ test_hosts()
 }
 
 # User-Mode Linux and a test host, the others where one has ended, whichever that is; two at the
-# same time only where there are CPUs for them, since a CPU that is emulated waits for others that
-# do not run, by running itself. One host after the other where there is less memory.
+# same time only where there are CPUs for them: see testing.rst. One host after the other where
+# there is less memory.
 run_lanes()
 {
 	local free second=lane
