@@ -60,6 +60,7 @@ help:
 	@echo 'make html        the documentation as web pages, in build/html (Sphinx)'
 	@echo 'make build-matrix     builds for 6.1, 6.12 and the newest, x86-64 and arm64, gcc and clang: a table (KERNELS= ARCHES= COMPILERS=)'
 	@echo 'make check       builds, unit tests, style and static checks: what is quick'
+	@echo 'make clean-cache removes what is kept outside of checkouts: downloads, kernels, images ($$KVNET_CACHE, ~/.cache/kvnet)'
 
 load:
 	@$(SCRIPTS)/load.sh load $(MODULE)
@@ -134,6 +135,9 @@ html:
 ynl:
 	@$(SCRIPTS)/ynl.sh
 
+clean-cache:
+	@$(SCRIPTS)/clean-cache.sh
+
 build-matrix:
 	@$(SCRIPTS)/build-matrix.sh
 
@@ -175,5 +179,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix install \
+.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -202,7 +202,7 @@ wanted()
 # what the test "layout" boots
 newest_guest()
 {
-	local dir=$BUILD/guests/newest
+	local dir=$BUILD/guest-newest
 
 	"$TOP/scripts/setup.sh" --guests && "$TOP/scripts/mkimage.sh" --guests && [ -f "$dir/kernel" ] ||
 		{ info "no newest kernel for the guest: no row in order"; return 0; }

@@ -42,7 +42,7 @@ build_cells()
 
 	for kernel in $KERNELS; do
 		for compiler in $COMPILERS; do
-			if [ "$kernel" = newest ] && [ ! -f "$STAMPS/cross-newest" ]; then
+			if [ "$kernel" = newest ] && ! is_made cross-newest; then
 				say "kvnet.ko for the newest kernel: skipped"
 				skip test-newest "the newest kernel" "cannot be had here"
 				echo "newest $compiler $1 - -" >> "$CELLS"

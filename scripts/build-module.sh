@@ -47,7 +47,7 @@ in_newest_root()
 
 kmake()
 {
-	local arguments=(make -s -C "$HEADERS" W=1 "${ARCH[@]}" "$@")
+	local arguments=(make -s -j "$(nproc)" -C "$HEADERS" W=1 "${ARCH[@]}" "$@")
 
 	if [ "$SERIES" = newest ]; then
 		in_newest_root "${arguments[@]}" M=/kvnet modules
@@ -154,14 +154,13 @@ find_headers()
 	esac
 	check_series "$SERIES"
 	if [ "$SERIES" = newest ]; then
-		[ -f "$STAMPS/kernel-newest" ] &&
-			stamp_is root-newest "$(kernel_release newest)" || "$TOP/scripts/setup.sh" newest
+		is_made kernel-newest && is_made root-newest || "$TOP/scripts/setup.sh" newest
 		RELEASE=$(kernel_release newest)
 		HEADERS=/usr/src/linux-headers-$RELEASE
 		newest_sparse
 		return
 	fi
-	[ -f "$STAMPS/kernel-$SERIES" ] || "$TOP/scripts/setup.sh" "$SERIES"
+	is_made "kernel-$SERIES" || "$TOP/scripts/setup.sh" "$SERIES"
 	! is_debug "$SERIES" || ARCH=("CC=$(debug_compiler "$SERIES")")
 	HEADERS=$(kernel_headers "$SERIES")
 	RELEASE=$(kernel_release "$SERIES")

@@ -198,7 +198,7 @@ main()
 	local check failed=0
 
 	for check in $SERIES_ALL; do
-		[ -f "$STAMPS/kernel-$check" ] || "$TOP/scripts/setup.sh" "$check"
+		is_made "kernel-$check" || "$TOP/scripts/setup.sh" "$check"
 	done
 	for check in module nospec programs unit models tools shell kernel_doc caps spdx versions mutants uncounted spec counters docs; do
 		info "check: $check"

@@ -76,9 +76,8 @@ system_mirror()
 # backports_config SUITE...
 backports_config()
 {
-	local dir=$BUILD/apt mirror
+	local dir=$CACHE/apt/$1 mirror
 
-	[ "$1" = bookworm-backports ] || dir=$BUILD/apt-$1
 	mirror=$(system_mirror)
 	[ -n "$mirror" ] || return 1
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
@@ -86,7 +85,7 @@ backports_config()
 	BPO=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
 		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o "APT::Sandbox::User=root")
-	watched "package lists of $*" "" -- quiet apt-get "${BPO[@]}" update -q
+	watched "package lists of $*" "" -- locked "$APT_LOCK" quiet apt-get "${BPO[@]}" update -q
 }
 
 # bpo_has PACKAGE...: can they be had with the configuration BPO?

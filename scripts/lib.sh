@@ -2,28 +2,36 @@
 # shellcheck shell=bash
 #
 # What every script of this directory shares: where things are, how to speak,
-# how to stop with one line, and stamps (a step that is done is not done again).
+# how to stop with one line, and the cache of the machine.
 #
-#   build/debs/        downloaded packages (or $KVNET_DOWNLOADS)
-#   build/kernel-X/    unpacked image, headers and kbuild of kernel series X; kasan,
-#                      kcsan and kmsan are built here (scripts/debug)
-#   build/qemu10/      unpacked QEMU 10.0 of the distribution's backports
-#   build/image-X/     kernel and initramfs of the test host and of its guest
-#   build/uml[-smp]-src/     source of User-Mode Linux, without what it does not need
-#   build/uml[-fast|-smp]/   User-Mode Linux that looks for bugs, is fast, or has two CPUs; with
-#                      these and looking for bugs: uml-smp-kasan, uml-smp-kcsan
-#   build/mod-X/       the module, built for kernel series X, uml, uml-fast or uml-smp
-#   build/deb/         Debian packages of kvnet
-#   build/system-X/    a bare Debian (deb12, deb13) to try them on; build/debs-X/ what apt got for it
-#   build/log/         one directory of logs per run of a test host
+# The cache ($KVNET_CACHE, default ~/.cache/kvnet) has what takes long to make and does
+# not depend on the module; all checkouts of the machine share it. Each entry is a
+# directory NAME-HASH, where HASH stands for all that it is made from, and build/NAME
+# is a link to the one that this checkout uses:
 #
-# Nothing that stays there holds the name of a directory outside: a checkout may be
-# moved or copied together with it.
+#   kernel-X       unpacked image, headers and kbuild of kernel series X; kasan, kcsan and
+#                  kmsan are built here (scripts/debug)
+#   qemu10         unpacked QEMU 10.0 of the distribution's backports
+#   image-X        kernel and initramfs of the test host and of its guest
+#   guest-X        kernel and initramfs of a guest alone
+#   uml[-smp...]-src   source of User-Mode Linux, without what it does not need
+#   uml, uml-fast, uml-smp   User-Mode Linux with debugging, fast, or with two CPUs;
+#                  uml-smp-kasan, uml-smp-kcsan: two CPUs and debugging
+#   vmm-X          another VMM
+#   system-X       a bare Debian (deb12, deb13) to try packages on
+#   debs/          downloaded packages (or $KVNET_DOWNLOADS), no entry
+#
+# What depends on the module or its tests is in the checkout's build/ itself:
+#
+#   build/mod-X/   the module, built for kernel series X, uml, uml-fast or uml-smp
+#   build/deb/     Debian packages of kvnet
+#   build/debs-X/  what apt got for system X
+#   build/log/     one directory of logs per run of a test host
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$(realpath -m -- "${KVNET_BUILD:-$TOP/build}")
-DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$BUILD/debs}")
-STAMPS=$BUILD/stamps
+CACHE=$(realpath -m -- "${KVNET_CACHE:-${HOME:-/root}/.cache/kvnet}")
+DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$CACHE/debs}")
 # of the machine, not of the checkout; in /tmp itself other users' could be in the way
 LOCKS=/run/kvnet
 [ -w /run ] || LOCKS=/tmp/kvnet-locks-$UID
@@ -67,7 +75,7 @@ check_place()
 {
 	local LC_ALL=C path
 
-	for path in "$TOP" "$BUILD" "$DEBS"; do
+	for path in "$TOP" "$BUILD" "$CACHE" "$DEBS"; do
 		case $path in
 		*[!A-Za-z0-9/._+@~$'\x80'-$'\xff'-]*)
 			die "cannot work in '$path': make and the kernel's build system take letters, digits and ._+@~- in a path; move it" ;;
@@ -100,18 +108,6 @@ have()
 	command -v "$1" >/dev/null 2>&1
 }
 
-# stamp_is <name> <content>: was this step done with exactly this input? "*": with any
-stamp_is()
-{
-	[ -f "$STAMPS/$1" ] && { [ "$2" = '*' ] || [ "$(cat "$STAMPS/$1")" = "$2" ]; }
-}
-
-stamp_set()
-{
-	mkdir -p "$STAMPS"
-	printf '%s\n' "$2" > "$STAMPS/$1"
-}
-
 # the CPUs that we may use, in any order
 cpus()
 {
@@ -140,7 +136,7 @@ take_cpu()
 	done
 }
 
-# hold NAME: whoever else wants to waits, until release or the end of this script and of
+# hold NAME: others that want it wait, until release or the end of this script and of
 # what it started. A name with a slash is for all checkouts of the machine.
 hold()
 {
@@ -172,26 +168,79 @@ locked()
 	(hold "$1"; shift; "$@")
 }
 
-# Steps are done once, whoever needs them. step_needed NAME INPUT fails when it was done
-# with exactly this input; else the step is the caller's, who ends it with step_done
-# [CONTENT], or with release if it could not be done. Who needs it meanwhile waits, and
-# finds it done.
-step_needed()
+# The cache, with the tag by which programs for backups know one (and clean-cache.sh).
+make_cache()
 {
-	! stamp_is "$1" "$2" || return 1
-	hold "$1"
-	if stamp_is "$1" "$2"; then
+	[ ! -f "$CACHE/CACHEDIR.TAG" ] || return 0
+	mkdir -p "$CACHE" || die "cannot create $CACHE: make its parent writable or set KVNET_CACHE"
+	printf '%s\n' 'Signature: 8a477f597d28d172789f06886806bc55' '# of kvnet; "make clean-cache" removes it' > "$CACHE/CACHEDIR.TAG"
+}
+
+# is_made NAME: is there an entry that this checkout uses?
+is_made()
+{
+	[ -L "$BUILD/$1" ] && [ -f "$(readlink "$BUILD/$1").made" ]
+}
+
+# made_as NAME: the entry that this checkout uses, as NAME-HASH
+made_as()
+{
+	basename "$(readlink "$BUILD/$1")"
+}
+
+# An entry of the cache is made once, whichever checkout needs it first. entry_needed NAME
+# INPUT fails when it has been made from exactly this input; otherwise the caller makes it,
+# in the empty directory ENTRY, and ends with entry_made, or with release if it cannot be
+# made. Others that need it wait meanwhile, and then find it.
+entry_needed()
+{
+	local hash
+
+	hash=$(sha256sum <<< "$2" | cut -c 1-12)
+	ENTRY=$CACHE/$1-$hash ENTRY_NAME=$1 ENTRY_INPUT=$2
+	! entry_found || return 1
+	make_cache
+	hold "$CACHE/locks/$1-$hash"
+	if entry_found; then
 		release
 		return 1
 	fi
-	rm -f "$STAMPS/$1"
-	STEP=$1 STEP_INPUT=$2
+	remove_unused_entries "$1"
+	rm -rf "$ENTRY" "${BUILD:?}/$1"
+	mkdir -p "$ENTRY" "$BUILD"
 }
 
-step_done()
+# notes that it is in use
+entry_found()
 {
-	stamp_set "$STEP" "${1:-$STEP_INPUT}"
+	[ -f "$ENTRY.made" ] && touch -c "$ENTRY.made" || return
+	[ "$(readlink "$BUILD/$ENTRY_NAME")" = "$ENTRY" ] || link_entry
+}
+
+# a link takes the place of another in one step: who else is at it finds either
+link_entry()
+{
+	mkdir -p "$BUILD"
+	[ -L "$BUILD/$ENTRY_NAME" ] || rm -rf "${BUILD:?}/$ENTRY_NAME"
+	ln -s "$ENTRY" "$BUILD/.$ENTRY_NAME.$BASHPID"
+	mv -T "$BUILD/.$ENTRY_NAME.$BASHPID" "$BUILD/$ENTRY_NAME"
+}
+
+entry_made()
+{
+	printf '%s\n' "$ENTRY_INPUT" > "$ENTRY.made"
+	link_entry
 	release
+}
+
+# those of this name that no checkout has used for two weeks
+remove_unused_entries()
+{
+	local made
+
+	find "$CACHE" -maxdepth 1 -regextype posix-extended -regex ".*/$1-[0-9a-f]{12}\.made" -mtime +14 2> /dev/null | while read -r made; do
+		rm -rf "$made" "${made%.made}"
+	done
 }
 
 # the programs of net tests, in the test host and in the guest
@@ -325,7 +374,7 @@ bench_tool()
 # What the test host on KVM needs; that it boots there is for vm.sh to find out
 has_virtualization()
 {
-	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [ -w /dev/kvm ] && ! stamp_is accel tcg
+	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [ -w /dev/kvm ] && [ "$(cat "$CACHE/accel" 2> /dev/null)" != tcg ]
 }
 
 # the kernel release (uname -r) of a series that is unpacked under build/

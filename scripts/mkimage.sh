@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds the two initramfs images of a kernel series, uncompressed, under
-# build/image-X/: l1.cpio (the test host: shell, modules, both QEMUs, the guest's
+# Builds the two initramfs images of a kernel series, uncompressed, in the cache
+# entry image-X: l1.cpio (the test host: shell, modules, both QEMUs, the guest's
 # kernel and image) and the guest's l2.cpio inside it. What changes from run to
 # run (kvnet.ko, tests) is not in them: vm.sh appends it as a second archive.
 #
 #   scripts/mkimage.sh 6.12
-#   scripts/mkimage.sh --guests     build/guests/X/: kernel and guest.cpio of each
+#   scripts/mkimage.sh --guests     entries guest-X: kernel and guest.cpio of each
 #                                   series that is here, for vm.sh --guests
 #
 # A kernel that looks for bugs (kasan, kcsan, kmsan) runs no guests: there is neither QEMU
@@ -159,7 +159,8 @@ copy_for_guests()
 # everything that the images are made from, as one line
 inputs()
 {
-	cat "$STAMPS/kernel-$SERIES" "$STAMPS/qemu10" 2>/dev/null || true
+	made_as "kernel-$SERIES"
+	! is_made qemu10 || made_as qemu10
 	cat "$TOP/scripts/mkimage.sh" "$TOP/scripts/vm/vmlinux.py" "$TOP"/scripts/vm/*-init | sha256sum
 	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios ipxe-qemu
 }
@@ -170,20 +171,18 @@ build_guests()
 	local stamp
 
 	for SERIES in $SERIES_ALL newest; do
-		[ -f "$STAMPS/kernel-$SERIES" ] || continue
+		is_made "kernel-$SERIES" || continue
 		RELEASE=$(kernel_release "$SERIES")
 		stamp=$(inputs | sha256sum)
-		step_needed "guest-$SERIES" "$stamp" || continue
+		entry_needed "guest-$SERIES" "$stamp" || continue
 		info "building a guest, kernel $RELEASE"
-		WORK=$BUILD/guests/$SERIES
-		rm -rf "$WORK"
-		mkdir -p "$WORK"
+		WORK=$ENTRY
 		build_guest
 		unpack_kernel "$WORK/kernel"
 		mv "$WORK/l2.cpio" "$WORK/guest.cpio"
 		echo "$RELEASE" > "$WORK/release"
 		rm -rf "$WORK/l2"
-		step_done
+		entry_made
 	done
 }
 
@@ -199,19 +198,16 @@ main()
 	SERIES=$1
 	RELEASE=$(kernel_release "$SERIES")
 	stamp=$(inputs | sha256sum)
-	step_needed "image-$SERIES" "$stamp" || return 0
+	entry_needed "image-$SERIES" "$stamp" || return 0
 	info "building the images of the test host and its guest, kernel $RELEASE"
-	WORK=$BUILD/image-$SERIES.tmp
-	rm -rf "$WORK" "$BUILD/image-$SERIES"
-	mkdir -p "$WORK"
+	WORK=$ENTRY
 	watch_begin "images of $RELEASE" 15
 	is_debug "$SERIES" || build_guest
 	build_host
 	unpack_kernel "$WORK/kernel"
 	watch_end
 	rm -rf "$WORK/l1" "$WORK/l2" "$WORK/l2.cpio"
-	mv "$WORK" "$BUILD/image-$SERIES"
-	step_done
+	entry_made
 }
 
 main "$@"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prepares the newest QEMU that Debian has for the test host, from the backports of the
-# next release, as a tree under build/vmm-qemu that scripts/vm.sh --tree adds to it: it
+# next release, as an entry of the cache, vmm-qemu, that scripts/vm.sh --tree adds to it: it
 # is /opt/qemu-newest there, with the libraries that it needs. The packages are unpacked
 # only, not installed.
 #
@@ -16,9 +16,6 @@ set -euo pipefail
 . "$(dirname "$0")/debs.sh"
 
 SUITE=trixie-backports
-ROOT=$BUILD/vmm-qemu.root
-TREE=$BUILD/vmm-qemu
-OPT=$TREE/opt/qemu-newest
 PROGRAM=/usr/bin/qemu-system-x86_64
 LOADER=/lib64/ld-linux-x86-64.so.2
 
@@ -34,7 +31,7 @@ copy_tree()
 {
 	local lib rom
 
-	rm -rf "$TREE"
+	OPT=$TREE/opt/qemu-newest
 	mkdir -p "$OPT/bin" "$OPT/lib" "$OPT/share"
 	for lib in $(libraries); do
 		[[ $lib != missing:* ]] || die "QEMU needs ${lib#missing:}, which no package gave"
@@ -53,9 +50,9 @@ copy_tree()
 main()
 {
 	# what is newest changes from day to day: what is there will do
-	step_needed vmm-qemu '*' || return 0
+	entry_needed vmm-qemu any || return 0
+	TREE=$ENTRY ROOT=$ENTRY.root
 	info "fetching and unpacking the newest QEMU for the test host"
-	mkdir -p "$BUILD"
 	if ! backports_config $SUITE trixie ||
 		! unpack_with_needs "$ROOT" 120 "the newest QEMU" -t $SUITE qemu-system-x86 qemu-system-common qemu-system-data seabios; then
 		release
@@ -63,7 +60,7 @@ main()
 	fi
 	copy_tree
 	rm -rf "$ROOT"
-	step_done unpacked
+	entry_made
 }
 
 main "$@"

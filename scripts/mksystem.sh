@@ -78,20 +78,17 @@ main()
 	local stamp
 
 	SUITE=$(suite "${1:-}")
-	WORK=$BUILD/system-$1.tmp
 	stamp="$PACKAGES $(cat "$0" "$TOP/scripts/vm/system-init" | sha256sum)"
-	step_needed "system-$1" "$stamp" || return 0
+	entry_needed "system-$1" "$stamp" || return 0
 	[ "$(id -u)" -eq 0 ] || die "must run as root to make a Debian; run it again as root (sudo make ...)"
 	info "making a bare Debian, $SUITE"
-	rm -rf "$WORK" "$BUILD/system-$1"
-	mkdir -p "$WORK"
+	WORK=$ENTRY
 	watched "a bare $SUITE" 60 -- bootstrap || { tail -n 5 "$WORK/mmdebstrap.log" >&2; die "mmdebstrap failed, see $WORK/mmdebstrap.log (network?)"; }
 	RELEASE=$(basename "$WORK"/root/lib/modules/*)
 	build_initramfs
 	python3 -B "$TOP/scripts/vm/vmlinux.py" "$WORK/root/boot/vmlinuz-$RELEASE" "$WORK/kernel"
 	echo "$RELEASE" > "$WORK/release"
-	mv "$WORK" "$BUILD/system-$1"
-	step_done
+	entry_made
 }
 
 main "$@"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prepares a VMM other than plain QEMU for the test host, or what looks at tracepoints
-# there, as a tree under build/vmm-NAME that scripts/vm.sh --tree adds to it: the
+# there, as an entry of the cache, vmm-NAME, that scripts/vm.sh --tree adds to it: the
 # programs named, with the libraries that they need. The packages are unpacked only, not
 # installed.
 #
@@ -112,20 +112,16 @@ main()
 	settings "$NAME"
 	# shellcheck disable=SC2086 # a list of words
 	stamp="$(apt-cache policy $PACKAGES | grep Candidate | sha256sum) $(sha256sum < "$0")"
-	STAGE=$BUILD/vmm-$NAME.tmp
-	TREE=$STAGE/tree
-	step_needed "vmm-$NAME" "$stamp" || return 0
+	entry_needed "vmm-$NAME" "$stamp" || return 0
+	STAGE=$ENTRY.tmp TREE=$ENTRY
 	info "fetching and unpacking $NAME for the test host"
-	mkdir -p "$BUILD"
 	# once more with fresh lists: these may name what the mirror has no more
 	watched "downloading $NAME" "" -- unpack_packages ||
 		{ locked "$APT_LOCK" apt-get update -q >> "$BUILD/apt.log" 2>&1 && unpack_packages; } ||
 		die "downloading the packages of $NAME failed (see $BUILD/apt.log)"
 	copy_all
-	rm -rf "$BUILD/vmm-$NAME"
-	mv "$TREE" "$BUILD/vmm-$NAME"
 	rm -rf "$STAGE"
-	step_done
+	entry_made
 }
 
 main "$@"

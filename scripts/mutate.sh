@@ -48,8 +48,8 @@ make_tree()
 		rm -rf "${TREE:?}/$part"
 		cp -r "$TOP/$part" "$TREE/"
 	done
-	for part in stamps uml uml-src uml-smp-kasan uml-smp-kasan-src guests net-tools kernel-6.12; do
-		ln -sfn "$BUILD/$part" "$TREE/build/$part"
+	for part in uml uml-src uml-smp-kasan uml-smp-kasan-src kernel-6.12; do
+		[ ! -L "$BUILD/$part" ] || cp -PT "$BUILD/$part" "$TREE/build/$part"
 	done
 	: > "$WORK/log"
 }

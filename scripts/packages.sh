@@ -208,7 +208,7 @@ boot()
 	rm -rf "$ROOT/usr/local/bin/uname" "$ROOT"/packages/* "$WORK/disk"
 	size=$(($(du -sm "$ROOT" | cut -f1) * 5 / 4 + 300))
 	mke2fs -q -t ext4 -m 0 -d "$ROOT" "$WORK/disk" "${size}M" > /dev/null
-	"$TOP/scripts/vm.sh" --system "$WORK" --name "$name" --timeout 900 --add "$BUILD/guests/6.1:/kvnet/guest" \
+	"$TOP/scripts/vm.sh" --system "$WORK" --name "$name" --timeout 900 --add "$BUILD/guest-6.1:/kvnet/guest" \
 		--add "$TOP/selftests/packages/complete.zsh:/kvnet/complete.zsh" --output "$BUILD/log/$name.tap" \
 		-- "$TOP/selftests/packages/host.sh" "$@" || status=$?
 	rm -f "$WORK/disk"
@@ -219,11 +219,10 @@ boot()
 try_system()
 {
 	TOOK=()
-	NAME=$1 BARE=$BUILD/system-$1 WORK=$BUILD/system-$1/work APT=$BUILD/debs-$1 LOG=$BUILD/log/packages-$1
+	NAME=$1 BARE=$BUILD/system-$1 WORK=$BUILD/packages-$1 APT=$BUILD/debs-$1 LOG=$BUILD/log/packages-$1
 	ROOT=$WORK/root
 	mkdir -p "$LOG" "$APT"
 	own_log
-	# makes the directory anew
 	"$TOP/scripts/mksystem.sh" "$NAME"
 	mkdir -p "$WORK"
 	RELEASE=$(cat "$BARE/release")

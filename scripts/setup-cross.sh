@@ -42,7 +42,7 @@ headers_for_clang()
 # apt for arm64: the system's own sources, and backports of the next release
 foreign_config()
 {
-	local dir=$BUILD/apt-arm64 mirror
+	local dir=$CACHE/apt/arm64 mirror
 
 	mirror=$(system_mirror)
 	[ -n "$mirror" ] || return 1
@@ -70,8 +70,8 @@ unpack_cross()
 	[ "$series" != newest ] || root=$BUILD/root-newest
 	src=$root/usr/src/linux-headers-${release%-amd64}
 	# they went when the others were fetched anew
-	[ -d "$src-arm64-clang" ] || rm -f "$STAMPS/cross-$series"
-	step_needed "cross-$series" "$release $(sha256sum < "$TOP/scripts/setup-cross.sh")" || return 0
+	[ -d "$src-arm64-clang" ] || rm -f "$CACHE/cross-$series"-*.made
+	entry_needed "cross-$series" "$(made_as "${root##*/}") $(sha256sum < "$TOP/scripts/setup-cross.sh")" || return 0
 	info "fetching and unpacking the headers of ${release%-amd64} for arm64, and those for clang"
 	foreign_config || die "apt-get update failed (see $BUILD/apt.log); run again"
 	deb=$(fetch_deb "linux-headers-${release%-amd64}-arm64" "${FOREIGN[@]}")
@@ -82,7 +82,7 @@ unpack_cross()
 	[ "$series" != newest ] || unpack_cross_builder
 	headers_for_clang "$src-amd64"
 	headers_for_clang "$src-arm64"
-	step_done
+	entry_made
 }
 
 # clang, and gcc for arm64, into the root directory of unpack_builder: what apt would
@@ -117,7 +117,7 @@ setup_cross()
 		unpack_cross "$series"
 	done
 	unpack_newest
-	[ -f "$STAMPS/kernel-newest" ] || return 0
+	is_made kernel-newest || return 0
 	unpack_builder
 	unpack_cross newest
 }

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prepares a Debian 12 machine for the virtual test host: installs the packages
-# that are lacking, and unpacks test kernels and a newer QEMU under build/.
+# that are lacking, and unpacks test kernels and a newer QEMU into the cache (lib.sh).
 # Nothing is loaded or configured on this machine, no kernel is installed.
 #
 #   scripts/setup.sh [--packages-only] [6.12] [6.1]     default: both series
+#   scripts/setup.sh --first       only the packages of "make test"
 #   scripts/setup.sh --guests      both, and the newest kernel, for guests only
 #   scripts/setup.sh kasan | kcsan | kmsan  a test host's kernel that looks for bugs, built here
 #   scripts/setup.sh newest        the newest kernel as a test host, with what builds modules for it
@@ -67,10 +68,11 @@ check_space()
 	local free
 
 	mkdir -p "$BUILD" 2>/dev/null || die "cannot create $BUILD: make its parent writable or set KVNET_BUILD"
-	[ -d "$BUILD/image-6.12" ] && return
-	free=$(df -Pm "$BUILD" | awk 'NR == 2 { print $4 }')
+	make_cache
+	! is_made image-6.12 || return 0
+	free=$(df -Pm "$CACHE" | awk 'NR == 2 { print $4 }')
 	[ "$free" -ge "$NEED_MB" ] ||
-		die "not enough space for $BUILD: $free MB free, $NEED_MB MB needed; free some or set KVNET_BUILD to another disk"
+		die "not enough space for $CACHE: $free MB free, $NEED_MB MB needed; free some or set KVNET_CACHE to another disk"
 }
 
 # KVNET_BUILD may be elsewhere than the checkout
@@ -154,7 +156,7 @@ relocate_headers()
 
 unpack_kernel()
 {
-	local series=$1 dir=$BUILD/kernel-$1 image pkg deb
+	local series=$1 image pkg deb
 
 	image=$(newest_image "$series")
 	if [ -z "$image" ]; then
@@ -162,43 +164,39 @@ unpack_kernel()
 		image=$(newest_image "$series")
 	fi
 	[ -n "$image" ] || die "apt offers no kernel of series $series; enable bookworm-security in apt's sources"
-	step_needed "kernel-$series" "$image, movable" || return 0
+	entry_needed "kernel-$series" "$image" || return 0
 	info "fetching and unpacking $image with its headers"
-	rm -rf "$dir"
-	mkdir -p "$dir"
 	for pkg in $(kernel_packages "$image"); do
 		deb=$(fetch_deb "$pkg")
-		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+		dpkg -x "$deb" "$ENTRY" || die "unpacking $deb failed; delete it and run again"
 	done
-	relocate_headers "$dir"
-	depmod -b "$dir" "$(kernel_release "$series")"
-	step_done
+	relocate_headers "$ENTRY"
+	depmod -b "$ENTRY" "$(basename "$ENTRY"/lib/modules/*)"
+	entry_made
 }
 
 unpack_qemu10()
 {
-	local dir=$BUILD/qemu10 pkg deb
+	local pkg deb
 
-	step_needed qemu10 '*' || return 0
+	entry_needed qemu10 any || return 0
 	info "fetching QEMU 10 from the distribution's backports"
 	if ! backports_config bookworm-backports || ! apt-cache "${BPO[@]}" show qemu-system-x86 2>/dev/null | grep '^Version: 1:10' > /dev/null; then
 		info "QEMU 10 cannot be had here: going on with Debian's own 7.2 only"
 		release
 		return
 	fi
-	rm -rf "$dir"
-	mkdir -p "$dir"
 	for pkg in qemu-system-x86 qemu-system-common qemu-system-data; do
 		deb=$(fetch_deb "$pkg" "${BPO[@]}" -t bookworm-backports)
-		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+		dpkg -x "$deb" "$ENTRY" || die "unpacking $deb failed; delete it and run again"
 	done
-	if ldd "$dir/usr/bin/qemu-system-x86_64" | grep 'not found' > /dev/null; then
+	if ldd "$ENTRY/usr/bin/qemu-system-x86_64" | grep 'not found' > /dev/null; then
 		info "QEMU 10 lacks libraries here: going on with Debian's own 7.2 only"
-		rm -rf "$dir"
+		rm -rf "$ENTRY"
 		release
 		return
 	fi
-	step_done unpacked
+	entry_made
 }
 
 # the image's package of a release: signed, or, before that has been done, not
@@ -229,10 +227,10 @@ newest_release()
 # in other packages than those of Debian 12, laid out below /usr.
 unpack_newest()
 {
-	local dir=$BUILD/kernel-newest release='' pkg deb image
+	local release='' pkg deb image
 
 	# what is newest changes from day to day: what is there will do
-	step_needed kernel-newest '*' || return 0
+	entry_needed kernel-newest any || return 0
 	info "fetching the newest kernel that Debian has"
 	! backports_config trixie-backports || release=$(newest_release)
 	if [ -z "$release" ]; then
@@ -240,17 +238,16 @@ unpack_newest()
 		release
 		return
 	fi
-	rm -rf "$dir"
-	mkdir -p "$dir/boot"
+	mkdir -p "$ENTRY/boot"
 	for pkg in "$(binary_package "$release")" "linux-modules-$release" "linux-base-$release"; do
 		deb=$(fetch_deb "$pkg" "${BPO[@]}")
-		dpkg -x "$deb" "$dir" || die "unpacking $deb failed; delete it and run again"
+		dpkg -x "$deb" "$ENTRY" || die "unpacking $deb failed; delete it and run again"
 	done
-	ln -s usr/lib "$dir/lib"
-	image=$(cd "$dir/boot" && echo ../lib/modules/"$release"/vmlinuz*)
-	ln -s "$image" "$dir/boot/vmlinuz-$release"
-	depmod -b "$dir" "$release"
-	step_done "$release"
+	ln -s usr/lib "$ENTRY/lib"
+	image=$(cd "$ENTRY/boot" && echo ../lib/modules/"$release"/vmlinuz*)
+	ln -s "$image" "$ENTRY/boot/vmlinuz-$release"
+	depmod -b "$ENTRY" "$release"
+	entry_made
 }
 
 # A module for the newest kernel is built with that one's headers and their own
@@ -262,8 +259,8 @@ newest_config()
 {
 	backports_config trixie-backports trixie || return
 	# apt shall think that nothing is installed
-	: > "$BUILD/apt-trixie-backports/status"
-	BPO+=(-o "Dir::State::status=$BUILD/apt-trixie-backports/status")
+	: > "$CACHE/apt/trixie-backports/status"
+	BPO+=(-o "Dir::State::status=$CACHE/apt/trixie-backports/status")
 }
 
 # newest_wants PACKAGE...: all that such a root consists of, with these
@@ -276,21 +273,21 @@ newest_wants()
 
 unpack_builder()
 {
-	local dir=$BUILD/root-newest release
+	local release
 
-	[ -f "$STAMPS/kernel-newest" ] || die "no newer kernel can be had here; see $BUILD/apt.log"
+	is_made kernel-newest || die "no newer kernel can be had here; see $BUILD/apt.log"
 	release=$(kernel_release newest)
-	step_needed root-newest "$release" || return 0
+	entry_needed root-newest "$release" || return 0
 	info "fetching and unpacking what builds modules for $release"
 	newest_config || die "apt-get update failed (see $BUILD/apt.log); run again"
 	# shellcheck disable=SC2086 # a list of words
-	if ! unpack_with_needs "$dir" 160 "compiler and headers" $BUILDER_PACKAGES "linux-headers-$release"; then
-		rm -f "$STAMPS/kernel-newest"
+	if ! unpack_with_needs "$ENTRY" 160 "compiler and headers" $BUILDER_PACKAGES "linux-headers-$release"; then
+		rm -f "$(readlink "$BUILD/kernel-newest").made"
 		die "apt does not offer the headers of $release any more; run again for a newer kernel"
 	fi
-	mkdir -p "$dir/kvnet"
-	[ -e "$dir/usr/bin/awk" ] || ln -s mawk "$dir/usr/bin/awk"
-	step_done
+	mkdir -p "$ENTRY/kvnet"
+	[ -e "$ENTRY/usr/bin/awk" ] || ln -s mawk "$ENTRY/usr/bin/awk"
+	entry_made
 }
 
 # What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
@@ -310,23 +307,21 @@ source_to_skip()
 # unpack_source NAME DEB PATCH...
 unpack_source()
 {
-	local name=$1 deb=$2 dir=$BUILD/$1-src input skip series
+	local name=$1 deb=$2 input skip series
 
 	shift 2
 	input="${deb##*/} $(cat "$@" | sha256sum)"
-	step_needed "$name-source" "$input" || return 0
+	entry_needed "$name-src" "$input" || return 0
 	info "unpacking the source of User-Mode Linux"
 	series=${deb##*/}
 	series=${series%%_*}
-	rm -rf "$dir"
-	mkdir -p "$dir"
 	readarray -t skip < <(source_to_skip)
-	watch_begin "source of User-Mode Linux, MB" 424 megabytes_in "$dir"
+	watch_begin "source of User-Mode Linux, MB" 424 megabytes_in "$ENTRY"
 	dpkg --fsys-tarfile "$deb" | tar -xO "./usr/src/$series.tar.xz" |
-		tar -xJ -C "$dir" --strip-components=1 "${skip[@]}" || die "unpacking $deb failed; delete it and run again"
+		tar -xJ -C "$ENTRY" --strip-components=1 "${skip[@]}" || die "unpacking $deb failed; delete it and run again"
 	watch_end
-	patch -s -d "$dir" -p1 < <(cat "$@") || die "the patches in $(dirname "$1") do not apply to $deb"
-	step_done
+	patch -s -d "$ENTRY" -p1 < <(cat "$@") || die "the patches in $(dirname "$1") do not apply to $deb"
+	entry_made
 }
 
 # what is newest changes from day to day: what is there will do
@@ -346,15 +341,13 @@ newest_source()
 # was not unpacked
 unpack_schema()
 {
-	local dir=$BUILD/ynl deb file=Documentation/netlink/genetlink.yaml
+	local deb file=Documentation/netlink/genetlink.yaml
 
 	deb=$(fetch_deb linux-source-6.12)
-	step_needed ynl "${deb##*/}" || return 0
-	rm -rf "$dir"
-	mkdir -p "$dir"
+	entry_needed ynl "${deb##*/}" || return 0
 	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
-		tar -xJ -C "$dir" --strip-components=3 --wildcards "*/$file" || die "unpacking $file failed"
-	step_done
+		tar -xJ -C "$ENTRY" --strip-components=3 --wildcards "*/$file" || die "unpacking $file failed"
+	entry_made
 }
 
 main()
@@ -363,6 +356,7 @@ main()
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
+	--first) packages_only=1; PACKAGES="$PACKAGES codespell python3-sphinx" ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
 	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
 	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev" ;;

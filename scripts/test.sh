@@ -262,8 +262,8 @@ run_uml_net()
 		--output "$BUILD/log/$name.tap" -- "$TOP/selftests/net/run.sh" "$@"
 }
 
-# A copy of the checkout below /tmp, reached through a link: User-Mode Linux and the
-# module come with it, and are not built again; a module of one file is built there.
+# A copy of the checkout below /tmp, reached through a link: it finds User-Mode Linux in the
+# cache; a module of one file is built there.
 try_moved_checkout()
 {
 	local dir=$1 build=$1/tree/build built
@@ -272,11 +272,10 @@ try_moved_checkout()
 	ln -s tree "$dir/link"
 	cp -a "$TOP"/{Kbuild,drivers,include,scripts} "$dir/tree/" || return
 	cp -a "$TOP/selftests/net" "$dir/tree/selftests/" && cp -a "$TOP/selftests/perf/floor" "$dir/tree/selftests/perf/" || return
-	cp -a "$STAMPS" "$BUILD/uml" "$BUILD/mod-uml" "$build/" && ln -s "$BUILD/uml-src" "$build/" || return
-	cp "$BUILD/uapi/feature_test" "$build/uapi/" || return
-	built=$(stat -c '%i %Y' "$build/uml/linux")
-	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/build-module.sh" --floor uml || return
-	env -u KVNET_BUILD "KVNET_DOWNLOADS=$DEBS" "$dir/link/scripts/uml.sh" --name moved --timeout 300 \
+	cp -a "$BUILD/mod-uml" "$build/" && cp "$BUILD/uapi/feature_test" "$build/uapi/" || return
+	built=$(stat -c '%i %Y' "$BUILD/uml/linux")
+	env -u KVNET_BUILD "$dir/link/scripts/build-module.sh" --floor uml || return
+	env -u KVNET_BUILD "$dir/link/scripts/uml.sh" --name moved --timeout 300 \
 		-- "$dir/link/scripts/vm/uapi.sh" feature_test || return
 	[ "$(stat -c '%i %Y' "$build/uml/linux")" = "$built" ] || { echo "# User-Mode Linux was built again"; return 1; }
 }
@@ -357,7 +356,7 @@ get_newest()
 
 have_newest()
 {
-	[ -f "$STAMPS/kernel-newest" ] && [ -f "$STAMPS/root-newest" ]
+	is_made kernel-newest && is_made root-newest
 }
 
 build_for_hosts()

@@ -128,7 +128,7 @@ write_guest()
 	local dir=$1
 
 	mkdir -p "$dir/guest/usr/bin" "$dir"/opt/qemu-{7.2,10.0}/bin
-	cp "$BUILD/guests/$GUEST_SERIES"/{kernel,guest.cpio} "$dir/"
+	cp "$BUILD/guest-$GUEST_SERIES"/{kernel,guest.cpio} "$dir/"
 	cp "$BUILD"/net-tools/* "$dir/guest/usr/bin/"
 	(cd "$dir/guest" && find . | cpio -o -H newc --quiet) > "$dir/guest-overlay.cpio"
 	ln -s /usr/bin/qemu-system-x86_64 "$dir/opt/qemu-7.2/bin/"
@@ -227,8 +227,8 @@ run_status()
 
 prepare_guest()
 {
-	[ -f "$STAMPS/kernel-$GUEST_SERIES" ] || "$TOP/scripts/setup.sh" "$GUEST_SERIES"
-	[ -f "$STAMPS/guest-$GUEST_SERIES" ] || "$TOP/scripts/mkimage.sh" --guests
+	is_made "kernel-$GUEST_SERIES" || "$TOP/scripts/setup.sh" "$GUEST_SERIES"
+	is_made "guest-$GUEST_SERIES" || "$TOP/scripts/mkimage.sh" --guests
 	build_net_tools
 }
 

@@ -215,14 +215,15 @@ repair_qemu()
 	[ "$ACCEL" = tcg ] || return 0
 	from=$(type -P "${QEMU[0]}") || return 0
 	# beside its modules and data, which it looks for from where it is
-	copy=$(dirname "$from")/qemu-kvnet-x86_64
+	copy=$(dirname "$from")/qemu-kvnet-$(sha256sum < "$TOP/scripts/vm/fix-qemu.py" | cut -c 1-12)
 	if [[ $from != "$BUILD"/* ]]; then
-		copy=$BUILD/qemu-kvnet-x86_64
+		copy=$BUILD/${copy##*/}
 		QEMU+=(-L /usr/share/qemu -L /usr/share/seabios)
 		export QEMU_MODULE_DIR=/usr/lib/x86_64-linux-gnu/qemu
 	fi
-	[ "$copy" -nt "$from" ] && [ "$copy" -nt "$TOP/scripts/vm/fix-qemu.py" ] ||
+	if [ ! "$copy" -nt "$from" ]; then
 		python3 "$TOP/scripts/vm/fix-qemu.py" "$from" "$copy" || return 0
+	fi
 	QEMU[0]=$copy
 }
 
@@ -231,22 +232,22 @@ choose_accel()
 {
 	ACCEL=tcg
 	[ -z "$ICOUNT" ] && [ "$WANT_ACCEL" != tcg ] && has_virtualization || return 0
-	if [ ! -f "$STAMPS/accel" ] && [ -n "${KVNET_PROBE:-}" ]; then
+	if [ ! -f "$CACHE/accel" ] && [ -n "${KVNET_PROBE:-}" ]; then
 		ACCEL=kvm
 		return
 	fi
-	hold accel
-	if [ ! -f "$STAMPS/accel" ]; then
+	hold "$CACHE/locks/accel"
+	if [ ! -f "$CACHE/accel" ]; then
 		printf 'grep -qE "^flags.* (vmx|svm)( |$)" /proc/cpuinfo && [ -e /dev/kvm ]\n' > "$BUILD/probe.sh"
 		if KVNET_PROBE=1 timeout 60 "$0" --kernel "$KERNEL" --name probe -- "$BUILD/probe.sh" > /dev/null 2>&1; then
-			stamp_set accel kvm
+			echo kvm > "$CACHE/accel"
 		else
-			stamp_set accel tcg
-			info "no test host with hardware virtualization boots ($BUILD/log/probe): emulating; to try again: rm $STAMPS/accel" >&2
+			echo tcg > "$CACHE/accel"
+			info "no test host with hardware virtualization boots ($BUILD/log/probe): emulating; to try again: rm $CACHE/accel" >&2
 		fi
 	fi
 	release
-	ACCEL=$(cat "$STAMPS/accel")
+	ACCEL=$(cat "$CACHE/accel")
 }
 
 # The emulated time stamp counter is this machine's; on a busy one the test host
@@ -416,16 +417,16 @@ add_guests()
 {
 	local dir
 
-	[ -f "$STAMPS/kernel-newest" ] || "$TOP/scripts/setup.sh" --guests
+	is_made kernel-newest || "$TOP/scripts/setup.sh" --guests
 	"$TOP/scripts/mkimage.sh" --guests
-	for dir in "$BUILD/guests"/*; do
-		[ "${dir##*/}" = "$KERNEL" ] || ADD+=("$dir:/kvnet/guests/${dir##*/}")
+	for dir in "$BUILD"/guest-*; do
+		[ "${dir##*/guest-}" = "$KERNEL" ] || ADD+=("$dir:/kvnet/guests/${dir##*/guest-}")
 	done
 }
 
 prepare_image()
 {
-	[ -f "$STAMPS/kernel-$KERNEL" ] || "$TOP/scripts/setup.sh" "$KERNEL"
+	is_made "kernel-$KERNEL" || "$TOP/scripts/setup.sh" "$KERNEL"
 	"$TOP/scripts/mkimage.sh" "$KERNEL"
 	IMAGE=$BUILD/image-$KERNEL
 }

@@ -39,7 +39,9 @@ build()
 # What builds modules names the source by an absolute path; the two are in one directory.
 relocate()
 {
-	local source=../../../../uml-src
+	local source
+
+	source=../../../../$(made_as uml-src)
 
 	echo "include $source/Makefile" > "$DIR/Makefile"
 	ln -sfn $source "$DIR/source"
@@ -49,7 +51,7 @@ relocate()
 # what it is made of; the patches of User-Mode Linux make no difference to it
 made_of()
 {
-	cut -d ' ' -f 1 "$STAMPS/uml-source"
+	cut -d ' ' -f 1 "$(readlink "$BUILD/uml-src").made"
 	{ settings; cat "$TOP/scripts/debug/Kconfig"; } | sha256sum
 	"$(debug_compiler "$SERIES")" --version | sed 1q
 }
@@ -60,19 +62,17 @@ main()
 	is_debug "$SERIES" || die "usage: build.sh <one of: $DEBUG_ALL>"
 	"$TOP/scripts/setup.sh" --source
 	[ "$SERIES" != kmsan ] || "$TOP/scripts/setup.sh" --clang
-	ROOT=$BUILD/kernel-$SERIES
-	step_needed "kernel-$SERIES" "$(made_of)" || return 0
+	entry_needed "kernel-$SERIES" "$(made_of)" || return 0
+	ROOT=$ENTRY
 	"$TOP/scripts/setup.sh" --objtool
 	RELEASE=$(make -s -C "$BUILD/uml-src" kernelversion)-$SERIES
 	DIR=$ROOT/usr/src/linux-headers-$RELEASE
-	rm -rf "$ROOT"
-	mkdir -p "$ROOT"
 	cat "$BUILD/uml-src/Kconfig" "$TOP/scripts/debug/Kconfig" > "$ROOT/Kconfig"
 	build_kernel "the test host's kernel $RELEASE" $OBJECTS build
 	relocate
 	depmod -b "$ROOT" "$RELEASE"
 	info "built the test host's kernel $RELEASE"
-	step_done
+	entry_made
 }
 
 main "$@"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds a User-Mode Linux kernel and its modules, once, under build/: "uml" with
+# Builds a User-Mode Linux kernel and its modules, once, in the cache: "uml" with
 # everything that looks for bugs, "uml-fast" to measure with, "uml-smp" the same with two
 # CPUs, which only a newer kernel has, "uml-smp-kasan" and "uml-smp-kcsan" that one with what
 # looks for bugs, or for data races (smp-debug/), "uml-task66", the first one with the threads
@@ -39,17 +39,18 @@ relocate()
 	# since Linux 6.13 it has to be told where it is
 	# shellcheck disable=SC2016 # for make
 	[[ $SOURCE != uml-smp* ]] || line='export KBUILD_OUTPUT := $(CURDIR)'
-	printf '%s\n' ${line:+"$line"} "include ../$SOURCE/Makefile" > "$DIR/Makefile"
-	ln -sfn "../$SOURCE" "$DIR/source"
+	printf '%s\n' ${line:+"$line"} "include ../$(made_as "$SOURCE")/Makefile" > "$DIR/Makefile"
+	ln -sfn "../$(made_as "$SOURCE")" "$DIR/source"
 	rm -f "$DIR"/root/lib/modules/*/{build,source}
 }
 
 # the same files but for those of the patches
 change_source()
 {
-	rm -rf "${BUILD:?}/$SOURCE"
-	cp -al "$BUILD/$FROM" "$BUILD/$SOURCE"
-	cat "${CHANGES[@]}" | patch -s -d "$BUILD/$SOURCE" -p1 || die "${CHANGES[*]##*/}: does not apply"
+	entry_needed "$SOURCE" "$(made_as "$FROM") $(cat "${CHANGES[@]}" | sha256sum)" || return 0
+	cp -al "$BUILD/$FROM/." "$ENTRY"
+	cat "${CHANGES[@]}" | patch -s -d "$ENTRY" -p1 || die "${CHANGES[*]##*/}: does not apply"
+	entry_made
 }
 
 build()
@@ -75,17 +76,16 @@ main()
 	# a source each: they may be built at the same time
 	[[ $name != uml-smp-* ]] || CHANGES=("$TOP"/scripts/uml/smp-debug/{*.patch,"${name##*-}.diff"}) SOURCE=$name-src
 	SOURCE=${SOURCE:-$FROM}
-	DIR=$BUILD/$name
 	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" $option
-	input="$(cat "$STAMPS/${FROM%-src}-source") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
-	[ ${#CHANGES[@]} -eq 0 ] || input+=" $(cat "${CHANGES[@]}" | sha256sum)"
-	step_needed "$name" "$input" || return 0
 	[ ${#CHANGES[@]} -eq 0 ] || change_source
+	input="$(made_as "$SOURCE") $(settings | sha256sum) $(gcc -dumpfullversion)${FLAGS[*]:+ ${FLAGS[*]}}"
+	entry_needed "$name" "$input" || return 0
+	DIR=$ENTRY
 	build_kernel "User-Mode Linux ($name)" "$OBJECTS" build
 	relocate
 	info "built User-Mode Linux ($name)"
-	step_done
+	entry_made
 }
 
 main "$@"

@@ -76,14 +76,16 @@ cpus_are_shared_out()
 	cpus | grep -qx "$CPU"
 }
 
-# a step is done once, however many need it at the same time; and again for another input
-step_of()
+# an entry of the cache is made once, however many need it at the same time; and again from
+# another input
+entry_of()
 {
-	step_needed made "$1" || return 0
+	entry_needed made "$1" || return 0
 	echo "$1" >> "$WORK/made"
+	echo "$1" > "$ENTRY/file"
 	# long enough for the others to come
 	comes_true three_wait || true
-	step_done
+	entry_made
 }
 
 # within half a minute
@@ -98,38 +100,65 @@ comes_true()
 	return 1
 }
 
-# three others wait for the lock, or have found the step done
+# three others wait for the lock, or have found it made
 three_wait()
 {
 	[ "$(grep -c "waiting for another run" "$WORK/said")" -ge 3 ]
 }
 
-steps_are_done_once()
+entries_are_made_once()
 {
 	local i pids=()
 
-	BUILD=$WORK/build STAMPS=$WORK/build/stamps
+	CACHE=$WORK/cache
 	: > "$WORK/said"
 	for i in 1 2 3 4; do
-		step_of first 2>> "$WORK/said" &
+		# a checkout each
+		BUILD=$WORK/build-$i entry_of first 2>> "$WORK/said" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
-	[ "$(cat "$WORK/made")" = first ] || fail "done more than once: $(cat "$WORK/made")" || return
-	[ "$(grep -c "waiting for another run" "$WORK/said")" -eq 3 ] || fail "nobody has waited" || return
-	step_of second 2>> "$WORK/said"
-	step_of second
-	[ "$(cat "$WORK/made")" = $'first\nsecond' ] || fail "$(cat "$WORK/made")"
+	[ "$(cat "$WORK/made")" = first ] || fail "made more than once: $(cat "$WORK/made")" || return
+	[ "$(grep -c "waiting for another run" "$WORK/said")" -eq 3 ] || fail "none has waited" || return
+	for i in 1 2 3 4; do
+		[ "$(cat "$WORK/build-$i/made/file")" = first ] || fail "checkout $i has no link" || return
+	done
+	BUILD=$WORK/build-1 entry_of second 2>> "$WORK/said"
+	BUILD=$WORK/build-2 entry_of second
+	[ "$(cat "$WORK/made")" = $'first\nsecond' ] || fail "$(cat "$WORK/made")" || return
+	[ "$(cat "$WORK/build-2/made/file" "$WORK/build-3/made/file")" = $'second\nfirst' ] || fail "checkouts share what differs"
 }
 
-# one that was given up is done by the next
-steps_given_up()
+# one that was given up is made by the next
+entries_given_up()
 {
-	BUILD=$WORK/given-up STAMPS=$WORK/given-up/stamps
-	step_needed it x && release
-	step_needed it x || fail "it is taken for done" || return
-	step_done
-	! step_needed it x && ! step_needed it '*' && step_needed it y
+	BUILD=$WORK/given-up CACHE=$WORK/cache-given-up
+	entry_needed it x && release
+	! is_made it && entry_needed it x || fail "it is taken for made" || return
+	entry_made
+	is_made it && ! entry_needed it x && entry_needed it y
+}
+
+# what was made for a checkout that is gone goes two weeks later, that of others stays
+entries_unused()
+{
+	local made
+
+	BUILD=$WORK/unused CACHE=$WORK/cache-unused
+	entry_needed it old && entry_made && entry_needed it-too old && entry_made || return
+	touch -d '15 days ago' "$CACHE"/it*.made
+	entry_needed it new && entry_made || return
+	made=$(cd "$CACHE" && echo *.made)
+	[ "$(wc -w <<< "$made")" -eq 2 ] && [[ $made == *it-too-* ]] || fail "$made"
+}
+
+clean_cache()
+{
+	KVNET_CACHE=$WORK/cache-to-clean
+	mkdir -p "$KVNET_CACHE/something"
+	! KVNET_CACHE=$KVNET_CACHE "$TOP/scripts/clean-cache.sh" 2> /dev/null && [ -d "$KVNET_CACHE" ] || fail "no cache of ours, and it has gone" || return
+	CACHE=$KVNET_CACHE make_cache
+	KVNET_CACHE=$KVNET_CACHE "$TOP/scripts/clean-cache.sh" > /dev/null && [ ! -e "$KVNET_CACHE" ]
 }
 
 words_for_progress()
@@ -351,7 +380,7 @@ streams_carry_something()
 		fail "$(cat "$WORK/sent"); $(cat "$WORK/received")"
 }
 
-for name in bad_places good_places behind_a_link cpus_are_shared_out steps_are_done_once steps_given_up \
+for name in bad_places good_places behind_a_link cpus_are_shared_out entries_are_made_once entries_given_up entries_unused clean_cache \
 	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told lanes_go_on_with_later_ones races_are_judged installed_tests streams_carry_something; do
 	check "$name"
 done
