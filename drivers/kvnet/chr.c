@@ -82,7 +82,7 @@ static const struct file_operations chr_fops = {
  */
 static struct miscdevice chr_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
-	.name = "kvnet",
+	.name = KBUILD_MODNAME,
 };
 
 /* For VMMs that know no other name. */

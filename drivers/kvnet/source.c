@@ -27,7 +27,8 @@ void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event)
 	struct kvnet_crew *crew = src->crew;
 	struct kvnet_worker *w;
 
-	atomic_long_inc(&src->wakes);
+	if (KVNET_COUNTS)
+		atomic_long_inc(&src->wakes);
 	trace_kvnet_wake(crew->owner, src->bit, event);
 	rcu_read_lock();
 	w = kvnet_crew_home(src);
@@ -155,13 +156,14 @@ bool kvnet_source_take(struct kvnet_source *src, unsigned int event)
 {
 	int as = KVNET_CLAIM_HELD;
 
-	if (event == KVNET_EV_KICK)
+	if (KVNET_COUNTS && event == KVNET_EV_KICK)
 		atomic_long_inc(&src->kicks);
 	if (may_lend(src, event))
 		as = KVNET_CLAIM_LENT;
 	if (!kvnet_claim_event(&src->claim, event, as))
 		return false;
-	note_time(src, event);
+	if (KVNET_COUNTS)
+		note_time(src, event);
 	trace_kvnet_event(src->crew->owner, src->bit, event);
 	if (may_soft(src, event)) {
 		tasklet_schedule(&src->soft);

@@ -16,6 +16,7 @@
 
 #include "claim.h"
 #include "lend.h"
+#include "stats.h"
 
 /* Of so many kicks, or frames, that wake a source one is timed. A power of two. */
 #define KVNET_SOURCE_TIMED	16
@@ -125,7 +126,7 @@ struct kvnet_source {
  */
 static inline u64 kvnet_source_woken(struct kvnet_source *src)
 {
-	u64 now, then = READ_ONCE(src->woken_ns);
+	u64 now, then = KVNET_COUNTS ? READ_ONCE(src->woken_ns) : 0;
 
 	if (likely(!then))
 		return 0;

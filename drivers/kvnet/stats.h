@@ -13,6 +13,13 @@
 
 struct seq_file;
 
+/* The laboratory has a copy that counts nothing (scripts/uncounted.sh). */
+#ifdef KVNET_UNCOUNTED
+#define KVNET_COUNTS	false
+#else
+#define KVNET_COUNTS	true
+#endif
+
 /*
  * The one list of counters: X(name). Anything named drop_* is a packet that
  * went nowhere, with the reason.
@@ -106,6 +113,8 @@ static inline void kvnet_stats_end(struct kvnet_stats *stats)
 static inline void kvnet_stat_add(struct kvnet_stats *stats,
 				  enum kvnet_stat which, u64 n)
 {
+	if (!KVNET_COUNTS)
+		return;
 	kvnet_stats_begin(stats);
 	u64_stats_add(&stats->count[which], n);
 	kvnet_stats_end(stats);
@@ -126,6 +135,8 @@ static inline void kvnet_stat_inc(struct kvnet_stats *stats,
 static inline void kvnet_stats_turn(struct kvnet_stats *stats,
 				    unsigned int packets, u64 woken_ns)
 {
+	if (!KVNET_COUNTS)
+		return;
 	kvnet_stats_begin(stats);
 	kvnet_hist_add(&stats->hist[KVNET_HIST_turn_packets], packets);
 	if (unlikely(woken_ns) && packets)

@@ -171,7 +171,8 @@ static unsigned long spin(struct kvnet_worker *w, unsigned long idle, u64 start)
 		cpu_relax();
 		now = local_clock();
 	}
-	count_spin(w, idle, found);
+	if (KVNET_COUNTS)
+		count_spin(w, idle, found);
 	trace_kvnet_poll_end(w->crew->owner, now - start, w->poll.window, found);
 	return found;
 }
