@@ -4,12 +4,13 @@
 
     mutants.py check                does each apply, in exactly one place?
     mutants.py list [ROOM|ROOM/NAME|BUG|bugs]...    in this order, one line each: its name,
-                                    file, tests, bug, and why it is equivalent, between tabs
+                                    file below drivers/kvnet, tests, bug, and why it is
+                                    equivalent, between tabs
     mutants.py apply ROOM/NAME TREE     changes that one file below TREE
 
 A list, ROOM.list, is made of blocks:
 
-    file PATH           below drivers/kvnet; ROOM.c if nothing is said
+    file NAME           in whatever folder below drivers/kvnet; ROOM.c if nothing is said
     tests WORD...       what should notice those that follow
 
     mutant NAME
@@ -33,8 +34,8 @@ VARIANTS = {"packed", "kthread", "calls", "smp", "failing", "smp_failing"}
 
 
 class Mutant:
-    def __init__(self, room, name, path, tests):
-        self.room, self.name, self.path, self.tests = room, name, path, tests
+    def __init__(self, room, name, file, tests):
+        self.room, self.name, self.file, self.tests = room, name, file, tests
         self.bug, self.equivalent = "", ""
         self.old, self.new = [], []
 
@@ -43,13 +44,17 @@ class Mutant:
         return f"{self.room}/{self.name}"
 
     def source(self, tree):
-        return os.path.join(tree, "drivers", "kvnet", self.path)
+        driver = os.path.join(tree, "drivers", "kvnet")
+        found = glob.glob(os.path.join(driver, "**", self.file), recursive=True)
+        if len(found) != 1:
+            raise ValueError(f"needs one {self.file} below {driver}, there are {len(found)}")
+        return found[0]
 
     def apply(self, text):
         words = [re.escape(word) for word in " ".join(self.old).split()]
         found = list(re.finditer(r"\s+".join(words), text)) if words else []
         if len(found) != 1:
-            raise ValueError(f"is in {self.path} {len(found)} times, not once")
+            raise ValueError(f"is in {self.file} {len(found)} times, not once")
         new = "\n".join(self.new)
         # what was the body of an if or a loop leaves an empty one
         if not self.new and self.old[-1].endswith(";") and not self.old[0].startswith(("else", "case")):
@@ -81,7 +86,7 @@ def parse(path):
             current.where = where
             mutants.append(current)
         elif key == "file" and current:
-            current.path = rest
+            current.file = rest
         elif key == "tests" and current:
             current.tests = rest.split()
         elif key == "file":
@@ -147,8 +152,9 @@ def check():
 
 def show(names):
     mutants = sorted((m for m in load() if m.wanted(names) is not None), key=lambda m: m.wanted(names))
+    driver = os.path.join(TOP, "drivers", "kvnet")
     for m in mutants:
-        print("\t".join((m.full, m.path, " ".join(m.tests), m.bug or "-", m.equivalent or "-")))
+        print("\t".join((m.full, os.path.relpath(m.source(TOP), driver), " ".join(m.tests), m.bug or "-", m.equivalent or "-")))
     if not mutants:
         print(f"mutants.py: no mutant is called {' '.join(names)}", file=sys.stderr)
     return 0 if mutants else 1

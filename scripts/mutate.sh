@@ -59,15 +59,15 @@ in_tree()
 	env -u KVNET_BUILD UML_AS_BUILT=1 "$@" >> "$WORK/log" 2>&1
 }
 
-# restore FILE: newer than what was built of the mutant; of the module's objects there is
-# a copy, but for a header's
+# restore FILE, below drivers/kvnet: newer than what was built of the mutant; of the
+# module's objects there is a copy, but for a header's
 restore()
 {
 	local clean=$WORK/clean/${1%.c}.o
 
 	cp "$TOP/drivers/kvnet/$1" "$TREE/drivers/kvnet/$1"
 	if [ -f "$clean" ]; then
-		cp "$TOP/drivers/kvnet/$1" "$clean" "$MODULE/"
+		cp "$TOP/drivers/kvnet/$1" "$clean" "$MODULE/$(dirname "$1")/"
 	else
 		rm -f "$MODULE/.kvnet.ko.cmd"
 	fi
@@ -123,9 +123,9 @@ run_unit()
 # what has changed: that is known. Nobody will debug it.
 saved_command()
 {
-	local command
+	local file=$MODULE/$1 command
 
-	command=$(sed -n '1s/^savedcmd_[^ ]* := //p' "$MODULE/.$1.cmd" | sed 's/\$\$/$/g; s/\\#/#/g; s/ -g / /g')
+	command=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${file%/*}/.${file##*/}.cmd" | sed 's/\$\$/$/g; s/\\#/#/g; s/ -g / /g')
 	in_tree bash -c "cd '$TREE/build/uml' && $command"
 }
 
@@ -156,7 +156,7 @@ build_clean()
 	FILE='' build_uml || die "it does not build without a mutant; see $WORK/log"
 	rm -rf "$WORK/clean"
 	mkdir "$WORK/clean"
-	cp "$MODULE"/*.o "$WORK/clean/"
+	(cd "$MODULE" && find . -name '*.o' -exec cp --parents -t "$WORK/clean" {} +)
 	cp "$MODULE/kvnet.ko" "$WORK/clean.ko"
 }
 
