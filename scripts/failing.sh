@@ -14,11 +14,9 @@ FAILING=$TOP/selftests/uapi/failing/kvnet_failing.c
 
 [ $# -eq 1 ] || die "usage: failing.sh DIRECTORY"
 rm -rf "$1"
-mkdir -p "$1/drivers/kvnet"
-cp "$TOP/Kbuild" "$1/"
-cp -r "$TOP/include" "$1/"
-cp "$TOP"/drivers/kvnet/{Kbuild,*.[ch]} "$FAILING" "$1/drivers/kvnet/"
-rm -f "$1"/drivers/kvnet/*.mod.c
+mkdir -p "$1"
+cp -r "$TOP"/{Kbuild,drivers,include} "$1/"
+cp "$FAILING" "$1/drivers/kvnet/"
 {
 	echo 'kvnet-y += kvnet_failing.o'
 	sed -n 's/^WRAP(\(.*\));$/LDFLAGS_kvnet.o += --wrap=\1/p' "$FAILING"

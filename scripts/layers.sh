@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The rooms of drivers/kvnet may include only what lies below them. One line per
-# room: what its .c and .h files may include of ours.
+# The rooms of drivers/kvnet, in whatever folder, may include only what lies below them.
+# One line per room: what its .c and .h files may include of ours.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -47,8 +47,7 @@ main()
 {
 	local file room include bad=0
 
-	for file in "$TOP"/drivers/kvnet/*.[ch]; do
-		[[ $file != *.mod.c ]] || continue
+	while read -r file; do
 		room=$(basename "${file%.[ch]}")
 		while read -r include; do
 			case " $room $(allowed "$room") " in
@@ -58,8 +57,8 @@ main()
 				bad=1
 				;;
 			esac
-		done < <(sed -n 's/^#include "\([a-z_]*\)\.h".*/\1/p' "$file")
-	done
+		done < <(sed -n 's,^#include "\(.*/\)\?\([a-z_]*\)\.h".*,\2,p' "$file")
+	done < <(find "$TOP/drivers/kvnet" -name '*.[ch]' ! -name '*.mod.c' | sort)
 	return $bad
 }
 

@@ -29,7 +29,7 @@ points()
 {
 	local file dump
 
-	for file in "$MODULE"/drivers/kvnet/*.c; do
+	find "$MODULE/drivers/kvnet" -name '*.c' | while read -r file; do
 		for dump in "$file".*sancov*; do
 			[[ $dump == *trace.c.* || ! -e $dump ]] || cat "$dump"
 		done

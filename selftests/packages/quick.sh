@@ -19,8 +19,8 @@ unset DESTDIR PREFIX SYSCONFDIR LOADDIR KVER KDIR TREE TOOLS VERSION
 # name=default of each parameter, as the module says
 parameters()
 {
-	sed -nE '/^MODULE_PARM_DESC/ { :more; /;$/!{ N; b more; }; s/^MODULE_PARM_DESC\((\w+),.*\(default (.*)\)"\);$/\1=\2/p }' \
-		"$TOP/drivers/kvnet/main.c" | sort
+	find "$TOP/drivers/kvnet" -name '*.c' -exec cat {} + |
+		sed -nE '/^MODULE_PARM_DESC/ { :more; /;$/!{ N; b more; }; s/^MODULE_PARM_DESC\((\w+),.*\(default (.*)\)"\);$/\1=\2/p }' | sort
 }
 
 # the sample has all of them, with the module's defaults, and all of it is a comment
@@ -28,7 +28,7 @@ sample_has_each_parameter()
 {
 	local sample=$TOP/tools/packaging/modprobe.conf said
 
-	[ "$(parameters | wc -l)" -eq "$(grep -c '^MODULE_PARM_DESC' "$TOP/drivers/kvnet/main.c")" ] || fail "parameters that have no default in their description" || return
+	[ "$(parameters | wc -l)" -eq "$(grep -rh --include='*.c' '^MODULE_PARM_DESC' "$TOP/drivers/kvnet" | wc -l)" ] || fail "parameters that have no default in their description" || return
 	said=$(diff <(parameters) <(sed -n 's/^#options kvnet //p' "$sample" | sort)) || fail "module and sample: $said" || return
 	! grep -v '^\(#\|$\)' "$sample" || fail "it changes something"
 }
