@@ -9,13 +9,22 @@ back from a call, may be the driver's. "and" with something that is not, or with
 number, makes it harmless; so does a conditional move of an unsigned minimum, which is no
 branch. If it becomes part of an address before, that is a finding.
 
-    check-nospec.py OBJECT FUNCTION [REGISTER...]    prints the findings; status 1 with any
+    check-nospec.py FOLDER [FUNCTION...]    of nospec.list, all or these, in the module built there
+    check-nospec.py --self-check            does it find what check-nospec.c leaves open?
 
-The registers (si, dx...) hold arguments that are the driver's, or the VMM's.
+Prints the findings; status 1 with any, 2 if it could not look.
 """
+import glob
+import os
 import re
 import subprocess
 import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# as the kernel is compiled
+CFLAGS = ["-O2", "-fno-strict-aliasing", "-fno-pie", "-mcmodel=kernel", "-mno-red-zone", "-mgeneral-regs-only",
+          "-fno-stack-protector", "-fcf-protection=none", "-fno-asynchronous-unwind-tables"]
 
 # what a register holds, as bits that are joined where paths meet
 DRIVER = 1      # may be the driver's
@@ -39,6 +48,18 @@ SMALL = 0x1000
 WIDTH = {"b": 1, "w": 2, "l": 4, "q": 8}
 
 
+def die(words):
+    print(f"check-nospec.py: {words}", file=sys.stderr)
+    sys.exit(2)
+
+
+def output(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        die(done.stderr.strip())
+    return done.stdout
+
+
 def register(operand):
     return NAMES.get(operand[1:]) if operand.startswith("%") else None
 
@@ -55,8 +76,7 @@ def width_of(operand):
 class Function:
     def __init__(self, path, name, given):
         self.given = given
-        text = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", f"--disassemble={name}", path],
-                              check=True, capture_output=True, text=True).stdout
+        text = output("objdump", "-dr", "--no-show-raw-insn", f"--disassemble={name}", path)
         line = re.compile(r"^\s*([0-9a-f]+):\s+(.*?)\s*(?:#.*)?$")
         self.code = [(int(m[1], 16), m[2]) for m in map(line.match, text.splitlines())
                      if m and not m[2].startswith("R_X86_64")]
@@ -66,7 +86,7 @@ class Function:
         # the tracer's, which keeps all registers
         self.nothing = {at for at, to in calls.items() if to == "__fentry__"}
         if not self.code:
-            sys.exit(f"check-nospec.py: no {name} in {path}")
+            die(f"no {name} in {path}")
         self.after = {a: b for (a, _), (b, _) in zip(self.code, self.code[1:])}
         self.text = dict(self.code)
         self.found = {}
@@ -233,16 +253,62 @@ class Function:
         return values[0] | old
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    function = Function(sys.argv[1], sys.argv[2], sys.argv[3:])
+def findings(path, name, given):
+    function = Function(path, name, given)
     function.run()
     if not function.indexed:
-        sys.exit(f"check-nospec.py: {sys.argv[2]} has no indexed access: nothing to look at")
-    for at, text in sorted(function.found.items()):
-        print(f"{sys.argv[1]}: {sys.argv[2]}: {at:x}: {text}: an index of the driver's, not masked")
-    sys.exit(1 if function.found else 0)
+        die(f"{name} has no indexed access: nothing to look at")
+    return [f"{path}: {name}: {at:x}: {text}: an index of the driver's, not masked"
+            for at, text in sorted(function.found.items())]
 
 
-main()
+def wanted():
+    """Of each function in the list its object and its registers."""
+    with open(os.path.join(HERE, "nospec.list"), encoding="utf-8") as lines:
+        rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return {row[0]: (row[1], row[2:]) for row in rows}
+
+
+def object_of(folder, name):
+    """Beside its source: another may be left from where that was before."""
+    found = glob.glob(os.path.join(folder, "**", f"{name}.c"), recursive=True)
+    if len(found) != 1:
+        die(f"needs one {name}.c below {folder}, there are {len(found)}")
+    return found[0][:-len("c")] + "o"
+
+
+def check(folder, names):
+    functions, found = wanted(), []
+    for name in names or functions:
+        if name not in functions:
+            die(f"{name} is not in nospec.list")
+        room, given = functions[name]
+        found += findings(object_of(folder, room), name, given)
+    return found
+
+
+def self_check():
+    wrong = []
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "check-nospec.o")
+        output("gcc", *CFLAGS, "-c", "-o", path, os.path.join(HERE, "check-nospec.c"))
+        names = re.findall(r" T ((?:open|masked)_\w+)", output("nm", path))
+        for name in names:
+            found = findings(path, name, ["si"] if "argument" in name else [])
+            if bool(found) != name.startswith("open_"):
+                wrong += found or [f"{name}: nothing is found"]
+    if not names:
+        die("check-nospec.c has no functions")
+    return wrong
+
+
+def main(argv):
+    if len(argv) < 2:
+        die(__doc__)
+    found = self_check() if argv[1:] == ["--self-check"] else check(argv[1], argv[2:])
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+sys.exit(main(sys.argv))

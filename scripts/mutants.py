@@ -22,7 +22,7 @@ A list, ROOM.list, is made of blocks:
 
 A test is unit:NAME, uml:NAME or uml:NAME@VARIANT (packed, kthread, calls; smp:
 with two CPUs; failing: of the module whose calls fail; smp_failing: both), or
-nospec:FUNCTION.
+nospec:FUNCTION, one of nospec.list.
 """
 import glob
 import os
@@ -114,8 +114,10 @@ def load():
 def test_problem(test):
     kind, _, name = test.partition(":")
     name, _, variant = name.partition("@")
-    if kind == "nospec" and name:
-        return None
+    if kind == "nospec":
+        with open(os.path.join(TOP, "scripts", "nospec.list"), encoding="utf-8") as lines:
+            known = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
+        return None if name in known else f"nospec.list has no '{name}'"
     if kind not in ("unit", "uml") or (variant and (kind != "uml" or variant not in VARIANTS)):
         return f"'{test}' is no kind of test"
     folder = "unit" if kind == "unit" else "uapi"

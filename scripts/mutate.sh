@@ -227,13 +227,12 @@ run_uml()
 # run_nospec FUNCTION: of FILE
 run_nospec()
 {
-	local object=drivers/kvnet/${FILE%.c}.o
+	local object=drivers/kvnet/${FILE%.c}.o status=0
 
 	in_tree make -s -C "$(kernel_headers 6.12)" M="$TREE" "$object" || return 2
-	if ! in_tree python3 -B "$TREE/scripts/check-nospec.py" "$TREE/$object" "$1"; then
-		KILLER=nospec:$1
-		return 1
-	fi
+	in_tree python3 -B "$TREE/scripts/check-nospec.py" "$TREE/drivers/kvnet" "$1" || status=$?
+	[ $status -ne 1 ] || KILLER=nospec:$1
+	return $status
 }
 
 ### all of them

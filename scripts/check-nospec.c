@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * check-nospec.c - what check-nospec.py has to find, and what not: the index of each open_x()
+ * is checked by a branch, that of masked_x() is masked, too
+ *
+ * Compiled as the kernel is, and never linked.
+ */
+typedef unsigned short u16;
+typedef unsigned int u32;
+
+#define ENTRIES	64
+
+struct ring {
+	const u16 *avail;
+	const long *table;
+	u32 num;	/* a power of two */
+};
+
+struct crew {
+	long *worker[ENTRIES];
+};
+
+int fill(u32 *to, u32 n);
+u32 ask(void);
+
+/* array_index_mask_nospec() of x86 */
+static inline unsigned long mask(unsigned long index, unsigned long size)
+{
+	unsigned long mask;
+
+	asm volatile("cmp %1,%2; sbb %0,%0" : "=r" (mask) : "g" (size), "r" (index) : "cc");
+	return mask;
+}
+
+/* get_user(): status in ax, value in dx */
+static inline u32 get_user(const u32 *from)
+{
+	register u32 value asm("edx");
+	unsigned long at = (unsigned long)from;
+
+	asm volatile("call __get_user_4" : "+a" (at), "=r" (value) : : "cc", "memory");
+	return at ? ENTRIES : value;
+}
+
+/* 16 bits of memory that the driver writes */
+long open_ring(const struct ring *r, u32 i)
+{
+	u16 head = r->avail[i & (ENTRIES - 1)];
+
+	return head < r->num ? r->table[head] : -1;
+}
+
+long masked_ring(const struct ring *r, u32 i)
+{
+	u16 head = r->avail[i & (ENTRIES - 1)];
+
+	return head < r->num ? r->table[head & (r->num - 1)] : -1;
+}
+
+/* a register of the caller's, si; a load, and a store */
+long *open_argument(const struct crew *crew, u32 id)
+{
+	return id < ENTRIES ? crew->worker[id] : 0;
+}
+
+long *masked_argument(const struct crew *crew, u32 id)
+{
+	return id < ENTRIES ? crew->worker[id & mask(id, ENTRIES)] : 0;
+}
+
+void open_argument_store(struct crew *crew, u32 id)
+{
+	if (id < ENTRIES)
+		crew->worker[id] = 0;
+}
+
+void masked_argument_store(struct crew *crew, u32 id)
+{
+	if (id < ENTRIES)
+		crew->worker[id & mask(id, ENTRIES)] = 0;
+}
+
+/* what the VMM's memory has */
+long *open_user(const struct crew *crew, const u32 *from)
+{
+	u32 id = get_user(from);
+
+	return id < ENTRIES ? crew->worker[id] : 0;
+}
+
+long *masked_user(const struct crew *crew, const u32 *from)
+{
+	u32 id = get_user(from);
+
+	return id < ENTRIES ? crew->worker[id & mask(id, ENTRIES)] : 0;
+}
+
+/* what a call has left on the stack; all entries of it are looked at */
+long open_stack(const struct crew *crew)
+{
+	u32 id[ENTRIES], i;
+	long sum = 0;
+
+	if (fill(id, ENTRIES))
+		return -1;
+	for (i = 0; i < ENTRIES; i++)
+		if (id[i] < ENTRIES)
+			sum += *crew->worker[id[i]];
+	return sum;
+}
+
+long masked_stack(const struct crew *crew)
+{
+	u32 id[ENTRIES], i;
+	long sum = 0;
+
+	if (fill(id, ENTRIES))
+		return -1;
+	for (i = 0; i < ENTRIES; i++)
+		if (id[i] < ENTRIES)
+			sum += *crew->worker[id[i] & mask(id[i], ENTRIES)];
+	return sum;
+}
+
+/* what a call returns */
+long *open_answer(const struct crew *crew)
+{
+	u32 id = ask();
+
+	return id < ENTRIES ? crew->worker[id] : 0;
+}
+
+/* here by a small constant */
+long *masked_answer(const struct crew *crew)
+{
+	return crew->worker[ask() & (ENTRIES - 1)];
+}
+
+/* masked on one of two ways */
+long *open_argument_one_way(const struct crew *crew, u32 id, int way)
+{
+	if (id >= ENTRIES)
+		return 0;
+	if (way) {
+		fill(&id, 1);
+		id &= ENTRIES - 1;
+	}
+	return crew->worker[id];
+}
