@@ -36,6 +36,10 @@ ICOUNT_MS=40
 SMP_MS=100
 FAILED_LANES=''
 STOPPED=0
+LANES_KNOWN="native native2 icount smp vtime kvm emul"
+# what may follow the name of a backend: scripts/vm/native-backends.sh
+BACKEND_KINDS='packed|inorder|user|woken|one|two|still|each|shared|uncounted|vectorized|twin|slowed'
+BACKENDS_KNOWN="^((kvnet|vhost_net|floor)(-($BACKEND_KINDS))*|qemu|qemu-noioeventfd|e1000|rtl8139)\$"
 
 default_lanes()
 {
@@ -270,8 +274,48 @@ run_lane()
 	native | native2) lane_$1 ;;
 	smp) lane_smp ;;
 	icount | vtime | kvm | emul) lane_guest "$1" ;;
-	*) die "unknown lane '$1': native, native2, icount, smp, vtime, kvm or emul" ;;
 	esac
+}
+
+# tests_known: of all lanes
+tests_known()
+{
+	{
+		echo boot
+		grep -ohE 'test=[a-z0-9_]+' "$TOP"/scripts/vm/native*.sh | sed 's/test=//'
+		sed -n 's/^test_\([a-z]*\)()$/\1/p' "$TOP"/scripts/vm/bench-guest*.sh
+	} | sort -u
+}
+
+# any_is PATTERN NAME...
+any_is()
+{
+	local pattern=$1 name
+
+	shift
+	for name; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $name != $pattern ]] || return 0
+	done
+	return 1
+}
+
+# a name that is wrong is said at once, and not when all has been built
+check_names()
+{
+	local name known globs
+
+	for name in ${LANE:-}; do
+		[[ " $LANES_KNOWN " == *" $name "* ]] || die "unknown lane '$name'; known: $LANES_KNOWN"
+	done
+	for name in ${BACKENDS:-}; do
+		[[ $name =~ $BACKENDS_KNOWN ]] || die "unknown backend '$name'; known: kvnet, vhost_net and floor, also with -$BACKEND_KINDS; qemu qemu-noioeventfd e1000 rtl8139"
+	done
+	readarray -t known < <(tests_known)
+	read -ra globs <<< "$ONLY"
+	for name in "${globs[@]}"; do
+		any_is "$name" "${known[@]}" || die "no test '$name'; known: ${known[*]}"
+	done
 }
 
 ### verbs
@@ -303,6 +347,7 @@ run()
 
 	OUT=${OUT:-$BUILD/bench/$(date +%F-%H%M%S)}
 	[[ ${REPEAT:-1} =~ ^[1-9][0-9]*$ ]] || die "REPEAT must be a number above 0"
+	check_names
 	mkdir -p "$OUT"
 	rm -f "$OUT"/*.log
 	: > "$OUT/rows.txt"
