@@ -1,16 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is quick: builds (the module for each kernel of the test host with W=1 and
-# sparse, and the test programs), unit tests, style and static checks. Each prints
-# what it finds, the last line says how many failed.
+# Static checks: what sources and documentation show without being run. Each check prints
+# what it finds and is counted as a test; the last line is "N passed, N failed". A tool
+# that is missing is a failure.
+#
+#   scripts/check.sh            builds (the module for each kernel of the test host with W=1
+#                               and sparse, and the test programs), unit tests, models, and
+#                               then the static checks
+#   scripts/check.sh static     these alone, after a build of the module for 6.12
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-DRIVER_CAP=450
-OTHER_CAP=600
 SERIES=6.12
+STATIC="nospec checkpatch shell kernel_doc spdx versions layers mutants killers spec counters docs codespell"
+# of checkpatch: include/compat is about versions
+CHECKPATCH_IGNORE=LINUX_VERSION_CODE,CONSTANT_COMPARISON
 
 source_files()
 {
@@ -19,14 +25,17 @@ source_files()
 	done
 }
 
+# files_that_begin_with WORDS PATH...: source files that have them in their first three lines
+files_that_begin_with()
+{
+	(cd "$TOP" && source_files "${@:2}" | xargs awk -v words="$1" 'FNR > 3 { nextfile } $0 ~ words { print FILENAME; nextfile }')
+}
+
 check_shell()
 {
-	local file files=()
-
-	while read -r file; do
-		head -n 3 "$TOP/$file" | grep -qE '^#!.*(bash|/sh)|shellcheck shell=' && files+=("$file")
-	done < <(source_files scripts selftests tools .ci)
-	(cd "$TOP" && shellcheck -x -S warning -e SC1091 "${files[@]}")
+	have shellcheck || { echo "no shellcheck"; return 1; }
+	files_that_begin_with '^#!.*(bash|/sh)|shellcheck shell=' scripts selftests tools .ci |
+		(cd "$TOP" && xargs -P "$(nproc)" -n 12 shellcheck -x -S warning -e SC1091)
 }
 
 check_kernel_doc()
@@ -34,8 +43,8 @@ check_kernel_doc()
 	local tool
 
 	tool=$(kernel_headers $SERIES)/scripts/kernel-doc
-	[ -x "$tool" ] || { echo "no kernel-doc in the headers: skipped"; return 0; }
-	(cd "$TOP" && ! "$tool" -none drivers/kvnet/*.[ch] 2>&1 | grep -E 'warning|error')
+	[ -x "$tool" ] || { echo "no kernel-doc in the headers of $SERIES"; return 1; }
+	(cd "$TOP" && source_files 'drivers/*.[ch]' | xargs "$tool" -none 2>&1 | { ! grep -E 'warning|error'; })
 }
 
 check_module()
@@ -47,18 +56,45 @@ check_module()
 	done
 	# of the laboratory, which has one kernel
 	"$TOP/scripts/build-module.sh" --sparse --floor $SERIES || bad=1
+	"$TOP/scripts/build-module.sh" --uncounted $SERIES || bad=1
 	return $bad
 }
 
 # after check_module
 check_nospec()
 {
-	local series bad=0
+	"$TOP/scripts/check-nospec.sh" $SERIES
+}
 
-	for series in $SERIES_ALL; do
-		"$TOP/scripts/check-nospec.sh" "$series" || bad=1
-	done
-	return $bad
+# By the checkpatch of the source that User-Mode Linux is built from. checkpatch.known has
+# what it may say: a file, and the kind of message.
+check_checkpatch()
+{
+	local tool=$BUILD/uml-src/scripts/checkpatch.pl
+
+	[ -f "$tool" ] || "$TOP/scripts/setup.sh" --source
+	(cd "$TOP" && source_files 'drivers/*.[ch]' 'include/*.h' | xargs -P "$(nproc)" -n 25 perl "$tool" --no-tree --strict --terse \
+		--show-types --ignore "$CHECKPATCH_IGNORE" --file 2>&1 || true) |
+		awk -v known="$TOP/scripts/checkpatch.known" '
+			BEGIN { while ((getline line < known) > 0) if (split(line, part) == 2) may[part[1], part[2]] = 1 }
+			match($0, /(ERROR|WARNING|CHECK):[A-Z_]+/) {
+				kind = substr($0, RSTART, RLENGTH)
+				sub(/.*:/, "", kind)
+				file = substr($0, 1, index($0, ":") - 1)
+				sub(/.*\//, "", file)
+				if (!((file, kind) in may)) {
+					print
+					bad = 1
+				}
+			}
+			/^total: / { n++ }
+			END { if (!n) print "checkpatch has said nothing"; exit bad || !n }'
+}
+
+# words of the tests that look like other words: scripts/codespell.ignore
+check_codespell()
+{
+	(cd "$TOP" && source_files '*' ':!selftests/*/corpus/*' ':!LICENSE' | xargs codespell -I scripts/codespell.ignore)
 }
 
 check_programs()
@@ -93,35 +129,15 @@ check_tools()
 	tail -n 1 "$log"
 }
 
-check_caps()
-{
-	local file lines cap bad=0
-
-	while read -r file; do
-		lines=$(wc -l < "$TOP/$file")
-		cap=$OTHER_CAP
-		[[ $file != drivers/* ]] || cap=$DRIVER_CAP
-		if [ "$lines" -gt $cap ]; then
-			echo "$file has $lines lines, the cap is $cap"
-			bad=1
-		fi
-	done < <(source_files drivers scripts selftests tools)
-	return $bad
-}
-
 check_spdx()
 {
-	local file bad=0
+	local paths=(drivers scripts selftests tools include .ci Makefile Kbuild ':!selftests/*/corpus/*') without
 
-	while read -r file; do
-		head -n 3 "$TOP/$file" | grep -q 'SPDX-License-Identifier' && continue
-		echo "$file has no SPDX line"
-		bad=1
-	done < <(source_files drivers scripts selftests tools include .ci Makefile Kbuild ':!selftests/*/corpus/*')
-	return $bad
+	without=$(comm -13 <(files_that_begin_with SPDX-License-Identifier "${paths[@]}" | sort) <(source_files "${paths[@]}" | sort))
+	[ -z "$without" ] || { echo "no SPDX line: $without"; return 1; }
 }
 
-# of who may run a source, and of the barriers
+# of the run state of a queue, and of the barriers
 check_models()
 {
 	local log=$BUILD/log/models.log
@@ -133,17 +149,21 @@ check_models()
 	tail -n 1 "$log"
 }
 
-# what the laboratory's copy without counters leaves out is where it is looked for
-check_uncounted()
-{
-	"$TOP/scripts/uncounted.sh" "$BUILD/uncounted-check"
-	rm -rf "$BUILD/uncounted-check"
-}
-
 # those that do not apply any more prove nothing
 check_mutants()
 {
 	python3 -B "$TOP/scripts/mutants.py" check
+}
+
+# which test kills each of them, and how many tier one kills
+check_killers()
+{
+	python3 -B "$TOP/scripts/mutants.py" killers
+}
+
+check_layers()
+{
+	"$TOP/scripts/layers.sh"
 }
 
 check_spec()
@@ -155,23 +175,26 @@ check_spec()
 # tracepoints is there. (That they work: make net TESTS=trace.)
 check_counters()
 {
-	local driver=$TOP/drivers/kvnet doc=$TOP/Documentation/debugging.rst name bad=0
+	local doc=$TOP/Documentation/debugging.rst stats trace name bad=0
 
-	for name in $(sed -n 's/^\tX(\([a-z_]*\)).*/\1/p' "$driver/stats.h"); do
+	stats=$(find "$TOP/drivers/kvnet" -name stats.h)
+	trace=$(find "$TOP/drivers/kvnet" -name trace.h)
+
+	for name in $(sed -n 's/^\tX(\([a-z_]*\)).*/\1/p' "$stats"); do
 		grep -qE "^([a-z_]+, )*${name}[, ]" "$doc" || { echo "debugging.rst does not explain $name"; bad=1; }
 	done
 	for name in $(grep -ohE 'kvnet:kvnet_[a-z_]+' "$doc" "$TOP"/tools/trace/*.bt | sort -u); do
-		grep -qE "(TRACE_EVENT\(|DEFINE_EVENT\(kvnet_vq_event, )${name#kvnet:}," "$driver/trace.h" || { echo "there is no tracepoint $name"; bad=1; }
+		grep -qE "(TRACE_EVENT\(|DEFINE_EVENT\(kvnet_vq_event, )${name#kvnet:}," "$trace" || { echo "there is no tracepoint $name"; bad=1; }
 	done
 	for name in $(grep -ohE 'args->[a-z_]+' "$doc" "$TOP"/tools/trace/*.bt | sort -u); do
 		# of sched_waking
-		[ "$name" = 'args->comm' ] || grep -qE "__field\([a-z0-9_ ]+, ${name#args->}\)" "$driver/trace.h" || { echo "no tracepoint has $name"; bad=1; }
+		[ "$name" = 'args->comm' ] || grep -qE "__field\([a-z0-9_ ]+, ${name#args->}\)" "$trace" || { echo "no tracepoint has $name"; bad=1; }
 	done
 	return $bad
 }
 
-# Each page is in the table of contents, and each that somebody names is there. Where Sphinx is,
-# it makes web pages of them without a warning.
+# Each page is in the table of contents, and each that a file names is there. Sphinx makes web
+# pages of them without a warning.
 check_docs()
 {
 	local file page doc=$TOP/Documentation bad=0
@@ -183,7 +206,7 @@ check_docs()
 	while IFS=: read -r file page; do
 		[ -e "$doc/$page" ] || { echo "$file names $page, which is not in Documentation"; bad=1; }
 	done < <(cd "$TOP" && source_files '*' | grep -vE '^(Documentation/conf.py|scripts/check.sh)$' | xargs grep -oHP '(?<![/\w])[A-Za-z]+\.rst\b|(?<=Documentation/)[A-Za-z]+\.rst\b' | sort -u)
-	! /usr/bin/python3 -c 'import sphinx' 2> /dev/null || "$TOP/scripts/html.sh" > /dev/null || bad=1
+	"$TOP/scripts/html.sh" > /dev/null || bad=1
 	return $bad
 }
 
@@ -193,21 +216,36 @@ check_versions()
 	! grep -rnE 'LINUX_VERSION_CODE|KERNEL_VERSION' "$TOP/drivers" --include='*.[ch]'
 }
 
+# run_check NAME: its output is for those that fail
+run_check()
+{
+	local log=$BUILD/log/check-$1.log start=$SECONDS
+
+	if "check_$1" > "$log" 2>&1; then
+		echo "ok - check: $1 # $((SECONDS - start)) s"
+		PASSED=$((PASSED + 1))
+	else
+		sed 's/^/# /' "$log"
+		echo "not ok - check: $1"
+		FAILED=$((FAILED + 1))
+	fi
+}
+
 main()
 {
-	local check failed=0
+	local check checks=$STATIC
 
-	for check in $SERIES_ALL; do
-		is_made "kernel-$check" || "$TOP/scripts/setup.sh" "$check"
+	PASSED=0 FAILED=0
+	mkdir -p "$BUILD/log"
+	if [ "${1:-}" != static ]; then
+		"$TOP/scripts/setup.sh"
+		checks="module programs unit models tools $STATIC"
+	fi
+	for check in $checks; do
+		run_check "$check"
 	done
-	for check in module nospec programs unit models tools shell kernel_doc caps spdx versions mutants uncounted spec counters docs; do
-		info "check: $check"
-		"check_$check" || failed=$((failed + 1))
-	done
-	info "check: layers"
-	"$TOP/scripts/layers.sh" || failed=$((failed + 1))
-	echo "$failed checks failed"
-	[ $failed -eq 0 ]
+	echo "$PASSED passed, $FAILED failed"
+	[ $FAILED -eq 0 ]
 }
 
 main "$@"
