@@ -7,6 +7,11 @@
                                     file below drivers/kvnet, tests, bug, and why it is
                                     equivalent, between tabs
     mutants.py apply ROOM/NAME TREE     changes that one file below TREE
+    mutants.py record < VERDICTS    notes the killers in what mutate.sh has said
+    mutants.py killers              how many does tier one kill? Fails below 95 %
+
+Killers are in scripts/mutants/killers, a line for each mutant: its name, and the test that
+failed, as mutate.sh has seen it: "unit:TEST case", "uml:VARIANT TEST.case", "nospec:FUNCTION".
 
 A list, ROOM.list, is made of blocks:
 
@@ -27,9 +32,13 @@ nospec:FUNCTION, one of nospec.list.
 import glob
 import os
 import re
+import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KILLERS = os.path.join(TOP, "scripts", "mutants", "killers")
+# of the mutants, in per cent, that tier one has to kill
+LEAST = 95
 VARIANTS = {"packed", "kthread", "calls", "smp", "failing", "smp_failing"}
 
 
@@ -174,9 +183,69 @@ def make(name, tree):
     return 1
 
 
+def tier_one():
+    """What tier one runs in User-Mode Linux, as "VARIANT TEST"; all of unit and nospec is in it."""
+    text = subprocess.run([os.path.join(TOP, "scripts", "test.sh"), "list-first"],
+                          check=True, capture_output=True, text=True).stdout
+    return set(text.splitlines())
+
+
+def in_tier_one(killer, tests):
+    if killer.startswith(("unit:", "nospec:")):
+        return True
+    match = re.match(r"uml:(\S+) (\w+)\.", killer)
+    return bool(match) and f"{match[1]} {match[2]}" in tests
+
+
+def read_killers():
+    if not os.path.exists(KILLERS):
+        return {}
+    with open(KILLERS, encoding="utf-8") as lines:
+        return dict(line.rstrip("\n").split("\t", 1) for line in lines if not line.startswith("#"))
+
+
+def record(lines):
+    """What is not a mutant any more goes."""
+    killers = read_killers()
+    for line in lines:
+        match = re.match(r"killed +(\S+) \(\d+ s\): (.*?)(?: \[[^\]]*\])?$", line)
+        if match:
+            killers[match[1]] = match[2].strip()
+    names = {m.full for m in load()}
+    with open(KILLERS, "w", encoding="utf-8") as out:
+        print("# SPDX-License-Identifier: GPL-2.0", file=out)
+        print("# written by scripts/mutate.sh: each mutant and the test that kills it", file=out)
+        for name in sorted(killers.keys() & names):
+            print(f"{name}\t{killers[name]}", file=out)
+    return 0
+
+
+def show_killers():
+    mutants, killers, tests = load(), read_killers(), tier_one()
+    equivalent = {m.full for m in mutants if m.equivalent}
+    names = {m.full for m in mutants} - equivalent
+    stale = sorted(killers.keys() - names - equivalent)
+    for name in stale:
+        print(f"{name}: has a killer and is no mutant")
+    first = {name for name in names if in_tier_one(killers.get(name, ""), tests)}
+    other = sorted((names & killers.keys()) - first)
+    for name in other:
+        print(f"# not in tier one: {name}: {killers[name]}")
+    for name in sorted(names - killers.keys()):
+        print(f"# no killer is known: {name}")
+    share = 100 * len(first) / len(names)
+    print(f"{len(names)} mutants: tier one kills {len(first)} ({share:.1f} %), other tests {len(other)}, "
+          f"no killer is known of {len(names - killers.keys())}; {len(equivalent)} more are equivalent")
+    return 1 if stale or share < LEAST else 0
+
+
 def main(argv):
     if argv[1:] == ["check"]:
         return check()
+    if argv[1:] == ["killers"]:
+        return show_killers()
+    if argv[1:] == ["record"]:
+        return record(sys.stdin)
     if argv[1:2] == ["list"]:
         return show(argv[2:])
     if argv[1:2] == ["apply"] and len(argv) == 4:

@@ -15,7 +15,9 @@
 #   not built       it does not compile, and says nothing
 #
 # The tests must pass without a mutant first. Status 0 if all were killed but those that
-# are equivalent. UNIT_SEED, KSFT_SEED: other inputs (default 1: a result can be repeated).
+# are equivalent; the killers go to scripts/mutants/killers, where "make check" looks how many
+# tier one kills. TIER=1 runs the tests of tier one only ("survived" then means: these).
+# UNIT_SEED, KSFT_SEED: other inputs (default 1: a result can be repeated).
 # AGAIN=1 leaves out what build/mutate/killed says was killed by an earlier run. LANES=2
 # goes on with two at a time, each in a copy of its own. build/mutate/verdicts has what was
 # said of each, one after the other, from all runs.
@@ -33,6 +35,8 @@ UNIT_SECONDS=10
 UNIT_PATIENCE=900
 UML_SECONDS=400
 LIST=(python3 -B "$TOP/scripts/mutants.py")
+# as "VARIANT TEST"
+TIER_ONE=$([ "${TIER:-}" != 1 ] || "$TOP/scripts/test.sh" list-first)
 export UNIT_SEED=${UNIT_SEED:-1}
 
 # A lane's checkout of its own, that shares what takes long to build.
@@ -235,6 +239,19 @@ run_nospec()
 	return $status
 }
 
+# of_tier TEST...: those that are wanted
+of_tier()
+{
+	local test name variant
+
+	for test; do
+		name=${test#*:} variant=split
+		[[ $name != *@* ]] || variant=${name#*@} name=${name%@*}
+		[[ -z $TIER_ONE || $test != uml:* ]] || grep -qxF "$variant ${name}_test" <<< "$TIER_ONE" || continue
+		echo "$test"
+	done
+}
+
 ### all of them
 
 # names_of KIND TEST...: the tests of that kind, without it
@@ -254,6 +271,8 @@ run_tests()
 	local unit uml nospec test variant some
 
 	KILLER=''
+	readarray -t test < <(of_tier "$@")
+	set -- "${test[@]}"
 	readarray -t nospec < <(names_of nospec "$@")
 	readarray -t unit < <(names_of unit "$@")
 	readarray -t uml < <(names_of uml "$@")
@@ -477,6 +496,7 @@ main()
 		{ run_lane "$lane" "${mutants[@]}" || die "lane $lane has ended early"; } &
 	done
 	wait
+	"${LIST[@]}" record < "$ALL/run"
 	summary "$all" $((all - ${#mutants[@]}))
 }
 
