@@ -36,7 +36,8 @@ help:
 	@echo 'make clean       remove what the build made; build/ stays (rm -r build)'
 	@echo ''
 	@echo 'make demo        a guest on kvnet, vhost_net and QEMU itself, in a VM: one table'
-	@echo 'make test        everything that is tested: units, User-Mode Linux, VMs with 6.1, 6.12 and the newest kernel'
+	@echo 'make test        tier one, which each change has to pass: static checks, units, User-Mode Linux, a VM with 6.12'
+	@echo 'make test-all    everything: also 6.1 and the newest kernel, other layouts, guests and VMMs, fuzzing, two CPUs'
 	@echo 'make unit        userspace tests of the pure parts (TESTS="ring xlate")'
 	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep (TESTS="loop_rx hostile" KERNEL=smp-kasan: on two CPUs)'
 	@echo 'make uapi        the same in a VM, with more CPUs (TESTS= KERNEL=6.1 or newest)'
@@ -48,7 +49,7 @@ help:
 	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=5 ONLY=pps)'
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
-	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1 LANES=2)'
+	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1 LANES=2 TIER=1)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, guided by what they have run, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan BLIND=1)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
@@ -72,6 +73,9 @@ demo:
 	@$(SCRIPTS)/demo.sh
 
 test:
+	@$(SCRIPTS)/test.sh first
+
+test-all:
 	@$(SCRIPTS)/test.sh all
 
 unit uml uapi net:
@@ -179,5 +183,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
+.PHONY: modules tools help load unload demo test test-all test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

@@ -1,19 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests: builds, unit tests, User-Mode Linux, and the test host on three
-# kernels. Goes on after a failure; the last lines say what was skipped, the very last
-# is "N passed, N failed, N skipped". A skip that scripts/skips.list does not allow is
-# a failure.
+# The tests, in two tiers. "first" is what each change has to pass: static checks, unit
+# tests, User-Mode Linux in two shards, one test host, with fixed seeds. "all" adds other
+# kernels, layouts, guests and VMMs, fuzzing and the laboratory, with random seeds. Goes on
+# after a failure; the last lines say what was skipped, the very last is "N passed,
+# N failed, N skipped". A skip that scripts/skips.list does not allow is a failure.
 #
-#   scripts/test.sh all | unit | uml | uapi | net | debug
+#   scripts/test.sh first | all | unit | uml | uapi | net | debug
 #
-#   TESTS="name..."   tests to run (not of "all", which divides them between the kernels)
+#   TESTS="name..."   tests to run (not of "first" and "all")
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" one of smp-kasan,
 #                     smp-kcsan, kasan, kcsan, kmsan, by default all; for "uml" smp-kasan, smp-kcsan
 #                     or task66, see Documentation/testing.rst
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
+#   KSFT_SEED=N UNIT_SEED=N   other random inputs (default 1; "all" takes random ones and says which)
 #   KSFT_LONG=3       "uml", "uapi": rounds of races and the like, times that
 #   LIFE_CYCLES=N     "uml", "uapi": of each death in life_test
 #   RUN_SECONDS=N     "uml", "uapi": for all of it (default 3600)
@@ -31,6 +33,12 @@ set -euo pipefail
 
 # what make was told is in TESTS, and shall not be told to other makes
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
+# Tier one: uapi tests that it leaves out, since they take long, or need what only test hosts
+# have; what it runs with a module whose calls fail; and in its test host.
+UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test"
+UAPI_FAILING_FIRST="fault_each_test fault_policy_test held_test load_fail_test"
+UAPI_FIRST_HOST="loop_rx_test loop_tx_test notify_test lifecycle_test"
+NET_FIRST_HOST="traffic kill module"
 # net tests that "all" runs in User-Mode Linux and not in a test host
 NET_UML="migrate"
 # net tests of "all" in each test host, so that all are busy for the same time; 6.12
@@ -79,15 +87,17 @@ LANES_MB=8000
 
 ### what the lanes do
 
-# the laboratory's arithmetic and reports, ten seconds of fuzzing, what these scripts share, installing
+# kvnetctl, what these scripts share, the models, installing; not of tier one: the laboratory's
+# arithmetic and reports, ten seconds of fuzzing
 run_tools()
 {
 	local status=0 part
 
-	bench_tool test || status=1
 	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
-	FUZZ_SECONDS=10 "$TOP/scripts/fuzz.sh" || status=1
 	for part in rig/run.sh models/run.sh packages/quick.sh; do "$TOP/selftests/$part" || status=1; done
+	[ "$TIER" != first ] || return $status
+	bench_tool test || status=1
+	FUZZ_SECONDS=10 "$TOP/scripts/fuzz.sh" || status=1
 	return $status
 }
 
@@ -197,7 +207,7 @@ run_vm()
 	run_host "$name" "$TOP/scripts/vm.sh" --kernel "$series" --name "$name" --timeout "${RUN_SECONDS:-3600}" --mem "${HOST_MB:-3072}" --nodes "${NODES:-1}" --disk 2048 --append "${HOST_APPEND:-}" --env "SHORT=$short" \
 		--env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" --env "QEMU=${QEMU:-7.2}" --env "UAPI=${UAPI:-}" \
 		--env "PACKED=${PACKED:-}" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
-		--env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \
+		--env "KSFT_SEED=${KSFT_SEED:-}" --env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" \
 		--env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" --env "STREAM_BYTES=${STREAM_BYTES:-}" \
 		--output "$BUILD/log/$name.tap" "${EXTRAS[@]}" -- "$@"
 	run_schema "$BUILD/log/$name.tap"
@@ -222,7 +232,7 @@ run_uml()
 	# shellcheck disable=SC2086 # a list of names
 	run_host $name "$TOP/scripts/uml.sh" "--${UML_FLAVOUR:-debug}" --name $name --timeout "${RUN_SECONDS:-3600}" --env "BACKEND=${BACKEND:-kvnet}" --env "KVNET_PARAMS=${KVNET_PARAMS:-}" \
 		--env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "UAPI_TIMEOUT=${RUN_SECONDS:-}" --env "PACKED=$PACKED" --env "KVNET_LAYOUT=${KVNET_LAYOUT:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" --env "KSFT_LONG=${KSFT_LONG:-}" \
-		--env "KSFT_SLOW=${KSFT_SLOW:-}" --env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" \
+		--env "KSFT_SEED=${KSFT_SEED:-}" --env "KSFT_SLOW=${KSFT_SLOW:-}" --env "SYSFUZZ_SECONDS=${SYSFUZZ_SECONDS:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "$@"
 }
 
@@ -235,6 +245,7 @@ run_uml_as()
 	FILES=${#tests[@]}
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/uml.sh" --name "$name" --timeout 1200 "${@:3}" --env PACKED= \
+		--env "KSFT_SEED=${KSFT_SEED:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "${tests[@]}"
 }
 
@@ -447,11 +458,145 @@ run_lanes()
 	lane_later test-newest-net test_newest_net
 }
 
+### tier one
+
+# how_long TEXT: and how long it took here the last time
+how_long()
+{
+	local last=$BUILD/log/seconds-of-$TIER
+
+	info "$1: $([ ! -f "$last" ] || echo "it took $(cat "$last") s the last time; ")KSFT_SEED=$KSFT_SEED UNIT_SEED=$UNIT_SEED"
+}
+
+build_user_mode_linux()
+{
+	step "User-Mode Linux is there" "$TOP/scripts/uml/build.sh" uml
+}
+
+# mostly waits for the network
+get_first_host()
+{
+	say "kernel and QEMU of the test host"
+	"$TOP/scripts/setup.sh" 6.12
+}
+
+build_first_uml()
+{
+	local STEPS=3
+
+	step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
+	step "kvnet.ko whose calls can fail" "$TOP/scripts/build-module.sh" --failing uml
+	step "uapi tests build" build_uapi
+}
+
+build_first_host()
+{
+	local STEPS=4
+
+	build_module 6.12
+	say "images of the test host and its guest"
+	"$TOP/scripts/mkimage.sh" 6.12
+	build_net_tools
+	step "static checks" "$TOP/scripts/check.sh" static
+	run_unit
+}
+
+# uapi tests of tier one: all but those that "all" runs elsewhere
+first_uapi()
+{
+	local file name
+
+	for file in "$TOP"/selftests/uapi/*_test.c; do
+		name=$(basename "$file" .c)
+		[[ " $UAPI_FAILING $UAPI_IDLE $UAPI_NOT_FIRST " == *" $name "* ]] || echo "$name"
+	done
+}
+
+# what of User-Mode Linux is in tier one, as "VARIANT TEST": for mutants.py
+list_first()
+{
+	# with a module whose calls fail all runs that runs without
+	{ first_uapi; tr ' ' '\n' <<< "$UAPI_FAILING_FIRST"; } | sed 's/^/split /'
+	tr ' ' '\n' <<< "$UAPI_FAILING_FIRST" | sed 's/^/failing /'
+}
+
+# shard NUMBER TEST...: one half of these tests, with as many seconds to do as the other
+shard()
+{
+	local number=$1
+
+	shift
+	printf '%s\n' "$@" | awk 'NR == FNR { seconds[$1] = $2; next } { print ($1 in seconds) ? seconds[$1] : 1, $1 }' \
+		"$TOP/selftests/uapi/seconds" - | sort -k 1,1rn -k 2 |
+		awk -v wanted="$number" '{ half = load[2] < load[1] ? 2 : 1; load[half] += $1 } half == wanted { print $2 }'
+}
+
+# first_uml NUMBER
+first_uml()
+{
+	local tests
+
+	readarray -t tests < <(first_uapi)
+	run_uml_as "$1" "$(shard "$1" "${tests[@]}" | tr '\n' ' ')" --append time-travel
+}
+
+first_uml_1()
+{
+	first_uml 1
+}
+
+# the failing calls are for the one that ends first
+first_uml_2()
+{
+	first_uml 2
+}
+
+first_failing()
+{
+	run_uml_as failing "$UAPI_FAILING_FIRST" --append time-travel --add "$BUILD/failing-uml/drivers/kvnet/kvnet.ko"
+}
+
+first_host()
+{
+	SHORT=1 STREAM_BYTES=$((1 << 23)) host 6.12 test-6.12 "$UAPI_FIRST_HOST" "$NET_FIRST_HOST"
+}
+
+run_first()
+{
+	export KSFT_SEED=${KSFT_SEED:-1} UNIT_SEED=${UNIT_SEED:-1} LIFE_CYCLES=1
+	how_long "tier one"
+	info "part 1 of 3: packages"
+	"$TOP/scripts/setup.sh" --first
+	info "part 2 of 3: builds"
+	# the longest one, with both CPUs for itself
+	lane user-mode-linux build_user_mode_linux
+	lane downloads get_first_host
+	lanes_end
+	lane build-uml build_first_uml
+	lane build-host build_first_host
+	lanes_end
+	# tests have deadlines: none runs beside a build
+	info "part 3 of 3: tests"
+	lane uml-1 first_uml_1
+	lane uml-2 first_uml_2
+	lane_later uml-failing first_failing
+	lane_later test-6.12 first_host
+	lanes_end
+	elapsed > "$BUILD/log/seconds-of-$TIER"
+}
+
+### all of it
+
+# bash's random numbers have 15 bits
+random_seed()
+{
+	echo $((RANDOM << 15 | RANDOM))
+}
+
 run_all()
 {
-	local last=$BUILD/log/seconds-of-all
-
-	info "everything: $(if [ -f "$last" ]; then echo "it took $(cat "$last") s the last time"; else echo "25 to 50 minutes the first time, a third less after that"; fi)"
+	export KSFT_SEED=${KSFT_SEED:-$(random_seed)} UNIT_SEED=${UNIT_SEED:-$(random_seed)}
+	how_long "everything"
 	info "part 1 of 3: packages"
 	"$TOP/scripts/setup.sh" --fuzz
 	info "part 2 of 3: builds"
@@ -466,7 +611,7 @@ run_all()
 	build_net_tools
 	run_lanes
 	lanes_end
-	elapsed > "$last"
+	elapsed > "$BUILD/log/seconds-of-$TIER"
 }
 
 run_one()
@@ -561,11 +706,69 @@ run_one_uml()
 	[ ${#net[@]} -eq 0 ] || run_uml_net "${net[@]}"
 }
 
+# is_test KIND NAME
+is_test()
+{
+	local name=${2%:*}
+
+	case $1 in
+	unit) [ -f "$TOP/selftests/unit/${name%_test}_test.c" ] || [ -f "$TOP/selftests/unit/$name.c" ] ;;
+	uapi) [ -f "$TOP/selftests/uapi/${name%_test}_test.c" ] ;;
+	net) [ -f "$TOP/selftests/net/test_${name#test_}.sh" ] ;;
+	esac
+}
+
+# a name that is wrong is said at once, and not when all has been built
+check_names()
+{
+	local name kind kinds=uapi known
+
+	case $TIER in
+	unit | net) kinds=$TIER ;;
+	uml) kinds="uapi net" ;;
+	esac
+	for name in ${TESTS:-}; do
+		known=''
+		for kind in $kinds; do
+			! is_test $kind "$name" || known=1
+		done
+		[ -n "$known" ] || die "no test '$name'; there are: $(tests_there $kinds)"
+	done
+	case $TIER in
+	uml) [ -z "${KERNEL:-}" ] || [[ " $UML_FLAVOURS " == *" $KERNEL "* ]] || die "no such User-Mode Linux: $KERNEL; there are: $UML_FLAVOURS" ;;
+	uapi | net) check_series "${KERNEL:-6.12}" ;;
+	debug)
+		for name in ${KERNEL:-}; do
+			[[ " smp-kasan smp-kcsan $DEBUG_ALL " == *" $name "* ]] ||
+				die "kernel $name does not look for bugs on two CPUs; those that do: smp-kasan smp-kcsan $DEBUG_ALL"
+		done
+		;;
+	esac
+	[[ " kvnet vhost off " == *" ${BACKEND:-kvnet} "* ]] || die "unknown backend '$BACKEND'; known: kvnet vhost off"
+}
+
+# tests_there KIND...
+tests_there()
+{
+	local kind
+
+	for kind; do
+		case $kind in
+		net) (cd "$TOP/selftests/net" && echo test_*.sh | sed 's/test_//g; s/\.sh//g') ;;
+		*) (cd "$TOP/selftests/$kind" && echo *_test.c | sed 's/_test\.c//g') ;;
+		esac
+	done | tr '\n' ' '
+}
+
 main()
 {
 	trap cleanup EXIT
 	trap 'exit 130' INT TERM
-	case ${1:-all} in
+	TIER=${1:-first}
+	check_names
+	case $TIER in
+	first) run_first ;;
+	list-first) list_first; return ;;
 	all) run_all ;;
 	unit)
 		"$TOP/scripts/setup.sh" --packages-only
@@ -575,7 +778,7 @@ main()
 	uml) run_one_uml ;;
 	uapi | net) run_one "$1" ;;
 	debug) run_debug ;;
-	*) die "usage: test.sh all | unit | uml | uapi | net | debug" ;;
+	*) die "usage: test.sh first | all | unit | uml | uapi | net | debug" ;;
 	esac
 	info "done"
 	count_skips
