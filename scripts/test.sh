@@ -59,7 +59,7 @@ UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test held_c
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
 UAPI_612="console_test"	# senders in interrupts
-UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_test counters_test weight_test"
+UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_test counters_test"
 UAPI_61="close_test late_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test

@@ -162,6 +162,21 @@ CASE(incomplete_requests)
 	nothing_has_changed();
 }
 
+CASE(weights)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_TX_WEIGHT, 16), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_WEIGHT), 16);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_WEIGHT), 1);
+	EXPECT_EQ(policy_u32(KVNET_A_POLICY_RX_WEIGHT, 3), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_WEIGHT), 16);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_WEIGHT), 3);
+	/* another owner begins anew */
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	nothing_has_changed();
+}
+
 /*** spinning, frames ***/
 
 CASE(spinning)
