@@ -453,39 +453,25 @@ CASE(kthread_is_charged_to_the_owners_group)
 	is_charged("kthread");
 }
 
-/* With a tenth of a CPU. Returns what it had, in per cent; nothing is lost by it. */
-static unsigned int has_a_tenth(const char *kind)
+/* Nothing is lost by it. Whether a kernel thread is held to it depends on the kernel: limits.rst. */
+CASE(thread_with_a_tenth_of_a_cpu)
 {
-	unsigned int had;
 	struct cgroup g;
+	unsigned int had;
 
-	choose(kind);
+	choose("task");
 	cgroup_make(&g, "cpu");
 	if (!cgroup_has(&g, "cpu.max"))
 		ksft_skip("no controller cpu: it gives shares, no tenths");
 	cgroup_join(&g, getpid());
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	had = measure(&g, kind, "10000 100000");
-	ksft_note("%s: throttled %ld times", kind,
-		  cgroup_get(&g, "cpu.stat", "nr_throttled"));
+	had = measure(&g, "task", "10000 100000");
+	ksft_note("throttled %ld times", cgroup_get(&g, "cpu.stat", "nr_throttled"));
+	if (!vdev_is_vhost())
+		EXPECT_LE(had, 25);
 	rig_close(&rig);
 	cgroup_leave(getpid());
 	cgroup_remove(&g);
-	return had;
-}
-
-CASE(thread_with_a_tenth_of_a_cpu)
-{
-	unsigned int had = has_a_tenth("task");
-
-	if (!vdev_is_vhost())
-		EXPECT_LE(had, 25);
-}
-
-/* Whether that is held to it depends on the kernel, see limits.rst: told, not judged. */
-CASE(kthread_with_a_tenth_of_a_cpu)
-{
-	has_a_tenth("kthread");
 }
 
 /*** how many there may be ***/
