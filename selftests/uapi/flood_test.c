@@ -3,12 +3,9 @@
  * Guests that make much work out of little: packets cut into a thousand pieces,
  * one-byte receive buffers.  A turn of the worker stays short, since ioctls wait
  * for its end: no time is judged here, but how many pieces there are in a turn.
- * How long an ioctl waited is told.
  */
 #include <endian.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pin_rig.h"
@@ -21,7 +18,6 @@
 enum order { ALONE, IN_TURN, JUMPING };
 
 static struct rig rig;
-static bool over;
 
 static long counter(const char *name)
 {
@@ -256,85 +252,6 @@ CASE(frames_before_a_table_that_is_too_long)
 	ksft_note("%u frames before a table: %ld turns", n, turns);
 	EXPECT_LE((long)n * PIECES / turns, TURN);
 	EXPECT_EQ(counter("kvnet.rx.broken"), 0);
-	rig_close(&rig);
-}
-
-/* As fast as the device gives them back. */
-static void *flood_from_guest(void *arg)
-{
-	(void)arg;
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-		show_all(gr_raw_used_idx(&rig.v.q[VDEV_TX].ring) + 256);
-		ksft_relax(0);
-	}
-	return NULL;
-}
-
-/* Frames that no 1024 of the buffers would hold. */
-static void *flood_from_host(void *arg)
-{
-	uint32_t seq = 0;
-
-	(void)arg;
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
-		rig_inject(&rig, seq++, 1500);
-	return NULL;
-}
-
-static long now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* A hundred times, or as often as there is time.  Told, not judged. */
-static void waits_behind(const char *what, unsigned int q,
-			 void *(*flood)(void *))
-{
-	long begin = now_us(), start, us, longest = 0, sum = 0, n;
-	pthread_t thread;
-
-	over = false;
-	ASSERT_EQ(pthread_create(&thread, NULL, flood, NULL), 0);
-	for (n = 0; n < 100 && now_us() - begin < 4000000; n++) {
-		start = now_us();
-		ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, q,
-					  rig.v.q[q].call), 0);
-		us = now_us() - start;
-		sum += us;
-		longest = us > longest ? us : longest;
-		ksft_relax(n);
-	}
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	ksft_note("SET_VRING_CALL behind %s: at most %ld us, %ld in the mean",
-		  what, longest, sum / n);
-	EXPECT(!vdev_eventfd_wait(rig.v.q[q].err, 0));
-}
-
-static void waits_behind_packets(const char *what, enum order order)
-{
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	fill_ring(order);
-	waits_behind(what, VDEV_TX, flood_from_guest);
-	rig_close(&rig);
-}
-
-CASE_TIMED(how_long_an_ioctl_waits, 60)
-{
-	if (vdev_layout(F_V1) & F_PACKED)
-		ksft_skip("of a split ring");
-	waits_behind_packets("packets of one piece", ALONE);
-	waits_behind_packets("packets of 1024 pieces", IN_TURN);
-	waits_behind_packets("packets of 1024 pieces that jump", JUMPING);
-	rig_open(&rig, &(struct rig_cfg){ .rx_num = 2048, .bufs = 2048,
-					  .tx_buf = 64, .rx_buf = 1 });
-	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
-	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	waits_behind("frames that need more than 1024 buffers", VDEV_RX,
-		     flood_from_host);
 	rig_close(&rig);
 }
 
