@@ -91,6 +91,7 @@ run_round()
 {
 	local log=/tmp/round.log
 
+	[ -z "$(impossible "$1")" ] || return 0
 	echo "$1, since $(uptime_now)" > "$SHARED/$NUMBER.now"
 	case $1 in
 	streams | move | pause_resume) "$1" ;;
