@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Reads a kernel log and fails on any line that a healthy kernel does not print.
+# Reads a kernel log and fails on any line that a healthy kernel does not print
+# (selftests/lib/bad_messages.h).
 # Each such line is shown with the test that was running (tests write markers
 # "kvnet-test: begin NAME" and "kvnet-test: end NAME" into the log). Of data races only
 # those count that kvnet has a part in (debug/races.awk).
@@ -13,20 +14,15 @@ set -euo pipefail
 [ -s "$1" ] || { echo "bad kernel message: none at all in $1"; exit 1; }
 
 HERE=$(dirname "$0")/debug
+LIST=$(dirname "$0")/../selftests/lib/bad_messages.h
+BAD=$(awk -F '"' '/^"/ { printf "%s%s", sep, $2; sep = "|" }' "$LIST")
+[ -n "$BAD" ] || { echo "dmesg-verdict.sh: $LIST names nothing" >&2; exit 2; }
 
-awk -f "$HERE/races.awk" "$HERE/races.list" "$1" | awk '
+awk -f "$HERE/races.awk" "$HERE/races.list" "$1" | awk -v bad="$BAD" '
 /kvnet-test: begin / { sub(/.*kvnet-test: begin /, ""); test = $0; next }
 /kvnet-test: end / { test = ""; next }
-/BUG:|kernel BUG at|WARNING:|Oops|Kernel panic|general protection fault/ { bad = 1 }
-/INFO: task .* blocked|INFO: rcu.* stall|rcu_.* detected stalls|soft lockup|hard LOCKUP/ { bad = 1 }
-/possible (recursive|circular|irq lock) |suspicious RCU usage|held lock freed|INFO: trying to register non-static key/ { bad = 1 }
-/KASAN:|KCSAN:|UBSAN:|kmemleak: [1-9][0-9]* new suspected|unreferenced object/ { bad = 1 }
-/refcount_t: |list_(add|del) corruption|scheduling while atomic|sleeping function called from invalid/ { bad = 1 }
-/wrong timeout value/ { bad = 1 }
-/unable to handle|double fault|stack-protector:|Bad page state|nobody cared|page allocation failure/ { bad = 1 }
-bad {
+$0 ~ bad {
 	printf "bad kernel message (test: %s): %s\n", test == "" ? "none running" : test, $0
-	bad = 0
 	count++
 }
 END { exit count ? 1 : 0 }

@@ -282,7 +282,7 @@ try_moved_checkout()
 	mkdir -p "$build/uapi" "$dir/tree/selftests/perf"
 	ln -s tree "$dir/link"
 	cp -a "$TOP"/{Kbuild,drivers,include,scripts} "$dir/tree/" || return
-	cp -a "$TOP/selftests/net" "$dir/tree/selftests/" && cp -a "$TOP/selftests/perf/floor" "$dir/tree/selftests/perf/" || return
+	cp -a "$TOP"/selftests/{lib,net} "$dir/tree/selftests/" && cp -a "$TOP/selftests/perf/floor" "$dir/tree/selftests/perf/" || return
 	cp -a "$BUILD/mod-uml" "$build/" && cp "$BUILD/uapi/feature_test" "$build/uapi/" || return
 	built=$(stat -c '%i %Y' "$BUILD/uml/linux")
 	env -u KVNET_BUILD "$dir/link/scripts/build-module.sh" --floor uml || return

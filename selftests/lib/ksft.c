@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <regex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -35,14 +36,11 @@ static struct verdict *verdict;
 static unsigned int slow = 3, rounds = 1, of_rounds = 1;
 static uint32_t seed, rng;
 
-/* What a kernel prints when something is wrong with it. */
-static const char *const splats[] = {
-	"BUG:", "WARNING:", "Oops", "KASAN", "UBSAN", "general protection",
-	"circular locking", "recursive locking", "suspicious RCU",
-	"sleeping function", "rcu_sched self-detected", "INFO: task",
-	"kernel BUG", "refcount_t:", "soft lockup", "scheduling while atomic",
-	"suspected memory leaks",
+static const char *const bad_messages[] = {
+#include "bad_messages.h"
 };
+
+#define BAD_MESSAGES (sizeof(bad_messages) / sizeof(bad_messages[0]))
 
 void ksft_register(struct ksft_case *c)
 {
@@ -234,11 +232,25 @@ int ksft_kmsg_open(void)
 	return fd;
 }
 
+static bool is_bad(const char *text)
+{
+	static regex_t bad[BAD_MESSAGES];
+	static bool compiled;
+	size_t i;
+
+	for (i = 0; i < BAD_MESSAGES && !compiled; i++)
+		ASSERT_EQ(regcomp(&bad[i], bad_messages[i], REG_EXTENDED | REG_NOSUB), 0);
+	compiled = true;
+	for (i = 0; i < BAD_MESSAGES; i++)
+		if (!regexec(&bad[i], text, 0, NULL, 0))
+			return true;
+	return false;
+}
+
 int ksft_kmsg_verdict(int fd)
 {
 	char buf[8192], *text;
 	int bad = 0, shown = 0;
-	size_t i;
 	ssize_t n;
 
 	if (fd < 0)
@@ -256,8 +268,7 @@ int ksft_kmsg_verdict(int fd)
 		/* whose race it is says its stack: scripts/dmesg-verdict.sh */
 		if (strstr(text, "BUG: KCSAN:"))
 			continue;
-		for (i = 0; i < sizeof(splats) / sizeof(*splats); i++)
-			bad += !!strstr(text, splats[i]);
+		bad += is_bad(text);
 		if (bad && shown++ < 60)
 			printf("#   kernel: %s\n", text);
 	}

@@ -319,6 +319,29 @@ races_are_judged()
 	! "$TOP/scripts/dmesg-verdict.sh" "$log" > /dev/null 2>&1 || fail "a warning after a report is lost"
 }
 
+# one of each kind, and what a healthy kernel says
+kernel_messages_are_judged()
+{
+	local line log=$WORK/messages
+
+	while IFS= read -r line; do
+		echo "[    1.0] $line" > "$log"
+		! "$TOP/scripts/dmesg-verdict.sh" "$log" > /dev/null 2>&1 || fail "not seen: $line" || return
+	done <<- EOF
+		BUG: KASAN: slab-use-after-free in kvnet_run+0x1/0x2
+		WARNING: CPU: 0 PID: 1 at kernel/kthread.c:1 kthread+0x1/0x2
+		INFO: task kvnet-77:78 blocked for more than 120 seconds.
+		rcu: INFO: rcu_sched self-detected stall on CPU
+		WARNING: possible circular locking dependency detected
+		list_del corruption, ffff888000000000->next is LIST_POISON1
+		kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+		iperf: page allocation failure: order:4, mode:0x40cc0
+	EOF
+	printf '%s\n' "kmemleak: Kernel memory leak detector initialized" "kasan: KernelAddressSanitizer initialized" \
+		"tun: Universal TUN/TAP device driver, 1.6" > "$log"
+	"$TOP/scripts/dmesg-verdict.sh" "$log" 2> /dev/null || fail "a healthy kernel's"
+}
+
 # kselftest's way: installed, moved, and run there
 installed_tests()
 {
@@ -381,7 +404,7 @@ streams_carry_something()
 }
 
 for name in bad_places good_places behind_a_link cpus_are_shared_out entries_are_made_once entries_given_up entries_unused clean_cache \
-	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told lanes_go_on_with_later_ones races_are_judged installed_tests streams_carry_something; do
+	words_for_progress progress_is_told skips_are_judged skips_are_counted splats_are_told lanes_go_on_with_later_ones races_are_judged kernel_messages_are_judged installed_tests streams_carry_something; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"
