@@ -7,6 +7,13 @@
  *	stream recv PORT SEED
  *	stream send ADDRESS PORT SEED BYTES
  *
+ * And single datagrams, at a rate that anything can carry: the one sends so many, numbered
+ * from 0, the other prints the number of each that comes as it was sent, or what is wrong
+ * with it, until it is killed.
+ *
+ *	stream post ADDRESS PORT SEED COUNT LENGTH
+ *	stream fetch PORT SEED LENGTH
+ *
  * Exit status: 0 all bytes as expected, 1 a difference (its offset is printed),
  * 2 wrong use or a failed system call.
  */
@@ -19,10 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BLOCK_WORDS	16384
 #define BLOCK_BYTES	(BLOCK_WORDS * sizeof(uint64_t))
+#define GRAM_BYTES	65536
+#define GRAM_NS		2000000L	/* from one datagram to the next */
 
 struct generator {
 	uint64_t state;
@@ -182,12 +192,72 @@ static int do_recv(const char *port, const char *seed)
 	return 0;
 }
 
+/* Its number, and words that only number and seed define. */
+static void fill_gram(const char *seed, uint64_t number, uint64_t *gram)
+{
+	struct generator gen = { .state = (strtoull(seed, NULL, 0) + number) * 2 + 1 };
+
+	gram[0] = number;
+	for (size_t i = 1; i < GRAM_BYTES / sizeof(*gram); i++)
+		gram[i] = next_word(&gen);
+}
+
+static int do_post(const char *address, const char *port, const char *seed, uint64_t count,
+		   size_t len)
+{
+	static uint64_t gram[GRAM_BYTES / sizeof(uint64_t)];
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(atoi(port)) };
+	const struct timespec pace = { .tv_nsec = GRAM_NS };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0 || inet_pton(AF_INET, address, &sin.sin_addr) != 1)
+		fail(address);
+	for (uint64_t i = 0; i < count; i++) {
+		fill_gram(seed, i, gram);
+		if (sendto(fd, gram, len, 0, (struct sockaddr *)&sin, sizeof(sin)) != (ssize_t)len)
+			fail("sendto");
+		nanosleep(&pace, NULL);
+	}
+	printf("posted %" PRIu64 "\n", count);
+	return 0;
+}
+
+static void do_fetch(const char *port, const char *seed, size_t len)
+{
+	static uint64_t gram[GRAM_BYTES / sizeof(uint64_t)], want[GRAM_BYTES / sizeof(uint64_t)];
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(atoi(port)) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ssize_t n;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		fail("bind");
+	/* each line at once: the reader is killed */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (;;) {
+		n = recv(fd, gram, sizeof(gram), 0);
+		if (n < 0)
+			fail("recv");
+		fill_gram(seed, gram[0], want);
+		if (n != (ssize_t)len)
+			printf("wrong: %zd bytes\n", n);
+		else if (memcmp(gram, want, len))
+			printf("wrong: byte %d of number %" PRIu64 "\n", first_difference(gram, want, len), gram[0]);
+		else
+			printf("%" PRIu64 "\n", gram[0]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "recv"))
 		return do_recv(argv[2], argv[3]);
 	if (argc == 6 && !strcmp(argv[1], "send"))
 		return do_send(argv[2], argv[3], argv[4], strtoull(argv[5], NULL, 0));
-	fprintf(stderr, "usage: stream recv PORT SEED | stream send ADDRESS PORT SEED BYTES\n");
+	if (argc == 7 && !strcmp(argv[1], "post") && atol(argv[6]) >= 8 && atol(argv[6]) < GRAM_BYTES)
+		return do_post(argv[2], argv[3], argv[4], strtoull(argv[5], NULL, 0), atol(argv[6]));
+	if (argc == 5 && !strcmp(argv[1], "fetch"))
+		do_fetch(argv[2], argv[3], atol(argv[4]));
+	fprintf(stderr, "usage: stream recv PORT SEED | stream send ADDRESS PORT SEED BYTES |\n"
+		"stream post ADDRESS PORT SEED COUNT LENGTH | stream fetch PORT SEED LENGTH\n");
 	return 2;
 }
