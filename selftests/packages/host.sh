@@ -198,7 +198,14 @@ took()
 	echo "# took $1 $2"
 }
 
-# An emulated test host's KVM may lose a guest, with any backend: testing.rst
+# The one fault of an emulated test host's KVM that its QEMU still has, with any backend
+# (testing.rst), has a name: that guest is started once more.
+guest_lost()
+{
+	grep -q 'KVM internal error. Suberror: 3' $OUT || return
+	echo "# the emulated SVM has lost the guest: once more"
+}
+
 guest()
 {
 	local status=0 begin=$EPOCHREALTIME
@@ -207,7 +214,7 @@ guest()
 	modprobe kvm_amd 2> /dev/null || modprobe kvm_intel || return
 	udevadm settle
 	ip tuntap add dev $TAP mode tap vnet_hdr user 1000 && ip addr add 10.9.0.1/24 dev $TAP && ip link set $TAP up || return
-	guest_once || guest_once || status=1
+	guest_once || { guest_lost && guest_once; } || status=1
 	GUEST_TOOK=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
 	ip link del $TAP
 	return $status
