@@ -185,12 +185,8 @@ static const char *preempt(const char *how)
 	return before;
 }
 
-/* How often something was left for later, as it may be if a CPU stands still meanwhile. */
-static unsigned int late;
-
 static void has_gone(unsigned int users)
 {
-	late += module_users() > users;
 	EXPECT(WAIT_FOR(3000, module_users() <= users));
 }
 
@@ -247,7 +243,6 @@ static void closed_at_once(const char *kind)
 			has_gone(users);
 		}
 	}
-	EXPECT(late <= 1 + n / 50);
 	no_worker_left(before);
 }
 
