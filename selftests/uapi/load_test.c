@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -38,11 +39,14 @@ static int families;	/* tells of each that comes or goes */
 static const char *const our_node[] = { "/dev/kvnet", NULL };
 static const char *const both_nodes[] = { "/dev/kvnet", "/dev/vhost-net", NULL };
 
+/* Runs when the loader waits for something, and never in its way. */
 static void open_for_ever(void)
 {
+	const struct sched_param none = { 0 };
 	const char *const *node;
 	int fd;
 
+	ASSERT_SYS(sched_setscheduler(0, SCHED_IDLE, &none));
 	for (;;) {
 		for (node = openers.nodes; *node; node++) {
 			fd = open(*node, O_RDWR);
