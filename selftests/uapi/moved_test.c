@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,9 +22,13 @@
 #define SOME		40
 #define FEW		4	/* pages that are not given back */
 #define LOOKED_AT	8	/* pages of which one at least moves */
+#define HUGE		(2ul << 20)
 
 #ifndef MADV_SOFT_OFFLINE
 #define MADV_SOFT_OFFLINE	101
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE		25
 #endif
 
 #define KSM "/sys/kernel/mm/ksm/"
@@ -77,22 +82,49 @@ CASE(merged)
 	rig_close(&rig);
 }
 
+static unsigned long huge_kb(void)
+{
+	return strtoul(word_of("/proc/self/smaps_rollup", "AnonHugePages"), NULL, 10);
+}
+
+/* The buffers are in a huge page from now on. */
+static void make_huge(uint8_t *at)
+{
+	volatile uint8_t *huge = (uint8_t *)((uintptr_t)at & ~(HUGE - 1));
+	size_t i;
+
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		ksft_skip("no huge pages");
+	ASSERT(huge >= rig.v.mem && huge + HUGE <= rig.v.mem + rig.v.mem_size);
+	/* what is not there becomes nothing */
+	for (i = 0; i < HUGE; i += PAGE)
+		huge[i] = huge[i];
+	/* what a CPU holds back for a moment keeps it from that */
+	if (!WAIT_FOR(5000, !madvise((void *)huge, HUGE, MADV_COLLAPSE)))
+		FAIL("MADV_COLLAPSE: %s", strerror(errno));
+	EXPECT_GE(huge_kb(), HUGE / 1024);
+}
+
 /* A part of a huge page goes: the rest stays what it is. */
 CASE(a_huge_page_is_split)
 {
+	unsigned long before;
 	unsigned int i;
 	size_t len;
 	uint8_t *at;
 
 	place_need_kvnet();
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	madvise(rig.v.mem, rig.v.mem_size, MADV_HUGEPAGE);
+	at = place_pool(&len);
+	make_huge(at);
+	before = huge_kb();
 	rig_start(&rig);
 	place_ready();
 	place_warm_up();
-	at = place_pool(&len);
+	EXPECT_EQ(huge_kb(), before);
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
-		madvise(at + i * PAGE, PAGE, MADV_DONTNEED);
+		ASSERT_SYS(madvise(at + i * PAGE, PAGE, MADV_DONTNEED));
+		EXPECT_OP(huge_kb(), <, before);
 		memset(at + i * PAGE, RX_CANARY, PAGE);
 		place_some(4, 60);
 	}
