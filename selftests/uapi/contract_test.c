@@ -147,15 +147,39 @@ static void judge(const char *state, const char *what, const int *got, int want,
 		  bad ? "!!! " : "", d ? d->why : "");
 }
 
+/* What no call of a row may change. */
+struct kept {
+	uint64_t offered;
+	uint32_t base[2];
+};
+
+static struct kept kept_now(const struct rig *r, bool bases)
+{
+	struct kept k = { 0 };
+	int i;
+
+	vdev_ioctl(r->v.fd, VHOST_GET_FEATURES, &k.offered);
+	for (i = 0; i < 2 && bases; i++)
+		k.base[i] = vdev_get_base(&r->v, i);
+	return k;
+}
+
 static void compare(const struct table *t, bool packets)
 {
+	const bool bases = packets && t->needs >= READY;
+	struct kept before, after;
 	int got[2], node;
 	size_t i;
 
 	for (i = 0; i < t->n; i++) {
 		for (node = 0; node < 2; node++) {
+			before = kept_now(&rigs[node], bases);
 			got[node] = row_try(rigs[node].v.fd, &t->rows[i],
 					    compat);
+			after = kept_now(&rigs[node], bases);
+			if (memcmp(&before, &after, sizeof(before)))
+				FAIL("%s, %s: %s has other features or bases",
+				     t->state, t->rows[i].what, nodes[node]);
 			if (packets)
 				still_works(&rigs[node], t->needs, got[node]);
 		}

@@ -1,126 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The errno contract: each ioctl with wrong arguments and in the wrong order.
- *
- * A row is tried on a device in a given state; afterwards the device must be
- * as it was (bases, offered features, and packets both ways when it runs).
- * Where in-tree vhost_net answers differently, the row says so, and why.
+ * What takes more than a row of contract_test, which has each ioctl with wrong arguments and
+ * in the wrong order.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi_rows.h"
 #include "flow.h"
 #include "ioctl_rows.h"
 
 static struct rig rig;
-
-static void try_rows(int fd, enum row_state state, const struct row *rows,
-		     size_t n)
-{
-	uint64_t before = 0, after = 0;
-	uint16_t base[2] = { 0 };
-	int want, ret;
-	size_t i;
-
-	vdev_ioctl(fd, VHOST_GET_FEATURES, &before);
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		const struct row *row = &rows[i];
-
-		if (state >= READY) {
-			base[0] = vdev_get_base(&rig.v, 0);
-			base[1] = vdev_get_base(&rig.v, 1);
-		}
-		want = row_wants(row, vdev_is_vhost());
-		ret = row_try(fd, row, false);
-		if (ret != -want)
-			FAIL("%s: %s, expected %s", row->what, row_error(-ret),
-			     row_error(want));
-		vdev_ioctl(fd, VHOST_GET_FEATURES, &after);
-		EXPECT_EQ(before, after);
-		if (state >= READY) {
-			EXPECT_EQ(vdev_get_base(&rig.v, 0), base[0]);
-			EXPECT_EQ(vdev_get_base(&rig.v, 1), base[1]);
-		}
-		if (!want && state >= READY)
-			row_restore(&rig);
-		if (state == RUNNING)
-			flow_one(&rig);
-	}
-	if (state != RUNNING)
-		return;
-	rig_stop(&rig);	/* what is stored may be used at the next start only */
-	rig_start(&rig);
-	flow_one(&rig);
-}
-
-#define TRY(fd, state, rows) \
-	try_rows(fd, state, rows, sizeof(rows) / sizeof(*(rows)))
-
-CASE(no_owner)
-{
-	int fd = vdev_open_node();
-
-	TRY(fd, NEW, without_owner);
-	TRY(fd, NEW, abi_without_owner);
-	TRY(fd, NEW, workers_of_nobody);
-	TRY(fd, NEW, for_anybody);
-	TRY(fd, NEW, new_device);
-}
-
-CASE(owner_only)
-{
-	vdev_open(&rig.v);
-	TRY(rig.v.fd, OWNED, with_nothing_set);
-	TRY(rig.v.fd, OWNED, with_owner);
-	TRY(rig.v.fd, OWNED, abi_with_owner);
-	TRY(rig.v.fd, OWNED, abi_owner_only);
-	TRY(rig.v.fd, OWNED, for_anybody);
-}
-
-CASE(ready)
-{
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	TRY(rig.v.fd, READY, with_owner);
-	TRY(rig.v.fd, READY, when_ready);
-	TRY(rig.v.fd, READY, abi_with_owner);
-	TRY(rig.v.fd, READY, abi_when_ready);
-	/* what vhost accepted of the wrong ones is gone with the next table */
-	vdev_set_mem(&rig.v);
-	rig_start(&rig);
-	flow_one(&rig);
-}
-
-CASE(running)
-{
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	flow_one(&rig);
-	TRY(rig.v.fd, RUNNING, with_owner);
-	TRY(rig.v.fd, RUNNING, when_running);
-	TRY(rig.v.fd, RUNNING, abi_with_owner);
-	TRY(rig.v.fd, RUNNING, abi_when_running);
-}
-
-CASE(another_process)
-{
-	int status;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	if (!fork()) {
-		TRY(rig.v.fd, NEW, without_owner);
-		TRY(rig.v.fd, NEW, abi_without_owner);
-		TRY(rig.v.fd, NEW, with_another_owner);
-		TRY(rig.v.fd, NEW, for_anybody);
-		_exit(0);
-	}
-	ASSERT_SYS(wait(&status));
-	EXPECT_EQ(status, 0);
-	flow_one(&rig);
-}
 
 CASE(unmapped_arguments)
 {
@@ -369,10 +261,14 @@ CASE(as_many_regions_as_allowed)
 
 CASE(reset_owner_gives_the_device_back)
 {
+	size_t i;
+
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-	TRY(rig.v.fd, NEW, without_owner);
+	for (i = 0; i < sizeof(without_owner) / sizeof(without_owner[0]); i++)
+		EXPECT_EQ(row_try(rig.v.fd, &without_owner[i], false),
+			  -row_wants(&without_owner[i], vdev_is_vhost()));
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT(__vdev_backend(&rig.v, VDEV_TX, rig.tap) < 0);
 	/* and it can be set up once more, by whoever owns it now */
