@@ -169,6 +169,18 @@ find_headers()
 	RELEASE=$(kernel_release "$SERIES")
 }
 
+# All objects of a module whose calls can fail but one are those of the module itself; what
+# make has noted of them names their directory.
+take_objects()
+{
+	local from=$BUILD/mod-$SERIES
+
+	[ -f "$from/$MODULE" ] || return 0
+	rm -rf "$DIR"
+	cp -a "$from" "$DIR"
+	find "$DIR" -name '.*.cmd' -exec sed -i "s,$from/,$DIR/,g" {} +
+}
+
 main()
 {
 	local sparse=0
@@ -203,6 +215,7 @@ main()
 		FROM=$DIR.from
 		"$TOP/scripts/$KIND.sh" "$FROM"
 	fi
+	[ $KIND != failing ] || take_objects
 	copy_sources
 	# a build that fails leaves none
 	rm -f "${DIR:?}/$MODULE"
