@@ -194,7 +194,7 @@ boot()
 
 	shift
 	env -u KVNET_BUILD UML_AS_BUILT=1 "$TREE/scripts/uml.sh" --name mutant --timeout "$seconds" --append "kasan.fault=panic sysctl.kernel.panic_on_rcu_stall=1" \
-		--env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "$@"
+		--env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_LONG=${TIER:+1/3}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "$@"
 }
 
 # killer KIND OUTPUT: KILLER, by the first that failed
@@ -315,8 +315,8 @@ run_without()
 
 	unit=$(sources_are unit) uml=$(sources_are uml)
 	touch "$ALL/passed" "$ALL/took"
-	readarray -t tests < <("${LIST[@]}" list "$@" | cut -f 3 | tr ' ' '\n' | grep -v '^nospec' | sort -u |
-		sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
+	readarray -t tests < <("${LIST[@]}" list "$@" | cut -f 3 | tr ' ' '\n' | grep -v '^nospec' | sort -u)
+	readarray -t tests < <(of_tier "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		"$TOP/scripts/uml/build.sh" uml
 		[[ " ${tests[*]} " != *@smp[\ _]* ]] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
