@@ -36,6 +36,8 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # Tier one: uapi tests that it leaves out, since they take long, or need what only test hosts
 # have; what it runs with a module whose calls fail; and in its test host.
 UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test"
+# mostly wait, and so take little of what the others need
+UAPI_WAITING="close_test late_test owner_kthread_test threads_test share_test share_turn_test"
 UAPI_FAILING_FIRST="fault_each_test fault_policy_test held_test load_fail_test"
 UAPI_FIRST_HOST="loop_rx_test loop_tx_test notify_test lifecycle_test"
 NET_FIRST_HOST="traffic kill module"
@@ -58,7 +60,9 @@ UAPI_IDLE="idle_test"
 UAPI_FAILING="fault_each_test fault_policy_test fault_call_test held_test held_cpuset_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
-UAPI_612="console_test"	# senders in interrupts
+UAPI_612="console_test hibernate_test"	# senders in interrupts; a disk to write an image to
+# with a module whose calls fail or wait, and two CPUs
+UAPI_FAILING_SMP="fault_policy_test held_cpuset_test backpressure_test"
 UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test netlink_place_test counters_test"
 UAPI_61="close_test late_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
@@ -87,15 +91,17 @@ LANES_MB=8000
 
 ### what the lanes do
 
-# kvnetctl, what these scripts share, the models, installing; not of tier one: the laboratory's
-# arithmetic and reports, ten seconds of fuzzing
+# kvnetctl, what these scripts share, installing, litmus tests; not in tier one: the model of a
+# queue's run state, the laboratory's arithmetic and reports, ten seconds of fuzzing
 run_tools()
 {
 	local status=0 part
 
 	make -s -C "$TOP/selftests/kvnetctl" run OUTPUT="$BUILD/unit/kvnetctl" || status=1
-	for part in rig/run.sh models/run.sh packages/quick.sh; do "$TOP/selftests/$part" || status=1; done
+	for part in rig/run.sh packages/quick.sh; do "$TOP/selftests/$part" || status=1; done
+	[ "$TIER" != first ] || { "$TOP/selftests/models/run.sh" litmus || status=1; }
 	[ "$TIER" != first ] || return $status
+	"$TOP/selftests/models/run.sh" || status=1
 	bench_tool test || status=1
 	FUZZ_SECONDS=10 "$TOP/scripts/fuzz.sh" || status=1
 	return $status
@@ -103,7 +109,7 @@ run_tools()
 
 make_unit()
 {
-	make -s -C "$TOP/selftests/unit" run OUTPUT="$BUILD/unit" TESTS="$*" > "$BUILD/log/test-unit.log" 2>&1
+	make -s -C "$TOP/selftests/unit" run OUTPUT="$BUILD/unit" TESTS="$*" ONCE="$([ "$TIER" != first ] || echo 1)" > "$BUILD/log/test-unit.log" 2>&1
 }
 
 # run_unit [TEST]...
@@ -194,7 +200,7 @@ find_extras()
 # run_vm SERIES NAME SCRIPT ARGUMENTS...
 run_vm()
 {
-	local series=$1 name=$2 short='' EXTRAS=()
+	local series=$1 name=$2 short=${SHORT:-} EXTRAS=()
 
 	shift 2
 	[[ $1 == */uapi.sh ]] || find_extras "${@:2}"
@@ -245,7 +251,7 @@ run_uml_as()
 	FILES=${#tests[@]}
 	rm -f "$BUILD/log/$name.tap"
 	run_host "$name" "$TOP/scripts/uml.sh" --name "$name" --timeout 1200 "${@:3}" --env PACKED= \
-		--env "KSFT_SEED=${KSFT_SEED:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" --env "KVNET_WORKER=${KVNET_WORKER:-}" \
+		--env "KSFT_SEED=${KSFT_SEED:-}" --env "KSFT_LONG=${KSFT_LONG:-}" --env "LIFE_CYCLES=${LIFE_CYCLES:-}" \
 		--output "$BUILD/log/$name.tap" -- "$TOP/scripts/vm/uapi.sh" "${tests[@]}"
 }
 
@@ -334,7 +340,8 @@ build_uapi()
 
 	read -ra names <<< "$*"
 	names=("${names[@]%_test}")
-	locked uapi make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" ${names:+"TESTS=${names[*]/%/_test}"}
+	# no debugger is where they run
+	locked uapi make -s -j "$(nproc)" -C "$TOP/selftests/uapi" CFLAGS='-O1 -s' OUTPUT="$BUILD/uapi" ${names:+"TESTS=${names[*]/%/_test}"}
 }
 
 build_module()
@@ -344,10 +351,12 @@ build_module()
 
 build_uml()
 {
-	local STEPS=2 before=$FAILED
+	local STEPS=4 before=$FAILED
 
 	step "User-Mode Linux is there" "$TOP/scripts/uml/build.sh" uml
 	[ "$FAILED" -gt "$before" ] || step "kvnet.ko for User-Mode Linux builds without a warning" "$TOP/scripts/build-module.sh" uml
+	step "kvnet.ko for User-Mode Linux with two CPUs" "$TOP/scripts/build-module.sh" uml-smp-kasan
+	step "kvnet.ko whose calls can fail, for two CPUs" "$TOP/scripts/build-module.sh" --failing uml-smp-kasan
 }
 
 # The newest kernel needs more than the others, and a network to the backports of the
@@ -372,7 +381,7 @@ have_newest()
 
 build_for_hosts()
 {
-	local STEPS=8 series name
+	local STEPS=9 series name
 
 	say "kernels and QEMU of the test hosts"
 	"$TOP/scripts/setup.sh"
@@ -390,6 +399,7 @@ build_for_hosts()
 	get_newest
 	"$TOP/scripts/mkimage.sh" --guests
 	step "uapi tests build" build_uapi
+	run_static
 }
 
 # host SERIES NAME UAPI-TESTS NET-TESTS
@@ -419,15 +429,24 @@ test_6.1()
 	host 6.1 test-6.1 "$UAPI_61" "$NET_61"
 }
 
-# two hosts, of less memory
+# two hosts, of less memory, one with two NUMA nodes
 test_newest()
 {
-	! have_newest || HOST_MB=2048 host newest test-newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_BIRTH" ""
+	! have_newest || HOST_MB=2048 NODES=2 host newest test-newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_BIRTH" ""
 }
 
 test_newest_net()
 {
 	! have_newest || HOST_MB=2048 host newest test-newest-net "" "$NET_NEWEST"
+}
+
+# the two-CPU pass under KASAN and lockdep
+test_smp()
+{
+	local kind=smp-kasan
+
+	UML_FLAVOUR=$kind PACKED='' KSFT_LONG=1/3 run_uml
+	run_uml_as "failing-$kind" "$UAPI_FAILING_SMP" --$kind --add "$BUILD/failing-uml-$kind/drivers/kvnet/kvnet.ko"
 }
 
 test_hosts()
@@ -436,6 +455,7 @@ test_hosts()
 	test_6.1
 	test_newest
 	test_newest_net
+	test_smp
 }
 
 # User-Mode Linux and a test host, the others where one has ended, whichever that is; two at the
@@ -456,6 +476,7 @@ run_lanes()
 	$second test-6.1 test_6.1
 	lane_later test-newest test_newest
 	lane_later test-newest-net test_newest_net
+	lane_later uml-smp test_smp
 }
 
 ### tier one
@@ -491,14 +512,24 @@ build_first_uml()
 
 build_first_host()
 {
-	local STEPS=4
+	local STEPS=3
 
 	build_module 6.12
 	say "images of the test host and its guest"
 	"$TOP/scripts/mkimage.sh" 6.12
 	build_net_tools
-	step "static checks" "$TOP/scripts/check.sh" static
-	run_unit
+	run_static
+}
+
+run_static()
+{
+	local before=$FAILED status=0 log=$BUILD/log/test-static.log
+
+	say "static checks"
+	"$TOP/scripts/check.sh" static > "$log" || status=$?
+	cat "$log"
+	count_log "$log" static "static checks"
+	count_status "$before" $status "static checks"
 }
 
 # uapi tests of tier one: all but those that "all" runs elsewhere
@@ -536,8 +567,8 @@ first_uml()
 {
 	local tests
 
-	readarray -t tests < <(first_uapi)
-	run_uml_as "$1" "$(shard "$1" "${tests[@]}" | tr '\n' ' ')" --append time-travel
+	readarray -t tests < <(first_uapi | grep -vxF "$(tr ' ' '\n' <<< "$UAPI_WAITING")")
+	run_uml_as "$1" "$(shard "$1" "${tests[@]}" | tr '\n' ' ')"
 }
 
 first_uml_1()
@@ -545,10 +576,14 @@ first_uml_1()
 	first_uml 1
 }
 
-# the failing calls are for the one that ends first
 first_uml_2()
 {
 	first_uml 2
+}
+
+first_waiting()
+{
+	run_uml_as waiting "$UAPI_WAITING"
 }
 
 first_failing()
@@ -563,7 +598,8 @@ first_host()
 
 run_first()
 {
-	export KSFT_SEED=${KSFT_SEED:-1} UNIT_SEED=${UNIT_SEED:-1} LIFE_CYCLES=1
+	# what is repeated to meet a race is for "all"
+	export KSFT_SEED=${KSFT_SEED:-1} UNIT_SEED=${UNIT_SEED:-1} KSFT_LONG=${KSFT_LONG:-1/3} LIFE_CYCLES=1
 	how_long "tier one"
 	info "part 1 of 3: packages"
 	"$TOP/scripts/setup.sh" --first
@@ -574,13 +610,15 @@ run_first()
 	lanes_end
 	lane build-uml build_first_uml
 	lane build-host build_first_host
+	lane_later units run_unit
 	lanes_end
 	# tests have deadlines: none runs beside a build
 	info "part 3 of 3: tests"
 	lane uml-1 first_uml_1
 	lane uml-2 first_uml_2
-	lane_later uml-failing first_failing
+	lane uml-waiting first_waiting
 	lane_later test-6.12 first_host
+	lane_later uml-failing first_failing
 	lanes_end
 	elapsed > "$BUILD/log/seconds-of-$TIER"
 }

@@ -40,4 +40,4 @@ usable_again()
 
 run_test "kill: QEMU dies by kill -9 under load" kill_under_load
 run_test "kill: everything is usable again" usable_again
-run_test "kill: and once more" kill_under_load
+[ -n "${SHORT:-}" ] || run_test "kill: and once more" kill_under_load
