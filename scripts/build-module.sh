@@ -88,16 +88,14 @@ sparse_input()
 # It looks at files that are not built again, too: once is enough.
 run_sparse()
 {
-	local log=$DIR/sparse.log stamp=$DIR/sparse-found-nothing-in input messages
+	local log=$DIR/sparse.log messages
 
 	have sparse || die "sparse is not installed; run: scripts/setup.sh --packages-only"
-	input=$(sparse_input)
-	[ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$input" ] || return 0
-	rm -f "$stamp"
+	! has_passed sparse < <(sparse_input) || return 0
 	kmake C=2 CF=-D__CHECK_ENDIAN__ "${SPARSE[@]}" > "$log" 2>&1 || { cat "$log" >&2; die "the build under sparse failed"; }
 	messages=$(own_messages "$log")
 	[ -z "$messages" ] || { echo "$messages" >&2; die "sparse has complaints for $SERIES"; }
-	echo "$input" > "$stamp"
+	passes_now
 }
 
 # Its headers use what Debian's sparse does not know yet, and lack the script that

@@ -31,11 +31,21 @@ files_that_begin_with()
 	(cd "$TOP" && source_files "${@:2}" | xargs awk -v words="$1" 'FNR > 3 { nextfile } $0 ~ words { print FILENAME; nextfile }')
 }
 
+# contents NAME...: of these files of the tree and of what checks them
+contents()
+{
+	(cd "$TOP" && sha256sum scripts/check.sh "$@")
+}
+
 check_shell()
 {
+	local files
+
 	have shellcheck || { echo "no shellcheck"; return 1; }
-	files_that_begin_with '^#!.*(bash|/sh)|shellcheck shell=' scripts selftests tools .ci |
-		(cd "$TOP" && xargs -P "$(nproc)" -n 12 shellcheck -x -S warning -e SC1091)
+	readarray -t files < <(files_that_begin_with '^#!.*(bash|/sh)|shellcheck shell=' scripts selftests tools .ci)
+	! has_passed shellcheck < <(shellcheck --version; contents "${files[@]}") || return 0
+	printf '%s\n' "${files[@]}" | (cd "$TOP" && xargs -P "$(nproc)" -n 12 shellcheck -x -S warning -e SC1091) || return
+	passes_now
 }
 
 check_kernel_doc()
@@ -70,10 +80,12 @@ check_nospec()
 # what it may say: a file, and the kind of message.
 check_checkpatch()
 {
-	local tool=$BUILD/uml-src/scripts/checkpatch.pl
+	local tool=$BUILD/uml-src/scripts/checkpatch.pl files
 
 	[ -f "$tool" ] || "$TOP/scripts/setup.sh" --source
-	(cd "$TOP" && source_files 'drivers/*.[ch]' 'include/*.h' | xargs -P "$(nproc)" -n 25 perl "$tool" --no-tree --strict --terse \
+	readarray -t files < <(source_files 'drivers/*.[ch]' 'include/*.h')
+	! has_passed checkpatch < <(contents "$tool" scripts/checkpatch.known "${files[@]}") || return 0
+	(cd "$TOP" && printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 25 perl "$tool" --no-tree --strict --terse \
 		--show-types --ignore "$CHECKPATCH_IGNORE" --file 2>&1 || true) |
 		awk -v known="$TOP/scripts/checkpatch.known" '
 			BEGIN { while ((getline line < known) > 0) if (split(line, part) == 2) may[part[1], part[2]] = 1 }
@@ -88,7 +100,8 @@ check_checkpatch()
 				}
 			}
 			/^total: / { n++ }
-			END { if (!n) print "checkpatch has said nothing"; exit bad || !n }'
+			END { if (!n) print "checkpatch has said nothing"; exit bad || !n }' || return
+	passes_now
 }
 
 # words of the tests that look like other words: scripts/codespell.ignore

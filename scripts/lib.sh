@@ -20,6 +20,7 @@
 #   vmm-X          another VMM
 #   system-X       a bare Debian (deb12, deb13) to try packages on
 #   debs/          downloaded packages (or $KVNET_DOWNLOADS), no entry
+#   passed/        inputs on which checkers have found nothing, no entries either
 #
 # What depends on the module or its tests is in the checkout's build/ itself:
 #
@@ -241,6 +242,21 @@ remove_unused_entries()
 	find "$CACHE" -maxdepth 1 -regextype posix-extended -regex ".*/$1-[0-9a-f]{12}\.made" -mtime +14 2> /dev/null | while read -r made; do
 		rm -rf "$made" "${made%.made}"
 	done
+}
+
+# What a checker says depends on its input alone: has_passed NAME < INPUT, and if it has not
+# on exactly this, and does now, passes_now. For all checkouts.
+has_passed()
+{
+	PASSED_FILE=$CACHE/passed/$1-$(sha256sum | cut -c 1-32)
+	[ -e "$PASSED_FILE" ] && touch -c "$PASSED_FILE"
+}
+
+passes_now()
+{
+	mkdir -p "${PASSED_FILE%/*}"
+	find "${PASSED_FILE%/*}" -type f -mtime +14 -delete
+	touch "$PASSED_FILE"
 }
 
 # the programs of net tests, in the test host and in the guest
