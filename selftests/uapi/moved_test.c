@@ -21,7 +21,6 @@
 
 #define SOME		40
 #define FEW		4	/* pages that are not given back */
-#define LOOKED_AT	8	/* pages of which one at least moves */
 #define HUGE		(2ul << 20)
 
 #ifndef MADV_SOFT_OFFLINE
@@ -264,104 +263,6 @@ CASE_TIMED(moved_off_line, 60)
 	if (madvise(rig.v.mem, 0, MADV_SOFT_OFFLINE) && errno == EINVAL)
 		ksft_skip("this kernel takes no page off line");
 	under_frames(by_moving_off, FEW);
-	rig_close(&rig);
-}
-
-static bool compact(void)
-{
-	int fd = open("/proc/sys/vm/compact_memory", O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, "1", 1) == 1;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static bool by_compaction(uint8_t *at, size_t len, unsigned int turn)
-{
-	(void)at;
-	(void)len;
-	(void)turn;
-	return compact();
-}
-
-/* A page of the filler, and where that is in the machine's memory. */
-struct frame {
-	uint64_t pfn;
-	uint8_t *at;
-};
-
-static void find_frames(struct frame *f, uint8_t *at, size_t n)
-{
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	uint64_t entry[512];
-	size_t i;
-
-	ASSERT(fd >= 0);
-	for (i = 0; i < n; i++) {
-		if (i % 512 == 0)
-			ASSERT(pread(fd, entry, sizeof(entry), (uintptr_t)(at + i * PAGE) / PAGE *
-				     sizeof(*entry)) > 0);
-		f[i] = (struct frame){ entry[i % 512] & ((1ull << 55) - 1), at + i * PAGE };
-	}
-	close(fd);
-}
-
-static int by_pfn(const void *a, const void *b)
-{
-	const struct frame *x = a, *y = b;
-
-	return x->pfn < y->pfn ? -1 : x->pfn > y->pfn;
-}
-
-/*
- * The buffers get the lowest pages of most of the memory that is free, which is free
- * afterwards: compaction takes pages at the low end, and finds room at the high one.
- */
-static void sit_low(uint8_t *at, size_t len)
-{
-	size_t n = strtoul(word_of("/proc/meminfo", "MemFree"), NULL, 10) * 1024 / 4 * 3 / PAGE;
-	struct frame *all = calloc(n, sizeof(*all));
-	uint8_t *filler;
-	size_t i;
-
-	ASSERT(all && n > len / PAGE);
-	filler = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	ASSERT(filler != MAP_FAILED);
-	find_frames(all, filler, n);
-	qsort(all, n, sizeof(*all), by_pfn);
-	for (i = 0; i < len / PAGE; i++)
-		ASSERT(mremap(all[i].at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      at + i * PAGE) == at + i * PAGE);
-	ASSERT_SYS(munmap(filler, n * PAGE));
-	free(all);
-}
-
-CASE_TIMED(moved_by_compaction, 60)
-{
-	struct frame before[LOOKED_AT], after[LOOKED_AT];
-	unsigned int i, moved = 0;
-	uint8_t *at;
-	size_t len;
-
-	place_need_kvnet();
-	if (!compact())
-		ksft_skip("no compaction");
-	if (system("grep -q 'User Mode Linux' /proc/cpuinfo"))
-		ksft_skip("what compaction moves is up to larger kernels");
-	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	at = place_pool(&len);
-	sit_low(at, len);
-	ASSERT(len >= LOOKED_AT * PAGE);
-	find_frames(before, at, LOOKED_AT);
-	rig_start(&rig);
-	place_ready();
-	under_frames(by_compaction, 1);
-	find_frames(after, at, LOOKED_AT);
-	for (i = 0; i < LOOKED_AT; i++)
-		moved += after[i].pfn > before[i].pfn;
-	EXPECT_OP(moved, >, 0);
 	rig_close(&rig);
 }
 
