@@ -10,8 +10,9 @@
     mutants.py record < VERDICTS    notes the killers in what mutate.sh has said
     mutants.py killers              how many does tier one kill? Fails below 95 %
 
-Killers are in scripts/mutants/killers, a line for each mutant: its name, and the test that
-failed, as mutate.sh has seen it: "unit:TEST case", "uml:VARIANT TEST.case", "nospec:FUNCTION".
+Killers are in scripts/mutants/killers, a line for each mutant that has been tried: its name, and
+the test that failed, as mutate.sh has seen it: "unit:TEST case", "uml:VARIANT TEST.case",
+"nospec:FUNCTION"; or "-" if none of tier one did.
 
 A list, ROOM.list, is made of blocks:
 
@@ -208,9 +209,11 @@ def record(lines):
     """What is not a mutant any more goes."""
     killers = read_killers()
     for line in lines:
-        match = re.match(r"killed +(\S+) \(\d+ s\): (.*?)(?: \[[^\]]*\])?$", line)
-        if match:
-            killers[match[1]] = match[2].strip()
+        match = re.match(r"(killed|survived) +(\S+) \(\d+ s\)(?:: (.*?))?(?: \[[^\]]*\])?$", line)
+        if match and match[1] == "killed":
+            killers[match[2]] = match[3].strip()
+        elif match and os.environ.get("TIER") == "1" and killers.get(match[2], "-").startswith(("-", "uml:split")):
+            killers[match[2]] = "-"
     names = {m.full for m in load()}
     with open(KILLERS, "w", encoding="utf-8") as out:
         print("# SPDX-License-Identifier: GPL-2.0", file=out)
@@ -227,15 +230,13 @@ def show_killers():
     stale = sorted(killers.keys() - names - equivalent)
     for name in stale:
         print(f"{name}: has a killer and is no mutant")
-    first = {name for name in names if in_tier_one(killers.get(name, ""), tests)}
-    other = sorted((names & killers.keys()) - first)
-    for name in other:
+    tried = names & killers.keys()
+    first = {name for name in tried if in_tier_one(killers[name], tests)}
+    for name in sorted(tried - first):
         print(f"# not in tier one: {name}: {killers[name]}")
-    for name in sorted(names - killers.keys()):
-        print(f"# no killer is known: {name}")
-    share = 100 * len(first) / len(names)
-    print(f"{len(names)} mutants: tier one kills {len(first)} ({share:.1f} %), other tests {len(other)}, "
-          f"no killer is known of {len(names - killers.keys())}; {len(equivalent)} more are equivalent")
+    share = 100 * len(first) / len(tried) if tried else 0
+    print(f"{len(names)} mutants, of which {len(tried)} have been tried: tier one kills {len(first)} ({share:.1f} %); "
+          f"{len(equivalent)} more are equivalent")
     return 1 if stale or share < LEAST else 0
 
 

@@ -610,7 +610,7 @@ run_first()
 	lanes_end
 	lane build-uml build_first_uml
 	lane build-host build_first_host
-	lane_later units run_unit
+	lane units run_unit
 	lanes_end
 	# tests have deadlines: none runs beside a build
 	info "part 3 of 3: tests"
