@@ -52,10 +52,18 @@ make_tree()
 		rm -rf "${TREE:?}/$part"
 		cp -r "$TOP/$part" "$TREE/"
 	done
+	share_entries
+	: > "$WORK/log"
+}
+
+# what there is of the cache
+share_entries()
+{
+	local part
+
 	for part in uml uml-src uml-smp-kasan uml-smp-kasan-src kernel-6.12; do
 		[ ! -L "$BUILD/$part" ] || cp -PT "$BUILD/$part" "$TREE/build/$part"
 	done
-	: > "$WORK/log"
 }
 
 in_tree()
@@ -320,6 +328,8 @@ run_without()
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		"$TOP/scripts/uml/build.sh" uml
 		[[ " ${tests[*]} " != *@smp[\ _]* ]] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
+		is_made kernel-6.12 || "$TOP/scripts/setup.sh" 6.12
+		share_entries
 		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
 	[ ${#tests[@]} -gt 0 ] || return 0
