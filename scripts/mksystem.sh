@@ -5,7 +5,7 @@
 # scripts/vm.sh --system boots it with. It has what every Debian has, its own kernel and
 # systemd; no headers, no compiler.
 #
-#   scripts/mksystem.sh deb12 | deb13       build/system-X/{root,kernel,l1.cpio,release}
+#   scripts/mksystem.sh deb12 | deb13       root kernel l1.cpio release in the cache entry system-X
 #
 # A second run finds it done.
 set -euo pipefail

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Builds a kernel for the test host that looks for bugs and has more than one CPU, and
-# its modules, once, under build/kernel-X, laid out as those of Debian's packages are:
+# its modules, once, in the cache, laid out as those of Debian's packages are:
 # "kasan" watches memory, locks, RCU and objects, "kcsan" data races, "kmsan" what nobody has
 # written. From the source
 # that User-Mode Linux is built from; another one, or another configuration, builds it

@@ -5,7 +5,7 @@
 # them in its test host. In a test machine of one's own, with these installed, links
 # in those places lead to them. Two things no system has:
 #
-#   KSFT_GUEST_KERNEL, KSFT_GUEST_CPIO   what a guest boots: build/guests/6.12/kernel and
+#   KSFT_GUEST_KERNEL, KSFT_GUEST_CPIO   what a guest boots: build/guest-6.12/kernel and
 #                                        guest.cpio, made by scripts/mkimage.sh --guests
 
 # place PLACE FILE: unless something is there, or there is no such file
