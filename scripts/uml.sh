@@ -195,10 +195,13 @@ end_leftovers()
 
 run_uml()
 {
+	local leftovers
+
 	take_cpu
 	[[ $FLAVOUR != smp* ]] || CPU=$(cpus | sort -n | head -n 2 | paste -s -d ,)
 	ulimit -c 0
 	end_leftovers > /dev/null 2>&1 < /dev/null &
+	leftovers=$!
 	# killed when its time is over: it does not take SIGTERM well
 	# shellcheck disable=SC2086 # words
 	TMPDIR=$(memory_dir) timeout --foreground -s KILL "$TIMEOUT" taskset -c "$CPU" \
@@ -207,6 +210,8 @@ run_uml()
 		init="$TOP/scripts/uml/init" con=null con0=null,fd:2 con1=null,fd:1 ssl=null \
 		loglevel=7 panic=-1 $APPEND -- "$LOG/tree" "$BUILD/$KERNEL/root" "$LOG/root" < /dev/null 2> "$LOG/console.log" |
 		stdbuf -oL tr -d '\r' | tee "$LOG/output.log" | { grep --line-buffered -v '^@@vm-' || true; }
+	# it has the log's lock, too, and the next run would not get it
+	wait "$leftovers" || true
 }
 
 # what the script returned, 124 if the time was over (given: seconds that it took),
