@@ -51,7 +51,7 @@ help:
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1 LANES=2 TIER=1)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
-	@echo 'make sysfuzz     random system calls on devices that carry packets, guided by what they have run, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan BLIND=1)'
+	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races, what nobody has written; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan kmsan" TESTS=)'
 	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
@@ -110,7 +110,7 @@ fuzz:
 	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' $(SCRIPTS)/fuzz.sh
 
 sysfuzz:
-	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' BLIND='$(BLIND)' $(SCRIPTS)/sysfuzz.sh
+	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/sysfuzz.sh
 
 life: CYCLES ?= 1000
 life: export LIFE_CYCLES = $(CYCLES)

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random system calls on devices that carry packets, in User-Mode Linux with KASAN and
-# lockdep (selftests/uapi/sysfuzz_test). The kernel's kcov tells which parts of the module
-# have run: new programs are made of those that had new ones run. A program
-# that fails is made smaller, one half, quarter and so on of its operations after the other.
+# lockdep (selftests/uapi/sysfuzz_test). A program that fails is made smaller, one half,
+# quarter and so on of its operations after the other.
 #
 #   scripts/sysfuzz.sh             programs of its own making, for SYSFUZZ_SECONDS (600)
-#   SEED=a.b:3-7.c scripts/sysfuzz.sh  that one, again and again; OPS=0-17,30: parts of it
+#   SEED=1f3a20c7 scripts/sysfuzz.sh  that one, again and again; OPS=0-17,30: parts of it
 #
-#   BLIND=1       programs by chance alone; what they reach is counted
 #   KERNEL=smp-kasan    in User-Mode Linux with two CPUs; smp-kcsan: the one that looks for data races
 #   SMALLER=0     leave it as it is
 #   AGAIN=10      seconds that a part is tried for, until it counts as one that works
@@ -21,26 +19,11 @@ TIME=${SYSFUZZ_SECONDS:-600}
 AGAIN=${AGAIN:-10}
 OPERATIONS=512
 NAME=${NAME:-sysfuzz}
-MODULE=$BUILD/mod-uml${KERNEL:+-$KERNEL}
-
-# How many parts the module has: what the compiler says of it, which may make one of two, or two
-# of one, afterwards. (The object code of User-Mode Linux calls by registers.)
-points()
-{
-	local file dump
-
-	find "$MODULE/drivers/kvnet" -name '*.c' | while read -r file; do
-		for dump in "$file".*sancov*; do
-			[[ $dump == *trace.c.* || ! -e $dump ]] || cat "$dump"
-		done
-	done | grep -c 'sanitizer_cov_trace_pc ()'
-}
 
 # run SECONDS SEED OPS: 0 if nothing is wrong
 run()
 {
 	"$TOP/scripts/uml.sh" "--${KERNEL:-debug}" --name "$NAME" --timeout $(($1 * 3 + 300)) --env "SYSFUZZ_SECONDS=$1" --env "SEED=$2" --env "OPS=$3" \
-		--env "SYSFUZZ_POINTS=$POINTS" --env "SYSFUZZ_BLIND=${BLIND:-}" \
 		--env "UAPI_TIMEOUT=$(($1 * 3 + 200))" --env "KSFT_SEED=${KSFT_SEED:-}" -- "$TOP/scripts/vm/uapi.sh" sysfuzz_test
 }
 
@@ -91,7 +74,6 @@ main()
 	local seed status=0 all
 
 	"$TOP/scripts/build-module.sh" "uml${KERNEL:+-$KERNEL}"
-	POINTS=$(points) || die "kernel ${KERNEL:-debug} has no kcov"
 	locked uapi make -s -C "$TOP/selftests/uapi" OUTPUT="$BUILD/uapi" TESTS=sysfuzz_test
 	# what a run has not come to say is not what one before has said
 	hold "$NAME"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which operation a gene stands for: see abuse.h. */
+/* Which operations a seed stands for: see abuse.h. */
 #define _GNU_SOURCE
 #include "abuse.h"
 
-static uint64_t spread(uint64_t gene, unsigned int nr)
+static uint64_t spread(uint64_t seed, unsigned int nr)
 {
-	uint64_t x = gene + (nr + 1) * 0x9e3779b97f4a7c15ull;
+	uint64_t x = seed + (nr + 1) * 0x9e3779b97f4a7c15ull;
 
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
@@ -51,9 +51,9 @@ static unsigned int choose(struct draw *d)
 	return i;
 }
 
-void abuse_do(struct world *w, uint64_t gene, unsigned int nr, struct genl *g)
+void abuse_do(struct world *w, uint64_t seed, unsigned int nr, struct genl *g)
 {
-	struct draw d = { .x = spread(gene, nr), .genl = g };
+	struct draw d = { .x = spread(seed, nr), .genl = g };
 	unsigned int op = choose(&d);
 
 	__atomic_fetch_add(&w->tally->done[op], 1, __ATOMIC_RELAXED);

@@ -3,8 +3,8 @@
  * abuse - random system calls on live devices, seeded, to be repeated.
  *
  * A world is a process with some devices of both layouts, each with a tap and frames
- * that pass.  A program is a list of operations (program.h): each follows from a gene and
- * its place in it alone, so any of them can be left out and the others stay what they are.
+ * that pass.  A program is ABUSE_OPS operations: each follows from the program's seed and
+ * its own number alone, so any of them can be left out and the others stay what they are.
  * What an operation takes (a queue, a descriptor, an address) it finds in its world
  * by a number, not by a value.
  */
@@ -18,11 +18,12 @@
 #include "rig.h"
 #include "vhost_abi.h"
 
+#define ABUSE_OPS	512	/* scripts/sysfuzz.sh has it, too */
 #define ABUSE_DEVS	3
 #define ABUSE_THREADS	4
 #define ABUSE_FDS	8	/* of each device: duplicates and the like */
 
-/* Numbers that follow from the gene and the place. */
+/* Numbers that follow from the seed and the operation's number. */
 struct draw {
 	uint64_t x;
 	struct genl *genl;	/* of the thread, or NULL */
@@ -98,7 +99,7 @@ static inline bool one_in(struct draw *d, unsigned int n)
 /* The descriptor that an operation uses: the first, mostly. */
 int abuse_fd(struct abused *a, struct draw *d);
 
-void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene);
+void world_open(struct world *w, struct abuse_tally *tally, uint64_t seed);
 /* From another process or thread: threads of the world's own, until over. */
 void *world_traffic(void *world);
 void *world_samples(void *world);
@@ -128,8 +129,8 @@ static inline bool traffic_is(const struct abused *a, unsigned int way)
 	return __atomic_load_n(&a->traffic, __ATOMIC_RELAXED) & way;
 }
 
-/* Operation 'nr' of those of a gene. */
-void abuse_do(struct world *w, uint64_t gene, unsigned int nr, struct genl *g);
+/* Operation 'nr' of a program. */
+void abuse_do(struct world *w, uint64_t seed, unsigned int nr, struct genl *g);
 const char *abuse_name(unsigned int op);
 unsigned int abuse_names(void);
 

@@ -100,10 +100,10 @@ static void open_device(struct world *w, unsigned int nr, struct draw *d)
 		a->fd[i] = -1;
 }
 
-void world_open(struct world *w, struct abuse_tally *tally, uint64_t gene)
+void world_open(struct world *w, struct abuse_tally *tally, uint64_t seed)
 {
 	struct uffdio_api api = { .api = UFFD_API };
-	struct draw d = { .x = gene | 1 };
+	struct draw d = { .x = seed | 1 };
 	unsigned int i;
 
 	memset(w, 0, sizeof(*w));

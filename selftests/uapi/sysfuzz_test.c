@@ -5,12 +5,8 @@
  * that works, and nothing left behind.
  *
  *   SYSFUZZ_SECONDS=N	for so long, and say what was done
- *   SEED=a.b:3-7.c	this program, again and again (program.h)
+ *   SEED=1f3a20c7	this program, again and again
  *   OPS=0-17,30	and of it these operations alone
- *
- * Where the kernel tells which parts of the module have run (reached.h), a program that
- * has one run that none had before is kept, and new ones are made of those kept;
- * SYSFUZZ_BLIND=1: only counted.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,12 +24,9 @@
 #include "inject.h"
 #include "pin_rig.h"
 #include "procfs.h"
-#include "program.h"
-#include "reached.h"
 
 struct runner {
 	struct world *w;
-	const struct program *p;
 	unsigned int nr;
 };
 
@@ -41,12 +34,9 @@ struct runner {
 static void *(*const others[])(void *) = { world_traffic, world_samples, world_pages };
 #define OTHERS	3
 
-_Static_assert(1 + ABUSE_THREADS + OTHERS <= REACHED_THREADS, "not all are looked at");
-
 static struct world world;
-static struct program program;
-static struct programs programs;	/* that have reached what none had before */
-static bool masked, wanted[PROGRAM_OPS], guided;
+static uint64_t program;	/* the seed of the one that runs */
+static bool masked, wanted[ABUSE_OPS];
 static struct abuse_tally *tally;
 
 static void read_mask(const char *ops)
@@ -58,7 +48,7 @@ static void read_mask(const char *ops)
 	while (ops && *ops) {
 		from = strtoul(ops, &end, 10);
 		to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
-		for (; from <= to && from < PROGRAM_OPS; from++)
+		for (; from <= to && from < ABUSE_OPS; from++)
 			wanted[from] = true;
 		ops = *end ? end + 1 : end;
 	}
@@ -77,24 +67,17 @@ static void *run(void *arg)
 	unsigned int nr;
 	struct genl g;
 
-	reached_here(1 + r->nr);
 	genl_open(&g);
-	for (nr = r->nr; nr < r->p->n; nr += ABUSE_THREADS) {
+	for (nr = r->nr; nr < ABUSE_OPS; nr += ABUSE_THREADS) {
 		if (masked && !wanted[nr])
 			continue;
 		tally->at[r->nr] = nr + 1;
-		abuse_do(r->w, r->p->op[nr].gene, r->p->op[nr].place, &g);
+		abuse_do(r->w, program, nr, &g);
 		__atomic_fetch_add(&tally->ops, 1, __ATOMIC_RELAXED);
 	}
 	tally->at[r->nr] = 0;
 	genl_close(&g);
 	return NULL;
-}
-
-static void *run_other(void *nr)
-{
-	reached_here(1 + ABUSE_THREADS + (uintptr_t)nr);
-	return others[(uintptr_t)nr](&world);
 }
 
 /* Signals are for the threads that run the program. */
@@ -108,10 +91,10 @@ static void start_all(pthread_t *helper, pthread_t *thread, struct runner *r)
 	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (i = 0; i < OTHERS; i++)
-		ASSERT_EQ(pthread_create(&helper[i], NULL, run_other, (void *)(uintptr_t)i), 0);
+		ASSERT_EQ(pthread_create(&helper[i], NULL, others[i], &world), 0);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	for (i = 0; i < ABUSE_THREADS; i++) {
-		r[i] = (struct runner) { &world, &program, i };
+		r[i] = (struct runner) { &world, i };
 		ASSERT_EQ(pthread_create(&thread[i], NULL, run, &r[i]), 0);
 	}
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -124,12 +107,11 @@ static void run_world(void)
 	struct runner r[ABUSE_THREADS];
 	unsigned int i;
 
-	reached_here(0);
-	world_open(&world, tally, program.op[0].gene);
+	world_open(&world, tally, program);
 	start_all(helper, thread, r);
 	for (i = 0; i < ABUSE_THREADS; i++)
 		pthread_join(thread[i], NULL);
-	if (program.op[0].gene % 3 == 0)	/* in the midst of it all */
+	if (program % 3 == 0)	/* in the midst of it all */
 		kill(getpid(), SIGKILL);
 	__atomic_store_n(&world.over, true, __ATOMIC_RELEASE);
 	for (i = 0; i < OTHERS; i++)
@@ -189,19 +171,12 @@ static void show_stuck(pid_t pid)
 	inject_put("/proc/sysrq-trigger", "w");
 }
 
-/* It is time to look for what has run, too. */
-static bool is_over(pid_t pid, int *status)
-{
-	reached_look();
-	return waitpid(pid, status, WNOHANG) == pid;
-}
-
 static void wait_for(pid_t pid)
 {
 	unsigned int i, nr;
 	int status;
 
-	if (!WAIT_FOR(40000, is_over(pid, &status))) {
+	if (!WAIT_FOR(40000, waitpid(pid, &status, WNOHANG) == pid)) {
 		for (i = 0; i < ABUSE_THREADS; i++) {
 			nr = tally->at[i];
 			FAIL("thread %u is still at operation %d", i, (int)nr - 1);
@@ -236,12 +211,12 @@ static void probe(void)
 
 static void one_program(unsigned int workers_before)
 {
-	char mark[PROGRAM_TEXT + 32];
+	char mark[64];
 	int kmsg = ksft_kmsg_open();
 	pid_t pid;
 
 	/* in one piece, and for the console: all that is left if the kernel dies */
-	snprintf(mark, sizeof(mark), "<5>sysfuzz: SEED=%s", program.text);
+	snprintf(mark, sizeof(mark), "<5>sysfuzz: SEED=%llx", (unsigned long long)program);
 	inject_put("/dev/kmsg", mark);
 	fflush(stdout);
 	pid = ASSERT_SYS(fork());
@@ -257,7 +232,7 @@ static void one_program(unsigned int workers_before)
 	if (ksft_kmsg_verdict(kmsg))
 		FAIL("the kernel complains");
 	if (ksft_failed())
-		ksft_note("again: SEED=%s", program.text);
+		ksft_note("again: SEED=%llx", (unsigned long long)program);
 }
 
 /*** the whole ***/
@@ -268,22 +243,6 @@ static const char *given(const char *name)
 	const char *s = getenv(name);
 
 	return s && *s ? s : NULL;
-}
-
-static void say_what_was_reached(const struct reached *r)
-{
-	const char *points = given("SYSFUZZ_POINTS");
-
-	ksft_note("%u parts of the module ran (of about %s), %u of them in calls; %u ways from one to the next",
-		  r->points, points ? points : "?", r->called, r->ways);
-	ksft_note("%lu times there was no room to tell of more", r->full);
-	ksft_note("%lu programs were kept since they had reached something new", programs.kept);
-	if (guided)
-		ksft_note("of the last %u new ones, %u half new and %u made of others it was %u, %u, %u",
-			  programs.tried[0], programs.tried[1], programs.tried[2],
-			  programs.paid[0], programs.paid[1], programs.paid[2]);
-	if (given("SYSFUZZ_SECONDS"))
-		reached_say_what_is_not();
 }
 
 static void say_what_was_done(unsigned int n_programs)
@@ -318,25 +277,14 @@ static void begin(void)
 	read_mask(getenv("OPS"));
 }
 
-/* What it has to tell of a program that has run; the n-th. */
-static void look_back(struct reached *r, unsigned int n)
+static uint64_t read_seed(const char *text)
 {
-	if (reached_more(r))
-		program_keep(&programs, &program, ksft_random);
-	/* whatever the machine was busy with: by programs, not by time */
-	if (n >= 16 && !(n & (n - 1)))
-		ksft_note("  after %u programs: %u parts, %u ways", n, r->points, r->ways);
-}
+	uint64_t seed;
+	char *end;
 
-/* The next program: the one that is given, or one of our own. */
-static void next_program(const char *seed)
-{
-	if (seed)
-		ASSERT(program_read(&program, seed));
-	else if (guided)
-		program_next(&program, &programs, ksft_random);
-	else
-		program_random(&program, ksft_random);
+	seed = strtoull(text, &end, 16);
+	ASSERT(end != text && !*end);
+	return seed;
 }
 
 CASE_TIMED(random_programs, 100000)
@@ -344,31 +292,18 @@ CASE_TIMED(random_programs, 100000)
 	const char *seed = given("SEED");
 	unsigned int n = 0, workers_before = workers();
 	long pinned = pages_pinned();
-	struct reached reached = { 0 };
-	bool tells = reached_open();
 	uint64_t end;
 
 	if (vdev_is_vhost())
 		ksft_skip("speaks kvnet's netlink family, too");
 	begin();
-	guided = tells && !given("SYSFUZZ_BLIND");
 	end = ksft_now_ms() + seconds(ksft_rounds(6)) * 1000;
 	do {
-		next_program(seed);
+		program = seed ? read_seed(seed) : ksft_random();
 		one_program(workers_before);
 		n++;
-		if (tells)
-			look_back(&reached, n);
 	} while (ksft_now_ms() < end && !ksft_failed());
 	say_what_was_done(n);
-	if (tells)
-		say_what_was_reached(&reached);
-	/* by the threads, and by workers and softirqs */
-	EXPECT_OP(reached.called, >=, tells);
-	EXPECT_OP(reached.points, >=, reached.called + tells);
-	/* who has built the module for it does not want it blind */
-	if (given("SYSFUZZ_POINTS"))
-		EXPECT(tells);
 	EXPECT_EQ(pages_pinned(), pinned);
 	no_leak_found();
 	if (seed)
