@@ -120,22 +120,9 @@ find_cross_headers()
 	fi
 }
 
-# The kernel's kcov hears of the module, but not of how events are traced. What the compiler
-# says of it is for points() in sysfuzz.sh to count.
-add_kcov()
-{
-	local trace
-
-	trace=$(cd "$TOP/drivers/kvnet" && find . -name trace.c -printf '%P\n')
-	ARCH+=(KCOV_INSTRUMENT=y "KCOV_INSTRUMENT_${trace%.c}.o=n")
-	FLAGS+=" -fdump-tree-sancov"
-}
-
 # prepared by themselves when they are not there
 find_headers()
 {
-	local FLAGS
-
 	ARCH=() SPARSE=()
 	case " $UML_ALL " in
 	*" $SERIES "*)
@@ -147,9 +134,7 @@ find_headers()
 		# the kernel has the compiler clear what is on the stack, which hides what nobody
 		# has written and somebody reads
 		[ "$SERIES" != uml-fast ] || return 0
-		FLAGS=-ftrivial-auto-var-init=pattern
-		! grep -qxF CONFIG_KCOV=y "$HEADERS/.config" || add_kcov
-		ARCH+=("KCFLAGS=$FLAGS")
+		ARCH+=("KCFLAGS=-ftrivial-auto-var-init=pattern")
 		return
 		;;
 	esac

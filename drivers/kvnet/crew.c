@@ -138,7 +138,6 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 
 	crew->threads.mm = mm;
 	crew->owner = task_tgid_nr(current);
-	crew->kcov = kcov_common_handle();
 	kvnet_crew_set_lends(crew, lends);
 	WRITE_ONCE(crew->soft, soft);
 	crew->stopping = false;

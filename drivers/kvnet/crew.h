@@ -9,7 +9,6 @@
 #define _KVNET_CREW_H
 
 #include <linux/atomic.h>
-#include <linux/kcov.h>
 #include <linux/kvnet.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
@@ -48,7 +47,6 @@ struct kvnet_crew_ops {
  * @ops: const after init
  * @threads: of the workers
  * @owner: pid of the owner, for traces
- * @kcov: who asks what its work runs through (Documentation/dev-tools/kcov.rst), or 0
  * @lends: what is small may be done by the thread that kicks
  * @soft: what is small may be done in a softirq
  * @lent: threads that do so just now
@@ -77,7 +75,6 @@ struct kvnet_crew {
 	const struct kvnet_crew_ops *ops;
 	struct kvnet_threads threads;
 	pid_t owner;
-	compat_kcov_handle kcov;
 	bool lends;
 	bool soft;
 	atomic_t lent;

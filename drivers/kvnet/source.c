@@ -92,12 +92,10 @@ static void run_soft(struct tasklet_struct *soft)
 	struct kvnet_source *src = container_of(soft, struct kvnet_source, soft);
 	enum kvnet_verdict verdict;
 
-	kcov_remote_start_common(src->crew->kcov);
 	verdict = src->ops->run_soft(src);
 	trace_kvnet_run(src->crew->owner, src->bit, verdict);
 	if (verdict == KVNET_AGAIN)
 		kvnet_source_hand_over(src, KVNET_EV_TAP);
-	kcov_remote_stop();
 }
 
 /*

@@ -226,28 +226,22 @@ static void worker_turn(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	kcov_remote_start_common(w->crew->kcov);
 	take_turn(w);
-	kcov_remote_stop();
 }
 
 static void worker_begin(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	kcov_remote_start_common(w->crew->kcov);
 	kvnet_crew_seat(w->crew, &w->thread);
-	kcov_remote_stop();
 }
 
 static void worker_gone(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	kcov_remote_start_common(w->crew->kcov);
 	if (!READ_ONCE(w->dismissed))
 		w->crew->ops->gone(w->crew);
-	kcov_remote_stop();
 }
 
 const struct kvnet_thread_ops kvnet_worker_ops = {
