@@ -200,8 +200,10 @@ static bool worker_wants(void *data)
 	return READ_ONCE(w->ready) || w->active || w->idle;
 }
 
-static void take_turn(struct kvnet_worker *w)
+static void worker_turn(void *data)
 {
+	struct kvnet_worker *w = data;
+
 	if (unlikely(READ_ONCE(w->crew->cap_ns) != w->poll.cap))
 		kvnet_poll_set_cap(&w->poll, READ_ONCE(w->crew->cap_ns));
 	w->active |= xchg(&w->ready, 0);
@@ -220,13 +222,6 @@ static void take_turn(struct kvnet_worker *w)
 	else if (!w->idle && w->poll.cap)
 		w->idle_since = local_clock();
 	cond_resched();
-}
-
-static void worker_turn(void *data)
-{
-	struct kvnet_worker *w = data;
-
-	take_turn(w);
 }
 
 static void worker_begin(void *data)
