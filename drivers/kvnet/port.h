@@ -18,7 +18,7 @@ struct socket;
  * struct kvnet_port - an interface
  * @lock: guards the rest
  * @kind: of backend
- * @ifindex: in @net; 0: there is none
+ * @ifindex: in @net; 0: there is none, or it cannot be told
  * @net: its namespace, with a reference; NULL: no backend
  */
 struct kvnet_port {

@@ -4,9 +4,7 @@
  */
 #include "tap.h"
 
-#include <linux/device.h>
 #include <linux/err.h>
-#include <linux/file.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
 #include <linux/net.h>
@@ -37,23 +35,17 @@ enum kvnet_backend kvnet_tap_kind(const struct socket *sock)
 	return KVNET_BACKEND_PACKET;
 }
 
-static bool is_kind(const struct net_device *dev, const char *kind)
-{
-	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
-
-	return ops && !strcmp(ops->kind, kind);
-}
-
 /* Of tun's private data this is used: it begins with the queues, see tap_direct.c. */
 static bool is_queue_of(const struct net_device *dev, const struct sock *sk)
 {
+	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
 	void *const *queue = netdev_priv(dev);
 	unsigned int i, n;
 
-	if (!is_kind(dev, "tun"))
+	if (!ops || strcmp(ops->kind, "tun"))
 		return false;
 	n = min_t(size_t, READ_ONCE(dev->real_num_rx_queues),
-		  READ_ONCE(dev->rtnl_link_ops)->priv_size / sizeof(*queue));
+		  ops->priv_size / sizeof(*queue));
 	for (i = 0; i < n; i++)
 		if (READ_ONCE(queue[i]) == sk)
 			return true;
@@ -75,43 +67,6 @@ static int tun_ifindex(const struct sock *sk)
 	return ifindex;
 }
 
-/* The macvtap or ipvtap with the lowest index beyond @after, with a reference. */
-static struct net_device *next_upper(struct net *net, int after)
-{
-	struct net_device *dev, *next = NULL;
-
-	rcu_read_lock();
-	for_each_netdev_rcu(net, dev)
-		if (dev->ifindex > after &&
-		    (is_kind(dev, "macvtap") || is_kind(dev, "ipvtap")) &&
-		    (!next || dev->ifindex < next->ifindex))
-			next = dev;
-	dev_hold(next);
-	rcu_read_unlock();
-	return next;
-}
-
-static int is_node(struct device *dev, void *node)
-{
-	return dev->devt == *(const dev_t *)node;
-}
-
-/* The one whose character device it is. */
-static int upper_ifindex(const struct socket *sock)
-{
-	dev_t node = file_inode(sock->file)->i_rdev;
-	struct net_device *dev;
-	int ifindex = 0;
-	bool found = false;
-
-	while (!found && (dev = next_upper(sock_net(sock->sk), ifindex))) {
-		ifindex = dev->ifindex;
-		found = device_for_each_child(&dev->dev, &node, is_node);
-		dev_put(dev);
-	}
-	return found ? ifindex : 0;
-}
-
 static int packet_ifindex(struct socket *sock)
 {
 	struct sockaddr_storage addr = {};
@@ -126,17 +81,18 @@ static int packet_ifindex(struct socket *sock)
  * @sock: from kvnet_tap_get()
  *
  * Context: may sleep.
- * Return: its index in the socket's network namespace; 0: it has none there.
+ * Return: its index in the socket's network namespace; 0: it has none there, or is a
+ * macvtap or ipvtap, of whose interface the kernel does not tell.
  */
 int kvnet_tap_ifindex(struct socket *sock)
 {
 	switch (kvnet_tap_kind(sock)) {
 	case KVNET_BACKEND_TAP:
 		return tun_ifindex(sock->sk);
-	case KVNET_BACKEND_MACVTAP:
-		return upper_ifindex(sock);
-	default:
+	case KVNET_BACKEND_PACKET:
 		return packet_ifindex(sock);
+	default:
+		return 0;
 	}
 }
 

@@ -307,6 +307,22 @@ class Set(unittest.TestCase):
             out, _ = run(*words, fake="foreign")
             self.assertIn("tap0@4026531841", out, words)
 
+    def test_a_macvtap(self):
+        """Its interface is not told: the device is shown without, and known by its id and its owner."""
+        name = self.rules("tap * set nice 4\ncommand qemu* set nice 3\n")
+        run("rules", "apply", name, fake="macvtap", log=self.log)
+        run("set", "tap0", "nice", "5", fake="macvtap", log=self.log)
+        run("set", "1", "nice", "6", fake="macvtap", log=self.log)
+        self.assertEqual(self.logged(), ["1 nice 3", "2 nice 4", "300 nice 4", "2 nice 5", "1 nice 6"])
+        for command in ("list", "show", "stats"):
+            text, _ = run(command, "-j", fake="macvtap")
+            self.assertIsNone(fits.problem(command, text), text)
+            self.assertIsNone(json.loads(text)[0]["tap"])
+        self.assertIn('"backend":"macvtap"', run("show", "-j", "1", fake="macvtap")[0])
+        for words in (["list"], ["top", "-b", "-n", "1"]):
+            self.assertRegex(run(*words, fake="macvtap")[0], r"(?m)^ *1 +- +4001 ")
+        self.assertIn('{device="1",tap="",pid="4001",', run("--prometheus", fake="macvtap")[0])
+
 
 class Bad(unittest.TestCase):
     """Bad input: a line, a status, and nothing else."""

@@ -296,5 +296,8 @@ CASE(devices)
 	EXPECT_TRUE(finds(look_at_devices, "BAD   device  device 7, tx: broken (EFAULT)"));
 	EXPECT_TRUE(finds(look_at_devices, "device 7: its VMM is dead"));
 	EXPECT_TRUE(finds(look_at_devices, "tx: dropped 12 packets that the tap refused"));
+	setenv("FAKE", "macvtap", 1);
+	EXPECT_TRUE(finds(look_at_devices, "ok    device  device 1: process 4001 (qemu-system-x86)\n"));
+	unsetenv("FAKE");
 	end();
 }

@@ -68,6 +68,23 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	mnl_attr_nest_end(nlh, nest);
 }
 
+static bool has_macvtap(const struct fake *f)
+{
+	return f->id == 1 && fake_is("macvtap");
+}
+
+static void put_interface(struct nlmsghdr *nlh, const struct fake *f)
+{
+	bool far = fake_is("foreign") && f->id == 1;
+
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_BACKEND_NETNS_INUM, 4026531840u + far);
+	mnl_attr_put_u64(nlh, KVNET_A_DEV_BACKEND_NETNS_COOKIE, 1 + far);
+	if (has_macvtap(f))
+		return;
+	mnl_attr_put_strz(nlh, KVNET_A_DEV_IFNAME, f->tap);
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_IFINDEX, 5 + (f - fakes));
+}
+
 void fake_device(struct nlmsghdr *nlh, unsigned int which)
 {
 	const struct fake *f = &fakes[which];
@@ -85,14 +102,8 @@ void fake_device(struct nlmsghdr *nlh, unsigned int which)
 	}
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_NETNS_INUM, 4026531840u);
 	mnl_attr_put_u64(nlh, KVNET_A_DEV_NETNS_COOKIE, 1);
-	if (f->tap) {
-		bool far = fake_is("foreign") && f->id == 1;
-
-		mnl_attr_put_u32(nlh, KVNET_A_DEV_BACKEND_NETNS_INUM, 4026531840u + far);
-		mnl_attr_put_u64(nlh, KVNET_A_DEV_BACKEND_NETNS_COOKIE, 1 + far);
-		mnl_attr_put_strz(nlh, KVNET_A_DEV_IFNAME, f->tap);
-		mnl_attr_put_u32(nlh, KVNET_A_DEV_IFINDEX, 5 + which);
-	}
+	if (f->tap)
+		put_interface(nlh, f);
 	mnl_attr_put_u64(nlh, KVNET_A_DEV_FEATURES, f->features[0]);
 	mnl_attr_put_u64(nlh, KVNET_A_DEV_FEATURES, f->features[1]);
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_LAYOUT, f->packed);
@@ -153,7 +164,8 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_WORKER, 0);
 	}
 	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_ACCESS, which != 1);
-	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKEND, f->tap ? 1 : 0);
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKEND, has_macvtap(f) ? KVNET_BACKEND_MACVTAP :
+			 f->tap ? KVNET_BACKEND_TAP : KVNET_BACKEND_NONE);
 	if (!index && f->tap)
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKLOG, 3);
 	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_KICKS, packets / 2);
