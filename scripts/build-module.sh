@@ -10,7 +10,7 @@
 # calls can fail (failing.sh), in build/failing-X. With --arch arm64, --clang or both it is
 # built for that, in build/mod-X-arm64-clang (after setup.sh --cross).
 #
-#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --failing] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/build-module.sh [--sparse] [--floor | --hosttime | --uncounted | --failing] [--arch arm64] [--clang] 6.12 | 6.1 | newest | kasan | kcsan | kmsan | uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

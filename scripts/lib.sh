@@ -47,7 +47,7 @@ DEBUG_ALL="kasan kcsan kmsan"
 CLANG=19
 # kernels that the module is built for and that are no series of Debian's
 # shellcheck disable=SC2034 # for build-module.sh
-UML_ALL="uml uml-fast uml-smp uml-smp-kasan uml-smp-kcsan uml-task66"
+UML_ALL="uml uml-fast uml-smp uml-smp-kasan uml-smp-kcsan"
 
 # What else to tell the compiler for one of them. Kernels for hardware have small
 # copies made into loads and stores, User-Mode Linux has not: measured would be calls

@@ -11,8 +11,7 @@
 #
 #   TESTS="name..."   tests to run (not of "first" and "all")
 #   KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "debug" one of smp-kasan,
-#                     smp-kcsan, kasan, kcsan, kmsan, by default all; for "uml" smp-kasan, smp-kcsan
-#                     or task66, see Documentation/testing.rst
+#                     smp-kcsan, kasan, kcsan, kmsan, by default all; for "uml" smp-kasan or smp-kcsan
 #   PACKED=           "uml", "uapi": not once more with packed rings
 #   KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
 #   KSFT_SEED=N UNIT_SEED=N   other random inputs (default 1; "all" takes random ones and says which)
@@ -73,8 +72,8 @@ call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
 NET_APART="trace qemu"
-# User-Mode Linux for who asks: with two CPUs, and with threads of Linux 6.4 to 6.10
-UML_FLAVOURS="smp-kasan smp-kcsan task66"
+# User-Mode Linux with two CPUs, which runs only when it is named
+UML_FLAVOURS="smp-kasan smp-kcsan"
 # uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test threads_test owner_test owner_kthread_test place_test storm_test"

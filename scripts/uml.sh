@@ -12,7 +12,6 @@
 #   --smp               the same with two CPUs, which are two of the machine's
 #   --smp-kasan         as --debug, with two CPUs
 #   --smp-kcsan         with two CPUs, looks for data races
-#   --task66            as --debug, with the threads of Linux 6.4 to 6.10
 #   --timeout SECONDS   for the whole run (default 900)
 #   --mem MB            size of its memory (default 768)
 #   --guest             what a guest needs, for selftests/net/lib.sh: stock QEMU, which
@@ -51,7 +50,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage ;;
-		--debug | --fast | --smp | --smp-kasan | --smp-kcsan | --task66) FLAVOUR=${1#--}; shift; continue ;;
+		--debug | --fast | --smp | --smp-kasan | --smp-kcsan) FLAVOUR=${1#--}; shift; continue ;;
 		--guest) GUEST=1; shift; continue ;;
 		--no-verdict) VERDICT=0; shift; continue ;;
 		--) shift; SCRIPT=("$@"); break ;;
@@ -75,7 +74,7 @@ parse_options()
 	KERNEL=uml
 	# ticks are 10 ms long, and a grace period takes some: half of some tests' time;
 	# and the sooner something is freed, the sooner its late use is seen
-	[[ " debug task66 smp-kasan smp-kcsan " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
+	[[ " debug smp-kasan smp-kcsan " != *" $FLAVOUR "* ]] || [ "$GUEST" -eq 1 ] || APPEND="rcupdate.rcu_expedited=1 $APPEND"
 	# kmemleak's own thread is nice, and among guests on a busy machine kept from running: a reader
 	[ "$GUEST" -eq 0 ] || APPEND="rcupdate.rcu_cpu_stall_timeout=120 $APPEND"
 	[ "$FLAVOUR" = debug ] || KERNEL=uml-$FLAVOUR

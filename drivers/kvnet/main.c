@@ -78,7 +78,7 @@ MODULE_PARM_DESC(tap_direct,
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
-		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.4 (default Y)");
+		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.11 (default Y)");
 
 bool kvnet_fork_owner_control = true;
 module_param_named(fork_owner_control, kvnet_fork_owner_control, bool, 0644);

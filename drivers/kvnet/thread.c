@@ -16,6 +16,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sched/vhost_task.h>
 #include <linux/task_work.h>
 #include <linux/wait_bit.h>
 
@@ -106,12 +107,13 @@ static void task_killed(void *data)
 
 static int start_task(struct kvnet_thread *t, const char *name)
 {
-	int ret = compat_vhost_task_create(&t->vtsk, task_fn, task_killed, t, name);
+	struct vhost_task *vtsk = compat_vhost_task_create(task_fn, task_killed, t, name);
 
-	if (ret)
-		return ret;
+	if (IS_ERR(vtsk))
+		return PTR_ERR(vtsk);
+	t->vtsk = vtsk;
 	t->forked = true;
-	compat_vhost_task_start(&t->vtsk);
+	vhost_task_start(vtsk);
 	return 0;
 }
 
@@ -202,7 +204,7 @@ static void stop_kthread(struct kvnet_thread *t)
 /**
  * kvnet_thread_has_tasks() - can a thread be a thread of the owner's process?
  *
- * Return: true if the kernel has that (Linux 6.4, CONFIG_VHOST_TASK).
+ * Return: true if the kernel has that (Linux 6.11, CONFIG_VHOST_TASK).
  */
 bool kvnet_thread_has_tasks(void)
 {
@@ -313,7 +315,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	}
 	WRITE_ONCE(t->closing, true);
 	if (t->forked)
-		compat_vhost_task_stop(&t->vtsk);
+		vhost_task_stop(t->vtsk);
 	else if (t->task)
 		stop_kthread(t);
 	kvnet_inside_put(t->inside);
@@ -339,7 +341,7 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 {
 	t = t->by;
 	if (t->forked)
-		compat_vhost_task_wake(&t->vtsk);
+		vhost_task_wake(t->vtsk);
 	else
 		wake_up_process(t->task);
 }

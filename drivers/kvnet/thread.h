@@ -20,7 +20,6 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/list.h>
-#include <linux/sched/vhost_task.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -28,6 +27,7 @@ struct kvnet_inside;
 struct kvnet_shared;
 struct mm_struct;
 struct task_struct;
+struct vhost_task;
 
 /**
  * struct kvnet_thread_ops - what a thread does; called by the thread
@@ -93,7 +93,7 @@ struct kvnet_thread {
 	struct list_head entry;
 	struct task_struct *owner;
 	struct task_struct *maker;
-	struct compat_vhost_task vtsk;
+	struct vhost_task *vtsk;
 	bool forked;
 	bool closing;
 	bool doomed;

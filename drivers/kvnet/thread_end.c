@@ -147,16 +147,10 @@ static bool had_last_turn(struct kvnet_thread *t)
 	return t->shared ? kvnet_thread_had_last_turn(t) : READ_ONCE(t->over);
 }
 
-static bool has_exited(struct kvnet_thread *t)
-{
-	return t->forked ? compat_vhost_task_gone(&t->vtsk, t->task) :
-			   READ_ONCE(t->task->exit_state);
-}
-
 /* Its last instructions, too, take time, which it may not get. */
 static bool has_gone(struct kvnet_thread *t)
 {
-	return had_last_turn(t) && (t->shared || has_exited(t));
+	return had_last_turn(t) && (t->shared || READ_ONCE(t->task->exit_state));
 }
 
 /* Those that are not are ended. One may have been made by another since it was asked last. */

@@ -321,7 +321,7 @@ static bool take_in(struct kvnet_thread *t, struct kvnet_shared *h)
  * @data: for @ops
  *
  * Of those who have called this in the same process, with the same cgroups and
- * credentials. Where a task that is killed cannot live on, each has a thread of its own.
+ * credentials.
  *
  * Context: the owner; may sleep.
  * Return: as kvnet_thread_start().
@@ -331,8 +331,6 @@ int kvnet_thread_join(struct kvnet_thread *t, struct kvnet_threads *ts, bool for
 {
 	struct kvnet_shared *h;
 
-	if (fork && !COMPAT_VHOST_TASK_REVIVES)
-		return kvnet_thread_start(t, ts, fork, ops, data);
 	t->ops = ops;
 	t->data = data;
 	t->group = ts;

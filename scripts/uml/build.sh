@@ -4,11 +4,10 @@
 # Builds a User-Mode Linux kernel and its modules, once, in the cache: "uml" with
 # everything that looks for bugs, "uml-fast" to measure with, "uml-smp" the same with two
 # CPUs, which only a newer kernel has, "uml-smp-kasan" and "uml-smp-kcsan" that one with what
-# looks for bugs, or for data races (smp-debug/), "uml-task66", the first one with the threads
-# of a VMM that kernels before 6.11 have (task66.diff). Another source, configuration or
-# patch builds it again.
+# looks for bugs, or for data races (smp-debug/). Another source, configuration or patch
+# builds it again.
 #
-#   scripts/uml/build.sh uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan | uml-task66
+#   scripts/uml/build.sh uml | uml-fast | uml-smp | uml-smp-kasan | uml-smp-kcsan
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -69,7 +68,6 @@ main()
 	uml-smp) FLAVOURS="uml/fast uml/smp" ;;
 	uml-smp-kasan) FLAVOURS="uml/debug uml/smp uml/smp-debug" ;;
 	uml-smp-kcsan) FLAVOURS="uml/smp uml/smp-debug uml/smp-kcsan debug/kcsan" ;;
-	uml-task66) FLAVOURS=uml/debug CHANGES=("$TOP/scripts/uml/task66.diff") SOURCE=uml-src-task66 ;;
 	*) die "usage: build.sh <one of: $UML_ALL>" ;;
 	esac
 	[[ $name != uml-smp* ]] || FROM=uml-smp-src option=--source-newest

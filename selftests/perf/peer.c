@@ -68,7 +68,7 @@ static struct point look(const struct peer *p)
 	return (struct point) { now_ns(), passed(p), worker_time() };
 }
 
-/* All threads but the worker, which since Linux 6.4 is one of them. */
+/* All threads but the worker, which may be one of them. */
 static void set_policy(pid_t pid, int policy)
 {
 	const struct sched_param none = { 0 };

@@ -212,7 +212,7 @@ bool workers_shared(void)
 	return shared && *shared == '1';
 }
 
-/* A kernel thread, or since Linux 6.4 a thread of that process. */
+/* A kernel thread, or a thread of that process. */
 unsigned int workers_find(pid_t owner)
 {
 	char tasks[32];

@@ -249,7 +249,7 @@ static void closed_at_once(const char *kind)
 CASE_TIMED(thread_closed_at_once, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	closed_at_once("task");
 }
 
@@ -287,7 +287,7 @@ static void backend_is_set(const char *kind)
 CASE(backend_of_a_thread_that_waits)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	backend_is_set("task");
 }
 
@@ -336,7 +336,7 @@ static void killed_at_once(const char *kind)
 CASE_TIMED(owner_of_a_thread_killed_at_once, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	killed_at_once("task");
 }
 
@@ -355,7 +355,7 @@ static void is_there_at_once(const char *kind)
 	char own[512];
 
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	cgroup_make(&g, NULL);
 	cgroup_join(&g, getpid());

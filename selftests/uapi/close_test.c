@@ -166,7 +166,7 @@ static void last_close(const struct way *way)
 static void need(const char *kind)
 {
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
+		ksft_skip("the worker is the kernel's before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 }
 

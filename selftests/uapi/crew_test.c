@@ -59,7 +59,7 @@ static void need_tasks(void)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net refuses them");
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 }
 

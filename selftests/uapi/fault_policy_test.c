@@ -137,7 +137,7 @@ static void begin(void)
 	unsigned int id;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
 	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);

@@ -49,7 +49,7 @@ static void open_in(const struct cgroup *g)
 static void open_in_group(void)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
+		ksft_skip("the worker is the kernel's before Linux 6.11");
 	cgroup_make(&group, NULL);
 	open_in(&group);
 }
@@ -324,7 +324,7 @@ CASE(killed_while_frozen)
 	char c;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
+		ksft_skip("the worker is the kernel's before Linux 6.11");
 	cgroup_make(&group, NULL);
 	ASSERT_SYS(pipe(p));
 	pid = fork();

@@ -347,7 +347,7 @@ static const struct way by_freezer = { join_group, open_idle, NULL, freeze, thaw
 CASE_TIMED(tasks, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
+		ksft_skip("the worker is the kernel's before Linux 6.11");
 	cgroup_make(&group, NULL);
 	late("task", &by_freezer);
 	cgroup_remove(&group);

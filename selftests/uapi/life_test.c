@@ -254,7 +254,7 @@ CASE_LONG(starved_of_memory)
 CASE_LONG(frozen)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.4");
+		ksft_skip("the worker is the kernel's before Linux 6.11");
 	cgroup_make(&group, NULL);
 	begin();
 	vmm_start(&vmm, NULL);

@@ -566,7 +566,7 @@ CASE_TIMED(an_owner_that_dies_while_operators_starve, 60)
 CASE_TIMED(an_owner_that_hires_while_operators_starve, 60)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	operators_starve(SIGUSR1);
 }

@@ -382,7 +382,7 @@ CASE(later_workers_too)
 	unsigned int id, i;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	netlink_begin(&(struct rig_cfg){ 0 });
 	policy_want();
 	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 4);
@@ -412,7 +412,7 @@ CASE(later_workers_of_a_class)
 	unsigned int id;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	netlink_begin(&(struct rig_cfg){ 0 });
 	policy_want();
 	ask_u32(&policy_request, KVNET_A_POLICY_NICE, 4);

@@ -266,7 +266,7 @@ static void outlived(const char *kind)
 	int fd;
 
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	store_open();
 	orders = mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE,
@@ -346,7 +346,7 @@ static void executes(bool main_thread)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps the memory until the last close");
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	by_main_thread = main_thread;
 	store_open();
@@ -389,7 +389,7 @@ static void thread_exits(const char *kind)
 	pid_t tid = 0;
 
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pin_rig.h"
 #include "procfs.h"
 #include "vdev.h"
 
@@ -143,7 +144,8 @@ bool kernel_has_vhost_task(void)
 {
 	ASSERT(has_vhost_task != MAP_FAILED);
 	if (!*has_vhost_task)
-		*has_vhost_task = kernel_knows("vhost_task_create") ? 1 : -1;
+		*has_vhost_task = !kernel_before(6, 11) && kernel_knows("vhost_task_create") ?
+				  1 : -1;
 	return *has_vhost_task > 0;
 }
 

@@ -27,7 +27,7 @@ unsigned int scouts(void);
 void worker_rests(void);
 /* The same of another process, which has two at most. */
 void workers_rest(pid_t owner);
-/* Can this kernel make threads of a process for a module? */
+/* Can this kernel make threads of a process for kvnet? */
 bool kernel_has_vhost_task(void);
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);

@@ -34,7 +34,7 @@ struct row {
 	const void *arg;
 	int err;
 	struct row_differs vhost[2];
-	int without_task;	/* before Linux 6.4, where err has to be 0 */
+	int without_task;	/* before Linux 6.11, where err has to be 0 */
 };
 
 #define VHOST(...)	.vhost = { { __VA_ARGS__ } }

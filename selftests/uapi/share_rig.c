@@ -18,23 +18,10 @@ char share(char value)
 	return vdev_parameter("share_workers", value);
 }
 
-/* A task is shared where one that is killed can live on. */
-static bool can_share(void)
-{
-	const char *kind = getenv("KVNET_WORKER");
-
-	return (kind && !strcmp(kind, "kthread")) || !kernel_has_vhost_task() ||
-	       !kernel_before(6, 11);
-}
-
 void share_open(unsigned int i)
 {
 	char was = share('Y');
 
-	if (!can_share()) {
-		share(was);
-		ksft_skip("threads of the owner are not shared before Linux 6.11");
-	}
 	rig_open(&sharer[i], &(struct rig_cfg){ .here = i, .stopped = true });
 	/* memory that a pager may take away */
 	if (i < 2)
@@ -48,7 +35,7 @@ void share_need(const char *kind)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net has no such thing");
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 }
 

@@ -138,7 +138,7 @@ CASE(the_vmm_says)
 	unsigned int arg[2] = { VDEV_TX, -1u };
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	begin(&(struct rig_cfg){ 0 });
 	have_two();
 	/* it does not know of ours */
@@ -162,7 +162,7 @@ CASE(the_vmm_says)
 CASE(what_is_refused_is_not_said)
 {
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	begin(&(struct rig_cfg){ 0 });
 	have_two();
@@ -210,7 +210,7 @@ CASE(limits_of_the_owner_bound_them)
 	uint64_t from;
 
 	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
 	cgroup_make(&g, "pids");
 	cgroup_join(&g, getpid());

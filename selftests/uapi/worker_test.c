@@ -28,7 +28,7 @@ static struct rig rig;
 static void choose(const char *kind)
 {
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.4");
+		ksft_skip("no threads of the owner before Linux 6.11");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 }
 

@@ -1,96 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread of the owner's process as Linux 6.11 has it: one that is killed says so,
- * and ends.
+ * A thread of the owner's process. Those of Linux 6.4 to 6.10 are not used: one that is killed
+ * need not end there.
  */
 #ifndef _KVNET_COMPAT_SCHED_VHOST_TASK_H
 #define _KVNET_COMPAT_SCHED_VHOST_TASK_H
 
 #include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0) || !IS_ENABLED(CONFIG_VHOST_TASK)
-#define COMPAT_HAVE_VHOST_TASK	false
-#define COMPAT_VHOST_TASK_REVIVES	false
-
-struct compat_vhost_task {
-};
-
-static inline int compat_vhost_task_create(struct compat_vhost_task *t, bool (*fn)(void *),
-					   void (*killed)(void *), void *data,
-					   const char *name)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void compat_vhost_task_start(struct compat_vhost_task *t)
-{
-}
-
-static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
-{
-}
-
-static inline bool compat_vhost_task_gone(struct compat_vhost_task *t,
-					  struct task_struct *task)
-{
-	return true;
-}
-
-static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
-{
-}
-
-#elif defined(KVNET_HAVE_TASK_KILLED)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
 #include_next <linux/sched/vhost_task.h>
 
 #define COMPAT_HAVE_VHOST_TASK	true
-/* One that takes a SIGKILL of its own back, in a turn, lives on. */
-#define COMPAT_VHOST_TASK_REVIVES	true
-
-struct compat_vhost_task {
-	struct vhost_task *vtsk;
-};
 
 /*
  * An error was NULL before Linux 6.14, and in 6.12.x for some time: a limit more likely
  * than no memory.
  */
-static inline int compat_vhost_task_create(struct compat_vhost_task *t, bool (*fn)(void *),
-					   void (*killed)(void *), void *data,
-					   const char *name)
+static inline struct vhost_task *compat_vhost_task_create(bool (*fn)(void *),
+							  void (*killed)(void *),
+							  void *data, const char *name)
 {
-	t->vtsk = vhost_task_create(fn, killed, data, name);
-	return t->vtsk ? PTR_ERR_OR_ZERO(t->vtsk) : -EAGAIN;
-}
+	struct vhost_task *vtsk = vhost_task_create(fn, killed, data, name);
 
-static inline void compat_vhost_task_start(struct compat_vhost_task *t)
-{
-	vhost_task_start(t->vtsk);
-}
-
-static inline void compat_vhost_task_stop(struct compat_vhost_task *t)
-{
-	vhost_task_stop(t->vtsk);
-}
-
-/* Who has been killed, and is @task: compat_vhost_task_stop() does not wait then. */
-static inline bool compat_vhost_task_gone(struct compat_vhost_task *t,
-					  struct task_struct *task)
-{
-	return READ_ONCE(task->exit_state);
-}
-
-static inline void compat_vhost_task_wake(struct compat_vhost_task *t)
-{
-	vhost_task_wake(t->vtsk);
+	return vtsk ? vtsk : ERR_PTR(-EAGAIN);
 }
 
 #else
-#include <linux/sched/vhost_task_6_4.h>
+#define COMPAT_HAVE_VHOST_TASK	false
+
+struct vhost_task;
+
+static inline struct vhost_task *compat_vhost_task_create(bool (*fn)(void *),
+							  void (*killed)(void *),
+							  void *data, const char *name)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void vhost_task_start(struct vhost_task *vtsk)
+{
+}
+
+static inline void vhost_task_stop(struct vhost_task *vtsk)
+{
+}
+
+static inline void vhost_task_wake(struct vhost_task *vtsk)
+{
+}
 #endif
 
 #endif /* _KVNET_COMPAT_SCHED_VHOST_TASK_H */
