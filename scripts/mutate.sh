@@ -205,11 +205,15 @@ boot()
 		--env KSFT_STOP=1 --env "KSFT_SLOW=${KSFT_SLOW:-2}" --env "KSFT_LONG=${TIER:+1/3}" --env "KSFT_SEED=${KSFT_SEED:-1}" --env BACKEND=kvnet "$@"
 }
 
-# killer KIND OUTPUT: KILLER, by the first that failed
+# killer KIND OUTPUT: KILLER, by the first case that failed; where none did, the test that ran
+# when the kernel complained, died or hung
 killer()
 {
-	KILLER="$1 $(sed -n 's/^not ok [0-9]* - //p; s/^not ok [0-9]* \([^#]*\)# .*/\1/p' "$2" | head -n 1)"
-	[[ $KILLER != *" " ]] || KILLER+=$(grep -m 1 -E 'bad kernel message|died|not finished' "$2" | cut -c 1-100)
+	local case
+
+	case=$(sed -n 's/^not ok [0-9]* - //p; s/^not ok [0-9]* \([^#]*\)# .*/\1/p' "$2" | head -n 1)
+	[ -n "$case" ] || case="$(sed -n 's/^## \([a-z0-9_]*\).*/\1/p' "$2" | tail -n 1).$(grep -m 1 -oE 'bad kernel message|died|not finished' "$2")"
+	KILLER="$1 $case"
 }
 
 # run_uml VARIANT TEST...: until one fails. Sets KILLER.
