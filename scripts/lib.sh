@@ -218,7 +218,7 @@ entry_found()
 	[ "$(readlink "$BUILD/$ENTRY_NAME")" = "$ENTRY" ] || link_entry
 }
 
-# a link takes the place of another in one step: who else is at it finds either
+# A link takes the place of another in one step: another script finds one or the other.
 link_entry()
 {
 	mkdir -p "$BUILD"
