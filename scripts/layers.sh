@@ -23,13 +23,11 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	place) echo "thread" ;;
-	worker | source | crew | crew_apart) echo "source crew worker place apart claim lend thread poll stats trace" ;;
-	crew_place) echo "source crew worker place user" ;;
+	worker | source | crew | crew_apart) echo "source crew worker apart claim lend thread poll stats trace" ;;
 	later) echo "user" ;;
 	thread_end | thread_inside | thread_shared) echo "thread later user" ;;
 	registry) echo "net" ;;
-	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker place lend" ;;
+	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker lend" ;;
 	port) echo "tap" ;;
 	tap | tap_copy | tap_send | tap_direct | tap_look) echo "tap packet frag features hdr stats trace" ;;
 	packet) echo "features" ;;

@@ -7,7 +7,6 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>
-#include <linux/numa.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -41,7 +40,6 @@ static void call_off(struct kvnet_crew *crew)
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 {
 	crew->ops = ops;
-	crew->memory_node = NUMA_NO_NODE;
 	mutex_init(&crew->roster);
 	spin_lock_init(&crew->lock);
 	kvnet_threads_init(&crew->threads);
@@ -111,12 +109,6 @@ struct kvnet_worker *kvnet_crew_make(struct kvnet_crew *crew,
 	return w;
 }
 
-static void free_seats(struct kvnet_crew *crew)
-{
-	kvnet_seats_free(crew->seat);
-	crew->seat = NULL;
-}
-
 /**
  * kvnet_crew_start() - make the first worker, which serves all sources
  * @crew: the crew, without workers
@@ -144,14 +136,9 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	crew->by_vmm = false;
 	crew->again_ns = 0;
 	kvnet_apart_reset(&crew->rule);
-	crew->seat = kvnet_seats_new(KVNET_CREW_ALL);
-	if (!crew->seat)
-		return -ENOMEM;
 	w = make_worker(crew, fork, false, shares);
-	if (IS_ERR(w)) {
-		free_seats(crew);
+	if (IS_ERR(w))
 		return PTR_ERR(w);
-	}
 	mutex_lock(&crew->roster);
 	kvnet_crew_list(crew, 0, w);
 	mutex_unlock(&crew->roster);
@@ -370,7 +357,6 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 		kfree(crew->worker[i]);
 		crew->worker[i] = NULL;
 	}
-	free_seats(crew);
 }
 
 /**
@@ -395,4 +381,23 @@ void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns)
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends)
 {
 	WRITE_ONCE(crew->lends, lends && kvnet_lend_possible());
+}
+
+/**
+ * kvnet_crew_at() - which sources are at home with a worker?
+ * @crew: the crew
+ * @w: the worker
+ *
+ * Context: any.
+ * Return: as bits.
+ */
+unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w)
+{
+	unsigned long at = 0;
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++)
+		if (kvnet_crew_is_home(crew->source[i], w))
+			at |= BIT(i);
+	return at;
 }

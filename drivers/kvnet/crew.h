@@ -14,12 +14,10 @@
 #include <linux/types.h>
 
 #include "apart.h"
-#include "place.h"
 #include "thread.h"
 
 struct kvnet_crew;
 struct kvnet_source;
-struct kvnet_user;
 struct kvnet_worker;
 struct mm_struct;
 
@@ -54,7 +52,7 @@ struct kvnet_crew_ops {
  * @stopping: it is never time any more, and nobody hands anything over
  * @source: what is served; const after init
  * @n: entries in @source
- * @roster: for those who have no dev->lock: guards @worker, @place, and that no thread
+ * @roster: for those who have no dev->lock: guards @worker, and that no thread
  *	    of @worker is stopped until who has found the device has done (registry.h)
  * @lock: likewise, for those who only look: not held for long, whatever who has @roster waits for
  * @worker: by their ids; changes with dev->lock, @roster and @lock, KVNET_CREW_SECOND with
@@ -66,9 +64,6 @@ struct kvnet_crew_ops {
  * @parted: times that the last source got a thread of its own; so all of these: counters
  * @joined: that it was given back; written by who holds it
  * @refused: threads that could not be had
- * @place: where the threads run; changes with @roster and @lock
- * @seat: for whoever places them; with @roster
- * @memory_node: where the guest's memory is, as far as known; with @roster
  * @cap_ns: longest spin, in ns, as configured
  */
 struct kvnet_crew {
@@ -92,9 +87,6 @@ struct kvnet_crew {
 	unsigned long parted;
 	unsigned long joined;
 	unsigned long refused;
-	struct kvnet_place place;
-	struct kvnet_seat *seat;
-	int memory_node;
 	u64 cap_ns;
 };
 
@@ -111,6 +103,7 @@ unsigned int kvnet_crew_serving(const struct kvnet_crew *crew,
 void kvnet_crew_stop(struct kvnet_crew *crew);
 void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends);
+unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);
 
 /* for crew_apart.c */
 void kvnet_crew_list(struct kvnet_crew *crew, unsigned int id, struct kvnet_worker *w);
@@ -137,14 +130,5 @@ void kvnet_crew_watched(const struct kvnet_watch *watch, struct kvnet_source *sr
 void kvnet_crew_set_threads(struct kvnet_crew *crew, u32 threads);
 int kvnet_crew_dismiss(struct kvnet_crew *crew);
 void kvnet_crew_undo_dismiss(struct kvnet_crew *crew, bool said);
-
-/* where they run, and for those who look: crew_place.c */
-int kvnet_crew_set_place(struct kvnet_crew *crew, const struct kvnet_place *want,
-			 struct kvnet_user *user);
-void kvnet_crew_memory_at(struct kvnet_crew *crew, int node);
-int kvnet_crew_get_place(struct kvnet_crew *crew, struct kvnet_place *place);
-void kvnet_crew_forget_place(struct kvnet_crew *crew);
-void kvnet_crew_seat(struct kvnet_crew *crew, struct kvnet_thread *self);
-unsigned long kvnet_crew_at(const struct kvnet_crew *crew, const struct kvnet_worker *w);
 
 #endif /* _KVNET_CREW_H */

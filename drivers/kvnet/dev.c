@@ -194,8 +194,8 @@ static int start_with(struct kvnet_queue *q, struct socket *sock)
 	return ret;
 }
 
-/* dev->lock. @node is where the ring's memory is, if that is known. */
-static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
+/* dev->lock */
+static int start_queue(struct kvnet_queue *q, struct socket *sock)
 {
 	struct socket *old = NULL;
 	int ret;
@@ -211,8 +211,6 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock, int *node)
 	old = swap_tap(q, sock);
 	sock = NULL;
 out:
-	/* From the next kick on its worker may hold the lock, and wait for a page. */
-	*node = kvnet_pin_node(&q->vq.pin[0]);
 	mutex_unlock(&q->vq.lock);
 	kvnet_tap_put(sock);
 	kvnet_tap_put(old);
@@ -324,7 +322,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 {
 	struct kvnet_queue *q = &net->q[index];
 	struct socket *sock;
-	int ret, node;
+	int ret;
 
 	lockdep_assert_held(&net->lock);
 	if (fd == VHOST_FILE_UNBIND) {
@@ -339,12 +337,10 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 	sock = kvnet_tap_get(fd);
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
-	ret = start_queue(q, sock, &node);
-	if (ret)
-		return ret;
-	kvnet_source_wake(&q->src, KVNET_EV_CTRL);
-	kvnet_crew_memory_at(&net->crew, node);
-	return 0;
+	ret = start_queue(q, sock);
+	if (!ret)
+		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+	return ret;
 }
 
 /**

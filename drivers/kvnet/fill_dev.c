@@ -11,6 +11,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nsproxy.h>
+#include <linux/numa.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
@@ -21,33 +22,7 @@
 
 #include "crew.h"
 #include "net.h"
-#include "place.h"
 #include "registry.h"
-
-/* A text that does not fit is left out. */
-static int put_text(struct sk_buff *skb, int type, const char *text)
-{
-	if (!text)
-		return -ENOMEM;
-	return strlen(text) < KVNET_TEXT_SIZE ? nla_put_string(skb, type, text) : 0;
-}
-
-/**
- * kvnet_put_cpus() - tell of a mask, as a list
- * @skb: where to
- * @type: of the attribute
- * @cpus: the mask; one that makes too long a list is left out
- *
- * Return: 0; -EMSGSIZE; -ENOMEM.
- */
-int kvnet_put_cpus(struct sk_buff *skb, int type, const struct cpumask *cpus)
-{
-	char *text = kasprintf(GFP_KERNEL, "%*pbl", cpumask_pr_args(cpus));
-	int ret = put_text(skb, type, text);
-
-	kfree(text);
-	return ret;
-}
 
 static int put_flag(struct sk_buff *skb, int type, bool set)
 {
@@ -200,36 +175,12 @@ static int put_features(struct sk_buff *skb, const struct kvnet_net *net)
 	       -EMSGSIZE : 0;
 }
 
-static int put_place(struct sk_buff *skb, const struct kvnet_place *place)
-{
-	/* None is in it where all are meant. */
-	int ret = kvnet_put_cpus(skb, KVNET_A_POLICY_CPUS, place->cpus);
-
-	if (!ret)
-		ret = nla_put_s32(skb, KVNET_A_POLICY_NODE, place->follow ? KVNET_NODE_AUTO :
-				  place->has_node ? place->node : KVNET_NODE_NONE);
-	if (!ret && place->has_nice)
-		ret = nla_put_s32(skb, KVNET_A_POLICY_NICE, place->nice);
-	if (!ret && place->has_sched)
-		ret = nla_put_u32(skb, KVNET_A_POLICY_SCHED, place->sched);
-	return ret ? ret : kvnet_put_number(skb, KVNET_A_POLICY_RT_PRIORITY, place->priority);
-}
-
 static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 {
 	struct nlattr *nest = nla_nest_start(skb, KVNET_A_DEV_POLICY);
-	struct kvnet_place place;
-	int ret;
 
 	if (!nest)
 		return -EMSGSIZE;
-	ret = kvnet_crew_get_place(&net->crew, &place);
-	if (ret)
-		return ret;
-	ret = put_place(skb, &place);
-	kfree(place.cpus);
-	if (ret)
-		return ret;
 	if (nla_put_u32(skb, KVNET_A_POLICY_POLL_US,
 			max(READ_ONCE(net->q[KVNET_RX].busy_us),
 			    READ_ONCE(net->q[KVNET_TX].busy_us))) ||
@@ -244,6 +195,17 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
+}
+
+/* That of the first ring which is pinned. */
+static int put_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
+{
+	int node = NUMA_NO_NODE;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES && node == NUMA_NO_NODE; i++)
+		node = kvnet_pin_node(&net->q[i].vq.pin[0]);
+	return node == NUMA_NO_NODE ? 0 : nla_put_s32(skb, KVNET_A_DEV_MEMORY_NODE, node);
 }
 
 static unsigned int count_workers(struct kvnet_crew *crew)
@@ -278,5 +240,7 @@ int kvnet_fill_dev(struct sk_buff *skb, struct kvnet_net *net)
 		ret = put_backend(skb, net);
 	if (!ret)
 		ret = put_features(skb, net);
+	if (!ret)
+		ret = put_memory_node(skb, net);
 	return ret ? ret : put_policy(skb, net);
 }

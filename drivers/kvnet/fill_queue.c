@@ -17,7 +17,6 @@
 
 #include "crew.h"
 #include "net.h"
-#include "place.h"
 #include "worker.h"
 
 static int put_counter(struct sk_buff *skb, const char *name, u64 value)
@@ -163,17 +162,33 @@ int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int in
 
 /*** a worker ***/
 
-static int put_task(struct sk_buff *skb, struct task_struct *task)
+/* A list that is too long is left out. */
+static int put_cpus(struct sk_buff *skb, struct task_struct *task)
 {
 	struct cpumask *cpus = kmalloc(cpumask_size(), GFP_KERNEL);
-	unsigned int cpu = task_cpu(task);
-	int ret;
+	unsigned long flags;
+	char *text = NULL;
+	int ret = -ENOMEM;
 
-	if (!cpus)
-		return -ENOMEM;
-	kvnet_place_cpus(task, cpus);
-	ret = kvnet_put_cpus(skb, KVNET_A_WORKER_CPUS, cpus);
+	if (cpus) {
+		raw_spin_lock_irqsave(&task->pi_lock, flags);
+		cpumask_copy(cpus, task->cpus_ptr);
+		raw_spin_unlock_irqrestore(&task->pi_lock, flags);
+		text = kasprintf(GFP_KERNEL, "%*pbl", cpumask_pr_args(cpus));
+	}
+	if (text)
+		ret = strlen(text) < KVNET_TEXT_SIZE ?
+		      nla_put_string(skb, KVNET_A_WORKER_CPUS, text) : 0;
+	kfree(text);
 	kfree(cpus);
+	return ret;
+}
+
+static int put_task(struct sk_buff *skb, struct task_struct *task)
+{
+	unsigned int cpu = task_cpu(task);
+	int ret = put_cpus(skb, task);
+
 	if (ret)
 		return ret;
 	if (kvnet_put_number(skb, KVNET_A_WORKER_TID,

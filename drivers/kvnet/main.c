@@ -9,7 +9,6 @@
 #include "lend.h"
 #include "net.h"
 #include "netlink.h"
-#include "place.h"
 
 unsigned int kvnet_max_mem_regions = 509;
 module_param_named(max_mem_regions, kvnet_max_mem_regions, uint, 0444);
@@ -105,9 +104,6 @@ static int __init kvnet_init(void)
 
 	if (ret)
 		return ret;
-	ret = kvnet_place_init();
-	if (ret)
-		goto no_place;
 	ret = kvnet_chr_register(replace_vhost_net);
 	if (ret)
 		goto no_chr;
@@ -120,8 +116,6 @@ static int __init kvnet_init(void)
 no_netlink:
 	kvnet_chr_unregister();
 no_chr:
-	kvnet_place_exit();
-no_place:
 	kvnet_later_exit();
 	return ret;
 }
@@ -132,7 +126,6 @@ static void __exit kvnet_exit(void)
 	kvnet_netlink_unregister();
 	kvnet_lend_exit();
 	kvnet_later_exit();
-	kvnet_place_exit();
 }
 
 module_init(kvnet_init);

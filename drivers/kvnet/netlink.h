@@ -29,7 +29,6 @@ int kvnet_netlink_register(void);
 void kvnet_netlink_unregister(void);
 
 /* its answers: fill_dev.c, fill_queue.c */
-int kvnet_put_cpus(struct sk_buff *skb, int type, const struct cpumask *cpus);
 int kvnet_put_u64(struct sk_buff *skb, int type, u64 value);
 int kvnet_put_number(struct sk_buff *skb, int type, u32 number);
 int kvnet_fill_dev(struct sk_buff *skb, struct kvnet_net *net);

@@ -160,7 +160,6 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
 		WRITE_ONCE(net->features.word[i], 0);
 	kvnet_net_reset_busy(net);
-	kvnet_crew_forget_place(&net->crew);
 	WRITE_ONCE(net->copies, -1);
 	WRITE_ONCE(net->fork, kvnet_fork_default());
 	kvnet_user_put(net->later.user);

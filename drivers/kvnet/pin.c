@@ -162,6 +162,7 @@ int kvnet_pin(struct kvnet_pin *pin, struct kvnet_area *a, u32 align,
 		goto err;
 	}
 	a->kaddr += first;
+	WRITE_ONCE(pin->next_node, page_to_nid(pin->page[0]) + 1);
 	return 0;
 
 err:
@@ -184,6 +185,7 @@ void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
 	if (!pin->charged)
 		return;
 	vunmap(pin->map);
+	WRITE_ONCE(pin->next_node, 0);
 	/* All may have been written, and none can tell. */
 	unpin_user_pages_dirty_lock(pin->page, pin->n, true);
 	kvfree(pin->page);
@@ -196,11 +198,12 @@ void kvnet_unpin(struct kvnet_pin *pin, struct kvnet_area *a,
 
 /**
  * kvnet_pin_node() - on which NUMA node are the pages?
- * @pin: the pages; who may change them does not meanwhile
+ * @pin: the pages
  *
+ * Context: any; the pages may change meanwhile.
  * Return: that of the first one; NUMA_NO_NODE if none is held.
  */
 int kvnet_pin_node(const struct kvnet_pin *pin)
 {
-	return pin->charged ? page_to_nid(pin->page[0]) : NUMA_NO_NODE;
+	return READ_ONCE(pin->next_node) - 1;
 }

@@ -39,12 +39,14 @@ struct kvnet_payer {
  * struct kvnet_pin - the pages of an area
  * @charged: pages charged to the owner; 0: none is held
  * @n: entries in @page
+ * @next_node: the NUMA node of the first page, plus one; 0: none is held
  * @page: pages held
  * @map: where the kernel has mapped them, if it had to
  */
 struct kvnet_pin {
 	u32 charged;
 	u32 n;
+	int next_node;
 	struct page **page;
 	void *map;
 };

@@ -23,21 +23,11 @@
 /* How often a kernel thread that nobody wakes looks whether it has an owner. */
 #define LOOK_AROUND	(5 * HZ)
 
-/* From now on nobody has it by kvnet_thread_hold(). */
-static void wait_for_holders(struct kvnet_thread *t)
-{
-	spin_lock(&t->group->lock);
-	t->ending = true;
-	spin_unlock(&t->group->lock);
-	wait_var_event(&t->holders, !atomic_read(&t->holders));
-}
-
 /* No more turns: at its end, or killed. */
 static void finish(struct kvnet_thread *t)
 {
 	WRITE_ONCE(t->closing, true);
 	t->ops->gone(t->data);
-	wait_for_holders(t);
 	WRITE_ONCE(t->over, true);
 	kvnet_threads_look(t->group);
 }
@@ -234,8 +224,6 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
 	t->closing = false;
 	t->doomed = false;
 	t->over = false;
-	t->ending = false;
-	atomic_set(&t->holders, 0);
 	t->inside = NULL;
 	t->owner = get_task_struct(owner);
 	t->maker = current;
@@ -381,46 +369,6 @@ struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
 	task = t->task ? get_task_struct(t->task) : NULL;
 	spin_unlock(&t->group->lock);
 	return task;
-}
-
-/**
- * kvnet_thread_hold() - the thread, which does not end meanwhile
- * @t: a thread, which is not stopped meanwhile
- *
- * So there is something in its control groups until kvnet_thread_unhold(), and they
- * stay: the kernel relies on that where another thread is to join them, and goes down
- * otherwise. Its end waits, and with it the owner's: so it is for the kernel's own threads.
- *
- * Context: any process.
- * Return: the thread, with a reference, for put_task_struct(); NULL: it has not begun, or
- * is to end.
- */
-struct task_struct *kvnet_thread_hold(struct kvnet_thread *t)
-{
-	struct task_struct *task = NULL;
-
-	t = t->by;
-	spin_lock(&t->group->lock);
-	if (t->task && !t->ending && !READ_ONCE(t->closing)) {
-		task = get_task_struct(t->task);
-		atomic_inc(&t->holders);
-	}
-	spin_unlock(&t->group->lock);
-	return task;
-}
-
-/**
- * kvnet_thread_unhold() - it may end
- * @t: the thread, after kvnet_thread_hold()
- *
- * Context: any process.
- */
-void kvnet_thread_unhold(struct kvnet_thread *t)
-{
-	atomic_t *holders = &t->by->holders;
-
-	if (atomic_dec_and_test(holders))
-		wake_up_var(holders);
 }
 
 /**

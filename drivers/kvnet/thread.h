@@ -71,8 +71,6 @@ struct kvnet_threads {
  * @closing: no turn is begun any more
  * @doomed: killed before @task was known; under the group's lock
  * @over: it has had its last turn, and does nothing any more but end
- * @holders: who relies on its being there; grows under the group's lock
- * @ending: nobody can any more; under the group's lock
  * @task: the thread, with a reference; of a task, once it has run; under the group's
  *	  lock
  * @inside: the address space that a kernel thread enters; const while it lives
@@ -98,8 +96,6 @@ struct kvnet_thread {
 	bool closing;
 	bool doomed;
 	bool over;
-	bool ending;
-	atomic_t holders;
 	struct task_struct *task;
 	struct kvnet_inside *inside;
 	struct completion started;
@@ -125,8 +121,6 @@ void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);
 struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t);
-struct task_struct *kvnet_thread_hold(struct kvnet_thread *t);
-void kvnet_thread_unhold(struct kvnet_thread *t);
 bool kvnet_thread_is_task(const struct kvnet_thread *t);
 
 /* its end: thread_end.c */

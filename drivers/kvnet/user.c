@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * user.c - how much of a user's cannot end, or goes on, see user.h
+ * user.c - how much of a user's cannot end, see user.h
  */
 #include "user.h"
 
@@ -23,7 +23,6 @@
  * @uid: who
  * @users: references
  * @late: how many of these are of what cannot end
- * @turn: workers of his are being placed
  *
  * All under the table's lock.
  */
@@ -32,7 +31,6 @@ struct kvnet_user {
 	kuid_t uid;
 	unsigned int users;
 	unsigned int late;
-	bool turn;
 };
 
 static DEFINE_HASHTABLE(all, 8);
@@ -150,47 +148,4 @@ void kvnet_user_over(struct kvnet_user *user)
 	WRITE_ONCE(user->late, user->late - 1);
 	spin_unlock(&lock);
 	kvnet_user_put(user);
-}
-
-/**
- * kvnet_user_turn() - have workers of a user's placed, which is one device's turn at a time
- * @user: with a reference
- *
- * Context: any process.
- * Return: true, until kvnet_user_turn_over(); false: it is another's.
- */
-bool kvnet_user_turn(struct kvnet_user *user)
-{
-	bool ret;
-
-	spin_lock(&lock);
-	ret = !user->turn;
-	WRITE_ONCE(user->turn, true);
-	spin_unlock(&lock);
-	return ret;
-}
-
-/**
- * kvnet_user_turn_over() - another device may have it
- * @user: as told to kvnet_user_turn()
- *
- * Context: any process.
- */
-void kvnet_user_turn_over(struct kvnet_user *user)
-{
-	spin_lock(&lock);
-	WRITE_ONCE(user->turn, false);
-	spin_unlock(&lock);
-}
-
-/**
- * kvnet_user_has_turn() - is there no use in asking for it just now?
- * @user: with a reference
- *
- * Context: any.
- * Return: true if so.
- */
-bool kvnet_user_has_turn(const struct kvnet_user *user)
-{
-	return READ_ONCE(user->turn);
 }

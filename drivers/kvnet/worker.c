@@ -226,9 +226,6 @@ static void worker_turn(void *data)
 
 static void worker_begin(void *data)
 {
-	struct kvnet_worker *w = data;
-
-	kvnet_crew_seat(w->crew, &w->thread);
 }
 
 static void worker_gone(void *data)

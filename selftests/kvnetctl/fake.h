@@ -7,11 +7,13 @@
  *
  *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong; deaf: with
  *			events that are lost a device comes, until none waits; deep: device 1's
- *			cgroup is too deep to be told; fifo: it is served by SCHED_FIFO; once, never:
+ *			cgroup is too deep to be told; unborn: no worker has begun; once, never:
  *			a policy is refused the first time, or each; foreign: device 1's
  *			tap is in a network namespace that is not its owner's; macvtap: device 1 has
  *			a macvtap, whose interface is not told
  *	FAKE_ROOT	a directory with proc and sys, in the place of the machine's
+ *	FAKE_TIDS	the threads of the devices' workers, with commas between; 0: not told
+ *	FAKE_NODE	where the guests' memory is
  *	FAKE_LOG	a file: each policy that is set, a line
  */
 #ifndef SELFTESTS_KVNETCTL_FAKE_H

@@ -50,19 +50,11 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_DEV_POLICY);
 
-	mnl_attr_put_strz(nlh, KVNET_A_POLICY_CPUS, p->cpus ? p->cpus : "");
-	if (HAS(p, KVNET_A_POLICY_NICE))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NICE, p->nice);
-	if (p == policies && fake_is("fifo")) {
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_SCHED, KVNET_SCHED_FIFO);
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RT_PRIORITY, 50);
-	}
-	mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, 50);
+	mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, HAS(p, KVNET_A_POLICY_POLL_US) ? p->poll_us : 50);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, 0);
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_ONE);
-	mnl_attr_put_u32(nlh, KVNET_A_POLICY_NODE, KVNET_NODE_NONE);
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_RX_WEIGHT, 1);
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_TX_WEIGHT, 4);
 	mnl_attr_nest_end(nlh, nest);
@@ -88,6 +80,7 @@ static void put_interface(struct nlmsghdr *nlh, const struct fake *f)
 void fake_device(struct nlmsghdr *nlh, unsigned int which)
 {
 	const struct fake *f = &fakes[which];
+	const char *node = getenv("FAKE_NODE");
 
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, f->id);
 	if (f->pid)
@@ -111,6 +104,8 @@ void fake_device(struct nlmsghdr *nlh, unsigned int which)
 		mnl_attr_put(nlh, KVNET_A_DEV_IN_ORDER, 0, NULL);
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_QUEUES, 2);
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_WORKERS, f->pid ? 1 : 0);
+	if (node)
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_MEMORY_NODE, atoi(node));
 	/* what a newer module may tell */
 	mnl_attr_put_strz(nlh, 4000, "news");
 	put_policy(nlh, &policies[which]);
@@ -179,12 +174,27 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	put_histograms(nlh, f->pid);
 }
 
+/* 0: it is not told; of a thread that there cannot be, unless the test says which */
+static uint32_t tid_of(unsigned int which)
+{
+	const char *s = getenv("FAKE_TIDS");
+
+	for (; s && which--; s = *s ? s + 1 : s)
+		s += strcspn(s, ",");
+	return s && *s ? atoi(s) : 5000000;
+}
+
 void fake_worker(struct nlmsghdr *nlh, unsigned int which)
 {
+	uint32_t tid = tid_of(which);
+
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEV, fakes[which].id);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_INDEX, 0);
-	mnl_attr_put_u32(nlh, KVNET_A_WORKER_TID, 4100 + which);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_KIND, KVNET_WORKER_KIND_TASK);
+	if (fake_is("unborn"))
+		return;
+	if (tid)
+		mnl_attr_put_u32(nlh, KVNET_A_WORKER_TID, tid);
 	mnl_attr_put_strz(nlh, KVNET_A_WORKER_CPUS, "0-1");
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_CPU, 1);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_NODE, 0);
@@ -210,7 +220,7 @@ static void log_set(uint32_t id, const struct kvnet_policy *p, int err)
 	free(text);
 }
 
-/* a dead owner's device takes nothing; nobody has CPU 4000; the second pair's nice is 10 at most */
+/* a dead owner's device takes nothing; the second pair spins for 1000 us at most */
 static int check_set(const struct kvnet_device *dev, const char **why)
 {
 	const struct kvnet_policy *p = &dev->policy;
@@ -224,12 +234,8 @@ static int check_set(const struct kvnet_device *dev, const char **why)
 		*why = "the owner is dead";
 		return ESRCH;
 	}
-	if (HAS(p, KVNET_A_POLICY_CPUS) && !strcmp(p->cpus, "4000")) {
-		*why = "no CPU of the owner's cpuset is among these";
-		return EINVAL;
-	}
-	if (dev->id == 2 && HAS(p, KVNET_A_POLICY_NICE) && p->nice > 10) {
-		*why = "nice is too nice";
+	if (dev->id == 2 && HAS(p, KVNET_A_POLICY_POLL_US) && p->poll_us > 1000) {
+		*why = "too long a spin";
 		return EPERM;
 	}
 	return 0;

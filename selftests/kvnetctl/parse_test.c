@@ -34,8 +34,8 @@ CASE(a_device)
 	EXPECT_EQ(dev.features[1], 2);
 	EXPECT_EQ(dev.layout, KVNET_RING_LAYOUT_PACKED);
 	EXPECT_TRUE(HAS(&dev, KVNET_A_DEV_IN_ORDER));
-	EXPECT_TRUE(HAS(&dev.policy, KVNET_A_POLICY_CPUS) && !*dev.policy.cpus);
-	EXPECT_TRUE(!HAS(&dev.policy, KVNET_A_POLICY_NICE));
+	EXPECT_TRUE(!HAS(&dev, KVNET_A_DEV_MEMORY_NODE));
+	EXPECT_TRUE(!(dev.policy.has & POLICY_OF_THREADS));
 	EXPECT_EQ(dev.policy.poll_us, 50);
 	kvnet_free_device(&dev);
 }

@@ -436,26 +436,6 @@ static bool op_netlink_get(struct world *w, struct abused *a, struct draw *d)
 	return !genl_do(d->genl, &ask, true, NULL, NULL);
 }
 
-/* Where its workers run, and how: who is never on a CPU shows little. */
-static void some_place(struct ask *ask, struct draw *d)
-{
-	static const uint32_t sched[] = {
-		KVNET_SCHED_OTHER, KVNET_SCHED_OTHER, KVNET_SCHED_OTHER, KVNET_SCHED_BATCH,
-		KVNET_SCHED_BATCH, KVNET_SCHED_RR, KVNET_SCHED_FIFO, KVNET_SCHED_IDLE,
-	};
-
-	if (one_in(d, 6))
-		ask_u32(ask, KVNET_A_POLICY_NICE, draw(d, 25));
-	if (one_in(d, 6))
-		ask_text(ask, KVNET_A_POLICY_CPUS, one_in(d, 2) ? "0" : "");
-	if (one_in(d, 6))
-		ask_u32(ask, KVNET_A_POLICY_SCHED, sched[draw(d, 8)]);
-	if (one_in(d, 10))
-		ask_u32(ask, KVNET_A_POLICY_RT_PRIORITY, draw(d, 4));
-	if (one_in(d, 10))
-		ask_u32(ask, KVNET_A_POLICY_NODE, draw(d, 3));
-}
-
 static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 {
 	static const int ways[] = {
@@ -483,8 +463,6 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 		ask_u32(&ask, KVNET_A_POLICY_RX_WEIGHT, draw(d, 1 << draw(d, 18)));
 	if (one_in(d, 8))
 		ask_u32(&ask, KVNET_A_POLICY_TX_WEIGHT, draw(d, 1 << draw(d, 18)));
-	if (one_in(d, 3))
-		some_place(&ask, d);
 	if (one_in(d, 20))
 		ask_u32(&ask, draw(d, 12), draw(d, 1 << 30));
 	ask_nest_end(&ask, nest);

@@ -85,22 +85,6 @@ void cgroup_remove(const struct cgroup *g)
 		FAIL("%s: %s", g->path, strerror(errno));
 }
 
-/* Those that have been removed, and that the kernel still has. */
-static long dying(void)
-{
-	const struct cgroup all = { .path = ROOT };
-
-	return cgroup_get(&all, "cgroup.stat", "nr_dying_descendants");
-}
-
-void cgroup_remove_for_good(const struct cgroup *g)
-{
-	long before = dying();
-
-	cgroup_remove(g);
-	WAIT_FOR(500, dying() <= before);
-}
-
 static void join_at(const char *dir, pid_t pid)
 {
 	char word[16];

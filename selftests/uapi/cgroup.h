@@ -20,8 +20,6 @@ void cgroup_make(struct cgroup *g, const char *controller);
 /* Of version 1, for the rest of the case: its freezer takes the kernel's threads, too. */
 void cgroup_make_old(struct cgroup *g, const char *controller);
 void cgroup_remove(const struct cgroup *g);
-/* The same, until the kernel has let go of it, too, which something may keep it from. */
-void cgroup_remove_for_good(const struct cgroup *g);
 /* The process with all its threads. */
 void cgroup_join(const struct cgroup *g, pid_t pid);
 /* Out of the group, to the root. */

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -220,8 +219,6 @@ static int do_policy(void)
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, 17);
 	ask_u8(&a, KVNET_A_POLICY_COPY_FRAMES, 1);
-	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
-	ask_u32(&a, KVNET_A_POLICY_SCHED, SCHED_BATCH);
 	ask_nest_end(&a, nest);
 	return genl_do(&genl, &a, false, NULL, NULL);
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who is held in the midst of what he does, and a VMM that is another process: see held_rig.h. */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -53,26 +50,24 @@ void begin(const char *kind)
 	genl_open(&genl);
 }
 
-pid_t operator_in(const char *call)
+pid_t operator_asks(void)
 {
 	pid_t pid = ASSERT_SYS(fork());
 
 	if (!pid) {
 		genl_open(&genl);
-		_exit(-(strcmp(call, WITH_ROSTER) ?
-			policy_text(KVNET_A_POLICY_CPUS, "0") :
-			policy_u32(KVNET_A_POLICY_SCHED, SCHED_BATCH)));
+		_exit(genl_count(&genl, KVNET_CMD_DEV_GET) != 1);
 	}
 	return pid;
 }
 
-pid_t operator_is_held(const char *call)
+pid_t operator_is_held(void)
 {
 	pid_t pid;
 
-	hold(call);
-	pid = operator_in(call);
-	ASSERT(WAIT_FOR(3000, held(call)));
+	hold(WITH_DEVICE);
+	pid = operator_asks();
+	ASSERT(WAIT_FOR(3000, held(WITH_DEVICE)));
 	return pid;
 }
 
@@ -153,29 +148,4 @@ void kill_vmm(pid_t pid)
 {
 	ASSERT_SYS(kill(pid, SIGKILL));
 	EXPECT(WAIT_FOR(5000, child_ended(pid, NULL)));
-}
-
-pid_t newest_thread(pid_t pid)
-{
-	pid_t tid, newest = 0;
-	struct dirent *entry;
-	char path[32];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	ASSERT(dir);
-	while ((entry = readdir(dir))) {
-		tid = atoi(entry->d_name);
-		newest = tid > newest ? tid : newest;
-	}
-	closedir(dir);
-	return newest;
-}
-
-int free_worker(void)
-{
-	uint32_t id = 1;
-
-	return __vdev_ioctl(vmm.v.fd, VHOST_FREE_WORKER, &id);
 }

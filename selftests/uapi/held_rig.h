@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * held_rig - somebody is held in the midst of what he does, with all that he has, and others
- * come: an operator who places workers, a VMM that makes one, a worker that begins.  It takes the
+ * come: an operator who has found the device, a VMM that makes one, a worker that begins.  It takes the
  * module that lets one do so (failing/kvnet_failing.c).
  */
 #ifndef SELFTESTS_HELD_RIG_H
@@ -10,20 +10,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* where a thread of the kernel's is held for an operator: with the roster; he has the device */
-#define WITH_ROSTER	"sched_setattr_nocheck"
-/* or with the worker, too */
-#define WITH_WORKER	"cgroup_attach_task_all"
-/* or when it knows its cpuset */
-#define WITH_CPUSET	"home"
-/* or as he puts it there */
-#define WHO_MOVES	"set_cpus_allowed_ptr"
+/* where an operator is held who asks for a device, which he has found */
+#define WITH_DEVICE	"genlmsg_put"
 /* where a worker is held, in a turn, with the queue */
 #define IN_A_TURN	"pin_user_pages_fast"
 /* where who makes a worker is held, with the roster */
 #define WHO_HIRES	"vhost_task_create"
-/* and a worker, when nothing of it is known yet */
-#define WHO_BEGINS	"begin"
 /* and one of the kernel's, when it is about to enter its owner's memory */
 #define WHO_ENTERS	"enter"
 /* and a worker that has done all but its last instructions */
@@ -40,10 +32,10 @@ unsigned int held(const char *call);
 /* It waits, and not for a moment, as for memory: asked again and again. */
 bool waits(pid_t pid, pid_t tid);
 
-/* Somebody who sets the CPUs, or the class to be held with the roster. */
-pid_t operator_in(const char *call);
+/* Somebody who asks for the device. */
+pid_t operator_asks(void);
 /* Until he is there. */
-pid_t operator_is_held(const char *call);
+pid_t operator_is_held(void);
 /* 0 or -errno. */
 int operator_said(pid_t pid);
 
@@ -54,9 +46,6 @@ int operator_said(pid_t pid);
 pid_t fork_vmm(int (*does)(void));
 void vmm_is_to_do_it(pid_t pid);
 void kill_vmm(pid_t pid);
-/* The last that its process has made. */
-pid_t newest_thread(pid_t pid);
 int hire(void);
-int free_worker(void);
 
 #endif /* SELFTESTS_HELD_RIG_H */

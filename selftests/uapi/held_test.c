@@ -30,70 +30,13 @@ static void killed_in(int (*call)(void))
 
 	begin("task");
 	pid = fork_vmm(call);
-	operator = operator_is_held(WITH_ROSTER);
+	operator = operator_is_held();
 	vmm_is_to_do_it(pid);
 	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
 	kill_vmm(pid);
-	EXPECT(held(WITH_ROSTER));
+	EXPECT(held(WITH_DEVICE));
 	let_go("");
 	EXPECT_EQ(operator_said(operator), 0);
-}
-
-CASE(vmm_that_hires)
-{
-	killed_in(hire);
-}
-
-/* The second thread's end, then an operator. */
-CASE(vmm_that_hires_for_the_first_time)
-{
-	pid_t pid, operator;
-
-	begin("task");
-	ASSERT_SYS(setenv("KVNET_THREADS", "2", 1));
-	pid = fork_vmm(hire);
-	hold(IN_A_TURN);
-	ASSERT_SYS(kill(pid, SIGUSR2));
-	ASSERT(WAIT_FOR(3000, held(IN_A_TURN) == 2));
-	vmm_is_to_do_it(pid);
-	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
-	operator = operator_is_held(WITH_ROSTER);
-	let_go("-" IN_A_TURN);
-	EXPECT(WAIT_FOR(3000, workers_of(pid, NULL) == 1 && waits(pid, pid)));
-	kill_vmm(pid);
-	EXPECT(held(WITH_ROSTER));
-	let_go("");
-	EXPECT_EQ(operator_said(operator), 0);
-}
-
-CASE(vmm_that_frees_a_worker)
-{
-	killed_in(free_worker);
-}
-
-static int attach(void)
-{
-	unsigned int arg[2] = { VDEV_TX, 1 };
-
-	return __vdev_ioctl(vmm.v.fd, VHOST_ATTACH_VRING_WORKER, arg);
-}
-
-CASE(vmm_that_attaches_a_queue)
-{
-	killed_in(attach);
-}
-
-static int start_again(void)
-{
-	rig_stop(&vmm);
-	rig_start(&vmm);
-	return 0;
-}
-
-/* Whose workers may be to follow its memory. */
-CASE(vmm_that_starts_a_queue)
-{
-	killed_in(start_again);
 }
 
 static int give_back(void)
@@ -116,21 +59,6 @@ static void lists_wait_for_nobody(const char *call)
 	EXPECT(held(call));
 }
 
-CASE_TIMED(operators_who_meet, 60)
-{
-	pid_t pid, operator;
-
-	begin("task");
-	pid = fork_vmm(NULL);
-	operator = operator_is_held(WITH_ROSTER);
-	lists_wait_for_nobody(WITH_ROSTER);
-	EXPECT_EQ(operator_said(operator_in(WITH_ROSTER)), -EBUSY);
-	let_go("");
-	EXPECT_EQ(operator_said(operator), 0);
-	EXPECT_EQ(operator_said(operator_in(WITH_ROSTER)), 0);
-	kill_vmm(pid);
-}
-
 CASE_TIMED(an_operator_who_meets_a_vmm, 60)
 {
 	pid_t pid;
@@ -141,121 +69,13 @@ CASE_TIMED(an_operator_who_meets_a_vmm, 60)
 	vmm_is_to_do_it(pid);
 	ASSERT(WAIT_FOR(3000, held(WHO_HIRES)));
 	lists_wait_for_nobody(WHO_HIRES);
-	EXPECT_EQ(operator_said(operator_in(WITH_ROSTER)), -EBUSY);
+	EXPECT_EQ(policy_set_one(&genl, the_id()), 0);
+	EXPECT(held(WHO_HIRES));
 	let_go("");
-	EXPECT_EQ(operator_said(operator_in(WITH_ROSTER)), 0);
 	kill_vmm(pid);
 }
 
-static int be_nice(uint32_t id)
-{
-	struct nlattr *policy;
-	struct ask a;
-
-	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&a, KVNET_A_DEV_ID, id);
-	policy = ask_nest(&a, KVNET_A_DEV_POLICY);
-	ask_u32(&a, KVNET_A_POLICY_NICE, 1);
-	ask_nest_end(&a, policy);
-	return genl_do(&genl, &a, false, NULL, NULL);
-}
-
-static pid_t operator_of(uint32_t id, bool cpus)
-{
-	pid_t pid = ASSERT_SYS(fork());
-
-	if (!pid) {
-		genl_open(&genl);
-		_exit(-(cpus ? policy_place(&genl, id) : be_nice(id)));
-	}
-	return pid;
-}
-
-/* One user's are asked for their cpusets one after the other. */
-CASE_TIMED(operators_of_two_devices, 60)
-{
-	pid_t pid[2], operator;
-	uint32_t id;
-
-	begin("task");
-	pid[0] = fork_vmm(NULL);
-	id = the_id();
-	operator = operator_is_held(WITH_CPUSET);
-	pid[1] = fork_vmm(NULL);
-	EXPECT_EQ(operator_said(operator_of(id + 1, true)), -EBUSY);
-	EXPECT_EQ(operator_said(operator_of(id + 1, false)), 0);
-	let_go("");
-	operator_said(operator);
-	EXPECT_EQ(operator_said(operator_of(id + 1, true)), 0);
-	kill_vmm(pid[0]);
-	kill_vmm(pid[1]);
-}
-
-/* To take its place, which it does not get to, and it does not keep its process. */
-CASE(a_worker_that_begins)
-{
-	pid_t pid, operator, worker;
-
-	begin("task");
-	pid = fork_vmm(hire);
-	hold(WHO_BEGINS);
-	vmm_is_to_do_it(pid);
-	ASSERT(WAIT_FOR(3000, held(WHO_BEGINS)));
-	worker = newest_thread(pid);
-	operator = operator_is_held(WITH_ROSTER);
-	let_go("-" WHO_BEGINS);
-	EXPECT(WAIT_FOR(3000, !held(WHO_BEGINS) && waits(pid, worker)));
-	kill_vmm(pid);
-	EXPECT(held(WITH_ROSTER));
-	let_go("");
-	EXPECT_EQ(operator_said(operator), 0);
-}
-
-/*** a worker that is asked for its cpuset ***/
-
-/*
- * Its end waits, since nothing else may keep its control groups. Of a device that has been passed
- * on nobody looks whether it has ended.
- */
-static void worker_ends(const char *kind, bool passed_on)
-{
-	pid_t pid, operator;
-	struct worker w;
-	int fd = -1;
-
-	begin(kind);
-	pid = fork_vmm(NULL);
-	if (passed_on)
-		fd = file_of(pid, vmm.v.fd);
-	ASSERT(workers_of(pid, &w));
-	operator = operator_is_held(WITH_WORKER);
-	ASSERT_SYS(kill(pid, SIGKILL));
-	/* it gets there, or is gone */
-	EXPECT(WAIT_FOR(3000, waits(w.pid, w.tid) || !task_state(w.pid, w.tid)));
-	EXPECT_EQ(task_state(w.pid, w.tid), 'D');
-	EXPECT(held(WITH_WORKER));
-	let_go("");
-	EXPECT(WAIT_FOR(3000, !task_state(w.pid, w.tid)));
-	EXPECT(WAIT_FOR(3000, child_ended(pid, NULL)));
-	EXPECT_EQ(operator_said(operator), -EOWNERDEAD);
-	if (passed_on)
-		close(fd);
-}
-
-CASE(a_worker_that_ends)
-{
-	worker_ends("task", false);
-}
-
-CASE(a_kernel_thread_that_ends)
-{
-	worker_ends("kthread", false);
-}
-
-CASE(a_worker_that_ends_of_a_device_passed_on)
-{
-	worker_ends("task", true);
-}
+/*** a worker that ends ***/
 
 /* Its owner has been there when it looked. */
 CASE(a_kernel_thread_that_enters_a_dead_owner)
@@ -312,7 +132,7 @@ static void worker_is_over(const char *kind, bool operated)
 	pid = fork_vmm(NULL);
 	ASSERT(workers_of(pid, &w));
 	if (operated)
-		operator = operator_is_held(WITH_ROSTER);
+		operator = operator_is_held();
 	fd = file_of(pid, vmm.v.fd);
 	hold(WHO_IS_OVER);
 	ASSERT_SYS(kill(pid, SIGKILL));
@@ -395,13 +215,13 @@ static void half_given_back(const char *kind)
 	all_on_one_cpu();
 	rig_open(&vmm, &(struct rig_cfg){ .here = true });
 	flow_one(&vmm);
-	operator = operator_is_held(WITH_ROSTER);
+	operator = operator_is_held();
 	pid = ASSERT_SYS(clone(gives_back, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL));
 	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
 	kill_before_workers_run(pid);
 	EXPECT_EQ(start_one(), -EIO);
 	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
-	EXPECT(held(WITH_ROSTER));
+	EXPECT(held(WITH_DEVICE));
 	let_go("");
 	EXPECT_EQ(operator_said(operator), 0);
 	EXPECT_EQ(give_back(), 0);

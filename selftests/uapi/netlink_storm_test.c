@@ -55,11 +55,8 @@ static void set_something(struct genl *g, uint32_t id, unsigned int i)
 	ask_begin(&a, g, KVNET_CMD_DEV_SET);
 	ask_u32(&a, KVNET_A_DEV_ID, id);
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
-	ask_u32(&a, KVNET_A_POLICY_NICE, i % 5);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, i % 100);
 	ask_u8(&a, KVNET_A_POLICY_COPY_FRAMES, i % 2);
-	if (i % 8 == 0)
-		ask_text(&a, KVNET_A_POLICY_CPUS, i % 16 ? "0" : "");
 	ask_nest_end(&a, nest);
 	may_be(genl_do(g, &a, false, NULL, NULL));
 }
@@ -225,7 +222,6 @@ static int set_poll(uint32_t us)
 	ask_u32(&a, KVNET_A_DEV_ID, id);
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, us);
-	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
 	ask_nest_end(&a, nest);
 	return genl_do(&genl, &a, false, NULL, NULL);
 }
@@ -301,7 +297,7 @@ static void *set_at_once(void *arg)
 		ask_u32(&a, KVNET_A_DEV_ID, id);
 		nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 		ask_u32(&a, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_TWO);
-		ask_u32(&a, KVNET_A_POLICY_NICE, 7);
+		ask_u32(&a, KVNET_A_POLICY_POLL_US, 7);
 		ask_nest_end(&a, nest);
 		ASSERT_EQ(genl_do(&g, &a, false, NULL, NULL), 0);
 		__atomic_store_n(last, id, __ATOMIC_RELEASE);
@@ -315,8 +311,7 @@ static void set_holds(void)
 	struct attrs policy = attr_nest(the_device(), KVNET_A_DEV_POLICY);
 
 	EXPECT_EQ(attr_u32(policy, KVNET_A_POLICY_THREADS), KVNET_THREAD_POLICY_TWO);
-	EXPECT_EQ(attr_u32(policy, KVNET_A_POLICY_NICE), 7);
-	EXPECT(WAIT_FOR(3000, attr_u32(the_worker(0), KVNET_A_WORKER_NICE) == 7));
+	EXPECT_EQ(attr_u32(policy, KVNET_A_POLICY_POLL_US), 7);
 }
 
 CASE_TIMED(set_as_soon_as_it_is_there, 60)

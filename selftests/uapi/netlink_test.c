@@ -94,10 +94,8 @@ CASE(a_device)
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_QUEUES), 2);
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_WORKERS), 1);
 	policy = attr_nest(d, KVNET_A_DEV_POLICY);
-	EXPECT(attr_has(policy, KVNET_A_POLICY_CPUS));
-	EXPECT(!*attr_text(policy, KVNET_A_POLICY_CPUS));
-	EXPECT(!attr_has(policy, KVNET_A_POLICY_NICE));
-	EXPECT(!attr_has(policy, KVNET_A_POLICY_SCHED));
+	EXPECT(attr_has(policy, KVNET_A_POLICY_POLL_US));
+	EXPECT(attr_has(policy, KVNET_A_POLICY_COPY_FRAMES));
 	/* without a backend, and with another name */
 	ASSERT_EQ(link_up(vmm.ifindex, false), 0);
 	ASSERT_EQ(link_rename(vmm.ifindex, "other"), 0);

@@ -25,13 +25,6 @@ int policy_ask(void)
 	return genl_do(&genl, &policy_request, false, NULL, NULL);
 }
 
-int policy_text(unsigned int type, const char *text)
-{
-	policy_want();
-	ask_text(&policy_request, type, text);
-	return policy_ask();
-}
-
 int policy_u32(unsigned int type, uint32_t value)
 {
 	policy_want();
@@ -46,7 +39,7 @@ int policy_u8(unsigned int type, uint8_t value)
 	return policy_ask();
 }
 
-int policy_place(struct genl *own, uint32_t id)
+int policy_set_one(struct genl *own, uint32_t id)
 {
 	struct nlattr *policy;
 	struct ask a;
@@ -54,21 +47,21 @@ int policy_place(struct genl *own, uint32_t id)
 	ask_begin(&a, own, KVNET_CMD_DEV_SET);
 	ask_u32(&a, KVNET_A_DEV_ID, id);
 	policy = ask_nest(&a, KVNET_A_DEV_POLICY);
-	ask_text(&a, KVNET_A_POLICY_CPUS, "0");
+	ask_u32(&a, KVNET_A_POLICY_POLL_US, 1);
 	ask_nest_end(&a, policy);
 	return genl_do(own, &a, false, NULL, NULL);
 }
 
-int policy_places(uint32_t id, unsigned int *done)
+int policy_set_often(uint32_t id, unsigned int *done)
 {
 	struct genl own;
 	int ret;
 
 	genl_open(&own);
 	do {
-		ret = policy_place(&own, id);
+		ret = policy_set_one(&own, id);
 		__atomic_add_fetch(done, !ret, __ATOMIC_RELAXED);
-	} while (!ret || ret == -EBUSY || ret == -EAGAIN);
+	} while (!ret);
 	genl_close(&own);
 	return ret;
 }
@@ -95,15 +88,10 @@ void policy_operators(pid_t *pid, unsigned int n, uint32_t id)
 		if (pid[i])
 			continue;
 		ASSERT_SYS(close_range(3, ~0U, 0));
-		_exit(-policy_places(id, &done[i]));
+		_exit(-policy_set_often(id, &done[i]));
 	}
 	EXPECT(WAIT_FOR(3000, all_have(done, n)));
 	munmap(done, n * sizeof(*done));
-}
-
-bool policy_placed(void)
-{
-	return !strcmp(attr_text(the_policy(), KVNET_A_POLICY_CPUS), "0");
 }
 
 struct attrs the_policy(void)

@@ -94,11 +94,6 @@ unsigned int workers(void)
 	return look_everywhere(NULL, NULL, 0);
 }
 
-unsigned int scouts(void)
-{
-	return look_everywhere("kvnet_cpuset", NULL, 0);
-}
-
 static unsigned int list_workers(pid_t owner, struct worker *w, unsigned int most)
 {
 	char name[16];

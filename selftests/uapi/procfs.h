@@ -18,8 +18,6 @@ char task_state(pid_t pid, pid_t tid);
 unsigned int workers(void);
 /* How many serve this owner, and where one is. */
 unsigned int workers_of(pid_t owner, struct worker *w);
-/* Threads of the kernel's that are sent to a cpuset, to look. */
-unsigned int scouts(void);
 /*
  * Waits until this process's only worker sleeps: a frame or a used buffer is seen
  * before the worker is done with it, and has called and asked for the next event.

@@ -108,7 +108,7 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 		      const struct kvnet_policy *p)
 {
 	struct done *done = remember(kp, dev->id);
-	char *text = policy_text(p);
+	char *text = policy_text(p), *why = NULL;
 	bool again = done->text && !strcmp(done->text, text);
 	int ret = 0;
 
@@ -119,14 +119,13 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 	free(done->text);
 	done->text = text;
 	if (!kp->c->opt.dry_run)
-		ret = kvnet_set(&kp->ask, dev->id, p);
+		ret = policy_set(&kp->ask, dev, p, &why);
 	done->failed = ret;
 	/* it went as it came */
-	if (ret == -ENODEV)
-		return STATUS_OK;
-	if (!ret || !again)
-		report(kp, dev, p, ret ? kp->ask.why : NULL);
-	return ret ? STATUS_FAILED : STATUS_OK;
+	if (ret != -ENODEV && (!ret || !again))
+		report(kp, dev, p, why);
+	free(why);
+	return ret && ret != -ENODEV ? STATUS_FAILED : STATUS_OK;
 }
 
 static bool matters(const struct rules *r, enum rule_key key)

@@ -24,50 +24,32 @@ static int read_policy(struct ctl *c, struct kvnet_policy *p)
 	return ret;
 }
 
-/*
- * What a device had before; what has never been set is what its worker has, since
- * "never set" cannot be asked for.
- */
-static void back(struct kvnet *k, const struct kvnet_device *dev, uint64_t changed)
-{
-	struct kvnet_policy was = dev->policy;
-
-	if (dev->workers) {
-		if (!HAS(&was, KVNET_A_POLICY_NICE))
-			was.nice = dev->worker[0].nice;
-		if (!HAS(&was, KVNET_A_POLICY_SCHED))
-			was.sched = dev->worker[0].sched;
-		was.has |= UINT64_C(1) << KVNET_A_POLICY_NICE |
-			   UINT64_C(1) << KVNET_A_POLICY_SCHED;
-	}
-	/* what is no longer of a real-time class has lost its priority */
-	if (changed & UINT64_C(1) << KVNET_A_POLICY_SCHED)
-		changed |= UINT64_C(1) << KVNET_A_POLICY_RT_PRIORITY;
-	was.has &= changed;
-	kvnet_set(k, dev->id, &was);
-}
-
-/* all of the devices, or none: a guest's queue pairs are devices with one tap */
+/* a guest's queue pairs are devices with one tap: up to the first that is not set so */
 static int set_all(struct kvnet *k, const struct kvnet_devices *all,
 		   const struct kvnet_policy *p)
 {
-	unsigned int i, done;
-	int ret = 0, err;
+	const char *rest = "";
+	unsigned int i;
+	int ret = 0;
+	char *why;
 
-	for (done = 0; done < all->n && !ret; done++)
-		ret = kvnet_set(k, all->dev[done].id, p);
+	for (i = 0; i < all->n; i++) {
+		ret = policy_set(k, &all->dev[i], p, &why);
+		if (ret)
+			break;
+	}
 	if (!ret)
 		return STATUS_OK;
-	done--;
+	if (i + 1 < all->n)
+		rest = "; the devices after it are as they were";
 	if (ret == -EPERM || ret == -EACCES)
-		err = ctl_fail(STATUS_NOT_ALLOWED, "device %u: not permitted: %s", all->dev[done].id, k->why);
+		ret = ctl_fail(STATUS_NOT_ALLOWED, "device %u: %s%s", all->dev[i].id, why, rest);
 	else if (ret == -ENODEV)
-		err = ctl_fail(STATUS_NO_DEVICE, "device %u is gone", all->dev[done].id);
+		ret = ctl_fail(STATUS_NO_DEVICE, "device %u is gone%s", all->dev[i].id, rest);
 	else
-		err = ctl_fail(STATUS_FAILED, "device %u: %s", all->dev[done].id, k->why);
-	for (i = 0; i < done; i++)
-		back(k, &all->dev[i], p->has);
-	return err;
+		ret = ctl_fail(STATUS_FAILED, "device %u: %s%s", all->dev[i].id, why, rest);
+	free(why);
+	return ret;
 }
 
 /**

@@ -84,6 +84,10 @@ static void show_device(struct json *w, const struct kvnet_device *dev)
 	u32_or_null(w, "ifindex", HAS(dev, KVNET_A_DEV_IFINDEX), dev->ifindex);
 	u32_or_null(w, "tap_netns", HAS(dev, KVNET_A_DEV_BACKEND_NETNS_INUM), dev->tap_netns);
 	json_str(w, "ring", name_layout(dev->layout));
+	if (HAS(dev, KVNET_A_DEV_MEMORY_NODE))
+		json_s64(w, "memory_node", dev->memory_node);
+	else
+		json_null(w, "memory_node");
 	json_bool(w, "in_order", HAS(dev, KVNET_A_DEV_IN_ORDER));
 	write_features(w, "features", dev->features);
 	policy_write(w, "policy", &dev->policy);

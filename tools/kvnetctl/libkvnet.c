@@ -236,14 +236,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_DEV_POLICY);
 
-	if (HAS(p, KVNET_A_POLICY_CPUS))
-		mnl_attr_put_strz(nlh, KVNET_A_POLICY_CPUS, p->cpus);
-	if (HAS(p, KVNET_A_POLICY_NICE))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NICE, p->nice);
-	if (HAS(p, KVNET_A_POLICY_SCHED))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_SCHED, p->sched);
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RT_PRIORITY, p->rt_priority);
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, p->poll_us);
 	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
@@ -254,8 +246,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, p->rx_in_place);
 	if (HAS(p, KVNET_A_POLICY_THREADS))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, p->threads);
-	if (HAS(p, KVNET_A_POLICY_NODE))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_NODE, p->node);
 	if (HAS(p, KVNET_A_POLICY_RX_WEIGHT))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RX_WEIGHT, p->rx_weight);
 	if (HAS(p, KVNET_A_POLICY_TX_WEIGHT))
@@ -267,7 +257,7 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
  * kvnet_set() - say how a device is to be served
  * @k: the connection
  * @id: of the device
- * @p: what to change; cpus of at most 1023 bytes
+ * @p: what to change; of it, what is for the module
  *
  * Return: 0, or the module's error; then nothing has changed.
  */

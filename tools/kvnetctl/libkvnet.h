@@ -34,8 +34,25 @@ struct kvnet {
 	char why[256];
 };
 
+/* Of a policy, what is for the workers' threads, and not for the module: see place.h */
+enum {
+	POLICY_CPUS = __KVNET_A_POLICY_MAX,
+	POLICY_NODE,
+	POLICY_NICE,
+	POLICY_SCHED,
+	POLICY_RT_PRIORITY,
+	POLICY_END,
+};
+
+#define POLICY_OF_MODULE	((UINT64_C(1) << POLICY_CPUS) - 1)
+#define POLICY_OF_THREADS	(((UINT64_C(1) << POLICY_END) - 1) & ~POLICY_OF_MODULE)
+
+/* in the place of a node's number */
+#define NODE_NONE	(-1)
+#define NODE_AUTO	(-2)
+
 struct kvnet_policy {
-	uint64_t has;		/* KVNET_A_POLICY_* */
+	uint64_t has;		/* KVNET_A_POLICY_*, POLICY_* */
 	char *cpus;		/* empty: all */
 	int32_t nice, node;
 	uint32_t sched, rt_priority, poll_us, threads, rx_weight, tx_weight;
@@ -87,6 +104,7 @@ struct kvnet_worker {
 struct kvnet_device {
 	uint64_t has;		/* KVNET_A_DEV_* */
 	uint32_t id, pid, netns, ifindex, tap_netns, layout, n_queues, n_workers;
+	int32_t memory_node;
 	uint64_t cgroup_id, netns_cookie, tap_netns_cookie;
 	uint64_t features[FEATURE_WORDS], offered[FEATURE_WORDS];
 	char *command, *cgroup, *tap;

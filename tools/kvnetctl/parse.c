@@ -40,20 +40,16 @@ static const struct field device_fields[] = {
 	FIELD(kvnet_device, KVNET_A_DEV_IN_ORDER, FLAG, has),
 	FIELD(kvnet_device, KVNET_A_DEV_QUEUES, U32, n_queues),
 	FIELD(kvnet_device, KVNET_A_DEV_WORKERS, U32, n_workers),
+	FIELD(kvnet_device, KVNET_A_DEV_MEMORY_NODE, U32, memory_node),
 	{ 0 }
 };
 
 static const struct field policy_fields[] = {
-	FIELD(kvnet_policy, KVNET_A_POLICY_CPUS, STRING, cpus),
-	FIELD(kvnet_policy, KVNET_A_POLICY_NICE, U32, nice),
-	FIELD(kvnet_policy, KVNET_A_POLICY_SCHED, U32, sched),
-	FIELD(kvnet_policy, KVNET_A_POLICY_RT_PRIORITY, U32, rt_priority),
 	FIELD(kvnet_policy, KVNET_A_POLICY_POLL_US, U32, poll_us),
 	FIELD(kvnet_policy, KVNET_A_POLICY_TX_BY_VCPU, U8, tx_by_vcpu),
 	FIELD(kvnet_policy, KVNET_A_POLICY_COPY_FRAMES, U8, copy_frames),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_IN_PLACE, U8, rx_in_place),
 	FIELD(kvnet_policy, KVNET_A_POLICY_THREADS, U32, threads),
-	FIELD(kvnet_policy, KVNET_A_POLICY_NODE, U32, node),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_WEIGHT, U32, rx_weight),
 	FIELD(kvnet_policy, KVNET_A_POLICY_TX_WEIGHT, U32, tx_weight),
 	{ 0 }

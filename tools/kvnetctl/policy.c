@@ -5,6 +5,7 @@
 #include "policy.h"
 #include "host.h"
 #include "names.h"
+#include "place.h"
 #include "text.h"
 
 #include <errno.h>
@@ -12,14 +13,14 @@
 #include <string.h>
 
 const struct policy_key policy_keys[] = {
-	{ "cpus", KVNET_A_POLICY_CPUS, "LIST|all",
-	  "CPUs for the workers, as 0-3,8; of these, those that the owner's cpuset has" },
-	{ "node", KVNET_A_POLICY_NODE, "auto|none|N",
+	{ "cpus", POLICY_CPUS, "LIST|all",
+	  "CPUs for the workers, as 0-3,8; of these, those that their cpuset has" },
+	{ "node", POLICY_NODE, "auto|none|N",
 	  "of the CPUs, those of NUMA node N, or of the one where the guest's memory is" },
-	{ "nice", KVNET_A_POLICY_NICE, "-20..19", "nice value of the workers" },
-	{ "sched", KVNET_A_POLICY_SCHED, "other|batch|idle|fifo|rr",
+	{ "nice", POLICY_NICE, "-20..19", "nice value of the workers" },
+	{ "sched", POLICY_SCHED, "other|batch|idle|fifo|rr",
 	  "scheduling class of the workers" },
-	{ "rt-priority", KVNET_A_POLICY_RT_PRIORITY, "1..99",
+	{ "rt-priority", POLICY_RT_PRIORITY, "1..99",
 	  "real-time priority of the workers, with sched fifo or rr" },
 	{ "poll-us", KVNET_A_POLICY_POLL_US, "US",
 	  "longest time to spin before a worker sleeps; 0: never" },
@@ -61,36 +62,13 @@ static char *key_names(void)
 	return all;
 }
 
-/* numbers and ranges, with commas between */
-static bool is_cpu_list(const char *s)
-{
-	unsigned long from, to;
-	char *end;
-
-	do {
-		if (*s < '0' || *s > '9')
-			return false;
-		from = to = strtoul(s, &end, 10);
-		if (*end == '-') {
-			s = end + 1;
-			if (*s < '0' || *s > '9')
-				return false;
-			to = strtoul(s, &end, 10);
-		}
-		if (from > to || to > 65535)
-			return false;
-		s = end + 1;
-	} while (*end == ',');
-	return !*end;
-}
-
 static bool set_cpus(struct kvnet_policy *p, const char *value, char **why)
 {
 	if (!strcmp(value, "all")) {
 		p->cpus = need(strdup(""));
 		return true;
 	}
-	if (!is_cpu_list(value) || strlen(value) > POLICY_CPUS_MAX) {
+	if (!place_is_cpu_list(value)) {
 		*why = text_format("cpus '%s': not a list of CPUs, as 0-3,8, or all", value);
 		return false;
 	}
@@ -104,7 +82,7 @@ static bool set_node(struct kvnet_policy *p, const char *value, char **why)
 	char *cpus;
 
 	if (!strcmp(value, "auto") || !strcmp(value, "none")) {
-		p->node = *value == 'a' ? KVNET_NODE_AUTO : KVNET_NODE_NONE;
+		p->node = *value == 'a' ? NODE_AUTO : NODE_NONE;
 		return true;
 	}
 	if (!text_number(value, 65535, &node)) {
@@ -169,18 +147,18 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 	uint64_t n;
 
 	switch (key->attr) {
-	case KVNET_A_POLICY_CPUS:
+	case POLICY_CPUS:
 		return set_cpus(p, value, why);
-	case KVNET_A_POLICY_NODE:
+	case POLICY_NODE:
 		return set_node(p, value, why);
-	case KVNET_A_POLICY_NICE:
+	case POLICY_NICE:
 		return set_nice(p, value, why);
-	case KVNET_A_POLICY_SCHED:
+	case POLICY_SCHED:
 		if (sched_by_name(value, &p->sched))
 			return true;
 		*why = text_format("sched '%s': none of %s", value, key->value);
 		return false;
-	case KVNET_A_POLICY_RT_PRIORITY:
+	case POLICY_RT_PRIORITY:
 		if (!text_number(value, 99, &n) || !n) {
 			*why = text_format("rt-priority '%s': not a number from 1 to 99", value);
 			return false;

@@ -8,12 +8,10 @@
 #include "json.h"
 #include "libkvnet.h"
 
-#define POLICY_CPUS_MAX	1023
-
 /**
  * struct policy_key - a setting
  * @name: the word
- * @attr: KVNET_A_POLICY_*
+ * @attr: KVNET_A_POLICY_*, POLICY_*
  * @value: what may follow it, for people
  * @help: what it does
  */
@@ -31,6 +29,7 @@ bool policy_is_realtime(uint32_t sched);
 char *policy_problem(const struct kvnet_policy *p);
 void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less);
 bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b);
+int policy_set(struct kvnet *k, const struct kvnet_device *dev, const struct kvnet_policy *p, char **why);
 void policy_write(struct json *w, const char *key, const struct kvnet_policy *p);
 char *policy_text(const struct kvnet_policy *p);
 

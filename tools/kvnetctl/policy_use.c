@@ -4,6 +4,7 @@
  */
 #include "policy.h"
 #include "names.h"
+#include "place.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -22,15 +23,15 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 	*p = *less;
 	p->has = was.has | more;
 	p->cpus = was.cpus;
-	if (more & UINT64_C(1) << KVNET_A_POLICY_CPUS)
+	if (more & UINT64_C(1) << POLICY_CPUS)
 		p->cpus = need(strdup(less->cpus));
-	if (HAS(&was, KVNET_A_POLICY_NODE))
+	if (HAS(&was, POLICY_NODE))
 		p->node = was.node;
-	if (HAS(&was, KVNET_A_POLICY_NICE))
+	if (HAS(&was, POLICY_NICE))
 		p->nice = was.nice;
-	if (HAS(&was, KVNET_A_POLICY_SCHED))
+	if (HAS(&was, POLICY_SCHED))
 		p->sched = was.sched;
-	if (HAS(&was, KVNET_A_POLICY_RT_PRIORITY))
+	if (HAS(&was, POLICY_RT_PRIORITY))
 		p->rt_priority = was.rt_priority;
 	if (HAS(&was, KVNET_A_POLICY_POLL_US))
 		p->poll_us = was.poll_us;
@@ -60,17 +61,17 @@ char *policy_text(const struct kvnet_policy *p)
 	char *text;
 	FILE *f = need(open_memstream(&text, &len));
 
-	if (HAS(p, KVNET_A_POLICY_CPUS))
+	if (HAS(p, POLICY_CPUS))
 		fprintf(f, " cpus %s", *p->cpus ? p->cpus : "all");
-	if (HAS(p, KVNET_A_POLICY_NODE) && p->node >= 0)
+	if (HAS(p, POLICY_NODE) && p->node >= 0)
 		fprintf(f, " node %d", p->node);
-	else if (HAS(p, KVNET_A_POLICY_NODE))
-		fprintf(f, " node %s", p->node == KVNET_NODE_AUTO ? "auto" : "none");
-	if (HAS(p, KVNET_A_POLICY_NICE))
+	else if (HAS(p, POLICY_NODE))
+		fprintf(f, " node %s", p->node == NODE_AUTO ? "auto" : "none");
+	if (HAS(p, POLICY_NICE))
 		fprintf(f, " nice %d", p->nice);
-	if (HAS(p, KVNET_A_POLICY_SCHED))
+	if (HAS(p, POLICY_SCHED))
 		fprintf(f, " sched %s", name_sched(p->sched));
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY))
+	if (HAS(p, POLICY_RT_PRIORITY))
 		fprintf(f, " rt-priority %u", p->rt_priority);
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		fprintf(f, " poll-us %u", p->poll_us);
@@ -111,7 +112,7 @@ bool policy_is_realtime(uint32_t sched)
  */
 char *policy_problem(const struct kvnet_policy *p)
 {
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && HAS(p, KVNET_A_POLICY_SCHED) &&
+	if (HAS(p, POLICY_RT_PRIORITY) && HAS(p, POLICY_SCHED) &&
 	    !policy_is_realtime(p->sched))
 		return text_format("rt-priority goes with sched fifo or rr, not with %s",
 				   name_sched(p->sched));
@@ -136,6 +137,28 @@ bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b)
 }
 
 /**
+ * policy_set() - have a device served as a policy says
+ * @k: the connection
+ * @dev: the device, as the module has told of it just now
+ * @p: the policy
+ * @why: after an error, what is wrong; for free()
+ *
+ * Return: 0, or a negative errno. Then what is for the module has not changed unless the
+ * error is of the workers' threads.
+ */
+int policy_set(struct kvnet *k, const struct kvnet_device *dev, const struct kvnet_policy *p,
+	       char **why)
+{
+	int ret = p->has & POLICY_OF_MODULE ? kvnet_set(k, dev->id, p) : 0;
+
+	if (ret)
+		*why = text_format("%s", k->why);
+	else if (p->has & POLICY_OF_THREADS)
+		ret = place_workers(dev, p, why);
+	return ret;
+}
+
+/**
  * policy_write() - show a policy, what has never been set left out
  * @w: where to
  * @key: its name there
@@ -144,17 +167,17 @@ bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b)
 void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 {
 	json_object(w, key);
-	if (HAS(p, KVNET_A_POLICY_CPUS))
+	if (HAS(p, POLICY_CPUS))
 		json_str(w, "cpus", *p->cpus ? p->cpus : "all");
-	if (HAS(p, KVNET_A_POLICY_NODE) && p->node >= 0)
+	if (HAS(p, POLICY_NODE) && p->node >= 0)
 		json_s64(w, "node", p->node);
-	else if (HAS(p, KVNET_A_POLICY_NODE))
-		json_str(w, "node", p->node == KVNET_NODE_AUTO ? "auto" : "none");
-	if (HAS(p, KVNET_A_POLICY_NICE))
+	else if (HAS(p, POLICY_NODE))
+		json_str(w, "node", p->node == NODE_AUTO ? "auto" : "none");
+	if (HAS(p, POLICY_NICE))
 		json_s64(w, "nice", p->nice);
-	if (HAS(p, KVNET_A_POLICY_SCHED))
+	if (HAS(p, POLICY_SCHED))
 		json_str(w, "sched", name_sched(p->sched));
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY))
+	if (HAS(p, POLICY_RT_PRIORITY))
 		json_u64(w, "rt_priority", p->rt_priority);
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		json_u64(w, "poll_us", p->poll_us);

@@ -237,10 +237,10 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
 /* What the next rule says besides, but for what earlier ones make nonsense of. */
 static struct kvnet_policy without_nonsense(struct kvnet_policy next, const struct kvnet_policy *p)
 {
-	if (HAS(p, KVNET_A_POLICY_SCHED) && !policy_is_realtime(p->sched))
-		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_RT_PRIORITY);
-	if (HAS(p, KVNET_A_POLICY_RT_PRIORITY) && !policy_is_realtime(next.sched))
-		next.has &= ~(UINT64_C(1) << KVNET_A_POLICY_SCHED);
+	if (HAS(p, POLICY_SCHED) && !policy_is_realtime(p->sched))
+		next.has &= ~(UINT64_C(1) << POLICY_RT_PRIORITY);
+	if (HAS(p, POLICY_RT_PRIORITY) && !policy_is_realtime(next.sched))
+		next.has &= ~(UINT64_C(1) << POLICY_SCHED);
 	return next;
 }
 

@@ -11,7 +11,6 @@
  * has, so that others come meanwhile.
  */
 #include <linux/cgroup.h>
-#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/eventfd.h>
@@ -38,13 +37,6 @@
 #include <net/genetlink.h>
 #include <net/netlink.h>
 
-/* With one CPU it is no call. */
-#ifdef CONFIG_SMP
-#define CALL_SMP(CALL)	CALL(set_cpus_allowed_ptr)
-#else
-#define CALL_SMP(CALL)
-#endif
-
 #define CALLS(CALL)	\
 	CALL(fget) \
 	CALL(eventfd_fget) \
@@ -57,8 +49,6 @@
 	CALL(vmap) \
 	CALL(mmu_interval_notifier_insert) \
 	CALL(task_work_add) \
-	CALL(sched_setattr_nocheck) \
-	CALL_SMP(CALL) \
 	CALL(__xa_alloc_cyclic) \
 	CALL(genlmsg_put) \
 	CALL(nla_put) \
@@ -70,7 +60,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, HOME, LEFT, ENTER, OVER, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, LEFT, ENTER, OVER, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -85,8 +75,7 @@ static unsigned int left;
 
 /*
  * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
- * who has been where a cpuset is, to go home, who has let go of the module, in it still, a
- * thread of the kernel's, to enter its owner's memory: it takes a lock first; and a thread that
+ * who has let go of the module, in it still, a thread of the kernel's, to enter its owner's memory: it takes a lock first; and a thread that
  * has done all but its last instructions.
  */
 static bool holds[N_HOLDS];
@@ -105,11 +94,8 @@ static void wait_there(unsigned int call)
 
 static bool fails_for(const struct task_struct *task, unsigned int call)
 {
-	/* The thread's, or of one of the kernel's that works for it. */
-	const bool is_its = READ_ONCE(thread) == task->pid || task->flags & PF_WQ_WORKER;
-
 	wait_there(call);
-	if (!is_its || !READ_ONCE(left))
+	if (READ_ONCE(thread) != task->pid || !READ_ONCE(left))
 		return false;
 	WRITE_ONCE(left, left - 1);
 	if (left)
@@ -151,7 +137,6 @@ static const char *const call_name[] = {
 #define CALL_NAME(x)	#x,
 	CALLS(CALL_NAME)
 	"begin",
-	"home",
 	"left",
 	"enter",
 	"over"
@@ -186,7 +171,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, to go home from a cpuset, has left the module, is to enter its owner's memory, or is over; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, has left the module, is to enter its owner's memory, or is over; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -365,16 +350,11 @@ struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(voi
 	return __real_vhost_task_create(begin, kill, arg, name);
 }
 
-/*
- * A new thread calls it, for who waits for that: its maker, or a task of its maker's. Back to
- * where the kernel's threads are it never fails.
- */
+/* A new thread calls it, for who waits for that: its maker, or a task of its maker's. */
 WRAP(cgroup_attach_task_all);
 int __wrap_cgroup_attach_task_all(struct task_struct *from, struct task_struct *task)
 {
-	if (from->flags & PF_WQ_WORKER)
-		wait_there(HOME);
-	else if (fails_for(from->group_leader, CALL_cgroup_attach_task_all))
+	if (fails_for(from->group_leader, CALL_cgroup_attach_task_all))
 		return -ENOMEM;
 	return __real_cgroup_attach_task_all(from, task);
 }
@@ -401,20 +381,6 @@ int __wrap_task_work_add(struct task_struct *task, struct callback_head *work,
 {
 	return fails(CALL_task_work_add) ? -ESRCH : __real_task_work_add(task, work, mode);
 }
-
-WRAP(sched_setattr_nocheck);
-int __wrap_sched_setattr_nocheck(struct task_struct *task, const struct sched_attr *attr)
-{
-	return fails(CALL_sched_setattr_nocheck) ? -ENOMEM : __real_sched_setattr_nocheck(task, attr);
-}
-
-#ifdef CONFIG_SMP
-WRAP(set_cpus_allowed_ptr);
-int __wrap_set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *mask)
-{
-	return fails(CALL_set_cpus_allowed_ptr) ? -ENOMEM : __real_set_cpus_allowed_ptr(task, mask);
-}
-#endif
 
 /* The kernel tries twice, and leaves the number that it had found. */
 WRAP(__xa_alloc_cyclic);
