@@ -187,11 +187,7 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_BY_VCPU, READ_ONCE(net->crew.lends)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)) ||
-	    nla_put_u32(skb, KVNET_A_POLICY_THREADS, READ_ONCE(net->crew.policy)) ||
-	    nla_put_u32(skb, KVNET_A_POLICY_RX_WEIGHT,
-			READ_ONCE(net->q[KVNET_RX].src.weight)) ||
-	    nla_put_u32(skb, KVNET_A_POLICY_TX_WEIGHT,
-			READ_ONCE(net->q[KVNET_TX].src.weight)))
+	    nla_put_u32(skb, KVNET_A_POLICY_THREADS, READ_ONCE(net->crew.policy)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -20,8 +20,6 @@ const struct nla_policy kvnet_policy_policy[] = {
 	[KVNET_A_POLICY_COPY_FRAMES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RX_IN_PLACE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_THREADS] = NLA_POLICY_MAX(NLA_U32, KVNET_THREAD_POLICY_TWO),
-	[KVNET_A_POLICY_RX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
-	[KVNET_A_POLICY_TX_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, KVNET_WEIGHT_MAX),
 };
 
 static int check_kernel(const struct nlattr *a, struct netlink_ext_ack *extack)
@@ -41,12 +39,6 @@ static int check_device(const struct kvnet_net *net, const struct nlattr *a,
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, a, "not for a device that got its owner with rx_in_place=0, nor on each kernel");
 	return -EOPNOTSUPP;
-}
-
-static void set_weight(struct kvnet_net *net, unsigned int index, const struct nlattr *a)
-{
-	if (a)
-		WRITE_ONCE(net->q[index].src.weight, nla_get_u32(a));
 }
 
 /* This cannot fail. What is not there is NULL. */
@@ -69,8 +61,6 @@ static void set_all(struct kvnet_net *net, struct nlattr **policy)
 	a = policy[KVNET_A_POLICY_RX_IN_PLACE];
 	if (a)
 		WRITE_ONCE(net->crew.soft, nla_get_u8(a));
-	set_weight(net, KVNET_RX, policy[KVNET_A_POLICY_RX_WEIGHT]);
-	set_weight(net, KVNET_TX, policy[KVNET_A_POLICY_TX_WEIGHT]);
 	a = policy[KVNET_A_POLICY_THREADS];
 	if (a)
 		kvnet_crew_set_threads(&net->crew, nla_get_u32(a));

@@ -278,7 +278,6 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 	src->ops = ops;
 	src->crew = crew;
 	src->bit = crew->n++;
-	src->weight = 1;
 	kvnet_loan_init(&src->loan, run_lent);
 	tasklet_setup(&src->soft, run_soft);
 	hrtimer_setup(&src->timer, time_has_come, CLOCK_MONOTONIC,
@@ -294,6 +293,5 @@ void kvnet_source_reset(struct kvnet_source *src)
 {
 	kvnet_claim_reset(&src->claim);
 	WRITE_ONCE(src->woken_ns, 0);
-	WRITE_ONCE(src->weight, 1);
 	WRITE_ONCE(src->lone, src->ops->run_lent || src->ops->run_soft);
 }

@@ -57,9 +57,6 @@ struct kvnet_source_ops {
 	bool (*arm)(struct kvnet_source *src);
 };
 
-/* The others wait for so many turns at most. */
-#define KVNET_WEIGHT_MAX	16
-
 /**
  * struct kvnet_source - something a worker serves
  * @ops: const after init
@@ -69,7 +66,6 @@ struct kvnet_source_ops {
  * @away: a thread of its own, in @home's place; or NULL; read as @home is: crew_apart.c
  * @by: the worker that runs it, or was the last; written by the holder
  * @bit: its place in &kvnet_crew.source, const after init
- * @weight: turns in a row that its worker gives it beside others: KVNET_WEIGHT_MAX at most
  * @claim: who may run it
  * @loan: for the thread that kicks
  * @soft: for the softirq of who brings a frame
@@ -95,7 +91,6 @@ struct kvnet_source {
 	struct kvnet_worker __rcu *away;
 	const struct kvnet_worker *by;
 	unsigned int bit;
-	u32 weight;
 	struct kvnet_claim claim;
 	struct kvnet_loan loan;
 	struct tasklet_struct soft;

@@ -66,26 +66,7 @@ static enum kvnet_verdict run_one(struct kvnet_worker *w, struct kvnet_source *s
 	return verdict;
 }
 
-/*
- * Turns in a row, as many as it weighs if it has work for them. Between them who waits for
- * the queue's lock gets it, as between any.
- */
-static enum kvnet_verdict run_some(struct kvnet_worker *w, struct kvnet_source *src,
-				   bool both)
-{
-	unsigned int left = READ_ONCE(src->weight);
-	enum kvnet_verdict verdict;
-
-	for (;;) {
-		verdict = run_one(w, src, both);
-		if (verdict != KVNET_AGAIN || left-- <= 1 || moves(w, src) ||
-		    READ_ONCE(w->thread.closing))
-			return verdict;
-		cond_resched();
-	}
-}
-
-/* A round: each source in @active as it weighs. Returns those that want another. */
+/* A round: each source in @active once. Returns those that want another. */
 static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 			       unsigned long *idle)
 {
@@ -103,7 +84,7 @@ static unsigned long run_round(struct kvnet_worker *w, unsigned long active,
 			continue;
 		}
 		w->alone = !(active | again | *idle) && !kvnet_thread_awaited(&w->thread);
-		verdict = run_some(w, src, both);
+		verdict = run_one(w, src, both);
 		if (verdict == KVNET_DONE)
 			*idle |= BIT(src->bit);
 		else if (verdict == KVNET_AGAIN)

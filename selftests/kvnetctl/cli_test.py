@@ -341,7 +341,7 @@ class Bad(unittest.TestCase):
         (2, "set: needs DEV SETTING VALUE [SETTING VALUE]...; see kvnetctl set -h", "set", "tap0", "nice"),
         (2, "set: poll-us needs a value: US", "set", "tap0", "nice", "1", "poll-us"),
         (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames "
-         "rx-in-place threads rx-weight tx-weight", "set", "tap0", "colour", "red"),
+         "rx-in-place threads", "set", "tap0", "colour", "red"),
         (2, "set: rt-priority goes with sched fifo or rr, not with batch", "set", "tap0", "sched", "batch", "rt-priority", "3"),
         (2, "set: cpus 'x': not a list of CPUs, as 0-3,8, or all", "set", "tap0", "cpus", "x"),
         (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),

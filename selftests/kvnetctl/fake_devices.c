@@ -55,8 +55,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, 0);
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_ONE);
-	mnl_attr_put_u32(nlh, KVNET_A_POLICY_RX_WEIGHT, 1);
-	mnl_attr_put_u32(nlh, KVNET_A_POLICY_TX_WEIGHT, 4);
 	mnl_attr_nest_end(nlh, nest);
 }
 

@@ -459,10 +459,6 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 			ask_u8(&ask, ways[i], draw(d, 2));
 	if (one_in(d, 4))
 		ask_u32(&ask, KVNET_A_POLICY_THREADS, draw(d, 4));
-	if (one_in(d, 8))
-		ask_u32(&ask, KVNET_A_POLICY_RX_WEIGHT, draw(d, 1 << draw(d, 18)));
-	if (one_in(d, 8))
-		ask_u32(&ask, KVNET_A_POLICY_TX_WEIGHT, draw(d, 1 << draw(d, 18)));
 	if (one_in(d, 20))
 		ask_u32(&ask, draw(d, 12), draw(d, 1 << 30));
 	ask_nest_end(&ask, nest);

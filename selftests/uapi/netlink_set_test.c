@@ -28,8 +28,6 @@ static const struct wrong {
 	{ "rx-in-place 2", KVNET_A_POLICY_RX_IN_PLACE, 1, 2, -ERANGE },
 	{ "poll-us of one byte", KVNET_A_POLICY_POLL_US, 1, 1, -EINVAL },
 	{ "threads 3", KVNET_A_POLICY_THREADS, 4, 3, -ERANGE },
-	{ "rx-weight 0", KVNET_A_POLICY_RX_WEIGHT, 4, 0, -ERANGE },
-	{ "tx-weight 17", KVNET_A_POLICY_TX_WEIGHT, 4, 17, -ERANGE },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, -EINVAL },
 };
 
@@ -51,8 +49,6 @@ static void nothing_has_changed(void)
 	struct attrs p = the_policy();
 
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_THREADS), KVNET_THREAD_POLICY_AUTO);
-	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_RX_WEIGHT), 1);
-	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_TX_WEIGHT), 1);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_COPY_FRAMES), 1);
 }
@@ -110,21 +106,6 @@ CASE(incomplete_requests)
 	EXPECT(strstr(genl.said, "id"));
 	policy_want();
 	EXPECT_EQ(policy_ask(), 0);
-	nothing_has_changed();
-}
-
-CASE(weights)
-{
-	netlink_begin(&(struct rig_cfg){ 0 });
-	EXPECT_EQ(policy_u32(KVNET_A_POLICY_TX_WEIGHT, 16), 0);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_WEIGHT), 16);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_WEIGHT), 1);
-	EXPECT_EQ(policy_u32(KVNET_A_POLICY_RX_WEIGHT, 3), 0);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_WEIGHT), 16);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_WEIGHT), 3);
-	/* another owner begins anew */
-	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
-	vdev_own(vmm.v.fd);
 	nothing_has_changed();
 }
 

@@ -246,10 +246,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, p->rx_in_place);
 	if (HAS(p, KVNET_A_POLICY_THREADS))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, p->threads);
-	if (HAS(p, KVNET_A_POLICY_RX_WEIGHT))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_RX_WEIGHT, p->rx_weight);
-	if (HAS(p, KVNET_A_POLICY_TX_WEIGHT))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_TX_WEIGHT, p->tx_weight);
 	mnl_attr_nest_end(nlh, nest);
 }
 

@@ -55,7 +55,7 @@ struct kvnet_policy {
 	uint64_t has;		/* KVNET_A_POLICY_*, POLICY_* */
 	char *cpus;		/* empty: all */
 	int32_t nice, node;
-	uint32_t sched, rt_priority, poll_us, threads, rx_weight, tx_weight;
+	uint32_t sched, rt_priority, poll_us, threads;
 	uint8_t tx_by_vcpu, copy_frames, rx_in_place;
 };
 

@@ -50,8 +50,6 @@ static const struct field policy_fields[] = {
 	FIELD(kvnet_policy, KVNET_A_POLICY_COPY_FRAMES, U8, copy_frames),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_IN_PLACE, U8, rx_in_place),
 	FIELD(kvnet_policy, KVNET_A_POLICY_THREADS, U32, threads),
-	FIELD(kvnet_policy, KVNET_A_POLICY_RX_WEIGHT, U32, rx_weight),
-	FIELD(kvnet_policy, KVNET_A_POLICY_TX_WEIGHT, U32, tx_weight),
 	{ 0 }
 };
 

@@ -32,10 +32,6 @@ const struct policy_key policy_keys[] = {
 	  "frames are received by who brings them" },
 	{ "threads", KVNET_A_POLICY_THREADS, "auto|1|2",
 	  "one thread for both queues, one for each, or as it pays" },
-	{ "rx-weight", KVNET_A_POLICY_RX_WEIGHT, "1..16",
-	  "turns in a row of packets to the guest, beside those from it" },
-	{ "tx-weight", KVNET_A_POLICY_TX_WEIGHT, "1..16",
-	  "turns in a row of packets from the guest, beside those to it" },
 	{ 0 }
 };
 
@@ -121,18 +117,6 @@ static bool set_switch(uint8_t *to, const char *key, const char *value, char **w
 	return true;
 }
 
-static bool set_weight(uint32_t *to, const char *key, const char *value, char **why)
-{
-	uint64_t n;
-
-	if (!text_number(value, 16, &n) || !n) {
-		*why = text_format("%s '%s': not a number from 1 to 16", key, value);
-		return false;
-	}
-	*to = n;
-	return true;
-}
-
 static bool set_threads(struct kvnet_policy *p, const char *value, char **why)
 {
 	if (threads_by_name(value, &p->threads))
@@ -178,10 +162,6 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 		return set_switch(&p->copy_frames, key->name, value, why);
 	case KVNET_A_POLICY_THREADS:
 		return set_threads(p, value, why);
-	case KVNET_A_POLICY_RX_WEIGHT:
-		return set_weight(&p->rx_weight, key->name, value, why);
-	case KVNET_A_POLICY_TX_WEIGHT:
-		return set_weight(&p->tx_weight, key->name, value, why);
 	default:
 		return set_switch(&p->rx_in_place, key->name, value, why);
 	}

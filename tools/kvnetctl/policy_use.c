@@ -43,10 +43,6 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 		p->rx_in_place = was.rx_in_place;
 	if (HAS(&was, KVNET_A_POLICY_THREADS))
 		p->threads = was.threads;
-	if (HAS(&was, KVNET_A_POLICY_RX_WEIGHT))
-		p->rx_weight = was.rx_weight;
-	if (HAS(&was, KVNET_A_POLICY_TX_WEIGHT))
-		p->tx_weight = was.tx_weight;
 }
 
 /**
@@ -83,10 +79,6 @@ char *policy_text(const struct kvnet_policy *p)
 		fprintf(f, " rx-in-place %s", p->rx_in_place ? "on" : "off");
 	if (HAS(p, KVNET_A_POLICY_THREADS))
 		fprintf(f, " threads %s", name_threads(p->threads));
-	if (HAS(p, KVNET_A_POLICY_RX_WEIGHT))
-		fprintf(f, " rx-weight %u", p->rx_weight);
-	if (HAS(p, KVNET_A_POLICY_TX_WEIGHT))
-		fprintf(f, " tx-weight %u", p->tx_weight);
 	fclose(f);
 	if (*text == ' ')
 		memmove(text, text + 1, strlen(text));
@@ -189,9 +181,5 @@ void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 		json_bool(w, "rx_in_place", p->rx_in_place);
 	if (HAS(p, KVNET_A_POLICY_THREADS))
 		json_str(w, "threads", name_threads(p->threads));
-	if (HAS(p, KVNET_A_POLICY_RX_WEIGHT))
-		json_u64(w, "rx_weight", p->rx_weight);
-	if (HAS(p, KVNET_A_POLICY_TX_WEIGHT))
-		json_u64(w, "tx_weight", p->tx_weight);
 	json_end(w);
 }
