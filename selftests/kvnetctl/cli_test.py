@@ -5,6 +5,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -169,27 +170,20 @@ class Set(unittest.TestCase):
             return file.read().splitlines()
 
     def test_all_queue_pairs(self):
-        run("set", "tap0", "cpus", "0-1,5", "nice", "-5", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
-        self.assertEqual(self.logged(), [f"{i} cpus 0-1,5 nice -5 poll-us 0 tx-by-vcpu off" for i in (1, 2)])
+        run("set", "tap0", "threads", "2", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
+        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-by-vcpu off threads 2" for i in (1, 2)])
 
-    def test_refused_by_one_is_taken_back_from_all(self):
-        _, err = run("set", "tap0", "nice", "11", "cpus", "3", status=5, log=self.log)
-        self.assertEqual(err, "kvnetctl: device 2: not permitted: nice is too nice\n")
-        # the worker's own nice, since the device's was never set
-        self.assertEqual(self.logged(), ["1 cpus 3 nice 11", "2 cpus 3 nice 11 refused", "1 cpus all nice -3"])
-
-    def test_a_priority_is_given_back(self):
-        run("set", "tap0", "sched", "other", "nice", "11", fake="fifo", status=5, log=self.log)
-        self.assertEqual(self.logged()[2], "1 nice -3 sched fifo rt-priority 50")
+    def test_refused_by_one_of_several(self):
+        _, err = run("set", "pid:4001", "poll-us", "1001", status=5, log=self.log)
+        self.assertEqual(err, "kvnetctl: device 2: too long a spin\n")
+        self.assertEqual(self.logged(), ["1 poll-us 1001", "2 poll-us 1001 refused"])
 
     def test_nothing_is_asked_for_before_all_is_read(self):
-        run("set", "tap0", "nice", "1", "cpus", "x", status=2, log=self.log)
+        run("set", "tap0", "poll-us", "1", "cpus", "x", status=2, log=self.log)
         self.assertEqual(self.logged(), [])
 
     def test_kernel_has_its_say(self):
-        _, err = run("set", "1", "cpus", "4000", status=1)
-        self.assertEqual(err, "kvnetctl: device 1: no CPU of the owner's cpuset is among these\n")
-        _, err = run("set", "7", "nice", "1", status=1)
+        _, err = run("set", "7", "poll-us", "1", status=1)
         self.assertEqual(err, "kvnetctl: device 7: the owner is dead\n")
 
     def rules(self, text):
@@ -199,7 +193,7 @@ class Set(unittest.TestCase):
         return file.name
 
     def test_rules(self):
-        name = self.rules("tap tap0 set cpus 1\ncommand qemu* set nice 2 cpus 0\ntap nobody set nice 9\n")
+        name = self.rules("tap tap0 set poll-us 1\ncommand qemu* set threads 2 poll-us 0\ntap nobody set poll-us 9\n")
         out, _ = run("rules", "check", name, "-j")
         self.assertIsNone(fits.problem("rules-check", out))
         out, _ = run("rules", "apply", name, "--dry-run", "-j", log=self.log)
@@ -208,19 +202,19 @@ class Set(unittest.TestCase):
             self.assertIsNone(fits.problem("rules", line), line)
             self.assertEqual(json.loads(line)["result"], "would-set")
         out, _ = run("rules", "apply", name, log=self.log)
-        self.assertEqual(self.logged(), ["1 cpus 1 nice 2", "2 cpus 1 nice 2"])
-        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy cpus 1 nice 2\n" for i in (1, 2)))
+        self.assertEqual(self.logged(), ["1 poll-us 1 threads 2", "2 poll-us 1 threads 2"])
+        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy poll-us 1 threads 2\n" for i in (1, 2)))
 
     def test_rules_go_on_after_a_refusal(self):
-        name = self.rules("any set nice 12\n")
+        name = self.rules("any set poll-us 1200\n")
         out, _ = run("rules", "apply", name, "-j", status=1, log=self.log)
-        self.assertEqual(self.logged(), ["1 nice 12", "2 nice 12 refused", "300 nice 12"])
+        self.assertEqual(self.logged(), ["1 poll-us 1200", "2 poll-us 1200 refused", "300 poll-us 1200"])
         self.assertEqual([json.loads(line)["result"] for line in out.splitlines()], ["set", "failed", "set"])
         for line in out.splitlines():
             self.assertIsNone(fits.problem("rules", line), line)
 
     def test_wrong_rules_apply_nothing(self):
-        name = self.rules("any set nice 1\nany set\n")
+        name = self.rules("any set poll-us 1\nany set\n")
         for verb in ("check", "apply", "run"):
             _, err = run("rules", verb, name, status=2, log=self.log)
             self.assertEqual(err, f"{name}:2: nothing is set\n"
@@ -229,16 +223,16 @@ class Set(unittest.TestCase):
 
     def test_rules_run(self):
         """Devices that are there, then the events; a reload; the end."""
-        name = self.rules("tap b* set nice 2\n")
+        name = self.rules("tap b* set poll-us 2\n")
         env = {**os.environ, "FAKE": "", "FAKE_LOG": self.log}
         with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as run_it:
             self.assertIn(b"device 300 ", run_it.stdout.readline())
             # the last event is that it has gone: what comes after a reload is new
             with open(name, "w", encoding="utf-8") as file:
-                file.write("tap b* set nice 3\n")
+                file.write("tap b* set poll-us 3\n")
             run_it.send_signal(signal.SIGHUP)
-            self.assertIn(b"nice 3", run_it.stdout.readline())
+            self.assertIn(b"poll-us 3", run_it.stdout.readline())
             with open(name, "w", encoding="utf-8") as file:
                 file.write("wrong\n")
             run_it.send_signal(signal.SIGHUP)
@@ -246,11 +240,11 @@ class Set(unittest.TestCase):
             self.assertIn(b"1 line", run_it.stderr.readline())
             run_it.terminate()
             self.assertEqual(run_it.wait(30), 0)
-        self.assertEqual(self.logged(), ["300 nice 2", "300 nice 3"])
+        self.assertEqual(self.logged(), ["300 poll-us 2", "300 poll-us 3"])
 
     def rules_run(self, fake, n):
         """What is said, and logged, of devices that are there and of events, the last of which is logged as n-th."""
-        name = self.rules("tap b* set nice 2\n")
+        name = self.rules("tap b* set poll-us 2\n")
         env = {**os.environ, "FAKE": fake, "FAKE_LOG": self.log}
         with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE) as run_it:
             deadline = time.monotonic() + 30
@@ -264,40 +258,40 @@ class Set(unittest.TestCase):
     def test_rules_try_again(self):
         """What was refused once is set as soon as something else happens to the device."""
         said, logged = self.rules_run("once", 2)
-        self.assertEqual(logged, ["300 nice 2 refused", "300 nice 2"])
+        self.assertEqual(logged, ["300 poll-us 2 refused", "300 poll-us 2"])
         self.assertEqual([line.split(" result ")[1].split()[0] for line in said], ["failed", "set"])
 
     def test_rules_complain_once(self):
         said, logged = self.rules_run("never", 3)
-        self.assertEqual(logged, ["300 nice 2 refused"] * 3)
+        self.assertEqual(logged, ["300 poll-us 2 refused"] * 3)
         self.assertEqual(len(said), 1)
 
     def test_rules_after_lost_events(self):
         """Whose events were lost is looked for when no more are lost."""
         _, logged = self.rules_run("deaf", 1)
-        self.assertEqual(logged, ["300 nice 2"])
+        self.assertEqual(logged, ["300 poll-us 2"])
 
     def test_rules_and_a_cgroup_that_is_not_told(self):
         """What is too deep to be told does not get what is for others."""
-        name = self.rules("cgroup /machine.slice/* set sched other\nany set nice 3\n")
+        name = self.rules("cgroup /machine.slice/* set threads 2\nany set poll-us 3\n")
         out, _ = run("rules", "apply", name, "-j", fake="deep", status=1, log=self.log)
-        self.assertEqual(self.logged(), ["2 nice 3 sched other", "300 nice 3"])
+        self.assertEqual(self.logged(), ["2 poll-us 3 threads 2", "300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
         self.assertEqual(said[0]["error"], "the path of its cgroup is too long to be told: no rule is applied")
         for line in out.splitlines():
             self.assertIsNone(fits.problem("rules", line), line)
         # nobody asks for it
-        name = self.rules("any set nice 4\n")
+        name = self.rules("any set poll-us 4\n")
         run("rules", "apply", name, fake="deep", log=self.log)
-        self.assertIn("1 nice 4", self.logged())
+        self.assertIn("1 poll-us 4", self.logged())
 
     def test_a_foreign_tap(self):
         """Who makes a network namespace has taps of any name: they are told, and known by none."""
-        name = self.rules("tap tap0 set nice 4\n")
+        name = self.rules("tap tap0 set poll-us 4\n")
         run("rules", "apply", name, fake="foreign", log=self.log)
-        run("set", "tap0", "nice", "5", fake="foreign", log=self.log)
-        self.assertEqual(self.logged(), ["2 nice 4", "2 nice 5"])
+        run("set", "tap0", "poll-us", "5", fake="foreign", log=self.log)
+        self.assertEqual(self.logged(), ["2 poll-us 4", "2 poll-us 5"])
         self.assertEqual([dev["id"] for dev in json.loads(run("show", "-j", "tap0", fake="foreign")[0])], [2])
         out, _ = run("list", fake="foreign")
         self.assertRegex(out, r"(?m)^ *1 +tap0@4026531841 ")
@@ -309,11 +303,11 @@ class Set(unittest.TestCase):
 
     def test_a_macvtap(self):
         """Its interface is not told: the device is shown without, and known by its id and its owner."""
-        name = self.rules("tap * set nice 4\ncommand qemu* set nice 3\n")
+        name = self.rules("tap * set poll-us 4\ncommand qemu* set poll-us 3\n")
         run("rules", "apply", name, fake="macvtap", log=self.log)
-        run("set", "tap0", "nice", "5", fake="macvtap", log=self.log)
-        run("set", "1", "nice", "6", fake="macvtap", log=self.log)
-        self.assertEqual(self.logged(), ["1 nice 3", "2 nice 4", "300 nice 4", "2 nice 5", "1 nice 6"])
+        run("set", "tap0", "poll-us", "5", fake="macvtap", log=self.log)
+        run("set", "1", "poll-us", "6", fake="macvtap", log=self.log)
+        self.assertEqual(self.logged(), ["1 poll-us 3", "2 poll-us 4", "300 poll-us 4", "2 poll-us 5", "1 poll-us 6"])
         for command in ("list", "show", "stats"):
             text, _ = run(command, "-j", fake="macvtap")
             self.assertIsNone(fits.problem(command, text), text)
@@ -322,6 +316,186 @@ class Set(unittest.TestCase):
         for words in (["list"], ["top", "-b", "-n", "1"]):
             self.assertRegex(run(*words, fake="macvtap")[0], r"(?m)^ *1 +- +4001 ")
         self.assertIn('{device="1",tap="",pid="4001",', run("--prometheus", fake="macvtap")[0])
+
+
+class Place(unittest.TestCase):
+    """Where workers run, and how: threads of the test's are the workers."""
+
+    def setUp(self):
+        self.workers = [subprocess.Popen(["sleep", "300"]) for _ in range(2)]  # pylint: disable=consider-using-with
+        for worker in self.workers:
+            self.addCleanup(worker.wait)
+            self.addCleanup(worker.kill)
+        self.tids = [worker.pid for worker in self.workers]
+        self.cpus = sorted(os.sched_getaffinity(0))
+        self.log = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.log)
+
+    def env(self, *tids, **more):
+        return {"FAKE_TIDS": ",".join(str(tid) for tid in tids or self.tids), **more}
+
+    def set(self, *words, status=0, fake="", env=None):
+        """Errors; the module is asked for nothing."""
+        log = self.log + "/log"
+        _, err = run("set", *words, status=status, fake=fake, env=env or self.env(), log=log)
+        self.assertFalse(os.path.exists(log))
+        return err
+
+    def nodes(self, *lists):
+        """A machine whose nodes have these CPUs."""
+        for i, cpus in enumerate(lists):
+            os.makedirs(f"{self.log}/sys/devices/system/node/node{i}")
+            with open(f"{self.log}/sys/devices/system/node/node{i}/cpulist", "w", encoding="utf-8") as file:
+                file.write(cpus + "\n")
+        return {"FAKE_ROOT": self.log}
+
+    def test_cpus(self):
+        last = self.cpus[-1]
+        self.set("tap0", "cpus", f"{last},4000-65535")
+        for tid in self.tids:
+            self.assertEqual(os.sched_getaffinity(tid), {last})
+        self.set("tap0", "cpus", "all")
+        for tid in self.tids:
+            self.assertEqual(os.sched_getaffinity(tid), set(self.cpus))
+
+    def test_cpus_that_there_are_not(self):
+        err = self.set("1", "cpus", "60000", status=1)
+        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {self.tids[0]}): sched_setaffinity: Invalid argument: "
+                         "none of the CPUs is on line and in its cpuset\n")
+        self.assertEqual(os.sched_getaffinity(self.tids[0]), set(self.cpus))
+
+    def test_nodes(self):
+        first, last = self.cpus[0], self.cpus[-1]
+        env = self.env(**self.nodes(f"{first},9000", f"{last}"))
+        self.set("tap0", "node", "0", env=env)
+        self.assertEqual(os.sched_getaffinity(self.tids[1]), {first})
+        self.set("tap0", "cpus", "all", "node", "1", env=env)
+        self.assertEqual(os.sched_getaffinity(self.tids[1]), {last})
+        err = self.set("tap0", "cpus", f"{last + 1}-60000", "node", "1", env=env, status=1)
+        self.assertEqual(err, "kvnetctl: device 1: none of the CPUs is of node 1; the devices after it are as they were\n")
+        self.set("tap0", "node", "none", env=env)
+        self.assertEqual(os.sched_getaffinity(self.tids[1]), set(self.cpus))
+        err = self.set("tap0", "node", "7", env=env, status=2)
+        self.assertEqual(err, "kvnetctl: set: no NUMA node 7 here\n")
+
+    def test_the_node_of_the_memory(self):
+        first, last = self.cpus[0], self.cpus[-1]
+        env = self.env(**self.nodes(f"{first}", f"{last}"))
+        err = self.set("1", "node", "auto", env=env, status=1)
+        self.assertEqual(err, "kvnetctl: device 1: node auto: where the guest's memory is is not known yet\n")
+        self.set("1", "node", "auto", env={**env, "FAKE_NODE": "1"})
+        self.assertEqual(os.sched_getaffinity(self.tids[0]), {last})
+
+    def test_nice_and_class(self):
+        tid = self.tids[0]
+        self.set("1", "nice", "3")
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 3)
+        self.set("1", "sched", "batch")
+        self.assertEqual(os.sched_getscheduler(tid), os.SCHED_BATCH)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 3)
+        err = self.set("1", "rt-priority", "3", status=1)
+        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {tid}): sched_setscheduler: Invalid argument: "
+                         "rt-priority goes with sched fifo or rr\n")
+        self.set("1", "sched", "idle", "nice", "5")
+        self.assertEqual(os.sched_getscheduler(tid), os.SCHED_IDLE)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 5)
+
+    def test_real_time(self):
+        tid = self.tids[0]
+        try:
+            os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(1))
+        except PermissionError:
+            self.skipTest("no real-time classes here")
+        os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+        self.set("1", "sched", "fifo", "nice", "2")
+        self.assertEqual((os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority), (os.SCHED_FIFO, 1))
+        self.set("1", "rt-priority", "33")
+        self.set("1", "sched", "rr")
+        self.assertEqual((os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority), (os.SCHED_RR, 33))
+        self.set("1", "sched", "other")
+        self.assertEqual((os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority), (os.SCHED_OTHER, 0))
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 2)
+
+    def test_with_what_the_module_does(self):
+        log = self.log + "/log"
+        run("set", "tap0", "nice", "4", "poll-us", "9", env=self.env(), log=log)
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "1 poll-us 9\n2 poll-us 9\n")
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [4, 4])
+        # what the module refuses is not placed
+        run("set", "2", "nice", "6", "poll-us", "1001", env=self.env(), status=5)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.tids[1]), 4)
+
+    def test_threads_that_are_not_there(self):
+        gone, one = self.workers
+        gone.kill()
+        gone.wait()
+        err = self.set("tap0", "nice", "1", status=1)
+        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process; "
+                         "the devices after it are as they were\n")
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, one.pid), 0)
+        err = self.set("1", "nice", "1", status=1, env=self.env(0))
+        self.assertEqual(err, "kvnetctl: device 1: worker 0 has no TID in this PID namespace\n")
+        err = self.set("1", "nice", "1", status=1, fake="unborn")
+        self.assertEqual(err, "kvnetctl: device 1: worker 0 has not begun yet\n")
+        err = self.set("7", "nice", "1", status=1)
+        self.assertEqual(err, "kvnetctl: device 7: the device's owner is dead\n")
+
+    def test_some_of_a_devices_workers(self):
+        """Those that can be placed are; which cannot is told."""
+        gone, one = self.workers
+        gone.kill()
+        gone.wait()
+        err = self.set("1", "nice", "1", status=1, fake="two", env=self.env(gone.pid, one.pid))
+        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process\n")
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, one.pid), 1)
+        one.kill()
+        one.wait()
+        err = self.set("1", "nice", "1", status=1, fake="two", env=self.env(gone.pid, one.pid))
+        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process; "
+                         f"worker 1 (TID {one.pid}): setpriority: No such process\n")
+
+    def test_no_permission(self):
+        if os.geteuid():
+            self.skipTest("needs to be root, to be another user as well")
+        program = os.path.join(tempfile.mkdtemp(), "kvnetctl")
+        self.addCleanup(shutil.rmtree, os.path.dirname(program))
+        os.chmod(os.path.dirname(program), 0o755)
+        shutil.copy(PROGRAM, program)
+        for words, call in ((["cpus", "all"], "sched_setaffinity: Operation not permitted"),
+                            (["sched", "batch"], "sched_setscheduler: Operation not permitted"),
+                            (["nice", "3"], "setpriority: Operation not permitted")):
+            done = subprocess.run([program, "set", "1", *words], env={**os.environ, **self.env()}, user=65534,
+                                  capture_output=True, check=False, text=True)
+            self.assertEqual((done.returncode, done.stderr),
+                             (5, f"kvnetctl: device 1: worker 0 (TID {self.tids[0]}): {call}\n"))
+
+    def test_rules(self):
+        name = self.log + "/rules"
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("tap tap0 set nice 2 poll-us 3\n")
+        log = self.log + "/log"
+        out, _ = run("rules", "apply", name, "-j", log=log, env=self.env())
+        for line in out.splitlines():
+            self.assertIsNone(fits.problem("rules", line), line)
+            self.assertEqual(json.loads(line)["policy"], {"nice": 2, "poll_us": 3})
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "1 poll-us 3\n2 poll-us 3\n")
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2])
+
+    def test_rules_run_tries_again(self):
+        """A device is there, its worker has not begun; then a queue starts."""
+        name = self.log + "/rules"
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("tap b* set nice 2\n")
+        env = {**os.environ, **self.env(0, 0, 0, self.tids[0]), "FAKE": "late"}
+        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
+            self.assertEqual(run_it.stdout.readline().split(" result ")[1],
+                             "failed error worker 0 has not begun yet policy nice 2\n")
+            self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
+            self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.tids[0]), 2)
+            run_it.terminate()
+            self.assertEqual(run_it.wait(30), 0)
 
 
 class Bad(unittest.TestCase):

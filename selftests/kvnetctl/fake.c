@@ -122,7 +122,9 @@ static void describe(struct nl_socket *s, uint8_t cmd, uint16_t flags, uint32_t 
 	if (cmd == KVNET_CMD_DEV_GET) {
 		fake_device(nlh, which);
 	} else if (cmd == KVNET_CMD_WORKER_GET) {
-		fake_worker(nlh, which);
+		fake_worker(nlh, which, 0);
+		if (!which && fake_is("two"))
+			fake_worker(genl_answer(s, FAKE_FAMILY, cmd, flags, seq), which, 1);
 	} else {
 		fake_queue(nlh, which, 0);
 		nlh = genl_answer(s, FAKE_FAMILY, cmd, flags, seq);

@@ -7,7 +7,9 @@
  *
  *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong; deaf: with
  *			events that are lost a device comes, until none waits; deep: device 1's
- *			cgroup is too deep to be told; unborn: no worker has begun; once, never:
+ *			cgroup is too deep to be told; unborn: no worker has
+ *			begun; late: nor the first time that is asked; two: device 1 has the second's
+ *			worker, too; once, never:
  *			a policy is refused the first time, or each; foreign: device 1's
  *			tap is in a network namespace that is not its owner's; macvtap: device 1 has
  *			a macvtap, whose interface is not told
@@ -29,7 +31,7 @@ bool fake_is(const char *what);
 /* fake_devices.c: the messages that describe devices */
 void fake_device(struct nlmsghdr *nlh, unsigned int which);
 void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
-void fake_worker(struct nlmsghdr *nlh, unsigned int which);
+void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
 int fake_set(const struct nlmsghdr *nlh, const char **why);
 bool fake_event(struct nlmsghdr *nlh, unsigned int n);
 uint32_t fake_id(unsigned int which);

@@ -182,14 +182,14 @@ static uint32_t tid_of(unsigned int which)
 	return s && *s ? atoi(s) : 5000000;
 }
 
-void fake_worker(struct nlmsghdr *nlh, unsigned int which)
+void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 {
-	uint32_t tid = tid_of(which);
+	uint32_t tid = tid_of(which + index);
 
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEV, fakes[which].id);
-	mnl_attr_put_u32(nlh, KVNET_A_WORKER_INDEX, 0);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_INDEX, index);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_KIND, KVNET_WORKER_KIND_TASK);
-	if (fake_is("unborn"))
+	if (fake_is("unborn") || (fake_is("late") && ticks < 2))
 		return;
 	if (tid)
 		mnl_attr_put_u32(nlh, KVNET_A_WORKER_TID, tid);

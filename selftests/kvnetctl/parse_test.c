@@ -112,7 +112,7 @@ CASE(a_worker)
 	struct nlmsghdr *nlh = begin(buf);
 	struct kvnet_worker w = { 0 };
 
-	fake_worker(nlh, 1);
+	fake_worker(nlh, 1, 0);
 	EXPECT_EQ(parse_worker(nlh, &w), 0);
 	EXPECT_EQ(w.dev, 2);
 	EXPECT_EQ(w.nice, -3);
@@ -202,7 +202,7 @@ CASE(garbled_messages_do_no_harm)
 		else if (i % 3 == 1)
 			fake_queue(nlh, unit_below(FAKE_DEVICES), unit_below(2));
 		else
-			fake_worker(nlh, unit_below(FAKE_DEVICES));
+			fake_worker(nlh, unit_below(FAKE_DEVICES), 0);
 		end = nlh->nlmsg_len;
 		for (n = unit_below(6); n; n--)
 			buf[sizeof(*nlh) + unit_below(end - sizeof(*nlh))] = unit_rand();

@@ -95,7 +95,7 @@ static struct cpus *wanted_cpus(const struct kvnet_device *dev, const struct kvn
 	else
 		add_cpus(cpus, 0, MAX_CPUS - 1);
 	if (node == NODE_AUTO && !HAS(dev, KVNET_A_DEV_MEMORY_NODE)) {
-		*why = text_format("node auto: on which node the guest's memory is is not known yet");
+		*why = text_format("node auto: where the guest's memory is is not known yet");
 		free(cpus);
 		return NULL;
 	}
@@ -188,6 +188,10 @@ int place_workers(const struct kvnet_device *dev, const struct kvnet_policy *p, 
 	int ret = 0, err;
 	unsigned int i;
 
+	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD) || !dev->workers) {
+		*why = text_format(dev->workers ? "the device's owner is dead" : "the device has no workers");
+		return -ESRCH;
+	}
 	if (HAS(p, POLICY_CPUS) || HAS(p, POLICY_NODE)) {
 		cpus = wanted_cpus(dev, p, why);
 		if (!cpus)
