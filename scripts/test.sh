@@ -37,7 +37,7 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test netlink_storm_test life_test sysfuzz_test"
 # mostly wait, and so take little of what the others need
 UAPI_WAITING="close_test late_test owner_kthread_test threads_test share_test share_turn_test"
-UAPI_FAILING_FIRST="fault_each_test fault_policy_test held_test"
+UAPI_FAILING_FIRST="fault_each_test held_test"
 UAPI_FIRST_HOST="loop_rx_test loop_tx_test notify_test lifecycle_test"
 NET_FIRST_HOST="traffic kill module"
 # net tests that "all" runs in User-Mode Linux and not in a test host

@@ -165,22 +165,44 @@ worker_has()
 	json show show $TAP > /dev/null && [[ $JSON == *"\"workers\":[{"*"$1"* ]]
 }
 
+# workers_run CPUS NICE CLASS PRIORITY: what /proc says of each of their threads, and kvnetctl
+workers_run()
+{
+	local tid stat
+
+	json show show $TAP > /dev/null || return
+	for tid in $(grep -o '"tid":[0-9]*' <<< "$JSON" | cut -d: -f2); do
+		grep -q "^Cpus_allowed_list:[[:space:]]*$1\$" "/proc/$tid/status" || fail "worker $tid: $(grep Cpus_ "/proc/$tid/status")" || return
+		read -ra stat < <(sed 's/.*) //' "/proc/$tid/stat")
+		[ "${stat[16]} ${stat[38]} ${stat[37]}" = "$2 $3 $4" ] || fail "worker $tid: ${stat[*]}" || return
+	done
+	worker_has "\"cpus\":\"$1\"" && worker_has "\"nice\":$2," || fail "$JSON"
+}
+
 test_set()
 {
-	guest_need || return
-	$CTL set $TAP cpus 1 nice 3 poll-us 7 || return
-	wait_until 10 worker_has '"cpus":"1"' && worker_has '"nice":3,' || fail "$JSON" || return
-	[[ $JSON == *'"policy":{"cpus":"1",'*'"poll_us":7,'* ]] || fail "$JSON" || return
+	local all
+
+	guest_need && json show show $TAP || return
+	all=$(field cpus)
+	$CTL set $TAP cpus 1 nice 3 poll-us 7 && workers_run 1 3 0 0 || return
+	[[ $JSON == *'"policy":{"poll_us":7,'* ]] || fail "$JSON" || return
 	ping_guest 10 || return
+	$CTL set $TAP sched fifo rt-priority 7 && workers_run 1 3 1 7 && ping_guest 10 || return
+	$CTL set $TAP sched batch && workers_run 1 3 3 0 || return
+	$CTL set $TAP sched other cpus 0,4000 && workers_run 0 3 0 0 && ping_guest 10 || return
+	# the rings of a guest that runs are pinned
+	$CTL set $TAP node auto && workers_run "$(< "/sys/devices/system/node/node$(field memory_node)/cpulist")" 3 0 0 || return
+	$CTL set $TAP node none && workers_run "$all" 3 0 0 || return
 	says 2 "not a list of CPUs" set $TAP cpus x &&
-		says 1 "device $(field id): " set $TAP cpus 4000 &&
+		says 1 "device $(field id): worker 0 (TID $(field tid)): sched_setaffinity: Invalid argument" set $TAP cpus 4000 &&
 		says 2 "unknown setting" set $TAP colour red &&
 		says 4 "no device has a tap 'absent'" set absent nice 1 &&
 		says 4 "no device with the id 4000000" show 4000000 &&
 		says 4 "process 1 has no device" show pid:1 || return
-	# what is refused in part is refused
+	# a worker that cannot be there is as it was
 	says 1 ": " set $TAP nice 5 cpus 4000 && worker_has '"nice":3,' || fail "half applied: $JSON" || return
-	$CTL set $TAP cpus all nice 0 poll-us 50
+	$CTL set $TAP cpus all nice 0 poll-us 50 && workers_run "$all" 0 0 0
 }
 
 test_features()

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,80 @@ CASE(a_device)
 	EXPECT(!attr_has(d, KVNET_A_DEV_BACKEND_NETNS_INUM));
 	rig_close(&vmm);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+}
+
+/*** the node of the guest's memory ***/
+
+/* Where a page is; 0 where the kernel has no nodes. */
+static unsigned int node_of(void *page)
+{
+	int node = 0;
+
+	if (syscall(SYS_get_mempolicy, &node, NULL, 0, page, 3 /* MPOL_F_NODE | MPOL_F_ADDR */))
+		return 0;
+	return node;
+}
+
+/* Memory that is asked for from now on is there; ~0: wherever. False: there is no such node. */
+static bool memory_from(unsigned int node)
+{
+	unsigned long mask = 1ul << node % 64;
+
+	if (node == ~0u)
+		return !syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
+	return !syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64);
+}
+
+/* As long as a ring is pinned. */
+static void memory_is_on(unsigned int node)
+{
+	if (!memory_from(node))
+		ksft_skip("no node %u here", node);
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	memory_from(~0u);
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_MEMORY_NODE));
+	rig_start(&vmm);
+	flow_one(&vmm);
+	EXPECT_EQ(node_of(vmm.v.mem), node);
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_MEMORY_NODE), node);
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_MEMORY_NODE));
+	rig_set_up_again(&vmm);
+	rig_start(&vmm);
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_MEMORY_NODE), node);
+	rig_close(&vmm);
+}
+
+CASE(memory_on_a_node)
+{
+	memory_is_on(0);
+}
+
+CASE(memory_on_another_node)
+{
+	memory_is_on(1);
+}
+
+/* Of the other nobody can tell where it is: more may not be pinned. */
+CASE(memory_of_one_ring)
+{
+	limit_locked_memory(3 * 4096);
+	netlink_begin(&(struct rig_cfg){ .rx_num = 16 });
+	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_ACCESS), KVNET_RING_ACCESS_PINNED);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_ACCESS), KVNET_RING_ACCESS_USER);
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_MEMORY_NODE), node_of(vmm.v.mem));
+	flow_one(&vmm);
+	rig_close(&vmm);
+}
+
+CASE(memory_that_may_not_be_pinned)
+{
+	limit_locked_memory(0);
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_MEMORY_NODE));
+	flow_one(&vmm);
+	rig_close(&vmm);
 }
 
 /* One by its number is the same as one of the list. */
