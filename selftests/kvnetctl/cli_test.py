@@ -483,6 +483,16 @@ class Place(unittest.TestCase):
             self.assertEqual(file.read(), "1 poll-us 3\n2 poll-us 3\n")
         self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2])
 
+    def test_rules_and_a_thread_that_has_ended(self):
+        """Its device goes: that is no failure."""
+        name = self.log + "/rules"
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("tap tap0 set nice 2\n")
+        self.workers[0].kill()
+        self.workers[0].wait()
+        out, _ = run("rules", "apply", name, env=self.env())
+        self.assertEqual(out, "device 2 tap tap0 result set policy nice 2\n")
+
     def test_rules_run_tries_again(self):
         """A device is there, its worker has not begun; then a queue starts."""
         name = self.log + "/rules"

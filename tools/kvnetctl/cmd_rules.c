@@ -121,11 +121,13 @@ static int set_device(struct keeper *kp, const struct kvnet_device *dev,
 	if (!kp->c->opt.dry_run)
 		ret = policy_set(&kp->ask, dev, p, &why);
 	done->failed = ret;
-	/* it went as it came */
-	if (ret != -ENODEV && (!ret || !again))
+	/* it went as it came, or its worker's thread has ended */
+	if (ret == -ENODEV || ret == -ESRCH)
+		ret = 0;
+	else if (!ret || !again)
 		report(kp, dev, p, why);
 	free(why);
-	return ret && ret != -ENODEV ? STATUS_FAILED : STATUS_OK;
+	return ret ? STATUS_FAILED : STATUS_OK;
 }
 
 static bool matters(const struct rules *r, enum rule_key key)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define MAX_CPUS	65536
-#define CLASS		(~0x40000000)	/* without SCHED_RESET_ON_FORK */
+#define RESET_ON_FORK	0x40000000	/* SCHED_RESET_ON_FORK, beside a class */
 
 struct cpus {
 	unsigned long word[MAX_CPUS / (8 * sizeof(long))];
@@ -118,7 +118,7 @@ static int set_class(pid_t tid, const struct kvnet_policy *p, const char **call)
 	*call = "sched_getscheduler";
 	if (was < 0 || syscall(SYS_sched_getparam, tid, &param))
 		return -errno;
-	class = HAS(p, POLICY_SCHED) ? (int)p->sched : was & CLASS;
+	class = HAS(p, POLICY_SCHED) ? (int)p->sched : was & ~RESET_ON_FORK;
 	if (HAS(p, POLICY_RT_PRIORITY))
 		param.sched_priority = p->rt_priority;
 	else if (!policy_is_realtime(class))
@@ -126,7 +126,7 @@ static int set_class(pid_t tid, const struct kvnet_policy *p, const char **call)
 	else if (!param.sched_priority)
 		param.sched_priority = 1;
 	*call = "sched_setscheduler";
-	return syscall(SYS_sched_setscheduler, tid, class, &param) ? -errno : 0;
+	return syscall(SYS_sched_setscheduler, tid, class | (was & RESET_ON_FORK), &param) ? -errno : 0;
 }
 
 static int place_thread(pid_t tid, const struct cpus *cpus, const struct kvnet_policy *p,
@@ -159,7 +159,7 @@ static char *place_worker(const struct kvnet_worker *w, const struct cpus *cpus,
 {
 	const char *call;
 
-	*err = -ESRCH;
+	*err = -EAGAIN;
 	if (!HAS(w, KVNET_A_WORKER_CPU))
 		return text_format("worker %u has not begun yet", w->index);
 	if (!HAS(w, KVNET_A_WORKER_TID))
