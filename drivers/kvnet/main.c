@@ -126,6 +126,7 @@ static void __exit kvnet_exit(void)
 	kvnet_netlink_unregister();
 	kvnet_lend_exit();
 	kvnet_later_exit();
+	kvnet_resident_exit();
 }
 
 module_init(kvnet_init);

@@ -269,7 +269,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	}
 	/* Whoever cannot know it goes without; but not because a signal came just now. */
 	if (READ_ONCE(kvnet_rx_in_place))
-		ret = kvnet_resident_start(&net->resident, mm);
+		ret = kvnet_resident_start(&net->resident, mm, true);
 	if (ret == -ERESTARTNOINTR)
 		goto err_free;
 	net->q[KVNET_RX].look_us = min(READ_ONCE(kvnet_rx_look_us), 10000U);

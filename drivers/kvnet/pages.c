@@ -9,6 +9,8 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 
+#include <asm/barrier.h>
+
 static struct kvnet_page *place(const struct kvnet_pages *t, unsigned long at)
 {
 	return &t->page[(at >> PAGE_SHIFT) & (KVNET_PAGES - 1)];
@@ -65,7 +67,7 @@ static void forget(struct kvnet_pages *t, struct kvnet_page *p,
 	if (!p->kaddr || p->at < first || p->at > last)
 		return;
 	p->kaddr = NULL;
-	WRITE_ONCE(t->n, t->n - 1);
+	smp_store_release(&t->n, t->n - 1); /* for a reader without a lock */
 }
 
 /**

@@ -4,11 +4,15 @@
  */
 #include "resident.h"
 
+#include <linux/atomic.h>
 #include <linux/cacheinfo.h>
+#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -32,27 +36,131 @@ void kvnet_resident_init(struct kvnet_resident *r)
 	spin_lock_init(&r->lock);
 }
 
-#if KVNET_HAVE_RESIDENT
+#if IS_ENABLED(CONFIG_64BIT) && IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
-/* Nobody writes there any more when it returns. */
-static bool take_back(struct mmu_interval_notifier *watch,
-		      const struct mmu_notifier_range *range, unsigned long seq)
+/**
+ * struct kvnet_mm_pages - what all devices of an address space share
+ * @mn: the kernel's notifier, with a reference for each device
+ * @changes: invalidations of the address space: those under way, in the lower half; all
+ *	     that have begun, in the upper half
+ * @pages: pages that are known, of all devices
+ * @lock: guards @devices
+ * @devices: struct kvnet_resident
+ */
+struct kvnet_mm_pages {
+	struct mmu_notifier mn;
+	atomic64_t changes;
+	atomic_long_t pages;
+	spinlock_t lock;
+	struct list_head devices;
+};
+
+#define CHANGE_BEGINS	((1LL << 32) + 1)
+
+/* All that are not freed yet. */
+static atomic_t n_objects = ATOMIC_INIT(0);
+
+/*
+ * r->lock. The releases here and in kvnet_pages_forget() pair with the acquires in
+ * forget_in_all(): what sees no page sees all that has been written to it.
+ */
+static unsigned int forget(struct kvnet_resident *r, unsigned long first, unsigned long last)
 {
-	struct kvnet_resident *r = container_of(watch, struct kvnet_resident,
-						watch);
-	unsigned int before;
+	unsigned int n = r->table.n;
 
-	spin_lock_bh(&r->lock);
-	mmu_interval_set_seq(watch, seq);
-	before = r->table.n;
-	kvnet_pages_forget(&r->table, range->start, range->end - 1);
-	WRITE_ONCE(r->taken, r->taken + before - r->table.n);
-	spin_unlock_bh(&r->lock);
-	return true;
+	kvnet_pages_forget(&r->table, first, last);
+	n -= r->table.n;
+	if (n)
+		atomic_long_fetch_sub_release(n, &r->of->pages);
+	return n;
 }
 
-static const struct mmu_interval_notifier_ops watch_ops = {
-	.invalidate = take_back,
+/* A softirq writes to none of these pages any more on return. */
+static void forget_in_all(struct kvnet_mm_pages *m, unsigned long first, unsigned long last)
+{
+	struct kvnet_resident *r;
+
+	if (!atomic_long_read_acquire(&m->pages))
+		return;
+	spin_lock(&m->lock);
+	list_for_each_entry(r, &m->devices, others) {
+		/* Pairs with kvnet_pages_forget(). */
+		if (!smp_load_acquire(&r->table.n))
+			continue;
+		spin_lock_bh(&r->lock);
+		WRITE_ONCE(r->taken, r->taken + forget(r, first, last));
+		spin_unlock_bh(&r->lock);
+	}
+	spin_unlock(&m->lock);
+}
+
+static void change_begins(struct kvnet_mm_pages *m, unsigned long first, unsigned long last)
+{
+	atomic64_add(CHANGE_BEGINS, &m->changes);
+	/*
+	 * Pairs with learn(), which makes its pages known and then looks for a change: either
+	 * it sees this one, or this one sees its pages.
+	 */
+	smp_mb__after_atomic();
+	forget_in_all(m, first, last);
+}
+
+static struct kvnet_mm_pages *to_pages(struct mmu_notifier *mn)
+{
+	return container_of(mn, struct kvnet_mm_pages, mn);
+}
+
+/* Spinlocks only: it may be the OOM killer that cannot wait. */
+static int invalidate_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	change_begins(to_pages(mn), range->start, range->end - 1);
+	return 0;
+}
+
+/* Pairs with the acquire in learn(): the page table has changed. */
+static void invalidate_end(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	atomic64_dec_return_release(&to_pages(mn)->changes);
+}
+
+/* The last change, which does not end. */
+static void release(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	struct kvnet_mm_pages *m = to_pages(mn);
+	struct kvnet_resident *r;
+
+	change_begins(m, 0, ULONG_MAX);
+	spin_lock(&m->lock);
+	list_for_each_entry(r, &m->devices, others)
+		if (r->gone)
+			r->gone(r);
+	spin_unlock(&m->lock);
+}
+
+static struct mmu_notifier *alloc_notifier(struct mm_struct *mm)
+{
+	struct kvnet_mm_pages *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&m->lock);
+	INIT_LIST_HEAD(&m->devices);
+	atomic_inc(&n_objects);
+	return &m->mn;
+}
+
+static void free_notifier(struct mmu_notifier *mn)
+{
+	kfree(to_pages(mn));
+	atomic_dec(&n_objects);
+}
+
+static const struct mmu_notifier_ops ops = {
+	.release = release,
+	.invalidate_range_start = invalidate_start,
+	.invalidate_range_end = invalidate_end,
+	.alloc_notifier = alloc_notifier,
+	.free_notifier = free_notifier,
 };
 
 static void sweep(struct work_struct *work)
@@ -63,7 +171,7 @@ static void sweep(struct work_struct *work)
 
 	spin_lock_bh(&r->lock);
 	if (!r->used)
-		kvnet_pages_forget(&r->table, 0, ULONG_MAX);
+		forget(r, 0, ULONG_MAX);
 	r->used = false;
 	again = r->table.n;
 	spin_unlock_bh(&r->lock);
@@ -72,52 +180,75 @@ static void sweep(struct work_struct *work)
 }
 
 /**
- * kvnet_resident_start() - pages of the caller's memory may be learnt
+ * kvnet_resident_start() - hear of what happens to the caller's memory
  * @r: stopped, or initialised
  * @mm: the caller's address space
+ * @cache: pages may be learnt, if there is memory for the table
  *
  * Context: the owner; may sleep.
  * Return: 0; -ERESTARTNOINTR: not while a signal is pending; or -errno: nothing will ever
  * be known.
  */
-int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
+int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm, bool cache)
 {
-	int ret;
+	struct mmu_notifier *mn;
 
-	if (cpu_dcache_is_aliasing())
-		return -EOPNOTSUPP;
-	r->table.page = kvcalloc(KVNET_PAGES, sizeof(*r->table.page),
-				 GFP_KERNEL_ACCOUNT);
-	if (!r->table.page)
-		return -ENOMEM;
-	ret = mmu_interval_notifier_insert(&r->watch, mm, 0, ULONG_MAX,
-					   &watch_ops);
-	if (ret) {
+	if (cache && !cpu_dcache_is_aliasing())
+		r->table.page = kvcalloc(KVNET_PAGES, sizeof(*r->table.page),
+					 GFP_KERNEL_ACCOUNT);
+	mn = mmu_notifier_get(&ops, mm);
+	if (IS_ERR(mn)) {
 		kvfree(r->table.page);
 		r->table.page = NULL;
-		/* The first watcher of an address space takes all of its locks. */
-		return ret == -EINTR ? -ERESTARTNOINTR : ret;
+		/* The first one of an address space takes all of its locks. */
+		return mn == ERR_PTR(-EINTR) ? -ERESTARTNOINTR : PTR_ERR(mn);
 	}
 	INIT_DELAYED_WORK(&r->sweep, sweep);
-	WRITE_ONCE(r->watching, true);
+	r->of = to_pages(mn);
+	spin_lock(&r->of->lock);
+	list_add(&r->others, &r->of->devices);
+	spin_unlock(&r->of->lock);
+	WRITE_ONCE(r->watching, !!r->table.page);
 	return 0;
 }
 
 /**
  * kvnet_resident_stop() - know nothing
- * @r: in any state; nobody uses it any more
+ * @r: in any state; neither worker nor softirq uses it any more
+ *
+ * Does not wait for an invalidation: the owner can have one under way all the time.
  *
  * Context: may sleep.
  */
 void kvnet_resident_stop(struct kvnet_resident *r)
 {
-	if (!r->watching)
+	struct kvnet_mm_pages *m = r->of;
+
+	if (!m)
 		return;
 	WRITE_ONCE(r->watching, false);
+	spin_lock(&m->lock);
+	list_del(&r->others);
+	spin_unlock(&m->lock);
 	cancel_delayed_work_sync(&r->sweep);
-	mmu_interval_notifier_remove(&r->watch);
+	atomic_long_sub(r->table.n, &m->pages);
 	kvfree(r->table.page);
 	r->table = (struct kvnet_pages) {};
+	r->of = NULL;
+	mmu_notifier_put(&m->mn);
+}
+
+/**
+ * kvnet_resident_exit() - nothing calls the module any more
+ *
+ * Context: module exit, all devices are stopped; may sleep.
+ */
+void kvnet_resident_exit(void)
+{
+	mmu_notifier_synchronize();
+	/* It waits for readers, but a CPU's callback may come after another's. */
+	while (atomic_read(&n_objects))
+		fsleep(1000);
 }
 
 /*
@@ -132,25 +263,37 @@ static bool suits(struct page *page)
 	       (folio_test_swapbacked(folio) || folio_test_hugetlb(folio));
 }
 
-/* Learn up to @n pages from @at on, as far as they are there and may be written. */
+/*
+ * Learn up to @n pages from @at on, as far as they are there and may be written; none while
+ * the owner's memory changes.
+ */
 static void learn(struct kvnet_resident *r, unsigned long at, unsigned int n)
 {
+	/* Before the page table is looked at. */
+	const s64 changes = atomic64_read_acquire(&r->of->changes);
+	const unsigned long first = at;
 	struct page *page[CLUSTER];
-	unsigned long seq;
 	int i, got;
 
-	seq = mmu_interval_read_begin(&r->watch);
+	if ((u32)changes)
+		return;
 	got = compat_get_user_pages_there(at, n, FOLL_WRITE, page);
 	if (got <= 0)
 		return;
 	spin_lock_bh(&r->lock);
+	n = r->table.n;
 	for (i = 0; i < got; i++, at += PAGE_SIZE) {
-		if (mmu_interval_read_retry(&r->watch, seq) || !suits(page[i]))
+		if (!suits(page[i]))
 			continue;
 		/* It stays so while it is mapped: the table needs no notes. */
 		folio_mark_dirty(page_folio(page[i]));
 		kvnet_pages_put(&r->table, at, page_address(page[i]));
 	}
+	atomic_long_add(r->table.n - n, &r->of->pages);
+	/* Pairs with change_begins(). */
+	smp_mb__after_atomic();
+	if (atomic64_read(&r->of->changes) != changes)
+		forget(r, first, at - 1);
 	r->used = true;
 	spin_unlock_bh(&r->lock);
 	for (i = 0; i < got; i++)
@@ -212,12 +355,16 @@ bool kvnet_resident_learn(struct kvnet_resident *r, const struct iovec *iov,
 
 #else
 
-int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm)
+int kvnet_resident_start(struct kvnet_resident *r, struct mm_struct *mm, bool cache)
 {
 	return -EOPNOTSUPP;
 }
 
 void kvnet_resident_stop(struct kvnet_resident *r)
+{
+}
+
+void kvnet_resident_exit(void)
 {
 }
 

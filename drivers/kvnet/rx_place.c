@@ -98,12 +98,33 @@ static int put_long(const struct kvnet_rx_turn *t, unsigned int buffers)
 	return kvnet_resident_put_skb(q->resident, q->vq.iov, t->hdr_len, skb);
 }
 
+/* -EAGAIN: the frame is still there, and the worker's: @why. */
+static int put_frame(const struct kvnet_rx_turn *t, unsigned int buffers, size_t len,
+		     enum kvnet_stat *why)
+{
+	struct kvnet_queue *q = t->q;
+	struct kvnet_resident *r = q->resident;
+	int ret = -EAGAIN;
+
+	/* A thread of the VMM has it while its memory changes, and is not waited for. */
+	*why = KVNET_STAT_soft_busy;
+	if (!spin_trylock(&r->lock))
+		return ret;
+	*why = KVNET_STAT_soft_missed;
+	if (kvnet_resident_has(r, q->vq.iov, q->vq.n_iov, t->hdr_len + len)) {
+		*why = KVNET_STAT_soft_slow;
+		ret = len <= KVNET_RX_BOUNCE ? put_short(t, buffers, len) :
+					       put_long(t, buffers);
+	}
+	spin_unlock(&r->lock);
+	return ret;
+}
+
 /* Returns 0 for a frame received or dropped; or why it is the worker's. */
 static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
-	struct kvnet_resident *r = q->resident;
 	enum kvnet_stat why = KVNET_STAT_soft_slow;
 	unsigned int buffers;
 	size_t left;
@@ -116,15 +137,7 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 				      &left);
 	if (left)
 		goto leave;
-	spin_lock(&r->lock);
-	why = KVNET_STAT_soft_missed;
-	ret = -EAGAIN;
-	if (kvnet_resident_has(r, q->vq.iov, q->vq.n_iov, t->hdr_len + len)) {
-		why = KVNET_STAT_soft_slow;
-		ret = len <= KVNET_RX_BOUNCE ? put_short(t, buffers, len) :
-					       put_long(t, buffers);
-	}
-	spin_unlock(&r->lock);
+	ret = put_frame(t, buffers, len, &why);
 	if (ret == -EAGAIN)
 		goto leave;
 	if (ret)

@@ -47,7 +47,7 @@
 	CALL(vhost_task_create) \
 	CALL(cgroup_attach_task_all) \
 	CALL(vmap) \
-	CALL(mmu_interval_notifier_insert) \
+	CALL(mmu_notifier_get_locked) \
 	CALL(task_work_add) \
 	CALL(__xa_alloc_cyclic) \
 	CALL(genlmsg_put) \
@@ -60,7 +60,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, LEFT, ENTER, OVER, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, LEFT, ENTER, OVER, INVALIDATE, FOUND, N_HOLDS };
 
 /* Who is held waits no longer than that, if the test has died. */
 #define HELD_S	60
@@ -76,7 +76,8 @@ static unsigned int left;
 /*
  * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
  * who has let go of the module, in it still, a thread of the kernel's, to enter its owner's memory: it takes a lock first; and a thread that
- * has done all but its last instructions.
+ * has done all but its last instructions; a thread that changes its process's memory, which is an
+ * owner's; and a worker that has looked which pages are there.
  */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
@@ -139,7 +140,9 @@ static const char *const call_name[] = {
 	"begin",
 	"left",
 	"enter",
-	"over"
+	"over",
+	"invalidate",
+	"found"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -171,7 +174,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, has left the module, is to enter its owner's memory, or is over; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, has left the module, is to enter its owner's memory, is over, changes an owner's memory (invalidate), or has found pages; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -307,7 +310,9 @@ int __wrap_get_user_pages_fast(unsigned long start, int n, unsigned int flags,
 		return -EFAULT;
 	if (n > 1 && fails(CALL_get_user_pages_fast))
 		n--;
-	return __real_get_user_pages_fast(start, n, flags, page);
+	n = __real_get_user_pages_fast(start, n, flags, page);
+	wait_there(FOUND);
+	return n;
 }
 
 WRAP(kthread_create_on_node);
@@ -365,14 +370,35 @@ void *__wrap_vmap(struct page **page, unsigned int n, unsigned long flags, pgpro
 	return fails(CALL_vmap) ? NULL : __real_vmap(page, n, flags, prot);
 }
 
-WRAP(mmu_interval_notifier_insert);
-int __wrap_mmu_interval_notifier_insert(struct mmu_interval_notifier *notifier,
-					struct mm_struct *mm, unsigned long start,
-					unsigned long length,
-					const struct mmu_interval_notifier_ops *ops)
+/* The only ones that there are, and their copy. */
+static const struct mmu_notifier_ops *notifier_ops;
+static struct mmu_notifier_ops held_ops;
+
+/* A page at a time is what a write does after fork(). */
+#define HELD_RANGE	(16 * PAGE_SIZE)
+
+/* The owner's memory is about to change, and does not yet. */
+static int invalidate(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
-	return fails(CALL_mmu_interval_notifier_insert) ? -ENOMEM :
-		__real_mmu_interval_notifier_insert(notifier, mm, start, length, ops);
+	int ret = notifier_ops->invalidate_range_start(notifier, range);
+
+	if (mmu_notifier_range_blockable(range) && range->end - range->start > HELD_RANGE)
+		wait_there(INVALIDATE);
+	return ret;
+}
+
+WRAP(mmu_notifier_get_locked);
+struct mmu_notifier *__wrap_mmu_notifier_get_locked(const struct mmu_notifier_ops *ops,
+						    struct mm_struct *mm)
+{
+	if (fails(CALL_mmu_notifier_get_locked))
+		return ERR_PTR(-ENOMEM);
+	if (!notifier_ops) {
+		held_ops = *ops;
+		held_ops.invalidate_range_start = invalidate;
+		notifier_ops = ops;
+	}
+	return __real_mmu_notifier_get_locked(&held_ops, mm);
 }
 
 WRAP(task_work_add);

@@ -7,5 +7,6 @@
 #define smp_mb()	shim_barrier(SHIM_MB)
 #define smp_rmb()	shim_barrier(SHIM_RMB)
 #define smp_wmb()	shim_barrier(SHIM_WMB)
+#define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 #endif /* UNIT_SHIM_ASM_BARRIER_H */
