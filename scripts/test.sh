@@ -37,7 +37,7 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test netlink_storm_test life_test sysfuzz_test"
 # mostly wait, and so take little of what the others need
 UAPI_WAITING="close_test late_test owner_kthread_test threads_test share_test share_turn_test"
-UAPI_FAILING_FIRST="fault_each_test held_test"
+UAPI_FAILING_FIRST="fault_each_test held_test held_change_test"
 UAPI_FIRST_HOST="loop_rx_test loop_tx_test notify_test lifecycle_test"
 NET_FIRST_HOST="traffic kill module"
 # net tests that "all" runs in User-Mode Linux and not in a test host
@@ -56,7 +56,7 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, or wait, in User-Mode Linux
-UAPI_FAILING="fault_each_test fault_call_test held_test fault_sum_test load_fail_test"
+UAPI_FAILING="fault_each_test fault_call_test held_test held_change_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test late_test worker_test"
 UAPI_612="console_test hibernate_test"	# senders in interrupts; a disk to write an image to

@@ -18,7 +18,7 @@ RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # they wait for a minute to be over, take long, or want a module whose calls fail or wait
-APART="idle isolation held fault_each fault_call fault_sum load_fail"
+APART="idle isolation held held_change fault_each fault_call fault_sum load_fail"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
 FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us rx_look_us poll_us"

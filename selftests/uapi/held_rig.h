@@ -22,6 +22,10 @@
 #define WHO_IS_OVER	"over"
 /* and who has sent what he kicked for, at the end of that, when the module is not in use for it */
 #define WHO_HAS_LEFT	"left"
+/* and a thread that changes much of its process's memory at once, of which nothing has gone yet */
+#define AN_INVALIDATION	"invalidate"
+/* and a worker that has looked which pages of the owner's are there */
+#define WHO_HAS_FOUND	"found"
 
 /* Skips the case where nobody can be held. */
 void begin(const char *kind);

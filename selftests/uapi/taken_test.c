@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -122,6 +123,141 @@ CASE(taken_by_mprotect)
 CASE(taken_by_punching_a_hole)
 {
 	taken(by_hole);
+}
+
+/*** devices of one process ***/
+
+#define DEVICES		3
+
+static struct {
+	struct rig rig;
+	uint32_t seq;
+} device[DEVICES];
+
+static void put_aside(unsigned int i)
+{
+	device[i].rig = rig;
+	device[i].seq = seq;
+}
+
+/* The rig is that of this device from now on. */
+static void work_on(unsigned int i)
+{
+	rig = device[i].rig;
+	seq = device[i].seq;
+}
+
+static void open_one_more(bool first)
+{
+	rig_open(&rig, &(struct rig_cfg){ .here = !first });
+	place_ready();
+	place_warm_up();
+}
+
+static long taken_of(unsigned int i)
+{
+	return rig_counter(&device[i].rig, "kvnet.pages_taken");
+}
+
+/* From one of those from the first on: it forgets, others do not, and all receive. */
+static void take_from(unsigned int first, unsigned int whose)
+{
+	long before[DEVICES];
+	unsigned int i;
+	uint8_t *at;
+	size_t len;
+
+	work_on(whose);
+	place_warm_up();
+	put_aside(whose);
+	for (i = first; i < DEVICES; i++)
+		before[i] = taken_of(i);
+	at = place_pool(&len);
+	by_dontneed(at, len);
+	for (i = first; i < DEVICES && !ksft_failed(); i++) {
+		if (i == whose)
+			EXPECT_OP(taken_of(i), >, before[i]);
+		else
+			EXPECT_EQ(taken_of(i), before[i]);
+		work_on(i);
+		place_some(2, 60);
+		place_some(1, 1514);
+		put_aside(i);
+	}
+}
+
+/* Each forgets its own pages, whichever others come and go. */
+CASE_TIMED(devices_of_one_process, 60)
+{
+	unsigned int i;
+
+	place_need_kvnet();
+	for (i = 0; i < DEVICES; i++) {
+		open_one_more(!i);
+		put_aside(i);
+	}
+	take_from(0, 0);
+	take_from(0, DEVICES - 1);
+	work_on(0);
+	rig_close(&rig);
+	take_from(1, 1);
+	open_one_more(false);
+	put_aside(0);
+	take_from(0, 0);
+	take_from(0, 1);
+	for (i = 0; i < DEVICES; i++) {
+		work_on(i);
+		rig_close(&rig);
+	}
+}
+
+static struct {
+	uint8_t *at;
+	size_t len;
+	bool stop;
+} dropper;
+
+static void *drops_pages(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&dropper.stop, __ATOMIC_RELAXED)) {
+		by_dontneed(dropper.at, dropper.len);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* A device loses its pages all the time, and others of the process begin and end meanwhile. */
+CASE_TIMED(devices_come_and_go_meanwhile, 60)
+{
+	unsigned int i, k;
+	pthread_t thread;
+
+	place_need_kvnet();
+	open_one_more(true);
+	dropper.at = place_pool(&dropper.len);
+	put_aside(0);
+	ASSERT_EQ(pthread_create(&thread, NULL, drops_pages, NULL), 0);
+	for (i = 0; i < ksft_rounds(12) && !ksft_failed(); i++) {
+		work_on(0);
+		for (k = 0; k < 8; k++) {
+			place_one(k % 2 ? 60 : 1514, 3000);
+			place_answer();
+		}
+		put_aside(0);
+		rig_open(&rig, &(struct rig_cfg){ .here = true });
+		place_ready();
+		for (k = 0; k < 4; k++) {
+			place_one(60, 3000);
+			place_answer();
+		}
+		rig_close(&rig);
+	}
+	__atomic_store_n(&dropper.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	work_on(0);
+	place_warm_up();
+	rig_close(&rig);
 }
 
 /* It would be a cluster of pages each time. */

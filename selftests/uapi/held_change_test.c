@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The owner's memory is about to change, for as long as the test likes: an invalidation has
+ * begun and does not end. Neither a last close nor a frame waits for it.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "held_rig.h"
+#include "pager.h"
+#include "place_rig.h"
+#include "procfs.h"
+
+VDEV_ONE_THREAD()
+
+#define SOME_PAGES	(64 * PAGE)
+
+/* Has a device until it is told, and then changes its memory. */
+static void be_owner(int tell, int go)
+{
+	uint8_t *at = mmap(NULL, SOME_PAGES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	char c;
+
+	ASSERT(at != MAP_FAILED);
+	rig_open(&rig, &(struct rig_cfg){ .here = true });
+	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
+	ASSERT_EQ(read(go, &c, 1), 1);
+	close(rig.v.fd);
+	ASSERT_EQ(write(tell, &c, 1), 1);
+	ASSERT_EQ(read(go, &c, 1), 1);
+	ASSERT_SYS(madvise(at, SOME_PAGES, MADV_DONTNEED));
+	for (;;)
+		pause();
+}
+
+/* Of another process than the owner, which lives on, and than the test. */
+static void closed_last(const char *kind)
+{
+	int tell[2], go[2], fd;
+	pid_t owner, closer;
+	char c = 0;
+
+	begin(kind);
+	ASSERT(!pipe(tell) && !pipe(go));
+	owner = ASSERT_SYS(fork());
+	if (!owner)
+		be_owner(tell[1], go[0]);
+	ASSERT_EQ(read(tell[0], &fd, sizeof(fd)), sizeof(fd));
+	fd = file_of(owner, fd);
+	ASSERT_EQ(write(go[1], &c, 1), 1);
+	ASSERT_EQ(read(tell[0], &c, 1), 1);
+	hold(AN_INVALIDATION);
+	ASSERT_EQ(write(go[1], &c, 1), 1);
+	ASSERT(WAIT_FOR(3000, held(AN_INVALIDATION)));
+	closer = ASSERT_SYS(fork());
+	if (!closer) {
+		/* it may be the last, or the test is */
+		close(fd);
+		_exit(0);
+	}
+	close(fd);
+	EXPECT(WAIT_FOR(5000, child_ended(closer, NULL)));
+	EXPECT(held(AN_INVALIDATION));
+	let_go("");
+	ASSERT_SYS(kill(owner, SIGKILL));
+	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
+}
+
+CASE(last_close)
+{
+	closed_last("task");
+}
+
+CASE(last_close_kernel_threads)
+{
+	closed_last("kthread");
+}
+
+static struct {
+	uint8_t *at;
+	size_t len;
+	int go[2];
+} pool;
+
+static void warm_up(void)
+{
+	begin("task");
+	place_begin_private();
+	place_warm_up();
+	pool.at = place_pool(&pool.len);
+}
+
+static void drop_the_pool(void)
+{
+	ASSERT_SYS(madvise(pool.at, pool.len, MADV_DONTNEED));
+}
+
+static void fill_the_pool(void)
+{
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+}
+
+/* As soon as it is told: its beginning changes the process's memory, too. */
+static void *drops_the_pool(void *arg)
+{
+	char c;
+
+	(void)arg;
+	ASSERT_EQ(read(pool.go[0], &c, 1), 1);
+	drop_the_pool();
+	return NULL;
+}
+
+/* They are the worker's, which learns no page. */
+CASE(frames)
+{
+	pthread_t thread;
+	char c = 0;
+	long missed;
+
+	warm_up();
+	missed = place_counter("kvnet.rx.soft_missed");
+	ASSERT(!pipe(pool.go));
+	ASSERT_EQ(pthread_create(&thread, NULL, drops_the_pool, NULL), 0);
+	hold(AN_INVALIDATION);
+	ASSERT_EQ(write(pool.go[1], &c, 1), 1);
+	ASSERT(WAIT_FOR(3000, held(AN_INVALIDATION)));
+	fill_the_pool();
+	place_some(8, 60);
+	EXPECT_EQ(place_counter("kvnet.pages"), 0);
+	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), missed + 4);
+	EXPECT(held(AN_INVALIDATION));
+	let_go("");
+	pthread_join(thread, NULL);
+	fill_the_pool();
+	place_warm_up();
+	EXPECT_OP(place_counter("kvnet.pages"), >, 0);
+	rig_close(&rig);
+}
+
+/* A worker has found pages, which are others by the time that it may go on. */
+CASE(pages_that_were_found)
+{
+	warm_up();
+	drop_the_pool();
+	fill_the_pool();
+	hold(WHO_HAS_FOUND);
+	/* It has received it before it looks for what comes next. */
+	place_one(60, 3000);
+	ASSERT(WAIT_FOR(3000, held(WHO_HAS_FOUND)));
+	drop_the_pool();
+	fill_the_pool();
+	let_go("");
+	place_some(8, 60);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
