@@ -117,7 +117,7 @@ struct kvnet_net *kvnet_net_create(void)
 }
 
 /* vq->lock. The old tap's socket is now the caller's. */
-static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
+static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
 	lockdep_assert_held(&q->vq.lock);
 	WRITE_ONCE(q->starved, false);
@@ -125,7 +125,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock)
 	kvnet_lone_reset(&q->lone);
 	q->vq.defer = (struct kvnet_defer) {};
 	if (sock || q->tap.sock)
-		kvnet_port_set(&q->port, sock);
+		kvnet_port_set(&q->port, sock, ifindex);
 	if (sock)
 		kvnet_event_start(&q->vq, kvnet_tap_kind(sock));
 	else if (q->tap.sock)
@@ -146,7 +146,7 @@ struct socket *kvnet_queue_detach(struct kvnet_queue *q)
 	lockdep_assert_held(&q->vq.lock);
 	kvnet_wait_stop(&q->tap_wait);
 	kvnet_vq_stop(&q->vq);
-	return swap_tap(q, NULL);
+	return swap_tap(q, NULL, 0);
 }
 
 /* dev->lock. Nothing touches the ring or the tap any more on return. */
@@ -197,8 +197,8 @@ static int start_with(struct kvnet_queue *q, struct socket *sock)
 /* dev->lock */
 static int start_queue(struct kvnet_queue *q, struct socket *sock)
 {
+	int ret, ifindex = kvnet_tap_ifindex(sock);
 	struct socket *old = NULL;
-	int ret;
 
 	kvnet_vq_lock(&q->vq);
 	ret = q->abandoned ? -EIO : kvnet_vq_check(&q->vq);
@@ -208,7 +208,7 @@ static int start_queue(struct kvnet_queue *q, struct socket *sock)
 	ret = start_with(q, sock);
 	if (ret)
 		goto out;
-	old = swap_tap(q, sock);
+	old = swap_tap(q, sock, ifindex);
 	sock = NULL;
 out:
 	mutex_unlock(&q->vq.lock);

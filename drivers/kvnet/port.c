@@ -23,13 +23,13 @@ void kvnet_port_init(struct kvnet_port *port)
  * kvnet_port_set() - the queue gets another backend
  * @port: the port
  * @sock: from kvnet_tap_get(); NULL: none
+ * @ifindex: from kvnet_tap_ifindex(); 0: none
  *
  * Context: may sleep; calls exclude each other.
  */
-void kvnet_port_set(struct kvnet_port *port, struct socket *sock)
+void kvnet_port_set(struct kvnet_port *port, struct socket *sock, int ifindex)
 {
 	struct net *net = sock ? get_net(sock_net(sock->sk)) : NULL;
-	int ifindex = sock ? kvnet_tap_ifindex(sock) : 0;
 
 	spin_lock(&port->lock);
 	swap(port->net, net);

@@ -29,7 +29,7 @@ struct kvnet_port {
 };
 
 void kvnet_port_init(struct kvnet_port *port);
-void kvnet_port_set(struct kvnet_port *port, struct socket *sock);
+void kvnet_port_set(struct kvnet_port *port, struct socket *sock, int ifindex);
 void kvnet_port_get(struct kvnet_port *port, struct kvnet_port *copy);
 void kvnet_port_put(struct kvnet_port *copy);
 

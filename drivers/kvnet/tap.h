@@ -134,6 +134,7 @@ int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
 /* for those who look: tap_look.c */
 enum kvnet_backend kvnet_tap_kind(const struct socket *sock);
+bool kvnet_tap_is_tun(const struct net_device *dev);
 int kvnet_tap_ifindex(struct socket *sock);
 unsigned int kvnet_tap_backlog(struct kvnet_tap *tap);
 

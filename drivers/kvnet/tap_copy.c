@@ -28,10 +28,8 @@
 #include <linux/netdevice.h>
 #include <linux/prefetch.h>
 #include <linux/skbuff.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/virtio_net.h>
-#include <net/rtnetlink.h>
 #include <net/sock.h>
 
 #include "features.h"
@@ -39,12 +37,6 @@
 /* Kinds of frames, by what may be in their headers. */
 #define KIND_PLAIN	BIT(0)
 #define KIND_CSUM	BIT(1)
-
-static bool is_tun(const struct net_device *dev)
-{
-	return dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "tun") &&
-	       dev->tstats;
-}
 
 static struct net *net_of(const struct kvnet_tap *tap)
 {
@@ -63,7 +55,7 @@ static noinline void find_device(struct kvnet_tap *tap,
 	tap->known = 0;
 	rcu_read_lock();
 	for_each_netdev_rcu(net_of(tap), dev) {
-		if (dev == name && is_tun(dev)) {
+		if (dev == name && kvnet_tap_is_tun(dev)) {
 			tap->ifindex = dev->ifindex;
 			break;
 		}
@@ -85,7 +77,7 @@ void kvnet_tap_account(struct kvnet_tap *tap)
 		return;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net_of(tap), tap->ifindex);
-	if (dev && dev == tap->dev && is_tun(dev)) {
+	if (dev && dev == tap->dev && kvnet_tap_is_tun(dev)) {
 		preempt_disable();
 		dev_sw_netstats_tx_add(dev, tap->copied, tap->copied_bytes);
 		preempt_enable();

@@ -5,11 +5,13 @@
 #include "tap.h"
 
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/ptr_ring.h>
+#include <linux/seq_file.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
@@ -35,34 +37,41 @@ enum kvnet_backend kvnet_tap_kind(const struct socket *sock)
 	return KVNET_BACKEND_PACKET;
 }
 
-/* Of tun's private data this is used: it begins with the queues, see tap_direct.c. */
-static bool is_queue_of(const struct net_device *dev, const struct sock *sk)
+/**
+ * kvnet_tap_is_tun() - is a device one of tun's?
+ * @dev: any device
+ *
+ * Return: true if so; it has @tstats.
+ */
+bool kvnet_tap_is_tun(const struct net_device *dev)
 {
 	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
-	void *const *queue = netdev_priv(dev);
-	unsigned int i, n;
 
-	if (!ops || strcmp(ops->kind, "tun"))
-		return false;
-	n = min_t(size_t, READ_ONCE(dev->real_num_rx_queues),
-		  ops->priv_size / sizeof(*queue));
-	for (i = 0; i < n; i++)
-		if (READ_ONCE(queue[i]) == sk)
-			return true;
-	return false;
+	return ops && !strcmp(ops->kind, "tun") && dev->tstats;
 }
 
-static int tun_ifindex(const struct sock *sk)
+/*
+ * By the name that the tap's file tells in /proc/PID/fdinfo/FD. tun takes the RTNL for that.
+ * If the device has been moved away from the socket's namespace, a tap that has this name
+ * here is another one.
+ */
+static int tun_ifindex(struct socket *sock)
 {
+	const struct file_operations *fops = sock->file->f_op;
+	char told[32] = "", name[IFNAMSIZ] = "";
+	struct seq_file m = { .buf = told, .size = sizeof(told) };
 	struct net_device *dev;
 	int ifindex = 0;
 
+	BUILD_BUG_ON(IFNAMSIZ != 16);
+	if (fops->show_fdinfo)
+		fops->show_fdinfo(&m, sock->file);
+	if (sscanf(told, "iff: %15s", name) != 1)
+		return 0;
 	rcu_read_lock();
-	for_each_netdev_rcu(sock_net(sk), dev)
-		if (is_queue_of(dev, sk)) {
-			ifindex = dev->ifindex;
-			break;
-		}
+	dev = dev_get_by_name_rcu(sock_net(sock->sk), name);
+	if (dev && kvnet_tap_is_tun(dev))
+		ifindex = dev->ifindex;
 	rcu_read_unlock();
 	return ifindex;
 }
@@ -80,7 +89,7 @@ static int packet_ifindex(struct socket *sock)
  * kvnet_tap_ifindex() - which interface does a backend belong to?
  * @sock: from kvnet_tap_get()
  *
- * Context: may sleep.
+ * Context: may sleep; not within a vq->lock.
  * Return: its index in the socket's network namespace; 0: it has none there, or is a
  * macvtap or ipvtap, of whose interface the kernel does not tell.
  */
@@ -88,7 +97,7 @@ int kvnet_tap_ifindex(struct socket *sock)
 {
 	switch (kvnet_tap_kind(sock)) {
 	case KVNET_BACKEND_TAP:
-		return tun_ifindex(sock->sk);
+		return tun_ifindex(sock);
 	case KVNET_BACKEND_PACKET:
 		return packet_ifindex(sock);
 	default:

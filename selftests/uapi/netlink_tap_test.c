@@ -50,6 +50,10 @@ CASE(a_queue_of_a_tap)
 	ASSERT_EQ(link_up(if_nametoindex("many"), true), 0);
 	for (i = 0; i < 3; i++)
 		told_as(fd[i], if_nametoindex("many"));
+	/* it is no less a queue of the tap's */
+	ifr.ifr_flags = IFF_DETACH_QUEUE;
+	ASSERT_SYS(ioctl(fd[1], TUNSETQUEUE, &ifr));
+	told_as(fd[1], if_nametoindex("many"));
 }
 
 static unsigned int backlog(void)
