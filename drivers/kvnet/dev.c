@@ -130,7 +130,7 @@ static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock, int i
 		kvnet_event_start(&q->vq, kvnet_tap_kind(sock));
 	else if (q->tap.sock)
 		kvnet_event_stop(&q->vq);
-	return kvnet_tap_attach(&q->tap, sock);
+	return kvnet_tap_attach(&q->tap, sock, ifindex);
 }
 
 /**

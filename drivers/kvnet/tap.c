@@ -123,13 +123,15 @@ static void give_back(struct kvnet_tap *tap)
  * kvnet_tap_attach() - change the tap
  * @tap: the queue's view
  * @sock: from kvnet_tap_get(), now ours; NULL: none
+ * @ifindex: from kvnet_tap_ifindex(); 0: none
  *
  * Frames that were taken from the old tap go back to the front of its queue. Without a
  * tap there is no memory for frames either.
  *
  * Return: the old socket, now the caller's, or NULL.
  */
-struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
+struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
+				int ifindex)
 {
 	struct socket *old = tap->sock;
 
@@ -139,7 +141,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock)
 	tap->counts = tap->ring && !IS_ERR(tun_get_tx_ring(sock->file));
 	tap->dev = NULL;
 	tap->ifindex = 0;
-	kvnet_tap_find(tap);
+	kvnet_tap_set_out(tap, ifindex);
 	if (!sock)
 		kvnet_frag_drain(&tap->frags);
 	return old;

@@ -12,6 +12,7 @@
 
 #include "frag.h"
 
+struct msghdr;
 struct net_device;
 struct ptr_ring;
 struct sk_buff;
@@ -54,8 +55,10 @@ extern bool kvnet_tap_direct;
  * @frags: where the frames in @xdp come from
  * @pad: room in front of the frames in @xdp
  * @program: an XDP program is to see them
- * @out_ifindex: the tap's device in the socket's namespace, if frames can go there
- *		 without the socket; else 0
+ * @out_ifindex: the tap's device in the socket's namespace, as its file has told, if
+ *		 frames may go there without the socket; else 0
+ * @out: that device, if it is known to be the tap's: a name, not a pointer
+ * @out_seq: dev_base_seq of the namespace when @out was learnt
  */
 struct kvnet_tap {
 	bool soft;
@@ -82,6 +85,8 @@ struct kvnet_tap {
 	unsigned int pad;
 	bool program;
 	int out_ifindex;
+	const struct net_device *out;
+	unsigned int out_seq;
 };
 
 /**
@@ -100,7 +105,8 @@ struct kvnet_tap_msg {
 
 struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
-struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock);
+struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
+				int ifindex);
 void kvnet_tap_turn(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
 /* host to guest: tap.c */
@@ -139,7 +145,8 @@ int kvnet_tap_ifindex(struct socket *sock);
 unsigned int kvnet_tap_backlog(struct kvnet_tap *tap);
 
 /* guest to host, past the socket: tap_direct.c */
-void kvnet_tap_find(struct kvnet_tap *tap);
+void kvnet_tap_set_out(struct kvnet_tap *tap, int ifindex);
 bool kvnet_tap_deliver(struct kvnet_tap *tap);
+int kvnet_tap_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);
 
 #endif /* _KVNET_TAP_H */

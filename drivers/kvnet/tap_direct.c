@@ -11,9 +11,11 @@
  * One frame after the other: a list of them takes more (its links are checked, and
  * buffers that are freed together leave the allocator's fast path).
  *
- * Of tun's private data one thing is used: netdev_priv() of its devices begins with
- * their queues, and a queue with its socket. A kernel in which this is not so has
- * no device whose memory says what we look for there, so nothing goes this way.
+ * The kernel does not tell the device of a tap's socket. So it is learnt: a batch goes by
+ * the socket with softirqs off. If the device that the tap's file has named counts frames
+ * on this CPU meanwhile, it is the socket's: nothing else can make it count there. tun ties
+ * a file to one device, until the device is unregistered. So what was learnt is true for
+ * as long as no interface comes to the socket's network namespace or leaves it.
  */
 #include "tap.h"
 
@@ -25,7 +27,6 @@
 #include <linux/string.h>
 #include <linux/virtio_net.h>
 #include <net/net_namespace.h>
-#include <net/rtnetlink.h>
 #include <net/sock.h>
 
 /* Little-endian headers, whatever the VMM has told the tap about them. */
@@ -37,50 +38,98 @@
 
 bool kvnet_tap_direct = true;
 
-static bool is_only_queue(const struct net_device *dev, const struct sock *sk)
+/**
+ * kvnet_tap_set_out() - frames may go to a device, once it is known to be the tap's
+ * @tap: with a new socket, or none
+ * @ifindex: from kvnet_tap_ifindex(), and not yet known to be right
+ *
+ * With PREEMPT_RT another task may run on this CPU while softirqs are off, and count.
+ */
+void kvnet_tap_set_out(struct kvnet_tap *tap, int ifindex)
 {
-	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
-	void *const *queue = netdev_priv(dev);
+	bool may = tap->counts && TUN_IS_LE && !IS_ENABLED(CONFIG_PREEMPT_RT) &&
+		   READ_ONCE(kvnet_tap_direct);
 
-	return ops && !strcmp(ops->kind, "tun") && READ_ONCE(*queue) == sk &&
-	       READ_ONCE(dev->real_num_rx_queues) == 1;
+	tap->out_ifindex = may ? ifindex : 0;
+	tap->out = NULL;
 }
 
-/**
- * kvnet_tap_find() - which device does the tap belong to?
- * @tap: with a new socket, or none
- */
-void kvnet_tap_find(struct kvnet_tap *tap)
+static struct net *net_of(const struct kvnet_tap *tap)
 {
-	const struct sock *sk = tap->sock ? tap->sock->sk : NULL;
-	struct net_device *dev;
-
-	tap->out_ifindex = 0;
-	if (!sk || !tap->ring || !TUN_IS_LE || !READ_ONCE(kvnet_tap_direct))
-		return;
-	rcu_read_lock();
-	for_each_netdev_rcu(sock_net(sk), dev)
-		if (is_only_queue(dev, sk))
-			tap->out_ifindex = dev->ifindex;
-	rcu_read_unlock();
+	return sock_net(tap->sock->sk);
 }
 
 /*
- * Where frames may go without the socket: to a device that is still the tap's, has
- * no other queue, no XDP program and no NAPI, and is up.
+ * No interface has come to the namespace, or left it, since the device was learnt. If so
+ * in an RCU read-side section, the device stays allocated until the end of the section.
+ */
+static bool is_known(const struct kvnet_tap *tap)
+{
+	return tap->out && READ_ONCE(net_of(tap)->dev_base_seq) == tap->out_seq;
+}
+
+/*
+ * Where frames may go without the socket: to a device that is known to be the tap's,
+ * has one queue, no XDP program and no NAPI, and is up. The queue may be another file's,
+ * and the tap's detached: tun takes the frames of such a tap all the same.
  */
 static struct net_device *find_device(const struct kvnet_tap *tap)
 {
-	const struct sock *sk = tap->sock->sk;
 	struct net_device *dev;
 
-	if (!tap->out_ifindex || !tap->le || sock_flag(sk, SOCK_XDP))
+	if (!tap->le || sock_flag(tap->sock->sk, SOCK_XDP) || !is_known(tap))
 		return NULL;
-	dev = dev_get_by_index_rcu(sock_net(sk), tap->out_ifindex);
-	if (!dev || !is_only_queue(dev, sk) || !dev->tstats ||
+	dev = dev_get_by_index_rcu(net_of(tap), tap->out_ifindex);
+	if (!dev || dev != tap->out || READ_ONCE(dev->real_num_rx_queues) != 1 ||
 	    !list_empty(&dev->napi_list) || !(READ_ONCE(dev->flags) & IFF_UP))
 		return NULL;
 	return dev;
+}
+
+static u64 received(const struct net_device *dev)
+{
+	return u64_stats_read(&this_cpu_ptr(dev->tstats)->rx_packets);
+}
+
+/* Softirqs off, RCU. */
+static int send_and_learn(struct kvnet_tap *tap, struct msghdr *msg)
+{
+	struct net *net = net_of(tap);
+	unsigned int seq = READ_ONCE(net->dev_base_seq);
+	struct net_device *dev = dev_get_by_index_rcu(net, tap->out_ifindex);
+	u64 before;
+	int ret;
+
+	if (!dev || !kvnet_tap_is_tun(dev))
+		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
+	before = received(dev);
+	ret = tap->sock->ops->sendmsg(tap->sock, msg, 0);
+	if (received(dev) != before) {
+		tap->out = dev;
+		tap->out_seq = seq;
+	}
+	return ret;
+}
+
+/**
+ * kvnet_tap_sendmsg() - give a batch to the socket, and learn from it
+ * @tap: the tap
+ * @msg: the batch
+ *
+ * Return: as the socket.
+ */
+int kvnet_tap_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
+{
+	int ret;
+
+	if (!tap->out_ifindex || is_known(tap))
+		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
+	local_bh_disable();
+	rcu_read_lock();
+	ret = send_and_learn(tap, msg);
+	rcu_read_unlock();
+	local_bh_enable();
+	return ret;
 }
 
 /* Segments, but no checksum: how this is read differs from tun to tun. */
@@ -165,7 +214,7 @@ bool kvnet_tap_deliver(struct kvnet_tap *tap)
 	struct net_device *dev;
 	unsigned int n;
 
-	if (!tap->out_ifindex)
+	if (!tap->out)
 		return false;
 	local_bh_disable();
 	rcu_read_lock();

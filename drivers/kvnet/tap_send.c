@@ -181,7 +181,7 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
 	if (!n)
 		return 0;
 	tap->n_xdp = 0;
-	ret = tap->sock->ops->sendmsg(tap->sock, &msg, 0);
+	ret = kvnet_tap_sendmsg(tap, &msg);
 	if (ret >= 0)
 		return n;
 	for (i = 0; i < n; i++)

@@ -19,6 +19,7 @@
 
 #include "flow.h"
 #include "links.h"
+#include "xdp.h"
 
 static struct rig rig;
 static struct flow flow = { .r = &rig };
@@ -384,6 +385,43 @@ CASE(deleted)
 		flow_settled(&flow);
 		rig_close(&rig);
 	}
+}
+
+static void attach_a_program(unsigned int i)
+{
+	int fd = i % 2 ? -1 : xdp_load_verdict(XDP_PASS);
+
+	EXPECT_EQ(xdp_attach(rig.ifindex, fd), 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+CASE_TIMED(program_attached_and_not, 40)
+{
+	int fd = xdp_load_verdict(XDP_PASS);
+
+	if (fd < 0)
+		ksft_skip("no XDP programs: %s", strerror(-fd));
+	close(fd);
+	set_up(0);
+	flow_storm(&flow, 2 * ksft_rounds(10), attach_a_program);
+	flow_settled(&flow);
+}
+
+static void add_another(unsigned int i)
+{
+	if (i % 2)
+		EXPECT_EQ(link_delete(if_nametoindex("come")), 0);
+	else
+		EXPECT_EQ(link_add_veth("come", "gone"), 0);
+}
+
+CASE_TIMED(other_interfaces_come_and_go, 40)
+{
+	set_up(0);
+	flow.lossless = true;
+	flow_storm(&flow, 2 * ksft_rounds(10), add_another);
+	flow_settled(&flow);
 }
 
 /* All of it at once, in any order, but for what makes headers differ. */

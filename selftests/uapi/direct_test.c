@@ -11,13 +11,17 @@
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "flow.h"
+#include "links.h"
 #include "rig.h"
+#include "xdp.h"
 
 #define PARAMETER	"/sys/module/kvnet/parameters/tap_direct"
 #define MAX		40000
@@ -254,12 +258,19 @@ static long transmit(void)
 	return rig_counter(&rig, "kvnet.tx.direct") - before;
 }
 
+/* The first batch goes by the socket, and tells whose device it is. */
+static void learn(void)
+{
+	EXPECT_EQ(transmit(), 0);
+	EXPECT_EQ(transmit(), 1);
+}
+
 /* What is looked at for each batch. */
 CASE(by_the_socket_while_it_has_to_be)
 {
 	set_direct("Y");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	EXPECT_EQ(transmit(), 1);
+	learn();
 	rig_link(&rig, false);
 	EXPECT_EQ(transmit(), 0);
 	rig_link(&rig, true);
@@ -320,9 +331,8 @@ CASE(odd_frames_keep_their_place)
 	rig_close(&rig);
 }
 
-static int open_tap(short flags, char *name)
+static void set_iff(int fd, short flags, const char *name)
 {
-	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | flags };
 	int hdr = rig.v.hdr_len;
 
@@ -331,7 +341,25 @@ static int open_tap(short flags, char *name)
 		ksft_skip("TUNSETIFF: %s", strerror(errno));
 	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
 	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
+}
+
+static int open_tap(short flags, const char *name)
+{
+	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+
+	set_iff(fd, flags, name);
 	return fd;
+}
+
+/* By whichever way. */
+static void arrives(void)
+{
+	uint8_t f[FRAME_MAX];
+
+	while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
+		;
+	transmit();
+	EXPECT(rig_sniff(&rig, f, sizeof(f), 3000) == 100 && frame_seq(f) == rig.tx_seq - 1);
 }
 
 static void set_queue(int fd, short flag)
@@ -349,20 +377,22 @@ CASE(by_the_socket_with_many_queues)
 
 	set_direct("Y");
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	close(rig.tap);
-	first = rig.tap = open_tap(IFF_MULTI_QUEUE, name);
+	first = open_tap(IFF_MULTI_QUEUE, name);
 	memcpy(name, rig.name, sizeof(name));
+	flow_swap(&rig, first, if_nametoindex(name));
 	rig_link(&rig, true);
 	rig_start(&rig);
-	EXPECT_EQ(transmit(), 1);
+	learn();
 	second = open_tap(IFF_MULTI_QUEUE, name);
 	EXPECT_EQ(transmit(), 0);
 	set_queue(second, IFF_DETACH_QUEUE);
 	EXPECT_EQ(transmit(), 1);
-	/* nor is the other one's device its own */
+	/* a queue that is detached still sends */
 	set_queue(second, IFF_ATTACH_QUEUE);
 	set_queue(first, IFF_DETACH_QUEUE);
-	EXPECT_EQ(transmit(), 0);
+	arrives();
+	set_queue(second, IFF_DETACH_QUEUE);
+	arrives();
 	close(second);
 }
 
@@ -378,6 +408,132 @@ CASE(by_the_socket_with_napi)
 	rig_link(&rig, true);
 	rig_start(&rig);
 	EXPECT_EQ(transmit(), 0);
+	EXPECT_EQ(transmit(), 0);
+}
+
+CASE(by_the_socket_with_a_program)
+{
+	int fd = xdp_load_verdict(XDP_PASS);
+
+	if (fd < 0)
+		ksft_skip("no XDP programs: %s", strerror(-fd));
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	learn();
+	ASSERT_EQ(xdp_attach(rig.ifindex, fd), 0);
+	EXPECT_EQ(transmit(), 0);
+	ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
+	EXPECT_EQ(transmit(), 1);
+	close(fd);
+	rig_close(&rig);
+}
+
+/* Any interface may be the tap's by now: once more by the socket. */
+CASE(learnt_anew_when_interfaces_come_and_go)
+{
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	learn();
+	ASSERT_EQ(link_add_veth("come", "gone"), 0);
+	learn();
+	ASSERT_EQ(link_delete(if_nametoindex("come")), 0);
+	learn();
+	rig_close(&rig);
+}
+
+/* A tap with the index of one that is gone, and most likely in its memory. */
+static int open_with_index(int fd, int ifindex)
+{
+	char name[16] = "again%d";
+
+	if (fd < 0)
+		fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	ASSERT_SYS(ioctl(fd, TUNSETIFINDEX, &ifindex));
+	set_iff(fd, 0, name);
+	EXPECT_EQ(if_nametoindex(rig.name), ifindex);
+	rig_link(&rig, true);
+	return fd;
+}
+
+CASE_TIMED(not_to_another_tap_in_its_place, 60)
+{
+	const int index = 4711;
+	unsigned int i;
+	uint8_t f[64];
+	int other;
+
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	close(rig.tap);
+	rig.tap = open_with_index(-1, index);
+	rig_start(&rig);
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		learn();
+		ASSERT_EQ(link_delete(index), 0);
+		other = open_with_index(-1, index);
+		flow_sockets(&rig, index);
+		EXPECT_EQ(transmit(), 0);
+		EXPECT_EQ(transmit(), 0);
+		EXPECT(rig_sniff(&rig, f, sizeof(f), 1) < 0);
+		close(other);
+		/* its file may have another device, with the same index */
+		open_with_index(rig.tap, index);
+		flow_sockets(&rig, index);
+	}
+	rig_close(&rig);
+}
+
+/* The device is elsewhere; here is one of its name. */
+CASE(not_to_a_namesake)
+{
+	int old, new, other;
+	char name[16];
+	uint8_t f[64];
+
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	memcpy(name, rig.name, sizeof(name));
+	old = link_new_netns();
+	new = link_own_netns();
+	ASSERT_SYS(setns(old, CLONE_NEWNET));
+	ASSERT_EQ(link_move(rig.ifindex, new), 0);
+	other = open_tap(0, name);
+	rig_link(&rig, true);
+	flow_sockets(&rig, if_nametoindex(name));
+	rig_start(&rig);
+	EXPECT_EQ(transmit(), 0);
+	EXPECT_EQ(transmit(), 0);
+	EXPECT(rig_sniff(&rig, f, sizeof(f), 1) < 0);
+	ASSERT_SYS(setns(new, CLONE_NEWNET));
+	rig_link(&rig, true);
+	flow_sockets(&rig, if_nametoindex(name));
+	arrives();
+	rig_close(&rig);
+	close(other);
+	close(new);
+}
+
+/* Away and back, it is the tap's as before. */
+CASE(moved_away_and_back)
+{
+	int old, new;
+
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	learn();
+	old = link_new_netns();
+	new = link_own_netns();
+	ASSERT_SYS(setns(old, CLONE_NEWNET));
+	ASSERT_EQ(link_move(rig.ifindex, new), 0);
+	EXPECT_EQ(transmit(), 0);
+	EXPECT_EQ(transmit(), 0);
+	ASSERT_SYS(setns(new, CLONE_NEWNET));
+	ASSERT_EQ(link_move(rig.ifindex, old), 0);
+	ASSERT_SYS(setns(old, CLONE_NEWNET));
+	EXPECT_EQ(link_up(rig.ifindex, true), 0);
+	learn();
+	rig_close(&rig);
+	close(new);
 }
 
 KSFT_MAIN()
