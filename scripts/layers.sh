@@ -11,11 +11,11 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "later chr ioctl dev net netlink lend place worker stats trace" ;;
+	main) echo "chr ioctl dev net netlink lend place worker stats trace" ;;
 	chr) echo "net" ;;
 	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
-	dev | dev_iommu | owner | close | msg) echo "net netlink user vq worker mem iotlb miss features stats trace" ;;
-	net) echo "later dev port registry pace lone bar resident notify vq tap hdr crew source poll features stats trace" ;;
+	dev | dev_iommu | owner | close | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
+	net) echo "dev port registry pace lone bar resident notify vq tap hdr crew source poll features stats trace" ;;
 	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
 	pace | lone) echo "cost" ;;
 	resident) echo "pages" ;;
@@ -23,9 +23,7 @@ allowed()
 	xlate) echo "area mem iotlb ring" ;;
 	dirty) echo "mem" ;;
 	pin) echo "area" ;;
-	worker | source | crew | crew_apart) echo "source crew worker apart claim lend thread poll stats trace" ;;
-	later) echo "user" ;;
-	thread_end | thread_inside | thread_shared) echo "thread later user" ;;
+	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
 	registry) echo "net" ;;
 	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker lend" ;;
 	port) echo "tap" ;;

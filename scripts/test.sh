@@ -36,8 +36,8 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # have; what it runs with a module whose calls fail; and in its test host.
 UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test netlink_storm_test life_test sysfuzz_test"
 # mostly wait, and so take little of what the others need
-UAPI_WAITING="close_test late_test owner_kthread_test threads_test share_test share_turn_test"
-UAPI_FAILING_FIRST="fault_each_test held_test held_change_test"
+UAPI_WAITING="close_test owner_kthread_test"
+UAPI_FAILING_FIRST="fault_each_test held_change_test"
 UAPI_FIRST_HOST="loop_rx_test loop_tx_test notify_test lifecycle_test"
 NET_FIRST_HOST="traffic kill module"
 # net tests that "all" runs in User-Mode Linux and not in a test host
@@ -56,14 +56,14 @@ UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, or wait, in User-Mode Linux
-UAPI_FAILING="fault_each_test fault_call_test held_test held_change_test fault_sum_test load_fail_test"
+UAPI_FAILING="fault_each_test fault_call_test held_change_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
-UAPI_WORKER="freezer_test close_test late_test worker_test"
+UAPI_WORKER="freezer_test close_test worker_test"
 UAPI_612="console_test hibernate_test"	# senders in interrupts; a disk to write an image to
 # with a module whose calls fail or wait, and two CPUs
 UAPI_FAILING_SMP="backpressure_test"
-UAPI_BIRTH="birth_test crew_test threads_test netlink_set_test counters_test"
-UAPI_61="close_test late_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
+UAPI_BIRTH="birth_test netlink_set_test counters_test"
+UAPI_61="close_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
 stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
@@ -76,7 +76,7 @@ NET_APART="trace qemu"
 UML_FLAVOURS="smp-kasan smp-kcsan"
 # uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
-UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test threads_test owner_test owner_kthread_test place_test storm_test"
+UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test owner_test owner_kthread_test place_test storm_test"
 # and on kmsan: what a guest, a VMM or the host reads, and what decides about it
 UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test place_test
 hostile_test iotlb_msg_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test backend_packet_test lifecycle_test"

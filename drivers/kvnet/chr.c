@@ -40,12 +40,6 @@ static int chr_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int chr_flush(struct file *file, fl_owner_t id)
-{
-	kvnet_net_owner_exits(file->private_data);
-	return 0;
-}
-
 static int chr_release(struct inode *inode, struct file *file)
 {
 	kvnet_net_close(file->private_data);
@@ -65,7 +59,6 @@ static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static const struct file_operations chr_fops = {
 	.owner = THIS_MODULE,
 	.open = chr_open,
-	.flush = chr_flush,
 	.release = chr_release,
 	.read_iter = chr_read,
 	.write_iter = chr_write,

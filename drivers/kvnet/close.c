@@ -1,97 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * close.c - the end of a device, and who does not wait for it
+ * close.c - the end of a device
  *
- * A device ends when its workers do, and these may be kept from it: by a freezer, or by a
- * page that a file system does not deliver. So may an operator who has found it (registry.h).
- * Who closes the file is any process that it has been passed to, or the kernel, for many. So
- * they are waited for for a while; then what can be done without them is, and the rest once
- * they have ended (later.h).
+ * When close() has returned, tap, eventfds and the ring's pages are free. Threads that have
+ * not exited yet, and operators that still look at the device, a work item waits for.
  */
 #include <linux/mm.h>
+#include <linux/workqueue.h>
 
 #include "net.h"
 
-static struct kvnet_net *to_net(struct kvnet_later *later)
-{
-	return container_of(later, struct kvnet_net, later);
-}
-
-static bool destroy(struct kvnet_later *later)
-{
-	struct kvnet_net *net = to_net(later);
-
-	if (!kvnet_threads_over(&net->crew.threads) || !kvnet_registry_wait(net, 0))
-		return false;
-	mutex_lock(&net->lock);
-	kvnet_net_release_owner(net);
-	mutex_unlock(&net->lock);
-	kvfree(net);
-	return true;
-}
+/* Of our own, for kvnet_close_exit(). */
+static struct workqueue_struct *release_queue;
 
 /**
  * kvnet_net_put() - the file, or a thread to which it was lent, has done with a device
- * @net: the device
+ * @net: the device, which has no owner any more if this is the last reference
  *
- * Context: may sleep, but waits for no worker, nor operator.
+ * Context: any process.
  */
 void kvnet_net_put(struct kvnet_net *net)
 {
-	if (refcount_dec_and_test(&net->users) && !destroy(&net->later))
-		kvnet_later(&net->later, destroy);
+	if (refcount_dec_and_test(&net->users))
+		kvfree(net);
 }
 
-/* From now on nobody knows the device but who has it lent, and its workers. */
-static void forget(struct kvnet_net *net)
+static void release_net(struct work_struct *work)
 {
+	struct kvnet_net *net = container_of(work, struct kvnet_net, release);
+
+	kvnet_registry_wait(net);
 	mutex_lock(&net->lock);
-	kvnet_net_quiesce(net);
-	kvnet_net_unlist(net);
+	kvnet_net_release_owner(net);
 	mutex_unlock(&net->lock);
-}
-
-/* A worker may be at a queue still, and somebody wait for that who sets it up. */
-static bool try_to_forget(struct kvnet_net *net)
-{
-	bool ret;
-
-	if (!mutex_trylock(&net->lock))
-		return false;
-	ret = kvnet_net_try_quiesce(net);
-	if (ret)
-		kvnet_net_unlist(net);
-	mutex_unlock(&net->lock);
-	return ret;
-}
-
-static bool forget_later(struct kvnet_later *later)
-{
-	struct kvnet_net *net = to_net(later);
-
-	if (!kvnet_threads_over(&net->crew.threads))
-		return false;
-	forget(net);
 	kvnet_net_put(net);
-	return true;
 }
 
 /**
  * kvnet_net_close() - end of a device, in whatever state
- * @net: the device; of others only a thread knows it to which it is lent, and which
- *	 ends it then
+ * @net: the device; of others only a thread knows it to which it is lent
+ *
+ * Waits for a worker that is at a queue, as vhost_net does.
  *
  * Context: the last close of the file; may sleep.
  */
 void kvnet_net_close(struct kvnet_net *net)
 {
-	const long left = kvnet_threads_wait(&net->crew.threads);
+	mutex_lock(&net->lock);
+	kvnet_net_stop(net);
+	mutex_unlock(&net->lock);
+	INIT_WORK(&net->release, release_net);
+	queue_work(release_queue, &net->release);
+}
 
-	/* Who kicks has the file's reference to rely on. */
-	if (left)
-		forget(net);
-	else if (!try_to_forget(net))
-		return kvnet_later(&net->later, forget_later);
-	kvnet_registry_wait(net, left);
-	kvnet_net_put(net);
+/**
+ * kvnet_close_init() - before first use
+ *
+ * Context: module init; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kvnet_close_init(void)
+{
+	release_queue = alloc_workqueue("kvnet", WQ_UNBOUND, 0);
+	return release_queue ? 0 : -ENOMEM;
+}
+
+/**
+ * kvnet_close_exit() - wait until all devices are gone
+ *
+ * Context: module exit, no file is open; may sleep.
+ */
+void kvnet_close_exit(void)
+{
+	destroy_workqueue(release_queue);
 }

@@ -85,7 +85,19 @@ static void drop_net(struct kvnet_crew *crew)
 	kvnet_net_put(to_net(crew));
 }
 
+static void tell_begun(struct kvnet_crew *crew)
+{
+	kvnet_event_dev(to_net(crew), KVNET_CMD_WORKERS_START_NTF);
+}
+
+/* Kernel threads do not end with the owner's process. */
+static void memory_goes(struct kvnet_resident *r)
+{
+	kvnet_crew_kill(&container_of(r, struct kvnet_net, resident)->crew);
+}
+
 static const struct kvnet_crew_ops crew_ops = {
+	.begun = tell_begun,
 	.gone = kvnet_net_abandon,
 	.get = hold_net,
 	.put = drop_net,
@@ -108,6 +120,7 @@ struct kvnet_net *kvnet_net_create(void)
 	refcount_set(&net->users, 1);
 	kvnet_crew_init(&net->crew, &crew_ops);
 	kvnet_resident_init(&net->resident);
+	net->resident.gone = memory_goes;
 	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
 	kvnet_net_reset_busy(net);
@@ -399,9 +412,6 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 			   READ_ONCE(q->src.polls_missed));
 		kvnet_stats_show(m, name[i], &q->vq.stats);
 	}
-	seq_printf(m, "kvnet.threads_parted:\t%lu\n", READ_ONCE(net->crew.parted));
-	seq_printf(m, "kvnet.threads_joined:\t%lu\n", READ_ONCE(net->crew.joined));
-	seq_printf(m, "kvnet.threads_refused:\t%lu\n", READ_ONCE(net->crew.refused));
 	seq_printf(m, "kvnet.pages:\t%u\n", READ_ONCE(net->resident.table.n));
 	seq_printf(m, "kvnet.pages_taken:\t%lu\n",
 		   READ_ONCE(net->resident.taken));

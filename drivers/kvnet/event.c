@@ -45,11 +45,11 @@ static void send(struct kvnet_net *net, struct sk_buff *skb, void *msg, int err)
 }
 
 /**
- * kvnet_event_dev() - a device has an owner, or none any more
- * @net: the device, listed
- * @cmd: KVNET_CMD_DEV_ADD_NTF or KVNET_CMD_DEV_DEL_NTF
+ * kvnet_event_dev() - a device has an owner, or none any more; or all of its workers
+ * @net: the device
+ * @cmd: KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF
  *
- * Context: may sleep; dev->lock.
+ * Context: may sleep; dev->lock, or a worker.
  */
 void kvnet_event_dev(struct kvnet_net *net, u8 cmd)
 {

@@ -186,8 +186,7 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 			    READ_ONCE(net->q[KVNET_TX].busy_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_BY_VCPU, READ_ONCE(net->crew.lends)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)) ||
-	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)) ||
-	    nla_put_u32(skb, KVNET_A_POLICY_THREADS, READ_ONCE(net->crew.policy)))
+	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -204,17 +203,6 @@ static int put_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
 	return node == NUMA_NO_NODE ? 0 : nla_put_s32(skb, KVNET_A_DEV_MEMORY_NODE, node);
 }
 
-static unsigned int count_workers(struct kvnet_crew *crew)
-{
-	unsigned int i, n = 0;
-
-	spin_lock(&crew->lock);
-	for (i = 0; i < KVNET_CREW_ALL; i++)
-		n += !!crew->worker[i];
-	spin_unlock(&crew->lock);
-	return n;
-}
-
 /**
  * kvnet_fill_dev() - tell of a device
  * @skb: where to
@@ -229,7 +217,7 @@ int kvnet_fill_dev(struct sk_buff *skb, struct kvnet_net *net)
 
 	if (nla_put_u32(skb, KVNET_A_DEV_ID, net->listing.id) ||
 	    nla_put_u32(skb, KVNET_A_DEV_QUEUES, KVNET_QUEUES) ||
-	    nla_put_u32(skb, KVNET_A_DEV_WORKERS, count_workers(&net->crew)))
+	    nla_put_u32(skb, KVNET_A_DEV_WORKERS, net->crew.n))
 		return -EMSGSIZE;
 	ret = put_owner(skb, net);
 	if (!ret)

@@ -114,21 +114,6 @@ static int put_session(struct sk_buff *skb, struct kvnet_queue *q)
 	return has_tap && reads ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0;
 }
 
-static int put_home(struct sk_buff *skb, struct kvnet_crew *crew, unsigned int bit)
-{
-	unsigned int i;
-	int ret = 0;
-
-	spin_lock(&crew->lock);
-	for (i = 0; i < KVNET_CREW_ALL; i++)
-		if (crew->worker[i] && kvnet_crew_at(crew, crew->worker[i]) & BIT(bit)) {
-			ret = nla_put_u32(skb, KVNET_A_QUEUE_WORKER, i);
-			break;
-		}
-	spin_unlock(&crew->lock);
-	return ret;
-}
-
 /**
  * kvnet_fill_queue() - tell of a queue
  * @skb: where to
@@ -153,7 +138,7 @@ int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int in
 			KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, port.kind) ||
 	    put_session(skb, q) ||
-	    put_home(skb, &net->crew, q->src.bit) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ||
 	    put_counters(skb, q) ||
 	    put_histograms(skb, &q->vq))
 		return -EMSGSIZE;
@@ -203,25 +188,15 @@ static int put_task(struct sk_buff *skb, struct task_struct *task)
 	return 0;
 }
 
-static int put_served(struct sk_buff *skb, unsigned long at)
+static int put_worker(struct sk_buff *skb, const struct kvnet_crew *crew, unsigned int index)
 {
-	unsigned int bit;
+	const struct kvnet_worker *w = &crew->worker[index];
 
-	for_each_set_bit(bit, &at, BITS_PER_LONG)
-		if (nla_put_u32(skb, KVNET_A_WORKER_QUEUES, bit))
-			return -EMSGSIZE;
-	return 0;
-}
-
-/* crew->lock */
-static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet_worker *w)
-{
-	if (nla_put_u32(skb, KVNET_A_WORKER_KIND, kvnet_thread_is_task(&w->thread) ?
+	if (nla_put_u32(skb, KVNET_A_WORKER_KIND, w->thread.vtsk ?
 			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
-	    put_served(skb, kvnet_crew_at(crew, w)) ||
+	    nla_put_u32(skb, KVNET_A_WORKER_QUEUES, index) ||
 	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_WINDOW_NS, READ_ONCE(w->poll.window)) ||
-	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_DEVICES, kvnet_thread_sharers(&w->thread)))
+	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -233,23 +208,19 @@ static int put_worker(struct sk_buff *skb, struct kvnet_crew *crew, struct kvnet
  * @index: the worker, in range
  *
  * Context: as kvnet_fill_dev().
- * Return: as kvnet_fill_dev(); -ENODEV if there is no such worker.
+ * Return: as kvnet_fill_dev().
  */
 int kvnet_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_crew *crew = &net->crew;
 	struct task_struct *task;
-	struct kvnet_worker *w;
 	int ret;
 
 	if (nla_put_u32(skb, KVNET_A_WORKER_DEV, net->listing.id) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_INDEX, index))
 		return -EMSGSIZE;
-	spin_lock(&crew->lock);
-	w = crew->worker[index];
-	task = w ? kvnet_thread_get_task(&w->thread) : NULL;
-	ret = w ? put_worker(skb, crew, w) : -ENODEV;
-	spin_unlock(&crew->lock);
+	task = kvnet_thread_get_task(&crew->worker[index].thread);
+	ret = put_worker(skb, crew, index);
 	if (!task)
 		return ret;
 	if (!ret)

@@ -11,7 +11,6 @@
 #include <linux/uaccess.h>
 #include <linux/vhost.h>
 
-#include "crew.h"
 #include "features.h"
 #include "net.h"
 
@@ -223,69 +222,6 @@ static long vring_file(struct kvnet_net *net, unsigned int index,
 	}
 }
 
-/* The id must not get lost: nobody could free that worker. */
-static int hire(struct kvnet_crew *crew, void __user *argp)
-{
-	struct vhost_worker_state s;
-	int id = kvnet_crew_hire(crew);
-
-	if (id < 0)
-		return id == -EAGAIN ? -ENOMEM : id;
-	s.worker_id = id;
-	if (!copy_to_user(argp, &s, sizeof(s)))
-		return 0;
-	kvnet_crew_free(crew, id);
-	return -EFAULT;
-}
-
-static long new_worker(struct kvnet_net *net, void __user *argp)
-{
-	int said, ret;
-
-	/* Nobody's limits bound kernel threads. */
-	if (!net->fork)
-		return -EFAULT;
-	said = kvnet_crew_dismiss(&net->crew);
-	if (said < 0)
-		return said;
-	ret = hire(&net->crew, argp);
-	if (ret)
-		kvnet_crew_undo_dismiss(&net->crew, said);
-	return ret;
-}
-
-static long free_worker(struct kvnet_net *net, void __user *argp)
-{
-	struct vhost_worker_state s;
-
-	if (copy_from_user(&s, argp, sizeof(s)))
-		return -EFAULT;
-	return kvnet_crew_free(&net->crew, s.worker_id);
-}
-
-/* Commands of { index, worker_id }. */
-static long vring_worker(struct kvnet_net *net, unsigned int index,
-			 unsigned int cmd, void __user *argp)
-{
-	struct kvnet_source *src = &net->q[index].src;
-	struct vhost_vring_worker w;
-
-	if (cmd == VHOST_ATTACH_VRING_WORKER) {
-		if (copy_from_user(&w, argp, sizeof(w)))
-			return -EFAULT;
-		return kvnet_crew_attach(&net->crew, src, w.worker_id);
-	}
-	w.index = index;
-	w.worker_id = kvnet_crew_serving(&net->crew, src);
-	return copy_to_user(argp, &w, sizeof(w)) ? -EFAULT : 0;
-}
-
-static bool is_about_workers(unsigned int cmd)
-{
-	return cmd == VHOST_NEW_WORKER || cmd == VHOST_FREE_WORKER ||
-	       cmd == VHOST_ATTACH_VRING_WORKER || cmd == VHOST_GET_VRING_WORKER;
-}
-
 /*
  * All of these begin with the queue's index, and so, to vhost and its users,
  * does whatever is unknown.
@@ -317,9 +253,6 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_SET_VRING_ERR:
 	case VHOST_NET_SET_BACKEND:
 		return vring_file(net, index, cmd, argp);
-	case VHOST_ATTACH_VRING_WORKER:
-	case VHOST_GET_VRING_WORKER:
-		return vring_worker(net, index, cmd, argp);
 	default:
 		return -ENOIOCTLCMD;
 	}
@@ -358,10 +291,6 @@ static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
 		return set_log_fd(net, argp);
 	case VHOST_RESET_OWNER:
 		return kvnet_net_reset_owner(net);
-	case VHOST_NEW_WORKER:
-		return new_worker(net, argp);
-	case VHOST_FREE_WORKER:
-		return free_worker(net, argp);
 	default:
 		return vring_ioctl(net, cmd, argp);
 	}
@@ -375,8 +304,6 @@ static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 
 	if (cmd == VHOST_SET_OWNER)
 		return kvnet_net_set_owner(net);
-	if (is_about_workers(cmd) && !net->mm)
-		return -EINVAL;
 	ret = kvnet_net_check_owner(net);
 	return ret ? ret : owned_ioctl(net, cmd, argp);
 }

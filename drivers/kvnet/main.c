@@ -5,7 +5,6 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "later.h"
 #include "lend.h"
 #include "net.h"
 #include "netlink.h"
@@ -44,16 +43,6 @@ bool kvnet_rx_in_place = true;
 module_param_named(rx_in_place, kvnet_rx_in_place, bool, 0644);
 MODULE_PARM_DESC(rx_in_place,
 		 "Who puts a lone frame into a tap copies it into the guest, of devices that get an owner from now on, where the kernel can (default Y)");
-
-unsigned int kvnet_threads = KVNET_THREAD_POLICY_AUTO;
-module_param_named(threads, kvnet_threads, uint, 0644);
-MODULE_PARM_DESC(threads,
-		 "Threads that serve a device, of devices that get an owner from now on: 1, 2, or 0: two while both queues are busy and a CPU is free (default 0)");
-
-bool kvnet_share_workers;
-module_param_named(share_workers, kvnet_share_workers, bool, 0644);
-MODULE_PARM_DESC(share_workers,
-		 "One thread serves all devices of a process, of those that get an owner from now on (default N)");
 
 unsigned int kvnet_tx_call_us = 400;
 module_param_named(tx_call_us, kvnet_tx_call_us, uint, 0644);
@@ -100,7 +89,7 @@ bool kvnet_fork_default(void)
  */
 static int __init kvnet_init(void)
 {
-	int ret = kvnet_later_init();
+	int ret = kvnet_close_init();
 
 	if (ret)
 		return ret;
@@ -116,7 +105,7 @@ static int __init kvnet_init(void)
 no_netlink:
 	kvnet_chr_unregister();
 no_chr:
-	kvnet_later_exit();
+	kvnet_close_exit();
 	return ret;
 }
 
@@ -125,7 +114,7 @@ static void __exit kvnet_exit(void)
 	kvnet_chr_unregister();
 	kvnet_netlink_unregister();
 	kvnet_lend_exit();
-	kvnet_later_exit();
+	kvnet_close_exit();
 	kvnet_resident_exit();
 }
 

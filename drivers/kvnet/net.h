@@ -9,11 +9,11 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "bar.h"
 #include "crew.h"
 #include "hdr.h"
-#include "later.h"
 #include "lone.h"
 #include "notify.h"
 #include "pace.h"
@@ -85,8 +85,8 @@ struct kvnet_queue {
 
 /**
  * struct kvnet_net - an open /dev/kvnet
- * @users: the file, and what is lent; the last one destroys it
- * @later: its end, if nobody is to wait for it; its user is the owner's
+ * @users: the file, until @release has run, and what is lent; the last one frees it
+ * @release: after the last close
  * @listing: so that others find it
  * @lock: the set-up lock (dev->lock); taken before any other of ours
  * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
@@ -106,7 +106,7 @@ struct kvnet_queue {
  */
 struct kvnet_net {
 	refcount_t users;
-	struct kvnet_later later;
+	struct work_struct release;
 	struct kvnet_listing listing;
 	struct mutex lock;
 	struct mm_struct *mm;
@@ -132,8 +132,6 @@ extern const struct kvnet_source_ops kvnet_tx_ops;
 
 /* The owner's ioctls, see there who takes dev->lock: dev.c */
 struct kvnet_net *kvnet_net_create(void);
-void kvnet_net_put(struct kvnet_net *net);
-void kvnet_net_close(struct kvnet_net *net);
 int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem);
 int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
 		       const struct vhost_vring_addr *a);
@@ -151,13 +149,16 @@ int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
 int kvnet_net_reset_owner(struct kvnet_net *net);
-void kvnet_net_quiesce(struct kvnet_net *net);
-bool kvnet_net_try_quiesce(struct kvnet_net *net);
-void kvnet_net_unlist(struct kvnet_net *net);
+void kvnet_net_stop(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 bool kvnet_net_orphaned(const struct kvnet_net *net);
-void kvnet_net_owner_exits(struct kvnet_net *net);
 void kvnet_net_abandon(struct kvnet_crew *crew);
+
+/* Its end: close.c */
+void kvnet_net_put(struct kvnet_net *net);
+void kvnet_net_close(struct kvnet_net *net);
+int kvnet_close_init(void);
+void kvnet_close_exit(void);
 
 /* Features, IOMMU and dirty log, see there for locks: dev_iommu.c */
 int kvnet_net_set_features(struct kvnet_net *net,
@@ -191,8 +192,6 @@ extern unsigned int kvnet_poll_us;
 extern bool kvnet_pin_rings;
 extern bool kvnet_tx_by_vcpu;
 extern bool kvnet_rx_in_place;
-extern unsigned int kvnet_threads;
-extern bool kvnet_share_workers;
 extern unsigned int kvnet_tx_call_us;
 extern unsigned int kvnet_rx_look_us;
 extern bool kvnet_copy_frames;

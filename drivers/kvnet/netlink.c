@@ -50,8 +50,7 @@ static int put_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 		genlmsg_cancel(skb, msg);
 	else
 		genlmsg_end(skb, msg);
-	/* There is none by this index. */
-	return ret == -ENODEV ? 0 : ret;
+	return ret;
 }
 
 /* The device to go on with, or the one that is asked for. */
@@ -111,7 +110,7 @@ static int queue_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int worker_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return put_list(skb, cb, KVNET_CMD_WORKER_GET, KVNET_CREW_ALL,
+	return put_list(skb, cb, KVNET_CMD_WORKER_GET, KVNET_CREW_SOURCES,
 			kvnet_fill_worker);
 }
 

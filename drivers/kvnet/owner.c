@@ -6,15 +6,14 @@
  * process that is killed takes its memory with it, also if somebody else still
  * has the device's file. What else it had, each worker gives back before it ends.
  */
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
+#include <linux/vhost.h>
 
 #include "net.h"
 #include "netlink.h"
-#include "user.h"
 
 /* Both may sleep, so not with vq->lock held. */
 static void let_go(struct socket *tap, struct file *kick)
@@ -25,13 +24,13 @@ static void let_go(struct socket *tap, struct file *kick)
 }
 
 /**
- * kvnet_net_abandon() - the workers serve no more
- * @crew: a device's workers; their owner is dead, or a RESET_OWNER of its
+ * kvnet_net_abandon() - the owner is dead, and the workers serve no more
+ * @crew: the device's workers
  *
  * What an owner that is dead must not keep is let go of. Other threads of its
  * process may be in an ioctl still, but start nothing again.
  *
- * Context: each worker's thread, or dev->lock; may sleep.
+ * Context: each worker's thread; may sleep.
  */
 void kvnet_net_abandon(struct kvnet_crew *crew)
 {
@@ -40,11 +39,9 @@ void kvnet_net_abandon(struct kvnet_crew *crew)
 	struct socket *tap;
 	struct file *kick;
 
-	/*
-	 * A kernel thread with nothing to do does not find out by itself; and one that waits
-	 * for a page has a queue's lock.
-	 */
-	kvnet_threads_end(&net->crew.threads);
+	/* The last close does all of it. */
+	if (READ_ONCE(crew->stopping))
+		return;
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
 		kick = NULL;
 		mutex_lock(&q->vq.lock);
@@ -71,15 +68,10 @@ static void stop(struct kvnet_queue *q)
 	let_go(tap, kick);
 }
 
-/**
- * kvnet_net_quiesce() - nothing comes from the driver or the tap any more
- * @net: the device, with or without an owner
- *
- * No event brings anybody to run a queue, and nothing is lent from then on.
- *
- * Context: may sleep; dev->lock.
+/*
+ * Nothing comes from the driver or the tap any more, and operators find no device. Nor does anything run a queue from then on but its worker, which finds no backend. dev->lock.
  */
-void kvnet_net_quiesce(struct kvnet_net *net)
+static void quiesce(struct kvnet_net *net)
 {
 	unsigned int i;
 
@@ -88,61 +80,52 @@ void kvnet_net_quiesce(struct kvnet_net *net)
 		stop(&net->q[i]);
 	}
 	kvnet_crew_no_time(&net->crew);
-}
-
-/**
- * kvnet_net_try_quiesce() - kvnet_net_quiesce(), but for queues that somebody is at
- * @net: the device, whose workers are to end
- *
- * Context: may sleep, but waits for no worker; dev->lock.
- * Return: true if there is no such queue.
- */
-bool kvnet_net_try_quiesce(struct kvnet_net *net)
-{
-	unsigned int i;
-	bool ret = true;
-
-	for (i = 0; i < KVNET_QUEUES; i++)
-		if (kvnet_vq_trylock(&net->q[i].vq))
-			stop(&net->q[i]);
-		else
-			ret = false;
-	kvnet_crew_no_time(&net->crew);
-	return ret;
-}
-
-/**
- * kvnet_net_unlist() - nobody gets to know the device any more
- * @net: the device, after kvnet_net_quiesce()
- *
- * Context: may sleep, but waits for nobody who knows it; dev->lock.
- */
-void kvnet_net_unlist(struct kvnet_net *net)
-{
+	kvnet_crew_call_off(&net->crew);
 	kvnet_event_dev(net, KVNET_CMD_DEV_DEL_NTF);
 	kvnet_registry_hide(net);
 }
 
 /**
- * kvnet_net_release_owner() - the device is nobody's
- * @net: the device
+ * kvnet_net_stop() - the last close: nothing of the owner's is used any more
+ * @net: the device, with or without an owner
+ *
+ * Tap, eventfds, the pages of rings and the page cache are let go of.
+ *
+ * Context: may sleep, while a worker is at a queue; dev->lock.
+ */
+void kvnet_net_stop(struct kvnet_net *net)
+{
+	unsigned int i;
+
+	/* A kernel thread may wait for a page that an owner that exits does not deliver. */
+	WRITE_ONCE(net->crew.stopping, true);
+	kvnet_crew_kill(&net->crew);
+	quiesce(net);
+	kvnet_resident_stop(&net->resident);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_set_call(&net->q[i].vq, VHOST_FILE_UNBIND);
+		kvnet_vq_set_error(&net->q[i].vq, VHOST_FILE_UNBIND);
+	}
+}
+
+/**
+ * kvnet_net_release_owner() - the device has no owner any more
+ * @net: the device, stopped, which no operator looks at
  *
  * As after kvnet_net_create(), but for the counters.
  *
- * Context: may sleep; dev->lock.
+ * Context: may sleep, until the workers have exited; dev->lock.
  */
 void kvnet_net_release_owner(struct kvnet_net *net)
 {
 	struct mm_struct *mm = net->mm;
 	unsigned int i;
 
-	kvnet_net_quiesce(net);
-	kvnet_net_unlist(net);
-	kvnet_registry_del(net);
-	kvnet_crew_stop(&net->crew);
 	kvnet_resident_stop(&net->resident);
+	kvnet_crew_stop(&net->crew);
+	kvnet_registry_del(net);
 	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.server = NULL;
+		net->q[i].vq.worker = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_vq_free(&net->q[i].vq);
 		kvnet_vq_reset(&net->q[i].vq);
@@ -162,8 +145,6 @@ void kvnet_net_release_owner(struct kvnet_net *net)
 	kvnet_net_reset_busy(net);
 	WRITE_ONCE(net->copies, -1);
 	WRITE_ONCE(net->fork, kvnet_fork_default());
-	kvnet_user_put(net->later.user);
-	net->later.user = NULL;
 	if (mm)
 		mmdrop(mm);
 }
@@ -174,24 +155,19 @@ void kvnet_net_release_owner(struct kvnet_net *net)
  *
  * Stops it and forgets all set-up; another process may become the owner.
  *
- * Context: dev->lock, of the owner; may sleep, until operators have done.
- * Return: 0; -EINTR when it is being killed: the device serves nobody any more, and the last
+ * Context: dev->lock, of the owner; may sleep, until operators have looked and the workers
+ *	    have exited.
+ * Return: 0; -EINTR when it is being killed: the device is stopped, and the last
  * close does the rest.
  */
 int kvnet_net_reset_owner(struct kvnet_net *net)
 {
-	int ret;
-
 	lockdep_assert_held(&net->lock);
-	kvnet_net_quiesce(net);
-	kvnet_net_unlist(net);
-	ret = kvnet_registry_wait_killable(net);
-	if (!ret)
-		kvnet_net_release_owner(net);
-	else
-		/* Another process may have the same memory, and live on. */
-		kvnet_net_abandon(&net->crew);
-	return ret;
+	quiesce(net);
+	if (kvnet_registry_wait_killable(net))
+		return -EINTR;
+	kvnet_net_release_owner(net);
+	return 0;
 }
 
 /**
@@ -223,19 +199,6 @@ bool kvnet_net_orphaned(const struct kvnet_net *net)
 }
 
 /**
- * kvnet_net_owner_exits() - a process that has the device closes it, or exits
- * @net: the device
- *
- * If it is the owner that exits, whoever keeps the file open keeps nothing else.
- *
- * Context: any process; takes no lock of ours but the threads'.
- */
-void kvnet_net_owner_exits(struct kvnet_net *net)
-{
-	kvnet_threads_owner_exits(&net->crew.threads);
-}
-
-/**
  * kvnet_net_set_owner() - VHOST_SET_OWNER: the caller's memory is served
  * @net: the device
  *
@@ -243,14 +206,12 @@ void kvnet_net_owner_exits(struct kvnet_net *net)
  * it goes when the process goes, and the queues stop.
  *
  * Context: dev->lock.
- * Return: 0; -EBUSY if there is an owner; -EAGAIN if too much of the caller's is closed and
- *	   cannot end, or beyond a limit of tasks; -ERESTARTNOINTR: a signal comes first; or
- *	   -errno.
+ * Return: 0; -EBUSY if there is an owner; -EAGAIN beyond a limit of tasks;
+ *	   -ERESTARTNOINTR: a signal comes first; or -errno.
  */
 int kvnet_net_set_owner(struct kvnet_net *net)
 {
 	struct mm_struct *mm = current->mm;
-	struct kvnet_user *user;
 	int i, ret;
 
 	lockdep_assert_held(&net->lock);
@@ -258,52 +219,42 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 		return -EBUSY;
 	if (!mm)
 		return -EINVAL;
-	user = kvnet_user_get();
-	if (IS_ERR(user))
-		return PTR_ERR(user);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		ret = kvnet_vq_alloc(&net->q[i].vq);
 		if (ret)
 			goto err_free;
 		net->q[i].abandoned = false;
 	}
-	/* Whoever cannot know it goes without; but not because a signal came just now. */
-	if (READ_ONCE(kvnet_rx_in_place))
-		ret = kvnet_resident_start(&net->resident, mm, true);
-	if (ret == -ERESTARTNOINTR)
+	ret = kvnet_resident_start(&net->resident, mm, READ_ONCE(kvnet_rx_in_place));
+	if (ret && ret != -EOPNOTSUPP)
 		goto err_free;
 	net->q[KVNET_RX].look_us = min(READ_ONCE(kvnet_rx_look_us), 10000U);
-	kvnet_crew_set_threads(&net->crew, min_t(u32, READ_ONCE(kvnet_threads),
-						 KVNET_THREAD_POLICY_TWO));
 	ret = kvnet_crew_start(&net->crew, mm, net->fork,
 			       READ_ONCE(kvnet_tx_by_vcpu),
-			       net->resident.watching,
-			       READ_ONCE(kvnet_share_workers));
+			       net->resident.watching);
 	if (ret)
 		goto err_watch;
-	net->later.user = user;
 	/* From now on others than the owner see it, and set what they like. */
 	ret = kvnet_registry_add(net);
 	if (ret)
 		goto err_crew;
 	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.server = &net->crew.threads;
+		net->q[i].vq.worker = &net->crew.worker[i].thread;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_pin_rings))
 		kvnet_payer_get(&net->payer, mm);
 	kvnet_event_dev(net, KVNET_CMD_DEV_ADD_NTF);
+	kvnet_crew_has_begun(&net->crew);
 	return 0;
 
 err_crew:
-	net->later.user = NULL;
 	kvnet_crew_stop(&net->crew);
 err_watch:
 	kvnet_resident_stop(&net->resident);
 err_free:
 	for (i = 0; i < KVNET_QUEUES; i++)
 		kvnet_vq_unalloc(&net->q[i].vq);
-	kvnet_user_put(user);
 	return ret;
 }
 

@@ -67,16 +67,14 @@ void kvnet_registry_hide(struct kvnet_net *net)
 /**
  * kvnet_registry_wait() - wait for those who have found a device
  * @net: the device, after kvnet_registry_hide()
- * @timeout: for so long at most, in jiffies; 0: not at all
  *
- * Context: may sleep, for @timeout.
- * Return: true if nobody has it any more.
+ * Context: may sleep, until they have done.
  */
-bool kvnet_registry_wait(struct kvnet_net *net, long timeout)
+void kvnet_registry_wait(struct kvnet_net *net)
 {
 	atomic_t *holders = &net->listing.holders;
 
-	return wait_var_event_timeout(holders, !atomic_read(holders), timeout);
+	wait_var_event(holders, !atomic_read(holders));
 }
 
 /**

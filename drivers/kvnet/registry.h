@@ -5,7 +5,7 @@
  * Who has got one by kvnet_registry_get() or kvnet_registry_next() has it until
  * kvnet_registry_put(): its owner is not let go of before that. So nobody who has it waits
  * for what the owner may hold meanwhile: dev->lock, a vq->lock. Yet it may be for long, where
- * his control groups let him wait; who closes a file does not wait for all of that (close.c).
+ * his control groups let him wait; the last close does not wait for that (close.c).
  */
 #ifndef _KVNET_REGISTRY_H
 #define _KVNET_REGISTRY_H
@@ -40,7 +40,7 @@ struct kvnet_listing {
 
 int kvnet_registry_add(struct kvnet_net *net);
 void kvnet_registry_hide(struct kvnet_net *net);
-bool kvnet_registry_wait(struct kvnet_net *net, long timeout);
+void kvnet_registry_wait(struct kvnet_net *net);
 int kvnet_registry_wait_killable(struct kvnet_net *net);
 void kvnet_registry_del(struct kvnet_net *net);
 struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id);

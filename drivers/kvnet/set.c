@@ -19,7 +19,6 @@ const struct nla_policy kvnet_policy_policy[] = {
 	[KVNET_A_POLICY_TX_BY_VCPU] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_COPY_FRAMES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RX_IN_PLACE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[KVNET_A_POLICY_THREADS] = NLA_POLICY_MAX(NLA_U32, KVNET_THREAD_POLICY_TWO),
 };
 
 static int check_kernel(const struct nlattr *a, struct netlink_ext_ack *extack)
@@ -61,9 +60,6 @@ static void set_all(struct kvnet_net *net, struct nlattr **policy)
 	a = policy[KVNET_A_POLICY_RX_IN_PLACE];
 	if (a)
 		WRITE_ONCE(net->crew.soft, nla_get_u8(a));
-	a = policy[KVNET_A_POLICY_THREADS];
-	if (a)
-		kvnet_crew_set_threads(&net->crew, nla_get_u32(a));
 }
 
 static int set_policy(struct genl_info *info, struct nlattr **policy)

@@ -4,7 +4,6 @@
  */
 #include "source.h"
 
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/wait_bit.h>
@@ -14,31 +13,24 @@
 #include "worker.h"
 
 /**
- * kvnet_source_hand_over() - to the worker with which it is at home
+ * kvnet_source_hand_over() - to its worker
  * @src: the source, held by the caller; from now on by that worker
  * @event: why, one KVNET_EV_*
- *
- * Who frees the worker waits for us: see kvnet_crew_free().
  *
  * Context: any, also with interrupts off.
  */
 void kvnet_source_hand_over(struct kvnet_source *src, unsigned int event)
 {
-	struct kvnet_crew *crew = src->crew;
-	struct kvnet_worker *w;
+	struct kvnet_worker *w = src->worker;
 
 	if (KVNET_COUNTS)
 		atomic_long_inc(&src->wakes);
-	trace_kvnet_wake(crew->owner, src->bit, event);
-	rcu_read_lock();
-	w = kvnet_crew_home(src);
-	if (!READ_ONCE(crew->stopping)) {
-		/* F: full barrier; pairs with the thread's set_current_state(). */
-		set_bit(src->bit, &w->ready);
-		smp_mb__after_atomic();
-		kvnet_thread_wake(&w->thread);
-	}
-	rcu_read_unlock();
+	trace_kvnet_wake(src->crew->owner, src->bit, event);
+	if (READ_ONCE(src->crew->stopping))
+		return;
+	/* F: full barrier; pairs with the thread's set_current_state(). */
+	smp_store_mb(w->ready, true);
+	kvnet_thread_wake(&w->thread);
 }
 
 /* Lent to the calling thread? It is on its way to user space, or a guest. */
@@ -58,17 +50,17 @@ static void run_lent(struct kvnet_loan *loan)
 	enum kvnet_verdict verdict = KVNET_AGAIN;
 	struct kvnet_crew *crew = src->crew;
 
-	/* Before it is taken: see call_off(). */
+	/* Before it is taken: see kvnet_crew_call_off(). */
 	atomic_inc(&crew->lent);
 	if (kvnet_claim_take_lent(&src->claim)) {
 		/* A thread that exits has left its address space. */
-		if (likely(current->mm == crew->threads.mm))
+		if (likely(current->mm == crew->mm))
 			verdict = src->ops->run_lent(src);
 		trace_kvnet_run(crew->owner, src->bit, verdict);
 		if (verdict == KVNET_AGAIN)
 			kvnet_source_hand_over(src, KVNET_EV_KICK);
 	}
-	/* Fully ordered, as call_off() is: one of both sees what the other has done. */
+	/* Fully ordered, as kvnet_crew_call_off() is: one of both sees what the other has done. */
 	if (atomic_dec_and_test(&crew->lent) && READ_ONCE(crew->calls_off))
 		wake_up_var(&crew->lent);
 	crew->ops->put(crew);
@@ -82,9 +74,9 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 	if (!READ_ONCE(crew->lends) || !src->ops->run_lent)
 		return false;
 	if (event == KVNET_EV_KICK)
-		return READ_ONCE(src->lone) && kvnet_lend_may(crew->threads.mm);
+		return READ_ONCE(src->lone) && kvnet_lend_may(crew->mm);
 	return event == KVNET_EV_TIME && !READ_ONCE(src->alarm) &&
-	       kvnet_lend_may_guest(crew->threads.mm);
+	       kvnet_lend_may_guest(crew->mm);
 }
 
 static void run_soft(struct tasklet_struct *soft)
@@ -105,7 +97,6 @@ static void run_soft(struct tasklet_struct *soft)
  */
 static bool may_soft(const struct kvnet_source *src, unsigned int event)
 {
-	const struct kvnet_worker *w;
 	bool ret;
 
 	if (!READ_ONCE(src->crew->soft) || !src->ops->run_soft)
@@ -114,13 +105,7 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 		ret = READ_ONCE(src->lone) && softirq_count() && !in_hardirq();
 	else
 		ret = event == KVNET_EV_TIME && READ_ONCE(src->alarm);
-	if (!ret)
-		return false;
-	rcu_read_lock();
-	w = kvnet_crew_home(src);
-	ret = w && !kvnet_thread_halted(&w->thread);
-	rcu_read_unlock();
-	return ret;
+	return ret && !kvnet_thread_halted(&src->worker->thread);
 }
 
 /*
@@ -278,6 +263,7 @@ void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,
 	src->ops = ops;
 	src->crew = crew;
 	src->bit = crew->n++;
+	src->worker = &crew->worker[src->bit];
 	kvnet_loan_init(&src->loan, run_lent);
 	tasklet_setup(&src->soft, run_soft);
 	hrtimer_setup(&src->timer, time_has_come, CLOCK_MONOTONIC,

@@ -60,11 +60,8 @@ struct kvnet_source_ops {
 /**
  * struct kvnet_source - something a worker serves
  * @ops: const after init
- * @crew: the workers that may serve it; const after init
- * @home: the one that is to; changes with dev->lock; NULL without an owner. Who
- *	  hands the source over reads it, with the RCU read lock
- * @away: a thread of its own, in @home's place; or NULL; read as @home is: crew_apart.c
- * @by: the worker that runs it, or was the last; written by the holder
+ * @crew: the device's workers; const after init
+ * @worker: which serves it; const after init
  * @bit: its place in &kvnet_crew.source, const after init
  * @claim: who may run it
  * @loan: for the thread that kicks
@@ -72,10 +69,6 @@ struct kvnet_source_ops {
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
  * @alarm_ns: when, by the local clock, or 0; the holder's
- * @runs: two threads are busy, and this is one; written by its worker
- * @all_ns: of turns whose time is taken; added to by who has run it, and may hold it no more
- * @both_ns: of it, with the other source busy
- * @crowded_ns: of it, with another thread waiting for the CPU
  * @lone: the next event is for little, as far as its holder knows
  * @woken_ns: when it was woken, if that is timed, or 0; written by the holder
  * @timed: which are; written by the holder
@@ -87,9 +80,7 @@ struct kvnet_source_ops {
 struct kvnet_source {
 	const struct kvnet_source_ops *ops;
 	struct kvnet_crew *crew;
-	struct kvnet_worker __rcu *home;
-	struct kvnet_worker __rcu *away;
-	const struct kvnet_worker *by;
+	struct kvnet_worker *worker;
 	unsigned int bit;
 	struct kvnet_claim claim;
 	struct kvnet_loan loan;
@@ -97,10 +88,6 @@ struct kvnet_source {
 	struct hrtimer timer;
 	bool alarm;
 	u64 alarm_ns;
-	bool runs;
-	atomic64_t all_ns;
-	atomic64_t both_ns;
-	atomic64_t crowded_ns;
 	bool lone;
 	u8 timed;
 	u64 woken_ns;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * thread.c - threads of both kinds, see thread.h
- *
- * What is asked of a thread that does its work for several (thread_shared.c) is asked of
- * &kvnet_thread.by.
  */
 #include "thread.h"
 
@@ -11,40 +8,21 @@
 #include <linux/err.h>
 #include <linux/freezer.h>
 #include <linux/kthread.h>
-#include <linux/list.h>
 #include <linux/sched/jobctl.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/vhost_task.h>
 #include <linux/task_work.h>
-#include <linux/wait_bit.h>
-
-/* How often a kernel thread that nobody wakes looks whether it has an owner. */
-#define LOOK_AROUND	(5 * HZ)
-
-/* No more turns: at its end, or killed. */
-static void finish(struct kvnet_thread *t)
-{
-	WRITE_ONCE(t->closing, true);
-	t->ops->gone(t->data);
-	WRITE_ONCE(t->over, true);
-	kvnet_threads_look(t->group);
-}
 
 /*** a task ***/
 
 /* It stays until the thread is stopped, since it may be woken until then. */
 static void keep_task(struct kvnet_thread *t)
 {
-	spin_lock(&t->group->lock);
 	WRITE_ONCE(t->task, get_task_struct(current));
-	if (unlikely(t->doomed))
-		kvnet_thread_kill(t);
-	spin_unlock(&t->group->lock);
 }
 
-/* Who ends the thread from now on finds it; or it finds that it is to end. */
 static void show_up(struct kvnet_thread *t)
 {
 	keep_task(t);
@@ -83,7 +61,7 @@ static bool task_fn(void *data)
 }
 
 /*
- * By SIGKILL, with its process or alone, maybe before it has run once; the address space is
+ * By SIGKILL with its process, maybe before it has run once; the address space is
  * still there.
  */
 static void task_killed(void *data)
@@ -92,7 +70,8 @@ static void task_killed(void *data)
 
 	if (!t->task)
 		keep_task(t);
-	finish(t);
+	WRITE_ONCE(t->closing, true);
+	t->ops->gone(t->data);
 }
 
 static int start_task(struct kvnet_thread *t, const char *name)
@@ -102,17 +81,30 @@ static int start_task(struct kvnet_thread *t, const char *name)
 	if (IS_ERR(vtsk))
 		return PTR_ERR(vtsk);
 	t->vtsk = vtsk;
-	t->forked = true;
 	vhost_task_start(vtsk);
 	return 0;
 }
 
 /*** a kernel thread ***/
 
+static bool enter(struct kvnet_thread *t)
+{
+	if (!mmget_not_zero(t->mm))
+		return false;
+	kthread_use_mm(t->mm);
+	return true;
+}
+
+/* It may be the last user, and the end of what is mapped. */
+static void leave(struct kvnet_thread *t)
+{
+	kthread_unuse_mm(t->mm);
+	mmput(t->mm);
+}
+
 /*
- * In the owner's address space only while there is something to do: then it goes without
- * our doing. That it has gone nobody may tell, and what is pinned of it waits for us; or all
- * of it, for another thread of ours that is inside and waits for a page.
+ * In the owner's address space only while there is something to do, so that the
+ * memory of an owner that dies goes without the thread's doing.
  */
 static void serve(struct kvnet_thread *t)
 {
@@ -121,32 +113,32 @@ static void serve(struct kvnet_thread *t)
 	for (;;) {
 		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
-		if (kthread_should_stop() || READ_ONCE(t->closing) || kvnet_inside_alone(t->inside))
+		if (kthread_should_stop() || READ_ONCE(t->closing))
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!inside && !kvnet_inside_enter(t->inside))
+			if (!inside && !enter(t))
 				break;
 			inside = true;
 			t->ops->turn(t->data);
 		} else if (inside) {
 			__set_current_state(TASK_RUNNING);
-			kvnet_inside_leave(t->inside);
+			leave(t);
 			inside = false;
 		} else {
-			schedule_timeout(LOOK_AROUND);
+			schedule();
 		}
 	}
 	__set_current_state(TASK_RUNNING);
 	if (inside)
-		kvnet_inside_leave(t->inside);
+		leave(t);
 }
 
 static int kthread_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
-	/* So that kvnet_threads_end() ends a wait for a page of the owner's. */
+	/* So that kvnet_thread_kill() ends a wait for a page of the owner's. */
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
 	/* By itself: the kernel sets where a thread may run until this begins. */
@@ -155,38 +147,22 @@ static int kthread_fn(void *data)
 	if (!t->ret)
 		t->ops->begin(t->data);
 	serve(t);
-	finish(t);
-	complete(&t->ended);
+	if (!kthread_should_stop())
+		t->ops->gone(t->data);
 	return 0;
 }
 
 static int start_kthread(struct kvnet_thread *t, const char *name)
 {
-	struct task_struct *task;
+	struct task_struct *task = kthread_create(kthread_fn, t, "%s", name);
 
-	t->inside = kvnet_inside_get(t->group->mm);
-	if (!t->inside)
-		return -ENOMEM;
-	task = kthread_create(kthread_fn, t, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	/* It may end by itself; and begin, by kvnet_threads_end(). */
+	/* It may end by itself. */
 	WRITE_ONCE(t->task, get_task_struct(task));
 	wake_up_process(task);
 	wait_for_completion(&t->started);
 	return t->ret;
-}
-
-/*
- * It may be waiting for a page that only the owner can deliver (userfaultfd). An owner
- * that is killed does not.
- */
-static void stop_kthread(struct kvnet_thread *t)
-{
-	wake_up_process(t->task);
-	if (current->mm == t->group->mm && wait_for_completion_killable(&t->ended))
-		kvnet_threads_end(t->group);
-	kthread_stop(t->task);
 }
 
 /*** both ***/
@@ -202,47 +178,10 @@ bool kvnet_thread_has_tasks(void)
 }
 
 /**
- * kvnet_threads_init() - before first use
- * @ts: the threads, none yet
- */
-void kvnet_threads_init(struct kvnet_threads *ts)
-{
-	spin_lock_init(&ts->lock);
-	INIT_LIST_HEAD(&ts->all);
-}
-
-static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
-{
-	struct kvnet_threads *ts = t->group;
-	char name[TASK_COMM_LEN];
-	int ret;
-
-	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(owner));
-	t->by = t;
-	t->shared = NULL;
-	t->forked = false;
-	t->closing = false;
-	t->doomed = false;
-	t->over = false;
-	t->inside = NULL;
-	t->owner = get_task_struct(owner);
-	t->maker = current;
-	/* Who ends all that are in the list wakes a kernel thread that has not begun, too. */
-	init_completion(&t->started);
-	init_completion(&t->ended);
-	spin_lock(&ts->lock);
-	list_add_tail(&t->entry, &ts->all);
-	spin_unlock(&ts->lock);
-	ret = fork ? start_task(t, name) : start_kthread(t, name);
-	if (ret)
-		kvnet_thread_stop(t);
-	return ret;
-}
-
-/**
  * kvnet_thread_start() - make a thread
  * @t: none yet, zeroed or stopped
- * @ts: it becomes one of these; @ts->mm is the calling process's
+ * @mm: the calling process's address space; the caller keeps it until
+ *	kvnet_thread_stop() has returned
  * @fork: make it a task, which the calling process's limits bound
  * @ops: what it is going to do
  * @data: for @ops
@@ -252,71 +191,65 @@ static int start(struct kvnet_thread *t, struct task_struct *owner, bool fork)
  * Context: the owner; may sleep.
  * Return: 0; -EAGAIN beyond a limit of a task; -errno.
  */
-int kvnet_thread_start(struct kvnet_thread *t, struct kvnet_threads *ts, bool fork,
+int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data)
 {
-	t->ops = ops;
-	t->data = data;
-	t->group = ts;
-	return start(t, current, fork);
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(current));
+	*t = (struct kvnet_thread) {
+		.ops = ops,
+		.data = data,
+		.mm = mm,
+		.maker = current,
+	};
+	init_completion(&t->started);
+	ret = fork ? start_task(t, name) : start_kthread(t, name);
+	if (ret)
+		kvnet_thread_stop(t);
+	return ret;
 }
 
 /**
- * kvnet_thread_start_like() - make another thread like the calling one
- * @t: none yet, zeroed or stopped
- * @like: the calling one
- * @data: for the same &kvnet_thread_ops
+ * kvnet_thread_kill() - begin no turn any more; a kernel thread waits for no page, either
+ * @t: a thread that has been started and not been stopped, or none
  *
- * A thread of the owner's process can make others of it as well as any.
+ * A page fault may last for as long as the owner likes (userfaultfd). That of a
+ * kernel thread fails from now on. A task's ends with the owner's process.
  *
- * Context: @like, in a turn; may sleep.
- * Return: as kvnet_thread_start(); -errno also when it is being killed.
+ * Context: any process; kvnet_thread_stop() is not called meanwhile.
  */
-int kvnet_thread_start_like(struct kvnet_thread *t, const struct kvnet_thread *like,
-			    void *data)
+void kvnet_thread_kill(struct kvnet_thread *t)
 {
-	t->ops = like->ops;
-	t->data = data;
-	t->group = like->group;
-	return start(t, like->owner, like->by->forked);
+	WRITE_ONCE(t->closing, true);
+	if (t->vtsk || !t->task)
+		return;
+	send_sig(SIGKILL, t->task, 1);
+	/* A signal does not wake a kernel thread that sleeps. */
+	wake_up_process(t->task);
 }
 
 /**
  * kvnet_thread_stop() - end the thread
- * @t: the thread, or none; nobody wakes it any more
+ * @t: the thread, or none; nothing wakes it any more
  *
- * When it returns no turn is under way, nor will be. A turn that waits for a
- * page is waited for: see kvnet_threads_end().
+ * When it returns no turn is under way, nor will be. A task is waited for while it is
+ * frozen or stopped, or waits for a page.
  *
  * Context: may sleep; holds nothing that &kvnet_thread_ops.gone takes.
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
-	struct task_struct *task = NULL, *owner = NULL;
-	struct kvnet_threads *ts = t->group;
-
-	if (!t->owner)
-		return;
-	if (t->shared) {
-		kvnet_thread_leave(t);
-		return;
-	}
 	WRITE_ONCE(t->closing, true);
-	if (t->forked)
+	if (t->vtsk)
 		vhost_task_stop(t->vtsk);
 	else if (t->task)
-		stop_kthread(t);
-	kvnet_inside_put(t->inside);
-
-	spin_lock(&ts->lock);
-	swap(task, t->task);
-	swap(owner, t->owner);
-	t->forked = false;
-	list_del(&t->entry);
-	spin_unlock(&ts->lock);
-	if (task)
-		put_task_struct(task);
-	put_task_struct(owner);
+		kthread_stop(t->task);
+	t->vtsk = NULL;
+	if (t->task)
+		put_task_struct(t->task);
+	t->task = NULL;
 }
 
 /**
@@ -327,8 +260,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
  */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
-	t = t->by;
-	if (t->forked)
+	if (t->vtsk)
 		vhost_task_wake(t->vtsk);
 	else
 		wake_up_process(t->task);
@@ -347,7 +279,7 @@ bool kvnet_thread_halted(const struct kvnet_thread *t)
 {
 	const unsigned long by_signal = JOBCTL_PENDING_MASK | JOBCTL_STOPPED |
 					JOBCTL_TRACED | JOBCTL_TRAP_FREEZE;
-	struct task_struct *task = READ_ONCE(t->by->task);
+	struct task_struct *task = READ_ONCE(t->task);
 
 	return !task || READ_ONCE(task->jobctl) & by_signal || freezing(task) ||
 	       READ_ONCE(task->__state) & TASK_FROZEN;
@@ -360,24 +292,9 @@ bool kvnet_thread_halted(const struct kvnet_thread *t)
  * Context: any process.
  * Return: the thread, with a reference, for put_task_struct(); NULL: it has not begun.
  */
-struct task_struct *kvnet_thread_get_task(struct kvnet_thread *t)
+struct task_struct *kvnet_thread_get_task(const struct kvnet_thread *t)
 {
-	struct task_struct *task;
+	struct task_struct *task = READ_ONCE(t->task);
 
-	t = t->by;
-	spin_lock(&t->group->lock);
-	task = t->task ? get_task_struct(t->task) : NULL;
-	spin_unlock(&t->group->lock);
-	return task;
-}
-
-/**
- * kvnet_thread_is_task() - is it a thread of the owner's process?
- * @t: a thread, which is not stopped meanwhile
- *
- * Return: true if so; else it is a kernel thread.
- */
-bool kvnet_thread_is_task(const struct kvnet_thread *t)
-{
-	return t->by->forked;
+	return task ? get_task_struct(task) : NULL;
 }

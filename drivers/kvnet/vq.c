@@ -17,22 +17,22 @@
  * @subclass: for lockdep
  *
  * A worker may hold it while it waits for a page that only the owner can
- * deliver (userfaultfd). An owner that is killed does not, so it no longer has
- * the workers wait, either.
+ * deliver (userfaultfd). An owner that is killed does not, so a kernel thread
+ * does not wait for it any more, either.
  *
  * Context: dev->lock.
  * Return: 0, or -EINTR if another process than the owner's is killed meanwhile.
  */
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 {
-	struct kvnet_threads *server = vq->server;
+	struct kvnet_thread *worker = vq->worker;
 
 	if (!mutex_lock_killable_nested(&vq->lock, subclass))
 		goto out;
-	if (server && current->mm && current->mm != server->mm)
+	if (worker && current->mm && current->mm != worker->mm)
 		return -EINTR;
-	if (server)
-		kvnet_threads_end(server);
+	if (worker)
+		kvnet_thread_kill(worker);
 	mutex_lock_nested(&vq->lock, subclass);
 out:
 	kvnet_vq_shut(vq);
@@ -53,22 +53,6 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 	mutex_lock(&vq->lock);
 	kvnet_vq_shut(vq);
 	kvnet_vq_call_owed(vq);
-}
-
-/**
- * kvnet_vq_trylock() - take vq->lock to change the set-up, if nobody has it
- * @vq: the queue
- *
- * Context: dev->lock; may sleep.
- * Return: true if so.
- */
-bool kvnet_vq_trylock(struct kvnet_vq *vq)
-{
-	if (!mutex_trylock(&vq->lock))
-		return false;
-	kvnet_vq_shut(vq);
-	kvnet_vq_call_owed(vq);
-	return true;
 }
 
 /**

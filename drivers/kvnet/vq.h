@@ -141,7 +141,7 @@ struct kvnet_vq_addr {
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
  * @broke: called when the queue breaks, with @lock held, or NULL; const after init
  * @misses: the device's, const after init
- * @server: who holds sessions, or NULL; changes with dev->lock
+ * @worker: the thread that has sessions, or NULL; changes with dev->lock
  * @payer: the device's, const after init; changes only while there is no owner
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
@@ -184,7 +184,7 @@ struct kvnet_vq {
 
 	void (*broke)(struct kvnet_vq *vq, int err);
 	struct kvnet_misses *misses;
-	struct kvnet_threads *server;
+	struct kvnet_thread *worker;
 	const struct kvnet_payer *payer;
 	pid_t owner;
 	u16 index;
@@ -224,7 +224,6 @@ bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
 
 /* session: vq.c */
 void kvnet_vq_lock(struct kvnet_vq *vq);
-bool kvnet_vq_trylock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_lent(struct kvnet_vq *vq);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * worker.h - a thread that serves sources: whose turn it is, and when to sleep
+ * worker.h - the thread that serves a source: when to run it, to spin, to sleep
  *
- * Taking turns and spinning exist here once, for all sources.
  * Documentation/worker.rst draws the states.
  */
 #ifndef _KVNET_WORKER_H
@@ -13,33 +12,35 @@
 #include "poll.h"
 #include "thread.h"
 
-struct kvnet_crew;
+struct kvnet_source;
 
 /**
- * struct kvnet_worker - a thread, and the sources that it holds
- *
- * The thread's fields belong to it alone.
- *
- * @ready: sources that the worker holds from now on, by bit; set by who held them
- *	   before, taken by the thread
+ * enum kvnet_worker_state - what a worker knows of its source
+ * @KVNET_WORKER_SLEEPS: the worker does not hold it
+ * @KVNET_WORKER_IDLE: held, and there is no work
+ * @KVNET_WORKER_ACTIVE: held, and there is work
+ */
+enum kvnet_worker_state {
+	KVNET_WORKER_SLEEPS,
+	KVNET_WORKER_IDLE,
+	KVNET_WORKER_ACTIVE,
+};
+
+/**
+ * struct kvnet_worker - a thread, and the source that it serves
+ * @ready: the worker holds the source from now on; set by the previous holder, cleared by
+ *	   the thread
  * @thread: the thread
- * @crew: which it belongs to; const
- * @dismissed: its end is not that of the device
- * @active: the thread's; held, and there is work
- * @idle: the thread's; held, and there is none
- * @alone: the thread's; no source but the one that runs has work, or may have, nor has
- *	   another worker whose thread it is, too
+ * @src: the source; const after init
+ * @state: the thread's
  * @poll: the thread's; spin policy
  * @idle_since: the thread's; when the last work ended, in ns; 0: not known
  */
 struct kvnet_worker {
-	unsigned long ready;
+	bool ready;
 	struct kvnet_thread thread;
-	struct kvnet_crew *crew;
-	bool dismissed;
-	unsigned long active;
-	unsigned long idle;
-	bool alone;
+	struct kvnet_source *src;
+	enum kvnet_worker_state state;
 	struct kvnet_poll poll;
 	u64 idle_since;
 };

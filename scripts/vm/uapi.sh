@@ -14,11 +14,11 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content share share_turn place_burst isolation"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content place_burst isolation"
 KTHREAD_TESTS="lifecycle live pin_wait stranger storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # they wait for a minute to be over, take long, or want a module whose calls fail or wait
-APART="idle isolation held held_change fault_each fault_call fault_sum load_fail"
+APART="idle isolation held_change fault_each fault_call fault_sum load_fail"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
 FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us rx_look_us poll_us"

@@ -95,18 +95,12 @@ int vdev_set_kind(int fd)
 
 void vdev_own(int fd)
 {
-	const char *threads = vdev_is_vhost() ? NULL : getenv("KVNET_THREADS");
 	int ret = vdev_set_kind(fd);
-	char was;
 
 	if (ret && vdev_is_vhost())
 		ksft_skip("no choice of workers: %s", strerror(-ret));
 	ASSERT_EQ(ret, 0);
-	if (threads)
-		was = vdev_parameter("threads", *threads);
 	vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
-	if (threads)
-		vdev_parameter("threads", was);
 }
 
 void vdev_open(struct vdev *v)

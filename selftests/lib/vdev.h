@@ -90,17 +90,9 @@ char vdev_parameter_text(const char *name, const char *value);
 int vdev_set_kind(int fd);
 /*
  * SET_OWNER, with the kind of worker that KVNET_WORKER names: "task", a thread
- * of the owner, or "kthread"; else with the device's own choice. KVNET_THREADS is
- * the module's parameter threads meanwhile: who looks at one worker says "1".
+ * of the owner, or "kthread"; else with the device's own choice.
  */
 void vdev_own(int fd);
-/* For tests that look at one worker, or count them: never a second one that pays. */
-#define VDEV_ONE_THREAD()							\
-	__attribute__((constructor)) static void vdev_one_thread(void)		\
-	{									\
-		setenv("KVNET_THREADS", "1", 1);				\
-	}
-
 int __vdev_ioctl(int fd, unsigned long req, const void *arg);
 void vdev_ioctl_at(int fd, unsigned long req, const void *arg, const char *what,
 		   const char *file, int line);

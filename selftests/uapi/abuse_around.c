@@ -457,8 +457,6 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 	for (i = 0; i < 3; i++)
 		if (one_in(d, 3))
 			ask_u8(&ask, ways[i], draw(d, 2));
-	if (one_in(d, 4))
-		ask_u32(&ask, KVNET_A_POLICY_THREADS, draw(d, 4));
 	if (one_in(d, 20))
 		ask_u32(&ask, draw(d, 12), draw(d, 1 << 30));
 	ask_nest_end(&ask, nest);
@@ -467,7 +465,7 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 
 const char *const abuse_parameters[ABUSE_PARAMETERS] = {
 	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
-	"poll_us", "share_workers", "tx_call_us", "rx_look_us", "threads", "max_iotlb_entries",
+	"poll_us", "tx_call_us", "rx_look_us", "max_iotlb_entries",
 };
 
 static bool op_parameter(struct world *w, struct abused *a, struct draw *d)

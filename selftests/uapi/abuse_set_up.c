@@ -129,10 +129,10 @@ static bool op_get(struct world *w, struct abused *a, struct draw *d)
 		VHOST_GET_FEATURES, VHOST_GET_BACKEND_FEATURES,
 		VHOST_GET_FEATURES_ARRAY, VHOST_GET_FORK_FROM_OWNER,
 		VHOST_GET_VRING_BASE, VHOST_GET_VRING_ENDIAN,
-		VHOST_GET_VRING_BUSYLOOP_TIMEOUT, VHOST_GET_VRING_WORKER,
+		VHOST_GET_VRING_BUSYLOOP_TIMEOUT,
 	};
 	struct abi_features buf = { .count = draw(d, 2) };
-	unsigned long req = reqs[draw(d, 8)];
+	unsigned long req = reqs[draw(d, 7)];
 
 	(void)w;
 	if (one_in(d, 8))
@@ -264,23 +264,10 @@ static bool op_log(struct world *w, struct abused *a, struct draw *d)
 
 static bool op_worker(struct world *w, struct abused *a, struct draw *d)
 {
-	unsigned int v[2] = { some_queue(d), draw(d, 4) };
-	unsigned int s = draw(d, 4);
 	uint8_t fork = draw(d, 3);
 
 	(void)w;
-	switch (draw(d, 7)) {
-	case 0:
-	case 1:
-		return call(a, d, VHOST_NEW_WORKER, &s);
-	case 2:
-	case 3:
-		return call(a, d, VHOST_FREE_WORKER, &s);
-	case 4:
-		return call(a, d, VHOST_SET_FORK_FROM_OWNER, &fork);
-	default:
-		return call(a, d, VHOST_ATTACH_VRING_WORKER, v);
-	}
+	return call(a, d, VHOST_SET_FORK_FROM_OWNER, &fork);
 }
 
 static bool op_unknown(struct world *w, struct abused *a, struct draw *d)

@@ -89,14 +89,11 @@ static void numbers_of_ours(void)
 {
 	struct abi_features f = { .count = 4 };
 
-	STATE_IS(VHOST_GET_VRING_WORKER, 0, 8);
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
 	EXPECT(!memcmp(page + 8, &rig.v.offered, 8));
 	ksft_all_bytes("words of features that nobody knows", page + 24, 0, 16);
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
 	EXPECT_LE(page[0], 1);
-	if (!asks(rig.v.fd, VHOST_NEW_WORKER, NULL, 0, 4))
-		EXPECT_LE(word_of_answer(0), 8);
 	/* refused: nothing is written */
 	f.count = ~0ull;
 	EXPECT_LE(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8), -1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Devices that are closed, or whose owner is killed, as soon as they have a worker,
- * even before it ever ran: while the guest's memory is not there yet, and nobody is
- * going to bring it (userfaultfd).  Each of them ends.
+ * even before it ever ran; also while the guest's memory is not there yet, and does not
+ * come (userfaultfd).  Each of them ends.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,12 +19,10 @@
 #include "pin_rig.h"
 #include "procfs.h"
 
-#define STEP_US	1	/* the hammer falls later, from round to round */
-
 static struct rig rig;
 
-/* Stopped, with a frame to send that is not there. */
-static void open_rig(void)
+/* Stopped, with a frame to send, which is not there if it is late. */
+static void open_rig(bool late)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
@@ -33,8 +31,10 @@ static void open_rig(void)
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
 	gr_publish(&q->ring);
-	pager_open();
-	pager_take_away_for_ever(q->bufs, q->buf_size * q->buf_num);
+	if (late) {
+		pager_open();
+		pager_take_away_for_ever(q->bufs, q->buf_size * q->buf_num);
+	}
 	close(rig.v.fd);
 }
 
@@ -67,19 +67,7 @@ static void spin_until(uint64_t us)
 		;
 }
 
-static void allow_cpus(unsigned int mask)
-{
-	cpu_set_t set;
-	unsigned int i;
-
-	CPU_ZERO(&set);
-	for (i = 0; i < 2; i++)
-		if (mask & 1u << i)
-			CPU_SET(i, &set);
-	ASSERT_SYS(sched_setaffinity(0, sizeof(set), &set));
-}
-
-/* Before whoever is in less of a hurry; a worker is in none. */
+/* Before its workers. */
 static void hurry(int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
@@ -87,161 +75,17 @@ static void hurry(int priority)
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &param));
 }
 
-/* What a round is made of; each of its processes has a CPU, or wants it. */
-static struct round {
-	unsigned int hogged;	/* round for which CPU 1 is kept */
-	unsigned int set;	/* round for which the hammer is set */
-	unsigned int free;	/* round in which CPU 1 is free again */
-	uint64_t when;		/* the hammer is to fall, in us */
-} *now;
-
-static unsigned int load(const unsigned int *p)
+/* The worker runs when the close waits for it, or after that. */
+static void closed_at_once(const char *kind, bool late)
 {
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
-static void store(unsigned int *p, unsigned int v)
-{
-	__atomic_store_n(p, v, __ATOMIC_RELEASE);
-}
-
-/* Keeps CPU 1 until it is to be free. */
-static void hog(int next)
-{
-	unsigned int round;
-
-	allow_cpus(2);
-	hurry(2);
-	while (read(next, &round, sizeof(round)) == sizeof(round)) {
-		store(&now->hogged, round);
-		while (load(&now->free) != round)
-			;
-	}
-}
-
-/*
- * Takes CPU 0 away from who closes the device, wherever he is, for as long as a worker
- * needs that has CPU 1 meanwhile.
- */
-static void hammer(int next)
-{
-	unsigned int round;
-
-	allow_cpus(1);
-	hurry(3);
-	while (read(next, &round, sizeof(round)) == sizeof(round)) {
-		struct timespec ts = { .tv_sec = now->when / 1000000,
-				       .tv_nsec = now->when % 1000000 * 1000 };
-
-		store(&now->set, round);
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		store(&now->free, round);
-		spin_until(now_us() + 3000);
-	}
-}
-
-static int fork_helper(void (*fn)(int))
-{
-	int p[2];
-
-	ASSERT_SYS(pipe2(p, O_CLOEXEC));
-	if (!fork()) {
-		close(p[1]);
-		fn(p[0]);
-		_exit(0);
-	}
-	close(p[0]);
-	return p[1];
-}
-
-static void tell(int helper, unsigned int round)
-{
-	ASSERT_EQ(write(helper, &round, sizeof(round)), sizeof(round));
-}
-
-/*
- * The kernel itself has to give way, too, as kernels may that are built for it.
- * Returns how it was, which the file says in brackets.
- */
-static const char *preempt(const char *how)
-{
-	int fd = open("/sys/kernel/debug/sched/preempt", O_RDWR | O_CLOEXEC);
-	static char before[64];
-	char was[64], *end;
-	ssize_t n;
-
-	if (fd < 0)
-		return how;
-	n = read(fd, was, sizeof(was) - 1);
-	was[n > 0 ? n : 0] = 0;
-	if (write(fd, how, strlen(how)) < 0)
-		ksft_note("preemption is not %s: %s", how, strerror(errno));
-	close(fd);
-	end = strchr(was, ')');
-	if (!end || !strchr(was, '('))
-		return how;
-	*end = 0;
-	strcpy(before, strchr(was, '(') + 1);
-	return before;
-}
-
-static void has_gone(unsigned int users)
-{
-	EXPECT(WAIT_FOR(3000, module_users() <= users));
-}
-
-/*
- * The worker cannot run before the device is about to be closed: then it does, and
- * who closes stands still, some microseconds further on in each round.
- */
-static void race(unsigned int users)
-{
-	unsigned int n = ksft_rounds(300), i;
-	const char *before;
-	int hogs, hammers;
-
-	now = mmap(NULL, sizeof(*now), PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT(now != MAP_FAILED);
-	hogs = fork_helper(hog);
-	hammers = fork_helper(hammer);
-	before = preempt("full");
-	hurry(1);
-	for (i = 1; i <= n && !ksft_failed(); i++) {
-		tell(hogs, i);
-		while (load(&now->hogged) != i)
-			;
-		start_another();
-		allow_cpus(1);
-		now->when = now_us() + 300 + n * STEP_US;
-		tell(hammers, i);
-		while (load(&now->set) != i)
-			;
-		spin_until(now->when - i * STEP_US);
-		close(rig.v.fd);
-		store(&now->free, i);
-		has_gone(users);
-		allow_cpus(3);
-	}
-	preempt(before);
-}
-
-static void closed_at_once(const char *kind)
-{
-	unsigned int before = workers(), n = ksft_rounds(100), users, i;
+	unsigned int before = workers(), n = ksft_rounds(100), i;
 
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
-	open_rig();
-	users = module_users();
-	if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-		race(users);
-	} else {
-		hurry(1);	/* it runs when who closes waits for it */
-		for (i = 0; i < n && !ksft_failed(); i++) {
-			start_another();
-			close(rig.v.fd);
-			has_gone(users);
-		}
+	open_rig(late);
+	hurry(1);
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		start_another();
+		close(rig.v.fd);
 	}
 	no_worker_left(before);
 }
@@ -250,37 +94,43 @@ CASE_TIMED(thread_closed_at_once, 60)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
-	closed_at_once("task");
+	closed_at_once("task", false);
 }
 
 CASE_TIMED(kthread_closed_at_once, 60)
 {
-	closed_at_once("kthread");
+	closed_at_once("kthread", true);
 }
 
 /*
- * SET_BACKEND does not wait for the worker that it has set going. Who calls it is in no hurry
+ * SET_BACKEND does not wait for the worker that it has set going. The caller is in no hurry
  * here: the worker runs as soon as it is woken.
  */
+static void set_backends(void)
+{
+	const struct sched_param param = { 0 };
+
+	open_rig(true);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_IDLE, &param));
+	start_another();
+	_exit(ksft_failed());
+}
+
 static void backend_is_set(const char *kind)
 {
-	struct sched_param param = { 0 };
-	struct vdev *v = &rig.v;
-	unsigned int i, k;
+	unsigned int k;
+	int status;
+	pid_t pid;
 
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net may let it hang");
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
-	open_rig();
 	for (k = 0; k < 4 && !ksft_failed(); k++) {
-		v->fd = vdev_open_node();
-		vdev_own(v->fd);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_IDLE, &param));
-		vdev_set_features(v, v->features);
-		vdev_set_mem(v);
-		for (i = 0; i < 2; i++)
-			vdev_queue_tell(v, i, 0);
-		rig_start(&rig);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &param));
-		close(v->fd);
+		pid = ASSERT_SYS(fork());
+		if (!pid)
+			set_backends();
+		EXPECT(WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid));
+		EXPECT_EQ(status, 0);
 	}
 }
 
@@ -298,7 +148,7 @@ CASE(backend_of_a_kthread_that_waits)
 
 static void vmm(int ready)
 {
-	open_rig();
+	open_rig(true);
 	close(ready);
 	start_another();
 	for (;;)
@@ -364,7 +214,7 @@ static void is_there_at_once(const char *kind)
 
 		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 		vdev_own(fd);
-		ASSERT_EQ(workers_of(getpid(), &w), 1);
+		ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 		strcpy(own, cgroups_of(getpid(), getpid()));
 		EXPECT(!strcmp(cgroups_of(w.pid, w.tid), own));
 		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));

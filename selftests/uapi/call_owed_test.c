@@ -15,8 +15,6 @@
 #include "procfs.h"
 #include "watched.h"
 
-VDEV_ONE_THREAD()
-
 #define FRAMES	20000
 
 static struct vdev_queue *tx = &vmm.v.q[VDEV_TX], *rx = &vmm.v.q[VDEV_RX];

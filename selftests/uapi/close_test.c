@@ -1,48 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The last close of a device by a process that it has been passed to, while its owner lives
- * and nobody can have the worker run: whoever has the last descriptor does not wait for that.
+ * and its workers cannot run: the close does not wait for them.  And what is free when it has
+ * returned.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroup.h"
 #include "flow.h"
+#include "genl.h"
 #include "pin_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
-#include "slow_file.h"
-
-VDEV_ONE_THREAD()
 
 #define MANY	90
-#define SOME	8
 #define FIRST	100	/* descriptor of theirs */
-#define OPERATORS	4
 
 static struct rig rig;
 static struct cgroup group;
 static pid_t owner;
 
-/* How the worker is kept from running, and what its end waits for. */
+/* How the workers are kept from running, and what their end waits for. */
 struct way {
 	void (*open)(void);
 	bool (*stopped)(const struct worker *w);
-	void (*go_on)(void);		/* NULL: it ends, nevertheless */
-	bool stays;			/* in the lists, since it has its tap, until then */
+	void (*go_on)(void);
 	unsigned int more;		/* devices, whose numbers follow */
-	bool chance;			/* it may end before that goes on */
 };
 
 /* Tells where its device is, and has it no longer as soon as it is told to go on. */
@@ -72,9 +69,7 @@ static void have(int fd, unsigned int more, int tell, int go)
 	}
 	EXPECT_EQ(write(tell, &c, 1), 1);
 	EXPECT_EQ(read(go, &c, 1), 0);
-	/* who ends has less patience than who closes */
-	if (more < MANY)
-		close_range(FIRST, FIRST + more, 0);
+	close_range(FIRST, FIRST + more, 0);
 	_exit(0);
 }
 
@@ -141,23 +136,16 @@ static void last_close(const struct way *way)
 	users = module_users();
 	last = pass_on(way, &last_goes);
 	enter_network_of(owner, &genl, 1 + way->more);
-	ASSERT_EQ(workers_of(owner, &w), 1 + way->more);
+	ASSERT_EQ(workers_of(owner, &w), DEVICE_WORKERS * (1 + way->more));
 	EXPECT(WAIT_FOR(3000, way->stopped(&w)));
 	close(last_goes);
 	if (!WAIT_FOR(3000, child_ended(last, NULL)))
 		FAIL("the last close has not returned");
-	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), way->stays);
-	if (way->go_on && !way->chance) {
-		/* which is looked for more than once */
-		EXPECT(!WAIT_FOR(200, module_users() <= users));
-		EXPECT_EQ(workers(), before + 1 + way->more);
-	}
-	if (way->go_on)
-		way->go_on();
-	/* a thread's end is its debugger's to see */
-	EXPECT(WAIT_FOR(1000, waitpid(w.tid, NULL, __WALL | WNOHANG) < 0));
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+	EXPECT_OP(module_users(), <=, users);
+	EXPECT_EQ(workers(), before + DEVICE_WORKERS * (1 + way->more));
+	way->go_on();
 	no_worker_left(before);
-	EXPECT(WAIT_FOR(3000, module_users() <= users));
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 	kill(owner, SIGKILL);
 	EXPECT(WAIT_FOR(3000, waitpid(owner, NULL, WNOHANG)));
@@ -176,7 +164,7 @@ static void open_it(void)
 	flow_one(&rig);
 }
 
-/*** it ends, wherever it sleeps ***/
+/*** stopped ***/
 
 static bool by_a_signal(const struct worker *w)
 {
@@ -184,29 +172,41 @@ static bool by_a_signal(const struct worker *w)
 	return task_state(owner, owner) == 'T' && (w->pid != owner || task_state(owner, w->tid) == 'T');
 }
 
-/* Of the worker alone, which has to stop once more when it goes on. */
+/* One worker alone. */
+static pid_t traced;
+
 static bool by_a_debugger(const struct worker *w)
 {
-	static bool seized;
-
-	if (!seized)
-		seized = !ASSERT_SYS(ptrace(PTRACE_SEIZE, w->tid, NULL, NULL));
+	if (!traced)
+		ASSERT_SYS(ptrace(PTRACE_SEIZE, w->tid, NULL, NULL));
+	traced = w->tid;
 	ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
 	return task_state(owner, w->tid) == 't' && !ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
 }
 
+static void go_on(void)
+{
+	ASSERT_SYS(kill(owner, SIGCONT));
+}
+
 CASE(owner_is_stopped)
 {
-	last_close(&(struct way){ open_it, by_a_signal });
+	need("task");
+	last_close(&(struct way){ open_it, by_a_signal, go_on });
+}
+
+static void leave_it(void)
+{
+	ASSERT_SYS(ptrace(PTRACE_DETACH, traced, NULL, NULL));
 }
 
 CASE(worker_is_traced)
 {
 	need("task");
-	last_close(&(struct way){ open_it, by_a_debugger });
+	last_close(&(struct way){ open_it, by_a_debugger, leave_it });
 }
 
-/*** it cannot: somebody else waits for it then ***/
+/*** frozen ***/
 
 static bool by_a_freezer(const struct worker *w)
 {
@@ -219,20 +219,6 @@ static void open_in_group(void)
 {
 	cgroup_join(&group, getpid());
 	open_it();
-}
-
-/* One thread for what may be several devices: this one's is the last to leave it. */
-static void shared(void (*open)(void))
-{
-	char was = vdev_parameter("share_workers", '1');
-
-	open();
-	vdev_parameter("share_workers", was);
-}
-
-static void open_shared_in_group(void)
-{
-	shared(open_in_group);
 }
 
 static void kill_it(void)
@@ -263,17 +249,12 @@ CASE(owner_is_frozen_and_killed)
 	frozen(&(struct way){ open_in_group, by_a_freezer, kill_it });
 }
 
-CASE(owner_of_a_shared_thread_is_frozen)
-{
-	frozen(&(struct way){ open_shared_in_group, by_a_freezer, thaw });
-}
-
-static void open_several_in_group(int more)
+static void open_many_in_group(void)
 {
 	int i, fd;
 
 	open_in_group();
-	for (i = 0; i <= more; i++) {
+	for (i = 0; i <= MANY; i++) {
 		fd = i ? vdev_open_node() : rig.v.fd;
 		if (i)
 			vdev_own(fd);
@@ -283,26 +264,9 @@ static void open_several_in_group(int more)
 	rig.v.fd = FIRST;
 }
 
-static void open_many_in_group(void)
-{
-	open_several_in_group(MANY);
-}
-
-static void open_some_in_group(void)
-{
-	open_several_in_group(SOME);
-}
-
-/* Who ends with many of them does not wait for each. */
 CASE(owner_of_many_is_frozen)
 {
 	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
-}
-
-/* Nor does who closes some wait as long for each as for the first. */
-CASE(owner_of_some_is_frozen)
-{
-	frozen(&(struct way){ open_some_in_group, by_a_freezer, thaw, .more = SOME });
 }
 
 /* Only that of version 1 takes the kernel's threads. */
@@ -314,109 +278,47 @@ CASE(kthread_is_frozen)
 	cgroup_remove(&group);
 }
 
-/* What the guest sends is in a file that is not there yet. */
-static void open_with_file(void)
-{
-	struct vdev_queue *q = &rig.v.q[VDEV_TX];
-	struct stat st;
-	size_t size;
-	int fd;
+/*** what is free when close() has returned ***/
 
-	slow_file_leave();
-	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
-	size = (size_t)q->buf_size * q->buf_num;
-	fd = ASSERT_SYS(open(SLOW_FILE, O_RDONLY | O_CLOEXEC));
-	ASSERT_SYS(fstat(fd, &st));
-	ASSERT((size_t)st.st_size >= size);
-	ASSERT(mmap(q->bufs, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == q->bufs);
-	/* a close later might ask who serves it no more */
+/* -EBUSY as long as the device has the tap. */
+static int attach_to_tap(const char *name)
+{
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	if (!ioctl(fd, TUNSETIFF, &ifr))
+		return fd;
 	close(fd);
-	rig_start(&rig);
-	vdev_kick_always(q);
+	return -errno;
 }
 
-static void open_shared_with_file(void)
+static void tap_is_free(const char *kind)
 {
-	shared(open_with_file);
-}
+	unsigned int i, n = ksft_rounds(30);
 
-static bool by_a_page(const struct worker *w)
-{
-	(void)w;
-	return slow_file_asked();
-}
-
-static void waits_for_a_page(const char *kind, void (*open)(void))
-{
 	need(kind);
-	slow_file_make(4 << 20);
-	last_close(&(struct way){ open, by_a_page, slow_file_deliver, true });
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_open(&rig, &(struct rig_cfg){ .stopped = true, .bufs = 8 });
+		ASSERT_SYS(ioctl(rig.tap, TUNSETPERSIST, 1));
+		vdev_backend(&rig.v, VDEV_RX, rig.tap);
+		close(rig.tap);
+		close(rig.v.fd);
+		rig.tap = attach_to_tap(rig.name);
+		EXPECT_OP(rig.tap, >=, 0);
+		ioctl(rig.tap, TUNSETPERSIST, 0);
+		rig_close(&rig);
+	}
 }
 
-CASE(page_does_not_come)
+CASE_TIMED(tap_is_free_of_tasks, 60)
 {
-	waits_for_a_page("task", open_with_file);
+	tap_is_free("task");
 }
 
-CASE(page_does_not_come_to_a_kthread)
+CASE_TIMED(tap_is_free_of_kernel_threads, 60)
 {
-	waits_for_a_page("kthread", open_with_file);
-}
-
-CASE(page_does_not_come_to_a_shared_thread)
-{
-	waits_for_a_page("task", open_shared_with_file);
-}
-
-/*** operators who have found the device ***/
-
-static pid_t operator[OPERATORS];
-
-/* One is at it and the others wait for that, when they get no more time. */
-static bool by_operators(const struct worker *w)
-{
-	unsigned int i;
-	uint32_t id;
-
-	(void)w;
-	genl_open(&genl);
-	id = the_id();
-	genl_close(&genl);
-	cgroup_starve(&group);
-	/* nor do they keep the last one from being told to go on */
-	policy_operators(operator, OPERATORS, id);
-	for (i = 0; i < OPERATORS; i++)
-		cgroup_join(&group, operator[i]);
-	return true;
-}
-
-static void feed(void)
-{
-	unsigned int i;
-
-	cgroup_feed(&group);
-	for (i = 0; i < OPERATORS; i++)
-		EXPECT(WAIT_FOR(3000, child_ended(operator[i], NULL)));
-}
-
-static void placed(const char *kind)
-{
-	need(kind);
-	cgroup_make(&group, "cpu");
-	/* the kernel's clock is too coarse to keep all time from them, here and there */
-	last_close(&(struct way){ open_in_group, by_operators, feed, .chance = true });
-	cgroup_remove(&group);
-}
-
-CASE_TIMED(operators_of_a_task_starve, 60)
-{
-	placed("task");
-}
-
-CASE_TIMED(operators_of_a_kthread_starve, 60)
-{
-	placed("kthread");
+	tap_is_free("kthread");
 }
 
 KSFT_MAIN()

@@ -35,7 +35,6 @@ struct table {
 static const struct table tables[] = {
 	TABLE("no owner", NEW, without_owner),
 	TABLE("no owner", NEW, abi_without_owner),
-	TABLE("no owner", NEW, workers_of_nobody),
 	TABLE("no owner", NEW, for_anybody),
 	TABLE("no owner", NEW, new_device),
 	TABLE("owner only", OWNED, with_nothing_set),

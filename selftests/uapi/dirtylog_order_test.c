@@ -259,7 +259,6 @@ CASE(start_is_logged_without_a_worker)
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
 
 	/* which waits for a page of the other queue's */
-	setenv("KVNET_THREADS", "1", 1);
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	dirtylog_open(&dl, &rig.v);
 	dirtylog_on(&dl);

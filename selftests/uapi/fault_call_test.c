@@ -9,15 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cgroup.h"
 #include "fault_rig.h"
 #include "flow.h"
 #include "inject.h"
 #include "iommu.h"
 #include "packet_rig.h"
 #include "procfs.h"
-
-VDEV_ONE_THREAD()
 
 static struct rig rig;
 static struct iommu io;
@@ -113,7 +110,7 @@ CASE_TIMED(of_packets_of_a_socket, 60)
 	fault_carries_packets();
 	fault_touch_memory();
 	vdev_no_spin(&vmm.v);
-	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	fault_on_the_way(w.tid, &(struct fault_load){ 24, 1000 });
 	EXPECT_OP(fault_injected, >, 2);
 	fault_end();
@@ -143,58 +140,6 @@ CASE_TIMED(of_a_kernel_thread, 60)
 	fault_each(&owner);
 	ASSERT_SYS(unsetenv("KVNET_WORKER"));
 	fault_end();
-}
-
-/* What went on without something has a thread that is given back, and cannot end yet. */
-static void give_back_frozen(const struct cgroup *g)
-{
-	cgroup_leave(getpid());
-	cgroup_freeze(g, true);
-	EXPECT(cgroup_frozen(g, true, 3000));
-	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
-	cgroup_freeze(g, false);
-	cgroup_join(g, getpid());
-}
-
-static bool owned_and_given_back(struct injector *in, unsigned int n, const struct cgroup *g)
-{
-	bool hit;
-	int ret;
-
-	injector_nth(in, n);
-	ret = set_owner();
-	hit = injector_end(in, ret);
-	if (ret && !(hit && inject_clean(ret)))
-		FAIL("failure %u: %s", n, strerror(-ret));
-	if (!ret && hit)
-		give_back_frozen(g);
-	else if (!ret)
-		ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
-	return hit;
-}
-
-CASE_TIMED(of_a_shared_thread, 120)
-{
-	struct injector in;
-	struct cgroup g;
-	unsigned int n;
-	char was;
-
-	cgroup_make_old(&g, "freezer");
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	was = vdev_parameter("share_workers", 'Y');
-	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
-	cgroup_join(&g, getpid());
-	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL), 0);
-	FOR_EACH_INJECTOR(&in, gettid())
-		UNTIL_NONE_FAILS(&in, n, owned_and_given_back(&in, n, &g));
-	EXPECT_OP(fault_injected, >, 5);
-	cgroup_leave(getpid());
-	fault_carries_packets();
-	fault_end();
-	vdev_parameter("share_workers", was);
-	ASSERT_SYS(unsetenv("KVNET_WORKER"));
-	cgroup_remove(&g);
 }
 
 /* Whoever has the number next that it was to have is not the one that is closed. */

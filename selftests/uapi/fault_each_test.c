@@ -17,8 +17,6 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
-VDEV_ONE_THREAD()
-
 #define BURST	24
 
 static struct dirtylog dl;
@@ -133,24 +131,6 @@ static int do_log(void)
 	return ret ? ret : call(VHOST_SET_FEATURES, &f);
 }
 
-static int do_worker(void)
-{
-	unsigned int id = 0, attach[2] = { VDEV_TX, 0 };
-	int ret = call(VHOST_NEW_WORKER, &id), freed;
-
-	if (ret)
-		return ret;
-	attach[1] = id;
-	ret = call(VHOST_ATTACH_VRING_WORKER, attach);
-	attach[1] = 0;
-	while (call(VHOST_ATTACH_VRING_WORKER, attach) == -EFAULT)
-		;
-	while ((freed = call(VHOST_FREE_WORKER, &id)) == -EFAULT)
-		;
-	EXPECT_EQ(freed, 0);
-	return ret;
-}
-
 static int do_fdinfo(void)
 {
 	char path[64], text[8192];
@@ -227,7 +207,7 @@ static const struct fault_step all[] = {
 #define S(f) { #f, do_##f }
 	S(open), S(another_owner), S(features), S(feature_words), S(get_features), S(mem),
 	S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
-	S(log), S(worker), S(fdinfo), S(poll), S(policy), S(devices), S(queues),
+	S(log), S(fdinfo), S(poll), S(policy), S(devices), S(queues),
 	S(workers), S(device),
 };
 
@@ -312,7 +292,7 @@ CASE_TIMED(of_packets_on_their_way, 240)
 	begin();
 	fault_touch_memory();
 	vdev_no_spin(&vmm.v);
-	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	packets(gettid(), 1, 100, NULL);	/* it kicks, and sends */
 	packets(w.tid, 1, 100, NULL);	/* learns pages */
 	fault_by_worker(true);
@@ -363,7 +343,7 @@ CASE_TIMED(of_frames_in_pieces, 120)
 	begin();
 	fault_touch_memory();
 	vdev_no_spin(&vmm.v);
-	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	fault_by_worker(true);
 	FOR_EACH_INJECTOR(&in, w.tid)
 		UNTIL_NONE_FAILS(&in, n, frame_in_pieces(&in, n));

@@ -17,8 +17,6 @@
 #include "pin_rig.h"
 #include "procfs.h"
 
-VDEV_ONE_THREAD()
-
 static struct rig rig;
 
 static int do_open(void)
@@ -389,7 +387,7 @@ static void mark_worker(const char *value)
 	struct worker w;
 	char path[64];
 
-	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/make-it-fail", w.pid,
 		 w.tid);
 	ASSERT(inject_put(path, value));

@@ -17,8 +17,6 @@
 #include "place_rig.h"
 #include "procfs.h"
 
-VDEV_ONE_THREAD()
-
 #define SOME_PAGES	(64 * PAGE)
 
 /* Has a device until it is told, and then changes its memory. */
@@ -47,7 +45,7 @@ static void closed_last(const char *kind)
 	pid_t owner, closer;
 	char c = 0;
 
-	begin(kind);
+	held_begin(kind);
 	ASSERT(!pipe(tell) && !pipe(go));
 	owner = ASSERT_SYS(fork());
 	if (!owner)
@@ -56,9 +54,9 @@ static void closed_last(const char *kind)
 	fd = file_of(owner, fd);
 	ASSERT_EQ(write(go[1], &c, 1), 1);
 	ASSERT_EQ(read(tell[0], &c, 1), 1);
-	hold(AN_INVALIDATION);
+	hold(CHANGES_MEMORY);
 	ASSERT_EQ(write(go[1], &c, 1), 1);
-	ASSERT(WAIT_FOR(3000, held(AN_INVALIDATION)));
+	ASSERT(WAIT_FOR(3000, held(CHANGES_MEMORY)));
 	closer = ASSERT_SYS(fork());
 	if (!closer) {
 		/* it may be the last, or the test is */
@@ -67,8 +65,8 @@ static void closed_last(const char *kind)
 	}
 	close(fd);
 	EXPECT(WAIT_FOR(5000, child_ended(closer, NULL)));
-	EXPECT(held(AN_INVALIDATION));
-	let_go("");
+	EXPECT(held(CHANGES_MEMORY));
+	let_go();
 	ASSERT_SYS(kill(owner, SIGKILL));
 	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
 }
@@ -91,7 +89,7 @@ static struct {
 
 static void warm_up(void)
 {
-	begin("task");
+	held_begin("task");
 	place_begin_private();
 	place_warm_up();
 	pool.at = place_pool(&pool.len);
@@ -129,15 +127,15 @@ CASE(frames)
 	missed = place_counter("kvnet.rx.soft_missed");
 	ASSERT(!pipe(pool.go));
 	ASSERT_EQ(pthread_create(&thread, NULL, drops_the_pool, NULL), 0);
-	hold(AN_INVALIDATION);
+	hold(CHANGES_MEMORY);
 	ASSERT_EQ(write(pool.go[1], &c, 1), 1);
-	ASSERT(WAIT_FOR(3000, held(AN_INVALIDATION)));
+	ASSERT(WAIT_FOR(3000, held(CHANGES_MEMORY)));
 	fill_the_pool();
 	place_some(8, 60);
 	EXPECT_EQ(place_counter("kvnet.pages"), 0);
 	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), missed + 4);
-	EXPECT(held(AN_INVALIDATION));
-	let_go("");
+	EXPECT(held(CHANGES_MEMORY));
+	let_go();
 	pthread_join(thread, NULL);
 	fill_the_pool();
 	place_warm_up();
@@ -151,13 +149,13 @@ CASE(pages_that_were_found)
 	warm_up();
 	drop_the_pool();
 	fill_the_pool();
-	hold(WHO_HAS_FOUND);
+	hold(HAS_FOUND);
 	/* It has received it before it looks for what comes next. */
 	place_one(60, 3000);
-	ASSERT(WAIT_FOR(3000, held(WHO_HAS_FOUND)));
+	ASSERT(WAIT_FOR(3000, held(HAS_FOUND)));
 	drop_the_pool();
 	fill_the_pool();
-	let_go("");
+	let_go();
 	place_some(8, 60);
 	rig_close(&rig);
 }

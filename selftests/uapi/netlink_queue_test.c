@@ -14,8 +14,6 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
-VDEV_ONE_THREAD()
-
 /* Each reason to drop a frame that fdinfo knows: the counters end with these. */
 static bool told_of_all(struct attrs q, const char *prefix)
 {

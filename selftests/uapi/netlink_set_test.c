@@ -27,7 +27,6 @@ static const struct wrong {
 	{ "copy-frames 255", KVNET_A_POLICY_COPY_FRAMES, 1, 255, -ERANGE },
 	{ "rx-in-place 2", KVNET_A_POLICY_RX_IN_PLACE, 1, 2, -ERANGE },
 	{ "poll-us of one byte", KVNET_A_POLICY_POLL_US, 1, 1, -EINVAL },
-	{ "threads 3", KVNET_A_POLICY_THREADS, 4, 3, -ERANGE },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, -EINVAL },
 };
 
@@ -40,15 +39,12 @@ static void put_right(unsigned int but_for)
 		ask_u32(&policy_request, KVNET_A_POLICY_POLL_US, 11);
 	if (but_for != KVNET_A_POLICY_COPY_FRAMES)
 		ask_u8(&policy_request, KVNET_A_POLICY_COPY_FRAMES, 0);
-	if (but_for != KVNET_A_POLICY_THREADS)
-		ask_u32(&policy_request, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_TWO);
 }
 
 static void nothing_has_changed(void)
 {
 	struct attrs p = the_policy();
 
-	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_THREADS), KVNET_THREAD_POLICY_AUTO);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_COPY_FRAMES), 1);
 }

@@ -104,13 +104,11 @@ static void *listen_now_and_then(void *arg)
 
 static void come_and_go(int tap)
 {
-	unsigned int id, i;
+	unsigned int i;
 
 	for (i = 0; !over(); i++) {
 		vdev_backend(&vmm.v, VDEV_TX, tap);
 		vdev_backend(&vmm.v, VDEV_RX, tap);
-		if (!__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id))
-			__vdev_ioctl(vmm.v.fd, VHOST_FREE_WORKER, &id);
 		rig_stop(&vmm);
 		if (i % 4 == 0) {
 			vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
@@ -274,66 +272,6 @@ CASE_TIMED(allocations_fail, 60)
 	each_fails("workers", do_workers);
 	each_fails("set", do_set);
 	no_leak_found();
-}
-
-/*** what is set as soon as a device is there ***/
-
-/* Two threads, for each device that it sees first; tells of the last one. */
-static void *set_at_once(void *arg)
-{
-	uint32_t id, *last = arg;
-	struct nlattr *nest;
-	struct genl g;
-	struct ask a;
-
-	genl_open(&g);
-	while (!over()) {
-		id = *last;
-		ask_begin(&a, &g, KVNET_CMD_DEV_GET);
-		EXPECT_EQ(genl_do(&g, &a, true, device_answers, &id), 0);
-		if (id == *last)
-			continue;
-		ask_begin(&a, &g, KVNET_CMD_DEV_SET);
-		ask_u32(&a, KVNET_A_DEV_ID, id);
-		nest = ask_nest(&a, KVNET_A_DEV_POLICY);
-		ask_u32(&a, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_TWO);
-		ask_u32(&a, KVNET_A_POLICY_POLL_US, 7);
-		ask_nest_end(&a, nest);
-		ASSERT_EQ(genl_do(&g, &a, false, NULL, NULL), 0);
-		__atomic_store_n(last, id, __ATOMIC_RELEASE);
-	}
-	genl_close(&g);
-	return arg;
-}
-
-static void set_holds(void)
-{
-	struct attrs policy = attr_nest(the_device(), KVNET_A_DEV_POLICY);
-
-	EXPECT_EQ(attr_u32(policy, KVNET_A_POLICY_THREADS), KVNET_THREAD_POLICY_TWO);
-	EXPECT_EQ(attr_u32(policy, KVNET_A_POLICY_POLL_US), 7);
-}
-
-CASE_TIMED(set_as_soon_as_it_is_there, 60)
-{
-	unsigned int i, n = ksft_rounds(200);
-	uint32_t last = 0;
-	pthread_t thread;
-
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	ASSERT_SYS(setenv("KVNET_THREADS", "1", 1));
-	netlink_begin(&(struct rig_cfg){ .stopped = true });
-	deadline = ksft_now_ms() + 60000;
-	ASSERT_EQ(pthread_create(&thread, NULL, set_at_once, &last), 0);
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT(WAIT_FOR(3000, __atomic_load_n(&last, __ATOMIC_ACQUIRE) == the_id()));
-		set_holds();
-		vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
-		vdev_own(vmm.v.fd);
-	}
-	deadline = 0;
-	pthread_join(thread, NULL);
-	rig_close(&vmm);
 }
 
 KSFT_MAIN()

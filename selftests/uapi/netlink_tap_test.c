@@ -17,8 +17,6 @@
 #include "packet_rig.h"
 #include "procfs.h"
 
-VDEV_ONE_THREAD()
-
 #define TAP_LEN		8
 
 static void told_as(int fd, int ifindex)

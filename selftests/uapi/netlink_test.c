@@ -25,8 +25,6 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
-VDEV_ONE_THREAD()
-
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE	71
 #endif
@@ -93,7 +91,7 @@ CASE(a_device)
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_LAYOUT), !!(vmm.v.features & F_PACKED));
 	EXPECT_EQ(attr_has(d, KVNET_A_DEV_IN_ORDER), !!(vmm.v.features & F_ORDER));
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_QUEUES), 2);
-	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_WORKERS), 1);
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_WORKERS), 2);
 	policy = attr_nest(d, KVNET_A_DEV_POLICY);
 	EXPECT(attr_has(policy, KVNET_A_POLICY_POLL_US));
 	EXPECT(attr_has(policy, KVNET_A_POLICY_COPY_FRAMES));
@@ -200,46 +198,41 @@ CASE(a_device_by_its_number)
 	EXPECT(!memcmp(c.a.at, d.at, d.len));
 }
 
+/* One for each queue, known by name and number. */
 CASE(workers_of_a_device)
 {
 	struct worker thread;
-	unsigned int id = 0;
-	struct attrs w;
+	unsigned int i;
 	uint64_t ran;
+	struct attrs w;
+	char tx, rx;
 
+	tx = vdev_parameter("tx_by_vcpu", 'N');
+	rx = vdev_parameter("rx_in_place", 'N');
 	netlink_begin(&(struct rig_cfg){ 0 });
-	ASSERT_EQ(workers_of(getpid(), &thread), 1);
-	flow_one(&vmm);
-	w = the_worker(0);
-	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_TID), thread.tid);
-	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_KIND), thread.pid == getpid() ?
-		  KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD);
-	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_SCHED), KVNET_SCHED_OTHER);
-	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_NICE), 0);
-	EXPECT(*attr_text(w, KVNET_A_WORKER_CPUS));
-	EXPECT_EQ(attr_u64(w, KVNET_A_WORKER_POLL_CAP_NS), 50000);
-	EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_QUEUES), 0);
-	EXPECT(attr_nth(w, KVNET_A_WORKER_QUEUES, 1, &w));
-	ran = attr_u64(the_worker(0), KVNET_A_WORKER_RUN_NS);
-	EXPECT_OP(ran, >, 0);
-	flow_one(&vmm);
-	EXPECT(WAIT_FOR(1000, attr_u64(the_worker(0), KVNET_A_WORKER_RUN_NS) > ran));
-	/* A device served by a kernel thread has no more than the one. */
-	if (thread.pid != getpid()) {
-		EXPECT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), -EFAULT);
-		EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 1);
-		return;
-	}
-	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_NEW_WORKER, &id), 0);
-	EXPECT_EQ(id, 1);
+	vdev_parameter("tx_by_vcpu", tx);
+	vdev_parameter("rx_in_place", rx);
+	ASSERT_EQ(workers_of(getpid(), &thread), 2);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 2);
 	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_WORKERS), 2);
-	ASSERT_EQ(__vdev_ioctl(vmm.v.fd, VHOST_ATTACH_VRING_WORKER,
-			       &(unsigned int[2]){ VDEV_TX, 1 }), 0);
-	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_WORKER), 0);
-	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_WORKER), 1);
-	EXPECT_EQ(attr_u32(the_worker(1), KVNET_A_WORKER_QUEUES), VDEV_TX);
-	EXPECT(WAIT_FOR(3000, attr_u32(the_worker(1), KVNET_A_WORKER_TID) > 0));
+	EXPECT_EQ(attr_u32(the_worker(0), KVNET_A_WORKER_TID), thread.tid);
+	for (i = 0; i < 2; i++) {
+		w = the_worker(i);
+		EXPECT_EQ(task_state(thread.pid, attr_u32(w, KVNET_A_WORKER_TID)) != 0, true);
+		EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_KIND), thread.pid == getpid() ?
+			  KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD);
+		EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_SCHED), KVNET_SCHED_OTHER);
+		EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_NICE), 0);
+		EXPECT(*attr_text(w, KVNET_A_WORKER_CPUS));
+		EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_QUEUES), i);
+		EXPECT_EQ(attr_u32(the_queue(i), KVNET_A_QUEUE_WORKER), i);
+		flow_one(&vmm);
+		EXPECT_EQ(attr_u64(the_worker(i), KVNET_A_WORKER_POLL_CAP_NS), 50000);
+		ran = attr_u64(the_worker(i), KVNET_A_WORKER_RUN_NS);
+		EXPECT_OP(ran, >, 0);
+		EXPECT(WAIT_FOR(3000, (flow_one(&vmm),
+				       attr_u64(the_worker(i), KVNET_A_WORKER_RUN_NS) > ran)));
+	}
 }
 
 /* Interfaces of other kinds, and one queue of several. */
@@ -301,7 +294,7 @@ static void answers(uint32_t id, int one, int list)
 	EXPECT_EQ(genl_do(&genl, &a, true, NULL, NULL), one);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), list);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_QUEUE_GET), list > 0 ? 2 * list : list);
-	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), list);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), list > 0 ? 2 * list : list);
 }
 
 CASE(another_namespace_sees_nothing)
@@ -588,7 +581,7 @@ CASE(a_list_does_not_wait_for_a_page)
 	EXPECT_EQ(attr_u32(tx, KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_RUNNING);
 	EXPECT(!attr_has(tx, KVNET_A_QUEUE_AVAIL));
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 1);
-	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 1);
+	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 2);
 	answers(the_id() + 1, -ENODEV, 1);
 	pager_go_on();
 	pthread_join(thread, NULL);

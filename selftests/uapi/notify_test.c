@@ -145,7 +145,6 @@ CASE(a_buffer_before_the_wish_for_a_kick)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
-	setenv("KVNET_THREADS", "1", 1);
 	/* rings that are pinned are there */
 	limit_locked_memory(0);
 	/* a legacy driver's ring is split: what the device writes has a page of its own */

@@ -88,7 +88,6 @@ struct death {
 	enum waits waits;
 	bool pager_first;	/* its file is older than the device */
 	bool stop;		/* another thread wants to stop the queue */
-	bool attach;		/* or to end the thread that waits, a kernel thread */
 	bool elsewhere;		/* the pager lives on, in another process */
 };
 
@@ -101,16 +100,6 @@ static void *stop_thread(void *arg)
 	return arg;
 }
 
-/* TX to the first thread: the second one, which serves it, is to end. */
-static void *attach_thread(void *arg)
-{
-	const unsigned int first[2] = { VDEV_TX, 0 };
-
-	__atomic_store_n(&stopper, gettid(), __ATOMIC_RELEASE);
-	__vdev_ioctl(rig.v.fd, VHOST_ATTACH_VRING_WORKER, first);
-	return arg;
-}
-
 /* Does it sleep where only what it waits for wakes it? */
 static bool stopper_waits(void)
 {
@@ -118,11 +107,11 @@ static bool stopper_waits(void)
 						    __ATOMIC_ACQUIRE)) == 'D';
 }
 
-static void try_to_stop(void *(*how)(void *arg))
+static void try_to_stop(void)
 {
 	pthread_t thread;
 
-	ASSERT_EQ(pthread_create(&thread, NULL, how, NULL), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, stop_thread, NULL), 0);
 	ASSERT(WAIT_FOR(3000, stopper_waits()));
 }
 
@@ -133,10 +122,6 @@ static void vmm(const struct death *d, int told)
 
 	if (d->pager_first)
 		pager_open();
-	if (d->attach) {
-		ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-		ASSERT_SYS(setenv("KVNET_THREADS", "2", 1));
-	}
 	open_rig();
 	if (!d->pager_first)
 		pager_open();
@@ -163,9 +148,7 @@ static void vmm(const struct death *d, int told)
 	}
 	ASSERT(pager_asked(1, 3000));
 	if (d->stop)
-		try_to_stop(stop_thread);
-	if (d->attach)
-		try_to_stop(attach_thread);
+		try_to_stop();
 	pager_tell(told);
 }
 
@@ -234,11 +217,6 @@ CASE(killed_in_copy_while_stopping)
 CASE(killed_in_copy_while_stopping_pager_elsewhere)
 {
 	killed((struct death){ IN_COPY, .stop = true, .elsewhere = true });
-}
-
-CASE(killed_in_copy_while_attaching_pager_elsewhere)
-{
-	killed((struct death){ IN_COPY, .attach = true, .elsewhere = true });
 }
 
 CASE(killed_in_pin)

@@ -400,7 +400,6 @@ CASE(frozen)
 	uint16_t used;
 
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	ASSERT_SYS(setenv("KVNET_THREADS", "1", 1));
 	place_need_kvnet();
 	cgroup_make_old(&g, "freezer");
 	place_begin();

@@ -159,7 +159,7 @@ static bool rests(const struct worker *w)
 	return true;
 }
 
-/* There are two while that pays. */
+/* Of one device. */
 static bool all_rest(pid_t owner)
 {
 	struct worker w[2];
@@ -174,7 +174,7 @@ static bool all_rest(pid_t owner)
 void workers_rest(pid_t owner)
 {
 	if (!WAIT_FOR(5000, all_rest(owner)))
-		FAIL("the worker does not rest");
+		FAIL("the workers do not rest");
 }
 
 void worker_rests(void)

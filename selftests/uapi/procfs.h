@@ -18,12 +18,14 @@ char task_state(pid_t pid, pid_t tid);
 unsigned int workers(void);
 /* How many serve this owner, and where one is. */
 unsigned int workers_of(pid_t owner, struct worker *w);
+/* Threads that serve a device: one for each queue, or vhost_net's one. */
+#define DEVICE_WORKERS	(vdev_is_vhost() ? 1u : 2u)
 /*
- * Waits until this process's only worker sleeps: a frame or a used buffer is seen
+ * Waits until this process's workers sleep: a frame or a used buffer is seen
  * before the worker is done with it, and has called and asked for the next event.
  */
 void worker_rests(void);
-/* The same of another process, which has two at most. */
+/* The same of another process, which has one device. */
 void workers_rest(pid_t owner);
 /* Can this kernel make threads of a process for kvnet? */
 bool kernel_has_vhost_task(void);

@@ -390,7 +390,6 @@ CASE_TIMED(tap_gone_before_it_is_waited_for, 40)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not tell when it waits");
-	setenv("KVNET_THREADS", "1", 1);
 	/* rings that are pinned are there */
 	limit_locked_memory(0);
 	/* a legacy driver's ring is split: what the device writes has a page of its own */

@@ -60,9 +60,9 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, BEGIN = N_CALLS, LEFT, ENTER, OVER, INVALIDATE, FOUND, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, LEFT = N_CALLS, INVALIDATE, FOUND, N_HOLDS };
 
-/* Who is held waits no longer than that, if the test has died. */
+/* A thread is held no longer than that, if the test has died. */
 #define HELD_S	60
 
 /* WRAP(x): x() as it is, and what is called for it, which is the same to a caller */
@@ -73,15 +73,9 @@ static atomic_t failed[N_CALLS];
 static pid_t thread;
 static unsigned int left;
 
-/*
- * Who makes such a call waits there; and a task of the owner's that was made last, to begin,
- * who has let go of the module, in it still, a thread of the kernel's, to enter its owner's memory: it takes a lock first; and a thread that
- * has done all but its last instructions; a thread that changes its process's memory, which is an
- * owner's; and a worker that has looked which pages are there.
- */
+/* A thread that makes such a call waits there; or that has put the module, in it still, or that changes the owner's memory. */
 static bool holds[N_HOLDS];
 static atomic_t held[N_HOLDS];
-static void *born_last;
 static DECLARE_WAIT_QUEUE_HEAD(let_go);
 
 static void wait_there(unsigned int call)
@@ -137,10 +131,7 @@ MODULE_PARM_DESC(fail_nth, "TID N: the thread whose call fails, and which one");
 static const char *const call_name[] = {
 #define CALL_NAME(x)	#x,
 	CALLS(CALL_NAME)
-	"begin",
 	"left",
-	"enter",
-	"over",
 	"invalidate",
 	"found"
 };
@@ -174,7 +165,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold who makes that call, is about to begin, has left the module, is to enter its owner's memory, is over, changes an owner's memory (invalidate), or has found pages; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold a thread that makes that call, has put the module, changes the owner's memory, or has found pages; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -192,7 +183,7 @@ MODULE_PARM_DESC(failed, "How often each call has failed");
 
 static unsigned int without_queue;
 module_param(without_queue, uint, 0444);
-MODULE_PARM_DESC(without_queue, "Which queue of work cannot be had as it is loaded: 1, or the second; 0: none");
+MODULE_PARM_DESC(without_queue, "Which queue of work cannot be had as it is loaded: 1; 0: none");
 
 /* Of later kernels it is a macro, which has what is allocated counted. */
 #ifdef alloc_workqueue
@@ -231,37 +222,6 @@ void __wrap__raw_spin_lock_bh(raw_spinlock_t *lock)
 {
 	udelay(READ_ONCE(lock_late_us));
 	__real__raw_spin_lock_bh(lock);
-}
-
-static bool is_ours(const struct task_struct *task)
-{
-	return (task->flags & (PF_KTHREAD | PF_WQ_WORKER)) == PF_KTHREAD;
-}
-
-WRAP(_raw_spin_lock);
-void __wrap__raw_spin_lock(raw_spinlock_t *lock)
-{
-	if (is_ours(current) && preemptible() && task_is_running(current))
-		wait_there(ENTER);
-	__real__raw_spin_lock(lock);
-}
-
-/* What a thread of the kernel's does last. */
-WRAP(complete);
-void __wrap_complete(struct completion *x)
-{
-	if (is_ours(current))
-		wait_there(OVER);
-	__real_complete(x);
-}
-
-/* And a task. */
-WRAP(wake_up_var);
-void __wrap_wake_up_var(void *var)
-{
-	if (current->flags & PF_USER_WORKER && preemptible())
-		wait_there(OVER);
-	__real_wake_up_var(var);
 }
 
 WRAP(module_put);
@@ -330,32 +290,16 @@ struct task_struct *__wrap_kthread_create_on_node(int (*fn)(void *), void *data,
 	return __real_kthread_create_on_node(fn, data, node, "%s", name);
 }
 
-/* The only one that is ever given. */
-static bool (*task_fn)(void *arg);
-
-static bool begin(void *arg)
-{
-	/* Once, and not whenever it looks for work. */
-	if (READ_ONCE(born_last) == arg && cmpxchg(&born_last, arg, NULL) == arg &&
-	    READ_ONCE(holds[BEGIN])) {
-		__set_current_state(TASK_RUNNING);
-		wait_there(BEGIN);
-	}
-	return task_fn(arg);
-}
-
 WRAP(vhost_task_create);
 struct vhost_task *__wrap_vhost_task_create(bool (*fn)(void *), void (*kill)(void *),
 					    void *arg, const char *name)
 {
 	if (fails(CALL_vhost_task_create))
 		return ERR_PTR(-ENOMEM);
-	task_fn = fn;
-	WRITE_ONCE(born_last, arg);
-	return __real_vhost_task_create(begin, kill, arg, name);
+	return __real_vhost_task_create(fn, kill, arg, name);
 }
 
-/* A new thread calls it, for who waits for that: its maker, or a task of its maker's. */
+/* A new thread calls it, and its maker waits for that. */
 WRAP(cgroup_attach_task_all);
 int __wrap_cgroup_attach_task_all(struct task_struct *from, struct task_struct *task)
 {
