@@ -1,13 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Would the tests notice? Makes the mutants of scripts/mutants one by one in a copy of
-# the sources, each a change that breaks drivers/kvnet in one place, and runs the tests
-# that should know, the cheapest first, until one fails.
+# Would the tests notice? Makes mutants (scripts/mutants.py) one by one in a copy of the
+# sources, each a change that breaks drivers/kvnet in one place, and runs the tests that
+# should know until one fails: first the one that did last time, then the cheapest.
 #
-#   scripts/mutate.sh [ROOM|ROOM/NAME|BUG|bugs]...   some, or all of the historic bugs; all
-#                                                without (hours)
-#   scripts/mutate.sh --check                    does each still apply? (a second)
+#   scripts/mutate.sh NAME...                    all of a file (ring_split.c), of a function, of
+#                                                a list made by hand (ring_split: and of that
+#                                                file), one mutant, a BUG, or bugs
+#   scripts/mutate.sh                            all (days)
+#   SAMPLE=300 scripts/mutate.sh [NAME...]       so many by chance (SEED, or the date), of each
+#                                                file its share: nightly
+#   CHANGED=REF scripts/mutate.sh [NAME...]      of the functions that have changed since that
+#                                                commit
+#   scripts/mutate.sh --check                    does each made by hand still apply?
 #
 #   killed          a test failed, hung, or the kernel complained; which one is said
 #   survived        none did: a test is missing, or the mutant is equivalent
@@ -15,7 +21,7 @@
 #   not built       it does not compile, and says nothing
 #
 # The tests must pass without a mutant first. Status 0 if all were killed but those that
-# are equivalent; the killers go to scripts/mutants/killers, where "make check" looks how many
+# are equivalent; verdicts go to scripts/mutants/verdicts, where "make check" looks how many
 # tier one kills. TIER=1 runs the tests of tier one only ("survived" then means: these).
 # UNIT_SEED, KSFT_SEED: other inputs (default 1: a result can be repeated).
 # AGAIN=1 leaves out what build/mutate/killed says was killed by an earlier run. LANES=2
@@ -35,8 +41,6 @@ UNIT_SECONDS=10
 UNIT_PATIENCE=900
 UML_SECONDS=400
 LIST=(python3 -B "$TOP/scripts/mutants.py")
-# as "VARIANT TEST"
-TIER_ONE=$([ "${TIER:-}" != 1 ] || "$TOP/scripts/test.sh" list-first)
 export UNIT_SEED=${UNIT_SEED:-1}
 
 # A lane's checkout of its own, that shares what takes long to build.
@@ -251,19 +255,6 @@ run_nospec()
 	return $status
 }
 
-# of_tier TEST...: those that are wanted
-of_tier()
-{
-	local test name variant
-
-	for test; do
-		name=${test#*:} variant=split
-		[[ $name != *@* ]] || variant=${name#*@} name=${name%@*}
-		[[ -z $TIER_ONE || $test != uml:* ]] || grep -qxF "$variant ${name}_test" <<< "$TIER_ONE" || continue
-		echo "$test"
-	done
-}
-
 ### all of them
 
 # names_of KIND TEST...: the tests of that kind, without it
@@ -283,8 +274,6 @@ run_tests()
 	local unit uml nospec test variant some
 
 	KILLER=''
-	readarray -t test < <(of_tier "$@")
-	set -- "${test[@]}"
 	readarray -t nospec < <(names_of nospec "$@")
 	readarray -t unit < <(names_of unit "$@")
 	readarray -t uml < <(names_of uml "$@")
@@ -296,8 +285,9 @@ run_tests()
 	done
 	[ ${#uml[@]} -gt 0 ] || return 0
 	build_uml || return 2
-	for variant in '' packed kthread calls smp failing smp_failing; do
-		some=()
+	# in the order in which they are first wanted
+	for variant in $(printf '%s@\n' "${uml[@]}" | cut -d @ -f 2 | awk '!seen[$1]++ { print $1 == "" ? "split" : $1 }'); do
+		some=() variant=${variant#split}
 		for test in "${uml[@]}"; do
 			[[ $test == *@* ]] || test+=@
 			[[ ${test#*@} != "$variant" ]] || some+=("${test%@*}")
@@ -319,16 +309,16 @@ sources_are()
 		(cd "$TREE" && xargs sha256sum) | sha256sum | cut -c 1-64
 }
 
-# all tests that the mutants name, on the sources as they are (of the object code "make
-# check" knows)
+# run_without LINE...: all tests that these mutants name, on the sources as they are (of the
+# object code "make check" knows)
 run_without()
 {
 	local tests status=0 FILE='' unit uml UML_SECONDS=$UML_SECONDS
 
 	unit=$(sources_are unit) uml=$(sources_are uml)
 	touch "$ALL/passed" "$ALL/took"
-	readarray -t tests < <("${LIST[@]}" list "$@" | cut -f 3 | tr ' ' '\n' | grep -v '^nospec' | sort -u)
-	readarray -t tests < <(of_tier "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
+	readarray -t tests < <(printf '%s\n' "$@" | cut -f 3 | tr ' ' '\n' | grep '^u' | sort -u)
+	readarray -t tests < <(printf '%s\n' "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		"$TOP/scripts/uml/build.sh" uml
 		[[ " ${tests[*]} " != *@smp[\ _]* ]] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
@@ -380,14 +370,10 @@ run_mutant()
 
 ### several mutants in one kernel
 
-# is_plain TEST...: only tests in User-Mode Linux, in no variant
-is_plain()
+# begins_plain TEST...: only tests in User-Mode Linux, the first in no variant
+begins_plain()
 {
-	local test
-
-	for test; do
-		[[ $test == uml:* && $test != *@* ]] || return 1
-	done
+	[[ $1 == uml:* && $1 != *@* && " $*" != *\ @(unit|nospec):* ]]
 }
 
 # add_to_batch NAME FILE TESTS BUG EQUIVALENT
@@ -399,7 +385,7 @@ add_to_batch()
 	[ $status -ne 0 ] || build_uml || status=2
 	if [ $status -eq 0 ]; then
 		cp "$MODULE/kvnet.ko" "$WORK/batch/$n.ko"
-		printf '%s\n' "$3" | tr ' ' '\n' | sed 's/^uml://' > "$WORK/batch/$n.tests"
+		printf '%s\n' "$3" | tr ' ' '\n' | grep -v @ | sed 's/^uml://' > "$WORK/batch/$n.tests"
 		BATCH+=("$(printf '%s\t' "$@")")
 	else
 		KILLER='' verdict $status "$1" "$4" "$5" $SECONDS
@@ -420,8 +406,9 @@ boot_batch()
 	cat "$WORK/out.batch" >> "$WORK/log"
 }
 
-# The mutants of a batch, in one kernel as long as it is as good as new. Who passes is tried
-# again alone: then what it leaves behind is looked for, too.
+# The mutants of a batch, in one kernel as long as it is as good as new, with those tests that
+# need no other. A mutant that passes is tried again alone, with all of its tests: then what it
+# leaves behind is looked for, too.
 run_batch()
 {
 	local n tests fields word start
@@ -463,7 +450,7 @@ run_lane()
 		line=${!lane}
 		IFS=$'\t' read -ra fields <<< "$line"
 		read -ra tests <<< "${fields[2]}"
-		if is_plain "${tests[@]}" && [ "${fields[4]}" = - ]; then
+		if begins_plain "${tests[@]}" && [ "${fields[4]}" = - ]; then
 			add_to_batch "${fields[@]}"
 		else
 			run_mutant "${fields[@]}"
@@ -505,7 +492,7 @@ main()
 	touch "$ALL/killed"
 	: > "$ALL/run"
 	make_tree 1
-	run_without "$@"
+	run_without "${mutants[@]}"
 	readarray -t mutants < <(printf '%s\n' "${mutants[@]}" | awk -F '\t' 'FILENAME != "-" { killed[$1] = 1; next } !($1 in killed)' "$ALL/killed" -)
 	for ((lane = 1; lane <= LANES; lane++)); do
 		{ run_lane "$lane" "${mutants[@]}" || die "lane $lane has ended early"; } &

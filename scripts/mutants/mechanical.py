@@ -8,6 +8,7 @@
     never       that of an if that has an else is false
     relation    < and <=, > and >=, == and !=
     clause      an operand of &&, || or | is left out (which shows more than && in the place of ||)
+    operand     what is right of another operator is left out
     pick        one of the two of a ?:, min() or max()
     constant    a number and one more; true and false
     return      an error is none, none is an error, a pointer is NULL, a bool is the other, or either
@@ -36,6 +37,12 @@ SKIPPED = re.compile(rf"({SKIP})$")
 OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 RELATION = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 ASSIGN = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
+STOPS = ASSIGN | {",", ";", "?", ":", "return"}
+# how strong operators are; those of RELATION are changed, and only end what is beside them
+LEVEL = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7, "<<": 8, ">>": 8,
+         "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
+# what a binary operator stands behind, in the kernel's style with no cast
+BEHIND = re.compile(r"[\w)\]]$")
 LEAVES = {"return", "goto", "break", "continue"}
 TYPES = {"struct", "union", "enum", "const", "static", "unsigned", "signed", "int", "long", "char", "bool", "void", "short"}
 NUMBERS = {"int", "long", "unsigned", "u8", "u16", "u32", "u64", "s32", "s64", "size_t", "ssize_t", "ktime_t", "__poll_t"}
@@ -54,6 +61,7 @@ def normal(words):
     """As they are compared: without spaces but between words."""
     out = ""
     for word in words:
+        word = re.sub(r"\s+", ".", word)
         out += ("." if out and re.match(r"\w", word) and re.match(r"\w", out[-1]) else "") + word
     return out
 
@@ -219,8 +227,8 @@ class Function:
                 i = self.match(i + 1)
             elif word in RELATION:
                 self.note("relation", whole, i, i + 1, RELATION[word])
-            elif word in ("&&", "||", "|"):
-                self.clause(i, end, whole)
+            elif word in LEVEL and i > first and BEHIND.search(self.at(i - 1)):
+                self.operand(i, end, whole)
             elif word in ("min", "max", "min_t", "max_t") and self.at(i + 1) == "(":
                 self.lesser(i, whole)
             elif word == "?":
@@ -231,15 +239,17 @@ class Function:
                 self.note("constant", whole, i, i + 1, "false" if word == "true" else "true")
             i += 1
 
-    def clause(self, i, end, whole):
-        mine = ASSIGN | {",", ";", "?", ":", "return", "||"}
-        if self.at(i) != "||":
-            mine |= {"&&"} if self.at(i) == "&&" else {"&&", "|", "&", "^", "+", "-", "<<", ">>", *RELATION}
-        right = min(self.until(i + 1, mine), end)
-        left = self.since(i, mine)
-        self.note("clause", whole, i, right, "")
-        if self.at(left - 1) != self.at(i):
-            self.note("clause", whole, left, i + 1, "")
+    def operand(self, i, end, whole):
+        """Without what is right of this operator, and without what is left of a logical one."""
+        level = LEVEL[self.at(i)]
+        weaker = STOPS | {word for word, other in LEVEL.items() if other < level}
+        right = min(self.until(i + 1, weaker | {word for word, other in LEVEL.items() if other == level}), end)
+        left = self.since(i, weaker | {self.at(i)})
+        logical = self.at(i) in ("&&", "||", "|")
+        operator = "clause" if logical else "operand"
+        self.note(operator, whole, i, right, "")
+        if logical and self.at(left - 1) != self.at(i):
+            self.note(operator, whole, left, i + 1, "")
 
     def lesser(self, i, whole):
         """One of the two that min() and its kin have."""
@@ -250,7 +260,7 @@ class Function:
         self.note("pick", whole, i, close + 1, self.source(middle + 1, close))
 
     def pick(self, i, end, whole):
-        left = self.since(i, ASSIGN | {",", ";", "?", ":", "return"})
+        left = self.since(i, STOPS)
         middle = i + 1
         while self.at(middle) != ":":
             middle = self.until(middle, {"?", ":"})
@@ -299,10 +309,10 @@ def functions(text):
     return found
 
 
-def generate(text):
+def generate(text, found=None):
     """All of a file's, each with a name of its own."""
     mutants, seen = [], {}
-    for function in functions(text):
+    for function in functions(text) if found is None else found:
         for m in function.make(text):
             seen[m.name] = seen.get(m.name, 0) + 1
             if seen[m.name] > 1:
