@@ -346,7 +346,7 @@ def show(names):
         why = verdicts.get(m.name, "").removeprefix("equivalent: ") if verdicts.get(m.name, "").startswith("equivalent: ") else ""
         print("\t".join((m.name, os.path.relpath(source.path(m.file), source.driver), " ".join(tests.of(m)) or "-", m.bug or "-", why or "-")))
     if not mutants:
-        print(f"mutants.py: there is no such mutant: {' '.join(names)}", file=sys.stderr)
+        print(f"mutants.py: there is no such mutant: {' '.join(names)} {env.get('CHANGED', '')}", file=sys.stderr)
     return 0 if mutants else 1
 
 

@@ -487,7 +487,11 @@ main()
 	hold mutate
 	readarray -t mutants < <("${LIST[@]}" list "$@")
 	all=${#mutants[@]}
-	[ "$all" -gt 0 ] || exit 1
+	# that nothing has changed is fine
+	if [ "$all" -eq 0 ]; then
+		[ -n "${CHANGED:-}" ]
+		exit
+	fi
 	[ -n "${AGAIN:-}" ] || : > "$ALL/killed"
 	touch "$ALL/killed"
 	: > "$ALL/run"
