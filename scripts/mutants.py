@@ -102,8 +102,10 @@ class Generated:
     """One that is made from the source."""
     room, bug, tests = "", "", []
 
-    def __init__(self, file, made, function, line):
-        self.file, self.made, self.name, self.function, self.line = file, made, made.name, function, line
+    def __init__(self, file, made, function, text):
+        self.file, self.made, self.name, self.function = file, made, made.name, function
+        self.line = text.count("\n", 0, made.start) + 1
+        self.old = text[made.start:made.end]
 
     def change(self, _):
         return self.made.start, self.made.end, self.made.new
@@ -162,7 +164,7 @@ def generated(source):
                 function.name = f"{os.path.splitext(file)[0]}.{function.name}"
         text = source.text(file)
         for m in mechanical.generate(text, made[file]):
-            mutants.append(Generated(file, m, m.function, text.count("\n", 0, m.start) + 1))
+            mutants.append(Generated(file, m, m.function, text))
     return mutants
 
 
@@ -228,7 +230,7 @@ def generate(names):
     files = {os.path.basename(name) for name in names}
     for m in generated(source):
         if names == ["all"] or m.file in files:
-            old, new = (" ".join(words.split()) for words in (source.text(m.file)[m.made.start:m.made.end], m.made.new))
+            old, new = (" ".join(words.split()) for words in (m.old, m.made.new))
             print(f"{m.name}\t{m.file}:{m.line}\t{old}\t=> {new}")
     return 0
 
@@ -311,7 +313,8 @@ def in_tier_one(test, first):
 
 class Tests:
     """Those of a mutant: first the one that has killed it before, then those of its file (or its
-    own), in the order of how many mutants of its function, and of its file, each has killed."""
+    own), in the order of how many mutants of its function, and of its file, each has killed. Where
+    no "&" changes, no mask does."""
     def __init__(self, mutants, verdicts):
         self.verdicts, self.table, self.kills = verdicts, file_tests(), {}
         self.first = tier_one() if os.environ.get("TIER") == "1" else None
@@ -325,6 +328,8 @@ class Tests:
         tests = m.tests or tests_of_file(m.file, self.table)
         function = getattr(m, "function", "")
         tests = sorted(tests, key=lambda test: (-self.kills.get((function, test), 0), -self.kills.get((m.file, test), 0)))
+        if not m.tests and "&" not in "".join(m.old):
+            tests = [test for test in tests if not test.startswith("nospec:")]
         if killer and not test_problem(killer):
             tests = [killer] + [test for test in tests if test != killer]
         return [test for test in tests if self.first is None or in_tier_one(test, self.first)]

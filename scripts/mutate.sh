@@ -319,10 +319,11 @@ run_without()
 	touch "$ALL/passed" "$ALL/took"
 	readarray -t tests < <(printf '%s\n' "$@" | cut -f 3 | tr ' ' '\n' | grep '^u' | sort -u)
 	readarray -t tests < <(printf '%s\n' "${tests[@]}" | sed "s/^unit:/$unit &/; s/^uml:/$uml &/" | grep -vxFf "$ALL/passed" | cut -d ' ' -f 2)
+	[[ "$*" != *nospec:* ]] || is_made kernel-6.12 || "$TOP/scripts/setup.sh" 6.12
+	share_entries
 	if printf '%s\n' "${tests[@]}" | grep -q '^uml:'; then
 		"$TOP/scripts/uml/build.sh" uml
 		[[ " ${tests[*]} " != *@smp[\ _]* ]] || "$TOP/scripts/uml/build.sh" uml-smp-kasan
-		is_made kernel-6.12 || "$TOP/scripts/setup.sh" 6.12
 		share_entries
 		in_tree make -s -C "$TREE/selftests/uapi" OUTPUT="$ALL/uapi" || die "the uapi tests do not build; see $WORK/log"
 	fi
