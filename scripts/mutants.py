@@ -37,6 +37,7 @@ mutate.sh has seen it, "unit:TEST case", "uml:VARIANT TEST.case", "nospec:FUNCTI
 did; "not built"; or, by hand, "equivalent: " and why no test can notice.
 """
 import datetime
+import functools
 import glob
 import os
 import random
@@ -184,6 +185,7 @@ def tests_of_file(file, table):
     return table.get(file) or table.get(os.path.splitext(file)[0] + ".c", [])
 
 
+@functools.cache
 def test_problem(test):
     kind, _, name = test.partition(":")
     name, _, variant = name.partition("@")
@@ -193,11 +195,9 @@ def test_problem(test):
         return None if name in known else f"nospec.list has no '{name}'"
     if kind not in ("unit", "uml") or (variant and (kind != "uml" or variant not in VARIANTS)):
         return f"'{test}' is no kind of test"
-    folder = "unit" if kind == "unit" else "uapi"
-    base = os.path.join(TOP, "selftests", folder, name)
-    if not os.path.exists(base + "_test.c") and not (kind == "unit" and os.path.exists(base + ".c")):
-        return f"there is no test '{test}'"
-    return None
+    base = os.path.join(TOP, "selftests", "unit" if kind == "unit" else "uapi", "**", name)
+    found = [end for end in ("_test.c", ".c")[:1 + (kind == "unit")] if glob.glob(base + end, recursive=True)]
+    return None if found else f"there is no test '{test}'"
 
 
 def check():
