@@ -399,7 +399,7 @@ def show_killers():
     names = hand | {m.name for m in generated(Source(TOP))}
     stale = sorted(name for name in verdicts.keys() - names if ":" not in name)
     for name in stale:
-        print(f"{name}: has a verdict and is no mutant")
+        print(f"{name}: has a verdict and is no mutant ('mutants.py record < /dev/null' drops it)")
     known = {name: verdicts[name] for name in names & verdicts.keys() if verdicts[name] != "not built"}
     tried = {name for name in known if not known[name].startswith("equivalent")}
     killed = {name for name in tried if in_tier_one(test_of(known[name]), first)}
