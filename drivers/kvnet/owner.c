@@ -69,7 +69,8 @@ static void stop(struct kvnet_queue *q)
 }
 
 /*
- * Nothing comes from the driver or the tap any more, and operators find no device. Nor does anything run a queue from then on but its worker, which finds no backend. dev->lock.
+ * Nothing comes from the driver or the tap any more, and operators find no device. Nothing
+ * runs a queue from then on but its worker, which finds no backend. dev->lock.
  */
 static void quiesce(struct kvnet_net *net)
 {

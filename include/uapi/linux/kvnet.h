@@ -49,7 +49,6 @@ enum kvnet_sched {
 	KVNET_SCHED_EXT,
 };
 
-
 enum {
 	KVNET_A_DEV_ID = 1,
 	KVNET_A_DEV_PAD,
