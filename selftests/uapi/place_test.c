@@ -403,7 +403,7 @@ CASE(frozen)
 	place_need_kvnet();
 	cgroup_make_old(&g, "freezer");
 	place_begin();
-	ASSERT_EQ(workers_of(getpid(), &w), 1);
+	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	cgroup_join(&g, w.tid);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
 		place_warm_up();
