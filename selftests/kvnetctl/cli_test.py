@@ -53,10 +53,11 @@ class Json(unittest.TestCase):
                 self.assertGreater(pretty.count("\n"), 5)
 
     def test_lines(self):
-        text, _ = run("monitor", "-j", "-n", "5")
-        self.assertEqual(text.count("\n"), 5)
+        text, _ = run("monitor", "-j", "-n", "6")
         for line in text.splitlines():
             self.fits("monitor", line)
+        self.assertEqual([json.loads(line)["event"] for line in text.splitlines()],
+                         ["device-added", "workers", "queue-started", "queue-broken", "queue-stopped", "device-removed"])
 
     def test_rates_are_a_document_each(self):
         text, _ = run("stats", "-j", "-i", "0.02", "-n", "3")
@@ -79,7 +80,7 @@ class Json(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_no_control_characters(self):
-        for args in (["list"], ["show"], ["stats"], ["monitor", "-n", "5"],
+        for args in (["list"], ["show"], ["stats"], ["monitor", "-n", "6"],
                      ["top", "-b", "-i", "0.02", "-n", "1"]):
             out, err = run(*args)
             self.assertNotRegex(out + err, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", args)
@@ -170,8 +171,8 @@ class Set(unittest.TestCase):
             return file.read().splitlines()
 
     def test_all_queue_pairs(self):
-        run("set", "tap0", "threads", "2", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
-        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-by-vcpu off threads 2" for i in (1, 2)])
+        run("set", "tap0", "copy-frames", "on", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
+        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-by-vcpu off copy-frames on" for i in (1, 2)])
 
     def test_refused_by_one_of_several(self):
         _, err = run("set", "pid:4001", "poll-us", "1001", status=5, log=self.log)
@@ -193,7 +194,7 @@ class Set(unittest.TestCase):
         return file.name
 
     def test_rules(self):
-        name = self.rules("tap tap0 set poll-us 1\ncommand qemu* set threads 2 poll-us 0\ntap nobody set poll-us 9\n")
+        name = self.rules("tap tap0 set poll-us 1\ncommand qemu* set copy-frames on poll-us 0\ntap nobody set poll-us 9\n")
         out, _ = run("rules", "check", name, "-j")
         self.assertIsNone(fits.problem("rules-check", out))
         out, _ = run("rules", "apply", name, "--dry-run", "-j", log=self.log)
@@ -202,8 +203,8 @@ class Set(unittest.TestCase):
             self.assertIsNone(fits.problem("rules", line), line)
             self.assertEqual(json.loads(line)["result"], "would-set")
         out, _ = run("rules", "apply", name, log=self.log)
-        self.assertEqual(self.logged(), ["1 poll-us 1 threads 2", "2 poll-us 1 threads 2"])
-        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy poll-us 1 threads 2\n" for i in (1, 2)))
+        self.assertEqual(self.logged(), ["1 poll-us 1 copy-frames on", "2 poll-us 1 copy-frames on"])
+        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy poll-us 1 copy-frames on\n" for i in (1, 2)))
 
     def test_rules_go_on_after_a_refusal(self):
         name = self.rules("any set poll-us 1200\n")
@@ -273,9 +274,9 @@ class Set(unittest.TestCase):
 
     def test_rules_and_a_cgroup_that_is_not_told(self):
         """What is too deep to be told does not get what is for others."""
-        name = self.rules("cgroup /machine.slice/* set threads 2\nany set poll-us 3\n")
+        name = self.rules("cgroup /machine.slice/* set copy-frames on\nany set poll-us 3\n")
         out, _ = run("rules", "apply", name, "-j", fake="deep", status=1, log=self.log)
-        self.assertEqual(self.logged(), ["2 poll-us 3 threads 2", "300 poll-us 3"])
+        self.assertEqual(self.logged(), ["2 poll-us 3 copy-frames on", "300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
         self.assertEqual(said[0]["error"], "the path of its cgroup is too long to be told: no rule is applied")
@@ -319,10 +320,10 @@ class Set(unittest.TestCase):
 
 
 class Place(unittest.TestCase):
-    """Where workers run, and how: threads of the test's are the workers."""
+    """Where workers run, and how: threads of the test's are the workers, two of device 1 and two of device 2."""
 
     def setUp(self):
-        self.workers = [subprocess.Popen(["sleep", "300"]) for _ in range(2)]  # pylint: disable=consider-using-with
+        self.workers = [subprocess.Popen(["sleep", "300"]) for _ in range(4)]  # pylint: disable=consider-using-with
         for worker in self.workers:
             self.addCleanup(worker.wait)
             self.addCleanup(worker.kill)
@@ -340,6 +341,10 @@ class Place(unittest.TestCase):
         _, err = run("set", *words, status=status, fake=fake, env=env or self.env(), log=log)
         self.assertFalse(os.path.exists(log))
         return err
+
+    def both(self, what):
+        """What is said of both workers of device 1."""
+        return "kvnetctl: device 1: " + "; ".join(f"worker {i} (TID {self.tids[i]}): {what}" for i in range(2)) + "\n"
 
     def nodes(self, *lists):
         """A machine whose nodes have these CPUs."""
@@ -360,21 +365,20 @@ class Place(unittest.TestCase):
 
     def test_cpus_that_there_are_not(self):
         err = self.set("1", "cpus", "60000", status=1)
-        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {self.tids[0]}): sched_setaffinity: Invalid argument: "
-                         "none of the CPUs is on line and in its cpuset\n")
+        self.assertEqual(err, self.both("sched_setaffinity: Invalid argument: none of the CPUs is on line and in its cpuset"))
         self.assertEqual(os.sched_getaffinity(self.tids[0]), set(self.cpus))
 
     def test_nodes(self):
         first, last = self.cpus[0], self.cpus[-1]
         env = self.env(**self.nodes(f"{first},9000", f"{last}"))
         self.set("tap0", "node", "0", env=env)
-        self.assertEqual(os.sched_getaffinity(self.tids[1]), {first})
+        self.assertEqual(os.sched_getaffinity(self.tids[3]), {first})
         self.set("tap0", "cpus", "all", "node", "1", env=env)
-        self.assertEqual(os.sched_getaffinity(self.tids[1]), {last})
+        self.assertEqual(os.sched_getaffinity(self.tids[3]), {last})
         err = self.set("tap0", "cpus", f"{last + 1}-60000", "node", "1", env=env, status=1)
         self.assertEqual(err, "kvnetctl: device 1: none of the CPUs is of node 1; the devices after it are as they were\n")
         self.set("tap0", "node", "none", env=env)
-        self.assertEqual(os.sched_getaffinity(self.tids[1]), set(self.cpus))
+        self.assertEqual(os.sched_getaffinity(self.tids[3]), set(self.cpus))
         err = self.set("tap0", "node", "7", env=env, status=2)
         self.assertEqual(err, "kvnetctl: set: no NUMA node 7 here\n")
 
@@ -394,8 +398,7 @@ class Place(unittest.TestCase):
         self.assertEqual(os.sched_getscheduler(tid), os.SCHED_BATCH)
         self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 3)
         err = self.set("1", "rt-priority", "3", status=1)
-        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {tid}): sched_setscheduler: Invalid argument: "
-                         "rt-priority goes with sched fifo or rr\n")
+        self.assertEqual(err, self.both("sched_setscheduler: Invalid argument: rt-priority goes with sched fifo or rr"))
         self.set("1", "sched", "idle", "nice", "5")
         self.assertEqual(os.sched_getscheduler(tid), os.SCHED_IDLE)
         self.assertEqual(os.getpriority(os.PRIO_PROCESS, tid), 5)
@@ -421,39 +424,38 @@ class Place(unittest.TestCase):
         run("set", "tap0", "nice", "4", "poll-us", "9", env=self.env(), log=log)
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), "1 poll-us 9\n2 poll-us 9\n")
-        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [4, 4])
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [4] * 4)
         # what the module refuses is not placed
         run("set", "2", "nice", "6", "poll-us", "1001", env=self.env(), status=5)
-        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.tids[1]), 4)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.tids[2]), 4)
 
     def test_threads_that_are_not_there(self):
-        gone, one = self.workers
+        gone, one, *others = self.workers
         gone.kill()
         gone.wait()
         err = self.set("tap0", "nice", "1", status=1)
         self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process; "
                          "the devices after it are as they were\n")
-        self.assertEqual(os.getpriority(os.PRIO_PROCESS, one.pid), 0)
-        err = self.set("1", "nice", "1", status=1, env=self.env(0))
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, other.pid) for other in others], [0, 0])
+        err = self.set("1", "nice", "1", status=1, env=self.env(0, one.pid))
         self.assertEqual(err, "kvnetctl: device 1: worker 0 has no TID in this PID namespace\n")
         err = self.set("1", "nice", "1", status=1, fake="unborn")
-        self.assertEqual(err, "kvnetctl: device 1: worker 0 has not begun yet\n")
+        self.assertEqual(err, "kvnetctl: device 1: worker 0 has not begun yet; worker 1 has not begun yet\n")
         err = self.set("7", "nice", "1", status=1)
         self.assertEqual(err, "kvnetctl: device 7: the device's owner is dead\n")
 
     def test_some_of_a_devices_workers(self):
         """Those that can be placed are; which cannot is told."""
-        gone, one = self.workers
+        gone, one = self.workers[:2]
         gone.kill()
         gone.wait()
-        err = self.set("1", "nice", "1", status=1, fake="two", env=self.env(gone.pid, one.pid))
+        err = self.set("1", "nice", "1", status=1)
         self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process\n")
         self.assertEqual(os.getpriority(os.PRIO_PROCESS, one.pid), 1)
         one.kill()
         one.wait()
-        err = self.set("1", "nice", "1", status=1, fake="two", env=self.env(gone.pid, one.pid))
-        self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process; "
-                         f"worker 1 (TID {one.pid}): setpriority: No such process\n")
+        err = self.set("1", "nice", "1", status=1)
+        self.assertEqual(err, self.both("setpriority: No such process"))
 
     def test_no_permission(self):
         if os.geteuid():
@@ -468,7 +470,7 @@ class Place(unittest.TestCase):
             done = subprocess.run([program, "set", "1", *words], env={**os.environ, **self.env()}, user=65534,
                                   capture_output=True, check=False, text=True)
             self.assertEqual((done.returncode, done.stderr),
-                             (5, f"kvnetctl: device 1: worker 0 (TID {self.tids[0]}): {call}\n"))
+                             (5, self.both(call)))
 
     def test_rules(self):
         name = self.log + "/rules"
@@ -481,7 +483,7 @@ class Place(unittest.TestCase):
             self.assertEqual(json.loads(line)["policy"], {"nice": 2, "poll_us": 3})
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), "1 poll-us 3\n2 poll-us 3\n")
-        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2])
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2] * 4)
 
     def test_rules_and_a_thread_that_has_ended(self):
         """Its device goes: that is no failure."""
@@ -494,18 +496,31 @@ class Place(unittest.TestCase):
         self.assertEqual(out, "device 2 tap tap0 result set policy nice 2\n")
 
     def test_rules_run_tries_again(self):
-        """A device is there, its worker has not begun; then a queue starts."""
+        """A device is there when it begins, and its workers have not; then they do."""
         name = self.log + "/rules"
         with open(name, "w", encoding="utf-8") as file:
             file.write("tap b* set nice 2\n")
-        env = {**os.environ, **self.env(0, 0, 0, self.tids[0]), "FAKE": "late"}
+        env = {**os.environ, **self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "late"}
         with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
             self.assertEqual(run_it.stdout.readline().split(" result ")[1],
-                             "failed error worker 0 has not begun yet policy nice 2\n")
+                             "failed error worker 0 has not begun yet; worker 1 has not begun yet policy nice 2\n")
             self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
-            self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.tids[0]), 2)
+            self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, 0, 0])
             run_it.terminate()
             self.assertEqual(run_it.wait(30), 0)
+
+    def test_rules_run_waits_for_the_workers(self):
+        """A device comes: what is for its workers is set when all have begun, and nothing is refused before."""
+        name = self.log + "/rules"
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("tap b* set nice 2\n")
+        env = {**os.environ, **self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "comes"}
+        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
+            self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
+            run_it.terminate()
+            self.assertEqual(run_it.stdout.read(), "")
+            self.assertEqual(run_it.wait(30), 0)
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, 0, 0])
 
 
 class Bad(unittest.TestCase):
@@ -525,7 +540,7 @@ class Bad(unittest.TestCase):
         (2, "set: needs DEV SETTING VALUE [SETTING VALUE]...; see kvnetctl set -h", "set", "tap0", "nice"),
         (2, "set: poll-us needs a value: US", "set", "tap0", "nice", "1", "poll-us"),
         (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames "
-         "rx-in-place threads", "set", "tap0", "colour", "red"),
+         "rx-in-place", "set", "tap0", "colour", "red"),
         (2, "set: rt-priority goes with sched fifo or rr, not with batch", "set", "tap0", "sched", "batch", "rt-priority", "3"),
         (2, "set: cpus 'x': not a list of CPUs, as 0-3,8, or all", "set", "tap0", "cpus", "x"),
         (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),

@@ -123,8 +123,8 @@ static void describe(struct nl_socket *s, uint8_t cmd, uint16_t flags, uint32_t 
 		fake_device(nlh, which);
 	} else if (cmd == KVNET_CMD_WORKER_GET) {
 		fake_worker(nlh, which, 0);
-		if (!which && fake_is("two"))
-			fake_worker(genl_answer(s, FAKE_FAMILY, cmd, flags, seq), which, 1);
+		nlh = genl_answer(s, FAKE_FAMILY, cmd, flags, seq);
+		fake_worker(nlh, which, 1);
 	} else {
 		fake_queue(nlh, which, 0);
 		nlh = genl_answer(s, FAKE_FAMILY, cmd, flags, seq);
@@ -153,7 +153,7 @@ static void answer_get(struct nl_socket *s, const struct nlmsghdr *request, uint
 	if (cmd == KVNET_CMD_DEV_GET)
 		fake_tick();
 	for (i = 0; i < FAKE_DEVICES; i++) {
-		if ((id && fake_id(i) != id) || (deaf && fake_id(i) == 300))
+		if ((id && fake_id(i) != id) || (deaf && fake_id(i) == 300) || fake_comes(i, 1))
 			continue;
 		describe(s, cmd, flags, request->nlmsg_seq, i);
 		n++;
@@ -206,7 +206,7 @@ int nl_socket_join(struct nl_socket *s, uint32_t group)
 		errno = EPERM;
 		return -1;
 	}
-	return write(s->pipe[1], "......", 6) == 6 ? 0 : -1;
+	return write(s->pipe[1], ".......", 7) == 7 ? 0 : -1;
 }
 
 ssize_t nl_socket_send(struct nl_socket *s, const void *buf, size_t len)

@@ -8,13 +8,14 @@
  *	FAKE		none, version, denied, intr, garbled, lost: what goes wrong; deaf: with
  *			events that are lost a device comes, until none waits; deep: device 1's
  *			cgroup is too deep to be told; unborn: no worker has
- *			begun; late: nor the first time that is asked; two: device 1 has the second's
- *			worker, too; once, never:
+ *			begun; late: nor the first time that is asked; comes: device 300 is
+ *			there from its event on, and its workers begin with theirs; once, never:
  *			a policy is refused the first time, or each; foreign: device 1's
  *			tap is in a network namespace that is not its owner's; macvtap: device 1 has
  *			a macvtap, whose interface is not told
  *	FAKE_ROOT	a directory with proc and sys, in the place of the machine's
- *	FAKE_TIDS	the threads of the devices' workers, with commas between; 0: not told
+ *	FAKE_TIDS	the threads of the devices' workers, two for each, with commas between;
+ *			0: not told
  *	FAKE_NODE	where the guests' memory is
  *	FAKE_LOG	a file: each policy that is set, a line
  */
@@ -34,6 +35,8 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
 void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
 int fake_set(const struct nlmsghdr *nlh, const char **why);
 bool fake_event(struct nlmsghdr *nlh, unsigned int n);
+/* is it still to come, or one whose workers are, until so many events have been told? */
+bool fake_comes(unsigned int which, unsigned int events);
 uint32_t fake_id(unsigned int which);
 void fake_tick(void);
 

@@ -33,7 +33,7 @@ static const struct fake {
 	  "b\xc3\xb6se\x1b", evil, evil, { BIT(32) | BIT(50), BIT(60) }, false },
 };
 
-static unsigned int ticks;
+static unsigned int ticks, told;
 static struct kvnet_policy policies[FAKE_DEVICES];
 
 uint32_t fake_id(unsigned int which)
@@ -46,6 +46,11 @@ void fake_tick(void)
 	ticks++;
 }
 
+bool fake_comes(unsigned int which, unsigned int events)
+{
+	return fake_is("comes") && which == 3 && told < events;
+}
+
 static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_DEV_POLICY);
@@ -54,7 +59,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, 0);
-	mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, KVNET_THREAD_POLICY_ONE);
 	mnl_attr_nest_end(nlh, nest);
 }
 
@@ -101,7 +105,7 @@ void fake_device(struct nlmsghdr *nlh, unsigned int which)
 	if (f->packed)
 		mnl_attr_put(nlh, KVNET_A_DEV_IN_ORDER, 0, NULL);
 	mnl_attr_put_u32(nlh, KVNET_A_DEV_QUEUES, 2);
-	mnl_attr_put_u32(nlh, KVNET_A_DEV_WORKERS, f->pid ? 1 : 0);
+	mnl_attr_put_u32(nlh, KVNET_A_DEV_WORKERS, f->pid ? 2 : 0);
 	if (node)
 		mnl_attr_put_u32(nlh, KVNET_A_DEV_MEMORY_NODE, atoi(node));
 	/* what a newer module may tell */
@@ -154,7 +158,7 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	if (f->pid) {
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_AVAIL, 17);
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_USED, 16);
-		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_WORKER, 0);
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_WORKER, index);
 	}
 	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_ACCESS, which != 1);
 	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKEND, has_macvtap(f) ? KVNET_BACKEND_MACVTAP :
@@ -184,12 +188,12 @@ static uint32_t tid_of(unsigned int which)
 
 void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 {
-	uint32_t tid = tid_of(which + index);
+	uint32_t tid = tid_of(2 * which + index);
 
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEV, fakes[which].id);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_INDEX, index);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_KIND, KVNET_WORKER_KIND_TASK);
-	if (fake_is("unborn") || (fake_is("late") && ticks < 2))
+	if (fake_is("unborn") || (fake_is("late") && ticks < 2) || fake_comes(which, 2))
 		return;
 	if (tid)
 		mnl_attr_put_u32(nlh, KVNET_A_WORKER_TID, tid);
@@ -198,12 +202,10 @@ void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_NODE, 0);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_NICE, (uint32_t)-3);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_SCHED, KVNET_SCHED_OTHER);
-	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, 0);
-	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, 1);
+	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, index);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_RUN_NS, UINT64_C(1000000) * ticks);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_WINDOW_NS, 12500);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_CAP_NS, 50000);
-	mnl_attr_put_u32(nlh, KVNET_A_WORKER_DEVICES, 1);
 }
 
 static void log_set(uint32_t id, const struct kvnet_policy *p, int err)
@@ -264,13 +266,15 @@ int fake_set(const struct nlmsghdr *nlh, const char **why)
 bool fake_event(struct nlmsghdr *nlh, unsigned int n)
 {
 	static const uint8_t cmds[] = {
-		KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_QUEUE_START_NTF, KVNET_CMD_QUEUE_BROKEN_NTF,
-		200, KVNET_CMD_QUEUE_STOP_NTF, KVNET_CMD_DEV_DEL_NTF,
+		KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_WORKERS_START_NTF, KVNET_CMD_QUEUE_START_NTF,
+		KVNET_CMD_QUEUE_BROKEN_NTF, 200, KVNET_CMD_QUEUE_STOP_NTF, KVNET_CMD_DEV_DEL_NTF,
 	};
 	struct genlmsghdr *genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
 
 	genl->cmd = cmds[n % sizeof(cmds)];
-	if (genl->cmd == KVNET_CMD_DEV_ADD_NTF || genl->cmd == KVNET_CMD_DEV_DEL_NTF) {
+	told++;
+	if (genl->cmd == KVNET_CMD_DEV_ADD_NTF || genl->cmd == KVNET_CMD_DEV_DEL_NTF ||
+	    genl->cmd == KVNET_CMD_WORKERS_START_NTF) {
 		mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, 300);
 		mnl_attr_put_u32(nlh, KVNET_A_DEV_OWNER_PID, 4003);
 		mnl_attr_put_strz(nlh, KVNET_A_DEV_OWNER_COMM, evil);

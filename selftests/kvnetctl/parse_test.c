@@ -116,7 +116,7 @@ CASE(a_worker)
 	EXPECT_EQ(parse_worker(nlh, &w), 0);
 	EXPECT_EQ(w.dev, 2);
 	EXPECT_EQ(w.nice, -3);
-	EXPECT_EQ(w.queues, 3);
+	EXPECT_EQ(w.queues, 1);
 	EXPECT_TRUE(!strcmp(w.cpus, "0-1"));
 	free_worker(&w);
 }
@@ -237,7 +237,8 @@ CASE(devices_with_their_queues_and_workers)
 	EXPECT_EQ(all.dev[3].id, 300);
 	EXPECT_EQ(all.dev[3].queues, 2);
 	EXPECT_EQ(all.dev[3].queue[1].index, 1);
-	EXPECT_EQ(all.dev[3].workers, 1);
+	EXPECT_EQ(all.dev[3].workers, 2);
+	EXPECT_EQ(all.dev[3].queue[1].worker, 1);
 	kvnet_free(&all);
 	EXPECT_EQ(kvnet_get(&k, 7, &all), 0);
 	EXPECT_EQ(all.n, 1);
@@ -264,17 +265,19 @@ CASE(a_dump_that_was_interrupted_is_repeated)
 
 CASE(events)
 {
-	static const int want[] = { 0, 0, 0, -EAGAIN, 0, 0 };
+	static const int want[] = { 0, 0, 0, 0, -EAGAIN, 0, 0 };
 	struct kvnet_event ev;
 	struct kvnet k;
 	unsigned int i;
 
 	EXPECT_EQ(kvnet_open(&k), 0);
 	EXPECT_EQ(kvnet_listen(&k), 0);
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 7; i++) {
 		EXPECT_EQ(kvnet_event(&k, &ev), want[i]);
 		if (ev.cmd == KVNET_CMD_QUEUE_BROKEN_NTF)
 			EXPECT_EQ(ev.queue.error, EINVAL);
+		if (ev.cmd == KVNET_CMD_WORKERS_START_NTF)
+			EXPECT_EQ(ev.dev.id, 300);
 		kvnet_event_free(&ev);
 	}
 	kvnet_close(&k);

@@ -15,7 +15,7 @@ static void write_states(struct json *w, const struct kvnet_device *dev)
 		write_state(w, name_queue(dev->queue[i].index), &dev->queue[i]);
 }
 
-/* those that its workers really have */
+/* those that its first worker really has */
 static void write_cpus(struct json *w, const struct kvnet_device *dev)
 {
 	if (dev->workers)

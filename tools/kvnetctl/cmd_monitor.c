@@ -34,6 +34,8 @@ static const char *event_name(uint8_t cmd)
 		return "device-added";
 	case KVNET_CMD_DEV_DEL_NTF:
 		return "device-removed";
+	case KVNET_CMD_WORKERS_START_NTF:
+		return "workers";
 	case KVNET_CMD_QUEUE_START_NTF:
 		return "queue-started";
 	case KVNET_CMD_QUEUE_STOP_NTF:
@@ -66,7 +68,7 @@ static void write_event(struct json *w, struct kvnet *ask, const struct kvnet_ev
 	write_time(w);
 	json_paint(w, ev->cmd == KVNET_CMD_QUEUE_BROKEN_NTF ? PAINT_BAD : PAINT_NAME);
 	json_str(w, "event", event_name(ev->cmd));
-	if (ev->cmd == KVNET_CMD_DEV_ADD_NTF || ev->cmd == KVNET_CMD_DEV_DEL_NTF) {
+	if (HAS(&ev->dev, KVNET_A_DEV_ID)) {
 		json_u64(w, "device", ev->dev.id);
 		if (HAS(&ev->dev, KVNET_A_DEV_OWNER_PID))
 			json_u64(w, "pid", ev->dev.pid);

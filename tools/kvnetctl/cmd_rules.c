@@ -256,7 +256,7 @@ static int take_event(struct keeper *kp, struct kvnet *k)
 
 	if (!ret && ev.cmd == KVNET_CMD_DEV_DEL_NTF)
 		forget(kp, ev.dev.id);
-	else if (!ret && ev.cmd == KVNET_CMD_DEV_ADD_NTF)
+	else if (!ret && ev.cmd == KVNET_CMD_WORKERS_START_NTF)
 		apply(kp, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_QUEUE_START_NTF)
 		apply(kp, ev.queue.dev);

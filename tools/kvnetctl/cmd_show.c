@@ -64,7 +64,6 @@ static void show_worker(struct json *w, const struct kvnet_worker *wk)
 	json_u64(w, "run_ms", wk->run_ns / 1000000);
 	json_real(w, "poll_us", wk->poll_window_ns / 1000.0, 1);
 	json_real(w, "poll_max_us", wk->poll_cap_ns / 1000.0, 1);
-	u32_or_null(w, "devices", HAS(wk, KVNET_A_WORKER_DEVICES), wk->devices);
 	json_end(w);
 }
 

@@ -60,6 +60,7 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
 	switch (genl->cmd) {
 	case KVNET_CMD_DEV_ADD_NTF:
 	case KVNET_CMD_DEV_DEL_NTF:
+	case KVNET_CMD_WORKERS_START_NTF:
 		return parse_device(nlh, &ev->dev);
 	case KVNET_CMD_QUEUE_START_NTF:
 	case KVNET_CMD_QUEUE_STOP_NTF:

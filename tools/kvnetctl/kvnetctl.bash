@@ -14,7 +14,7 @@ _kvnetctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' words='' i at=0
 	local commands="list show stats top set monitor rules features doctor"
-	local settings="cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames rx-in-place threads"
+	local settings="cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames rx-in-place"
 	local options="--json --pretty --help --version"
 
 	COMPREPLY=()
@@ -52,7 +52,6 @@ _kvnetctl()
 				tx-by-vcpu | copy-frames | rx-in-place) words="on off" ;;
 				sched) words="other batch idle fifo rr" ;;
 				cpus) words="all" ;;
-				threads) words="auto 1 2" ;;
 				node) words="auto none" ;;
 				nice | rt-priority | poll-us) ;;
 				*) words=$settings ;;

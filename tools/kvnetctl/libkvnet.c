@@ -244,8 +244,6 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, p->copy_frames);
 	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, p->rx_in_place);
-	if (HAS(p, KVNET_A_POLICY_THREADS))
-		mnl_attr_put_u32(nlh, KVNET_A_POLICY_THREADS, p->threads);
 	mnl_attr_nest_end(nlh, nest);
 }
 

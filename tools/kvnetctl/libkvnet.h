@@ -55,7 +55,7 @@ struct kvnet_policy {
 	uint64_t has;		/* KVNET_A_POLICY_*, POLICY_* */
 	char *cpus;		/* empty: all */
 	int32_t nice, node;
-	uint32_t sched, rt_priority, poll_us, threads;
+	uint32_t sched, rt_priority, poll_us;
 	uint8_t tx_by_vcpu, copy_frames, rx_in_place;
 };
 
@@ -94,7 +94,7 @@ struct kvnet_queue {
 
 struct kvnet_worker {
 	uint64_t has;		/* KVNET_A_WORKER_* */
-	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority, devices;
+	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority;
 	int32_t nice;
 	uint64_t run_ns, poll_window_ns, poll_cap_ns;
 	char *cpus;

@@ -128,37 +128,6 @@ bool sched_by_name(const char *name, uint32_t *sched)
 	return false;
 }
 
-static const char * const threads[] = {
-	[KVNET_THREAD_POLICY_AUTO] = "auto", [KVNET_THREAD_POLICY_ONE] = "1",
-	[KVNET_THREAD_POLICY_TWO] = "2",
-};
-
-/**
- * name_threads() - how many threads serve a device
- * @policy: KVNET_THREAD_POLICY_*
- *
- * Return: as "set" takes it.
- */
-const char *name_threads(uint32_t policy)
-{
-	return NAME(threads, policy);
-}
-
-/**
- * threads_by_name() - what name_threads() would have called so
- * @name: the name
- * @policy: KVNET_THREAD_POLICY_*, set if true is returned
- *
- * Return: is there one?
- */
-bool threads_by_name(const char *name, uint32_t *policy)
-{
-	for (*policy = 0; *policy < ARRAY_SIZE(threads); (*policy)++)
-		if (!strcmp(name, threads[*policy]))
-			return true;
-	return false;
-}
-
 /**
  * name_queue() - of a queue by its index
  * @index: in the device

@@ -14,11 +14,9 @@ const char *name_access(uint32_t access);
 const char *name_backend(uint32_t backend);
 const char *name_kind(uint32_t kind);
 const char *name_sched(uint32_t sched);
-const char *name_threads(uint32_t policy);
 const char *name_queue(uint32_t index);
 const char *name_feature(unsigned int bit);
 const char *name_errno(unsigned int err);
 bool sched_by_name(const char *name, uint32_t *sched);
-bool threads_by_name(const char *name, uint32_t *policy);
 
 #endif /* KVNETCTL_NAMES_H */

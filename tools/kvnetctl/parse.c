@@ -49,7 +49,6 @@ static const struct field policy_fields[] = {
 	FIELD(kvnet_policy, KVNET_A_POLICY_TX_BY_VCPU, U8, tx_by_vcpu),
 	FIELD(kvnet_policy, KVNET_A_POLICY_COPY_FRAMES, U8, copy_frames),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_IN_PLACE, U8, rx_in_place),
-	FIELD(kvnet_policy, KVNET_A_POLICY_THREADS, U32, threads),
 	{ 0 }
 };
 
@@ -84,7 +83,6 @@ static const struct field worker_fields[] = {
 	FIELD(kvnet_worker, KVNET_A_WORKER_RUN_NS, U64, run_ns),
 	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_WINDOW_NS, U64, poll_window_ns),
 	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_CAP_NS, U64, poll_cap_ns),
-	FIELD(kvnet_worker, KVNET_A_WORKER_DEVICES, U32, devices),
 	{ 0 }
 };
 
@@ -175,7 +173,7 @@ static int take_word(const struct nlattr *attr, uint64_t *word, unsigned int *n)
 }
 
 /**
- * parse_device() - a message of dev-get, dev-add-ntf or dev-del-ntf
+ * parse_device() - a message of dev-get, dev-add-ntf, dev-del-ntf or workers-start-ntf
  * @nlh: the message
  * @dev: zeroed; for kvnet_free_device() whatever is returned
  *

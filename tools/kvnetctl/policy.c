@@ -30,8 +30,6 @@ const struct policy_key policy_keys[] = {
 	  "copy frames out of the tap's ring instead of calling the tap for each" },
 	{ "rx-in-place", KVNET_A_POLICY_RX_IN_PLACE, "on|off",
 	  "frames are received by who brings them" },
-	{ "threads", KVNET_A_POLICY_THREADS, "auto|1|2",
-	  "one thread for both queues, one for each, or as it pays" },
 	{ 0 }
 };
 
@@ -117,14 +115,6 @@ static bool set_switch(uint8_t *to, const char *key, const char *value, char **w
 	return true;
 }
 
-static bool set_threads(struct kvnet_policy *p, const char *value, char **why)
-{
-	if (threads_by_name(value, &p->threads))
-		return true;
-	*why = text_format("threads '%s': none of auto, 1, 2", value);
-	return false;
-}
-
 static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 		      const char *value, char **why)
 {
@@ -160,8 +150,6 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 		return set_switch(&p->tx_by_vcpu, key->name, value, why);
 	case KVNET_A_POLICY_COPY_FRAMES:
 		return set_switch(&p->copy_frames, key->name, value, why);
-	case KVNET_A_POLICY_THREADS:
-		return set_threads(p, value, why);
 	default:
 		return set_switch(&p->rx_in_place, key->name, value, why);
 	}

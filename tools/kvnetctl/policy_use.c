@@ -41,8 +41,6 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 		p->copy_frames = was.copy_frames;
 	if (HAS(&was, KVNET_A_POLICY_RX_IN_PLACE))
 		p->rx_in_place = was.rx_in_place;
-	if (HAS(&was, KVNET_A_POLICY_THREADS))
-		p->threads = was.threads;
 }
 
 /**
@@ -77,8 +75,6 @@ char *policy_text(const struct kvnet_policy *p)
 		fprintf(f, " copy-frames %s", p->copy_frames ? "on" : "off");
 	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
 		fprintf(f, " rx-in-place %s", p->rx_in_place ? "on" : "off");
-	if (HAS(p, KVNET_A_POLICY_THREADS))
-		fprintf(f, " threads %s", name_threads(p->threads));
 	fclose(f);
 	if (*text == ' ')
 		memmove(text, text + 1, strlen(text));
@@ -179,7 +175,5 @@ void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 		json_bool(w, "copy_frames", p->copy_frames);
 	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
 		json_bool(w, "rx_in_place", p->rx_in_place);
-	if (HAS(p, KVNET_A_POLICY_THREADS))
-		json_str(w, "threads", name_threads(p->threads));
 	json_end(w);
 }

@@ -14,7 +14,7 @@
  * @bps: bits
  * @kicks, @calls, @drops: these
  * @batch: packets for a turn of the worker, or of a vCPU
- * @cpu: of the worker that it is at home with: percent of a CPU
+ * @cpu: of its worker: percent of a CPU
  */
 struct rate {
 	const struct kvnet_device *dev;
