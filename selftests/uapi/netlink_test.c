@@ -235,6 +235,17 @@ CASE(workers_of_a_device)
 	}
 }
 
+/* The workers may begin at any time. */
+static uint8_t next_event(struct genl *g, struct attrs *e)
+{
+	uint8_t cmd;
+
+	do
+		cmd = genl_event(g, 3000, e);
+	while (cmd == KVNET_CMD_WORKERS_START_NTF);
+	return cmd;
+}
+
 /* Interfaces of other kinds, and one queue of several. */
 CASE(backends)
 {
@@ -251,7 +262,7 @@ CASE(backends)
 	fd = link_open_tap(if_nametoindex("mt"));
 	ASSERT(fd >= 0);
 	vdev_backend(&vmm.v, VDEV_TX, fd);
-	EXPECT_EQ(genl_event(&listener, 3000, &e), KVNET_CMD_QUEUE_START_NTF);
+	EXPECT_EQ(next_event(&listener, &e), KVNET_CMD_QUEUE_START_NTF);
 	EXPECT_EQ(attr_u32(e, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_MACVTAP);
 	d = the_device();
 	EXPECT(!attr_has(d, KVNET_A_DEV_IFNAME));
@@ -377,17 +388,20 @@ static struct attrs expect_event(uint8_t cmd)
 {
 	struct attrs e = { NULL, 0 };
 
-	EXPECT_EQ(genl_event(&genl, 3000, &e), cmd);
+	EXPECT_EQ(next_event(&genl, &e), cmd);
 	return e;
+}
+
+static void is_of_the_vmm(struct attrs e, uint32_t id)
+{
+	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_ID), id);
+	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_OWNER_PID), getpid());
+	EXPECT(!strcmp(attr_text(e, KVNET_A_DEV_OWNER_COMM), "a vmm"));
 }
 
 static void expect_dev(uint8_t cmd, uint32_t id)
 {
-	struct attrs e = expect_event(cmd);
-
-	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_ID), id);
-	EXPECT_EQ(attr_u32(e, KVNET_A_DEV_OWNER_PID), getpid());
-	EXPECT(!strcmp(attr_text(e, KVNET_A_DEV_OWNER_COMM), "a vmm"));
+	is_of_the_vmm(expect_event(cmd), id);
 }
 
 static struct attrs expect_queue(uint8_t cmd, uint32_t id, unsigned int index)
@@ -476,6 +490,79 @@ static void listen_before_there_is_an_owner(void)
 	genl_open(&genl);
 	ASSERT_EQ(genl_join(&genl), 0);
 	vmm.v.fd = vdev_open_node();
+}
+
+static void own_as(const char *kind)
+{
+	setenv("KVNET_WORKER", kind, 1);
+	vdev_own(vmm.v.fd);
+}
+
+/* Once, after the device is told of, and then each worker's thread is known. */
+static void workers_start(const char *kind)
+{
+	struct attrs e;
+	uint32_t id;
+
+	listen_before_there_is_an_owner();
+	ASSERT_SYS(prctl(PR_SET_NAME, "a vmm"));
+	own_as(kind);
+	id = rig_counter(&vmm, "kvnet.id");
+	EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_DEV_ADD_NTF);
+	EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_WORKERS_START_NTF);
+	is_of_the_vmm(e, id);
+	EXPECT_OP(attr_u32(the_worker(0), KVNET_A_WORKER_TID), >, 0);
+	EXPECT_OP(attr_u32(the_worker(1), KVNET_A_WORKER_TID), >, 0);
+	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
+	close(vmm.v.fd);
+	EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_DEV_DEL_NTF);
+	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
+}
+
+CASE(workers_start_task)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	workers_start("task");
+}
+
+CASE(workers_start_kthread)
+{
+	workers_start("kthread");
+}
+
+/* Closed at once: its workers begin before, or are not told of. */
+static void workers_start_before_the_end(const char *kind)
+{
+	unsigned int i, started;
+	struct attrs e;
+	uint8_t cmd;
+
+	listen_before_there_is_an_owner();
+	for (i = 0; i < 100; i++) {
+		own_as(kind);
+		close(vmm.v.fd);
+		started = 0;
+		EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_DEV_ADD_NTF);
+		while ((cmd = genl_event(&genl, 3000, &e)) == KVNET_CMD_WORKERS_START_NTF)
+			started++;
+		EXPECT_OP(started, <=, 1);
+		EXPECT_EQ(cmd, KVNET_CMD_DEV_DEL_NTF);
+		vmm.v.fd = vdev_open_node();
+	}
+	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
+}
+
+CASE(workers_start_before_the_end_task)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	workers_start_before_the_end("task");
+}
+
+CASE(workers_start_before_the_end_kthread)
+{
+	workers_start_before_the_end("kthread");
 }
 
 /* It has the number that it likes there, another process's here. */
