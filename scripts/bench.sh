@@ -38,7 +38,7 @@ FAILED_LANES=''
 STOPPED=0
 LANES_KNOWN="native native2 icount smp vtime kvm emul"
 # what may follow the name of a backend: scripts/vm/native-backends.sh
-BACKEND_KINDS='packed|inorder|user|woken|one|two|still|each|shared|uncounted|vectorized|twin|slowed'
+BACKEND_KINDS='packed|inorder|user|woken|still|each|uncounted|vectorized|twin|slowed'
 BACKENDS_KNOWN="^((kvnet|vhost_net|floor)(-($BACKEND_KINDS))*|qemu|qemu-noioeventfd|e1000|rtl8139)\$"
 
 default_lanes()

@@ -3,9 +3,8 @@
 #
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
-# pin its rings, -woken is kvnet whose worker receives each frame; -one and -two have the module's
-# parameter threads so, -still has poll_us=0,
-# -each rx_look_us=0, -shared share_workers=1. -uncounted is kvnet that counts nothing, a module of its own
+# pin its rings, -woken is kvnet whose workers receive each frame; -still has poll_us=0,
+# -each rx_look_us=0. -uncounted is kvnet that counts nothing, a module of its own
 # (scripts/uncounted.sh). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
@@ -51,17 +50,6 @@ in_place_of()
 	esac
 }
 
-# the module's parameter threads; else its default
-threads_of()
-{
-	case $1 in
-	vhost_net* | floor*) ;;
-	*-one*) echo 1 ;;
-	*-two*) echo 2 ;;
-	*) echo 0 ;;
-	esac
-}
-
 # the module's parameter poll_us; else its default
 poll_of()
 {
@@ -82,16 +70,6 @@ look_of()
 	esac
 }
 
-# the module's parameter share_workers
-shared_of()
-{
-	case $1 in
-	vhost_net* | floor*) ;;
-	*-shared*) echo 1 ;;
-	*) echo 0 ;;
-	esac
-}
-
 # per cent
 slowed_of()
 {
@@ -103,29 +81,25 @@ backend_use()
 {
 	local parameters
 
-	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE BENCH_THREADS BENCH_POLL BENCH_LOOK BENCH_SHARED
+	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE BENCH_POLL BENCH_LOOK
 	KVNET_DEV=$(node_of "$1")
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
 	BENCH_IN_PLACE=$(in_place_of "$1")
-	BENCH_THREADS=$(threads_of "$1")
 	BENCH_POLL=$(poll_of "$1")
 	BENCH_LOOK=$(look_of "$1")
-	BENCH_SHARED=$(shared_of "$1")
 	# each of these modules has a node of its name
 	parameters=/sys/module/${KVNET_DEV#/dev/}/parameters
 	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > "$parameters/pin_rings"
 	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > "$parameters/rx_in_place"
-	[ -z "$BENCH_THREADS" ] || echo "$BENCH_THREADS" > "$parameters/threads"
 	[ -z "$BENCH_POLL" ] || echo "$BENCH_POLL" > "$parameters/poll_us"
 	[ -z "$BENCH_LOOK" ] || echo "$BENCH_LOOK" > "$parameters/rx_look_us"
-	[ -z "$BENCH_SHARED" ] || echo "$BENCH_SHARED" > "$parameters/share_workers"
 }
 
 # turn_of NAME: the same, of one that takes turns with others
 turn_of()
 {
-	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(threads_of "$1"):$(poll_of "$1"):$(look_of "$1"):$(shared_of "$1"):$(slowed_of "$1")"
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(poll_of "$1"):$(look_of "$1"):$(slowed_of "$1")"
 }
 
 # with_twin NAME...: these, and one of them twice: vhost_net, or else the first

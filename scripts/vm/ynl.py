@@ -78,20 +78,22 @@ def main():
 
     @test("workers")
     def _():
-        assert any(worker["dev"] == device()["id"] and worker["tid"] > 0 for worker in dump("worker-get")), dump("worker-get")
+        mine = [worker for worker in dump("worker-get") if worker["dev"] == device()["id"]]
+        assert [(worker["index"], worker["queues"]) for worker in mine] == [(0, [0]), (1, [1])], mine
+        assert all(worker["tid"] > 0 for worker in mine), mine
 
     @test("a policy is set")
     def _():
-        do("dev-set", id=device()["id"], policy={"poll-us": 7, "threads": "two", "node": -1})
+        do("dev-set", id=device()["id"], policy={"poll-us": 7, "copy-frames": 0})
         policy = device()["policy"]
-        assert (policy["poll-us"], policy["threads"], policy["node"]) == (7, "two", -1), policy
+        assert (policy["poll-us"], policy["copy-frames"]) == (7, 0), policy
 
     @test("a policy that makes no sense is refused, with the reason")
     def _():
         try:
-            do("dev-set", id=device()["id"], policy={"cpus": "4000"})
+            do("dev-set", id=device()["id"], policy={"copy-frames": 2})
         except Refused as error:
-            assert ".policy.cpus" in str(error) and "list of CPUs" in str(error), error
+            assert ".policy.copy-frames" in str(error) and "out of range" in str(error), error
         else:
             raise AssertionError("it was taken")
 
@@ -103,10 +105,14 @@ def main():
         family.ntf_subscribe("events")
         other = os.open("/dev/kvnet", os.O_RDWR)
         fcntl.ioctl(other, SET_OWNER)
+        names = []
+        while "workers-start-ntf" not in names:
+            family.check_ntf()
+            names = [event["name"] for event in family.async_msg_queue]
         os.close(other)
         family.check_ntf()
         names = [event["name"] for event in family.async_msg_queue]
-        assert names == ["dev-add-ntf", "dev-del-ntf"], names
+        assert names == ["dev-add-ntf", "workers-start-ntf", "dev-del-ntf"], names
 
     os.close(file)
     print(f"{COUNTS['passed']} passed, {COUNTS['failed']} failed, 0 skipped")

@@ -98,7 +98,7 @@ static void peer_open(struct peer *p, const struct spec *s)
 	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s_packets",
 		 p->r.name, s->dirs == SPEC_TX ? "rx" : "tx");
 	p->packets = ASSERT_SYS(open(path, O_RDONLY | O_CLOEXEC));
-	ASSERT(workers_find(p->pid) >= 1);
+	workers_find(p->pid, 1);
 	set_policy(p->pid, SCHED_IDLE);
 }
 

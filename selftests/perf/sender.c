@@ -71,7 +71,7 @@ static unsigned int sender_open(const struct spec *s)
 	port_attach(&sample.p.port[0], VDEV_RX, true);
 	for (passes = 0; ns < s->ns / 8 || passes < 2; passes++)
 		pass(&ns);
-	ASSERT(workers_find(getpid()) >= 1);
+	workers_find(getpid(), 1);
 	if (s->apart)
 		workers_apart();
 	passes = passes * (double)s->ns / ns + 1;

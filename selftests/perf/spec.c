@@ -205,22 +205,23 @@ static void find_in(const char *dir, pid_t owner)
 	closedir(d);
 }
 
-bool workers_shared(void)
+/* kvnet has one for each queue, others have one for each device. */
+static unsigned int workers_each(void)
 {
-	const char *shared = getenv("BENCH_SHARED");
+	const char *backend = spec_backend();
 
-	return shared && *shared == '1';
+	return strncmp(backend, "kvnet", 5) ? 1 : 2;
 }
 
-/* A kernel thread, or a thread of that process. */
-unsigned int workers_find(pid_t owner)
+/* Kernel threads, or threads of that process. */
+void workers_find(pid_t owner, unsigned int devices)
 {
 	char tasks[32];
 
 	snprintf(tasks, sizeof(tasks), "/proc/%d/task", owner);
 	find_in("/proc", owner);
 	find_in(tasks, owner);
-	return workers;
+	ASSERT_EQ(workers, devices * workers_each());
 }
 
 static void put_on(pid_t task, unsigned int cpu)

@@ -59,10 +59,8 @@ struct worker_time {
 
 /* Is the task in this directory (/proc, /proc/PID/task) a worker of that process? */
 bool worker_is(const char *dir, const char *task, pid_t owner);
-/* How many that process has; once, before the first question. */
-unsigned int workers_find(pid_t owner);
-/* Is it one for all devices? */
-bool workers_shared(void);
+/* All of that process, which has so many devices; once, before the first question. */
+void workers_find(pid_t owner, unsigned int devices);
 /* The process that asked runs on the first CPU from now on, its workers on the second. */
 void workers_apart(void);
 struct worker_time worker_time(void);

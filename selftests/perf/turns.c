@@ -88,13 +88,13 @@ static void parameter(const char *node, const char *name, const char *value)
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place:threads:poll:look:shared:slowed, into the variables by which a sample is told. */
+/* name:node:layout:pinned:in-place:poll:look:slowed, into the variables by which a sample is told. */
 static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
-		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_THREADS",
-		"BENCH_POLL", "BENCH_LOOK", "BENCH_SHARED", "BENCH_SLOWED",
+		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_POLL",
+		"BENCH_LOOK", "BENCH_SLOWED",
 	};
 	const char *node;
 	char line[128];
@@ -110,10 +110,8 @@ static void become(char *words)
 	node = getenv("KVNET_DEV");
 	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
 	parameter(node, "rx_in_place", getenv("BENCH_IN_PLACE"));
-	parameter(node, "threads", getenv("BENCH_THREADS"));
 	parameter(node, "poll_us", getenv("BENCH_POLL"));
 	parameter(node, "rx_look_us", getenv("BENCH_LOOK"));
-	parameter(node, "share_workers", getenv("BENCH_SHARED"));
 }
 
 /* Done again at once if the machine ran somebody else meanwhile, whosever slice it is. */

@@ -71,7 +71,7 @@ static unsigned int xdp_open(const struct spec *s)
 	sample.count = sample.p.port[0].burst;
 	while ((ns = run(passes)) < s->ns / 8)
 		passes *= 2;
-	ASSERT(workers_find(getpid()) >= s->devices);
+	workers_find(getpid(), sample.p.n);
 	passes = passes * (double)s->ns / ns + 1;
 	slices = turns_slices(s, passes);
 	sample.each = passes < slices ? 1 : passes / slices;
