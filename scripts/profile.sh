@@ -16,8 +16,9 @@
 #   PROFILE_MS=8000                  for how long, each
 #   TOP_N=10                         how many functions to name
 #
-# Only the worker's samples count: those on the kernel stack on which most of the
-# backend's own code was seen; of the sender, most of tun_net_xmit(). That kernel is a process for this machine, hence ":u".
+# Only the workers' samples count: those on kernel stacks on which what workers alone run was
+# seen, or else on the one with most of the backend's own code; of the sender, most of
+# tun_net_xmit(). That kernel is a process for this machine, hence ":u".
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

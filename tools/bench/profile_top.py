@@ -26,6 +26,8 @@ import units
 MODULES = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}	# by what a backend's name begins with
 STACK_BITS = 16		# of a task, by CONFIG_KERNEL_STACK_ORDER=4
 SENDS = ("tun_net_xmit",)
+# what workers alone run, of a device with one for each queue, too
+WORKS = ("worker_turn", "worker_wants", "vhost_run_work_list")
 
 
 class Symbols:
@@ -82,13 +84,12 @@ def known_by(who, backend):
     return lambda function, module: module in modules_of(backend)
 
 
-def count(samples, mark):
-    """{(function, module): samples} of the stack that has most of those that are marked."""
-    used = collections.Counter(stack for stack, name in samples if mark(*name))
-    if not used:
-        return {}
-    found = used.most_common(1)[0][0]
-    return collections.Counter(name for stack, name in samples if stack == found)
+def count(samples, mark, who):
+    """As of_tasks(), of samples."""
+    tasks = {}
+    for stack, name in samples:
+        tasks.setdefault(stack, collections.Counter())[name] += 1
+    return of_tasks(tasks, mark, who)
 
 
 def read_counts(directory, symbols):
@@ -102,8 +103,11 @@ def read_counts(directory, symbols):
     return found
 
 
-def task_of(tasks, mark):
-    """The counts of the task that ran most of the code that is marked."""
+def of_tasks(tasks, mark, who):
+    """The counts of all workers; or of the task that ran most of the code that is marked."""
+    workers = [counts for counts in tasks.values() if who == "worker" and any(name in WORKS for name, _ in counts)]
+    if workers:
+        return sum(workers, collections.Counter())
     own = {task: sum(n for name, n in counts.items() if mark(*name)) for task, counts in tasks.items()}
     return tasks[max(own, key=own.get)] if own and max(own.values()) else {}
 
@@ -147,13 +151,13 @@ def modules_of(backend):
 def counts_of(directory, backend, symbols, number, who):
     mark = known_by(who, backend)
     if is_counted(directory):
-        counts = task_of(read_counts(directory, symbols).get(number, {}), mark)
+        counts = of_tasks(read_counts(directory, symbols).get(number, {}), mark, who)
         if not counts:
             sys.exit(f"no instructions of {backend}'s {who} were counted")
         print(f"{backend}: {by_module(counts)}")
         return counts
     samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
-    counts = count(samples, mark)
+    counts = count(samples, mark, who)
     if not counts:
         sys.exit(f"no samples of {backend}'s {who} among {len(samples)}")
     print(f"{backend}: the {who} had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the laboratory's arithmetic and of its files: python3 tools/bench/test_bench.py"""
 
+import collections
 import contextlib
 import importlib.util
 import io
@@ -564,6 +565,13 @@ class Profiles(unittest.TestCase):
         last = text.splitlines()[-2:]
         self.assertEqual(last[0].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "50", "%"])
         self.assertEqual(last[1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "50", "%"])
+
+    def test_both_workers_of_a_device_count(self):
+        counts = {("worker_turn", "kvnet"): 1, ("kvnet_tx_run", "kvnet"): 9}
+        tasks = {"rx": dict(counts), "tx": dict(counts), "guest": {("kvnet_tx_run", "kvnet"): 90, ("tun_net_xmit", "tun"): 5}}
+        tasks = {task: collections.Counter(of) for task, of in tasks.items()}
+        for who, want in (("worker", {("worker_turn", "kvnet"): 2, ("kvnet_tx_run", "kvnet"): 18}), ("sender", dict(tasks["guest"]))):
+            self.assertEqual(dict(profile_top.of_tasks(tasks, profile_top.known_by(who, "kvnet"), who)), want)
 
     def test_counted_instructions(self):
         files = {"symbols": self.SYMBOLS + "\n3000 memcpy kernel\n4000 tun_net_xmit [tun]",
