@@ -160,9 +160,10 @@ test_rates()
 	$CTL top -b -n 1 -i 0.2 | grep -q "^ *[0-9]*  $TAP .* running$"
 }
 
-worker_has()
+# both workers of the guest's device have WORDS
+workers_have()
 {
-	json show show $TAP > /dev/null && [[ $JSON == *"\"workers\":[{"*"$1"* ]]
+	json show show $TAP > /dev/null && [ "$(grep -o -F -- "$1" <<< "${JSON#*'"workers":[{'}" | wc -l)" -eq 2 ]
 }
 
 # workers_run CPUS NICE CLASS PRIORITY: what /proc says of each of their threads, and kvnetctl
@@ -176,7 +177,7 @@ workers_run()
 		read -ra stat < <(sed 's/.*) //' "/proc/$tid/stat")
 		[ "${stat[16]} ${stat[38]} ${stat[37]}" = "$2 $3 $4" ] || fail "worker $tid: ${stat[*]}" || return
 	done
-	worker_has "\"cpus\":\"$1\"" && worker_has "\"nice\":$2," || fail "$JSON"
+	workers_have "\"cpus\":\"$1\"" && workers_have "\"nice\":$2," || fail "$JSON"
 }
 
 test_set()
@@ -200,8 +201,8 @@ test_set()
 		says 4 "no device has a tap 'absent'" set absent nice 1 &&
 		says 4 "no device with the id 4000000" show 4000000 &&
 		says 4 "process 1 has no device" show pid:1 || return
-	# a worker that cannot be there is as it was
-	says 1 ": " set $TAP nice 5 cpus 4000 && worker_has '"nice":3,' || fail "half applied: $JSON" || return
+	# workers that cannot be there are as they were
+	says 1 ": " set $TAP nice 5 cpus 4000 && workers_have '"nice":3,' || fail "half applied: $JSON" || return
 	$CTL set $TAP cpus all nice 0 poll-us 50 && workers_run "$all" 0 0 0
 }
 
@@ -260,7 +261,7 @@ test_rules_match()
 	! $CTL rules apply $file 2> /tmp/rules.err || fail "rules that contradict each other are applied" || return
 	[ "$(cat /tmp/rules.err)" = "$file:2: matches the same devices as line 1, and sets other values
 kvnetctl: rules: 1 line of $file wrong; nothing is applied" ] || fail "$(cat /tmp/rules.err)" || return
-	worker_has '"nice":0,' || fail "half applied: $JSON"
+	workers_have '"nice":0,' || fail "half applied: $JSON"
 }
 
 heard()
@@ -273,7 +274,7 @@ listening()
 	[ -e "/proc/$1" ] && grep -q -w 16 /proc/net/netlink
 }
 
-# a guest goes and another comes; the monitor tells all of it, rules set its worker
+# a guest goes and another comes; the monitor tells all of it, rules set its workers
 test_monitor_and_rules()
 {
 	local monitor rules file=/tmp/rules.conf
@@ -282,18 +283,20 @@ test_monitor_and_rules()
 	printf '%s\n' "vm guest tap $TAP set nice 4 cpus 0" "any set poll-us 11 nice 9" > $file
 	$CTL rules check $file && says 2 "rules: /absent: No such file" rules check /absent || return
 	$CTL rules apply $file --dry-run -j > /tmp/rules.out && sed 's/^/# json rules /' /tmp/rules.out
-	worker_has '"nice":0,' || fail "a dry run has set something: $JSON" || return
+	workers_have '"nice":0,' || fail "a dry run has set something: $JSON" || return
 	$CTL monitor -j > /tmp/events &
 	monitor=$!
 	$CTL rules run $file > /tmp/rules.log 2>&1 &
 	rules=$!
-	wait_until 10 worker_has '"nice":4,' || fail "$(cat /tmp/rules.log)" || return
+	wait_until 10 workers_have '"nice":4,' || fail "$(cat /tmp/rules.log)" || return
 	guest_stop
 	guest_need || return
-	wait_until 20 worker_has '"nice":4,' && worker_has '"cpus":"0"' || fail "$JSON; $(cat /tmp/rules.log)" || return
+	wait_until 20 workers_have '"nice":4,' && workers_have '"cpus":"0"' || fail "$JSON; $(cat /tmp/rules.log)" || return
 	[[ $JSON == *'"poll_us":11,'* ]] || fail "$JSON" || return
-	wait_until 10 heard device-removed 1 && heard device-added 1 && heard queue-started 2 && heard queue-stopped 2 ||
+	wait_until 10 heard device-removed 1 && heard device-added 1 && heard workers 1 && heard queue-started 2 && heard queue-stopped 2 ||
 		fail "$(cat /tmp/events)" || return
+	# a device that has come is seen to when its workers have begun, not before
+	! grep -q failed /tmp/rules.log || fail "$(cat /tmp/rules.log)" || return
 	sed 's/^/# json monitor /' /tmp/events
 	kill $monitor $rules
 	wait $monitor && wait $rules

@@ -166,7 +166,7 @@ resized()
 	guest 'ethtool -L eth0 combined 8' && ping_guest 20 && every_pair_carries 8 && nothing_dropped
 }
 
-# only the pair in use may do anything: neither a turn of its worker nor a packet
+# only the pair in use may do anything: neither a turn of its workers nor a packet
 unused_pairs_rest()
 {
 	local before after flows=$MQ_FLOWS
