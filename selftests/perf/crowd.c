@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * crowd - many guests, each a process with a device, a tap and a worker of its own, that
+ * crowd - many guests, each a process with a device, a tap and workers of its own, that
  * are all busy for the same time: what they do together, and how evenly.
  *
  * tx: each sends all the time. rx: each gets what it has put into its tap itself, which

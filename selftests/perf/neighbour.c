@@ -3,7 +3,7 @@
  * neighbour - what a guest notices of another one, which has its device do as much as
  * it can: beside one that is just as busy and behaves.
  *
- * The other guest is a process with a device, a tap and a worker of its own; its virtual
+ * The other guest is a process with a device, a tap and workers of its own; its virtual
  * CPU never sleeps. In a slice it is each of the two for a while, and the guest beside
  * it sends frames that come back, then bursts, and its VMM asks for things. What the other
  * guest's own VMM asks of the queue that is left alone counts, too.

@@ -60,8 +60,8 @@ def glance(results):
 def native_sections():
     yield Section("Packets per second", """
         A process plays the guest and has little to do: it offers a ring of frames at once and sleeps. To the host (tx) the frames end in the
-        host's stack. To the guest (rx) a burst waits in the tap until the guest offers buffers, so that no sender limits it. Both: one worker
-        does a burst and a ring at the same time; packets of both directions are added. A sample is up to 200 slices of a millisecond, and
+        host's stack. To the guest (rx) a burst waits in the tap until the guest offers buffers, so that no sender limits it. Both:
+        a burst and a ring at the same time, on one CPU; packets of both directions are added. A sample is up to 200 slices of a millisecond, and
         backends take turns slice by slice: bars are of the median slice, ratios of slices side by side.""",
                   [Bars(native("pps", metric="pps", dir=d), x="size", title=f"{d}: packets per second by size of the frame")
                    for d in ("tx", "rx", "both")] +
@@ -107,7 +107,7 @@ def native_sections():
                   [Lines(native("batch", metric="pps"), x="batch", xlog=True, ylog=True, title="tx, 64 bytes: packets per second by batch"),
                    Table(native("batch", metric=["pps", "worker", "kicks", "switches"]), rows=("metric", "batch"), title="by batch")])
     yield Section("As devices and queues grow", """
-        Devices have a tap and a worker each; queues share one tap, whose steering program spreads what it sends. All are busy at once, on one
+        Devices have a tap and workers each; queues share one tap, whose steering program spreads what it sends. All are busy at once, on one
         CPU: the total can only fall, and should not.""",
                   [Lines(native(t, metric="pps", dir=d), x=t, xlog=True, title=f"{d}, 64 bytes: packets per second of all {t}")
                    for t in ("devices", "queues") for d in ("tx", "rx")] +
@@ -136,7 +136,7 @@ def native_sections():
                   [Table(native("memory"), rows=("metric",), title="calls about 64 MiB of memory, and of one page")])
     yield Section("DPDK's testpmd as the guest", """
         virtio-user in DPDK polls its rings; the node is all that differs. It sends without a pause, or takes bursts of 28672 packets that waited
-        in the tap while it was stopped. It shares the only CPU with the device's worker, so packets per second are those of both together.""",
+        in the tap while it was stopped. It shares the only CPU with the device's workers, so packets per second are those of both together.""",
                   [Bars(native("dpdk", metric="worker"), x=("dir", "size"), title="testpmd: worker time for a packet"),
                    Bars(native("dpdk", metric="pps"), x=("dir", "size"), title="testpmd: packets per second"),
                    Table(native("dpdk"), rows=("dir", "size", "metric"), title="testpmd")])
