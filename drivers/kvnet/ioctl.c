@@ -290,7 +290,8 @@ static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_SET_LOG_FD:
 		return set_log_fd(net, argp);
 	case VHOST_RESET_OWNER:
-		return kvnet_net_reset_owner(net);
+		kvnet_net_reset_owner(net);
+		return 0;
 	default:
 		return vring_ioctl(net, cmd, argp);
 	}

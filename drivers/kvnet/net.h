@@ -148,7 +148,7 @@ void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file);
 int kvnet_net_check_owner(const struct kvnet_net *net);
 int kvnet_net_set_owner(struct kvnet_net *net);
 int kvnet_net_set_fork(struct kvnet_net *net, bool fork);
-int kvnet_net_reset_owner(struct kvnet_net *net);
+void kvnet_net_reset_owner(struct kvnet_net *net);
 void kvnet_net_stop(struct kvnet_net *net);
 void kvnet_net_release_owner(struct kvnet_net *net);
 bool kvnet_net_orphaned(const struct kvnet_net *net);

@@ -158,17 +158,13 @@ void kvnet_net_release_owner(struct kvnet_net *net)
  *
  * Context: dev->lock, of the owner; may sleep, until operators have looked and the workers
  *	    have exited.
- * Return: 0; -EINTR when it is being killed: the device is stopped, and the last
- * close does the rest.
  */
-int kvnet_net_reset_owner(struct kvnet_net *net)
+void kvnet_net_reset_owner(struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
 	quiesce(net);
-	if (kvnet_registry_wait_killable(net))
-		return -EINTR;
+	kvnet_registry_wait(net);
 	kvnet_net_release_owner(net);
-	return 0;
 }
 
 /**

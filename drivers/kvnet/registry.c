@@ -78,20 +78,6 @@ void kvnet_registry_wait(struct kvnet_net *net)
 }
 
 /**
- * kvnet_registry_wait_killable() - wait for those who have found a device
- * @net: the device, after kvnet_registry_hide()
- *
- * Context: any process; may sleep, until they have done.
- * Return: 0; -EINTR when it is being killed.
- */
-int kvnet_registry_wait_killable(struct kvnet_net *net)
-{
-	atomic_t *holders = &net->listing.holders;
-
-	return wait_var_event_killable(holders, !atomic_read(holders)) ? -EINTR : 0;
-}
-
-/**
  * kvnet_registry_del() - a device is to be without an owner
  * @net: the device, after kvnet_registry_hide(), which nobody has any more who has found it here
  *

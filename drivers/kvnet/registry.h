@@ -41,7 +41,6 @@ struct kvnet_listing {
 int kvnet_registry_add(struct kvnet_net *net);
 void kvnet_registry_hide(struct kvnet_net *net);
 void kvnet_registry_wait(struct kvnet_net *net);
-int kvnet_registry_wait_killable(struct kvnet_net *net);
 void kvnet_registry_del(struct kvnet_net *net);
 struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id);
 struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id);
