@@ -2,10 +2,12 @@
 /*
  * close.c - the end of a device
  *
- * When close() has returned, tap, eventfds and the ring's pages are free. Threads that have
- * not exited yet, and operators that still look at the device, a work item waits for.
+ * When close() has returned, tap, eventfds and the ring's pages are free, and the owner's memory
+ * is not kept. A work item waits for threads that have not exited yet, and for operators that
+ * still look at the device; the module is in use until then.
  */
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/workqueue.h>
 
 #include "net.h"
@@ -34,6 +36,8 @@ static void release_net(struct work_struct *work)
 	kvnet_net_release_owner(net);
 	mutex_unlock(&net->lock);
 	kvnet_net_put(net);
+	/* kvnet_close_exit() waits for what follows. */
+	module_put(THIS_MODULE);
 }
 
 /**
@@ -49,6 +53,7 @@ void kvnet_net_close(struct kvnet_net *net)
 	mutex_lock(&net->lock);
 	kvnet_net_stop(net);
 	mutex_unlock(&net->lock);
+	__module_get(THIS_MODULE);
 	INIT_WORK(&net->release, release_net);
 	queue_work(release_queue, &net->release);
 }
@@ -61,14 +66,14 @@ void kvnet_net_close(struct kvnet_net *net)
  */
 int kvnet_close_init(void)
 {
-	release_queue = alloc_workqueue("kvnet", WQ_UNBOUND, 0);
+	release_queue = alloc_workqueue("kvnet", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return release_queue ? 0 : -ENOMEM;
 }
 
 /**
- * kvnet_close_exit() - wait until all devices are gone
+ * kvnet_close_exit() - all devices are gone
  *
- * Context: module exit, no file is open; may sleep.
+ * Context: module exit, nothing is under way but last instructions; may sleep.
  */
 void kvnet_close_exit(void)
 {

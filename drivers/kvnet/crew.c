@@ -4,7 +4,8 @@
  */
 #include "crew.h"
 
-#include <linux/sched/signal.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/wait_bit.h>
 
@@ -58,12 +59,12 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 	atomic_set(&crew->beginning, crew->n + 1);
 	for (i = 0; i < crew->n; i++)
 		kvnet_source_reset(crew->source[i]);
+	/* Before a worker looks at it that is killed as it begins. */
+	WRITE_ONCE(crew->stopping, false);
 	for (i = 0; i < crew->n && !ret; i++)
 		ret = start_worker(crew, i, fork);
 	if (ret)
 		kvnet_crew_stop(crew);
-	else
-		WRITE_ONCE(crew->stopping, false);
 	return ret;
 }
 
@@ -81,7 +82,7 @@ void kvnet_crew_has_begun(struct kvnet_crew *crew)
 
 /**
  * kvnet_crew_kill() - the workers begin nothing any more; kernel threads wait for no page
- * @crew: the crew, started and not stopped meanwhile
+ * @crew: the crew, with or without workers; not stopped meanwhile
  *
  * Context: any process.
  */
@@ -91,6 +92,20 @@ void kvnet_crew_kill(struct kvnet_crew *crew)
 
 	for (i = 0; i < crew->n; i++)
 		kvnet_thread_kill(&crew->worker[i].thread);
+}
+
+/**
+ * kvnet_crew_leave_memory() - no worker keeps the owner's memory, but tasks of its process
+ * @crew: the crew, with or without workers, after kvnet_crew_kill()
+ *
+ * Context: may sleep, until turns that are under way are over; dev->lock.
+ */
+void kvnet_crew_leave_memory(struct kvnet_crew *crew)
+{
+	unsigned int i;
+
+	for (i = 0; i < crew->n; i++)
+		kvnet_thread_leave_memory(&crew->worker[i].thread);
 }
 
 /**

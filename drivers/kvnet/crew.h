@@ -72,6 +72,7 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 		     bool lends, bool soft);
 void kvnet_crew_has_begun(struct kvnet_crew *crew);
 void kvnet_crew_kill(struct kvnet_crew *crew);
+void kvnet_crew_leave_memory(struct kvnet_crew *crew);
 void kvnet_crew_no_time(struct kvnet_crew *crew);
 void kvnet_crew_call_off(struct kvnet_crew *crew);
 void kvnet_crew_stop(struct kvnet_crew *crew);

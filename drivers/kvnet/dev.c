@@ -113,6 +113,7 @@ struct kvnet_net *kvnet_net_create(void)
 	struct kvnet_net *net = kvzalloc(sizeof(*net), GFP_KERNEL_ACCOUNT);
 
 	BUILD_BUG_ON(KVNET_MISS_QUEUES != KVNET_QUEUES);
+	BUILD_BUG_ON(KVNET_CREW_SOURCES != KVNET_QUEUES);
 	if (!net)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);

@@ -23,7 +23,7 @@ static struct sk_buff *begin(struct kvnet_net *net, u8 cmd, void **msg)
 {
 	struct sk_buff *skb;
 
-	if (!net->listing.listed ||
+	if (!READ_ONCE(net->listing.listed) ||
 	    !genl_has_listeners(&kvnet_family, net->listing.netns, 0))
 		return NULL;
 	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);

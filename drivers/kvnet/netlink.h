@@ -11,7 +11,6 @@
 #include <linux/types.h>
 #include <net/netlink.h>
 
-struct cpumask;
 struct genl_family;
 struct genl_info;
 struct kvnet_net;

@@ -90,7 +90,8 @@ static void quiesce(struct kvnet_net *net)
  * kvnet_net_stop() - the last close: nothing of the owner's is used any more
  * @net: the device, with or without an owner
  *
- * Tap, eventfds, the pages of rings and the page cache are let go of.
+ * Tap, eventfds, the pages of rings and the page cache are let go of. Kernel threads have
+ * left the owner's memory.
  *
  * Context: may sleep, while a worker is at a queue; dev->lock.
  */
@@ -107,6 +108,8 @@ void kvnet_net_stop(struct kvnet_net *net)
 		kvnet_vq_set_call(&net->q[i].vq, VHOST_FILE_UNBIND);
 		kvnet_vq_set_error(&net->q[i].vq, VHOST_FILE_UNBIND);
 	}
+	kvnet_net_set_log_fd(net, VHOST_FILE_UNBIND);
+	kvnet_crew_leave_memory(&net->crew);
 }
 
 /**

@@ -11,8 +11,8 @@
 #include <linux/types.h>
 
 /*
- * A turn ends when any is spent, so that the other queues get theirs, and who
- * waits for the queue's lock does not wait for long. Pieces are for drivers that
+ * A turn ends when any is spent, so that a caller which waits for the queue's lock
+ * does not wait for long. Pieces are for drivers that
  * cut a packet into a thousand: 16 in each packet are not too many.
  */
 #define KVNET_TURN_PACKETS	256

@@ -37,7 +37,7 @@ int kvnet_registry_add(struct kvnet_net *net)
 	strscpy(l->comm, current->group_leader->comm, sizeof(l->comm));
 	ret = xa_alloc_cyclic(&devices, &l->id, net, xa_limit_32b, &next_id,
 			      GFP_KERNEL);
-	l->listed = ret >= 0;
+	WRITE_ONCE(l->listed, ret >= 0);
 	if (l->listed)
 		return 0;
 	/* What has no room keeps the number that was found for it. */
@@ -61,7 +61,7 @@ void kvnet_registry_hide(struct kvnet_net *net)
 
 	if (l->listed)
 		xa_erase(&devices, l->id);
-	l->listed = false;
+	WRITE_ONCE(l->listed, false);
 }
 
 /**

@@ -21,7 +21,7 @@ struct pid;
 /**
  * struct kvnet_listing - a device's entry
  * @id: its number; 0: it has none, nor any of what follows
- * @listed: it is to be found; changes with dev->lock, and not while a queue runs
+ * @listed: it is to be found; changes with dev->lock
  * @holders: who have got it just now
  * @netns: the owner's, with a reference; const with @id
  * @owner: the process, with a reference; const with @id

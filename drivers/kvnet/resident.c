@@ -132,8 +132,7 @@ static void release(struct mmu_notifier *mn, struct mm_struct *mm)
 	change_begins(m, 0, ULONG_MAX);
 	spin_lock(&m->lock);
 	list_for_each_entry(r, &m->devices, others)
-		if (r->gone)
-			r->gone(r);
+		r->gone(r);
 	spin_unlock(&m->lock);
 }
 

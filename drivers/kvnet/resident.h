@@ -31,7 +31,7 @@ struct sk_buff;
  * @watching: pages may be learnt; const while there is an owner
  * @of: what all devices of the owner share; NULL: stopped
  * @others: in the list of those
- * @gone: NULL, or called once when the owner's memory goes: the last thread that has it
+ * @gone: called once when the owner's memory goes: the last thread that has it
  *	  exits, or calls execve(2). Atomic context; it may be the worker's own thread, in
  *	  its last mmput(). Not called any more once kvnet_resident_stop() has returned.
  * @sweep: forgets everything when it has not been used for a while

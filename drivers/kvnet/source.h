@@ -75,7 +75,7 @@ struct kvnet_source_ops {
  * @polls_hit: spins that have found work; written by the holder
  * @polls_missed: spins that have found none; written by the holder
  * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
- * @wakes: events that put it on a worker's list
+ * @wakes: events that woke its worker
  */
 struct kvnet_source {
 	const struct kvnet_source_ops *ops;

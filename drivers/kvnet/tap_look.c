@@ -6,6 +6,7 @@
 
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/if_packet.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
 #include <linux/net.h>
@@ -17,8 +18,6 @@
 #include <net/net_namespace.h>
 #include <net/rtnetlink.h>
 #include <net/sock.h>
-
-#include <linux/if_packet.h>
 
 /**
  * kvnet_tap_kind() - what kind of backend is it?

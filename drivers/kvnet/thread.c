@@ -5,6 +5,7 @@
 #include "thread.h"
 
 #include <linux/cgroup.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/freezer.h>
 #include <linux/kthread.h>
@@ -14,6 +15,7 @@
 #include <linux/sched/task.h>
 #include <linux/sched/vhost_task.h>
 #include <linux/task_work.h>
+#include <linux/wait_bit.h>
 
 /*** a task ***/
 
@@ -87,10 +89,15 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*** a kernel thread ***/
 
+/* Pairs with kvnet_thread_leave_memory(): either it sees the thread inside, or this sees the end. */
 static bool enter(struct kvnet_thread *t)
 {
-	if (!mmget_not_zero(t->mm))
+	smp_store_mb(t->inside, true);
+	if (READ_ONCE(t->closing) || !mmget_not_zero(t->mm)) {
+		WRITE_ONCE(t->inside, false);
+		wake_up_var(&t->inside);
 		return false;
+	}
 	kthread_use_mm(t->mm);
 	return true;
 }
@@ -98,8 +105,12 @@ static bool enter(struct kvnet_thread *t)
 /* It may be the last user, and the end of what is mapped. */
 static void leave(struct kvnet_thread *t)
 {
+	if (!t->inside)
+		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
+	smp_store_mb(t->inside, false);
+	wake_up_var(&t->inside);
 }
 
 /*
@@ -108,43 +119,58 @@ static void leave(struct kvnet_thread *t)
  */
 static void serve(struct kvnet_thread *t)
 {
-	bool inside = false;
-
 	for (;;) {
+		if (freezing(current))
+			leave(t);
 		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
 		if (kthread_should_stop() || READ_ONCE(t->closing))
 			break;
 		if (t->ops->wants(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!inside && !enter(t))
+			if (!t->inside && !enter(t))
 				break;
-			inside = true;
 			t->ops->turn(t->data);
-		} else if (inside) {
+		} else if (t->inside) {
 			__set_current_state(TASK_RUNNING);
 			leave(t);
-			inside = false;
 		} else {
 			schedule();
 		}
 	}
 	__set_current_state(TASK_RUNNING);
-	if (inside)
-		leave(t);
+	leave(t);
 }
+
+/**
+ * struct birth - what a kernel thread needs to begin
+ * @t: what it is
+ * @maker: whose cgroups it joins
+ * @started: it is there, or cannot get there
+ * @ret: which, 0 or -errno
+ */
+struct birth {
+	struct kvnet_thread *t;
+	struct task_struct *maker;
+	struct completion started;
+	int ret;
+};
 
 static int kthread_fn(void *data)
 {
-	struct kvnet_thread *t = data;
+	struct birth *birth = data;
+	struct kvnet_thread *t = birth->t;
+	int ret;
 
 	/* So that kvnet_thread_kill() ends a wait for a page of the owner's. */
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
 	/* By itself: the kernel sets where a thread may run until this begins. */
-	t->ret = cgroup_attach_task_all(t->maker, current);
-	complete(&t->started);
-	if (!t->ret)
+	ret = cgroup_attach_task_all(birth->maker, current);
+	birth->ret = ret;
+	/* @birth goes with it. */
+	complete(&birth->started);
+	if (!ret)
 		t->ops->begin(t->data);
 	serve(t);
 	if (!kthread_should_stop())
@@ -154,15 +180,18 @@ static int kthread_fn(void *data)
 
 static int start_kthread(struct kvnet_thread *t, const char *name)
 {
-	struct task_struct *task = kthread_create(kthread_fn, t, "%s", name);
+	struct birth birth = { .t = t, .maker = current };
+	struct task_struct *task;
 
+	init_completion(&birth.started);
+	task = kthread_create(kthread_fn, &birth, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	/* It may end by itself. */
 	WRITE_ONCE(t->task, get_task_struct(task));
 	wake_up_process(task);
-	wait_for_completion(&t->started);
-	return t->ret;
+	wait_for_completion(&birth.started);
+	return birth.ret;
 }
 
 /*** both ***/
@@ -202,9 +231,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		.ops = ops,
 		.data = data,
 		.mm = mm,
-		.maker = current,
 	};
-	init_completion(&t->started);
 	ret = fork ? start_task(t, name) : start_kthread(t, name);
 	if (ret)
 		kvnet_thread_stop(t);
@@ -231,10 +258,26 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 }
 
 /**
+ * kvnet_thread_leave_memory() - a kernel thread does not keep the owner's memory
+ * @t: the thread, after kvnet_thread_kill()
+ *
+ * A task ends with its process, and nothing waits for that before.
+ *
+ * Context: not the thread; may sleep, until its turn is over; kvnet_thread_stop() is not
+ *	    called meanwhile.
+ */
+void kvnet_thread_leave_memory(struct kvnet_thread *t)
+{
+	/* Pairs with enter(). */
+	smp_mb();
+	wait_var_event(&t->inside, !smp_load_acquire(&t->inside));
+}
+
+/**
  * kvnet_thread_stop() - end the thread
  * @t: the thread, or none; nothing wakes it any more
  *
- * When it returns no turn is under way, nor will be. A task is waited for while it is
+ * When it returns no turn is under way, nor will be. The thread is waited for while it is
  * frozen or stopped, or waits for a page.
  *
  * Context: may sleep; holds nothing that &kvnet_thread_ops.gone takes.

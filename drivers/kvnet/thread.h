@@ -12,7 +12,6 @@
 #ifndef _KVNET_THREAD_H
 #define _KVNET_THREAD_H
 
-#include <linux/completion.h>
 #include <linux/types.h>
 
 struct mm_struct;
@@ -41,10 +40,8 @@ struct kvnet_thread_ops {
  * @mm: the owner's address space, which the caller of kvnet_thread_start() keeps
  * @vtsk: the task; NULL: a kernel thread, or none
  * @task: the thread, with a reference; of a task, once it has begun
- * @maker: the task that makes a kernel thread; until it has begun
  * @closing: no turn is begun any more
- * @started: a kernel thread is in the owner's cgroups, or cannot get there
- * @ret: which, 0 or -errno
+ * @inside: a kernel thread is in the owner's address space, and keeps it
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
@@ -52,16 +49,15 @@ struct kvnet_thread {
 	struct mm_struct *mm;
 	struct vhost_task *vtsk;
 	struct task_struct *task;
-	struct task_struct *maker;
 	bool closing;
-	struct completion started;
-	int ret;
+	bool inside;
 };
 
 bool kvnet_thread_has_tasks(void);
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_kill(struct kvnet_thread *t);
+void kvnet_thread_leave_memory(struct kvnet_thread *t);
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
 bool kvnet_thread_halted(const struct kvnet_thread *t);

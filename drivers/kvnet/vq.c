@@ -31,7 +31,8 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 		goto out;
 	if (worker && current->mm && current->mm != worker->mm)
 		return -EINTR;
-	if (worker)
+	/* A task of the owner's is killed with it. */
+	if (worker && !worker->vtsk)
 		kvnet_thread_kill(worker);
 	mutex_lock_nested(&vq->lock, subclass);
 out:

@@ -142,10 +142,11 @@ static void last_close(const struct way *way)
 	if (!WAIT_FOR(3000, child_ended(last, NULL)))
 		FAIL("the last close has not returned");
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
-	EXPECT_OP(module_users(), <=, users);
+	EXPECT_EQ(module_users(), users + 1 + way->more);
 	EXPECT_EQ(workers(), before + DEVICE_WORKERS * (1 + way->more));
 	way->go_on();
 	no_worker_left(before);
+	EXPECT(WAIT_FOR(3000, module_users() <= users));
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 	kill(owner, SIGKILL);
 	EXPECT(WAIT_FOR(3000, waitpid(owner, NULL, WNOHANG)));
