@@ -166,18 +166,6 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 }
 
 /**
- * kvnet_crew_set_cap() - bound the time that a worker may spin
- * @crew: the crew
- * @cap_ns: in ns; 0: never spin
- *
- * Context: any; takes effect when a worker next has nothing to do.
- */
-void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns)
-{
-	WRITE_ONCE(crew->cap_ns, cap_ns);
-}
-
-/**
  * kvnet_crew_set_lends() - may the thread that kicks do what is small?
  * @crew: the crew
  * @lends: it may, if the kernel can

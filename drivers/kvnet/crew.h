@@ -49,7 +49,6 @@ struct kvnet_crew_ops {
  * @source: what is served; const after init
  * @n: entries in @source
  * @worker: that of each source
- * @cap_ns: longest spin, in ns, as configured
  */
 struct kvnet_crew {
 	const struct kvnet_crew_ops *ops;
@@ -64,7 +63,6 @@ struct kvnet_crew {
 	struct kvnet_source *source[KVNET_CREW_SOURCES];
 	unsigned int n;
 	struct kvnet_worker worker[KVNET_CREW_SOURCES];
-	u64 cap_ns;
 };
 
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
@@ -76,7 +74,6 @@ void kvnet_crew_leave_memory(struct kvnet_crew *crew);
 void kvnet_crew_no_time(struct kvnet_crew *crew);
 void kvnet_crew_call_off(struct kvnet_crew *crew);
 void kvnet_crew_stop(struct kvnet_crew *crew);
-void kvnet_crew_set_cap(struct kvnet_crew *crew, u64 cap_ns);
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends);
 
 #endif /* _KVNET_CREW_H */

@@ -52,9 +52,8 @@ void kvnet_net_reset_busy(struct kvnet_net *net)
 {
 	unsigned int us = READ_ONCE(kvnet_poll_us);
 
-	WRITE_ONCE(net->q[KVNET_RX].busy_us, us);
-	WRITE_ONCE(net->q[KVNET_TX].busy_us, us);
-	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
+	WRITE_ONCE(net->q[KVNET_RX].src.busy_us, us);
+	WRITE_ONCE(net->q[KVNET_TX].src.busy_us, us);
 }
 
 /**
@@ -362,17 +361,10 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
  * @net: the device
  * @index: the queue, in range
  * @us: the longest spin before sleeping, in us; 0: none
- *
- * Workers go by the larger one of the queues.
- *
- * Context: dev->lock, of the owner.
  */
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
 {
-	lockdep_assert_held(&net->lock);
-	WRITE_ONCE(net->q[index].busy_us, us);
-	us = max(READ_ONCE(net->q[KVNET_RX].busy_us), READ_ONCE(net->q[KVNET_TX].busy_us));
-	kvnet_crew_set_cap(&net->crew, (u64)us * NSEC_PER_USEC);
+	WRITE_ONCE(net->q[index].src.busy_us, us);
 }
 
 /**

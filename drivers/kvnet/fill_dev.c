@@ -182,8 +182,8 @@ static int put_policy(struct sk_buff *skb, struct kvnet_net *net)
 	if (!nest)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, KVNET_A_POLICY_POLL_US,
-			max(READ_ONCE(net->q[KVNET_RX].busy_us),
-			    READ_ONCE(net->q[KVNET_TX].busy_us))) ||
+			max(READ_ONCE(net->q[KVNET_RX].src.busy_us),
+			    READ_ONCE(net->q[KVNET_TX].src.busy_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_BY_VCPU, READ_ONCE(net->crew.lends)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_COPY_FRAMES, kvnet_net_copies(net)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_RX_IN_PLACE, READ_ONCE(net->crew.soft)))

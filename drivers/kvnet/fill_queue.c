@@ -126,17 +126,14 @@ static int put_session(struct sk_buff *skb, struct kvnet_queue *q)
 int kvnet_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_queue *q = &net->q[index];
-	struct kvnet_port port;
 
-	kvnet_port_get(&q->port, &port);
-	kvnet_port_put(&port);
 	if (nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->listing.id) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_INDEX, index) ||
 	    put_state(skb, &q->vq) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_SIZE, READ_ONCE(q->vq.ring.num)) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_ACCESS, READ_ONCE(q->vq.pin[0].charged) ?
 			KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, port.kind) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, READ_ONCE(q->port.kind)) ||
 	    put_session(skb, q) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ||
 	    put_counters(skb, q) ||
@@ -196,7 +193,7 @@ static int put_worker(struct sk_buff *skb, const struct kvnet_crew *crew, unsign
 			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_QUEUES, index) ||
 	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_WINDOW_NS, READ_ONCE(w->poll.window)) ||
-	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, READ_ONCE(crew->cap_ns)))
+	    kvnet_put_u64(skb, KVNET_A_WORKER_POLL_CAP_NS, kvnet_source_spin_ns(w->src)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -194,7 +194,7 @@ static long vring_state(struct kvnet_net *net, unsigned int index,
 		s.num = kvnet_vq_base(vq);
 		break;
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		s.num = READ_ONCE(net->q[index].busy_us);
+		s.num = READ_ONCE(net->q[index].src.busy_us);
 		break;
 	}
 	s.index = index;

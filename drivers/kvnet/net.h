@@ -59,7 +59,6 @@ enum {
  * @kick_wait: the driver's kicks; under vq.lock
  * @tap_wait: the tap's readiness; under vq.lock
  * @kick: eventfd that @kick_wait watches, with a reference; under vq.lock
- * @busy_us: VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us
  * @abandoned: nobody serves it any more, nor will; under vq.lock
  */
 struct kvnet_queue {
@@ -79,7 +78,6 @@ struct kvnet_queue {
 	struct kvnet_wait kick_wait;
 	struct kvnet_wait tap_wait;
 	struct file *kick;
-	u32 busy_us;
 	bool abandoned;
 };
 

@@ -34,7 +34,7 @@ void kvnet_port_set(struct kvnet_port *port, struct socket *sock, int ifindex)
 	spin_lock(&port->lock);
 	swap(port->net, net);
 	port->ifindex = ifindex;
-	port->kind = kvnet_tap_kind(sock);
+	WRITE_ONCE(port->kind, kvnet_tap_kind(sock));
 	spin_unlock(&port->lock);
 	if (net)
 		put_net(net);

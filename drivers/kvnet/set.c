@@ -46,11 +46,8 @@ static void set_all(struct kvnet_net *net, struct nlattr **policy)
 	const struct nlattr *a = policy[KVNET_A_POLICY_POLL_US];
 	unsigned int i;
 
-	if (a) {
-		for (i = 0; i < KVNET_QUEUES; i++)
-			WRITE_ONCE(net->q[i].busy_us, nla_get_u32(a));
-		kvnet_crew_set_cap(&net->crew, (u64)nla_get_u32(a) * NSEC_PER_USEC);
-	}
+	for (i = 0; a && i < KVNET_QUEUES; i++)
+		WRITE_ONCE(net->q[i].src.busy_us, nla_get_u32(a));
 	a = policy[KVNET_A_POLICY_TX_BY_VCPU];
 	if (a)
 		kvnet_crew_set_lends(&net->crew, nla_get_u8(a));

@@ -12,6 +12,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/sched/clock.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 
 #include "claim.h"
@@ -63,6 +64,7 @@ struct kvnet_source_ops {
  * @crew: the device's workers; const after init
  * @worker: which serves it; const after init
  * @bit: its place in &kvnet_crew.source, const after init
+ * @busy_us: the longest spin of its worker, in us; 0: none
  * @claim: who may run it
  * @loan: for the thread that kicks
  * @soft: for the softirq of who brings a frame
@@ -82,6 +84,7 @@ struct kvnet_source {
 	struct kvnet_crew *crew;
 	struct kvnet_worker *worker;
 	unsigned int bit;
+	u32 busy_us;
 	struct kvnet_claim claim;
 	struct kvnet_loan loan;
 	struct tasklet_struct soft;
@@ -116,6 +119,12 @@ static inline u64 kvnet_source_woken(struct kvnet_source *src)
 	now = local_clock();
 	/* The clock of another CPU may be behind. */
 	return now > then ? now - then : 1;
+}
+
+/* The longest spin of the worker, in ns. */
+static inline u64 kvnet_source_spin_ns(const struct kvnet_source *src)
+{
+	return (u64)READ_ONCE(src->busy_us) * NSEC_PER_USEC;
 }
 
 void kvnet_source_init(struct kvnet_source *src, struct kvnet_crew *crew,

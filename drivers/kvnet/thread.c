@@ -89,9 +89,10 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*** a kernel thread ***/
 
-/* Pairs with kvnet_thread_leave_memory(): either it sees the thread inside, or this sees the end. */
+/* Either this sees that the thread is to end, or kvnet_thread_leave_memory() sees it inside. */
 static bool enter(struct kvnet_thread *t)
 {
+	/* Inside, then @closing; pairs with kvnet_thread_leave_memory(). */
 	smp_store_mb(t->inside, true);
 	if (READ_ONCE(t->closing) || !mmget_not_zero(t->mm)) {
 		WRITE_ONCE(t->inside, false);
@@ -109,6 +110,7 @@ static void leave(struct kvnet_thread *t)
 		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
+	/* Before it is looked whether anything waits. */
 	smp_store_mb(t->inside, false);
 	wake_up_var(&t->inside);
 }
@@ -268,8 +270,7 @@ void kvnet_thread_kill(struct kvnet_thread *t)
  */
 void kvnet_thread_leave_memory(struct kvnet_thread *t)
 {
-	/* Pairs with enter(). */
-	smp_mb();
+	smp_mb(); /* @closing, then inside; pairs with enter() */
 	wait_var_event(&t->inside, !smp_load_acquire(&t->inside));
 }
 

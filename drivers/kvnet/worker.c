@@ -111,7 +111,7 @@ static bool worker_wants(void *data)
 static void worker_turn(void *data)
 {
 	struct kvnet_worker *w = data;
-	u64 cap = READ_ONCE(w->src->crew->cap_ns);
+	u64 cap = kvnet_source_spin_ns(w->src);
 
 	if (unlikely(cap != w->poll.cap))
 		kvnet_poll_set_cap(&w->poll, cap);

@@ -127,15 +127,17 @@ CASE(spinning)
 	s.num = 9;
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 9);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 9000);
+	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_CAP_NS), 9000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 0);
 	/* of more than 32 bits */
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 5000000), 0);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 5000000000);
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 9), 0);
-	/* a worker goes by the larger one of its queues */
+	/* a worker goes by that of its queue */
 	s = (struct vhost_vring_state){ .index = VDEV_RX, .num = 4 };
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 9000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 4000);
+	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_CAP_NS), 9000);
 }
 
 /* Calls of the tap for some frames that come in a burst. */
