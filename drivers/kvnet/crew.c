@@ -70,14 +70,16 @@ int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 
 /**
  * kvnet_crew_has_begun() - one of the workers has, or others know the device by now
- * @crew: the crew
+ * @src: that worker's source, or any
  *
  * Context: the worker; or the owner, with dev->lock. May sleep.
  */
-void kvnet_crew_has_begun(struct kvnet_crew *crew)
+void kvnet_crew_has_begun(struct kvnet_source *src)
 {
+	struct kvnet_crew *crew = src->crew;
+
 	if (atomic_dec_and_test(&crew->beginning))
-		crew->ops->begun(crew);
+		crew->ops->begun(src);
 }
 
 /**

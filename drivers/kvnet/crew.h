@@ -21,14 +21,15 @@ struct mm_struct;
 
 /**
  * struct kvnet_crew_ops - the device
- * @begun: called by the worker that begins last; may sleep
+ * @begun: called once, when all workers have begun, by the last or the owner; its source;
+ *	   may sleep
  * @gone: called by each worker's thread when it serves its source no more, nor will:
  *	  the owner is dead; may sleep
  * @get: the crew stays until @put; called in any context
  * @put: may sleep
  */
 struct kvnet_crew_ops {
-	void (*begun)(struct kvnet_crew *crew);
+	void (*begun)(struct kvnet_source *src);
 	void (*gone)(struct kvnet_crew *crew);
 	void (*get)(struct kvnet_crew *crew);
 	void (*put)(struct kvnet_crew *crew);
@@ -68,7 +69,7 @@ struct kvnet_crew {
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops);
 int kvnet_crew_start(struct kvnet_crew *crew, struct mm_struct *mm, bool fork,
 		     bool lends, bool soft);
-void kvnet_crew_has_begun(struct kvnet_crew *crew);
+void kvnet_crew_has_begun(struct kvnet_source *src);
 void kvnet_crew_kill(struct kvnet_crew *crew);
 void kvnet_crew_leave_memory(struct kvnet_crew *crew);
 void kvnet_crew_no_time(struct kvnet_crew *crew);

@@ -84,9 +84,15 @@ static void drop_net(struct kvnet_crew *crew)
 	kvnet_net_put(to_net(crew));
 }
 
-static void tell_begun(struct kvnet_crew *crew)
+/* The end of the device takes each queue's lock before it is told: this comes first, or not. */
+static void tell_begun(struct kvnet_source *src)
 {
-	kvnet_event_dev(to_net(crew), KVNET_CMD_WORKERS_START_NTF);
+	struct mutex *lock = &container_of(src, struct kvnet_queue, src)->vq.lock;
+
+	mutex_lock(lock);
+	if (!READ_ONCE(src->crew->stopping))
+		kvnet_event_dev(to_net(src->crew), KVNET_CMD_WORKERS_START_NTF);
+	mutex_unlock(lock);
 }
 
 /* Kernel threads do not end with the owner's process. */

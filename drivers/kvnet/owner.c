@@ -76,6 +76,8 @@ static void quiesce(struct kvnet_net *net)
 {
 	unsigned int i;
 
+	/* Before the locks, see tell_begun(). */
+	WRITE_ONCE(net->crew.stopping, true);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_vq_lock(&net->q[i].vq);
 		stop(&net->q[i]);
@@ -245,7 +247,7 @@ int kvnet_net_set_owner(struct kvnet_net *net)
 	if (READ_ONCE(kvnet_pin_rings))
 		kvnet_payer_get(&net->payer, mm);
 	kvnet_event_dev(net, KVNET_CMD_DEV_ADD_NTF);
-	kvnet_crew_has_begun(&net->crew);
+	kvnet_crew_has_begun(net->crew.source[0]);
 	return 0;
 
 err_crew:

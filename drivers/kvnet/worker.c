@@ -98,7 +98,7 @@ static void worker_begin(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	kvnet_crew_has_begun(w->src->crew);
+	kvnet_crew_has_begun(w->src);
 }
 
 static bool worker_wants(void *data)
