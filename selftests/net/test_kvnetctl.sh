@@ -163,7 +163,7 @@ test_rates()
 # both workers of the guest's device have WORDS
 workers_have()
 {
-	json show show $TAP > /dev/null && [ "$(grep -o -F -- "$1" <<< "${JSON#*'"workers":[{'}" | wc -l)" -eq 2 ]
+	json show show $TAP > /dev/null && [ "$(grep -o "$1" <<< "${JSON#*'"workers":[{'}" | wc -l)" -eq 2 ]
 }
 
 # workers_run CPUS NICE CLASS PRIORITY: what /proc says of each of their threads, and kvnetctl
