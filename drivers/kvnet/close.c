@@ -58,23 +58,13 @@ void kvnet_net_close(struct kvnet_net *net)
 	queue_work(release_queue, &net->release);
 }
 
-/**
- * kvnet_close_init() - before first use
- *
- * Context: module init; may sleep.
- * Return: 0 or -ENOMEM.
- */
 int kvnet_close_init(void)
 {
 	release_queue = alloc_workqueue("kvnet", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return release_queue ? 0 : -ENOMEM;
 }
 
-/**
- * kvnet_close_exit() - all devices are gone
- *
- * Context: module exit, nothing is under way but last instructions; may sleep.
- */
+/* At module exit: nothing is under way but last instructions. */
 void kvnet_close_exit(void)
 {
 	destroy_workqueue(release_queue);

@@ -12,11 +12,6 @@
 #include "lend.h"
 #include "source.h"
 
-/**
- * kvnet_crew_init() - before first use
- * @crew: the crew, zeroed
- * @ops: its device's
- */
 void kvnet_crew_init(struct kvnet_crew *crew, const struct kvnet_crew_ops *ops)
 {
 	crew->ops = ops;
@@ -167,13 +162,7 @@ void kvnet_crew_stop(struct kvnet_crew *crew)
 	kvnet_crew_no_time(crew);
 }
 
-/**
- * kvnet_crew_set_lends() - may the thread that kicks do what is small?
- * @crew: the crew
- * @lends: it may, if the kernel can
- *
- * Context: any; of events from now on.
- */
+/* Of events from now on, if the kernel can. */
 void kvnet_crew_set_lends(struct kvnet_crew *crew, bool lends)
 {
 	WRITE_ONCE(crew->lends, lends && kvnet_lend_possible());

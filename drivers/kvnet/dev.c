@@ -42,12 +42,6 @@ static void init_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
 }
 
-/**
- * kvnet_net_reset_busy() - spin as long as the module's parameter says
- * @net: the device
- *
- * Context: dev->lock, or nobody else knows the device.
- */
 void kvnet_net_reset_busy(struct kvnet_net *net)
 {
 	unsigned int us = READ_ONCE(kvnet_poll_us);
@@ -362,12 +356,7 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 	return ret;
 }
 
-/**
- * kvnet_net_set_busy() - VHOST_SET_VRING_BUSYLOOP_TIMEOUT
- * @net: the device
- * @index: the queue, in range
- * @us: the longest spin before sleeping, in us; 0: none
- */
+/* VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; 0: no spinning */
 void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
 {
 	WRITE_ONCE(net->q[index].src.busy_us, us);

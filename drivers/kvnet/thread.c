@@ -198,11 +198,7 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 
 /*** both ***/
 
-/**
- * kvnet_thread_has_tasks() - can a thread be a thread of the owner's process?
- *
- * Return: true if the kernel has that (Linux 6.11, CONFIG_VHOST_TASK).
- */
+/* Linux 6.11, CONFIG_VHOST_TASK */
 bool kvnet_thread_has_tasks(void)
 {
 	return COMPAT_HAVE_VHOST_TASK;
