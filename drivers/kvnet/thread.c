@@ -144,13 +144,7 @@ static void serve(struct kvnet_thread *t)
 	leave(t);
 }
 
-/**
- * struct birth - what a kernel thread needs to begin
- * @t: what it is
- * @maker: whose cgroups it joins
- * @started: it is there, or cannot get there
- * @ret: which, 0 or -errno
- */
+/* What a kernel thread needs to begin; @ret: it is in the cgroups of @maker, 0 or -errno. */
 struct birth {
 	struct kvnet_thread *t;
 	struct task_struct *maker;
