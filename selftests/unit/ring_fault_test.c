@@ -143,8 +143,34 @@ CASE(ring_put_faults)
 	struct rig_cfg cfg = { .num = 64, .base = 0xfff1 };
 
 	put_faults(&cfg, 64);
+	put_faults(&cfg, 1);
 	cfg.pieces = 30;
 	put_faults(&cfg, 64);
+}
+
+/* Of buffers used in order some are silent: one of them speaks for all. */
+CASE(ring_put_in_order_faults)
+{
+	const struct rig_cfg cfg = { .num = 64, .base = 0xfff1, .in_order = true };
+	struct rig *g = rig_new(&cfg);
+	u16 at = rig_use_place(g);
+	struct kvnet_used used[64];
+	struct rig_watch w;
+	unsigned int k;
+
+	for (k = 0; k < 64; k++)
+		used[k] = (struct kvnet_used) {
+			.id = 1000 + k, .len = k + 1, .count = 1, .silent = k % 8 < 4,
+		};
+	EACH_FAULT(w, kvnet_ring_put(&g->ring, used, 64), {
+		EXPECT_EQ(rig_use_place(g), at);
+		EXPECT_TRUE(!rig_shows_used(g, at));
+	});
+	EXPECT_EQ(rig_use_place(g), rig_step(g, at, 64));
+	for (k = 0; k < 64; k++)
+		if (!used[k].silent && k % 8 != 4)
+			EXPECT_TRUE(rig_has_used(g, rig_step(g, at, k), 1000 + k, k + 1));
+	rig_free(g);
 }
 
 CASE(packed_put_faults)
