@@ -34,7 +34,7 @@ static int put_counters(struct sk_buff *skb, const struct kvnet_queue *q)
 {
 	unsigned int i;
 
-	for (i = 0; i < KVNET_STAT_MAX; i++)
+	for (i = KVNET_STAT_NONE + 1; i < KVNET_STAT_MAX; i++)
 		if (put_counter(skb, kvnet_stat_name(i),
 				kvnet_stat_read(&q->vq.stats, i)))
 			return -EMSGSIZE;

@@ -56,7 +56,7 @@
  * @poor: how many that are if too few come once more
  * @score: for lone frames, up to KVNET_LONE_TURNS
  * @lone: what is believed
- * @why: what has kept the last frame from being received in place, a counter; or 0
+ * @why: what has kept the last frame from being received in place: KVNET_STAT_NONE or the counter
  */
 struct kvnet_lone {
 	u64 last_ns;

@@ -394,7 +394,7 @@ static enum kvnet_verdict rx_run(struct kvnet_source *src)
 	/* A look ahead would hide those that come now: kicks are asked for from there on. */
 	if (q->starved)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
-	else if (q->lone.why)
+	else if (q->lone.why != KVNET_STAT_NONE)
 		kvnet_rx_prepare(q);
 	if (verdict == KVNET_AGAIN) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);

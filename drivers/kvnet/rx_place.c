@@ -68,7 +68,7 @@ void kvnet_rx_prepare(struct kvnet_queue *q)
 	kvnet_stat_inc(&q->vq.stats, p->why);
 	if (p->why == KVNET_STAT_soft_missed && kvnet_rx_may_soft(q))
 		learn_pages(q);
-	p->why = 0;
+	p->why = KVNET_STAT_NONE;
 }
 
 static int put_short(const struct kvnet_rx_turn *t, unsigned int buffers,
@@ -120,7 +120,7 @@ static int put_frame(const struct kvnet_rx_turn *t, unsigned int buffers, size_t
 	return ret;
 }
 
-/* Returns 0 for a frame received or dropped; or why it is the worker's. */
+/* Returns KVNET_STAT_NONE for a frame received or dropped; or why it is the worker's. */
 static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -143,7 +143,7 @@ static enum kvnet_stat place_frame(const struct kvnet_rx_turn *t, size_t len)
 	if (ret)
 		kvnet_vq_rewind(&q->vq, mark);
 	kvnet_rx_received(q, len, ret);
-	return 0;
+	return KVNET_STAT_NONE;
 
 leave:
 	kvnet_vq_rewind(&q->vq, mark);
@@ -161,22 +161,22 @@ static void publish(struct kvnet_queue *q)
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_soft_barred);
 }
 
-/* A few frames. Returns 0 when there are no more; or why they are the worker's. */
+/* A few frames. Returns KVNET_STAT_NONE when there are no more; or why they are the worker's. */
 static enum kvnet_stat place_frames(struct kvnet_queue *q)
 {
 	const struct kvnet_rx_turn t = kvnet_rx_start(q);
 	u64 now, begin = local_clock(), woken = kvnet_source_woken(&q->src);
 	unsigned long passed = q->passed;
-	enum kvnet_stat why = 0;
+	enum kvnet_stat why = KVNET_STAT_NONE;
 	unsigned int n = 0;
 	size_t len;
 
-	while (!why && (len = kvnet_tap_peek(&q->tap))) {
+	while (why == KVNET_STAT_NONE && (len = kvnet_tap_peek(&q->tap))) {
 		why = KVNET_STAT_soft_more;
 		if (n == KVNET_LONE_FRAMES)
 			break;
 		why = place_frame(&t, len);
-		n += !why;
+		n += why == KVNET_STAT_NONE;
 	}
 	publish(q);
 	kvnet_tap_release(&q->tap);
@@ -189,7 +189,7 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 	now = local_clock();
 	if (n == 1)
 		kvnet_lone_took(&q->lone, now - begin);
-	kvnet_rx_turn_was(q, now, n, !why || why == KVNET_STAT_soft_missed);
+	kvnet_rx_turn_was(q, now, n, why == KVNET_STAT_NONE || why == KVNET_STAT_soft_missed);
 	return why;
 }
 
@@ -219,7 +219,7 @@ enum kvnet_verdict kvnet_rx_run_soft(struct kvnet_source *src)
 	}
 	q->tap.soft = true;
 	q->lone.why = kvnet_tap_soft(&q->tap) ? place_frames(q) : KVNET_STAT_soft_slow;
-	if (q->lone.why || rest(q))
+	if (q->lone.why != KVNET_STAT_NONE || rest(q))
 		verdict = KVNET_AGAIN;
 	q->tap.soft = false;
 	kvnet_vq_end_soft(&q->vq);

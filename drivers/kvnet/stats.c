@@ -120,7 +120,7 @@ void kvnet_stats_show(struct seq_file *m, const char *prefix,
 {
 	unsigned int i;
 
-	for (i = 0; i < KVNET_STAT_MAX; i++)
+	for (i = KVNET_STAT_NONE + 1; i < KVNET_STAT_MAX; i++)
 		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_name[i],
 			   kvnet_stat_read(stats, i));
 	for (i = 0; i < KVNET_HIST_MAX; i++)

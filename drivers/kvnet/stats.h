@@ -62,6 +62,7 @@ struct seq_file;
 
 #define KVNET_STAT_ENUM(name)	KVNET_STAT_##name,
 enum kvnet_stat {
+	KVNET_STAT_NONE,	/* not a counter */
 	KVNET_STATS(KVNET_STAT_ENUM)
 	KVNET_STAT_MAX
 };
@@ -80,7 +81,7 @@ enum kvnet_hist_id {
 /**
  * struct kvnet_stats - the counters of a queue
  * @syncp: keeps a 64-bit counter whole on 32-bit hosts
- * @count: written by the holder of the session only
+ * @count: written by the holder of the session only; that of KVNET_STAT_NONE is not used
  * @hist: likewise
  */
 struct kvnet_stats {
