@@ -325,6 +325,38 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 	trace_kvnet_drop(vq, reason);
 }
 
+/* Without an IOMMU the driver has said where a packet's buffers are for the guest. */
+static int log_segments(struct kvnet_vq *vq, size_t len)
+{
+	unsigned int i;
+	size_t part;
+	int ret = 0;
+
+	for (i = 0; i < vq->n_seg && len && !ret; i++, len -= part) {
+		cond_resched();
+		part = min_t(size_t, len, vq->seg[i].len);
+		ret = kvnet_dirty_mark(&vq->log, vq->seg[i].addr, part);
+	}
+	return ret;
+}
+
+/* All regions of a table may be the same memory, each in a page of log of its own. */
+static int log_pieces(struct kvnet_vq *vq, size_t len)
+{
+	unsigned int i;
+	size_t part;
+	int ret = 0;
+
+	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
+		cond_resched();
+		part = min(len, vq->iov[i].iov_len);
+		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
+					   (unsigned long)vq->iov[i].iov_base,
+					   part);
+	}
+	return ret;
+}
+
 /**
  * kvnet_vq_log_written() - kvnet_vq_wrote() of a queue with a dirty log
  * @vq: the queue
@@ -334,19 +366,10 @@ void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
  */
 int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len)
 {
-	size_t part;
-	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	/* All regions of a table may be the same memory, each in a page of log of its own. */
-	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
-		cond_resched();
-		part = min(len, vq->iov[i].iov_len);
-		ret = kvnet_dirty_mark_hva(&vq->log, vq->space.mem,
-					   (unsigned long)vq->iov[i].iov_base,
-					   part);
-	}
+	ret = vq->space.iotlb ? log_pieces(vq, len) : log_segments(vq, len);
 	if (ret)
 		kvnet_vq_break(vq, ret);
 	return ret;

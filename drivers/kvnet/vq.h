@@ -126,7 +126,7 @@ struct kvnet_vq_addr {
  * @ring: session
  * @pin: session; the pages of the ring's areas: desc, avail, used
  * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
- * @seg: session; segments of a chain: UIO_MAXIOV entries
+ * @seg: session; segments of the packet popped last: UIO_MAXIOV entries
  * @iov: session; pieces of a packet: UIO_MAXIOV entries
  * @log: session; the dirty log
  * @stats: written in a session

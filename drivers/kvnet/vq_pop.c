@@ -87,7 +87,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 		vq->n_iov = 0;
 	}
 	iov = vq->iov + vq->n_iov;
-	chain.seg = vq->seg;
+	chain.seg = vq->seg + vq->n_seg;
 	chain.cap = UIO_MAXIOV - vq->n_seg;
 	ret = kvnet_ring_next(&vq->ring, &chain, &reader);
 	if (!ret)

@@ -231,6 +231,31 @@ CASE_TIMED(pages_written_are_logged, 40)
 	model(0, 1, 256);
 }
 
+/* The bit is that of the address that the driver has given, as with vhost_net. */
+CASE(page_in_table_twice_is_logged_once)
+{
+	struct vhost_memory *m = calloc(1, sizeof(*m) + 2 * sizeof(*m->regions));
+	const struct rig_cfg cfg = { .bufs = 32, .rx_buf = 5000 };
+	const size_t at[] = { VDEV_RING_ZONE, 0 };	/* the buffers, and all */
+	unsigned int i;
+
+	ASSERT(m);
+	ready(&cfg);
+	m->nregions = 2;
+	for (i = 0; i < 2; i++)
+		m->regions[i] = (struct vhost_memory_region) {
+			.guest_phys_addr = VDEV_GPA / (2 - i) + at[i],
+			.memory_size = rig.v.mem_size - at[i],
+			.userspace_addr = (uintptr_t)rig.v.host + at[i],
+		};
+	vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, m);
+	receive(3, 9000, &whole);
+	receive(3, 1500, &chain);
+	receive(3, 9000, &mixed);
+	finish();
+	free(m);
+}
+
 /* By way of the IOTLB; bits are those of guest-physical pages all the same. */
 CASE_TIMED(pages_written_by_iova_are_logged, 40)
 {
