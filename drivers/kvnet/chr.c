@@ -8,52 +8,91 @@
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 
 #include "net.h"
+
+/* NULL: nothing has been asked of the file yet. */
+static struct kvnet_net *find_net(struct file *file)
+{
+	/* Pairs with the cmpxchg() of find_or_make_net(). */
+	return smp_load_acquire(&file->private_data);
+}
+
+/*
+ * The device, which the first call makes, whichever that is: open() comes with the lock of all
+ * misc devices held, and a tenant whose memory is short would have others wait for it.
+ */
+static struct kvnet_net *find_or_make_net(struct file *file)
+{
+	struct kvnet_net *net = find_net(file), *first;
+
+	if (likely(net))
+		return net;
+	net = kvnet_net_create();
+	if (IS_ERR(net))
+		return net;
+	/* Another thread may have been faster. */
+	first = cmpxchg(&file->private_data, NULL, net);
+	if (!first)
+		return net;
+	kvnet_net_put(net);
+	return first;
+}
 
 static ssize_t chr_read(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct file *file = iocb->ki_filp;
+	struct kvnet_net *net = find_or_make_net(file);
 
-	return kvnet_msg_read(file->private_data, to,
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	return kvnet_msg_read(net, to,
 			      file->f_flags & O_NONBLOCK ||
 			      iocb->ki_flags & IOCB_NOWAIT);
 }
 
 static ssize_t chr_write(struct kiocb *iocb, struct iov_iter *from)
 {
-	return kvnet_msg_write(iocb->ki_filp->private_data, from);
+	struct kvnet_net *net = find_or_make_net(iocb->ki_filp);
+
+	return IS_ERR(net) ? PTR_ERR(net) : kvnet_msg_write(net, from);
 }
 
 static __poll_t chr_poll(struct file *file, poll_table *table)
 {
-	return kvnet_msg_poll(file->private_data, file, table);
+	struct kvnet_net *net = find_or_make_net(file);
+
+	return IS_ERR(net) ? EPOLLERR : kvnet_msg_poll(net, file, table);
 }
 
 static int chr_open(struct inode *inode, struct file *file)
 {
-	struct kvnet_net *net = kvnet_net_create();
-
-	if (IS_ERR(net))
-		return PTR_ERR(net);
-	file->private_data = net;
+	/* It was the misc device. */
+	file->private_data = NULL;
 	return 0;
 }
 
 static int chr_release(struct inode *inode, struct file *file)
 {
-	kvnet_net_close(file->private_data);
+	if (file->private_data)
+		kvnet_net_close(file->private_data);
 	return 0;
 }
 
 static void chr_show_fdinfo(struct seq_file *m, struct file *file)
 {
-	kvnet_net_show(file->private_data, m);
+	struct kvnet_net *net = find_net(file);
+
+	if (net)
+		kvnet_net_show(net, m);
 }
 
 static long chr_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return kvnet_ioctl(file->private_data, cmd, (void __user *)arg);
+	struct kvnet_net *net = find_or_make_net(file);
+
+	return IS_ERR(net) ? PTR_ERR(net) : kvnet_ioctl(net, cmd, (void __user *)arg);
 }
 
 static const struct file_operations chr_fops = {

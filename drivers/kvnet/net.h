@@ -82,7 +82,7 @@ struct kvnet_queue {
 };
 
 /**
- * struct kvnet_net - an open /dev/kvnet
+ * struct kvnet_net - an open /dev/kvnet of which something has been asked
  * @users: the file, until @release has run, and what is lent; the last one frees it
  * @release: after the last close
  * @listing: so that others find it

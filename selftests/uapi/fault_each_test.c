@@ -31,12 +31,15 @@ static int call(unsigned long req, const void *arg)
 
 static int do_open(void)
 {
-	int fd = open(vdev_path(), O_RDWR | O_CLOEXEC);
+	int fd = open(vdev_path(), O_RDWR | O_CLOEXEC), ret;
+	uint64_t features = 0;
 
 	if (fd < 0)
 		return -errno;
+	/* the first call makes the device */
+	ret = __vdev_ioctl(fd, VHOST_GET_FEATURES, &features);
 	close(fd);
-	return 0;
+	return ret;
 }
 
 static int do_another_owner(void)

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <net/if.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -556,6 +557,91 @@ CASE(owner_dumps_core)
 		ksft_skip("no place for a core");
 	ends_by_itself(dump_core);
 	unlink("core");
+}
+
+/*** the first call ***/
+
+static void by_ioctl(void)
+{
+	uint64_t features = 0;
+
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_GET_FEATURES, &features), 0);
+}
+
+static void by_read(void)
+{
+	char msg[72];
+
+	EXPECT_EQ(fcntl(rig.v.fd, F_SETFL, O_NONBLOCK), 0);
+	EXPECT_EQ(read(rig.v.fd, msg, sizeof(msg)), -1);
+	EXPECT_EQ(errno, EAGAIN);
+}
+
+static void by_write(void)
+{
+	EXPECT_EQ(write(rig.v.fd, "", 1), -1);
+	EXPECT_EQ(errno, EINVAL);
+}
+
+static void by_poll(void)
+{
+	struct pollfd p = { .fd = rig.v.fd, .events = POLLIN };
+
+	EXPECT_EQ(poll(&p, 1, 0), 0);
+}
+
+/* Not by open(), to which all that open a misc device come one after the other. */
+CASE(first_call_makes_the_device)
+{
+	void (*const by[])(void) = { by_ioctl, by_read, by_write, by_poll };
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net says nothing in fdinfo");
+	for (i = 0; i < sizeof(by) / sizeof(*by); i++) {
+		rig.v.fd = vdev_open_node();
+		EXPECT_EQ(rig_counter(&rig, "kvnet.id"), -1);
+		by[i]();
+		EXPECT_EQ(rig_counter(&rig, "kvnet.id"), 0);
+		vdev_own(rig.v.fd);
+		EXPECT_OP(rig_counter(&rig, "kvnet.id"), >, 0);
+		close(rig.v.fd);
+	}
+}
+
+static pthread_barrier_t together;
+
+static void *own_together(void *fd)
+{
+	pthread_barrier_wait(&together);
+	return (void *)(long)__vdev_ioctl(*(int *)fd, VHOST_SET_OWNER, NULL);
+}
+
+CASE_TIMED(first_calls_at_once_make_one_device, 60)
+{
+	enum { THREADS = 3 };
+	unsigned int i, n, before = workers();
+	pthread_t thread[THREADS];
+	void *ret;
+	int fd;
+
+	ASSERT_EQ(pthread_barrier_init(&together, NULL, THREADS), 0);
+	for (i = 0; i < ksft_rounds(60) && !ksft_failed(); i++) {
+		unsigned int owners = 0;
+
+		fd = vdev_open_node();
+		for (n = 0; n < THREADS; n++)
+			ASSERT_EQ(pthread_create(&thread[n], NULL, own_together, &fd), 0);
+		for (n = 0; n < THREADS; n++) {
+			ASSERT_EQ(pthread_join(thread[n], &ret), 0);
+			owners += !ret;
+			if (ret)
+				EXPECT_EQ((long)ret, -EBUSY);
+		}
+		EXPECT_EQ(owners, 1);
+		close(fd);
+	}
+	no_worker_left(before);
 }
 
 static void *own(void *fd)
