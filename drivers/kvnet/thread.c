@@ -5,7 +5,6 @@
 #include "thread.h"
 
 #include <linux/cgroup.h>
-#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/freezer.h>
 #include <linux/kthread.h>
@@ -16,6 +15,7 @@
 #include <linux/sched/vhost_task.h>
 #include <linux/task_work.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 
 /*** a task ***/
 
@@ -144,29 +144,15 @@ static void serve(struct kvnet_thread *t)
 	leave(t);
 }
 
-/* What a kernel thread needs to begin; @ret: it is in the cgroups of @maker, 0 or -errno. */
-struct birth {
-	struct kvnet_thread *t;
-	struct task_struct *maker;
-	struct completion started;
-	int ret;
-};
-
 static int kthread_fn(void *data)
 {
-	struct birth *birth = data;
-	struct kvnet_thread *t = birth->t;
-	int ret;
+	struct kvnet_thread *t = data;
 
 	/* So that kvnet_thread_kill() ends a wait for a page of the owner's. */
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
-	/* By itself: the kernel sets where a thread may run until this begins. */
-	ret = cgroup_attach_task_all(birth->maker, current);
-	birth->ret = ret;
-	/* @birth goes with it. */
-	complete(&birth->started);
-	if (!ret)
+	/* Else it could not join the cgroups. */
+	if (!kthread_should_stop())
 		t->ops->begin(t->data);
 	serve(t);
 	if (!kthread_should_stop())
@@ -174,20 +160,52 @@ static int kthread_fn(void *data)
 	return 0;
 }
 
+/* @task is to be in the cgroups of @maker, which waits. */
+struct joining {
+	struct work_struct work;
+	struct task_struct *maker;
+	struct task_struct *task;
+	int ret;
+};
+
+static void join_cgroups(struct work_struct *work)
+{
+	struct joining *j = container_of(work, struct joining, work);
+
+	j->ret = cgroup_attach_task_all(j->maker, j->task);
+}
+
+/*
+ * It joins by neither thread's doing: in a cgroup that gets no CPU time, the kernel's locks for
+ * cgroups and for fork would be held until it gets some.
+ */
+static int join(struct task_struct *task)
+{
+	struct joining j = { .maker = current, .task = task };
+
+	INIT_WORK_ONSTACK(&j.work, join_cgroups);
+	schedule_work(&j.work);
+	flush_work(&j.work);
+	destroy_work_on_stack(&j.work);
+	return j.ret;
+}
+
 static int start_kthread(struct kvnet_thread *t, const char *name)
 {
-	struct birth birth = { .t = t, .maker = current };
-	struct task_struct *task;
+	struct task_struct *task = kthread_create(kthread_fn, t, "%s", name);
+	int ret;
 
-	init_completion(&birth.started);
-	task = kthread_create(kthread_fn, &birth, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
+	/* It sleeps where the kernel has set the CPUs that a new thread may run on. */
+	ret = kthread_park(task);
 	/* It may end by itself. */
 	WRITE_ONCE(t->task, get_task_struct(task));
-	wake_up_process(task);
-	wait_for_completion(&birth.started);
-	return birth.ret;
+	if (!ret)
+		ret = join(task);
+	if (!ret)
+		kthread_unpark(task);
+	return ret;
 }
 
 /*** both ***/

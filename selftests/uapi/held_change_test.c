@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The owner's memory is about to change, for as long as the test likes: an invalidation has
- * begun and does not end. Neither a last close nor a frame waits for it.
+ * begun and does not end. Neither a last close nor a frame waits for it. Likewise a kernel thread
+ * is about to join its owner's cgroups.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -158,6 +159,27 @@ CASE(pages_that_were_found)
 	let_go();
 	place_some(8, 60);
 	rig_close(&rig);
+}
+
+/* Where it gets no CPU time it would hold the kernel's locks until it gets some. */
+CASE(kernel_thread_is_parked_while_it_joins_cgroups)
+{
+	struct worker w = {};
+	pid_t owner;
+
+	held_begin("kthread");
+	hold(JOINS_CGROUPS);
+	owner = ASSERT_SYS(fork());
+	if (!owner) {
+		vdev_own(vdev_open_node());
+		_exit(0);
+	}
+	ASSERT(WAIT_FOR(3000, held(JOINS_CGROUPS)));
+	EXPECT_EQ(workers_of(owner, &w), 1);
+	EXPECT_EQ(task_state(w.pid, w.tid), 'P');
+	let_go();
+	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
+	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
 }
 
 KSFT_MAIN()

@@ -16,6 +16,9 @@
 /* and a worker that has looked which pages of the owner's are there */
 #define HAS_FOUND	"found"
 
+/* and what has a kernel thread join its owner's cgroups */
+#define JOINS_CGROUPS	"cgroup_attach_task_all"
+
 /* Skips the case where threads cannot be held; in a network namespace of its own. */
 void held_begin(const char *kind);
 void hold(const char *call);
