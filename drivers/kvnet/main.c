@@ -68,10 +68,10 @@ module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
 		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.11 (default Y)");
 
-bool kvnet_fork_owner_control = true;
+bool kvnet_fork_owner_control;
 module_param_named(fork_owner_control, kvnet_fork_owner_control, bool, 0644);
 MODULE_PARM_DESC(fork_owner_control,
-		 "A VMM may choose kernel threads, which RLIMIT_NPROC and pids.max do not bound; else SET_FORK_FROM_OWNER is unknown (default Y)");
+		 "A VMM may choose kernel threads, which RLIMIT_NPROC and pids.max do not bound; else SET_FORK_FROM_OWNER is unknown (default N)");
 
 /**
  * kvnet_fork_default() - what a worker is, if the VMM does not say

@@ -82,6 +82,19 @@ char vdev_parameter(const char *name, char value)
 	return vdev_parameter_text(name, (char[]) { value, 0 });
 }
 
+void vdev_allow_choice(void)
+{
+	int fd = open("/sys/module/kvnet/parameters/fork_owner_control", O_RDONLY | O_CLOEXEC);
+	char c = 'Y';
+
+	if (fd < 0)
+		return;
+	ASSERT_EQ(read(fd, &c, 1), 1);
+	close(fd);
+	if (c != 'Y')
+		vdev_parameter("fork_owner_control", 'Y');
+}
+
 int vdev_set_kind(int fd)
 {
 	const char *kind = getenv("KVNET_WORKER");
@@ -95,8 +108,12 @@ int vdev_set_kind(int fd)
 
 void vdev_own(int fd)
 {
-	int ret = vdev_set_kind(fd);
+	const char *kind = getenv("KVNET_WORKER");
+	int ret;
 
+	if (kind && *kind)
+		vdev_allow_choice();
+	ret = vdev_set_kind(fd);
 	if (ret && vdev_is_vhost())
 		ksft_skip("no choice of workers: %s", strerror(-ret));
 	ASSERT_EQ(ret, 0);

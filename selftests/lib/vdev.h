@@ -86,6 +86,8 @@ int vdev_open_node(void);
 char vdev_parameter(const char *name, char value);
 /* One that is more than a letter; returns the first one of what it was. */
 char vdev_parameter_text(const char *name, const char *value);
+/* A VMM may choose its workers' kind, until the case is over: not so by default. */
+void vdev_allow_choice(void);
 /* Of the next owner's worker: KVNET_WORKER, see below; 0 or -errno. */
 int vdev_set_kind(int fd);
 /*

@@ -92,6 +92,7 @@ static void numbers_of_ours(void)
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
 	EXPECT(!memcmp(page + 8, &rig.v.offered, 8));
 	ksft_all_bytes("words of features that nobody knows", page + 24, 0, 16);
+	vdev_allow_choice();
 	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
 	EXPECT_LE(page[0], 1);
 	/* refused: nothing is written */

@@ -66,6 +66,7 @@ static void need_both(void)
 	int i;
 
 	link_module("vhost_net");
+	vdev_allow_choice();
 	for (i = 0; i < 2; i++)
 		if (access(nodes[i], R_OK | W_OK))
 			ksft_skip("%s: %s", nodes[i], strerror(errno));

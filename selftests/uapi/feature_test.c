@@ -123,6 +123,7 @@ CASE(table)
 	struct offer v, k;
 
 	link_module("vhost_net");
+	vdev_allow_choice();
 	v = ask("/dev/vhost-net");
 	k = ask("/dev/kvnet");
 	if (!k.there)

@@ -160,16 +160,15 @@ static void starts_with(uint64_t features)
 CASE(threads_are_not_for_the_vmm_to_choose)
 {
 	uint8_t kernels = VHOST_FORK_OWNER_KTHREAD;
-	char was;
 	int fd;
 
 	if (vdev_is_vhost())
 		ksft_skip("a choice of who built the kernel");
 	fd = ASSERT_SYS(open(vdev_path(), O_RDWR | O_CLOEXEC));
-	was = vdev_parameter("fork_owner_control", 'N');
+	vdev_parameter("fork_owner_control", 'N');
 	EXPECT_EQ(__vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &kernels), -ENOTTY);
 	EXPECT_EQ(__vdev_ioctl(fd, VHOST_GET_FORK_FROM_OWNER, &kernels), -ENOTTY);
-	vdev_parameter("fork_owner_control", was);
+	vdev_allow_choice();
 	EXPECT_EQ(__vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &kernels), 0);
 	close(fd);
 }

@@ -22,6 +22,7 @@
 #include "inject.h"
 #include "module.h"
 #include "vdev.h"
+#include "vhost_abi.h"
 
 #define REPLACE	"replace_vhost_net=1"
 
@@ -178,6 +179,22 @@ CASE_TIMED(refused_beside_vhost_net, 120)
 	EXPECT_EQ(files(), 0);
 	EXPECT_EQ(system("rmmod vhost_net"), 0);
 	end();
+}
+
+/* Which RLIMIT_NPROC and pids.max would not bound. */
+CASE(no_kernel_threads_for_a_vmm_by_default)
+{
+	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
+	int fd;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net is under test");
+	module_is_unloaded();
+	EXPECT_EQ(module_load(""), 0);
+	fd = vdev_open_node();
+	EXPECT_EQ(__vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &kind), -ENOTTY);
+	EXPECT_EQ(__vdev_ioctl(fd, VHOST_GET_FORK_FROM_OWNER, &kind), -ENOTTY);
+	close(fd);
 }
 
 /* Of a load; one takes some more than another. */

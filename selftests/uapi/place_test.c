@@ -259,6 +259,7 @@ static void own_when_told(void)
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_allow_choice();
 	vdev_ioctl(vmm.v.fd, VHOST_SET_FORK_FROM_OWNER, &kind);
 	place_in_place('Y');
 	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));

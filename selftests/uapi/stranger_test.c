@@ -302,6 +302,7 @@ static void owner_does_not_wait(struct late_call c)
 
 CASE(late_in_set_fork_from_owner)
 {
+	vdev_allow_choice();
 	/* by then there is an owner */
 	owner_does_not_wait((struct late_call){ VHOST_SET_FORK_FROM_OWNER,
 						-EBUSY });
@@ -309,6 +310,7 @@ CASE(late_in_set_fork_from_owner)
 
 CASE(late_in_get_fork_from_owner)
 {
+	vdev_allow_choice();
 	owner_does_not_wait((struct late_call){ VHOST_GET_FORK_FROM_OWNER, 0 });
 }
 

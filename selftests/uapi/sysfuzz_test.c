@@ -274,6 +274,7 @@ static void begin(void)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT(tally != MAP_FAILED);
 	keep_parameters(false);
+	vdev_allow_choice();
 	read_mask(getenv("OPS"));
 }
 

@@ -27,6 +27,7 @@ static void choose(const char *kind)
 {
 	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
+	vdev_allow_choice();
 	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 }
 
