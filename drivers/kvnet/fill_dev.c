@@ -65,6 +65,7 @@ struct owner {
 	char path[KVNET_TEXT_SIZE];
 };
 
+/* A path out of the reader's cgroup namespace ("/../x") would tell the names beside it. */
 static void look_at_cgroup(struct owner *o, struct task_struct *task)
 {
 	struct cgroup *root = current->nsproxy->cgroup_ns->root_cset->dfl_cgrp;
@@ -72,6 +73,8 @@ static void look_at_cgroup(struct owner *o, struct task_struct *task)
 	int len;
 
 	o->cgroup = cgroup_id(cgroup);
+	if (!cgroup_is_descendant(cgroup, root))
+		return;
 	len = kernfs_path_from_node(cgroup->kn, root->kn, o->path, sizeof(o->path));
 	/* Of one that did not fit some kernels say how much they have written. */
 	if (len <= 0 || len >= sizeof(o->path) - 1)

@@ -279,7 +279,8 @@ class Set(unittest.TestCase):
         self.assertEqual(self.logged(), ["2 poll-us 3 copy-frames on", "300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
-        self.assertEqual(said[0]["error"], "the path of its cgroup is too long to be told: no rule is applied")
+        self.assertEqual(said[0]["error"], "the path of its cgroup is not told (too long, or outside of this cgroup namespace): "
+                         "no rule is applied")
         for line in out.splitlines():
             self.assertIsNone(fits.problem("rules", line), line)
         # nobody asks for it

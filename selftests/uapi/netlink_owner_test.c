@@ -115,6 +115,33 @@ CASE(another_cgroup_namespace)
 	cgroup_remove(&g);
 }
 
+static struct cgroup readers;
+
+static void sees_no_path(void)
+{
+	cgroup_join(&readers, getpid());
+	ASSERT_SYS(unshare(CLONE_NEWCGROUP));
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_CGROUP));
+	EXPECT_OP(attr_u64(the_device(), KVNET_A_DEV_CGROUP_ID), >, 0);
+}
+
+/* Neither the group beside the reader's root nor the one above it has a path that is told. */
+CASE(a_cgroup_outside_of_the_readers_namespace)
+{
+	struct cgroup g;
+
+	cgroup_make(&g, NULL);
+	cgroup_make(&readers, NULL);
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	apart(sees_no_path);
+	cgroup_leave(getpid());
+	apart(sees_no_path);
+	rig_close(&vmm);
+	cgroup_remove(&readers);
+	cgroup_remove(&g);
+}
+
 #define DEEP		6
 #define NAME_LEN	200
 

@@ -141,8 +141,8 @@ static bool matters(const struct rules *r, enum rule_key key)
 }
 
 /*
- * Whose cgroups an owner may choose can make them so deep that their path is not told. It
- * would fit none of what is for them, and get what is for others.
+ * The path of a cgroup that is too deep, or outside of this cgroup namespace, is not told. Such a
+ * device would fit no rule that is for its cgroup, and get what is for others: it gets nothing.
  */
 static bool in_hiding(const struct keeper *kp, const struct kvnet_device *dev)
 {
@@ -155,7 +155,7 @@ static int set_nothing(struct keeper *kp, const struct kvnet_device *dev)
 	struct done *done = remember(kp, dev->id);
 
 	if (!done->failed)
-		report(kp, dev, &nothing, "the path of its cgroup is too long to be told: no rule is applied");
+		report(kp, dev, &nothing, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
 	done->failed = true;
 	return STATUS_FAILED;
 }
