@@ -155,6 +155,7 @@ install-tools: tools
 
 install-host:
 	@$(INSTALL_SH) host
+	@$(INSTALL_SH) apparmor
 
 install-source:
 	@$(INSTALL_SH) source

@@ -7,8 +7,9 @@
 #   scripts/install.sh tools       qemu-kvnet and kvnetctl (if it is built), man pages, completions,
 #                                  scripts for bpftrace (PREFIX/share/kvnet)
 #   scripts/install.sh host        who may use /dev/kvnet (udev), loading at boot, parameters
+#   scripts/install.sh apparmor    VMs of libvirt may use /dev/kvnet (where their profile includes a folder)
 #   scripts/install.sh source      the module's source for DKMS, to /usr/src/kvnet-VERSION
-#   scripts/install.sh all         module, tools and host
+#   scripts/install.sh all         module, tools, host and apparmor
 #   scripts/install.sh uninstall   takes all of it away again, but for parameters that were edited
 #   scripts/install.sh dkms-add | dkms-remove    the module, by DKMS, for each kernel to come
 #
@@ -74,6 +75,11 @@ list_host()
 	echo "644 $from/60-kvnet.rules $PREFIX/lib/udev/rules.d/60-kvnet.rules"
 	echo "644 $from/modules-load.conf $LOADDIR/kvnet.conf"
 	echo "644 $from/modprobe.conf $SYSCONFDIR/modprobe.d/kvnet.conf"
+}
+
+list_apparmor()
+{
+	echo "644 $TOP/tools/packaging/apparmor $SYSCONFDIR/apparmor.d/abstractions/libvirt-qemu.d/kvnet"
 }
 
 ### how
@@ -165,7 +171,7 @@ uninstall()
 {
 	local dir
 
-	remove_files < <(list_tools built-or-not; list_host)
+	remove_files < <(list_tools built-or-not; list_host; list_apparmor)
 	for dir in "$DESTDIR"/lib/modules/*/updates; do
 		[ -e "$dir/kvnet.ko" ] || continue
 		rm -f "$dir/kvnet.ko" 2> /dev/null || die "may not write to $dir: run as root (sudo make uninstall)"
@@ -227,12 +233,13 @@ main()
 	module) install_module ;;
 	tools) put_files < <(list_tools) ;;
 	host) put_files < <(list_host); tell_host ;;
-	all) install_module; put_files < <(list_tools; list_host); tell_host ;;
+	apparmor) put_files < <(list_apparmor) ;;
+	all) install_module; put_files < <(list_tools; list_host; list_apparmor); tell_host ;;
 	source) install_source ;;
 	uninstall) uninstall ;;
 	dkms-add) dkms_add ;;
 	dkms-remove) dkms_remove ;;
-	*) die "usage: install.sh module | tools | host | source | all | uninstall | dkms-add | dkms-remove" ;;
+	*) die "usage: install.sh module | tools | host | apparmor | source | all | uninstall | dkms-add | dkms-remove" ;;
 	esac
 }
 

@@ -255,6 +255,38 @@ CASE(the_module_and_its_node)
 	end();
 }
 
+#define ABSTRACTIONS	"/etc/apparmor.d/abstractions/libvirt-qemu"
+#define LOCAL		"/etc/apparmor.d/local/abstractions/libvirt-qemu"
+
+CASE(apparmor_without_a_rule_for_the_node)
+{
+	static const char refused[] = "AppArmor does not let VMs of libvirt use /dev/kvnet";
+
+	begin();
+	put("/dev/kvnet", "");
+	EXPECT_TRUE(!finds(doctor_node, refused));
+	put("/sys/module/apparmor/parameters/enabled", "Y\n");
+	EXPECT_TRUE(!finds(doctor_node, refused));
+	/* Debian 12 */
+	put(ABSTRACTIONS, "/dev/vhost-net rw,\ninclude if exists <local/abstractions/libvirt-qemu>\n");
+	EXPECT_TRUE(finds(doctor_node, refused));
+	EXPECT_TRUE(finds(doctor_node, "in " LOCAL ": \"/dev/kvnet\" rw,"));
+	/* the folder is not read there */
+	put(ABSTRACTIONS ".d/kvnet", "\"/dev/kvnet\" rw,\n");
+	EXPECT_TRUE(finds(doctor_node, refused));
+	put(LOCAL, "\"/dev/kvnet\" rw,\n");
+	EXPECT_TRUE(!finds(doctor_node, refused));
+	/* Debian 13 */
+	put(LOCAL, "\n");
+	put(ABSTRACTIONS, "/dev/vhost-net rw,\ninclude if exists <abstractions/libvirt-qemu.d>\n");
+	EXPECT_TRUE(!finds(doctor_node, refused));
+	put(ABSTRACTIONS ".d/kvnet", "\n");
+	EXPECT_TRUE(finds(doctor_node, "apt install kvnet-tools"));
+	put("/sys/module/apparmor/parameters/enabled", "N\n");
+	EXPECT_TRUE(!finds(doctor_node, refused));
+	end();
+}
+
 CASE(taps)
 {
 	begin();

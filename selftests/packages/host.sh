@@ -123,6 +123,7 @@ operator()
 		share/zsh/vendor-completions/_kvnetctl share/kvnet/latency.bt share/kvnet/wakers.bt; do
 		[ -s /usr/$file ] || fail "no /usr/$file" || return
 	done
+	[ "$(dpkg -S /etc/apparmor.d/abstractions/libvirt-qemu.d/kvnet)" = "kvnet-tools: /etc/apparmor.d/abstractions/libvirt-qemu.d/kvnet" ] || return
 	bash -c '. /usr/share/bash-completion/completions/kvnetctl && complete -p kvnetctl' || return
 	kvnetctl features -j | grep -q '"feature":"RING_PACKED","bit":34,"kvnet":true,' || fail "$(kvnetctl features 2>&1)" || return
 	said=$(kvnetctl doctor) && grep -q '^ok *module ' <<< "$said" && grep -q '^ok *node .*group kvm' <<< "$said" || fail "$said" || return

@@ -72,10 +72,10 @@ installed_and_uninstalled()
 	local module=$BUILD/mod-6.12 said name
 
 	rm -rf "$DEST"
-	install_to tools && install_to host || return
+	install_to tools && install_to host && install_to apparmor || return
 	for name in usr/local/bin/qemu-kvnet usr/local/share/man/man1/qemu-kvnet.1 \
 		usr/local/share/kvnet/latency.bt usr/local/share/kvnet/wakers.bt usr/local/lib/udev/rules.d/60-kvnet.rules \
-		etc/modules-load.d/kvnet.conf etc/modprobe.d/kvnet.conf; do
+		etc/modules-load.d/kvnet.conf etc/modprobe.d/kvnet.conf etc/apparmor.d/abstractions/libvirt-qemu.d/kvnet; do
 		[ -f "$DEST/$name" ] || fail "no $name" || return
 	done
 	# where one has been built
@@ -197,6 +197,10 @@ source_package()
 	! awk 'length > 80' "$tree/debian/changelog" | grep . || fail "lines of the changelog are too long" || return
 	grep -q '^  \* ' "$tree/debian/changelog" || fail "the changelog has nothing in it" || return
 	[ -f "$tree/Makefile" ] && [ ! -e "$tree/build" ] && [ -x "$tree/debian/rules" ] || fail "the tree" || return
+	# what libvirt's profile reads is of the package that has qemu-kvnet
+	[ "$(make -s -n -C "$tree" -f debian/rules override_dh_auto_install 2> /dev/null | grep apparmor)" = \
+		"DESTDIR=$tree/debian/kvnet-tools PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions scripts/install.sh apparmor" ] ||
+		fail "AppArmor's file" || return
 	for script in "$tree"/debian/*.{postinst,prerm}; do
 		sh -n "$script" || return
 	done

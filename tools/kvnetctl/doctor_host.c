@@ -104,6 +104,36 @@ static void check_regions(struct doctor *d)
 			(unsigned int)most);
 }
 
+#define APPARMOR	"/etc/apparmor.d/"
+#define APPARMOR_RULE	"\"/dev/kvnet\" rw,"
+
+static bool names_node(const char *file)
+{
+	char *text = host_read(APPARMOR "%s", file);
+	bool does = text && strstr(text, "/dev/kvnet");
+
+	free(text);
+	return does;
+}
+
+/* libvirt's profile has /dev/vhost-net, and of kvnet what is added to it */
+static void check_apparmor(struct doctor *d)
+{
+	char *enabled = host_line("/sys/module/apparmor/parameters/enabled");
+	char *profile = host_read(APPARMOR "abstractions/libvirt-qemu");
+	bool folder = profile && strstr(profile, "libvirt-qemu.d");
+
+	if (enabled && *enabled == 'Y' && profile && !names_node("abstractions/libvirt-qemu") &&
+	    !(folder && names_node("abstractions/libvirt-qemu.d/kvnet")) &&
+	    !names_node("local/abstractions/libvirt-qemu"))
+		finding(d, GRADE_NOTE, "node",
+			folder ? "apt install kvnet-tools; or as " APPARMOR "abstractions/libvirt-qemu.d/kvnet: " APPARMOR_RULE "; then start the VM again" :
+			"in " APPARMOR "local/abstractions/libvirt-qemu: " APPARMOR_RULE "; then start the VM again",
+			"AppArmor does not let VMs of libvirt use /dev/kvnet: hot plug and a vIOMMU are refused");
+	free(profile);
+	free(enabled);
+}
+
 /**
  * doctor_node() - may the device be opened?
  * @d: the examination
@@ -125,6 +155,7 @@ void doctor_node(struct doctor *d)
 	else
 		check_mode(d, &st);
 	free(path);
+	check_apparmor(d);
 	check_regions(d);
 }
 
