@@ -9,8 +9,9 @@
  *			events that are lost a device comes, until none waits; deep: device 1's
  *			cgroup is too deep to be told; unborn: no worker has
  *			begun; late: nor the first time that is asked; comes: device 300 is
- *			there from its event on, and its workers begin with theirs; once, never:
- *			a policy is refused the first time, or each; foreign: device 1's
+ *			there from its event on, and its workers begin with theirs; once: a
+ *			policy is refused the first time; never: each time, and the events are a
+ *			storm of device 300's, and then one of device 1's; foreign: device 1's
  *			tap is in a network namespace that is not its owner's; macvtap: device 1 has
  *			a macvtap, whose interface is not told
  *	FAKE_ROOT	a directory with proc and sys, in the place of the machine's
@@ -35,6 +36,7 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
 void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index);
 int fake_set(const struct nlmsghdr *nlh, const char **why);
 bool fake_event(struct nlmsghdr *nlh, unsigned int n);
+unsigned int fake_events(void);
 /* is it still to come, or one whose workers are, until so many events have been told? */
 bool fake_comes(unsigned int which, unsigned int events);
 uint32_t fake_id(unsigned int which);

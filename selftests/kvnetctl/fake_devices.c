@@ -263,16 +263,30 @@ int fake_set(const struct nlmsghdr *nlh, const char **why)
 	return err;
 }
 
+static const uint8_t cmds[] = {
+	KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_WORKERS_START_NTF, KVNET_CMD_QUEUE_START_NTF,
+	KVNET_CMD_QUEUE_BROKEN_NTF, 200, KVNET_CMD_QUEUE_STOP_NTF, KVNET_CMD_DEV_DEL_NTF,
+};
+
+#define STORM	3000
+
+/* how many there are; what is tried again has not gone meanwhile */
+unsigned int fake_events(void)
+{
+	return fake_is("never") ? STORM + 1 : sizeof(cmds) - (fake_is("once") || fake_is("late"));
+}
+
 bool fake_event(struct nlmsghdr *nlh, unsigned int n)
 {
-	static const uint8_t cmds[] = {
-		KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_WORKERS_START_NTF, KVNET_CMD_QUEUE_START_NTF,
-		KVNET_CMD_QUEUE_BROKEN_NTF, 200, KVNET_CMD_QUEUE_STOP_NTF, KVNET_CMD_DEV_DEL_NTF,
-	};
 	struct genlmsghdr *genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
 
-	genl->cmd = cmds[n % sizeof(cmds)];
+	genl->cmd = fake_is("never") ? KVNET_CMD_QUEUE_START_NTF : cmds[n % sizeof(cmds)];
 	told++;
+	if (fake_is("never") && n == STORM) {
+		genl->cmd = KVNET_CMD_WORKERS_START_NTF;
+		mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, 1);
+		return true;
+	}
 	if (genl->cmd == KVNET_CMD_DEV_ADD_NTF || genl->cmd == KVNET_CMD_DEV_DEL_NTF ||
 	    genl->cmd == KVNET_CMD_WORKERS_START_NTF) {
 		mnl_attr_put_u32(nlh, KVNET_A_DEV_ID, 300);

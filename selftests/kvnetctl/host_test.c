@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Processes that end while they are looked at. */
+/* Processes that end, or have the reader wait, while they are looked at. */
 #include "host.h"
+#include "sleeper.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/host_test.XXXXXX";
@@ -99,5 +102,33 @@ CASE(one_that_ends_while_it_is_read)
 		process_free(&p);
 	}
 	dies = false;
+	end();
+}
+
+#define MANY	30
+
+/* Memory that never comes, as of a pipe: all looks together take little more than one. */
+CASE(processes_whose_arguments_never_come)
+{
+	uint64_t start = now_ns();
+	struct process p;
+	char path[128];
+	unsigned int i;
+
+	begin();
+	snprintf(path, sizeof(path), "%s/proc/7/cmdline", root);
+	EXPECT_EQ(unlink(path), 0);
+	EXPECT_EQ(mkfifo(path, 0600), 0);
+	for (i = 0; i < MANY; i++) {
+		if (!EXPECT_TRUE(process_read(&p, 7)))
+			break;
+		EXPECT_TRUE(p.stalled && !p.argc && !p.vm && !strcmp(p.command, "qemu"));
+		process_free(&p);
+	}
+	EXPECT_TRUE(now_ns() - start < UINT64_C(8000000000));
+	/* the readers have ended, too */
+	while (wait(NULL) > 0)
+		;
+	EXPECT_EQ(errno, ECHILD);
 	end();
 }

@@ -14,14 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A VMM can cause events as fast as it likes. A device is looked at again after this time at the
+ * earliest, and after twice as long for each time in a row that something was refused.
+ */
+#define LOOK_GAP_NS	UINT64_C(100000000)
+#define MOST_DOUBLED	9
+
 /**
- * struct keeper - who applies rules
+ * struct keeper - the state of "rules apply" and "rules run"
  * @c: the run
  * @file: the rules' name
  * @rules: these
  * @ask: a connection
- * @id, @text, @failed: devices that have been seen to, what was set last, and whether it
- *	was refused; n of them
+ * @done: devices that have been seen to, n of them, and one with the id 0 that stands for all:
+ *	what was set last, whether it was refused, how often in a row something was, when it may be
+ *	looked at again, and whether it is to be
  */
 struct keeper {
 	struct ctl *c;
@@ -31,7 +39,9 @@ struct keeper {
 	struct done {
 		uint32_t id;
 		char *text;
-		bool failed;
+		bool failed, wanted;
+		unsigned int refusals;
+		uint64_t next;
 	} *done;
 	unsigned int n;
 };
@@ -149,18 +159,18 @@ static bool in_hiding(const struct keeper *kp, const struct kvnet_device *dev)
 	return HAS(dev, KVNET_A_DEV_CGROUP_ID) && !dev->cgroup && matters(&kp->rules, RULE_CGROUP);
 }
 
-static int set_nothing(struct keeper *kp, const struct kvnet_device *dev)
+static int set_nothing(struct keeper *kp, const struct kvnet_device *dev, const char *why)
 {
 	static const struct kvnet_policy nothing;
 	struct done *done = remember(kp, dev->id);
 
 	if (!done->failed)
-		report(kp, dev, &nothing, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
+		report(kp, dev, &nothing, why);
 	done->failed = true;
 	return STATUS_FAILED;
 }
 
-static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
+static int look_at(struct keeper *kp, const struct kvnet_device *dev)
 {
 	bool alive = HAS(dev, KVNET_A_DEV_OWNER_PID);
 	struct process p = { 0 };
@@ -171,10 +181,14 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
 		return STATUS_OK;
 	if (in_hiding(kp, dev))
-		return set_nothing(kp, dev);
-	/* looking at a process may take as long as that one likes: not without need */
+		return set_nothing(kp, dev, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
+	/* the process can delay this: not without need */
 	if (alive && matters(&kp->rules, RULE_VM))
 		process_read(&p, dev->pid);
+	if (p.stalled) {
+		process_free(&p);
+		return set_nothing(kp, dev, "its command line cannot be read in time: no rule is applied");
+	}
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;
 	s.name[RULE_TAP] = kvnet_own_tap(dev);
@@ -186,12 +200,33 @@ static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
 	return ret;
 }
 
-/* nobody may have told that they went */
+static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
+{
+	struct done *done = remember(kp, dev->id);
+	int ret;
+
+	if (done->next > now_ns()) {
+		done->wanted = true;
+		return STATUS_OK;
+	}
+	ret = look_at(kp, dev);
+	done = remember(kp, dev->id);
+	if (!ret)
+		done->refusals = 0;
+	else if (done->refusals < MOST_DOUBLED)
+		done->refusals++;
+	done->next = now_ns() + (LOOK_GAP_NS << done->refusals);
+	return ret;
+}
+
+/* the event that tells that they went may be lost */
 static void forget_others(struct keeper *kp, const struct kvnet_devices *all)
 {
 	unsigned int i, j;
 
 	for (i = kp->n; i--; ) {
+		if (!kp->done[i].id)
+			continue;
 		for (j = 0; j < all->n && all->dev[j].id != kp->done[i].id; j++)
 			;
 		if (j == all->n)
@@ -207,8 +242,10 @@ static int apply(struct keeper *kp, uint32_t id)
 	unsigned int i;
 
 	ret = kvnet_get(&kp->ask, id, &all);
-	if (ret == -ENODEV && id)
+	if (ret == -ENODEV && id) {
+		forget(kp, id);
 		return STATUS_OK;
+	}
 	if (ret)
 		return ctl_module_fails(&kp->ask, ret);
 	for (i = 0; i < all.n; i++)
@@ -239,14 +276,48 @@ static void reload(struct keeper *kp)
 	apply(kp, 0);
 }
 
-/* also that the module has gone may be among what is lost */
-static int catch_up(struct keeper *kp, struct kvnet *k)
+/* at once, unless it was looked at a short while ago */
+static void want(struct keeper *kp, uint32_t id)
 {
+	remember(kp, id)->wanted = true;
+}
+
+/* the one whose time comes first, or NULL */
+static struct done *first_wanted(const struct keeper *kp)
+{
+	struct done *first = NULL;
+	unsigned int i;
+
+	for (i = 0; i < kp->n; i++)
+		if (kp->done[i].wanted && (!first || kp->done[i].next < first->next))
+			first = &kp->done[i];
+	return first;
+}
+
+/* One look, so that signals and events get their turn. Only that of all tells that the module has gone. */
+static int apply_wanted(struct keeper *kp)
+{
+	struct done *done = first_wanted(kp);
+	uint32_t id;
 	int ret;
 
-	kvnet_drain(k);
-	ret = apply(kp, 0);
-	return ret == STATUS_FAILED ? STATUS_OK : ret;
+	if (!done || done->next > now_ns())
+		return STATUS_OK;
+	id = done->id;
+	done->wanted = false;
+	/* that of a device is set when it has been looked at */
+	if (!id)
+		done->next = now_ns() + LOOK_GAP_NS;
+	ret = apply(kp, id);
+	return id || ret == STATUS_FAILED ? STATUS_OK : ret;
+}
+
+/* for sleeper_wait() */
+static uint64_t wake_up_at(const struct keeper *kp)
+{
+	const struct done *done = first_wanted(kp);
+
+	return !done ? 0 : done->next ? done->next : 1;
 }
 
 static int take_event(struct keeper *kp, struct kvnet *k)
@@ -257,12 +328,15 @@ static int take_event(struct keeper *kp, struct kvnet *k)
 	if (!ret && ev.cmd == KVNET_CMD_DEV_DEL_NTF)
 		forget(kp, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_WORKERS_START_NTF)
-		apply(kp, ev.dev.id);
+		want(kp, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_QUEUE_START_NTF)
-		apply(kp, ev.queue.dev);
+		want(kp, ev.queue.dev);
 	kvnet_event_free(&ev);
-	if (ret == -ENOBUFS)
-		return catch_up(kp, k);
+	if (ret == -ENOBUFS) {
+		kvnet_drain(k);
+		want(kp, 0);
+		ret = 0;
+	}
 	if (ret && ret != -EAGAIN && ret != -EINTR)
 		return ctl_module_fails(k, ret);
 	return STATUS_OK;
@@ -283,13 +357,15 @@ static int keep(struct keeper *kp)
 	if (ret == STATUS_FAILED)
 		ret = STATUS_OK;
 	while (!ret) {
-		woken = sleeper_wait(kvnet_fd(&k), 0);
+		woken = sleeper_wait(kvnet_fd(&k), wake_up_at(kp));
 		if (woken & WOKEN_END)
 			break;
 		if (woken & WOKEN_RELOAD)
 			reload(kp);
 		if (woken & WOKEN_READ)
 			ret = take_event(kp, &k);
+		if (!ret)
+			ret = apply_wanted(kp);
 	}
 	kvnet_close(&k);
 	return ret;

@@ -3,13 +3,19 @@
  * host.c - small files of /proc and /sys, see host.h
  */
 #include "host.h"
+#include "sleeper.h"
 #include "text.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* nobody's command line or limits are longer than we care to read */
@@ -17,6 +23,16 @@
 
 /* nor what a VM is called, in bytes: a column of a table is as wide as its widest */
 #define MAX_NAME	255
+
+/*
+ * Arguments are read out of the memory of the process, which decides how long that takes
+ * (userfaultfd, a file of FUSE). All reads of this run together wait for ARGS_WAIT_NS, and a
+ * bit more: what they have waited for is forgotten at an eighth of the pace of the clock. One
+ * waits for a quarter of what is left, so that others after it get their share.
+ */
+#define MSEC		UINT64_C(1000000)
+#define ARGS_WAIT_NS	(2000 * MSEC)
+#define ARGS_LEAST_NS	(5 * MSEC)
 
 const char *host_root = "";
 
@@ -189,12 +205,104 @@ bool host_number(uint64_t *n, const char *fmt, ...)
 	return ok;
 }
 
+static uint64_t args_waited;
+
+static uint64_t args_patience(void)
+{
+	static uint64_t last;
+	uint64_t now = now_ns(), forgotten = last ? (now - last) / 8 : 0, left;
+
+	last = now;
+	args_waited -= forgotten < args_waited ? forgotten : args_waited;
+	left = args_waited < ARGS_WAIT_NS ? (ARGS_WAIT_NS - args_waited) / 4 : 0;
+	return left > ARGS_LEAST_NS ? left : ARGS_LEAST_NS;
+}
+
+/* Only a process of its own can be killed while it waits for another's memory. */
+static pid_t start_reader(const char *path, int to, int from)
+{
+	pid_t parent = getpid(), pid = fork();
+	size_t len, at = 0;
+	ssize_t n = 0;
+	char *text;
+
+	if (pid)
+		return pid;
+	close(from);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	text = slurp(path, &len);
+	while (at < len && (n = write(to, text + at, len - at)) > 0)
+		at += n;
+	/* the last byte says that it is all */
+	_exit(at == len && write(to, "", 1) == 1 ? 0 : 1);
+}
+
+/* what comes until the end of @fd, or until the time is over: then false */
+static bool read_until(int fd, char *buf, size_t *len, uint64_t until)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t now;
+	ssize_t n;
+	int ready;
+
+	for (*len = 0; *len < MAX_FILE + 1; *len += n) {
+		n = 0;
+		now = now_ns();
+		ready = now < until ? poll(&p, 1, (until - now) / MSEC + 1) : 0;
+		if (!ready)
+			return false;
+		if (ready < 0)
+			continue;
+		n = read(fd, buf + *len, MAX_FILE + 1 - *len);
+		if (n <= 0)
+			break;
+	}
+	return true;
+}
+
+/* slurp() of a file that may never be read; @stalled if that took too long */
+static char *slurp_in_time(const char *path, size_t *len, bool *stalled)
+{
+	uint64_t patience = args_patience();
+	char *buf = NULL;
+	pid_t pid = -1;
+	int fd[2];
+
+	*len = 0;
+	/* those before: a reader that is killed may take its time to end */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	if (pipe2(fd, O_CLOEXEC))
+		return NULL;
+	pid = start_reader(path, fd[1], fd[0]);
+	close(fd[1]);
+	if (pid > 0) {
+		buf = need(malloc(MAX_FILE + 1));
+		*stalled = !read_until(fd[0], buf, len, now_ns() + patience);
+		if (*stalled) {
+			args_waited += patience;
+			kill(pid, SIGKILL);
+		}
+	}
+	close(fd[0]);
+	/* the byte at the end stays: arguments are strings */
+	if (!*len || *stalled || buf[*len - 1]) {
+		free(buf);
+		*len = 0;
+		return NULL;
+	}
+	--*len;
+	return need(realloc(buf, *len + 1));
+}
+
 static void read_args(struct process *p)
 {
 	char *path = host_path("/proc/%d/cmdline", p->pid);
 	size_t len, at;
 
-	p->args = slurp(path, &len);
+	p->args = slurp_in_time(path, &len, &p->stalled);
 	free(path);
 	for (at = 0; at < len; at += strlen(p->args + at) + 1) {
 		p->argv = need(reallocarray(p->argv, p->argc + 1, sizeof(*p->argv)));

@@ -20,12 +20,14 @@ extern const char *host_root;
  * @cgroup: its cgroup of version 2, or NULL
  * @argv: its arguments, argc of them
  * @vm: the name of the VM that it runs, from its arguments, or NULL
+ * @stalled: its arguments could not be read in time: nothing is known of them
  */
 struct process {
 	pid_t pid;
 	char *command, *cgroup, *vm;
 	char **argv;
 	int argc;
+	bool stalled;
 	char *args;
 };
 
