@@ -206,7 +206,25 @@ source_package()
 	done
 }
 
-for name in sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay not_loaded_at_boot_stays \
+# removal_says ACTION: the package's script, on a host below DEST
+removal_says()
+{
+	sed "s,/etc/modprobe.d,$DEST&,; s,/sys/module,$DEST&," "$TOP/tools/packaging/debian/kvnet-dkms.prerm" | sh -s "$1"
+}
+
+removal_tells_of_the_blacklist()
+{
+	local said file=$DEST/etc/modprobe.d/kvnet.conf
+
+	rm -rf "$DEST"
+	install_to host || return
+	said=$(removal_says remove) && [ -z "$said" ] || fail "as installed: $said" || return
+	sed -i 's/^#blacklist/blacklist/' "$file"
+	said=$(removal_says remove) && [ "$(wc -l <<< "$said")" -eq 1 ] && [[ $said == *"take out its line 'blacklist vhost_net'"* ]] || fail "edited: $said" || return
+	said=$(removal_says upgrade) && [ -z "$said" ] || fail "an upgrade: $said"
+}
+
+for name in removal_tells_of_the_blacklist sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay not_loaded_at_boot_stays \
 	prefix_of_a_distribution refuses_with_one_line dkms_source version source_package; do
 	check $name
 done
