@@ -33,6 +33,18 @@ sample_has_each_parameter()
 	! grep -v '^\(#\|$\)' "$sample" || fail "it changes something"
 }
 
+# modprobe understands the sample's lines without their #: vhost first, with as many regions as kvnet has
+vhost_comes_first()
+{
+	local said dir=$WORK/modprobe
+
+	mkdir -p "$dir"
+	sed 's/^#\(softdep\|options vhost\)/\1/' "$TOP/tools/packaging/modprobe.conf" > "$dir/kvnet.conf"
+	said=$(PATH=$PATH:/usr/sbin:/sbin modprobe -C "$dir" -c) || return
+	grep -qx 'softdep kvnet pre: vhost *' <<< "$said" || fail "no softdep: $said" || return
+	grep -qx 'options vhost max_mem_regions=509' <<< "$said" || fail "no option of vhost: $said"
+}
+
 readme_has_each_parameter()
 {
 	local name
@@ -224,7 +236,7 @@ removal_tells_of_the_blacklist()
 	said=$(removal_says upgrade) && [ -z "$said" ] || fail "an upgrade: $said"
 }
 
-for name in removal_tells_of_the_blacklist sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay not_loaded_at_boot_stays \
+for name in removal_tells_of_the_blacklist vhost_comes_first sample_has_each_parameter readme_has_each_parameter manual_has_each_option installed_and_uninstalled edited_parameters_stay not_loaded_at_boot_stays \
 	prefix_of_a_distribution refuses_with_one_line dkms_source version source_package; do
 	check $name
 done

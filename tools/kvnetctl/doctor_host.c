@@ -96,7 +96,7 @@ static void check_regions(struct doctor *d)
 	uint64_t most;
 
 	if (!host_number(&most, "/sys/module/vhost/parameters/max_mem_regions"))
-		finding(d, GRADE_NOTE, "vhost", "modprobe vhost max_mem_regions=509",
+		finding(d, GRADE_NOTE, "vhost", "modprobe vhost max_mem_regions=509; at each boot: the lines softdep and options vhost in /etc/modprobe.d/kvnet.conf",
 			"without vhost, VMMs take 64 for kvnet's max_mem_regions: memory hotplug ends there");
 	else if (most < 509)
 		finding(d, GRADE_NOTE, "vhost", "modprobe -r vhost_net vhost; modprobe vhost max_mem_regions=509",
