@@ -287,6 +287,29 @@ CASE(apparmor_without_a_rule_for_the_node)
 	end();
 }
 
+#define BIT(n)	(UINT64_C(1) << (n))
+
+static struct node beyond;
+
+static void look_at_features(struct doctor *d)
+{
+	struct node vhost = { .word = { BIT(32) | BIT(33), BIT(1) } }, kvnet = vhost;
+
+	kvnet.word[0] |= beyond.word[0];
+	kvnet.word[1] |= beyond.word[1];
+	compare_features(d, &kvnet, &vhost);
+}
+
+CASE(features_that_vhost_net_has_not)
+{
+	EXPECT_TRUE(!finds(look_at_features, "vhost"));
+	beyond.word[0] = BIT(34) | BIT(35);
+	EXPECT_TRUE(finds(look_at_features, "ok    vhost   kvnet offers more than vhost_net only if QEMU is told to take it: RING_PACKED IN_ORDER\n"));
+	beyond.word[0] = BIT(34) | BIT(40);
+	EXPECT_TRUE(finds(look_at_features, "note  vhost   kvnet offers what vhost_net does not on this kernel: RING_PACKED RING_RESET\n"));
+	EXPECT_TRUE(finds(look_at_features, "queue_reset=off for RING_RESET"));
+}
+
 CASE(taps)
 {
 	begin();

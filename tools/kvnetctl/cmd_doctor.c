@@ -98,6 +98,7 @@ int cmd_doctor(struct ctl *c)
 	doctor_module(&d);
 	if (!d.count[GRADE_BAD]) {
 		doctor_node(&d);
+		doctor_features(&d);
 		ask_module(&d);
 	}
 	doctor_taps(&d);

@@ -4,60 +4,12 @@
  */
 #include "kvnetctl.h"
 #include "names.h"
+#include "node.h"
 #include "write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <linux/vhost.h>
-
-/* struct vhost_features_array of Linux 6.17, with room for our words */
-struct features_array {
-	__u64 count;
-	__u64 word[FEATURE_WORDS];
-};
-
-#define GET_FEATURES_ARRAY	_IOR(VHOST_VIRTIO, 0x83, __u64)
-
-/**
- * struct node - a device node of vhost's kind
- * @path: where it is
- * @err: why it could not be asked, or 0
- * @word: what it offers
- */
-struct node {
-	const char *path;
-	int err;
-	uint64_t word[FEATURE_WORDS];
-};
-
-static void ask(struct node *node)
-{
-	struct features_array all = { .count = FEATURE_WORDS };
-	int fd = open(node->path, O_RDWR | O_CLOEXEC);
-
-	memset(node->word, 0, sizeof(node->word));
-	node->err = 0;
-	if (fd < 0) {
-		node->err = errno;
-		return;
-	}
-	/* older kernels know the first word only */
-	if (!ioctl(fd, GET_FEATURES_ARRAY, &all))
-		memcpy(node->word, all.word, sizeof(node->word));
-	else if (ioctl(fd, VHOST_GET_FEATURES, node->word))
-		node->err = errno;
-	close(fd);
-}
-
-static bool has(const uint64_t *word, unsigned int bit)
-{
-	return word[bit / 64] >> (bit % 64) & 1;
-}
 
 static void write_node(struct json *w, const char *key, const struct node *node,
 		       unsigned int bit)
@@ -65,7 +17,7 @@ static void write_node(struct json *w, const char *key, const struct node *node,
 	if (node->err)
 		json_null(w, key);
 	else
-		json_bool(w, key, has(node->word, bit));
+		json_bool(w, key, node_has(node, bit));
 }
 
 static void write_row(struct json *w, const struct node *kvnet, const struct node *vhost,
@@ -82,7 +34,7 @@ static void write_row(struct json *w, const struct node *kvnet, const struct nod
 	write_node(w, "vhost_net", vhost, bit);
 	json_list(w, "taken_by", JSON_FIELDS);
 	for (i = 0; i < all->n; i++)
-		if (has(all->dev[i].features, bit))
+		if (feature_in(all->dev[i].features, bit))
 			json_u64(w, NULL, all->dev[i].id);
 	json_end(w);
 	json_end(w);
@@ -94,9 +46,9 @@ static bool of_interest(const struct node *kvnet, const struct node *vhost,
 	unsigned int i;
 
 	for (i = 0; i < all->n; i++)
-		if (has(all->dev[i].features, bit))
+		if (feature_in(all->dev[i].features, bit))
 			return true;
-	return has(kvnet->word, bit) || has(vhost->word, bit);
+	return node_has(kvnet, bit) || node_has(vhost, bit);
 }
 
 static int no_node(const struct node *node)
@@ -131,10 +83,10 @@ int cmd_features(struct ctl *c)
 	struct kvnet_devices all;
 	unsigned int bit;
 
-	ask(&kvnet);
+	node_ask(&kvnet);
 	if (kvnet.err)
 		return no_node(&kvnet);
-	ask(&vhost);
+	node_ask(&vhost);
 	get_devices(&all);
 	json_list(&c->w, NULL, JSON_TABLE);
 	for (bit = 0; bit < 64 * FEATURE_WORDS; bit++)

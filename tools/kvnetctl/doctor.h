@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "libkvnet.h"
+#include "node.h"
 
 enum grade { GRADE_OK, GRADE_NOTE, GRADE_BAD };
 
@@ -26,6 +27,8 @@ void finding(struct doctor *d, enum grade grade, const char *check, const char *
 /* doctor_host.c, doctor_vmm.c, doctor_device.c */
 void doctor_module(struct doctor *d);
 void doctor_node(struct doctor *d);
+void doctor_features(struct doctor *d);
+void compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost);
 void doctor_taps(struct doctor *d);
 void doctor_vmms(struct doctor *d);
 void doctor_vmm(struct doctor *d, pid_t pid, int argc, char **argv);

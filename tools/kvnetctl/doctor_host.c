@@ -4,6 +4,7 @@
  */
 #include "doctor.h"
 #include "host.h"
+#include "names.h"
 #include "text.h"
 
 #include <dirent.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include <linux/if_tun.h>
+#include <linux/virtio_config.h>
 
 #define UDEV_RULE	"KERNEL==\"kvnet\", GROUP=\"kvm\", MODE=\"0660\""
 
@@ -157,6 +159,56 @@ void doctor_node(struct doctor *d)
 	free(path);
 	check_apparmor(d);
 	check_regions(d);
+}
+
+/**
+ * compare_features() - can a guest of kvnet migrate to vhost_net?
+ * @d: the examination
+ * @kvnet: what kvnet offers
+ * @vhost: what vhost_net does
+ *
+ * Of what kvnet has beyond vhost_net QEMU takes packed rings and IN_ORDER only if told to.
+ */
+void compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost)
+{
+	unsigned int bit, unasked = 0;
+	char *list = NULL, *longer;
+
+	for (bit = 0; bit < 64 * FEATURE_WORDS; bit++) {
+		if (!node_has(kvnet, bit) || node_has(vhost, bit))
+			continue;
+		longer = text_format("%s%s%s", list ? list : "", list ? " " : "",
+				     name_feature(bit) ? name_feature(bit) : "?");
+		free(list);
+		list = longer;
+		unasked += bit != VIRTIO_F_RING_PACKED && bit != VIRTIO_F_IN_ORDER;
+	}
+	if (unasked)
+		finding(d, GRADE_NOTE, "vhost",
+			"start a guest that is to migrate to vhost_net without them: -device virtio-net-pci,...,queue_reset=off for RING_RESET (vmms.rst)",
+			"kvnet offers what vhost_net does not on this kernel: %s", list);
+	else if (list)
+		finding(d, GRADE_OK, "vhost", NULL,
+			"kvnet offers more than vhost_net only if QEMU is told to take it: %s", list);
+	free(list);
+}
+
+/**
+ * doctor_features() - compare both nodes
+ * @d: the examination
+ *
+ * Only if vhost_net is loaded: to open its node would load it.
+ */
+void doctor_features(struct doctor *d)
+{
+	struct node kvnet = { .path = "/dev/kvnet" }, vhost = { .path = "/dev/vhost-net" };
+
+	if (*host_root || !host_has("/sys/module/vhost_net"))
+		return;
+	node_ask(&kvnet);
+	node_ask(&vhost);
+	if (!kvnet.err && !vhost.err)
+		compare_features(d, &kvnet, &vhost);
 }
 
 static void check_tap(struct doctor *d, const char *name, uint64_t tun)
