@@ -10,6 +10,8 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/deadline.h>
+#include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
 #include <linux/wait_bit.h>
 
@@ -72,6 +74,12 @@ void kvnet_loan_init(struct kvnet_loan *loan,
 	loan->run = run;
 }
 
+/* The time of a real-time or deadline thread is its own, and isolated CPUs are quiet. */
+static bool is_spared(void)
+{
+	return rt_task(current) || dl_task(current) || !kvnet_lend_may_here();
+}
+
 /**
  * kvnet_lend_may() - may the calling thread do work for an address space?
  * @mm: the address space
@@ -89,7 +97,7 @@ bool kvnet_lend_may(const struct mm_struct *mm)
 				 PF_IO_WORKER;
 
 	return in_task() && current->mm == mm && !(current->flags & not) &&
-	       !signal_pending(current);
+	       !signal_pending(current) && !is_spared();
 }
 
 /**
@@ -105,7 +113,8 @@ bool kvnet_lend_may(const struct mm_struct *mm)
  */
 bool kvnet_lend_may_guest(const struct mm_struct *mm)
 {
-	return in_hardirq() && current->flags & PF_VCPU && current->mm == mm;
+	return in_hardirq() && current->flags & PF_VCPU && current->mm == mm &&
+	       !is_spared();
 }
 
 /**

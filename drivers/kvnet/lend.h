@@ -10,6 +10,8 @@
 #ifndef _KVNET_LEND_H
 #define _KVNET_LEND_H
 
+#include <linux/sched/isolation.h>
+#include <linux/smp.h>
 #include <linux/task_work.h>
 #include <linux/types.h>
 
@@ -27,6 +29,17 @@ struct kvnet_loan {
 	unsigned long queued;
 	void (*run)(struct kvnet_loan *loan);
 };
+
+/*
+ * May a softirq or a kicking thread do a queue's work on this CPU? Not on one that its
+ * administrator keeps free of the kernel's work: isolcpus=, nohz_full=, an isolated cpuset.
+ */
+static inline bool kvnet_lend_may_here(void)
+{
+	int cpu = raw_smp_processor_id();
+
+	return !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TICK);
+}
 
 /* Can anything be lent, on this kernel? */
 bool kvnet_lend_possible(void);

@@ -105,7 +105,7 @@ static bool may_soft(const struct kvnet_source *src, unsigned int event)
 		ret = READ_ONCE(src->lone) && softirq_count() && !in_hardirq();
 	else
 		ret = event == KVNET_EV_TIME && READ_ONCE(src->alarm);
-	return ret && !kvnet_thread_halted(&src->worker->thread);
+	return ret && kvnet_lend_may_here() && !kvnet_thread_halted(&src->worker->thread);
 }
 
 /*

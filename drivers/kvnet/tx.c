@@ -215,8 +215,8 @@ static bool is_barred(const struct kvnet_queue *q)
 static bool may_put_off(struct kvnet_queue *q)
 {
 	return READ_ONCE(q->src.crew->soft) && READ_ONCE(kvnet_tx_call_us) && !q->starved &&
-	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) && !is_barred(q) &&
-	       kvnet_defer_pays(&q->vq.defer);
+	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) && kvnet_lend_may_here() &&
+	       !is_barred(q) && kvnet_defer_pays(&q->vq.defer);
 }
 
 /*

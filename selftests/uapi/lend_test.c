@@ -4,6 +4,7 @@
  * worker. A guest that kicks again and again is asked not to.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +110,35 @@ CASE(not_if_told_so)
 	flow_one(&rig);
 	EXPECT_EQ(counter("kvnet.tx.runs_lent"), 0);
 	EXPECT_GE(counter("kvnet.tx.wakes"), 1);
+	rig_close(&rig);
+}
+
+/* The time of a real-time thread is its own. */
+CASE(not_by_a_real_time_thread)
+{
+	const struct sched_param fifo = { .sched_priority = 1 }, other = {};
+	long lent, wakes;
+	unsigned int i;
+
+	lend_begin(&rig, 0);
+	lend_settle(&rig);
+	lent = counter("kvnet.tx.packets_lent");
+	wakes = counter("kvnet.tx.wakes");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &fifo));
+		vdev_kick(tx);
+		/* it would keep the worker from the CPU */
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &other));
+		rig_expect(&rig, rig.tx_seq - 1, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		lend_answer(&rig);
+		worker_rests();
+	}
+	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent);
+	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, SOME);
+	ask_and_answer(1);
+	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent + 1);
 	rig_close(&rig);
 }
 
