@@ -68,6 +68,7 @@ void kvnet_wait_init(struct kvnet_wait *wait, struct kvnet_source *src,
 	wait->src = src;
 	wait->event = event;
 	wait->mask = mask;
+	wait->skip = 0;
 }
 
 /**
@@ -117,6 +118,8 @@ bool kvnet_wait_change(struct kvnet_wait *wait, struct file *file)
 	if (!next.head)
 		return false;
 	kvnet_wait_stop(wait);
+	/* It was the old one's. */
+	WRITE_ONCE(wait->skip, 0);
 	wait->head = next.head;
 	add_wait_queue(wait->head, &wait->entry);
 	kvnet_wait_stop(&next);
