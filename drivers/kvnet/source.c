@@ -66,7 +66,7 @@ static void run_lent(struct kvnet_loan *loan)
 	crew->ops->put(crew);
 }
 
-/* May the thread that brings the event do the work? */
+/* May the thread that brings the event do the work? Not what is for a softirq. */
 static bool may_lend(const struct kvnet_source *src, unsigned int event)
 {
 	const struct kvnet_crew *crew = src->crew;
@@ -75,8 +75,7 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 		return false;
 	if (event == KVNET_EV_KICK)
 		return READ_ONCE(src->lone) && kvnet_lend_may(crew->mm);
-	return event == KVNET_EV_TIME && !READ_ONCE(src->alarm) &&
-	       kvnet_lend_may_guest(crew->mm);
+	return event == KVNET_EV_TIME && kvnet_lend_may_guest(crew->mm);
 }
 
 static void run_soft(struct tasklet_struct *soft)
@@ -95,16 +94,14 @@ static void run_soft(struct tasklet_struct *soft)
  * for is no better than a worker; and where the worker would not run, by a freezer's
  * or a signal's order, nobody does.
  */
-static bool may_soft(const struct kvnet_source *src, unsigned int event)
+static bool may_soft(const struct kvnet_source *src, unsigned int event, bool alarm)
 {
-	bool ret;
+	bool ret = alarm;
 
 	if (!READ_ONCE(src->crew->soft) || !src->ops->run_soft)
 		return false;
 	if (event == KVNET_EV_TAP)
 		ret = READ_ONCE(src->lone) && softirq_count() && !in_hardirq();
-	else
-		ret = event == KVNET_EV_TIME && READ_ONCE(src->alarm);
 	return ret && kvnet_lend_may_here() && !kvnet_thread_halted(&src->worker->thread);
 }
 
@@ -137,23 +134,24 @@ static void note_time(struct kvnet_source *src, unsigned int event)
  */
 bool kvnet_source_take(struct kvnet_source *src, unsigned int event)
 {
-	int as = KVNET_CLAIM_HELD;
+	/* Read once: what is lent is no softirq's. */
+	const bool alarm = event == KVNET_EV_TIME && READ_ONCE(src->alarm);
+	const bool lends = !alarm && may_lend(src, event);
 
 	if (KVNET_COUNTS && event == KVNET_EV_KICK)
 		atomic_long_inc(&src->kicks);
-	if (may_lend(src, event))
-		as = KVNET_CLAIM_LENT;
-	if (!kvnet_claim_event(&src->claim, event, as))
+	if (!kvnet_claim_event(&src->claim, event,
+			       lends ? KVNET_CLAIM_LENT : KVNET_CLAIM_HELD))
 		return false;
 	if (KVNET_COUNTS)
 		note_time(src, event);
 	trace_kvnet_event(src->crew->owner, src->bit, event);
-	if (may_soft(src, event)) {
-		tasklet_schedule(&src->soft);
-		return false;
-	}
-	return as != KVNET_CLAIM_LENT ||
-	       (!lend(src) && kvnet_claim_take_lent(&src->claim));
+	if (lends)
+		return !lend(src) && kvnet_claim_take_lent(&src->claim);
+	if (!may_soft(src, event, alarm))
+		return true;
+	tasklet_schedule(&src->soft);
+	return false;
 }
 
 /**
