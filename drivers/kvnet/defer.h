@@ -28,10 +28,12 @@
  * @late: the timer made them, up to KVNET_DEFER_LATE; one less for each that was not
  *	  needed
  * @turns: since it is of no use
+ * @since_ns: when a timer was first set for the call that is owed; 0: not yet
  */
 struct kvnet_defer {
 	u8 late;
 	u8 turns;
+	u64 since_ns;
 };
 
 /**
@@ -43,6 +45,30 @@ struct kvnet_defer {
 static inline bool kvnet_defer_pays(struct kvnet_defer *d)
 {
 	return d->late < KVNET_DEFER_LATE || !(++d->turns % KVNET_DEFER_TRY);
+}
+
+/**
+ * kvnet_defer_begin() - a call is put off, and none was owed
+ * @d: the policy
+ */
+static inline void kvnet_defer_begin(struct kvnet_defer *d)
+{
+	d->since_ns = 0;
+}
+
+/**
+ * kvnet_defer_left() - how long may the call wait that is owed?
+ * @d: the policy; told whenever a timer is about to be set
+ * @now_ns: the local clock
+ * @cap_ns: the longest time, from the first timer on, whatever is sent meanwhile
+ *
+ * Return: ns; 0 also if the clock has gone back.
+ */
+static inline u32 kvnet_defer_left(struct kvnet_defer *d, u64 now_ns, u32 cap_ns)
+{
+	if (!d->since_ns)
+		d->since_ns = now_ns;
+	return cap_ns - min_t(u64, now_ns - d->since_ns, cap_ns);
 }
 
 /**
@@ -69,7 +95,7 @@ static inline void kvnet_defer_moot(struct kvnet_defer *d)
  * kvnet_defer_ns() - how long to wait for the driver's next packet
  * @gap_ns: from packet to packet, as far as is known
  * @gaps: so many of them
- * @cap_ns: the longest time
+ * @cap_ns: kvnet_defer_left()
  *
  * Return: ns.
  */

@@ -200,10 +200,14 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q,
  * will look by itself when it sends the next packet. As network devices do
  * (ethtool -C tx-usecs), let it be called after a while: when that packet does not come.
  */
-static u32 put_off_ns(const struct kvnet_queue *q, u32 gaps)
+static void set_timer(struct kvnet_queue *q, u64 now_ns)
 {
-	return kvnet_defer_ns(q->pace.gap_ns, gaps,
-			      min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC);
+	u32 cap = min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC;
+	u32 gap = q->pace.gap_ns;
+
+	cap = kvnet_defer_left(&q->vq.defer, now_ns, cap);
+	kvnet_source_alarm(&q->src, now_ns, kvnet_defer_ns(gap, KVNET_DEFER_GAPS, cap),
+			   kvnet_defer_ns(gap, KVNET_DEFER_GAPS_MOST, cap), true);
 }
 
 /* The clock is for those few that have been. */
@@ -253,8 +257,7 @@ static bool rest(struct kvnet_queue *q)
 	if (more)
 		return kvnet_source_again(&q->src);
 	if (q->vq.owes)
-		kvnet_source_alarm(&q->src, now, put_off_ns(q, KVNET_DEFER_GAPS),
-				   put_off_ns(q, KVNET_DEFER_GAPS_MOST), true);
+		set_timer(q, now);
 	q->vq.opens = q->vq.owes;
 	return false;
 }

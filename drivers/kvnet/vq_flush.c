@@ -159,6 +159,8 @@ void kvnet_vq_flush(struct kvnet_vq *vq)
 		return;
 	}
 	kvnet_ring_call_later(&vq->ring, mark);
+	if (!vq->owes)
+		kvnet_defer_begin(&vq->defer);
 	vq->owes = true;
 	kvnet_stat_inc(&vq->stats, KVNET_STAT_calls_put_off);
 	trace_kvnet_flush(vq, n, false);

@@ -61,6 +61,27 @@ CASE(half_of_them_late_is_no_reason_to_stop)
 	EXPECT_EQ(off, 1000);
 }
 
+/* What is sent meanwhile does not make it longer; what is owed next has time of its own. */
+CASE(no_longer_than_since_it_is_owed)
+{
+	struct kvnet_defer d = {};
+	u64 now = 1ULL << 40;
+
+	kvnet_defer_begin(&d);
+	EXPECT_EQ(kvnet_defer_left(&d, now, CAP), CAP);
+	EXPECT_EQ(kvnet_defer_left(&d, now, CAP), CAP);
+	EXPECT_EQ(kvnet_defer_left(&d, now + CAP - 1, CAP), 1);
+	EXPECT_EQ(kvnet_defer_left(&d, now + CAP, CAP), 0);
+	EXPECT_EQ(kvnet_defer_left(&d, now + (1ULL << 33), CAP), 0);
+	/* A clock that goes back; and a shorter time, since then. */
+	EXPECT_EQ(kvnet_defer_left(&d, now - 1, CAP), 0);
+	EXPECT_EQ(kvnet_defer_left(&d, now + 100, 1000), 900);
+	kvnet_defer_begin(&d);
+	now += 5 * CAP;
+	EXPECT_EQ(kvnet_defer_left(&d, now, CAP), CAP);
+	EXPECT_EQ(kvnet_defer_left(&d, now + 1000, CAP), CAP - 1000);
+}
+
 CASE(as_long_as_a_packet_may_take_to_come)
 {
 	u32 gap;
