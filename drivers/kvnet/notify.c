@@ -6,17 +6,31 @@
 
 #include <linux/err.h>
 #include <linux/file.h>
+#include <linux/ptr_ring.h>
 #include <linux/vhost.h>
 
 #include "source.h"
 
-/* There may be more of them before anybody is woken; a timer bounds it. */
-static bool can_wait(struct kvnet_wait *wait)
+/* By the thread or softirq that has put the last one in; 0 also if it is full. */
+static unsigned int frames_in(const struct ptr_ring *ring)
 {
+	int n = READ_ONCE(ring->producer) - READ_ONCE(ring->consumer_head);
+
+	return n < 0 ? n + READ_ONCE(ring->size) : n;
+}
+
+/*
+ * There may be more of them before the worker is woken; a timer bounds it. Wake-ups tell
+ * nothing: one may be for 16 frames that XDP has redirected, or for all segments of one.
+ */
+static bool can_wait(const struct kvnet_wait *wait)
+{
+	unsigned int n;
+
 	if (likely(!wait->skip))
 		return false;
-	WRITE_ONCE(wait->skip, wait->skip - 1);
-	return true;
+	n = frames_in(wait->ring);
+	return n && n <= wait->skip;
 }
 
 /* Called by the file, its wait-queue lock held: a kick or a packet. */
@@ -143,11 +157,12 @@ void kvnet_wait_stop(struct kvnet_wait *wait)
 }
 
 /* It has to be off, or changes under the lock of whoever wakes. */
-static void put_on(struct kvnet_wait *wait, unsigned int skip)
+static void put_on(struct kvnet_wait *wait, const struct ptr_ring *ring, unsigned int skip)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&wait->head->lock, flags);
+	wait->ring = ring;
 	WRITE_ONCE(wait->skip, skip);
 	if (list_empty(&wait->entry.entry))
 		__add_wait_queue(wait->head, &wait->entry);
@@ -158,7 +173,8 @@ static void put_on(struct kvnet_wait *wait, unsigned int skip)
  * kvnet_wait_set() - be woken by the tap from now on, or not
  * @wait: watching a tap, or nothing
  * @on: which
- * @skip: frames that wake nobody yet
+ * @ring: of the tap, which it keeps while it is watched; NULL: of no tap, with no @skip
+ * @skip: so many frames in @ring wake nobody yet
  *
  * What wakes a worker is off by then. To be called before kvnet_source_rest(), and
  * the look afterwards is pair J of Documentation/ordering.rst; who has some frames
@@ -166,7 +182,8 @@ static void put_on(struct kvnet_wait *wait, unsigned int skip)
  *
  * Context: a session of the source, which the caller holds.
  */
-void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip)
+void kvnet_wait_set(struct kvnet_wait *wait, bool on, const struct ptr_ring *ring,
+		    unsigned int skip)
 {
 	/* Others take it off only when they take the source. */
 	bool is_on = !list_empty_careful(&wait->entry.entry);
@@ -174,7 +191,7 @@ void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip)
 	if (!wait->head || (on == is_on && (!on || READ_ONCE(wait->skip) == skip)))
 		return;
 	if (on) {
-		put_on(wait, skip);
+		put_on(wait, ring, skip);
 		return;
 	}
 	remove_wait_queue(wait->head, &wait->entry);

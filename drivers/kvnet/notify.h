@@ -12,6 +12,7 @@
 
 struct file;
 struct kvnet_source;
+struct ptr_ring;
 
 /**
  * struct kvnet_wait - watches a file on behalf of a source
@@ -22,7 +23,8 @@ struct kvnet_source;
  * @src: whom to wake; const after init
  * @event: with what KVNET_EV_*; const after init
  * @mask: EPOLL* conditions to watch for; const after init
- * @skip: frames that wake nobody yet; under the lock of @head
+ * @ring: frames of the tap; set with @skip
+ * @skip: so many frames in @ring wake nobody yet; under the lock of @head
  */
 struct kvnet_wait {
 	wait_queue_entry_t entry;
@@ -31,6 +33,7 @@ struct kvnet_wait {
 	struct kvnet_source *src;
 	unsigned int event;
 	__poll_t mask;
+	const struct ptr_ring *ring;
 	unsigned int skip;
 };
 
@@ -40,7 +43,8 @@ int kvnet_wait_check(struct file *file);
 void kvnet_wait_start(struct kvnet_wait *wait, struct file *file);
 bool kvnet_wait_change(struct kvnet_wait *wait, struct file *file);
 void kvnet_wait_stop(struct kvnet_wait *wait);
-void kvnet_wait_set(struct kvnet_wait *wait, bool on, unsigned int skip);
+void kvnet_wait_set(struct kvnet_wait *wait, bool on, const struct ptr_ring *ring,
+		    unsigned int skip);
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 

@@ -350,7 +350,7 @@ static bool rest_for_some(struct kvnet_queue *q, unsigned int skip)
 	const u32 ns = q->look_us * NSEC_PER_USEC;
 
 	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
-	kvnet_wait_set(&q->tap_wait, true, skip);
+	kvnet_wait_set(&q->tap_wait, true, q->tap.ring, skip);
 	if (!kvnet_source_rest(&q->src, KVNET_EV_TAP | KVNET_EV_TIME))
 		return true;
 	kvnet_source_alarm(&q->src, local_clock(), ns / 2, ns, false);
@@ -367,7 +367,7 @@ static bool rest(struct kvnet_queue *q, unsigned int skip)
 
 	if (skip)
 		return rest_for_some(q, skip);
-	kvnet_wait_set(&q->tap_wait, !q->starved, 0);
+	kvnet_wait_set(&q->tap_wait, !q->starved, NULL, 0);
 	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
 		return true;
 	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :

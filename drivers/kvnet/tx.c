@@ -235,7 +235,7 @@ static bool rest(struct kvnet_queue *q)
 
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
-	kvnet_wait_set(&q->tap_wait, q->starved, 0);
+	kvnet_wait_set(&q->tap_wait, q->starved, NULL, 0);
 	now = local_clock();
 	if (q->starved) {
 		kvnet_vq_call_owed(&q->vq);

@@ -13,10 +13,12 @@
 #include "place_rig.h"
 #include "procfs.h"
 #include "tracing.h"
+#include "xdp.h"
 
 #define WAIT		32	/* frames that wake nobody, lone.h */
 #define ROOM		4	/* for each of them, of the tap */
 #define FEW		8
+#define BULK		16	/* frames that XDP redirects at a time */
 #define BURST		(5 * (WAIT + 1))
 #define ROUNDS		12
 
@@ -148,6 +150,60 @@ CASE(enough_frames_end_a_rest)
 		look_ends();
 	} while (seen.rests - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
 	EXPECT_GE(seen.rests - seen.by_time, 2);
+	rig_close(&rig);
+}
+
+/* All that comes to it goes into the tap, without being a socket buffer. */
+static void redirect_from(const struct rig *other)
+{
+	const struct bpf_insn code[] = {
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 1, .imm = rig.ifindex },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 2, .imm = 0 },
+		{ BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
+		{ BPF_JMP | BPF_EXIT },
+	};
+	int fd = xdp_load(code, sizeof(code) / sizeof(code[0])), ret = fd;
+
+	if (fd >= 0)
+		ret = xdp_attach(other->ifindex, fd);
+	if (ret)
+		ksft_skip("no XDP: %s", strerror(-ret));
+	close(fd);
+}
+
+static void redirect_burst(struct rig *other)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4 * BULK; i++)
+		ASSERT_EQ(rig_tx(other, 60, NULL), 0);
+	vdev_kick(&other->v.q[VDEV_TX]);
+	for (i = 0; i < 4 * BULK && !ksft_failed(); i++)
+		rig_rx_expect(&rig, other->tx_seq - 4 * BULK + i, 60);
+	ASSERT(rig_tx_drain(other, 3000));
+	rig_rx_post(&rig, BUFS, NULL);
+	vdev_kick(rx);
+}
+
+/* XDP hands over 16 at a time, with one wake-up: it is frames that count. */
+CASE_TIMED(redirected_frames_count_each, 60)
+{
+	uint64_t end = ksft_now_ms() + ksft_patience(10000);
+	struct rig other = { 0 };
+	unsigned int i;
+
+	begin_on_one_cpu("10000");
+	queue_length(2 * BULK * ROOM);
+	rig_open(&other, &(struct rig_cfg){ .here = true });
+	redirect_from(&other);
+	do {
+		look_begins();
+		for (i = 0; i < ROUNDS && !ksft_failed(); i++)
+			redirect_burst(&other);
+		look_ends();
+	} while (seen.rests - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
+	EXPECT_GE(seen.rests - seen.by_time, 2);
+	rig_close(&other);
 	rig_close(&rig);
 }
 
