@@ -4,6 +4,7 @@
  */
 #include "source.h"
 
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/wait_bit.h>
@@ -11,6 +12,9 @@
 #include "crew.h"
 #include "trace.h"
 #include "worker.h"
+
+/* Atomic, since the tasklets of a CPU that goes offline run on another one. */
+static DEFINE_PER_CPU(atomic_t, soft_pending);
 
 /**
  * kvnet_source_hand_over() - to its worker
@@ -78,11 +82,26 @@ static bool may_lend(const struct kvnet_source *src, unsigned int event)
 	return event == KVNET_EV_TIME && kvnet_lend_may_guest(crew->mm);
 }
 
+/* A frame to many taps must not keep the softirq busy for as long as all of them take. */
+static bool schedule_soft(struct kvnet_source *src)
+{
+	atomic_t *pending = raw_cpu_ptr(&soft_pending);
+
+	if (atomic_inc_return(pending) > KVNET_SOURCE_PENDING) {
+		atomic_dec(pending);
+		return false;
+	}
+	src->pending = pending;
+	tasklet_schedule(&src->soft);
+	return true;
+}
+
 static void run_soft(struct tasklet_struct *soft)
 {
 	struct kvnet_source *src = container_of(soft, struct kvnet_source, soft);
 	enum kvnet_verdict verdict;
 
+	atomic_dec(src->pending);
 	verdict = src->ops->run_soft(src);
 	trace_kvnet_run(src->crew->owner, src->bit, verdict);
 	if (verdict == KVNET_AGAIN)
@@ -148,10 +167,7 @@ bool kvnet_source_take(struct kvnet_source *src, unsigned int event)
 	trace_kvnet_event(src->crew->owner, src->bit, event);
 	if (lends)
 		return !lend(src) && kvnet_claim_take_lent(&src->claim);
-	if (!may_soft(src, event, alarm))
-		return true;
-	tasklet_schedule(&src->soft);
-	return false;
+	return !may_soft(src, event, alarm) || !schedule_soft(src);
 }
 
 /**

@@ -22,6 +22,9 @@
 /* Of so many kicks, or frames, that wake a source one is timed. A power of two. */
 #define KVNET_SOURCE_TIMED	16
 
+/* Of all devices, what one CPU's softirq has still to run: what is more is the workers'. */
+#define KVNET_SOURCE_PENDING	4
+
 struct kvnet_crew;
 struct kvnet_source;
 struct kvnet_worker;
@@ -68,6 +71,7 @@ struct kvnet_source_ops {
  * @claim: who may run it
  * @loan: for the thread that kicks
  * @soft: for the softirq of who brings a frame
+ * @pending: where @soft counts while it is scheduled; written by the holder
  * @timer: KVNET_EV_TIME
  * @alarm: which is for no more than a softirq can do; written by the holder
  * @alarm_ns: when, by the local clock, or 0; the holder's
@@ -88,6 +92,7 @@ struct kvnet_source {
 	struct kvnet_claim claim;
 	struct kvnet_loan loan;
 	struct tasklet_struct soft;
+	atomic_t *pending;
 	struct hrtimer timer;
 	bool alarm;
 	u64 alarm_ns;

@@ -9,12 +9,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "links.h"
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
@@ -24,6 +28,8 @@
 #include "watched.h"
 
 #define SOME		40
+#define TAPS		8
+#define PENDING		4	/* of a CPU's softirq, source.h */
 
 CASE(a_lone_frame_is_received_by_who_brings_it)
 {
@@ -46,6 +52,101 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	EXPECT_GE(place_counter("kvnet.pages"), 1);
 	rig_close(&rig);
+}
+
+static struct rig many[TAPS];
+
+static void bridge_of(int port)
+{
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
+
+	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
+	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
+		ksft_skip("no bridge: %s", strerror(errno));
+	if (port)
+		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
+	close(fd);
+}
+
+/* Guests behind a bridge; what is sent into that goes to all of them. */
+static void open_many(struct rig *br)
+{
+	unsigned int i;
+
+	rig_enter_netns();
+	bridge_of(0);
+	for (i = 0; i < TAPS; i++) {
+		rig_open(&many[i], &(struct rig_cfg){ .here = true });
+		bridge_of(many[i].ifindex);
+		vdev_no_spin(&many[i].v);
+		rig = many[i];
+		place_touch();
+		rig_rx_post(&many[i], BUFS, NULL);
+		vdev_kick_always(&many[i].v.q[VDEV_RX]);
+	}
+	rig_link(br, true);
+	br->ifindex = if_nametoindex(br->name);
+	br->inject = rig_packet_socket(br, 0, false);
+}
+
+/* A bridge has something to say of itself now and then. */
+static bool has_come(struct rig *r, uint32_t n, unsigned int ms)
+{
+	static uint8_t f[FRAME_MAX];
+	ssize_t len;
+
+	do {
+		len = rig_rx(r, NULL, f, sizeof(f), ms);
+		if (len < 0)
+			return false;
+		rig_rx_post(r, r->rx_bufs, NULL);
+		vdev_kick(&r->v.q[VDEV_RX]);
+	} while (!frame_is_ours(f, len) || frame_seq(f) != n);
+	return frame_check(f, len, n, 60);
+}
+
+/* How many of them a softirq received. */
+static unsigned int to_all(struct rig *br, uint32_t n)
+{
+	long soft = 0;
+	unsigned int i;
+
+	for (i = 0; i < TAPS; i++)
+		soft -= rig_counter(&many[i], "kvnet.rx.packets_soft");
+	rig_inject(br, n, 60);
+	for (i = 0; i < TAPS; i++)
+		EXPECT(has_come(&many[i], n, 3000));
+	worker_rests();
+	for (i = 0; i < TAPS; i++)
+		soft += rig_counter(&many[i], "kvnet.rx.packets_soft");
+	return soft;
+}
+
+/* One frame to many taps, from one CPU: a softirq receives it for some, workers for the others. */
+CASE_TIMED(a_softirq_does_few, 60)
+{
+	uint64_t end = ksft_now_ms() + ksft_patience(10000);
+	struct rig br = { .name = "br0" };
+	unsigned int i, n, few = 0, more = 0;
+
+	place_need_kvnet();
+	open_many(&br);
+	seq = 0;
+	/* a port of a bridge does not forward at once */
+	ASSERT(WAIT_FOR(8000, (rig_inject(&br, seq++, 60), has_come(&many[0], seq - 1, 100))));
+	while (few < SOME / 2 && ksft_now_ms() < end && !ksft_failed()) {
+		n = to_all(&br, seq++);
+		few += n && n <= PENDING;
+		more += n > PENDING;
+	}
+	ksft_note("of %u, %u were received in place by up to %u taps, %u by more",
+		  seq, few, PENDING, more);
+	EXPECT_GE(few, SOME / 2);
+	/* what the bridge says has a softirq of its own */
+	EXPECT_LE(more, few / 4);
+	for (i = 0; i < TAPS; i++)
+		rig_close(&many[i]);
 }
 
 /* The tap's device is looked for among many, which is no softirq's. */
