@@ -42,7 +42,7 @@ static void release_net(struct work_struct *work)
 
 /**
  * kvnet_net_close() - end of a device, in whatever state
- * @net: the device; of others only a thread knows it to which it is lent
+ * @net: the device; a task_work that a vCPU thread has not run yet may refer to it, too
  *
  * Waits for a worker that is at a queue, as vhost_net does.
  *

@@ -174,7 +174,7 @@ static void put_on(struct kvnet_wait *wait, const struct ptr_ring *ring, unsigne
  * @wait: watching a tap, or nothing
  * @on: which
  * @ring: of the tap, which it keeps while it is watched; NULL: of no tap, with no @skip
- * @skip: so many frames in @ring wake nobody yet
+ * @skip: up to so many frames in @ring do not wake the worker yet
  *
  * What wakes a worker is off by then. To be called before kvnet_source_rest(), and
  * the look afterwards is pair J of Documentation/ordering.rst; who has some frames

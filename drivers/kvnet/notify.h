@@ -24,7 +24,7 @@ struct ptr_ring;
  * @event: with what KVNET_EV_*; const after init
  * @mask: EPOLL* conditions to watch for; const after init
  * @ring: frames of the tap; set with @skip
- * @skip: so many frames in @ring wake nobody yet; under the lock of @head
+ * @skip: up to so many frames in @ring do not wake the worker yet; under the lock of @head
  */
 struct kvnet_wait {
 	wait_queue_entry_t entry;

@@ -3,13 +3,10 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -17,8 +14,6 @@
 
 #define ROOT	"/tmp/cgroup2"
 #define OLD_ROOT "/tmp/cgroup1"
-#define MOST_CPUS 8
-
 static const char *root = ROOT;
 
 static int write_at(const char *dir, const char *file, const char *text)
@@ -187,71 +182,4 @@ const char *cgroups_of(pid_t pid, pid_t tid)
 	}
 	text[n > 0 ? n : 0] = 0;
 	return text;
-}
-
-static pid_t eater[MOST_CPUS];
-
-static void eats(const struct cgroup *g, unsigned int cpu, int tell)
-{
-	cpu_set_t set;
-
-	/* what is open may be waited for */
-	ASSERT_EQ(dup2(tell, STDIN_FILENO), STDIN_FILENO);
-	ASSERT_SYS(close_range(3, ~0U, 0));
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	ASSERT_SYS(sched_setaffinity(0, sizeof(set), &set));
-	ASSERT_SYS(setpriority(PRIO_PROCESS, 0, -20));
-	cgroup_join(g, getpid());
-	ASSERT_EQ(write(STDIN_FILENO, "", 1), 1);
-	for (;;)
-		;
-}
-
-/*
- * No time is left for somebody who joins, either: so they have joined before that. Who does has
- * what all need who fork, end or join a group.
- */
-static void have_eaters(const struct cgroup *g, unsigned int cpus)
-{
-	unsigned int i;
-	int tell[2];
-	char c;
-
-	ASSERT_SYS(pipe(tell));
-	for (i = 0; i < cpus; i++) {
-		eater[i] = ASSERT_SYS(fork());
-		if (!eater[i])
-			eats(g, i, tell[1]);
-	}
-	close(tell[1]);
-	for (i = 0; i < cpus; i++)
-		ASSERT_EQ(read(tell[0], &c, 1), 1);
-	close(tell[0]);
-}
-
-void cgroup_starve(const struct cgroup *g)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (!cgroup_has(g, "cpu.max"))
-		ksft_skip("no controller cpu: it gives shares, no tenths");
-	ASSERT(cpus <= MOST_CPUS);
-	have_eaters(g, cpus);
-	cgroup_set(g, "cpu.max", "1000 1000000");
-	EXPECT(WAIT_FOR(5000, cgroup_get(g, "cpu.stat", "nr_throttled") > 1));
-}
-
-void cgroup_feed(const struct cgroup *g)
-{
-	unsigned int i;
-
-	for (i = 0; i < MOST_CPUS; i++)
-		if (eater[i])
-			kill(eater[i], SIGKILL);
-	cgroup_set(g, "cpu.max", "max");
-	for (i = 0; i < MOST_CPUS; i++)
-		if (eater[i])
-			waitpid(eater[i], NULL, 0);
-	memset(eater, 0, sizeof(eater));
 }

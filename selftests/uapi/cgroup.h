@@ -33,12 +33,6 @@ long cgroup_get(const struct cgroup *g, const char *file, const char *name);
 void cgroup_freeze(const struct cgroup *g, bool freeze);
 /* Are all in it frozen, or none, by the deadline? */
 bool cgroup_frozen(const struct cgroup *g, bool frozen, unsigned int ms);
-/*
- * Who is in it gets next to nothing of the CPUs, since others of ours take what there is;
- * until cgroup_feed(). Skips the case where the kernel has no limits of time.
- */
-void cgroup_starve(const struct cgroup *g);
-void cgroup_feed(const struct cgroup *g);
 /* All that a thread is in, as the kernel lists them. */
 const char *cgroups_of(pid_t pid, pid_t tid);
 

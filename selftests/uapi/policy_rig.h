@@ -15,12 +15,6 @@ void policy_want(void);
 int policy_ask(void);
 int policy_u32(unsigned int type, uint32_t value);
 int policy_u8(unsigned int type, uint8_t value);
-/* Sets something of a device, by a connection of one's own: 0 or -errno. */
-int policy_set_one(struct genl *own, uint32_t id);
-/* Over and over, and counts that, until it is refused for good: -errno. */
-int policy_set_often(uint32_t id, unsigned int *done);
-/* In processes of their own, which have nothing else open: each has done so once. */
-void policy_operators(pid_t *pid, unsigned int n, uint32_t id);
 /* What holds. */
 struct attrs the_policy(void);
 /* The thread of a worker that has begun. */
