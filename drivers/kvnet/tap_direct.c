@@ -161,8 +161,9 @@ static struct sk_buff *make_skb(const struct xdp_buff *xdp,
 	__skb_put(skb, xdp->data_end - xdp->data);
 	skb->dev = dev;
 	if (unlikely(apply_header(skb, hdr))) {
+		/* No drop yet: the socket gets the data. */
 		get_page(virt_to_head_page(buf));
-		kfree_skb(skb);
+		consume_skb(skb);
 		return NULL;
 	}
 	skb->protocol = eth_type_trans(skb, dev);

@@ -21,6 +21,7 @@
 #include "flow.h"
 #include "links.h"
 #include "rig.h"
+#include "tracing.h"
 #include "xdp.h"
 
 #define PARAMETER	"/sys/module/kvnet/parameters/tap_direct"
@@ -328,6 +329,34 @@ CASE(odd_frames_keep_their_place)
 		odd_among_others(&odd[i % 2]);
 	/* what is before the odd one */
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), 3);
+	rig_close(&rig);
+}
+
+#define REFUSED	10
+
+/* The socket drops such a frame, once; to be handed to it is no drop. */
+CASE(refused_frame_is_dropped_once)
+{
+	const struct virtio_net_hdr_mrg_rxbuf h = { .hdr = odd[0] };
+	uint8_t f[FRAME_MAX];
+	unsigned int i;
+
+	if (!tracing_begin())
+		ksft_skip("no tracefs");
+	set_direct("Y");
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	learn();
+	frame_make(f, ODD_SEQ, 90);
+	if (!tracing_on("skb/kfree_skb", "protocol == 0"))
+		ksft_skip("no tracepoint skb:kfree_skb");
+	for (i = 0; i < REFUSED; i++) {
+		ASSERT_EQ(rig_tx_raw(&rig, &h, f, 90, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);
+	}
+	EXPECT_EQ(transmit(), 1);
+	tracing_end();
+	EXPECT_EQ(tracing_count("kfree_skb:"), REFUSED);
 	rig_close(&rig);
 }
 
