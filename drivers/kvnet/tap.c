@@ -151,7 +151,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
 static bool lock_ring(struct kvnet_tap *tap)
 {
 	if (!tap->soft)
-		spin_lock(&tap->ring->consumer_lock);
+		spin_lock_bh(&tap->ring->consumer_lock);
 	else if (!spin_trylock(&tap->ring->consumer_lock))
 		return false;
 	/* For sparse, which knows no lock that is had only at times. */
@@ -162,7 +162,10 @@ static bool lock_ring(struct kvnet_tap *tap)
 static void unlock_ring(struct kvnet_tap *tap)
 {
 	__acquire(&tap->ring->consumer_lock);
-	spin_unlock(&tap->ring->consumer_lock);
+	if (!tap->soft)
+		spin_unlock_bh(&tap->ring->consumer_lock);
+	else
+		spin_unlock(&tap->ring->consumer_lock);
 }
 
 /*
