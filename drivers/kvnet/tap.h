@@ -6,8 +6,11 @@
 #define _KVNET_TAP_H
 
 #include <linux/kvnet.h>
+#include <linux/sizes.h>
+#include <linux/skbuff.h>
 #include <linux/types.h>
 #include <linux/uio.h>
+#include <linux/virtio_net.h>
 #include <net/xdp.h>
 
 #include "frag.h"
@@ -15,7 +18,6 @@
 struct msghdr;
 struct net_device;
 struct ptr_ring;
-struct sk_buff;
 struct socket;
 
 /* the module parameter tap_direct, see tap_direct.c */
@@ -23,6 +25,14 @@ extern bool kvnet_tap_direct;
 
 /* Frames that are taken from the tap's ring, or given to it, in one step. */
 #define KVNET_TAP_BATCH	64
+
+/* Bytes to the host in one step, with softirqs off: as many as tun takes from vhost_net. */
+#define KVNET_TAP_BYTES	SZ_256K
+
+/* Of a frame that is longer than a page so much is linear at most, and that takes so much. */
+#define KVNET_TAP_HEADERS	256
+#define KVNET_TAP_HEAD		(SKB_DATA_ALIGN(NET_SKB_PAD + NET_IP_ALIGN + KVNET_TAP_HEADERS) + \
+				 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
 /* How a tap makes headers is asked anew after so many jiffies. */
 #define KVNET_TAP_KNOWN	(HZ / 10)
@@ -51,10 +61,11 @@ extern bool kvnet_tap_direct;
  * @rx_head: see @rx
  * @rx_tail: see @rx
  * @n_xdp: entries in @xdp
- * @xdp: frames to the host, not sent yet; empty between two turns
+ * @bytes: length of the frames in @xdp
+ * @xdp: frames to the host, not sent yet; empty between two turns. In front of one that
+ *	 is longer than a page there is room for the head of a socket buffer
  * @frags: where the frames in @xdp come from
  * @pad: room in front of the frames in @xdp
- * @program: an XDP program is to see them
  * @out_ifindex: the tap's device in the socket's namespace, as its file has told, if
  *		 frames may go there without the socket; else 0
  * @out: that device, if it is known to be the tap's: a name, not a pointer
@@ -80,10 +91,10 @@ struct kvnet_tap {
 	unsigned int rx_tail;
 	void *rx[KVNET_TAP_BATCH];
 	unsigned int n_xdp;
+	unsigned int bytes;
 	struct xdp_buff xdp[KVNET_TAP_BATCH];
 	struct kvnet_frags frags;
 	unsigned int pad;
-	bool program;
 	int out_ifindex;
 	const struct net_device *out;
 	unsigned int out_seq;
@@ -135,6 +146,19 @@ void kvnet_tap_account(struct kvnet_tap *tap);
 bool kvnet_tap_batches(const struct kvnet_tap *tap);
 bool kvnet_tap_writable(struct kvnet_tap *tap);
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
+
+/* Segments, but no checksum: how this is read differs from tun to tun. */
+static inline bool kvnet_tap_hdr_is_odd(const struct virtio_net_hdr *hdr)
+{
+	return hdr->gso_type && !(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM);
+}
+
+/* Is the batch to be handed over before the next packet? */
+static inline bool kvnet_tap_is_full(const struct kvnet_tap *tap)
+{
+	return tap->n_xdp == KVNET_TAP_BATCH || tap->bytes >= KVNET_TAP_BYTES;
+}
+
 int kvnet_tap_send_queued(struct kvnet_tap *tap);
 int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
@@ -146,6 +170,7 @@ unsigned int kvnet_tap_backlog(struct kvnet_tap *tap);
 
 /* guest to host, past the socket: tap_direct.c */
 void kvnet_tap_set_out(struct kvnet_tap *tap, int ifindex);
+bool kvnet_tap_is_direct(const struct kvnet_tap *tap);
 bool kvnet_tap_deliver(struct kvnet_tap *tap);
 int kvnet_tap_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);
 

@@ -86,6 +86,22 @@ static struct net_device *find_device(const struct kvnet_tap *tap)
 	return dev;
 }
 
+/**
+ * kvnet_tap_is_direct() - does a frame that comes now go to the stack without the socket?
+ * @tap: the tap
+ *
+ * Return: true if so, as far as can be told before it is sent.
+ */
+bool kvnet_tap_is_direct(const struct kvnet_tap *tap)
+{
+	bool ret;
+
+	rcu_read_lock();
+	ret = find_device(tap);
+	rcu_read_unlock();
+	return ret;
+}
+
 static u64 received(const struct net_device *dev)
 {
 	return u64_stats_read(&this_cpu_ptr(dev->tstats)->rx_packets);
@@ -132,12 +148,6 @@ int kvnet_tap_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/* Segments, but no checksum: how this is read differs from tun to tun. */
-static bool is_odd(const struct virtio_net_hdr *hdr)
-{
-	return hdr->gso_type && !(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM);
-}
-
 /* A header that says nothing is most of them; others are read as tun would. */
 static int apply_header(struct sk_buff *skb, const struct virtio_net_hdr *hdr)
 {
@@ -146,19 +156,62 @@ static int apply_header(struct sk_buff *skb, const struct virtio_net_hdr *hdr)
 	return virtio_net_hdr_to_skb(skb, hdr, true);
 }
 
+/* So much as tun would make linear: the next receiver of segments takes it for the headers. */
+static unsigned int linear_len(const struct virtio_net_hdr *hdr)
+{
+	unsigned int len = KVNET_TAP_HEADERS;
+
+	if (hdr->gso_type)
+		len = __virtio16_to_cpu(true, hdr->hdr_len);
+	return clamp_t(unsigned int, len, ETH_HLEN, KVNET_TAP_HEADERS);
+}
+
+/* Longer than a page: the headers are linear, the rest stays where it is. */
+static struct sk_buff *build_long(const struct xdp_buff *xdp, unsigned int len)
+{
+	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start - KVNET_TAP_HEAD,
+					     KVNET_TAP_HEAD);
+	unsigned int linear = linear_len(xdp->data_hard_start + KVNET_TUN_FRAME_HDR);
+	struct page *page = virt_to_head_page(xdp->data);
+
+	if (unlikely(!skb))
+		return NULL;
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_data(skb, xdp->data, linear);
+	get_page(page);
+	skb_add_rx_frag(skb, 0, page, xdp->data + linear - page_address(page),
+			len - linear, xdp->frame_sz);
+	return skb;
+}
+
+static struct sk_buff *build_short(const struct xdp_buff *xdp, unsigned int len)
+{
+	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start, xdp->frame_sz);
+
+	if (unlikely(!skb))
+		return NULL;
+	skb_reserve(skb, xdp->data - xdp->data_hard_start);
+	__skb_put(skb, len);
+	return skb;
+}
+
 /* NULL: leave it to the socket, which counts what is wrong with it. */
 static struct sk_buff *make_skb(const struct xdp_buff *xdp,
 				struct net_device *dev)
 {
 	void *buf = xdp->data_hard_start;
 	const struct virtio_net_hdr *hdr = buf + KVNET_TUN_FRAME_HDR;
+	unsigned int len = xdp->data_end - xdp->data;
 	struct sk_buff *skb;
 
-	skb = unlikely(is_odd(hdr)) ? NULL : napi_build_skb(buf, xdp->frame_sz);
+	if (unlikely(kvnet_tap_hdr_is_odd(hdr)))
+		return NULL;
+	if (xdp->frame_sz > PAGE_SIZE)
+		skb = build_long(xdp, len);
+	else
+		skb = build_short(xdp, len);
 	if (unlikely(!skb))
 		return NULL;
-	skb_reserve(skb, xdp->data - buf);
-	__skb_put(skb, xdp->data_end - xdp->data);
 	skb->dev = dev;
 	if (unlikely(apply_header(skb, hdr))) {
 		/* No drop yet: the socket gets the data. */
@@ -184,7 +237,7 @@ static void count_received(struct net_device *dev, unsigned int n, size_t bytes)
 }
 
 /* Up to the first one that is for the socket, so that none overtakes it. */
-static unsigned int deliver(const struct kvnet_tap *tap, struct net_device *dev)
+static unsigned int deliver(struct kvnet_tap *tap, struct net_device *dev)
 {
 	const struct xdp_buff *xdp = tap->xdp;
 	struct sk_buff *skb;
@@ -199,6 +252,7 @@ static unsigned int deliver(const struct kvnet_tap *tap, struct net_device *dev)
 		netif_receive_skb(skb);
 	}
 	count_received(dev, i, bytes);
+	tap->bytes -= bytes;
 	return i;
 }
 

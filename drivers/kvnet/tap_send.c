@@ -99,29 +99,19 @@ static int fill_frame(const struct kvnet_tap *tap, void *buf, size_t size,
 	return kvnet_hdr_fix(hdr, from->len - tap->hdr_len, tap->le);
 }
 
-/*
- * Longer than a page, not to be segmented, and for an XDP program to see: how much
- * of such a frame a program may see at once is for the tap to know.
- */
-static bool is_for_program(const struct kvnet_tap *tap, const void *buf,
-			   size_t size)
-{
-	const struct virtio_net_hdr *gso = buf + KVNET_TUN_FRAME_HDR;
-
-	return tap->program && size > PAGE_SIZE && !gso->gso_type;
-}
-
 /* What is the same for all frames of a batch. */
 static void start_batch(struct kvnet_tap *tap)
 {
-	tap->program = sock_flag(tap->sock->sk, SOCK_XDP);
+	bool program = sock_flag(tap->sock->sk, SOCK_XDP);
+
+	tap->bytes = 0;
 	tap->pad = SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + tap->hdr_len +
-				  (tap->program ? XDP_PACKET_HEADROOM : 0));
+				  (program ? XDP_PACKET_HEADROOM : 0));
 }
 
 /**
  * kvnet_tap_queue() - add a packet to the batch
- * @tap: the tap, with fewer than KVNET_TAP_BATCH frames queued
+ * @tap: the tap, not kvnet_tap_is_full()
  * @from: the packet, header in front
  *
  * Return: 0; -EMSGSIZE if it is too long for a batch; -ENOMEM;
@@ -130,7 +120,7 @@ static void start_batch(struct kvnet_tap *tap)
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
 	struct xdp_buff *xdp = &tap->xdp[tap->n_xdp];
-	size_t len = from->len - tap->hdr_len, size;
+	size_t len = from->len - tap->hdr_len, size, head = 0;
 	void *buf;
 	int ret;
 
@@ -139,11 +129,18 @@ int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 		start_batch(tap);
 	/* A multiple of the cache line, and so is each place in a chunk. */
 	size = SKB_DATA_ALIGN(len + tap->pad) + SHINFO_LEN;
-	buf = kvnet_frag_alloc(&tap->frags, size);
+	if (unlikely(size > PAGE_SIZE)) {
+		/* The socket would make all of it linear: such a frame is for it alone. */
+		if (!kvnet_tap_is_direct(tap))
+			return -EMSGSIZE;
+		head = KVNET_TAP_HEAD;
+	}
+	buf = kvnet_frag_alloc(&tap->frags, head + size);
 	if (unlikely(!buf))
 		return size > min(PAGE_SIZE, KVNET_FRAG_MAX) ? -EMSGSIZE : -ENOMEM;
+	buf += head;
 	ret = fill_frame(tap, buf, size, from);
-	if (!ret && unlikely(is_for_program(tap, buf, size)))
+	if (!ret && head && kvnet_tap_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
 		ret = -EMSGSIZE;
 	if (unlikely(ret)) {
 		kvnet_frag_free(buf);
@@ -152,6 +149,7 @@ int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	xdp_init_buff(xdp, size, NULL);
 	xdp_prepare_buff(xdp, buf, tap->pad, len, true);
 	tap->n_xdp++;
+	tap->bytes += len;
 	return 0;
 }
 
@@ -181,6 +179,7 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
 	if (!n)
 		return 0;
 	tap->n_xdp = 0;
+	tap->bytes = 0;
 	ret = kvnet_tap_sendmsg(tap, &msg);
 	if (ret >= 0)
 		return n;

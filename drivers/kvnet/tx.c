@@ -56,32 +56,21 @@ static void count_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
 	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
 }
 
-static size_t queued_bytes(const struct kvnet_tap *tap)
-{
-	size_t bytes = 0;
-	unsigned int i;
-
-	for (i = 0; i < tap->n_xdp; i++)
-		bytes += tap->xdp[i].data_end - tap->xdp[i].data;
-	return bytes;
-}
-
 /* What the stack has not taken is for the socket. */
 static void send_queued(struct kvnet_queue *q)
 {
 	unsigned int left, n = q->tap.n_xdp;
-	size_t bytes, rest;
+	size_t bytes = q->tap.bytes, rest;
 
 	if (!n)
 		return;
-	bytes = queued_bytes(&q->tap);
 	if (kvnet_tap_deliver(&q->tap)) {
 		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_direct);
 		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_direct,
 			       n - q->tap.n_xdp);
 	}
 	left = q->tap.n_xdp;
-	rest = left ? queued_bytes(&q->tap) : 0;
+	rest = q->tap.bytes;
 	if (left && kvnet_tap_send_queued(&q->tap) < 0) {
 		n -= left;
 		bytes -= rest;
@@ -163,7 +152,7 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 		return send_single(t, &from, len);
 	if (ret)
 		kvnet_vq_drop(&q->vq, drop_reason(ret));
-	else if (q->tap.n_xdp == KVNET_TAP_BATCH)
+	else if (kvnet_tap_is_full(&q->tap))
 		send_queued(q);
 	return 0;
 }

@@ -166,6 +166,46 @@ CASE(transmit_tcp_segments_and_partial_checksums)
 		.features = BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) });
 }
 
+/*
+ * What the next receiver of a GSO frame is told of its headers is what is linear in the host:
+ * all of a frame that fits a page with what a socket buffer needs, else the headers.
+ */
+static void transmit_hdr_len(uint32_t payload, uint32_t hdr_len, int fd)
+{
+	struct virtio_net_hdr_mrg_rxbuf m = offload(1448);
+	uint32_t len = tcp_frame(frame, payload, payload);
+	struct virtio_net_hdr h;
+
+	ASSERT_EQ(rig_tx_raw(&rig, &m, frame, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	if (!EXPECT_EQ(receive(fd, &h, 3000), len))
+		return;
+	EXPECT(!memcmp(frame, got, len));
+	ksft_note("%u bytes: hdr_len %u", len, h.hdr_len);
+	EXPECT_EQ(h.hdr_len, hdr_len);
+	rig_tx_drain(&rig, 3000);
+}
+
+CASE(transmit_long_frames_have_their_headers_alone_linear)
+{
+	static const uint32_t size[] = { 4100, 8000, 9000, 16000, 20000, 30000, 32000, 40000,
+					 65495 };
+	size_t i;
+	int fd;
+
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 8 });
+	fd = rig_packet_socket(&rig, ETH_P_IP, true);
+	transmit_hdr_len(1500, HEADERS + 1500, fd);
+	transmit_hdr_len(3500, HEADERS + 3500, fd);
+	/* twice: the first frame of all goes by the socket, whatever its length */
+	for (i = 0; i < sizeof(size) / sizeof(*size); i++) {
+		transmit_hdr_len(size[i], HEADERS, fd);
+		transmit_hdr_len(size[i], HEADERS, fd);
+	}
+	close(fd);
+	rig_close(&rig);
+}
+
 /* Each one lies in its own way; none may stop the queue or reach a socket. */
 CASE(transmit_headers_that_make_no_sense)
 {
