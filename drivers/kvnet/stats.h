@@ -49,14 +49,13 @@ struct seq_file;
 	X(singles)		/* packets handed over one by one */	\
 	X(tap_calls)		/* packets read by a call of the tap */	\
 	X(wait_buffers)		/* stopped: the driver gave no buffers */ \
-	X(wait_tap)		/* stopped: the tap's send buffer is full */ \
+	X(wait_tap)		/* stopped: no room in the tap, or no memory */ \
 	X(iotlb_misses)		/* stopped: to ask the VMM's IOMMU */	\
 	X(broken)		/* stopped: the driver broke the rules */ \
 	X(drop_short)		/* shorter than an Ethernet header */	\
 	X(drop_long)		/* longer than any packet can be */	\
 	X(drop_header)		/* virtio_net_hdr makes no sense */	\
 	X(drop_fault)		/* guest memory could not be reached */	\
-	X(drop_nomem)		/* the host had no memory */		\
 	X(drop_overrun)		/* the driver's buffers are too small */ \
 	X(drop_tap)		/* the tap refused it */
 

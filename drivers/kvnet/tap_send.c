@@ -114,7 +114,7 @@ static void start_batch(struct kvnet_tap *tap)
  * @tap: the tap, not kvnet_tap_is_full()
  * @from: the packet, header in front
  *
- * Return: 0; -EMSGSIZE if it is too long for a batch; -ENOMEM;
+ * Return: 0; -EMSGSIZE if it is too long for a batch; -EAGAIN for want of memory;
  * -EFAULT if @from cannot be read; -EINVAL for a nonsensical header.
  */
 int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
@@ -137,7 +137,7 @@ int kvnet_tap_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	}
 	buf = kvnet_frag_alloc(&tap->frags, head + size);
 	if (unlikely(!buf))
-		return size > min(PAGE_SIZE, KVNET_FRAG_MAX) ? -EMSGSIZE : -ENOMEM;
+		return size > min(PAGE_SIZE, KVNET_FRAG_MAX) ? -EMSGSIZE : -EAGAIN;
 	buf += head;
 	ret = fill_frame(tap, buf, size, from);
 	if (!ret && head && kvnet_tap_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
@@ -188,6 +188,15 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
 	return ret;
 }
 
+/*
+ * Of a tap -ENOBUFS is want of memory, as -ENOMEM. Of a packet socket it is also what a
+ * qdisc or a filter below has dropped, and would drop again.
+ */
+static bool is_short_of_memory(const struct kvnet_tap *tap, int err)
+{
+	return err == -ENOMEM || (err == -ENOBUFS && tap->ring);
+}
+
 /**
  * kvnet_tap_send() - hand one packet over
  * @tap: the tap, with no frames queued
@@ -196,14 +205,16 @@ int kvnet_tap_send_queued(struct kvnet_tap *tap)
  * Never with MSG_MORE: a tun that collects packets would keep them, and with
  * them the room in its send buffer, until another one comes.
  *
- * Return: bytes, -EAGAIN if a limited send buffer is full, or -errno.
+ * Return: bytes; -EAGAIN if a limited send buffer is full, or for want of memory; or -errno.
  */
 int kvnet_tap_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	int ret;
 
 	iov_iter_init(&msg.msg_iter, ITER_SOURCE, from->iov, from->n,
 		      from->skip + from->len);
 	iov_iter_advance(&msg.msg_iter, from->skip);
-	return tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
+	ret = tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
+	return unlikely(is_short_of_memory(tap, ret)) ? -EAGAIN : ret;
 }

@@ -24,7 +24,6 @@ TRACE_DEFINE_ENUM(KVNET_STAT_drop_short);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_long);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_header);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_fault);
-TRACE_DEFINE_ENUM(KVNET_STAT_drop_nomem);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_overrun);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_tap);
 
@@ -206,7 +205,6 @@ TRACE_EVENT(kvnet_drop,
 				   { KVNET_STAT_drop_long, "long" },
 				   { KVNET_STAT_drop_header, "header" },
 				   { KVNET_STAT_drop_fault, "fault" },
-				   { KVNET_STAT_drop_nomem, "nomem" },
 				   { KVNET_STAT_drop_overrun, "overrun" },
 				   { KVNET_STAT_drop_tap, "tap" }))
 );

@@ -83,7 +83,7 @@ static void send_queued(struct kvnet_queue *q)
 	count_packets(q, n, bytes);
 }
 
-/* Returns -EAGAIN if the tap has no room, else 0: sent or dropped. */
+/* Returns -EAGAIN if there is no room in the tap or no memory, else 0: sent or dropped. */
 static int send_single(const struct tx_turn *t,
 		       const struct kvnet_tap_msg *from, size_t len)
 {
@@ -104,21 +104,9 @@ static int send_single(const struct tx_turn *t,
 	return 0;
 }
 
-static enum kvnet_stat drop_reason(int err)
-{
-	switch (err) {
-	case -ENOMEM:
-		return KVNET_STAT_drop_nomem;
-	case -EINVAL:
-		return KVNET_STAT_drop_header;
-	default:
-		return KVNET_STAT_drop_fault;
-	}
-}
-
 /*
- * Returns -EAGAIN if the tap has no room, -EBUSY if it is nothing for a thread that
- * kicked, else 0: sent, queued or dropped.
+ * Returns -EAGAIN if there is no room in the tap or no memory, -EBUSY if it is nothing
+ * for a thread that kicked, else 0: sent, queued or dropped.
  */
 static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 {
@@ -150,8 +138,11 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 		return -EBUSY;
 	if (ret == -EMSGSIZE)
 		return send_single(t, &from, len);
+	if (ret == -EAGAIN)
+		return ret;
 	if (ret)
-		kvnet_vq_drop(&q->vq, drop_reason(ret));
+		kvnet_vq_drop(&q->vq, ret == -EINVAL ? KVNET_STAT_drop_header :
+						       KVNET_STAT_drop_fault);
 	else if (kvnet_tap_is_full(&q->tap))
 		send_queued(q);
 	return 0;

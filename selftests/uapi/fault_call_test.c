@@ -14,6 +14,8 @@
 #include "inject.h"
 #include "iommu.h"
 #include "packet_rig.h"
+#include "pin_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 
 static struct rig rig;
@@ -114,6 +116,54 @@ CASE_TIMED(of_packets_of_a_socket, 60)
 	fault_on_the_way(w.tid, &(struct fault_load){ 24, 1000 });
 	EXPECT_OP(fault_injected, >, 2);
 	fault_end();
+}
+
+/* Sent, or lost for want of the owner's memory: user copies fail as well. */
+static long frames_done(void)
+{
+	return rig_counter(&vmm, "kvnet.tx.packets") + rig_counter(&vmm, "kvnet.tx.drop_fault") +
+	       rig_counter(&vmm, "kvnet.tx.broken");
+}
+
+/* The worker sends one while the n-th allocation fails: the frame stays in the ring. */
+static bool send_with_failure(struct injector *in, unsigned int n, uint32_t len)
+{
+	long before = frames_done();
+	bool hit;
+
+	ASSERT_EQ(rig_tx(&vmm, len, NULL), 0);
+	worker_rests();
+	injector_nth(in, n);
+	vdev_kick_always(&vmm.v.q[VDEV_TX]);
+	EXPECT(WAIT_FOR(3000, frames_done() > before));
+	hit = injector_hit(in);
+	injector_nth(in, 0);
+	EXPECT_EQ(rig_counter(&vmm, "kvnet.tx.drop_tap"), 0);
+	fault_carries_packets();
+	return hit;
+}
+
+static void send_without_memory(unsigned int tap, uint32_t len)
+{
+	struct injector in;
+	unsigned int n;
+
+	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 8, .tx_buf = 66000, .tap = tap });
+	fault_by_worker(true);
+	fault_touch_memory();
+	injector_open(&in, worker_tid(1), false);
+	UNTIL_NONE_FAILS(&in, n, send_with_failure(&in, n, len));
+	ksft_note("%u bytes: %u failures", len, n - 1);
+	injector_close(&in);
+	fault_end();
+}
+
+CASE_TIMED(of_a_frame_that_is_sent_again, 60)
+{
+	send_without_memory(TAP_SNDBUF, 1000);
+	send_without_memory(0, 20000);
+	send_without_memory(0, 100);
+	EXPECT_OP(fault_injected, >, 2);
 }
 
 static int set_owner(void)

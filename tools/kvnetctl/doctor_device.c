@@ -64,8 +64,6 @@ static void check_drops(struct doctor *d, const struct kvnet_queue *q, const cha
 		  "RX: vnet_hdr of tap and VMM differ; TX: is the tap's interface gone, or down?" },
 		{ "drop_header", "packets with a header that makes no sense",
 		  "look at the guest's driver" },
-		{ "drop_nomem", "packets for which the host had no memory",
-		  "give the host memory, or guests less" },
 		{ "drop_fault", "packets in memory that is not there",
 		  "look at the VMM's log: its memory table is wrong" },
 		{ "drop_short", "packets shorter than a header", "look at the guest's driver" },
