@@ -424,7 +424,8 @@ CASE(time_of_a_worker_that_comes_late)
 	}
 	h = hist(VDEV_TX, "wake_ns");
 	EXPECT_GE(h.count, 1);
-	EXPECT_OP(h.sum, >, 1000000 * h.count);
+	/* of one at least: the kernel may let the worker run before a real-time task (fair server) */
+	EXPECT_OP(h.sum, >, 1000000);
 	fdinfo_line("kvnet.tx.wake_ns", line, sizeof(line));
 	if (strcmp(line, h.text))
 		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
