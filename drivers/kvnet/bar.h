@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * bar.h - policy: may a softirq call the driver?
+ * bar.h - policy: may a softirq receive for a queue, and call the driver?
  *
- * A call wakes all who watch the VMM's eventfd, with interrupts off. How many they are is
- * up to the VMM, and in a softirq it is another's time: of whoever brought a frame, or of
- * whose CPU it is. So what calls take beyond what is usual is a debt, which time pays back,
- * 32 times as slowly. If it grows too large, no softirq calls for a thousand times
- * as long. So who has it grow may have a thousandth of others' time, with each queue, who
- * takes care that it does not, a 32nd; and anybody 100 us of each call.
+ * A call wakes all tasks that wait for the VMM's eventfd, with interrupts off. The VMM decides
+ * how many they are, and in a softirq the time is that of the frame's sender, or of the task
+ * that the CPU runs. So what calls take beyond what is usual is a debt, which time pays back,
+ * 32 times as slowly. If it grows too large, no softirq works for the queue for a thousand
+ * times as long. So a VMM whose debt grows may have a thousandth of others' time with each
+ * queue, a VMM that takes care that it does not grow a 32nd; and any VMM 100 us of each call.
  *
- * A call is also slow if the host itself, in a VM, is kept from running meanwhile, for a
- * few ms. A call takes some us, so that is rarely in the midst of one; once is no reason
+ * A frame waits for its softirq: where a NAPI poll brings the frame, until the poll is through
+ * with the frames of other devices. The worker could receive it meanwhile, on another CPU. So
+ * what a frame has waited is added to what the call takes. The worker gets a queue whose frames
+ * wait for more than 100 us and a 32nd of the time from one frame to the next.
+ *
+ * Both are also slow if the host itself, in a VM, is kept from running meanwhile, for a
+ * few ms. They take some us, so that is rarely in the midst of one; once is no reason
  * yet, and a quarter of a second later it is paid back. Where it is longer than the debt may
  * be, or comes more often, a worker does all for some seconds: it costs a wake-up for a
  * frame, and nothing is lost.
@@ -23,7 +28,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* A call that takes no longer is a quick one, in ns. Usual are 1 to 10 us. */
+/* A wait and a call that take no longer together are quick, in ns. Usual are 1 to 10 us. */
 #define KVNET_BAR_QUICK		100000
 
 /* A debt that is too large, and the largest that is believed. */
@@ -33,11 +38,11 @@
 /* Time pays it back, so much more slowly: 1/32. */
 #define KVNET_BAR_PAYS_SHIFT	5
 
-/* No softirq calls for so many times the debt. */
+/* No softirq works for the queue for so many times the debt. */
 #define KVNET_BAR_TIMES		1000
 
 /**
- * struct kvnet_bar - what a queue's calls by softirqs have taken
+ * struct kvnet_bar - what a queue's calls by softirqs, and the waits before, have taken
  * @since_ns: when there were to be no more for a while
  * @wait_ns: for how long; 0: there was no reason yet
  * @seen_ns: when the last one was over
@@ -54,12 +59,12 @@ struct kvnet_bar {
 };
 
 /**
- * kvnet_bar_took() - a softirq has called
+ * kvnet_bar_took() - a softirq has worked for the queue
  * @b: the policy
  * @now_ns: the time, of a clock that may go back
- * @ns: what the call took
+ * @ns: what the call took, and how long the softirq's work had waited
  *
- * Return: true if that was too much, and none is to call from now on, for a while.
+ * Return: true if that was too much: no softirq is to work for the queue, for a while.
  */
 static inline bool kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
 {
@@ -84,7 +89,7 @@ static inline bool kvnet_bar_took(struct kvnet_bar *b, u64 now_ns, u64 ns)
 }
 
 /**
- * kvnet_bar_is_up() - is no softirq to call?
+ * kvnet_bar_is_up() - is no softirq to work for the queue?
  * @b: the policy
  * @now_ns: as of kvnet_bar_took()
  *

@@ -51,7 +51,7 @@ enum {
  * @answers: packets that the other queue has passed on so far; const after init
  * @passed: what it is for the other queue; written in a session
  * @lone: whether packets are received where they come in (RX); in a session
- * @bar: whether softirqs call the driver; in a session
+ * @bar: whether softirqs receive, and call the driver; in a session
  * @look_us: longest time that a stream's frames wait, in us; 0: none does (RX); const while
  *	     there is an owner
  * @resident: the device's

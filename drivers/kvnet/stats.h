@@ -36,7 +36,7 @@ struct seq_file;
 	X(soft_busy)		/* the same: set-up changes, or a log */ \
 	X(soft_slow)		/* the same: nothing simple */		\
 	X(soft_more)		/* the same: more than a few */		\
-	X(soft_barred)		/* calls by softirqs took too long */	\
+	X(soft_barred)		/* softirqs waited or called for too long */ \
 	X(paced)		/* nothing left: looks again after a while */ \
 	X(requeues)		/* turns that ended with the budget */	\
 	X(flushes)		/* used buffers published */		\

@@ -5,16 +5,22 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -30,6 +36,8 @@
 #define SOME		40
 #define TAPS		8
 #define PENDING		4	/* of a CPU's softirq, source.h */
+#define LONG_FILTER	2000	/* instructions */
+#define LONG_WAIT	2000	/* us: 20 times what bar.h takes for quick */
 
 CASE(a_lone_frame_is_received_by_who_brings_it)
 {
@@ -69,6 +77,13 @@ static void bridge_of(int port)
 	close(fd);
 }
 
+static void bridge_up(struct rig *br)
+{
+	rig_link(br, true);
+	br->ifindex = if_nametoindex(br->name);
+	br->inject = rig_packet_socket(br, 0, false);
+}
+
 /* Guests behind a bridge; what is sent into that goes to all of them. */
 static void open_many(struct rig *br)
 {
@@ -85,9 +100,7 @@ static void open_many(struct rig *br)
 		rig_rx_post(&many[i], BUFS, NULL);
 		vdev_kick_always(&many[i].v.q[VDEV_RX]);
 	}
-	rig_link(br, true);
-	br->ifindex = if_nametoindex(br->name);
-	br->inject = rig_packet_socket(br, 0, false);
+	bridge_up(br);
 }
 
 /* A bridge has something to say of itself now and then. */
@@ -147,6 +160,101 @@ CASE_TIMED(a_softirq_does_few, 60)
 	EXPECT_LE(more, few / 4);
 	for (i = 0; i < TAPS; i++)
 		rig_close(&many[i]);
+}
+
+/* A socket that looks at each frame to the port for some us, and takes none. */
+static void add_watcher(const struct rig *port)
+{
+	static struct sock_filter code[LONG_FILTER];
+	const struct sock_fprog prog = { LONG_FILTER, code };
+	unsigned int i;
+
+	code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, ~0u);
+	for (i = 1; i < LONG_FILTER - 1; i++)
+		code[i] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 1);
+	code[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	ASSERT_SYS(setsockopt(rig_packet_socket(port, ETH_P_ALL, false), SOL_SOCKET,
+			      SO_ATTACH_FILTER, &prog, sizeof(prog)));
+}
+
+/* How long a frame to the port takes its sender, in us, at the least. */
+static long time_to_send(struct rig *port)
+{
+	struct timespec from, to;
+	long us, least = LONG_MAX;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		rig_inject(port, 0, 60);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		us = (to.tv_sec - from.tv_sec) * 1000000 +
+		     (to.tv_nsec - from.tv_nsec) / 1000;
+		least = us < least ? us : least;
+	}
+	return least;
+}
+
+/* Returns how many sockets that takes, on this machine. */
+static unsigned int slow_down(struct rig *port)
+{
+	unsigned int n;
+
+	for (n = 0; time_to_send(port) < LONG_WAIT; n++)
+		add_watcher(port);
+	return n;
+}
+
+/* A guest behind a bridge, which sends each frame to the guest's tap and then to @port. */
+static void open_before(struct rig *br, struct rig *port)
+{
+	struct pollfd p;
+
+	rig_enter_netns();
+	bridge_of(0);
+	p = (struct pollfd){ .fd = rig_tap_new(port, TAP_BARE), .events = POLLIN };
+	port->inject = rig_packet_socket(port, 0, false);
+	rig_open(&rig, &(struct rig_cfg){ .here = true });
+	/* a bridge has its newest port first */
+	bridge_of(port->ifindex);
+	bridge_of(rig.ifindex);
+	place_ready();
+	bridge_up(br);
+	/* a port of a bridge does not forward at once */
+	ASSERT(WAIT_FOR(8000, (rig_inject(br, seq++, 60), has_come(&rig, seq - 1, 100)) &&
+			      poll(&p, 1, 0) == 1));
+}
+
+/*
+ * The softirq that is to receive comes late, since its CPU first sends the frame to a slow port:
+ * as it does behind a NAPI poll with frames of other devices.
+ */
+CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
+{
+	struct rig br = { .name = "br0" }, port = { 0 };
+	unsigned int i;
+	long soft;
+
+	place_need_kvnet();
+	open_before(&br, &port);
+	i = slow_down(&port);
+	soft = place_counter("kvnet.rx.packets_soft");
+	ksft_note("%u sockets", i);
+	for (i = 0; i < 4 * SOME && !ksft_failed(); i++) {
+		if (place_counter("kvnet.rx.soft_barred"))
+			break;
+		rig_inject(&br, seq++, 60);
+		EXPECT(has_come(&rig, seq - 1, 3000));
+	}
+	ksft_note("%u frames, %ld in a softirq", i, place_counter("kvnet.rx.packets_soft") - soft);
+	EXPECT_EQ(place_counter("kvnet.rx.soft_barred"), 1);
+	soft = place_counter("kvnet.rx.packets_soft");
+	for (i = 0; i < SOME / 2 && !ksft_failed(); i++) {
+		rig_inject(&br, seq++, 60);
+		EXPECT(has_come(&rig, seq - 1, 3000));
+	}
+	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	rig_close(&rig);
 }
 
 /* The tap's device is looked for among many, which is no softirq's. */
