@@ -59,14 +59,14 @@ UAPI_IDLE="idle_test"
 UAPI_FAILING="fault_each_test fault_call_test held_change_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
 UAPI_WORKER="freezer_test close_test worker_test"
-UAPI_612="console_test hibernate_test"	# senders in interrupts; a disk to write an image to
+UAPI_612="console_test hibernate_test invalidate_test"	# senders in interrupts; a disk to write an image to; two threads in the kernel
 # with a module whose calls fail or wait, and two CPUs
 UAPI_FAILING_SMP="backpressure_test"
 UAPI_BIRTH="birth_test netlink_set_test counters_test"
 UAPI_61="close_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
 fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
+stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
 UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test offload_test pin_test
 call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
