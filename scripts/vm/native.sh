@@ -156,7 +156,9 @@ all_cases()
 		echo "xdp test=xdp action=drop size=$n"
 		echo "xdp test=xdp action=redirect size=$n devices=2"
 	done
-	echo "memory test=memory size=64 ring=256"
+	for n in 1 64; do
+		echo "memory test=memory size=64 ring=256 devices=$n"
+	done
 	echo "idle test=idle devices=32 ring=256"
 	echo "idle test=idle queues=8 ring=256"
 	dpdk_here || return 0

@@ -64,15 +64,19 @@ struct port *lone_begin(struct ports *p, const struct spec *s)
 
 	open_all(p, s);
 	workers_find(getpid(), p->n);
-	port = &p->port[0];
-	port->r.sniff = rig_packet_socket(&port->r, FRAME_TYPE, false);
-	offer_rx(port, s->ring);
-	return port;
+	for (port = p->port; port < p->port + p->n; port++) {
+		port->r.sniff = rig_packet_socket(&port->r, FRAME_TYPE, false);
+		offer_rx(port, s->ring);
+	}
+	return p->port;
 }
 
 void lone_end(struct ports *p)
 {
-	close(p->port[0].r.sniff);
+	unsigned int i;
+
+	for (i = 0; i < p->n; i++)
+		close(p->port[i].r.sniff);
 	ports_close(p);
 }
 

@@ -5,7 +5,7 @@
 
 #include "port.h"
 
-/* One device, ready for round trips. */
+/* Devices that are ready for round trips; the first of them. */
 struct port *lone_begin(struct ports *p, const struct spec *s);
 /* The guest sends a frame, the host sends it back. */
 void lone_round_trip(struct ports *p, struct port *port);

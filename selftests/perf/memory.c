@@ -3,8 +3,8 @@
  * memory - what it costs the owner of a device to change its memory.
  *
  * A device that knows pages of its owner's memory is told of each change, of whatever
- * memory it is. So before each call that is timed a few frames come, and then the
- * device knows the pages that they went to, elsewhere. Of 64 MiB of private memory, all
+ * memory it is. So before each call that is timed a few frames come to each device, and
+ * then it knows the pages that they went to, elsewhere. Of 64 MiB of private memory, all
  * of it there.
  */
 #define _GNU_SOURCE
@@ -69,19 +69,21 @@ static const struct {
 
 static struct {
 	struct ports p;
-	struct port *port;
 	double ns[CHANGES][SLICES];
 } sample;
 
 static void frames(unsigned int n)
 {
+	unsigned int i;
+
 	while (n--)
-		lone_round_trip(&sample.p, sample.port);
+		for (i = 0; i < sample.p.n; i++)
+			lone_round_trip(&sample.p, &sample.p.port[i]);
 }
 
 static unsigned int memory_open(const struct spec *s)
 {
-	sample.port = lone_begin(&sample.p, s);
+	lone_begin(&sample.p, s);
 	frames(LEARN);
 	return TIMES;
 }
@@ -113,12 +115,16 @@ static void memory_slice(unsigned int i)
 
 static void memory_close(unsigned int slices)
 {
-	long pages = rig_counter(&sample.port->r, "kvnet.pages");
-	unsigned int kind;
+	unsigned int kind, i;
+	long pages = 0, known;
 
+	for (i = 0; i < sample.p.n; i++) {
+		known = rig_counter(&sample.p.port[i].r, "kvnet.pages");
+		pages += known > 0 ? known : 0;
+	}
 	for (kind = 0; kind < CHANGES; kind++)
 		spec_slices(changes[kind].metric, sample.ns[kind], slices, "ns");
-	spec_row("pages", pages < 0 ? 0 : pages, "1");
+	spec_row("pages", pages, "1");
 	lone_end(&sample.p);
 }
 

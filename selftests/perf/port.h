@@ -12,7 +12,7 @@
 #include "rig.h"
 #include "spec.h"
 
-#define PORTS_MAX	32u
+#define PORTS_MAX	64u
 
 struct port {
 	struct rig r;		/* device, tap, and a socket into the tap */

@@ -158,8 +158,8 @@ void spec_slices(const char *metric, const double *values, unsigned int n,
 }
 
 /* schedstat of each worker, kept open: it is read often */
-static int worker[64];
-static pid_t worker_task[64];
+static int worker[128];
+static pid_t worker_task[128];
 static unsigned int workers;
 
 /* The owner's number is the end of a worker's name. */

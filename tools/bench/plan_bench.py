@@ -133,7 +133,7 @@ def native_sections():
                    Table(native("xdp", metric=["worker", "pps"]), rows=("metric", "action", "size"), title="xdp")])
     yield Section("The owner's memory", """
         What it costs the process that owns a device to change its memory: a device that receives in place hears of each change.""",
-                  [Table(native("memory"), rows=("metric",), title="calls about 64 MiB of memory, and of one page")])
+                  [Table(native("memory"), rows=("metric", "devices"), title="calls about 64 MiB of memory, and of one page")])
     yield Section("DPDK's testpmd as the guest", """
         virtio-user in DPDK polls its rings; the node is all that differs. It sends without a pause, or takes bursts of 28672 packets that waited
         in the tap while it was stopped. It shares the only CPU with the device's workers, so packets per second are those of both together.""",
