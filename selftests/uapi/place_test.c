@@ -320,6 +320,41 @@ CASE(not_if_told_so)
 	rig_close(&rig);
 }
 
+/* An isolated CPU is free of the kernel's work: the worker receives, and sends. */
+CASE(an_isolated_cpu_does_no_inline_work)
+{
+	struct cgroup g;
+	long soft, lent;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	if (kernel_before(6, 8))
+		ksft_skip("Linux before 6.8 does not tell a module of isolated cpusets");
+	place_begin();
+	cgroup_make(&g, "cpuset");
+	cgroup_set(&g, "cpuset.cpus", "1");
+	cgroup_join(&g, getpid());
+	place_warm_up();
+	lent = place_counter("kvnet.tx.packets_lent");
+	place_some(SOME, 60);
+	EXPECT_OP(place_counter("kvnet.tx.packets_lent"), >, lent);
+
+	cgroup_set(&g, "cpuset.cpus.partition", "isolated");
+	soft = place_counter("kvnet.rx.packets_soft");
+	lent = place_counter("kvnet.tx.packets_lent");
+	place_some(SOME, 60);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.tx.packets_lent"), lent);
+
+	cgroup_set(&g, "cpuset.cpus.partition", "member");
+	place_warm_up();
+	place_some(SOME, 60);
+	EXPECT_OP(place_counter("kvnet.tx.packets_lent"), >, lent);
+	cgroup_leave(getpid());
+	rig_close(&rig);
+	cgroup_remove(&g);
+}
+
 /* Longer ones are not short of a worker; all arrive in order. */
 CASE(what_is_long_is_for_the_worker)
 {
