@@ -188,8 +188,8 @@ static enum kvnet_stat place_frames(struct kvnet_queue *q)
 	publish(q, woken);
 	kvnet_tap_release(&q->tap);
 	if (n) {
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_soft);
-		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_soft,
+		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_polls_inline);
+		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_inline,
 			       q->passed - passed);
 		kvnet_stats_turn(&q->vq.stats, n, woken);
 	}

@@ -26,12 +26,10 @@ struct seq_file;
  */
 #define KVNET_STATS(X)							\
 	X(packets)		/* packets passed on */			\
-	X(packets_lent)		/* of these, by the thread that kicked */ \
-	X(packets_soft)		/* of these, by who brought the frame */ \
+	X(packets_inline)	/* of these, not by the worker */	\
 	X(bytes)		/* their bytes, headers not counted */	\
 	X(runs)			/* turns of the worker */		\
-	X(runs_lent)		/* turns of the thread that kicked */	\
-	X(runs_soft)		/* turns of who brought the frame */	\
+	X(polls_inline)		/* turns of a vCPU (TX), or of a softirq (RX) */ \
 	X(soft_missed)		/* left to the worker: page not known */ \
 	X(soft_busy)		/* the same: set-up changes, or a log */ \
 	X(soft_slow)		/* the same: nothing simple */		\

@@ -325,10 +325,10 @@ static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
 	}
 	begin = local_clock();
 	passed = q->passed;
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs_lent);
+	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_polls_inline);
 	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
 	verdict = turn(q, &budget);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_lent, q->passed - passed);
+	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_inline, q->passed - passed);
 	kvnet_pace_took(&q->pace, local_clock() - begin);
 	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
 		WRITE_ONCE(src->lone, false);

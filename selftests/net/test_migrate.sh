@@ -325,8 +325,8 @@ lone_in_place()
 {
 	local before
 
-	before=$(kvnet_counter rx.runs_soft) && ping -q -c 5 -i 0.02 $GUEST_IP > /dev/null &&
-		[ "$(kvnet_counter rx.runs_soft)" -gt "$before" ]
+	before=$(kvnet_counter rx.polls_inline) && ping -q -c 5 -i 0.02 $GUEST_IP > /dev/null &&
+		[ "$(kvnet_counter rx.polls_inline)" -gt "$before" ]
 }
 
 # in_place BACKEND WHEN: of kvnet's, if that is not switched off
@@ -354,7 +354,7 @@ migrate()
 	tcp=$(guest_waiting tcp $TCP_BLOCKS)
 	free=$(guest grep MemFree /proc/meminfo | tr -dc 0-9)
 	wait_until 30 tap_moves || fail "no traffic on the destination" || return
-	[ "$backend" != kvnet ] || placed=$(kvnet_counter rx.runs_soft)
+	[ "$backend" != kvnet ] || placed=$(kvnet_counter rx.polls_inline)
 	flows_stop || return
 	in_place "$backend" "on the destination" || return
 	report_move "$(name_of "$1") -> $(name_of "$2")" "$udp" "$tcp" "$free"

@@ -72,8 +72,8 @@ sums_compare()
 	sums_same guest.rx_packets+guest.rx_dropped rx.packets
 	[ "$(grown guest.rx_dropped)" -ne 0 ] || sums_same guest.rx_bytes rx.bytes
 	# how the packets went: never more than all
-	[ "$(grown tx.packets_direct)" -le "$(grown tx.packets)" ] && [ "$(grown tx.packets_lent)" -le "$(grown tx.packets)" ] &&
-		[ "$(grown rx.packets_soft)" -le "$(grown rx.packets)" ] || SUMS_WRONG="$SUMS_WRONG a part is more than all;"
+	[ "$(grown tx.packets_direct)" -le "$(grown tx.packets)" ] && [ "$(grown tx.packets_inline)" -le "$(grown tx.packets)" ] &&
+		[ "$(grown rx.packets_inline)" -le "$(grown rx.packets)" ] || SUMS_WRONG="$SUMS_WRONG a part is more than all;"
 	[ -z "$SUMS_WRONG" ]
 }
 

@@ -376,16 +376,16 @@ CASE_TIMED(busy_polling_is_the_workers, 40)
 	vdev_no_spin(&p.r.v);
 	for (i = 0; i < 100 && soft < 20 && !ksft_failed(); i++) {
 		lone_frames(4);
-		soft = rig_counter(&p.r, "kvnet.rx.runs_soft");
+		soft = rig_counter(&p.r, "kvnet.rx.polls_inline");
 	}
 	EXPECT_GE(soft, 20);
 	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
 	lone_frames(8);
-	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.runs_soft"), soft);
+	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.polls_inline"), soft);
 	us = 0;
 	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
 	lone_frames(8);
-	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.runs_soft"), >, soft);
+	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.polls_inline"), >, soft);
 	rig_close(&p.r);
 }
 

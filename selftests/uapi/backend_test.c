@@ -317,7 +317,7 @@ static void upper_on_veth(const struct upper *u)
 	exchange(&f);
 	/* What is queued by CPU below would be overtaken. */
 	if (!vdev_is_vhost())
-		EXPECT_EQ(rig_counter(&rig, "kvnet.tx.runs_lent"), 0);
+		EXPECT_EQ(rig_counter(&rig, "kvnet.tx.polls_inline"), 0);
 	rig_close(&rig);
 	ASSERT_EQ(link_delete(upper), 0);
 }

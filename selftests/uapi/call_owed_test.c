@@ -43,7 +43,7 @@ static void called(void)
 static void begin(unsigned int rx_num)
 {
 	netlink_begin(&(struct rig_cfg){ .rx_num = rx_num });
-	if (counter("kvnet.rx.runs_soft") < 0)
+	if (counter("kvnet.rx.polls_inline") < 0)
 		ksft_skip("no run_soft");
 	vdev_parameter_text("tx_call_us", "10000");
 	vdev_no_spin(&vmm.v);

@@ -33,7 +33,7 @@ static void begin(const char *us)
 		ksft_skip("vhost_net calls at once");
 	vdev_parameter_text("tx_call_us", us);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	if (counter("kvnet.rx.runs_soft") < 0)
+	if (counter("kvnet.rx.polls_inline") < 0)
 		ksft_skip("no run_soft");
 	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 200, NULL);
@@ -78,7 +78,7 @@ static void answer(void)
 /* Of the worker, and of the thread that kicks. */
 static long turns(void)
 {
-	return counter("kvnet.tx.runs") + counter("kvnet.tx.runs_lent");
+	return counter("kvnet.tx.runs") + counter("kvnet.tx.polls_inline");
 }
 
 /*

@@ -157,12 +157,12 @@ CASE(interrupts_off)
 	long soft;
 
 	console_begin();
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	for (i = 1; i <= SOME && !ksft_failed(); i++) {
 		say(i);
 		EXPECT_EQ(wait_for(LINE), i);
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), soft);
 	console_end();
 	rig_close(&rig);
 }

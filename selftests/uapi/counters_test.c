@@ -130,8 +130,7 @@ static void turns_add_up(unsigned int index)
 	struct hist h = hist(index, "turn_packets");
 	char key[64], line[512];
 
-	EXPECT_EQ(h.count, count(index, "runs") + count(index, "runs_lent") +
-			   count(index, "runs_soft"));
+	EXPECT_EQ(h.count, count(index, "runs") + count(index, "polls_inline"));
 	EXPECT_EQ(h.sum, count(index, "packets") + drops(index));
 	snprintf(key, sizeof(key), "kvnet.%s.turn_packets", name_of[index]);
 	fdinfo_line(key, line, sizeof(line));
@@ -159,10 +158,10 @@ static void all_add_up(long sent, long injected)
 	turns_add_up(VDEV_RX);
 	turns_add_up(VDEV_TX);
 	/* how, and by whom: parts of the whole */
-	EXPECT_LE(count(VDEV_TX, "packets_lent"), count(VDEV_TX, "packets"));
+	EXPECT_LE(count(VDEV_TX, "packets_inline"), count(VDEV_TX, "packets"));
 	EXPECT_LE(count(VDEV_TX, "packets_direct") + count(VDEV_TX, "singles"),
 		  count(VDEV_TX, "packets"));
-	EXPECT_LE(count(VDEV_RX, "packets_soft"), count(VDEV_RX, "packets"));
+	EXPECT_LE(count(VDEV_RX, "packets_inline"), count(VDEV_RX, "packets"));
 	EXPECT_LE(count(VDEV_RX, "tap_calls"), count(VDEV_RX, "packets") + drops(VDEV_RX));
 }
 
@@ -464,13 +463,13 @@ CASE(who_received)
 		ksft_skip("vhost_net shows nothing");
 	place_begin();
 	place_warm_up();
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	EXPECT_GE(soft, 1);
 	EXPECT_LE(soft, place_counter("kvnet.rx.packets"));
 	place_some(TIMED, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft") - soft,
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline") - soft,
 		  place_counter("kvnet.rx.packets") - (long)(seq - TIMED));
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), place_counter("kvnet.rx.runs_soft"));
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), place_counter("kvnet.rx.polls_inline"));
 	rig_close(&rig);
 }
 

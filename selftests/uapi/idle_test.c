@@ -59,7 +59,7 @@ CASE_TIMED(what_is_used_is_kept, 300)
 
 	place_begin();
 	place_warm_up();
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	for (i = 0; i < 2 * MINUTE / 10 && !ksft_failed(); i++) {
 		for (s = 0; s < 10; s++)
 			a_second_passes();
@@ -67,7 +67,7 @@ CASE_TIMED(what_is_used_is_kept, 300)
 		place_answer();
 		EXPECT_GE(pages(), 1);
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.runs_soft") - soft, i);
+	EXPECT_EQ(place_counter("kvnet.rx.polls_inline") - soft, i);
 	rig_close(&rig);
 }
 

@@ -76,7 +76,7 @@ CASE(thread_exits_with_its_kick)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		gr_publish(&tx->ring);
@@ -87,7 +87,7 @@ CASE(thread_exits_with_its_kick)
 		lend_answer(&rig);
 	}
 	/* The worker may be at the queue for one that comes early. */
-	EXPECT_GE(counter("kvnet.tx.runs_lent") - lent, SOME - SOME / 8);
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - lent, SOME - SOME / 8);
 	rig_close(&rig);
 	no_worker_left(before);
 }
@@ -133,7 +133,7 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		pid = start_kicking();
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -156,7 +156,7 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 		lend_answer(&rig);
 	}
 	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
-	EXPECT_OP(counter("kvnet.tx.runs_lent"), >, lent);
+	EXPECT_OP(counter("kvnet.tx.polls_inline"), >, lent);
 	rig_close(&rig);
 	no_worker_left(before);
 }
@@ -204,7 +204,7 @@ CASE(lent_and_not_run_yet)
 	vdev_own(rig.v.fd);
 	rig_set_up_again(&rig);
 	rig_start(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < 2; i++) {
 		worker_rests();
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -212,7 +212,7 @@ CASE(lent_and_not_run_yet)
 		rig_expect(&rig, rig.tx_seq - 1, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
 	}
-	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	rig_close(&rig);
@@ -402,11 +402,11 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	link_in_a_circle(r[0], r[1]);
 	pid = fork_kicker(r, &go);
 	settle_circle(r, pid);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 	ASSERT_EQ(write(go, "", 1), 1);
 	EXPECT_EQ(feed(r, n, 0), n);
-	EXPECT_GE(counter("kvnet.tx.runs_lent") - lent, n / 2 - 1);
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - lent, n / 2 - 1);
 	kill(pid, SIGKILL);
 	fed = feed(r, more, pid);
 	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));

@@ -46,11 +46,11 @@ CASE(a_lone_packet_is_sent_by_who_kicks)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakes");
 	kicks = counter("kvnet.tx.kicks");
 	ask_and_answer(SOME);
-	EXPECT_EQ(counter("kvnet.tx.runs_lent") - lent, SOME);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline") - lent, SOME);
 	EXPECT_EQ(counter("kvnet.tx.kicks") - kicks, SOME);
 	EXPECT_EQ(counter("kvnet.tx.wakes"), wakes);
 	EXPECT_EQ(counter("kvnet.tx.paced"), 0);
@@ -66,16 +66,16 @@ CASE(a_long_packet_is_the_workers)
 	lend_begin(&rig, 8192);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
 		lend_settle(&rig);
-		lent = counter("kvnet.tx.packets_lent");
-		tried = counter("kvnet.tx.runs_lent");
+		lent = counter("kvnet.tx.packets_inline");
+		tried = counter("kvnet.tx.polls_inline");
 		ASSERT_EQ(rig_tx(&rig, 4097, NULL), 0);
 		vdev_kick(tx);
 		rig_expect(&rig, rig.tx_seq - 1, 4097);
 		ASSERT(rig_tx_drain(&rig, 3000));
 		lend_answer(&rig);
 		worker_rests();
-		EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent);
-		EXPECT_EQ(counter("kvnet.tx.runs_lent"), tried + 1);
+		EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
+		EXPECT_EQ(counter("kvnet.tx.polls_inline"), tried + 1);
 	}
 	rig_close(&rig);
 }
@@ -89,7 +89,7 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.packets_lent");
+	lent = counter("kvnet.tx.packets_inline");
 	ASSERT_EQ(rig_tx(&rig, 60, &table), 0);
 	at = rig.v.host + ((uint8_t *)tx->ring.cfg.ind - rig.v.mem);
 	ASSERT_EQ((uintptr_t)at % 4096, 0);
@@ -97,7 +97,7 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 	vdev_kick(tx);
 	rig_expect(&rig, rig.tx_seq - 1, 60);
 	ASSERT(rig_tx_drain(&rig, 3000));
-	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
 	EXPECT_EQ(counter("kvnet.tx.broken"), 0);
 	EXPECT_EQ(vdev_eventfd_take(tx->err), 0);
 	rig_close(&rig);
@@ -108,7 +108,7 @@ CASE(not_if_told_so)
 	vdev_parameter("tx_by_vcpu", 'N');
 	lend_begin(&rig, 0);
 	flow_one(&rig);
-	EXPECT_EQ(counter("kvnet.tx.runs_lent"), 0);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), 0);
 	EXPECT_GE(counter("kvnet.tx.wakes"), 1);
 	rig_close(&rig);
 }
@@ -122,7 +122,7 @@ CASE(not_by_a_real_time_thread)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.packets_lent");
+	lent = counter("kvnet.tx.packets_inline");
 	wakes = counter("kvnet.tx.wakes");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -135,10 +135,10 @@ CASE(not_by_a_real_time_thread)
 		lend_answer(&rig);
 		worker_rests();
 	}
-	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
 	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, SOME);
 	ask_and_answer(1);
-	EXPECT_EQ(counter("kvnet.tx.packets_lent"), lent + 1);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent + 1);
 	rig_close(&rig);
 }
 
@@ -153,7 +153,7 @@ CASE(not_by_another_process)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakes");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -167,7 +167,7 @@ CASE(not_by_another_process)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		lend_answer(&rig);
 	}
-	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
 	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 10);
 	rig_close(&rig);
 }
@@ -182,7 +182,7 @@ CASE(not_by_a_worker)
 	lend_settle(&rig);
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL,
 		   (&(struct vhost_vring_file){ VDEV_RX, tx->kick }));
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		gr_publish(&tx->ring);
@@ -192,7 +192,7 @@ CASE(not_by_a_worker)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		rig_rx_expect(&rig, 1 + i, 60);
 	}
-	EXPECT_EQ(counter("kvnet.tx.runs_lent"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
 	rig_close(&rig);
 }
 
@@ -204,7 +204,7 @@ CASE(bulk_is_for_the_worker)
 
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
-	lent = counter("kvnet.tx.runs_lent");
+	lent = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakes");
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		for (k = 0; k < 100; k++)
@@ -217,7 +217,7 @@ CASE(bulk_is_for_the_worker)
 	}
 	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 1);
 	/* The first one finds that it is not for the thread that kicks. */
-	EXPECT_LE(counter("kvnet.tx.runs_lent") - lent, 4);
+	EXPECT_LE(counter("kvnet.tx.polls_inline") - lent, 4);
 	rig_close(&rig);
 }
 

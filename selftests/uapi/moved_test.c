@@ -163,7 +163,7 @@ static void *hand_thread(void *arg)
 /* Some were in place, some were not, since pages were gone; all came. */
 static void expect_both(long soft, long missed, long taken)
 {
-	EXPECT_OP(place_counter("kvnet.rx.runs_soft"), >, soft);
+	EXPECT_OP(place_counter("kvnet.rx.polls_inline"), >, soft);
 	EXPECT_OP(place_counter("kvnet.rx.soft_missed"), >, missed);
 	EXPECT_OP(place_counter("kvnet.pages_taken"), >, taken);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
@@ -178,7 +178,7 @@ static void under_frames(taker *take, unsigned int turns)
 	uint64_t end;
 
 	place_warm_up();
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	missed = place_counter("kvnet.rx.soft_missed");
 	taken = place_counter("kvnet.pages_taken");
 	hand.take = take;

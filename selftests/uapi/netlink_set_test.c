@@ -170,7 +170,7 @@ CASE(copying)
 /* Frames that the thread which kicks has sent, out of so many. */
 static long sent_by_who_kicks(unsigned int n)
 {
-	long before = rig_counter(&vmm, "kvnet.tx.runs_lent");
+	long before = rig_counter(&vmm, "kvnet.tx.polls_inline");
 
 	while (n-- && !ksft_failed()) {
 		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
@@ -178,7 +178,7 @@ static long sent_by_who_kicks(unsigned int n)
 		ASSERT(rig_tx_drain(&vmm, 3000));
 		worker_rests();
 	}
-	return rig_counter(&vmm, "kvnet.tx.runs_lent") - before;
+	return rig_counter(&vmm, "kvnet.tx.polls_inline") - before;
 }
 
 CASE(sending)
@@ -200,7 +200,7 @@ CASE(sending)
 /* Turns of softirqs, of so many frames. */
 static long received_in_place(unsigned int n)
 {
-	long before = rig_counter(&vmm, "kvnet.rx.runs_soft");
+	long before = rig_counter(&vmm, "kvnet.rx.polls_inline");
 	unsigned int i;
 
 	for (i = 0; i < n && !ksft_failed(); i++) {
@@ -210,7 +210,7 @@ static long received_in_place(unsigned int n)
 		rig_rx_expect(&vmm, i, 100);
 		worker_rests();
 	}
-	return rig_counter(&vmm, "kvnet.rx.runs_soft") - before;
+	return rig_counter(&vmm, "kvnet.rx.polls_inline") - before;
 }
 
 CASE(receiving)

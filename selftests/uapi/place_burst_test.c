@@ -95,12 +95,12 @@ CASE(some_buffers_a_frame)
 	take_buffers();
 	give_short_ones(2 * 9, 8);
 	learn();
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	wakes = place_counter("kvnet.rx.wakes");
 	written(0);
 	rig_inject(&rig, seq, 60);
 	EXPECT(WAIT_FOR(3000, written(72)));
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft + 1);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft + 1);
 	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
 	end();
 }
@@ -115,12 +115,12 @@ CASE(a_buffer_for_each_byte)
 	give_short_ones(72 + SEGMENTS * WHOLE, 1);
 	learn();
 	packets = place_counter("kvnet.rx.packets");
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	written(0);
 	send_segments();
 	EXPECT(WAIT_FOR(3000, written(SEGMENTS * WHOLE)));
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), packets + SEGMENTS);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
 	end();
 }
 
@@ -202,10 +202,10 @@ CASE(a_thousand_pieces_a_buffer)
 	EXPECT_LE(place_counter("kvnet.pages"), 2);
 	for (; i < few; i++)
 		learn();
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	learn();
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), few + 1);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
 	/* Nor was it for its page that the long one was left to the worker. */
 	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
 	EXPECT_GE(place_counter("kvnet.rx.soft_slow"), 1);
@@ -328,13 +328,13 @@ static void show_pair(unsigned int n)
 /* Frames that bring this, after one of the guest's; returns how many are received in place. */
 static long bring(union word w, unsigned int frames)
 {
-	long packets = place_counter("kvnet.rx.packets"), soft = place_counter("kvnet.rx.packets_soft");
+	long packets = place_counter("kvnet.rx.packets"), soft = place_counter("kvnet.rx.packets_inline");
 
 	place_answer();
 	ASSERT(segments_send_words(gso, w.byte, frames));
 	ASSERT(WAIT_FOR(3000, place_counter("kvnet.rx.packets") > packets));
 	worker_rests();
-	return place_counter("kvnet.rx.packets_soft") - soft;
+	return place_counter("kvnet.rx.packets_inline") - soft;
 }
 
 /* The ring's page becomes known, since buffers are there; returns how many pairs it took. */

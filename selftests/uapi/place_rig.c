@@ -130,9 +130,9 @@ void place_warm_up(void)
 	long soft;
 
 	for (i = 0; i < 200 && !ksft_failed(); i++) {
-		soft = place_counter("kvnet.rx.runs_soft");
+		soft = place_counter("kvnet.rx.polls_inline");
 		place_some(4, 60);
-		if (place_counter("kvnet.rx.runs_soft") == soft + 4 &&
+		if (place_counter("kvnet.rx.polls_inline") == soft + 4 &&
 		    !ksft_failed())
 			return;
 	}

@@ -48,13 +48,13 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 	place_begin();
 	place_warm_up();
 	wakes = place_counter("kvnet.rx.wakes");
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	runs = place_counter("kvnet.rx.runs");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		place_one(len[i % 8], 0);
 		place_answer();
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.runs_soft") - soft, SOME);
+	EXPECT_EQ(place_counter("kvnet.rx.polls_inline") - soft, SOME);
 	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
 	EXPECT_EQ(place_counter("kvnet.rx.runs"), runs);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
@@ -126,13 +126,13 @@ static unsigned int to_all(struct rig *br, uint32_t n)
 	unsigned int i;
 
 	for (i = 0; i < TAPS; i++)
-		soft -= rig_counter(&many[i], "kvnet.rx.packets_soft");
+		soft -= rig_counter(&many[i], "kvnet.rx.packets_inline");
 	rig_inject(br, n, 60);
 	for (i = 0; i < TAPS; i++)
 		EXPECT(has_come(&many[i], n, 3000));
 	worker_rests();
 	for (i = 0; i < TAPS; i++)
-		soft += rig_counter(&many[i], "kvnet.rx.packets_soft");
+		soft += rig_counter(&many[i], "kvnet.rx.packets_inline");
 	return soft;
 }
 
@@ -238,7 +238,7 @@ CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
 	place_need_kvnet();
 	open_before(&br, &port);
 	i = slow_down(&port);
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	ksft_note("%u sockets", i);
 	for (i = 0; i < 4 * SOME && !ksft_failed(); i++) {
 		if (place_counter("kvnet.rx.soft_barred"))
@@ -246,14 +246,14 @@ CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
-	ksft_note("%u frames, %ld in a softirq", i, place_counter("kvnet.rx.packets_soft") - soft);
+	ksft_note("%u frames, %ld in a softirq", i, place_counter("kvnet.rx.packets_inline") - soft);
 	EXPECT_EQ(place_counter("kvnet.rx.soft_barred"), 1);
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < SOME / 2 && !ksft_failed(); i++) {
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
 	rig_close(&rig);
 }
 
@@ -301,9 +301,9 @@ CASE(across_pages)
 	rig_start(&rig);
 	place_ready();
 	place_warm_up();
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	place_some(SOME / 2, 1514);
-	EXPECT_GE(place_counter("kvnet.rx.runs_soft") - soft, SOME / 4);
+	EXPECT_GE(place_counter("kvnet.rx.polls_inline") - soft, SOME / 4);
 	rig_close(&rig);
 }
 
@@ -314,7 +314,7 @@ CASE(not_if_told_so)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	place_ready();
 	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), 0);
+	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), 0);
 	EXPECT_EQ(place_counter("kvnet.pages"), 0);
 	EXPECT_GE(place_counter("kvnet.rx.wakes"), SOME);
 	rig_close(&rig);
@@ -335,21 +335,21 @@ CASE(an_isolated_cpu_does_no_inline_work)
 	cgroup_set(&g, "cpuset.cpus", "1");
 	cgroup_join(&g, getpid());
 	place_warm_up();
-	lent = place_counter("kvnet.tx.packets_lent");
+	lent = place_counter("kvnet.tx.packets_inline");
 	place_some(SOME, 60);
-	EXPECT_OP(place_counter("kvnet.tx.packets_lent"), >, lent);
+	EXPECT_OP(place_counter("kvnet.tx.packets_inline"), >, lent);
 
 	cgroup_set(&g, "cpuset.cpus.partition", "isolated");
-	soft = place_counter("kvnet.rx.packets_soft");
-	lent = place_counter("kvnet.tx.packets_lent");
+	soft = place_counter("kvnet.rx.packets_inline");
+	lent = place_counter("kvnet.tx.packets_inline");
 	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_soft"), soft);
-	EXPECT_EQ(place_counter("kvnet.tx.packets_lent"), lent);
+	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
+	EXPECT_EQ(place_counter("kvnet.tx.packets_inline"), lent);
 
 	cgroup_set(&g, "cpuset.cpus.partition", "member");
 	place_warm_up();
 	place_some(SOME, 60);
-	EXPECT_OP(place_counter("kvnet.tx.packets_lent"), >, lent);
+	EXPECT_OP(place_counter("kvnet.tx.packets_inline"), >, lent);
 	cgroup_leave(getpid());
 	rig_close(&rig);
 	cgroup_remove(&g);
@@ -379,7 +379,7 @@ CASE(a_stream_is_for_the_worker)
 	place_warm_up();
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_inject(&rig, seq + i, 60);
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	EXPECT_GE(place_counter("kvnet.rx.wakes"), 1);
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_rx_expect(&rig, seq++, 60);
@@ -404,9 +404,9 @@ CASE(a_log_is_for_the_worker)
 	if (rig.v.hdr_len == 12)
 		features &= ~F_NETHDR;
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &features);
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.runs_soft"), soft);
+	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), soft);
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
 	place_warm_up();
 	rig_close(&rig);
@@ -417,13 +417,13 @@ CASE(a_log_is_for_the_worker)
 /* With a call for each. Returns how many have been received in place. */
 static long called_for_some(unsigned int n)
 {
-	long soft = place_counter("kvnet.rx.packets_soft");
+	long soft = place_counter("kvnet.rx.packets_inline");
 
 	while (n-- && !ksft_failed()) {
 		gr_call_on(&rx->ring, 0);
 		place_some(1, 60);
 	}
-	return place_counter("kvnet.rx.packets_soft") - soft;
+	return place_counter("kvnet.rx.packets_inline") - soft;
 }
 
 static void expect_worker(void)
@@ -478,13 +478,13 @@ CASE(huge_pages_that_no_frame_needs_yet)
 	end = (uint8_t *)((uintptr_t)(at + len) & -huge);
 	at = (uint8_t *)((uintptr_t)(at + huge) & -huge);
 	pager_take_away(at, end - at);
-	soft = place_counter("kvnet.rx.packets_soft");
+	soft = place_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < 8 && !ksft_failed(); i++) {
 		place_one(60, 3000);
 		place_answer();
 		worker_rests();
 	}
-	EXPECT_OP(place_counter("kvnet.rx.packets_soft"), >, soft);
+	EXPECT_OP(place_counter("kvnet.rx.packets_inline"), >, soft);
 	EXPECT(!pager_asked(1, 0));
 	close(pager.fd);
 	rig_close(&rig);

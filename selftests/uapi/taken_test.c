@@ -425,7 +425,7 @@ static void *swap_thread(void *arg)
 
 static bool more_than(long soft)
 {
-	return place_counter("kvnet.rx.runs_soft") > soft;
+	return place_counter("kvnet.rx.polls_inline") > soft;
 }
 
 CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
@@ -439,7 +439,7 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	place_warm_up();
 	other_open();
 	other.stop = false;
-	soft = place_counter("kvnet.rx.runs_soft");
+	soft = place_counter("kvnet.rx.polls_inline");
 	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
 	/* And until some have been received in place: who has one CPU may swap each time, and it may
 	 * have become a stream, which ends with some that are far apart.

@@ -85,7 +85,7 @@ static void check_counters(struct doctor *d, const struct kvnet_queue *q, const 
 	uint64_t packets = kvnet_count(q, "packets");
 
 	if (packets > 1000 && kvnet_count(q, "singles") > packets / 2 &&
-	    kvnet_count(q, "runs_lent") < packets / 4)
+	    kvnet_count(q, "polls_inline") < packets / 4)
 		finding(d, GRADE_NOTE, CHECK, "an unlimited sndbuf (QEMU: no sndbuf=)",
 			"%s: most packets are given to the tap one by one", who);
 	if (packets > 1000 && kvnet_count(q, "iotlb_misses") > packets / 10)

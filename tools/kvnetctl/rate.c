@@ -79,8 +79,7 @@ static struct rate rate_of(const struct kvnet_device *was, const struct kvnet_de
 	r.calls = counted(old, q, "calls") / s;
 	r.kicks = more(old->kicks, q->kicks) / s;
 	r.drops = more(kvnet_drops(old), kvnet_drops(q)) / s;
-	turns = counted(old, q, "runs") + counted(old, q, "runs_lent") +
-		counted(old, q, "runs_soft");
+	turns = counted(old, q, "runs") + counted(old, q, "polls_inline");
 	r.batch = turns ? counted(old, q, "packets") / turns : NAN;
 	r.cpu = worker_cpu(find_worker(was, q->worker), find_worker(dev, q->worker), s);
 	return r;
