@@ -33,7 +33,7 @@ static long count(unsigned int index, const char *name)
 static long drops(unsigned int index)
 {
 	static const char * const reasons[] = {
-		"short", "long", "header", "fault", "nomem", "overrun", "tap",
+		"short", "long", "header", "fault", "overrun", "tap",
 	};
 	unsigned int i;
 	char name[32];
