@@ -11,30 +11,30 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "chr ioctl dev net netlink lend place worker stats trace" ;;
-	chr) echo "net" ;;
-	ioctl) echo "dev net vq crew worker mem features notify tap poll stats trace" ;;
-	dev | dev_iommu | owner | close | msg) echo "net netlink vq worker mem iotlb miss features stats trace" ;;
-	net) echo "dev port registry pace lone bar resident notify vq tap hdr crew source poll features stats trace" ;;
-	tx | rx | rx_place) echo "net rx pace lone resident dev vq tap hdr features worker poll ring stats trace" ;;
-	pace | lone) echo "cost" ;;
-	resident) echo "pages" ;;
-	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq defer pin features ring xlate mem iotlb dirty miss notify thread area features stats trace" ;;
-	xlate) echo "area mem iotlb ring" ;;
-	dirty) echo "mem" ;;
-	pin) echo "area" ;;
-	worker | source | crew) echo "source crew worker claim lend thread poll stats trace" ;;
-	registry) echo "net" ;;
-	netlink | event | set | fill_dev | fill_queue) echo "netlink net registry crew worker lend" ;;
-	port) echo "tap" ;;
-	tap | tap_copy | tap_send | tap_direct | tap_look) echo "tap packet frag features hdr stats trace" ;;
+	main) echo "chr ioctl dev kvnet netlink task_work place worker stats trace" ;;
+	chardev) echo "kvnet" ;;
+	ioctl) echo "dev kvnet vq workers worker memtable features watch tap busy_poll stats trace" ;;
+	dev | iommu | dev_owner | dev_close | iotlb_msg) echo "kvnet netlink vq worker memtable iotlb iotlb_miss features stats trace" ;;
+	kvnet) echo "dev backend_info registry kick_mod rx_mod throttle page_cache watch vq tap vnet_hdr workers work busy_poll features stats trace" ;;
+	tx | rx | rx_common | rx_inline) echo "kvnet rx_common kick_mod rx_mod page_cache dev vq tap vnet_hdr features worker busy_poll ring stats trace" ;;
+	kick_mod | rx_mod) echo "ewma" ;;
+	page_cache) echo "hva_map" ;;
+	vq | vq_pop | vq_flush | vq_setup | vq_area) echo "vq tx_mod ring_pin features ring xlate memtable iotlb dirty_log iotlb_miss watch thread area features stats trace" ;;
+	xlate) echo "area memtable iotlb ring" ;;
+	dirty_log) echo "memtable" ;;
+	ring_pin) echo "area" ;;
+	worker | work | workers) echo "work workers worker run_state task_work thread busy_poll stats trace" ;;
+	registry) echo "kvnet" ;;
+	netlink | netlink_notify | netlink_set | netlink_fill_dev | netlink_fill_queue) echo "netlink kvnet registry workers worker task_work" ;;
+	backend_info) echo "tap" ;;
+	tap | tap_rx_copy | tap_tx | tap_tx_direct | tap_info) echo "tap packet frag features vnet_hdr stats trace" ;;
 	packet) echo "features" ;;
-	notify) echo "source stats trace" ;;
+	watch) echo "work stats trace" ;;
 	iotlb) echo "stats trace" ;;
-	ring | ring_split | ring_packed | ring_plain) echo "ring ring_layout chain area" ;;
+	ring | ring_split | ring_packed | ring_single) echo "ring ring_layout chain area" ;;
 	chain) echo "" ;;
 	stats) echo "hist" ;;
-	trace) echo "vq source" ;;
+	trace) echo "vq work" ;;
 	*) echo "" ;;
 	esac
 }

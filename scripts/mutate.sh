@@ -230,7 +230,7 @@ run_uml()
 	case $variant in
 	packed) options=(--env "KVNET_LAYOUT=packed,in_order") ;;
 	kthread) options=(--env KVNET_WORKER=kthread) ;;
-	calls) options=(--env KVNET_PARAMS=copy_frames=0) ;;
+	calls) options=(--env KVNET_PARAMS=rx_direct=0) ;;
 	smp) options=(--smp-kasan) ;;
 	failing) options=(--add "$TREE/build/failing-uml/drivers/kvnet/kvnet.ko") ;;
 	smp_failing) options=(--smp-kasan --add "$TREE/build/failing-uml-smp-kasan/drivers/kvnet/kvnet.ko") ;;

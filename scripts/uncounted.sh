@@ -4,7 +4,7 @@
 # Makes a copy of the module's sources that counts nothing, for the laboratory to measure
 # beside the real one (test "counters"): kvnet_uncounted.ko, whose node is
 # /dev/kvnet_uncounted, and which may be loaded together with kvnet. The sources are the
-# same; KVNET_COUNTS (stats.h) is false there.
+# same; KVNET_STATS_ENABLED (stats.h) is false there.
 #
 #   scripts/uncounted.sh DIRECTORY
 set -euo pipefail

@@ -40,7 +40,7 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 }
 
 /**
- * kvnet_area_copy_in() - kvnet_copy_in() for an area in pieces
+ * kvnet_area_read_pieces() - kvnet_area_read() for an area in pieces
  * @dst: where to
  * @a: the area
  * @off: where from
@@ -48,7 +48,7 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
  *
  * Return: 0 or -EFAULT.
  */
-int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len)
+int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len)
 {
 	void __user *p;
 	u32 part;
@@ -63,7 +63,7 @@ int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len)
 }
 
 /**
- * kvnet_area_copy_out() - kvnet_copy_out() for an area in pieces
+ * kvnet_area_write_pieces() - kvnet_area_write() for an area in pieces
  * @a: the area
  * @off: where to
  * @src: where from
@@ -71,8 +71,8 @@ int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len)
  *
  * Return: 0 or -EFAULT.
  */
-int kvnet_area_copy_out(const struct kvnet_area *a, u32 off, const void *src,
-			u32 len)
+int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
+			    u32 len)
 {
 	void __user *p;
 	u32 part;

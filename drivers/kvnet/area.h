@@ -4,7 +4,7 @@
  *
  * The ring's areas (descriptor, driver, device) are reached by nothing else.
  * There are two ways: by the kernel's own addresses, if the area's pages are
- * pinned (pin.h); or by plain user access, from a thread that has entered the
+ * pinned (ring_pin.h); or by plain user access, from a thread that has entered the
  * owner's address space. Then each accessor may sleep on a page fault. All
  * return 0 or -EFAULT.
  *
@@ -26,11 +26,11 @@
 #define KVNET_AREA_PIECES	130
 
 /**
- * struct kvnet_piece - a part of an area, contiguous in the owner's memory
+ * struct kvnet_area_piece - a part of an area, contiguous in the owner's memory
  * @base: the owner's address
  * @off: where it begins in the area
  */
-struct kvnet_piece {
+struct kvnet_area_piece {
 	void __user *base;
 	u32 off;
 };
@@ -48,26 +48,26 @@ struct kvnet_area {
 	void __user *base;
 	u32 len;
 	u32 n;
-	struct kvnet_piece *piece;
+	struct kvnet_area_piece *piece;
 };
 
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);
-int kvnet_area_copy_in(void *dst, const struct kvnet_area *a, u32 off, u32 len);
-int kvnet_area_copy_out(const struct kvnet_area *a, u32 off, const void *src,
-			u32 len);
+int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len);
+int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
+			    u32 len);
 
 /**
- * kvnet_area_mapped() - is a copy no more than loads and stores?
+ * kvnet_area_is_mapped() - is a copy no more than loads and stores?
  * @a: an area
  *
  * Return: true if so: it is pinned, and copies cannot fail.
  */
-static inline bool kvnet_area_mapped(const struct kvnet_area *a)
+static inline bool kvnet_area_is_mapped(const struct kvnet_area *a)
 {
 	return a->kaddr;
 }
 
-static inline void __user *kvnet_area_at16(const struct kvnet_area *a, u32 off)
+static inline void __user *kvnet_area_user_ptr16(const struct kvnet_area *a, u32 off)
 {
 	u32 len = sizeof(__virtio16);
 	void __user *p;
@@ -78,8 +78,8 @@ static inline void __user *kvnet_area_at16(const struct kvnet_area *a, u32 off)
 	return len == sizeof(__virtio16) ? p : NULL;
 }
 
-static inline int kvnet_load16(const struct kvnet_area *a, u32 off,
-			       __virtio16 *val)
+static inline int kvnet_area_load16(const struct kvnet_area *a, u32 off,
+				    __virtio16 *val)
 {
 	const __virtio16 __user *p;
 
@@ -87,12 +87,12 @@ static inline int kvnet_load16(const struct kvnet_area *a, u32 off,
 		*val = READ_ONCE(*(const __virtio16 *)(a->kaddr + off));
 		return 0;
 	}
-	p = kvnet_area_at16(a, off);
+	p = kvnet_area_user_ptr16(a, off);
 	return p ? get_user(*val, p) : -EFAULT;
 }
 
-static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
-				__virtio16 val)
+static inline int kvnet_area_store16(const struct kvnet_area *a, u32 off,
+				     __virtio16 val)
 {
 	__virtio16 __user *p;
 
@@ -100,7 +100,7 @@ static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
 		WRITE_ONCE(*(__virtio16 *)(a->kaddr + off), val);
 		return 0;
 	}
-	p = kvnet_area_at16(a, off);
+	p = kvnet_area_user_ptr16(a, off);
 	return p ? put_user(val, p) : -EFAULT;
 }
 
@@ -108,8 +108,8 @@ static inline int kvnet_store16(const struct kvnet_area *a, u32 off,
  * Most copies are of a few bytes, a number that the compiler knows: by that name
  * it makes loads and stores of them on every architecture.
  */
-static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
-				u32 len)
+static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off,
+				  u32 len)
 {
 	if (likely(a->kaddr)) {
 		__builtin_memcpy(dst, a->kaddr + off, len);
@@ -118,13 +118,13 @@ static inline int kvnet_copy_in(void *dst, const struct kvnet_area *a, u32 off,
 		return 0;
 	}
 	if (unlikely(!a->base))
-		return kvnet_area_copy_in(dst, a, off, len);
+		return kvnet_area_read_pieces(dst, a, off, len);
 	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
 }
 
 /* A descriptor's two halves, to where the compiler likes them: in registers. */
-static __always_inline int kvnet_load_pair(const struct kvnet_area *a, u32 off,
-					   u64 *first, u64 *second)
+static __always_inline int kvnet_area_load_pair(const struct kvnet_area *a, u32 off,
+						u64 *first, u64 *second)
 {
 	const u64 *p;
 	u64 copy[2];
@@ -135,22 +135,22 @@ static __always_inline int kvnet_load_pair(const struct kvnet_area *a, u32 off,
 		*second = READ_ONCE(p[1]);
 		return 0;
 	}
-	if (kvnet_copy_in(copy, a, off, sizeof(copy)))
+	if (kvnet_area_read(copy, a, off, sizeof(copy)))
 		return -EFAULT;
 	*first = copy[0];
 	*second = copy[1];
 	return 0;
 }
 
-static inline int kvnet_copy_out(const struct kvnet_area *a, u32 off,
-				 const void *src, u32 len)
+static inline int kvnet_area_write(const struct kvnet_area *a, u32 off,
+				   const void *src, u32 len)
 {
 	if (likely(a->kaddr)) {
 		__builtin_memcpy(a->kaddr + off, src, len);
 		return 0;
 	}
 	if (unlikely(!a->base))
-		return kvnet_area_copy_out(a, off, src, len);
+		return kvnet_area_write_pieces(a, off, src, len);
 	return copy_to_user(a->base + off, src, len) ? -EFAULT : 0;
 }
 

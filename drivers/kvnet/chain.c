@@ -29,7 +29,7 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 		u64 addr;
 		u64 rest;
 	} raw[INDIRECT_CHUNK];
-	u32 count = kvnet_table_count(table);
+	u32 count = kvnet_chain_table_count(table);
 	u32 first = 0, have = 0, steps, i = 0, at;
 	struct kvnet_desc d;
 	int ret;
@@ -49,7 +49,7 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 		}
 		/* Also where the CPU runs ahead of the check of "next". */
 		at = array_index_nospec(i - first, INDIRECT_CHUNK);
-		d = kvnet_desc_of(raw[at].addr, raw[at].rest, le);
+		d = kvnet_chain_decode_desc(raw[at].addr, raw[at].rest, le);
 		if (d.flags & VRING_DESC_F_INDIRECT)
 			return -EINVAL;
 		ret = kvnet_chain_add(chain, &d);

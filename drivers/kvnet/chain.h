@@ -43,13 +43,13 @@ struct kvnet_chain {
  * struct kvnet_used - a chain given back to the driver
  * @id: &struct kvnet_chain.id
  * @count: &struct kvnet_chain.count
- * @silent: used in order, it need not be told of if the next one is
+ * @skippable: used in order, it need not be told of if the next one is
  * @len: bytes written into its device-writable part
  */
 struct kvnet_used {
 	u16 id;
 	u16 count;
-	bool silent;
+	bool skippable;
 	u32 len;
 };
 
@@ -64,7 +64,7 @@ struct kvnet_reader {
 };
 
 /* Flags of a split ring's descriptor that mean something. */
-#define KVNET_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
+#define KVNET_CHAIN_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
 				 VRING_DESC_F_INDIRECT)
 
 /**
@@ -82,38 +82,38 @@ struct kvnet_desc {
 };
 
 /**
- * kvnet_used_batch() - how many buffers can be given back as one?
+ * kvnet_chain_used_batch() - how many buffers can be given back as one?
  * @used: buffers, used in order
  * @n: how many, not 0
  *
  * Return: as many of them as the last one speaks for.
  */
-static inline unsigned int kvnet_used_batch(const struct kvnet_used *used,
-					    unsigned int n)
+static inline unsigned int kvnet_chain_used_batch(const struct kvnet_used *used,
+						  unsigned int n)
 {
 	unsigned int i;
 
-	for (i = 0; i < n - 1 && used[i].silent; i++)
+	for (i = 0; i < n - 1 && used[i].skippable; i++)
 		;
 	return i + 1;
 }
 
 /**
- * kvnet_desc_of() - a descriptor in host byte order
+ * kvnet_chain_decode_desc() - a descriptor in host byte order
  * @addr: the first half of a struct vring_desc, in the driver's byte order
  * @rest: the other half: len, flags, next
  * @le: they are little-endian
  *
  * Return: the descriptor.
  */
-static inline struct kvnet_desc kvnet_desc_of(u64 addr, u64 rest, bool le)
+static inline struct kvnet_desc kvnet_chain_decode_desc(u64 addr, u64 rest, bool le)
 {
 	if (likely(le)) {
 		rest = le64_to_cpu((__force __le64)rest);
 		return (struct kvnet_desc) {
 			.addr = le64_to_cpu((__force __le64)addr),
 			.len = rest,
-			.flags = rest >> 32 & KVNET_DESC_FLAGS,
+			.flags = rest >> 32 & KVNET_CHAIN_DESC_FLAGS,
 			.next = rest >> 48,
 		};
 	}
@@ -121,7 +121,7 @@ static inline struct kvnet_desc kvnet_desc_of(u64 addr, u64 rest, bool le)
 	return (struct kvnet_desc) {
 		.addr = be64_to_cpu((__force __be64)addr),
 		.len = rest >> 32,
-		.flags = rest >> 16 & KVNET_DESC_FLAGS,
+		.flags = rest >> 16 & KVNET_CHAIN_DESC_FLAGS,
 		.next = rest,
 	};
 }
@@ -154,23 +154,23 @@ static inline int kvnet_chain_add(struct kvnet_chain *chain,
 }
 
 /**
- * kvnet_desc_alone() - is a descriptor all of its chain?
+ * kvnet_chain_desc_is_single() - is a descriptor all of its chain?
  * @d: the first one
  *
  * Return: true if so: most are.
  */
-static inline bool kvnet_desc_alone(const struct kvnet_desc *d)
+static inline bool kvnet_chain_desc_is_single(const struct kvnet_desc *d)
 {
 	return !(d->flags & (VRING_DESC_F_NEXT | VRING_DESC_F_INDIRECT));
 }
 
 /**
- * kvnet_chain_set() - a chain of one descriptor
+ * kvnet_chain_set_single() - a chain of one descriptor
  * @chain: the chain, with room for one
  * @d: the descriptor
  */
-static inline void kvnet_chain_set(struct kvnet_chain *chain,
-				   const struct kvnet_desc *d)
+static inline void kvnet_chain_set_single(struct kvnet_chain *chain,
+					  const struct kvnet_desc *d)
 {
 	chain->n_in = d->flags & VRING_DESC_F_WRITE ? 1 : 0;
 	chain->n_out = 1 - chain->n_in;
@@ -180,7 +180,7 @@ static inline void kvnet_chain_set(struct kvnet_chain *chain,
 }
 
 /**
- * kvnet_table_count() - how long is an indirect table?
+ * kvnet_chain_table_count() - how long is an indirect table?
  * @table: the descriptor that refers to it
  *
  * Those of both layouts have the same size.
@@ -188,7 +188,7 @@ static inline void kvnet_chain_set(struct kvnet_chain *chain,
  * Return: descriptors in it; 0 for one that is empty, too long, of an odd
  * size, or wraps around.
  */
-static inline u32 kvnet_table_count(const struct kvnet_desc *table)
+static inline u32 kvnet_chain_table_count(const struct kvnet_desc *table)
 {
 	u32 count = table->len / sizeof(struct vring_desc);
 

@@ -12,216 +12,217 @@
 #include <linux/slab.h>
 #include <linux/vhost.h>
 
-#include "net.h"
+#include "kvnet.h"
 #include "netlink.h"
 
 /**
- * kvnet_queue_net() - which device is a queue of?
+ * kvnet_dev_of_queue() - which device is a queue of?
  * @q: the queue
  *
  * Return: the device.
  */
-struct kvnet_net *kvnet_queue_net(struct kvnet_queue *q)
+struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
 {
 	return container_of(q - q->vq.index, struct kvnet_net, q[0]);
 }
 
-static void init_queue(struct kvnet_net *net, unsigned int index,
-		       const struct kvnet_source_ops *ops, __poll_t tap_mask)
+static void init_dev_queue(struct kvnet_net *net, unsigned int index,
+			   const struct kvnet_work_ops *ops, __poll_t tap_mask)
 {
 	struct kvnet_queue *q = &net->q[index];
 
-	kvnet_vq_init(&q->vq, index, &net->misses, &net->payer);
-	q->vq.broke = kvnet_event_broken;
-	kvnet_port_init(&q->port);
-	kvnet_pace_reset(&q->pace);
-	q->answers = &net->q[!index].passed;
-	q->resident = &net->resident;
-	kvnet_source_init(&q->src, &net->crew, ops);
-	kvnet_wait_init(&q->kick_wait, &q->src, KVNET_EV_KICK, EPOLLIN);
-	kvnet_wait_init(&q->tap_wait, &q->src, KVNET_EV_TAP, tap_mask);
+	kvnet_vq_init(&q->vq, index, &net->iotlb_misses, &net->memlock);
+	q->vq.on_broken = kvnet_netlink_notify_queue_broken;
+	kvnet_backend_info_init(&q->backend_info);
+	kvnet_kick_mod_reset(&q->kick_mod);
+	q->reverse_count = &net->q[!index].packet_count;
+	q->page_cache = &net->page_cache;
+	kvnet_work_init(&q->work, &net->workers, ops);
+	kvnet_watch_init(&q->kick_watch, &q->work, KVNET_EV_KICK, EPOLLIN);
+	kvnet_watch_init(&q->tap_watch, &q->work, KVNET_EV_TAP, tap_mask);
 }
 
-void kvnet_net_reset_busy(struct kvnet_net *net)
+void kvnet_dev_reset_busy_poll(struct kvnet_net *net)
 {
-	unsigned int us = READ_ONCE(kvnet_poll_us);
+	unsigned int us = READ_ONCE(kvnet_param_poll_us);
 
-	WRITE_ONCE(net->q[KVNET_RX].src.busy_us, us);
-	WRITE_ONCE(net->q[KVNET_TX].src.busy_us, us);
+	WRITE_ONCE(net->q[KVNET_RX].work.busy_poll_us, us);
+	WRITE_ONCE(net->q[KVNET_TX].work.busy_poll_us, us);
 }
 
 /**
- * kvnet_net_copies() - are frames copied out of a tap's ring?
+ * kvnet_dev_is_rx_direct() - are frames copied out of a tap's ring?
  * @net: the device
  *
  * Return: true if so, where that can be.
  */
-bool kvnet_net_copies(const struct kvnet_net *net)
+bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 {
-	int copies = READ_ONCE(net->copies);
+	int rx_direct = READ_ONCE(net->rx_direct);
 
-	return copies < 0 ? READ_ONCE(kvnet_copy_frames) : copies;
+	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
 }
 
-static struct kvnet_net *to_net(struct kvnet_crew *crew)
+static struct kvnet_net *workers_to_net(struct kvnet_workers *workers)
 {
-	return container_of(crew, struct kvnet_net, crew);
+	return container_of(workers, struct kvnet_net, workers);
 }
 
-static void hold_net(struct kvnet_crew *crew)
+static void get_net_for_workers(struct kvnet_workers *workers)
 {
-	refcount_inc(&to_net(crew)->users);
+	refcount_inc(&workers_to_net(workers)->refs);
 }
 
-static void drop_net(struct kvnet_crew *crew)
+static void put_net_for_workers(struct kvnet_workers *workers)
 {
-	kvnet_net_put(to_net(crew));
+	kvnet_dev_put(workers_to_net(workers));
 }
 
 /* The end of the device takes each queue's lock before it is told: this comes first, or not. */
-static void tell_begun(struct kvnet_source *src)
+static void notify_workers_started(struct kvnet_work *work)
 {
-	struct mutex *lock = &container_of(src, struct kvnet_queue, src)->vq.lock;
+	struct mutex *lock = &container_of(work, struct kvnet_queue, work)->vq.lock;
 
 	mutex_lock(lock);
-	if (!READ_ONCE(src->crew->stopping))
-		kvnet_event_dev(to_net(src->crew), KVNET_CMD_WORKERS_START_NTF);
+	if (!READ_ONCE(work->workers->stopping))
+		kvnet_netlink_notify_dev(workers_to_net(work->workers),
+					 KVNET_CMD_WORKERS_START_NTF);
 	mutex_unlock(lock);
 }
 
 /* Kernel threads do not end with the owner's process. */
-static void memory_goes(struct kvnet_resident *r)
+static void kill_workers_of_dead_mm(struct kvnet_page_cache *cache)
 {
-	kvnet_crew_kill(&container_of(r, struct kvnet_net, resident)->crew);
+	kvnet_workers_kill(&container_of(cache, struct kvnet_net, page_cache)->workers);
 }
 
-static const struct kvnet_crew_ops crew_ops = {
-	.begun = tell_begun,
-	.gone = kvnet_net_abandon,
-	.get = hold_net,
-	.put = drop_net,
+static const struct kvnet_workers_ops dev_workers_ops = {
+	.started = notify_workers_started,
+	.owner_died = kvnet_dev_handle_owner_death,
+	.get = get_net_for_workers,
+	.put = put_net_for_workers,
 };
 
 /**
- * kvnet_net_create() - a device without an owner
+ * kvnet_dev_create() - a device without an owner
  *
  * Return: the device or ERR_PTR(-ENOMEM).
  */
-struct kvnet_net *kvnet_net_create(void)
+struct kvnet_net *kvnet_dev_create(void)
 {
 	struct kvnet_net *net = kvzalloc(sizeof(*net), GFP_KERNEL_ACCOUNT);
 
-	BUILD_BUG_ON(KVNET_MISS_QUEUES != KVNET_QUEUES);
-	BUILD_BUG_ON(KVNET_CREW_SOURCES != KVNET_QUEUES);
+	BUILD_BUG_ON(KVNET_IOTLB_MISS_QUEUES != KVNET_QUEUES);
+	BUILD_BUG_ON(KVNET_WORKERS_MAX != KVNET_QUEUES);
 	if (!net)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&net->lock);
-	kvnet_misses_init(&net->misses);
-	refcount_set(&net->users, 1);
-	kvnet_crew_init(&net->crew, &crew_ops);
-	kvnet_resident_init(&net->resident);
-	net->resident.gone = memory_goes;
-	init_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
-	init_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
-	kvnet_net_reset_busy(net);
-	net->fork = kvnet_fork_default();
-	net->copies = -1;
+	kvnet_iotlb_miss_init(&net->iotlb_misses);
+	refcount_set(&net->refs, 1);
+	kvnet_workers_init(&net->workers, &dev_workers_ops);
+	kvnet_page_cache_init(&net->page_cache);
+	net->page_cache.on_mm_release = kill_workers_of_dead_mm;
+	init_dev_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
+	init_dev_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
+	kvnet_dev_reset_busy_poll(net);
+	net->fork_from_owner = kvnet_param_fork_from_owner();
+	net->rx_direct = -1;
 	return net;
 }
 
 /* vq->lock. The old tap's socket is now the caller's. */
-static struct socket *swap_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
+static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
 	lockdep_assert_held(&q->vq.lock);
-	WRITE_ONCE(q->starved, false);
-	kvnet_pace_reset(&q->pace);
-	kvnet_lone_reset(&q->lone);
-	q->vq.defer = (struct kvnet_defer) {};
+	WRITE_ONCE(q->no_room, false);
+	kvnet_kick_mod_reset(&q->kick_mod);
+	kvnet_rx_mod_reset(&q->rx_mod);
+	q->vq.tx_mod = (struct kvnet_tx_mod) {};
 	if (sock || q->tap.sock)
-		kvnet_port_set(&q->port, sock, ifindex);
+		kvnet_backend_info_set(&q->backend_info, sock, ifindex);
 	if (sock)
-		kvnet_event_start(&q->vq, kvnet_tap_kind(sock));
+		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
 	else if (q->tap.sock)
-		kvnet_event_stop(&q->vq);
+		kvnet_netlink_notify_queue_stop(&q->vq);
 	return kvnet_tap_attach(&q->tap, sock, ifindex);
 }
 
 /**
- * kvnet_queue_detach() - have a queue without a backend
+ * kvnet_backend_detach() - have a queue without a backend
  * @q: the queue, in any state
  *
  * Context: may sleep; vq->lock.
  * Return: the socket that was its tap, for kvnet_tap_put(), or NULL. Nothing
  * touches it nor the ring any more once vq->lock is released.
  */
-struct socket *kvnet_queue_detach(struct kvnet_queue *q)
+struct socket *kvnet_backend_detach(struct kvnet_queue *q)
 {
 	lockdep_assert_held(&q->vq.lock);
-	kvnet_wait_stop(&q->tap_wait);
+	kvnet_watch_stop(&q->tap_watch);
 	kvnet_vq_stop(&q->vq);
-	return swap_tap(q, NULL, 0);
+	return swap_queue_tap(q, NULL, 0);
 }
 
 /* dev->lock. Nothing touches the ring or the tap any more on return. */
-static void stop_queue(struct kvnet_queue *q)
+static void remove_queue_backend(struct kvnet_queue *q)
 {
 	struct socket *old;
 
 	kvnet_vq_lock(&q->vq);
-	old = kvnet_queue_detach(q);
+	old = kvnet_backend_detach(q);
 	mutex_unlock(&q->vq.lock);
 	kvnet_tap_put(old);
 }
 
 /**
- * kvnet_queue_swap_kick() - exchange the eventfd that the driver kicks
+ * kvnet_backend_swap_kick() - exchange the eventfd that the driver kicks
  * @q: the queue
  * @file: the new one or NULL; on return the old one, which wakes nobody any more
  *
  * Context: may sleep; vq->lock.
  */
-void kvnet_queue_swap_kick(struct kvnet_queue *q, struct file **file)
+void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file)
 {
-	kvnet_wait_stop(&q->kick_wait);
-	swap(q->kick, *file);
-	if (q->kick)
-		kvnet_wait_start(&q->kick_wait, q->kick);
+	kvnet_watch_stop(&q->kick_watch);
+	swap(q->kick_file, *file);
+	if (q->kick_file)
+		kvnet_watch_start(&q->kick_watch, q->kick_file);
 }
 
 /* vq->lock. The new tap is watched, or all goes on as before; what was broken may be mended. */
-static int start_with(struct kvnet_queue *q, struct socket *sock)
+static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
 {
-	int ret = kvnet_wait_check(sock->file);
+	int ret = kvnet_watch_check(sock->file);
 
 	if (!ret)
 		ret = kvnet_vq_start(&q->vq);
 	/* To start may have taken long, and its device has gone meanwhile. */
-	if (!ret && !kvnet_wait_change(&q->tap_wait, sock->file)) {
+	if (!ret && !kvnet_watch_change(&q->tap_watch, sock->file)) {
 		if (!q->tap.sock)
 			kvnet_vq_stop(&q->vq);
 		ret = -EINVAL;
 	}
 	/* The start has told the driver not to kick, and the queue may rest. */
 	if (ret)
-		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
 
 /* dev->lock */
-static int start_queue(struct kvnet_queue *q, struct socket *sock)
+static int set_queue_backend(struct kvnet_queue *q, struct socket *sock)
 {
-	int ret, ifindex = kvnet_tap_ifindex(sock);
+	int ret, ifindex = kvnet_tap_info_ifindex(sock);
 	struct socket *old = NULL;
 
 	kvnet_vq_lock(&q->vq);
-	ret = q->abandoned ? -EIO : kvnet_vq_check(&q->vq);
+	ret = q->owner_dead ? -EIO : kvnet_vq_check_setup(&q->vq);
 	if (ret || sock == q->tap.sock)
 		goto out;
 
-	ret = start_with(q, sock);
+	ret = start_queue_on_tap(q, sock);
 	if (ret)
 		goto out;
-	old = swap_tap(q, sock, ifindex);
+	old = swap_queue_tap(q, sock, ifindex);
 	sock = NULL;
 out:
 	mutex_unlock(&q->vq.lock);
@@ -231,15 +232,15 @@ out:
 }
 
 /* dev->lock. The old eventfd wakes the queue no more on return. */
-static int set_kick(struct kvnet_queue *q, struct file *file)
+static int set_queue_kick(struct kvnet_queue *q, struct file *file)
 {
 	int ret = 0;
 
 	kvnet_vq_lock(&q->vq);
-	if (q->abandoned)
+	if (q->owner_dead)
 		ret = -EIO;
 	else
-		kvnet_queue_swap_kick(q, &file);
+		kvnet_backend_swap_kick(q, &file);
 	mutex_unlock(&q->vq.lock);
 	if (file)
 		fput(file);
@@ -247,7 +248,7 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
 }
 
 /**
- * kvnet_net_set_mem() - VHOST_SET_MEM_TABLE, at any time
+ * kvnet_backend_set_mem_table() - VHOST_SET_MEM_TABLE, at any time
  * @net: the device
  * @mem: the new table; the caller's reference is taken over on success
  *
@@ -257,25 +258,25 @@ static int set_kick(struct kvnet_queue *q, struct file *file)
  * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue
  * does not reach so far.
  */
-int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
+int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&net->lock);
 	for (i = 0; i < KVNET_QUEUES; i++)
-		if (!kvnet_vq_mem_ok(&net->q[i].vq, mem))
+		if (!kvnet_vq_memtable_ok(&net->q[i].vq, mem))
 			return -EFAULT;
 	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_set_mem(&net->q[i].vq, mem);
-		kvnet_source_wake(&net->q[i].src, KVNET_EV_CTRL);
+		kvnet_vq_set_memtable(&net->q[i].vq, mem);
+		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
 	}
 	swap(net->mem, mem);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 	return 0;
 }
 
 /**
- * kvnet_net_set_addr() - VHOST_SET_VRING_ADDR, at any time
+ * kvnet_backend_set_vring_addr() - VHOST_SET_VRING_ADDR, at any time
  * @net: the device
  * @index: the queue, in range
  * @a: addresses
@@ -283,8 +284,8 @@ int kvnet_net_set_mem(struct kvnet_net *net, struct kvnet_mem *mem)
  * Context: dev->lock, of the owner.
  * Return: as kvnet_vq_set_addr().
  */
-int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
-		       const struct vhost_vring_addr *a)
+int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
+				 const struct vhost_vring_addr *a)
 {
 	struct kvnet_queue *q = &net->q[index];
 	int ret = kvnet_vq_set_addr(&q->vq, a);
@@ -292,12 +293,12 @@ int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
 	lockdep_assert_held(&net->lock);
 	/* It may have waited for an address of the old ring. */
 	if (!ret)
-		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
 
 /**
- * kvnet_net_set_kick() - VHOST_SET_VRING_KICK, at any time
+ * kvnet_backend_set_kick() - VHOST_SET_VRING_KICK, at any time
  * @net: the device
  * @index: the queue, in range
  * @fd: eventfd, or VHOST_FILE_UNBIND
@@ -305,7 +306,7 @@ int kvnet_net_set_addr(struct kvnet_net *net, unsigned int index,
  * Context: dev->lock, of the owner.
  * Return: 0, -EBADF or -EINVAL.
  */
-int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd)
+int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 {
 	struct file *file = NULL;
 
@@ -315,11 +316,11 @@ int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 		if (IS_ERR(file))
 			return PTR_ERR(file);
 	}
-	return set_kick(&net->q[index], file);
+	return set_queue_kick(&net->q[index], file);
 }
 
 /**
- * kvnet_net_set_backend() - VHOST_NET_SET_BACKEND, at any time
+ * kvnet_backend_set() - VHOST_NET_SET_BACKEND, at any time
  * @net: the device
  * @index: the queue, in range
  * @fd: a tap, or VHOST_FILE_UNBIND, which cannot fail
@@ -331,7 +332,7 @@ int kvnet_net_set_kick(struct kvnet_net *net, unsigned int index, int fd)
  * Return: 0; -EFAULT if the queue is not set up; -ENOTSOCK if @fd is no tap;
  * -EINVAL for a tap without a device.
  */
-int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
+int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 {
 	struct kvnet_queue *q = &net->q[index];
 	struct socket *sock;
@@ -339,37 +340,37 @@ int kvnet_net_set_backend(struct kvnet_net *net, unsigned int index, int fd)
 
 	lockdep_assert_held(&net->lock);
 	if (fd == VHOST_FILE_UNBIND) {
-		stop_queue(q);
+		remove_queue_backend(q);
 		return 0;
 	}
 	kvnet_vq_lock(&q->vq);
-	ret = kvnet_vq_check(&q->vq);
+	ret = kvnet_vq_check_setup(&q->vq);
 	mutex_unlock(&q->vq.lock);
 	if (ret)
 		return ret;
 	sock = kvnet_tap_get(fd);
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
-	ret = start_queue(q, sock);
+	ret = set_queue_backend(q, sock);
 	if (!ret)
-		kvnet_source_wake(&q->src, KVNET_EV_CTRL);
+		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
 
 /* VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; 0: no spinning */
-void kvnet_net_set_busy(struct kvnet_net *net, unsigned int index, u32 us)
+void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us)
 {
-	WRITE_ONCE(net->q[index].src.busy_us, us);
+	WRITE_ONCE(net->q[index].work.busy_poll_us, us);
 }
 
 /**
- * kvnet_net_show() - print state and counters, for /proc/<pid>/fdinfo/<fd>
+ * kvnet_dev_show_fdinfo() - print state and counters, for /proc/<pid>/fdinfo/<fd>
  * @net: the device
  * @m: where to
  *
  * Context: any process that may look; takes no lock.
  */
-void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
+void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 {
 	static const char * const name[] = { "kvnet.rx", "kvnet.tx" };
 	static const char * const state[] = { "stopped", "running", "broken" };
@@ -377,7 +378,7 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 	struct kvnet_queue *q;
 	unsigned int i;
 
-	seq_printf(m, "kvnet.id:\t%u\n", READ_ONCE(net->listing.id));
+	seq_printf(m, "kvnet.id:\t%u\n", READ_ONCE(net->registry.id));
 	seq_printf(m, "kvnet.features:\t0x%llx\n",
 		   READ_ONCE(net->features.word[0]));
 	seq_printf(m, "kvnet.features_hi:\t0x%llx\n",
@@ -385,22 +386,22 @@ void kvnet_net_show(struct kvnet_net *net, struct seq_file *m)
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		q = &net->q[i];
 		what = state[READ_ONCE(q->vq.state)];
-		if (READ_ONCE(q->vq.missing))
+		if (READ_ONCE(q->vq.waits_vmm))
 			what = "waits for the IOMMU";
 		seq_printf(m, "%s.state:\t%s\n", name[i], what);
-		seq_printf(m, "%s.ring:\t%s\n", name[i],
+		seq_printf(m, "%s.access:\t%s\n", name[i],
 			   READ_ONCE(q->vq.pin[0].charged) ? "pinned" : "user");
 		seq_printf(m, "%s.kicks:\t%lu\n", name[i],
-			   atomic_long_read(&q->src.kicks));
-		seq_printf(m, "%s.wakes:\t%lu\n", name[i],
-			   atomic_long_read(&q->src.wakes));
-		seq_printf(m, "%s.polls_hit:\t%lu\n", name[i],
-			   READ_ONCE(q->src.polls_hit));
-		seq_printf(m, "%s.polls_missed:\t%lu\n", name[i],
-			   READ_ONCE(q->src.polls_missed));
+			   atomic_long_read(&q->work.kicks));
+		seq_printf(m, "%s.wakeups:\t%lu\n", name[i],
+			   atomic_long_read(&q->work.wakeups));
+		seq_printf(m, "%s.busy_poll_hits:\t%lu\n", name[i],
+			   READ_ONCE(q->work.busy_poll_hits));
+		seq_printf(m, "%s.busy_poll_misses:\t%lu\n", name[i],
+			   READ_ONCE(q->work.busy_poll_misses));
 		kvnet_stats_show(m, name[i], &q->vq.stats);
 	}
-	seq_printf(m, "kvnet.pages:\t%u\n", READ_ONCE(net->resident.table.n));
-	seq_printf(m, "kvnet.pages_taken:\t%lu\n",
-		   READ_ONCE(net->resident.taken));
+	seq_printf(m, "kvnet.pages_cached:\t%u\n", READ_ONCE(net->page_cache.map.n));
+	seq_printf(m, "kvnet.pages_invalidated:\t%lu\n",
+		   READ_ONCE(net->page_cache.n_invalidated));
 }

@@ -16,7 +16,7 @@
  * VHOST_NET_F_VIRTIO_NET_HDR to the VMM, which clears it from what the driver
  * acknowledged before it tells us.
  */
-static const u8 offered[] = {
+static const u8 offered_bits[] = {
 	VIRTIO_NET_F_MRG_RXBUF,
 	VIRTIO_F_NOTIFY_ON_EMPTY,
 	VHOST_F_LOG_ALL,
@@ -42,8 +42,8 @@ struct kvnet_features kvnet_features_offered(void)
 	struct kvnet_features all = {};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(offered); i++)
-		all.word[offered[i] / 64] |= BIT_ULL(offered[i] % 64);
+	for (i = 0; i < ARRAY_SIZE(offered_bits); i++)
+		all.word[offered_bits[i] / 64] |= BIT_ULL(offered_bits[i] % 64);
 	return all;
 }
 
@@ -59,26 +59,26 @@ int kvnet_features_check(const struct kvnet_features *f)
 	const struct kvnet_features all = kvnet_features_offered();
 	unsigned int i;
 
-	for (i = 0; i < KVNET_FEATURE_WORDS; i++)
+	for (i = 0; i < KVNET_FEATURES_WORDS; i++)
 		if (f->word[i] & ~all.word[i])
 			return -EOPNOTSUPP;
-	if (kvnet_has(f, VIRTIO_F_RING_PACKED) &&
-	    !kvnet_has(f, VIRTIO_F_VERSION_1))
+	if (kvnet_features_has(f, VIRTIO_F_RING_PACKED) &&
+	    !kvnet_features_has(f, VIRTIO_F_VERSION_1))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
 /**
- * kvnet_features_le() - byte order of rings and headers
+ * kvnet_features_is_le() - byte order of rings and headers
  * @f: as acknowledged by the driver
  * @legacy_le: what a driver of the legacy interface uses
  *
  * Return: true if little-endian: always since virtio 1.0; before that it was
  * the guest's own.
  */
-bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le)
+bool kvnet_features_is_le(const struct kvnet_features *f, bool legacy_le)
 {
-	return kvnet_has(f, VIRTIO_F_VERSION_1) || legacy_le;
+	return kvnet_features_has(f, VIRTIO_F_VERSION_1) || legacy_le;
 }
 
 /**
@@ -90,11 +90,11 @@ bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le)
  */
 size_t kvnet_features_hdr_len(const struct kvnet_features *f)
 {
-	if (kvnet_has(f, VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO) ||
-	    kvnet_has(f, VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO))
-		return KVNET_HDR_MAX;
-	if (kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ||
-	    kvnet_has(f, VIRTIO_F_VERSION_1))
+	if (kvnet_features_has(f, VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO) ||
+	    kvnet_features_has(f, VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO))
+		return KVNET_FEATURES_HDR_MAX;
+	if (kvnet_features_has(f, VIRTIO_NET_F_MRG_RXBUF) ||
+	    kvnet_features_has(f, VIRTIO_F_VERSION_1))
 		return sizeof(struct virtio_net_hdr_mrg_rxbuf);
 	return sizeof(struct virtio_net_hdr);
 }
@@ -108,6 +108,6 @@ size_t kvnet_features_hdr_len(const struct kvnet_features *f)
  */
 size_t kvnet_features_tap_hdr_len(const struct kvnet_features *f)
 {
-	return kvnet_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
+	return kvnet_features_has(f, VHOST_NET_F_VIRTIO_NET_HDR) ?
 	       0 : kvnet_features_hdr_len(f);
 }

@@ -10,36 +10,36 @@
 #include <linux/vhost_types.h>
 
 /* Feature bits come in words of 64. */
-#define KVNET_FEATURE_WORDS	2
+#define KVNET_FEATURES_WORDS	2
 
-#define KVNET_BACKEND_FEATURES	BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
+#define KVNET_FEATURES_BACKEND	BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
 
 /* The longest header that the features can ask for, in bytes. */
-#define KVNET_HDR_MAX	24
+#define KVNET_FEATURES_HDR_MAX	24
 
 /**
  * struct kvnet_features - a set of feature bits
  * @word: bit n is bit n % 64 of word n / 64
  */
 struct kvnet_features {
-	u64 word[KVNET_FEATURE_WORDS];
+	u64 word[KVNET_FEATURES_WORDS];
 };
 
 /**
- * kvnet_has() - is a feature in the set?
+ * kvnet_features_has() - is a feature in the set?
  * @f: the set
  * @bit: its number
  *
  * Return: true if so.
  */
-static inline bool kvnet_has(const struct kvnet_features *f, unsigned int bit)
+static inline bool kvnet_features_has(const struct kvnet_features *f, unsigned int bit)
 {
 	return f->word[bit / 64] & BIT_ULL(bit % 64);
 }
 
 struct kvnet_features kvnet_features_offered(void);
 int kvnet_features_check(const struct kvnet_features *f);
-bool kvnet_features_le(const struct kvnet_features *f, bool legacy_le);
+bool kvnet_features_is_le(const struct kvnet_features *f, bool legacy_le);
 size_t kvnet_features_hdr_len(const struct kvnet_features *f);
 size_t kvnet_features_tap_hdr_len(const struct kvnet_features *f);
 

@@ -12,23 +12,23 @@
 #include <linux/page_ref.h>
 
 /* Not worth an effort: there is another way. */
-#define GFP_LARGE	((GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | \
+#define CHUNK_GFP	((GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | \
 			 __GFP_NOWARN | __GFP_NORETRY | __GFP_NOMEMALLOC)
 
-static u32 refs_for(u32 size)
+static u32 chunk_refs_for(u32 size)
 {
 	return size / SMP_CACHE_BYTES + 1;
 }
 
 /* As long as can be, or else no longer than is needed now. One page is worth an effort. */
-static struct page *alloc_chunk(u32 need, u32 *size)
+static struct page *alloc_frag_chunk(u32 need, u32 *size)
 {
 	unsigned int order = get_order(KVNET_FRAG_MAX);
-	struct page *page = alloc_pages(GFP_LARGE, order);
+	struct page *page = alloc_pages(CHUNK_GFP, order);
 
 	if (!page && (!order || get_order(need) < order)) {
 		order = get_order(need);
-		page = alloc_pages(order ? GFP_LARGE : GFP_KERNEL, order);
+		page = alloc_pages(order ? CHUNK_GFP : GFP_KERNEL, order);
 	}
 	*size = PAGE_SIZE << order;
 	return page;
@@ -38,26 +38,26 @@ static struct page *alloc_chunk(u32 need, u32 *size)
  * Have all fragments come back? Whoever gave one back had done with it before, by
  * the full barrier in put_page().
  */
-static bool is_back(const struct kvnet_chunk *c)
+static bool chunk_is_idle(const struct kvnet_frag_chunk *c)
 {
 	return c->page && page_ref_count(c->page) == c->refs;
 }
 
-static void use_again(struct kvnet_chunk *c)
+static void reuse_chunk(struct kvnet_frag_chunk *c)
 {
-	u32 refs = refs_for(c->size);
+	u32 refs = chunk_refs_for(c->size);
 
 	page_ref_add(c->page, refs - c->refs);
 	c->refs = refs;
 }
 
-static void let_go(struct kvnet_chunk *c)
+static void release_chunk(struct kvnet_frag_chunk *c)
 {
 	if (!c->page)
 		return;
 	page_ref_sub(c->page, c->refs - 1);
 	put_page(c->page);
-	*c = (struct kvnet_chunk) { .page = NULL };
+	*c = (struct kvnet_frag_chunk) { .page = NULL };
 }
 
 /*
@@ -65,13 +65,13 @@ static void let_go(struct kvnet_chunk *c)
  * their way, and these are warm. Else one that is new, in the place of the oldest
  * if there is no other.
  */
-static struct kvnet_chunk *next_chunk(struct kvnet_frags *f, u32 need)
+static struct kvnet_frag_chunk *get_next_chunk(struct kvnet_frags *f, u32 need)
 {
-	struct kvnet_chunk *c, *free = NULL;
+	struct kvnet_frag_chunk *c, *free = NULL;
 
 	for (c = f->chunk; c < f->chunk + KVNET_FRAG_CHUNKS; c++) {
-		if (need <= c->size && is_back(c)) {
-			use_again(c);
+		if (need <= c->size && chunk_is_idle(c)) {
+			reuse_chunk(c);
 			return c;
 		}
 		if (!c->page && !free)
@@ -80,12 +80,12 @@ static struct kvnet_chunk *next_chunk(struct kvnet_frags *f, u32 need)
 	if (!free) {
 		free = &f->chunk[f->oldest];
 		f->oldest = (f->oldest + 1) % KVNET_FRAG_CHUNKS;
-		let_go(free);
+		release_chunk(free);
 	}
-	free->page = alloc_chunk(need, &free->size);
+	free->page = alloc_frag_chunk(need, &free->size);
 	if (!free->page)
 		return NULL;
-	free->refs = refs_for(free->size);
+	free->refs = chunk_refs_for(free->size);
 	page_ref_add(free->page, free->refs - 1);
 	return free;
 }
@@ -100,20 +100,20 @@ static struct kvnet_chunk *next_chunk(struct kvnet_frags *f, u32 need)
  */
 void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size)
 {
-	struct kvnet_chunk *c = f->cut;
+	struct kvnet_frag_chunk *c = f->cur;
 	void *frag;
 
 	if (unlikely(size > KVNET_FRAG_MAX))
 		return NULL;
-	if (unlikely(!c || size > c->size - f->at)) {
-		c = next_chunk(f, size);
-		f->cut = c;
-		f->at = 0;
+	if (unlikely(!c || size > c->size - f->offset)) {
+		c = get_next_chunk(f, size);
+		f->cur = c;
+		f->offset = 0;
 		if (!c)
 			return NULL;
 	}
-	frag = page_address(c->page) + f->at;
-	f->at += size;
+	frag = page_address(c->page) + f->offset;
+	f->offset += size;
 	c->refs--;
 	return frag;
 }
@@ -136,6 +136,6 @@ void kvnet_frag_drain(struct kvnet_frags *f)
 	unsigned int i;
 
 	for (i = 0; i < KVNET_FRAG_CHUNKS; i++)
-		let_go(&f->chunk[i]);
-	*f = (struct kvnet_frags) { .at = 0 };
+		release_chunk(&f->chunk[i]);
+	*f = (struct kvnet_frags) { .offset = 0 };
 }

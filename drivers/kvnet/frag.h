@@ -23,13 +23,13 @@ struct page;
 #define KVNET_FRAG_CHUNKS	6
 
 /**
- * struct kvnet_chunk - what fragments are cut from
+ * struct kvnet_frag_chunk - what fragments are cut from
  * @page: the chunk, or NULL
  * @size: of the chunk, in bytes
  * @refs: references on the chunk that are ours: one for each fragment that may
  *	  yet be cut from it, and one that keeps it
  */
-struct kvnet_chunk {
+struct kvnet_frag_chunk {
 	struct page *page;
 	u32 size;
 	u32 refs;
@@ -37,16 +37,16 @@ struct kvnet_chunk {
 
 /**
  * struct kvnet_frags - where fragments come from
- * @cut: the chunk that they are cut from now, or NULL
- * @at: where in it the next fragment begins
+ * @cur: the chunk that they are cut from now, or NULL
+ * @offset: where in it the next fragment begins
  * @oldest: index of the chunk that makes room when none is back
  * @chunk: all chunks
  */
 struct kvnet_frags {
-	struct kvnet_chunk *cut;
-	u32 at;
+	struct kvnet_frag_chunk *cur;
+	u32 offset;
 	u32 oldest;
-	struct kvnet_chunk chunk[KVNET_FRAG_CHUNKS];
+	struct kvnet_frag_chunk chunk[KVNET_FRAG_CHUNKS];
 };
 
 void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size);

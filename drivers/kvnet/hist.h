@@ -26,12 +26,12 @@ struct kvnet_hist {
 };
 
 /**
- * kvnet_hist_bucket() - where does a value belong?
+ * kvnet_hist_bucket_of() - where does a value belong?
  * @value: the value
  *
  * Return: its bucket.
  */
-static inline unsigned int kvnet_hist_bucket(u64 value)
+static inline unsigned int kvnet_hist_bucket_of(u64 value)
 {
 	unsigned int bits = fls64(value);
 
@@ -39,12 +39,12 @@ static inline unsigned int kvnet_hist_bucket(u64 value)
 }
 
 /**
- * kvnet_hist_least() - what is the least value of a bucket?
+ * kvnet_hist_bucket_min() - what is the least value of a bucket?
  * @bucket: in range
  *
  * Return: the value.
  */
-static inline u64 kvnet_hist_least(unsigned int bucket)
+static inline u64 kvnet_hist_bucket_min(unsigned int bucket)
 {
 	return bucket ? 1ULL << (bucket - 1) : 0;
 }
@@ -56,7 +56,7 @@ static inline u64 kvnet_hist_least(unsigned int bucket)
  */
 static inline void kvnet_hist_add(struct kvnet_hist *h, u64 value)
 {
-	u64 *bucket = &h->bucket[kvnet_hist_bucket(value)];
+	u64 *bucket = &h->bucket[kvnet_hist_bucket_of(value)];
 
 	WRITE_ONCE(*bucket, *bucket + 1);
 	WRITE_ONCE(h->sum, h->sum + value);
@@ -77,12 +77,12 @@ static inline void kvnet_hist_copy(const struct kvnet_hist *h, struct kvnet_hist
 }
 
 /**
- * kvnet_hist_used() - which buckets are worth showing?
+ * kvnet_hist_used_buckets() - which buckets are worth showing?
  * @h: the histogram, a copy
  *
  * Return: how many: those from there on are empty.
  */
-static inline unsigned int kvnet_hist_used(const struct kvnet_hist *h)
+static inline unsigned int kvnet_hist_used_buckets(const struct kvnet_hist *h)
 {
 	unsigned int n = KVNET_HIST_BUCKETS;
 

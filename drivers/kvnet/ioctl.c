@@ -12,94 +12,94 @@
 #include <linux/vhost.h>
 
 #include "features.h"
-#include "net.h"
+#include "kvnet.h"
 
-static long put_u64(u64 val, void __user *argp)
+static long copy_u64_to_user(u64 val, void __user *argp)
 {
 	return copy_to_user(argp, &val, sizeof(val)) ? -EFAULT : 0;
 }
 
-static long get_features(void __user *argp)
+static long ioctl_get_features(void __user *argp)
 {
-	return put_u64(kvnet_features_offered().word[0], argp);
+	return copy_u64_to_user(kvnet_features_offered().word[0], argp);
 }
 
-static long set_checked(struct kvnet_net *net, const struct kvnet_features *f)
+static long check_and_set_features(struct kvnet_net *net, const struct kvnet_features *f)
 {
 	int ret = kvnet_features_check(f);
 
-	return ret ? ret : kvnet_net_set_features(net, f);
+	return ret ? ret : kvnet_iommu_set_features(net, f);
 }
 
-static long set_features(struct kvnet_net *net, void __user *argp)
+static long ioctl_set_features(struct kvnet_net *net, void __user *argp)
 {
 	struct kvnet_features f = {};
 
 	if (copy_from_user(&f.word[0], argp, sizeof(f.word[0])))
 		return -EFAULT;
-	return set_checked(net, &f);
+	return check_and_set_features(net, &f);
 }
 
 /* Words that the VMM may speak of: ours, and others as long as they are 0. */
-#define WORDS_MAX	64
+#define KVNET_IOCTL_FEATURE_WORDS_MAX	64
 
-static long get_features_array(void __user *argp)
+static long ioctl_get_features_array(void __user *argp)
 {
 	const struct kvnet_features f = kvnet_features_offered();
 	u64 count, n;
 
 	if (copy_from_user(&count, argp, sizeof(count)))
 		return -EFAULT;
-	if (count > WORDS_MAX)
+	if (count > KVNET_IOCTL_FEATURE_WORDS_MAX)
 		return -E2BIG;
 	argp += sizeof(count);
-	n = min_t(u64, count, KVNET_FEATURE_WORDS);
+	n = min_t(u64, count, KVNET_FEATURES_WORDS);
 	if (copy_to_user(argp, f.word, n * sizeof(u64)) ||
 	    clear_user(argp + n * sizeof(u64), (count - n) * sizeof(u64)))
 		return -EFAULT;
 	return 0;
 }
 
-static long set_features_array(struct kvnet_net *net, void __user *argp)
+static long ioctl_set_features_array(struct kvnet_net *net, void __user *argp)
 {
 	struct kvnet_features f = {};
-	u64 word[WORDS_MAX], count, i;
+	u64 word[KVNET_IOCTL_FEATURE_WORDS_MAX], count, i;
 
 	if (copy_from_user(&count, argp, sizeof(count)))
 		return -EFAULT;
-	if (count > WORDS_MAX)
+	if (count > KVNET_IOCTL_FEATURE_WORDS_MAX)
 		return -E2BIG;
 	if (copy_from_user(word, argp + sizeof(count), count * sizeof(u64)))
 		return -EFAULT;
 	for (i = 0; i < count; i++) {
-		if (i < KVNET_FEATURE_WORDS)
+		if (i < KVNET_FEATURES_WORDS)
 			f.word[i] = word[i];
 		else if (word[i])
 			return -EOPNOTSUPP;
 	}
-	return set_checked(net, &f);
+	return check_and_set_features(net, &f);
 }
 
-static long set_backend_features(struct kvnet_net *net, void __user *argp)
+static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)
 {
 	u64 features;
 
 	if (copy_from_user(&features, argp, sizeof(features)))
 		return -EFAULT;
-	if (features & ~KVNET_BACKEND_FEATURES)
+	if (features & ~KVNET_FEATURES_BACKEND)
 		return -EOPNOTSUPP;
-	WRITE_ONCE(net->misses.v2,
+	WRITE_ONCE(net->iotlb_misses.v2,
 		   features & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2));
 	return 0;
 }
 
 /* Before there is an owner, who is going to fork. */
-static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
+static long ioctl_set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 {
 	int ret;
 	u8 mode;
 
-	if (!READ_ONCE(kvnet_fork_owner_control))
+	if (!READ_ONCE(kvnet_param_fork_owner_control))
 		return -ENOTTY;
 	if (READ_ONCE(net->mm))
 		return -EBUSY;
@@ -109,24 +109,24 @@ static long set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 		return -EINVAL;
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
-	ret = kvnet_net_set_fork(net, mode == VHOST_FORK_OWNER_TASK);
+	ret = kvnet_dev_set_fork_from_owner(net, mode == VHOST_FORK_OWNER_TASK);
 	mutex_unlock(&net->lock);
 	return ret;
 }
 
-static long get_fork_from_owner(const struct kvnet_net *net, u8 __user *argp)
+static long ioctl_get_fork_from_owner(const struct kvnet_net *net, u8 __user *argp)
 {
-	if (!READ_ONCE(kvnet_fork_owner_control))
+	if (!READ_ONCE(kvnet_param_fork_owner_control))
 		return -ENOTTY;
-	return put_user(READ_ONCE(net->fork) ? VHOST_FORK_OWNER_TASK :
+	return put_user(READ_ONCE(net->fork_from_owner) ? VHOST_FORK_OWNER_TASK :
 					       VHOST_FORK_OWNER_KTHREAD, argp);
 }
 
-static long set_mem_table(struct kvnet_net *net, void __user *argp)
+static long ioctl_set_mem_table(struct kvnet_net *net, void __user *argp)
 {
 	struct vhost_memory_region *region;
 	struct vhost_memory head;
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	size_t size;
 	int ret;
 
@@ -134,7 +134,7 @@ static long set_mem_table(struct kvnet_net *net, void __user *argp)
 		return -EFAULT;
 	if (head.padding)
 		return -EOPNOTSUPP;
-	if (head.nregions > kvnet_max_mem_regions)
+	if (head.nregions > kvnet_param_max_mem_regions)
 		return -E2BIG;
 	size = head.nregions * sizeof(*region);
 	region = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -142,35 +142,35 @@ static long set_mem_table(struct kvnet_net *net, void __user *argp)
 		return -ENOMEM;
 	mem = ERR_PTR(-EFAULT);
 	if (!copy_from_user(region, argp + sizeof(head), size))
-		mem = kvnet_mem_build(region, head.nregions);
+		mem = kvnet_memtable_build(region, head.nregions);
 	kvfree(region);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	ret = kvnet_net_set_mem(net, mem);
+	ret = kvnet_backend_set_mem_table(net, mem);
 	if (ret)
-		kvnet_mem_put(mem);
+		kvnet_memtable_put(mem);
 	return ret;
 }
 
-static long set_addr(struct kvnet_net *net, unsigned int index,
-		     void __user *argp)
+static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index,
+				 void __user *argp)
 {
 	struct vhost_vring_addr addr;
 
 	if (copy_from_user(&addr, argp, sizeof(addr)))
 		return -EFAULT;
-	return kvnet_net_set_addr(net, index, &addr);
+	return kvnet_backend_set_vring_addr(net, index, &addr);
 }
 
-static u32 get_endian(const struct kvnet_vq *vq)
+static u32 vring_endian_of(const struct kvnet_vq *vq)
 {
 	return vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN :
 			       VHOST_VRING_BIG_ENDIAN;
 }
 
 /* Commands of { index, num }. */
-static long vring_state(struct kvnet_net *net, unsigned int index,
-			unsigned int cmd, void __user *argp)
+static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
+			      unsigned int cmd, void __user *argp)
 {
 	struct kvnet_vq *vq = &net->q[index].vq;
 	struct vhost_vring_state s;
@@ -185,16 +185,16 @@ static long vring_state(struct kvnet_net *net, unsigned int index,
 	case VHOST_SET_VRING_ENDIAN:
 		return kvnet_vq_set_endian(vq, s.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
-		kvnet_net_set_busy(net, index, s.num);
+		kvnet_backend_set_busy_poll(net, index, s.num);
 		return 0;
 	case VHOST_GET_VRING_ENDIAN:
-		s.num = get_endian(vq);
+		s.num = vring_endian_of(vq);
 		break;
 	case VHOST_GET_VRING_BASE:
-		s.num = kvnet_vq_base(vq);
+		s.num = kvnet_vq_get_base(vq);
 		break;
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		s.num = READ_ONCE(net->q[index].src.busy_us);
+		s.num = READ_ONCE(net->q[index].work.busy_poll_us);
 		break;
 	}
 	s.index = index;
@@ -202,8 +202,8 @@ static long vring_state(struct kvnet_net *net, unsigned int index,
 }
 
 /* Commands of { index, fd }. */
-static long vring_file(struct kvnet_net *net, unsigned int index,
-		       unsigned int cmd, void __user *argp)
+static long ioctl_vring_file(struct kvnet_net *net, unsigned int index,
+			     unsigned int cmd, void __user *argp)
 {
 	struct kvnet_vq *vq = &net->q[index].vq;
 	struct vhost_vring_file f;
@@ -212,13 +212,13 @@ static long vring_file(struct kvnet_net *net, unsigned int index,
 		return -EFAULT;
 	switch (cmd) {
 	case VHOST_SET_VRING_KICK:
-		return kvnet_net_set_kick(net, index, f.fd);
+		return kvnet_backend_set_kick(net, index, f.fd);
 	case VHOST_SET_VRING_CALL:
 		return kvnet_vq_set_call(vq, f.fd);
 	case VHOST_SET_VRING_ERR:
 		return kvnet_vq_set_error(vq, f.fd);
 	default:
-		return kvnet_net_set_backend(net, index, f.fd);
+		return kvnet_backend_set(net, index, f.fd);
 	}
 }
 
@@ -226,8 +226,8 @@ static long vring_file(struct kvnet_net *net, unsigned int index,
  * All of these begin with the queue's index, and so, to vhost and its users,
  * does whatever is unknown.
  */
-static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
-			void __user *argp)
+static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd,
+				 void __user *argp)
 {
 	u32 index;
 
@@ -245,20 +245,20 @@ static long vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 	case VHOST_GET_VRING_ENDIAN:
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		return vring_state(net, index, cmd, argp);
+		return ioctl_vring_state(net, index, cmd, argp);
 	case VHOST_SET_VRING_ADDR:
-		return set_addr(net, index, argp);
+		return ioctl_set_vring_addr(net, index, argp);
 	case VHOST_SET_VRING_KICK:
 	case VHOST_SET_VRING_CALL:
 	case VHOST_SET_VRING_ERR:
 	case VHOST_NET_SET_BACKEND:
-		return vring_file(net, index, cmd, argp);
+		return ioctl_vring_file(net, index, cmd, argp);
 	default:
 		return -ENOIOCTLCMD;
 	}
 }
 
-static long set_log_base(struct kvnet_net *net, void __user *argp)
+static long ioctl_set_log_base(struct kvnet_net *net, void __user *argp)
 {
 	u64 base;
 
@@ -266,47 +266,47 @@ static long set_log_base(struct kvnet_net *net, void __user *argp)
 		return -EFAULT;
 	if ((unsigned long)base != base)
 		return -EFAULT;
-	return kvnet_net_set_log_base(net, base);
+	return kvnet_iommu_set_log_base(net, base);
 }
 
-static long set_log_fd(struct kvnet_net *net, int __user *argp)
+static long ioctl_set_log_fd(struct kvnet_net *net, int __user *argp)
 {
 	int fd;
 
 	if (get_user(fd, argp))
 		return -EFAULT;
-	return kvnet_net_set_log_fd(net, fd);
+	return kvnet_iommu_set_log_fd(net, fd);
 }
 
 /* dev->lock, of the owner */
-static long owned_ioctl(struct kvnet_net *net, unsigned int cmd,
-			void __user *argp)
+static long dispatch_owner_ioctl(struct kvnet_net *net, unsigned int cmd,
+				 void __user *argp)
 {
 	switch (cmd) {
 	case VHOST_SET_MEM_TABLE:
-		return set_mem_table(net, argp);
+		return ioctl_set_mem_table(net, argp);
 	case VHOST_SET_LOG_BASE:
-		return set_log_base(net, argp);
+		return ioctl_set_log_base(net, argp);
 	case VHOST_SET_LOG_FD:
-		return set_log_fd(net, argp);
+		return ioctl_set_log_fd(net, argp);
 	case VHOST_RESET_OWNER:
-		kvnet_net_reset_owner(net);
+		kvnet_dev_reset_owner(net);
 		return 0;
 	default:
-		return vring_ioctl(net, cmd, argp);
+		return dispatch_vring_ioctl(net, cmd, argp);
 	}
 }
 
 /* dev->lock */
-static long locked_ioctl(struct kvnet_net *net, unsigned int cmd,
-			 void __user *argp)
+static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd,
+				  void __user *argp)
 {
 	int ret;
 
 	if (cmd == VHOST_SET_OWNER)
-		return kvnet_net_set_owner(net);
-	ret = kvnet_net_check_owner(net);
-	return ret ? ret : owned_ioctl(net, cmd, argp);
+		return kvnet_dev_set_owner(net);
+	ret = kvnet_dev_check_owner(net);
+	return ret ? ret : dispatch_owner_ioctl(net, cmd, argp);
 }
 
 /**
@@ -324,26 +324,26 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 
 	switch (cmd) {
 	case VHOST_GET_FEATURES:
-		return get_features(argp);
+		return ioctl_get_features(argp);
 	case VHOST_SET_FEATURES:
-		return set_features(net, argp);
+		return ioctl_set_features(net, argp);
 	case VHOST_GET_FEATURES_ARRAY:
-		return get_features_array(argp);
+		return ioctl_get_features_array(argp);
 	case VHOST_SET_FEATURES_ARRAY:
-		return set_features_array(net, argp);
+		return ioctl_set_features_array(net, argp);
 	case VHOST_GET_BACKEND_FEATURES:
-		return put_u64(KVNET_BACKEND_FEATURES, argp);
+		return copy_u64_to_user(KVNET_FEATURES_BACKEND, argp);
 	case VHOST_SET_BACKEND_FEATURES:
-		return set_backend_features(net, argp);
+		return ioctl_set_backend_features(net, argp);
 	case VHOST_SET_FORK_FROM_OWNER:
-		return set_fork_from_owner(net, argp);
+		return ioctl_set_fork_from_owner(net, argp);
 	case VHOST_GET_FORK_FROM_OWNER:
-		return get_fork_from_owner(net, argp);
+		return ioctl_get_fork_from_owner(net, argp);
 	}
 	/* Nobody but the owner touches user memory with it held. */
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
-	ret = locked_ioctl(net, cmd, argp);
+	ret = dispatch_locked_ioctl(net, cmd, argp);
 	mutex_unlock(&net->lock);
 	return ret;
 }

@@ -10,7 +10,7 @@
 #include <linux/string.h>
 
 /* Room for this many entries at first. */
-#define ROOM_MIN	16
+#define IOTLB_CAPACITY_MIN	16
 
 /**
  * kvnet_iotlb_alloc() - an empty IOTLB
@@ -41,7 +41,7 @@ void kvnet_iotlb_free(struct kvnet_iotlb *tlb)
 }
 
 /* The first entry that ends at or after @addr. */
-static u32 lower_bound(const struct kvnet_iotlb *tlb, u64 addr)
+static u32 find_iotlb_lower_bound(const struct kvnet_iotlb *tlb, u64 addr)
 {
 	u32 lo = 0, hi = tlb->n, mid;
 
@@ -55,7 +55,7 @@ static u32 lower_bound(const struct kvnet_iotlb *tlb, u64 addr)
 	return lo;
 }
 
-static void remove_entries(struct kvnet_iotlb *tlb, u32 at, u32 count)
+static void remove_iotlb_entries(struct kvnet_iotlb *tlb, u32 at, u32 count)
 {
 	struct kvnet_iotlb_entry *e = tlb->entry + at;
 
@@ -65,8 +65,8 @@ static void remove_entries(struct kvnet_iotlb *tlb, u32 at, u32 count)
 	memmove(e, e + count, (tlb->n - at) * sizeof(*e));
 }
 
-static void insert_entry(struct kvnet_iotlb *tlb, u32 at,
-			 const struct kvnet_iotlb_entry *entry)
+static void insert_iotlb_entry(struct kvnet_iotlb *tlb, u32 at,
+			       const struct kvnet_iotlb_entry *entry)
 {
 	struct kvnet_iotlb_entry *e = tlb->entry + at;
 
@@ -76,29 +76,29 @@ static void insert_entry(struct kvnet_iotlb *tlb, u32 at,
 }
 
 /* Room for one entry more, at the cost of another one if need be. */
-static int make_room(struct kvnet_iotlb *tlb)
+static int make_iotlb_room(struct kvnet_iotlb *tlb)
 {
 	struct kvnet_iotlb_entry *entry;
-	u32 room;
+	u32 capacity;
 
-	if (tlb->n < tlb->room)
+	if (tlb->n < tlb->capacity)
 		return 0;
 	if (!tlb->max)
 		return -ENOSPC;
 	if (tlb->n == tlb->max) {
-		tlb->victim %= tlb->n;
-		remove_entries(tlb, tlb->victim, 1);
-		tlb->victim++;
+		tlb->next_victim %= tlb->n;
+		remove_iotlb_entries(tlb, tlb->next_victim, 1);
+		tlb->next_victim++;
 		return 0;
 	}
-	room = min(max(tlb->room * 2, (u32)ROOM_MIN), tlb->max);
-	entry = kvmalloc_array(room, sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	capacity = min(max(tlb->capacity * 2, (u32)IOTLB_CAPACITY_MIN), tlb->max);
+	entry = kvmalloc_array(capacity, sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return -ENOMEM;
 	memcpy(entry, tlb->entry, tlb->n * sizeof(*entry));
 	kvfree(tlb->entry);
 	tlb->entry = entry;
-	tlb->room = room;
+	tlb->capacity = capacity;
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int make_room(struct kvnet_iotlb *tlb)
  */
 void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 {
-	u32 at = lower_bound(tlb, iova), count = 0;
+	u32 at = find_iotlb_lower_bound(tlb, iova), count = 0;
 	struct kvnet_iotlb_entry *e, rest;
 
 	if (last < iova)
@@ -128,8 +128,8 @@ void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 		if (rest.last > last) {
 			rest.hva += last + 1 - rest.iova;
 			rest.iova = last + 1;
-			if (tlb->n < tlb->room)
-				insert_entry(tlb, at, &rest);
+			if (tlb->n < tlb->capacity)
+				insert_iotlb_entry(tlb, at, &rest);
 			else if (rest.last - rest.iova > e->last - e->iova)
 				*e = rest;
 			return;
@@ -137,7 +137,7 @@ void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 	}
 	while (at + count < tlb->n && tlb->entry[at + count].last <= last)
 		count++;
-	remove_entries(tlb, at, count);
+	remove_iotlb_entries(tlb, at, count);
 	e = tlb->entry + at;
 	if (at < tlb->n && e->iova <= last) {
 		e->hva += last + 1 - e->iova;
@@ -162,10 +162,10 @@ int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
 	if (entry->last < entry->iova)
 		return -EINVAL;
 	kvnet_iotlb_invalidate(tlb, entry->iova, entry->last);
-	ret = make_room(tlb);
+	ret = make_iotlb_room(tlb);
 	if (ret)
 		return ret;
-	insert_entry(tlb, lower_bound(tlb, entry->iova), entry);
+	insert_iotlb_entry(tlb, find_iotlb_lower_bound(tlb, entry->iova), entry);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ kvnet_iotlb_find(const struct kvnet_iotlb *tlb, u64 addr, u32 *hint)
 
 	if (at >= tlb->n || addr < tlb->entry[at].iova ||
 	    addr > tlb->entry[at].last)
-		at = lower_bound(tlb, addr);
+		at = find_iotlb_lower_bound(tlb, addr);
 	if (at >= tlb->n || addr < tlb->entry[at].iova)
 		return NULL;
 	*hint = at;

@@ -28,16 +28,16 @@ struct kvnet_iotlb_entry {
 /**
  * struct kvnet_iotlb - translations, disjoint and sorted by address
  * @n: entries in @entry
- * @room: entries that @entry has room for
+ * @capacity: entries that @entry has room for
  * @max: entries that there may ever be
- * @victim: the next to be thrown out, modulo @n
+ * @next_victim: the next to be thrown out, modulo @n
  * @entry: the translations
  */
 struct kvnet_iotlb {
 	u32 n;
-	u32 room;
+	u32 capacity;
 	u32 max;
-	u32 victim;
+	u32 next_victim;
 	struct kvnet_iotlb_entry *entry;
 };
 

@@ -15,32 +15,32 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
-#include "crew.h"
-#include "net.h"
+#include "workers.h"
+#include "kvnet.h"
 #include "registry.h"
 
 /* Where the next piece of a list begins. */
-struct piece {
+struct dump_cursor {
 	unsigned long id;
 	unsigned int index;
-	bool one;
+	bool one_dev;
 	bool done;
 };
 
-static struct piece *piece_of(struct netlink_callback *cb)
+static struct dump_cursor *dump_cursor_of(struct netlink_callback *cb)
 {
-	BUILD_BUG_ON(sizeof(struct piece) > sizeof(cb->ctx));
-	return (struct piece *)cb->ctx;
+	BUILD_BUG_ON(sizeof(struct dump_cursor) > sizeof(cb->ctx));
+	return (struct dump_cursor *)cb->ctx;
 }
 
 /* One message of a list; 0 or -EMSGSIZE. */
-static int put_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
-		   struct kvnet_net *net, unsigned int index,
-		   int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
-			       unsigned int index))
+static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+			struct kvnet_net *net, unsigned int index,
+			int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
+				    unsigned int index))
 {
 	void *msg = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				&kvnet_family, NLM_F_MULTI, cmd);
+				&kvnet_netlink_family, NLM_F_MULTI, cmd);
 	int ret;
 
 	if (!msg)
@@ -54,78 +54,78 @@ static int put_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 }
 
 /* The device to go on with, or the one that is asked for. */
-static struct kvnet_net *next_device(const struct net *netns, struct piece *at)
+static struct kvnet_net *dump_next_dev(const struct net *netns, struct dump_cursor *cursor)
 {
-	unsigned long id = at->id;
+	unsigned long id = cursor->id;
 	struct kvnet_net *net;
 
-	if (at->done)
+	if (cursor->done)
 		return NULL;
-	net = at->one ? kvnet_registry_get(netns, id) : kvnet_registry_next(netns, &id);
-	if (id != at->id)
-		at->index = 0;
-	at->id = id;
+	net = cursor->one_dev ? kvnet_registry_get(netns, id) : kvnet_registry_next(netns, &id);
+	if (id != cursor->id)
+		cursor->index = 0;
+	cursor->id = id;
 	return net;
 }
 
 /* So much of a list as there is room for. */
-static int put_list(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
-		    unsigned int n,
-		    int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
-				unsigned int index))
+static int dump_messages(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+			 unsigned int n,
+			 int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
+				     unsigned int index))
 {
-	struct piece *at = piece_of(cb);
+	struct dump_cursor *cursor = dump_cursor_of(cb);
 	struct kvnet_net *net;
 	int ret = 0;
 
-	while (!ret && (net = next_device(sock_net(skb->sk), at))) {
-		while (at->index < n && !ret) {
-			ret = put_one(skb, cb, cmd, net, at->index, fill);
-			at->index += !ret;
+	while (!ret && (net = dump_next_dev(sock_net(skb->sk), cursor))) {
+		while (cursor->index < n && !ret) {
+			ret = dump_message(skb, cb, cmd, net, cursor->index, fill);
+			cursor->index += !ret;
 		}
 		kvnet_registry_put(net);
 		if (ret)
 			break;
-		at->done = at->one;
-		at->index = 0;
-		at->id++;
+		cursor->done = cursor->one_dev;
+		cursor->index = 0;
+		cursor->id++;
 	}
 	return skb->len ? skb->len : ret;
 }
 
-static int dev_dump_one(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
+static int dump_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
-	return kvnet_fill_dev(skb, net);
+	return kvnet_netlink_fill_dev(skb, net);
 }
 
-static int dev_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_dump_devs(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return put_list(skb, cb, KVNET_CMD_DEV_GET, 1, dev_dump_one);
+	return dump_messages(skb, cb, KVNET_CMD_DEV_GET, 1, dump_fill_dev);
 }
 
-static int queue_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_dump_queues(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return put_list(skb, cb, KVNET_CMD_QUEUE_GET, KVNET_QUEUES, kvnet_fill_queue);
+	return dump_messages(skb, cb, KVNET_CMD_QUEUE_GET, KVNET_QUEUES, kvnet_netlink_fill_queue);
 }
 
-static int worker_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_dump_workers(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return put_list(skb, cb, KVNET_CMD_WORKER_GET, KVNET_CREW_SOURCES,
-			kvnet_fill_worker);
+	return dump_messages(skb, cb, KVNET_CMD_WORKER_GET, KVNET_WORKERS_MAX,
+			     kvnet_netlink_fill_worker);
 }
 
-static int dump_start(struct netlink_callback *cb)
+static int netlink_start_dump(struct netlink_callback *cb)
 {
-	cb->min_dump_alloc = KVNET_MSG_SIZE;
+	cb->min_dump_alloc = KVNET_NETLINK_MSG_SIZE;
 	return 0;
 }
 
 /* Of all devices, or of one, which has to be there. */
-static int part_start(struct netlink_callback *cb)
+static int netlink_start_dump_of_dev(struct netlink_callback *cb)
 {
 	const struct nlattr *dev;
 	struct kvnet_net *net;
-	struct piece *at = piece_of(cb);
+	struct dump_cursor *cursor = dump_cursor_of(cb);
 
 	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
 	dev = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, KVNET_A_QUEUE_DEV);
@@ -136,13 +136,13 @@ static int part_start(struct netlink_callback *cb)
 			return -ENODEV;
 		}
 		kvnet_registry_put(net);
-		at->id = nla_get_u32(dev);
-		at->one = true;
+		cursor->id = nla_get_u32(dev);
+		cursor->one_dev = true;
 	}
-	return dump_start(cb);
+	return netlink_start_dump(cb);
 }
 
-static int dev_get(struct sk_buff *skb, struct genl_info *info)
+static int netlink_get_dev(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
 	struct kvnet_net *net;
@@ -154,7 +154,7 @@ static int dev_get(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "which device? id is missing");
 		return -EINVAL;
 	}
-	reply = genlmsg_new(KVNET_MSG_SIZE, GFP_KERNEL);
+	reply = genlmsg_new(KVNET_NETLINK_MSG_SIZE, GFP_KERNEL);
 	if (!reply)
 		return -ENOMEM;
 	net = kvnet_registry_get(genl_info_net(info), nla_get_u32(id));
@@ -163,9 +163,9 @@ static int dev_get(struct sk_buff *skb, struct genl_info *info)
 		nlmsg_free(reply);
 		return -ENODEV;
 	}
-	msg = genlmsg_put_reply(reply, info, &kvnet_family, 0, KVNET_CMD_DEV_GET);
+	msg = genlmsg_put_reply(reply, info, &kvnet_netlink_family, 0, KVNET_CMD_DEV_GET);
 	if (msg)
-		ret = kvnet_fill_dev(reply, net);
+		ret = kvnet_netlink_fill_dev(reply, net);
 	kvnet_registry_put(net);
 	if (ret) {
 		nlmsg_free(reply);
@@ -175,73 +175,73 @@ static int dev_get(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(reply, info);
 }
 
-static const struct nla_policy get_policy[] = {
+static const struct nla_policy netlink_dev_get_nl_policy[] = {
 	[KVNET_A_DEV_ID] = { .type = NLA_U32 },
 };
 
-static const struct nla_policy set_policy[] = {
+static const struct nla_policy netlink_dev_set_nl_policy[] = {
 	[KVNET_A_DEV_ID] = { .type = NLA_U32 },
 	[KVNET_A_DEV_POLICY] = { .type = NLA_NESTED, .len = KVNET_A_POLICY_MAX,
-				 .nested_policy = kvnet_policy_policy },
+				 .nested_policy = kvnet_policy_nl_policy },
 };
 
-static const struct nla_policy part_policy[] = {
+static const struct nla_policy netlink_dump_of_dev_nl_policy[] = {
 	[KVNET_A_QUEUE_DEV] = { .type = NLA_U32 },
 };
 
-static const struct genl_ops ops[] = {
+static const struct genl_ops netlink_ops[] = {
 	{
 		.cmd = KVNET_CMD_DEV_GET,
 		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = get_policy,
-		.maxattr = ARRAY_SIZE(get_policy) - 1,
-		.doit = dev_get,
-		.start = dump_start,
-		.dumpit = dev_dump,
+		.policy = netlink_dev_get_nl_policy,
+		.maxattr = ARRAY_SIZE(netlink_dev_get_nl_policy) - 1,
+		.doit = netlink_get_dev,
+		.start = netlink_start_dump,
+		.dumpit = netlink_dump_devs,
 	},
 	{
 		.cmd = KVNET_CMD_DEV_SET,
 		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = set_policy,
-		.maxattr = ARRAY_SIZE(set_policy) - 1,
-		.doit = kvnet_netlink_set,
+		.policy = netlink_dev_set_nl_policy,
+		.maxattr = ARRAY_SIZE(netlink_dev_set_nl_policy) - 1,
+		.doit = kvnet_netlink_set_dev,
 	},
 	{
 		.cmd = KVNET_CMD_QUEUE_GET,
 		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = part_policy,
-		.maxattr = ARRAY_SIZE(part_policy) - 1,
-		.start = part_start,
-		.dumpit = queue_dump,
+		.policy = netlink_dump_of_dev_nl_policy,
+		.maxattr = ARRAY_SIZE(netlink_dump_of_dev_nl_policy) - 1,
+		.start = netlink_start_dump_of_dev,
+		.dumpit = netlink_dump_queues,
 	},
 	{
 		.cmd = KVNET_CMD_WORKER_GET,
 		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = part_policy,
-		.maxattr = ARRAY_SIZE(part_policy) - 1,
-		.start = part_start,
-		.dumpit = worker_dump,
+		.policy = netlink_dump_of_dev_nl_policy,
+		.maxattr = ARRAY_SIZE(netlink_dump_of_dev_nl_policy) - 1,
+		.start = netlink_start_dump_of_dev,
+		.dumpit = netlink_dump_workers,
 	},
 };
 
-static const struct genl_multicast_group groups[] = {
+static const struct genl_multicast_group netlink_mcgrps[] = {
 	{
 		.name = KVNET_MCGRP_EVENTS,
 		.flags = GENL_MCAST_CAP_NET_ADMIN,
 	},
 };
 
-struct genl_family kvnet_family __ro_after_init = {
+struct genl_family kvnet_netlink_family __ro_after_init = {
 	/* KVNET_FAMILY_NAME, but in the laboratory's copies */
 	.name = KBUILD_MODNAME,
 	.version = KVNET_FAMILY_VERSION,
 	.netnsok = true,
 	.parallel_ops = true,
 	.module = THIS_MODULE,
-	.ops = ops,
-	.n_ops = ARRAY_SIZE(ops),
-	.mcgrps = groups,
-	.n_mcgrps = ARRAY_SIZE(groups),
+	.ops = netlink_ops,
+	.n_ops = ARRAY_SIZE(netlink_ops),
+	.mcgrps = netlink_mcgrps,
+	.n_mcgrps = ARRAY_SIZE(netlink_mcgrps),
 };
 
 /**
@@ -251,7 +251,7 @@ struct genl_family kvnet_family __ro_after_init = {
  */
 int __init kvnet_netlink_register(void)
 {
-	return genl_register_family(&kvnet_family);
+	return genl_register_family(&kvnet_netlink_family);
 }
 
 /**
@@ -259,5 +259,5 @@ int __init kvnet_netlink_register(void)
  */
 void kvnet_netlink_unregister(void)
 {
-	genl_unregister_family(&kvnet_family);
+	genl_unregister_family(&kvnet_netlink_family);
 }

@@ -19,35 +19,35 @@
 #include "features.h"
 
 /**
- * kvnet_packet_ok() - can this be a backend?
+ * kvnet_packet_is_raw() - can this be a backend?
  * @sock: any socket
  *
  * Return: true for a raw packet socket.
  */
-bool kvnet_packet_ok(const struct socket *sock)
+bool kvnet_packet_is_raw(const struct socket *sock)
 {
 	return sock->sk->sk_family == AF_PACKET &&
 	       sock->sk->sk_type == SOCK_RAW;
 }
 
 /**
- * kvnet_packet_waits() - is there a frame?
+ * kvnet_packet_is_readable() - is there a frame?
  * @sock: the socket
  *
  * Return: true if so.
  */
-bool kvnet_packet_waits(const struct socket *sock)
+bool kvnet_packet_is_readable(const struct socket *sock)
 {
 	return !skb_queue_empty_lockless(&sock->sk->sk_receive_queue);
 }
 
 /**
- * kvnet_packet_polls() - is who reads it made to poll its device?
+ * kvnet_packet_busy_polls() - is who reads it made to poll its device?
  * @sock: the socket; it may change at any time
  *
  * Return: true if so.
  */
-bool kvnet_packet_polls(const struct socket *sock)
+bool kvnet_packet_busy_polls(const struct socket *sock)
 {
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	return READ_ONCE(sock->sk->sk_ll_usec);
@@ -57,15 +57,15 @@ bool kvnet_packet_polls(const struct socket *sock)
 }
 
 /**
- * kvnet_packet_take() - take frames out of the socket's queue
+ * kvnet_packet_dequeue() - take frames out of the socket's queue
  * @sock: the socket
  * @frame: filled in with socket buffers
  * @max: entries in @frame
  *
  * Return: how many.
  */
-unsigned int kvnet_packet_take(struct socket *sock, void **frame,
-			       unsigned int max)
+unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame,
+				  unsigned int max)
 {
 	unsigned int n;
 	int err;
@@ -82,12 +82,12 @@ unsigned int kvnet_packet_take(struct socket *sock, void **frame,
 }
 
 /**
- * kvnet_packet_give_back() - undo kvnet_packet_take()
+ * kvnet_packet_requeue() - undo kvnet_packet_dequeue()
  * @sock: the socket
  * @frame: frames to go to the front of its queue
  * @n: how many
  */
-void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n)
+void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n)
 {
 	while (n--)
 		skb_queue_head(&sock->sk->sk_receive_queue, frame[n]);
@@ -95,7 +95,7 @@ void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n)
 }
 
 /**
- * kvnet_packet_header() - make a frame's header
+ * kvnet_packet_make_hdr() - make a frame's header
  * @skb: the frame
  * @to: where to
  * @hdr_len: length of the header
@@ -103,12 +103,12 @@ void kvnet_packet_give_back(struct socket *sock, void **frame, unsigned int n)
  *
  * Return: 0, -EINVAL for a frame that no header describes, or -EFAULT.
  */
-int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
-			size_t hdr_len, bool le)
+int kvnet_packet_make_hdr(const struct sk_buff *skb, struct iov_iter *to,
+			  size_t hdr_len, bool le)
 {
 	union {
 		struct virtio_net_hdr hdr;
-		u8 bytes[KVNET_HDR_MAX];
+		u8 bytes[KVNET_FEATURES_HDR_MAX];
 	} u = {};
 
 	if (virtio_net_hdr_from_skb(skb, &u.hdr, le, true,
@@ -118,7 +118,7 @@ int kvnet_packet_header(const struct sk_buff *skb, struct iov_iter *to,
 }
 
 /* A tag that hardware would insert stands in the frame that a guest sees. */
-static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
+static int copy_tagged_frame(struct sk_buff *skb, struct iov_iter *to)
 {
 	const int at = offsetof(struct vlan_ethhdr, h_vlan_proto);
 	struct {
@@ -145,6 +145,6 @@ static int copy_tagged(struct sk_buff *skb, struct iov_iter *to)
 int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to)
 {
 	if (skb_vlan_tag_present(skb))
-		return copy_tagged(skb, to);
+		return copy_tagged_frame(skb, to);
 	return skb_copy_datagram_iter(skb, 0, to, skb->len);
 }

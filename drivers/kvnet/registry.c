@@ -12,94 +12,95 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
-#include "net.h"
+#include "kvnet.h"
 
-static DEFINE_XARRAY_ALLOC1(devices);
+static DEFINE_XARRAY_ALLOC1(registry_devices);
 /* Numbers are not used again soon. */
-static u32 next_id = 1;
+static u32 registry_next_id = 1;
 
 /**
- * kvnet_registry_add() - a device gets an owner
+ * kvnet_registry_register() - a device gets an owner
  * @net: the device
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: 0 or -ENOMEM.
  */
-int kvnet_registry_add(struct kvnet_net *net)
+int kvnet_registry_register(struct kvnet_net *net)
 {
-	struct kvnet_listing *l = &net->listing;
+	struct kvnet_registry_entry *entry = &net->registry;
 	int ret;
 
-	l->netns = get_net(current->nsproxy->net_ns);
-	l->owner = get_task_pid(current, PIDTYPE_TGID);
+	entry->netns = get_net(current->nsproxy->net_ns);
+	entry->owner = get_task_pid(current, PIDTYPE_TGID);
 	/* Who is told has not asked: there is one namespace whose numbers all may take for theirs. */
-	l->pid = task_active_pid_ns(current) == &init_pid_ns ? task_tgid_nr(current) : 0;
-	strscpy(l->comm, current->group_leader->comm, sizeof(l->comm));
-	ret = xa_alloc_cyclic(&devices, &l->id, net, xa_limit_32b, &next_id,
+	entry->pid = task_active_pid_ns(current) == &init_pid_ns ? task_tgid_nr(current) : 0;
+	strscpy(entry->comm, current->group_leader->comm, sizeof(entry->comm));
+	ret = xa_alloc_cyclic(&registry_devices, &entry->id, net, xa_limit_32b, &registry_next_id,
 			      GFP_KERNEL);
-	WRITE_ONCE(l->listed, ret >= 0);
-	if (l->listed)
+	WRITE_ONCE(entry->registered, ret >= 0);
+	if (entry->registered)
 		return 0;
 	/* What has no room keeps the number that was found for it. */
-	WRITE_ONCE(l->id, 0);
-	put_pid(l->owner);
-	put_net(l->netns);
+	WRITE_ONCE(entry->id, 0);
+	put_pid(entry->owner);
+	put_net(entry->netns);
 	return -ENOMEM;
 }
 
 /**
- * kvnet_registry_hide() - nobody finds a device any more
+ * kvnet_registry_unregister() - nobody finds a device any more
  * @net: the device, listed or not
  *
  * Who has found it has it still.
  *
  * Context: may sleep; dev->lock.
  */
-void kvnet_registry_hide(struct kvnet_net *net)
+void kvnet_registry_unregister(struct kvnet_net *net)
 {
-	struct kvnet_listing *l = &net->listing;
+	struct kvnet_registry_entry *entry = &net->registry;
 
-	if (l->listed)
-		xa_erase(&devices, l->id);
-	WRITE_ONCE(l->listed, false);
+	if (entry->registered)
+		xa_erase(&registry_devices, entry->id);
+	WRITE_ONCE(entry->registered, false);
 }
 
 /**
- * kvnet_registry_wait() - wait for those who have found a device
- * @net: the device, after kvnet_registry_hide()
+ * kvnet_registry_wait_for_readers() - wait for those who have found a device
+ * @net: the device, after kvnet_registry_unregister()
  *
  * Context: may sleep, until they have done.
  */
-void kvnet_registry_wait(struct kvnet_net *net)
+void kvnet_registry_wait_for_readers(struct kvnet_net *net)
 {
-	atomic_t *holders = &net->listing.holders;
+	atomic_t *readers = &net->registry.readers;
 
-	wait_var_event(holders, !atomic_read(holders));
+	wait_var_event(readers, !atomic_read(readers));
 }
 
 /**
- * kvnet_registry_del() - a device is to be without an owner
- * @net: the device, after kvnet_registry_hide(), which nobody has any more who has found it here
+ * kvnet_registry_release_entry() - a device is to be without an owner
+ * @net: the device, after kvnet_registry_unregister(), which nobody has any more who has found it
+ *	here
  *
  * Context: any process; dev->lock.
  */
-void kvnet_registry_del(struct kvnet_net *net)
+void kvnet_registry_release_entry(struct kvnet_net *net)
 {
-	struct kvnet_listing *l = &net->listing;
+	struct kvnet_registry_entry *entry = &net->registry;
 
-	if (!l->id)
+	if (!entry->id)
 		return;
-	WRITE_ONCE(l->id, 0);
-	put_pid(l->owner);
-	put_net(l->netns);
+	WRITE_ONCE(entry->id, 0);
+	put_pid(entry->owner);
+	put_net(entry->netns);
 }
 
 /* Under the array's lock. */
-static bool hold(struct kvnet_net *net, const struct net *netns)
+static bool try_get_registered(struct kvnet_net *net, const struct net *netns)
 {
-	if (!net_eq(net->listing.netns, netns))
+	if (!net_eq(net->registry.netns, netns))
 		return false;
-	atomic_inc(&net->listing.holders);
+	atomic_inc(&net->registry.readers);
 	return true;
 }
 
@@ -115,11 +116,11 @@ struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id)
 {
 	struct kvnet_net *net;
 
-	xa_lock(&devices);
-	net = xa_load(&devices, id);
-	if (net && !hold(net, netns))
+	xa_lock(&registry_devices);
+	net = xa_load(&registry_devices, id);
+	if (net && !try_get_registered(net, netns))
 		net = NULL;
-	xa_unlock(&devices);
+	xa_unlock(&registry_devices);
 	return net;
 }
 
@@ -136,11 +137,11 @@ struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id
 	struct kvnet_net *net;
 	unsigned long i;
 
-	xa_lock(&devices);
-	xa_for_each_start(&devices, i, net, *id)
-		if (hold(net, netns))
+	xa_lock(&registry_devices);
+	xa_for_each_start(&registry_devices, i, net, *id)
+		if (try_get_registered(net, netns))
 			break;
-	xa_unlock(&devices);
+	xa_unlock(&registry_devices);
 	*id = i;
 	return net;
 }
@@ -153,8 +154,8 @@ struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id
  */
 void kvnet_registry_put(struct kvnet_net *net)
 {
-	atomic_t *holders = &net->listing.holders;
+	atomic_t *readers = &net->registry.readers;
 
-	if (atomic_dec_and_test(holders))
-		wake_up_var(holders);
+	if (atomic_dec_and_test(readers))
+		wake_up_var(readers);
 }

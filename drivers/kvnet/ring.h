@@ -27,7 +27,7 @@
 /** The largest ring, of either layout. */
 #define KVNET_RING_MAX		32768
 
-/** Parts of the areas that kvnet_ring_written() may name. */
+/** Parts of the areas that kvnet_ring_collect_written() may name. */
 #define KVNET_RING_SPANS	4
 
 /**
@@ -55,21 +55,21 @@ typedef u32 kvnet_ring_pos_t;
  * @last_avail: session; split: next avail entry to fetch; packed: place of the
  *	next descriptor to fetch
  * @last_used: session; next used entry to write; packed: its place
- * @signalled: session; split: @last_used at the last kvnet_ring_should_call()
- * @signalled_valid: session; it is known since when the driver was called last
- * @kicks_on: session; the driver has been asked to kick
+ * @signalled_used: session; split: @last_used at the last kvnet_ring_should_call()
+ * @signalled_used_valid: session; it is known since when the driver was called last
+ * @kicks_enabled: session; the driver has been asked to kick
  * @wrote_flags: session; flags written since then
  * @wrote_event: session; avail_event, or all of a packed ring's device area,
  *	written since then
  * @unlogged: session; newest used entries, or descriptors, not told by
- *	kvnet_ring_written()
+ *	kvnet_ring_collect_written()
  * @avail_idx: session; split: newest avail index seen
  * @head_first: session; split: avail index of the first of @heads
  * @head_n: session; split: valid entries of @heads
- * @ahead: session; packed: descriptors from @last_avail on that have been seen
+ * @n_avail_seen: session; packed: descriptors from @last_avail on that have been seen
  *	to be available
- * @out: session; packed: descriptors fetched and not yet put
- * @since: session; packed: descriptors used since kvnet_ring_should_call()
+ * @n_in_flight: session; packed: descriptors fetched and not yet put
+ * @used_since_call: session; packed: descriptors used since kvnet_ring_should_call()
  * @heads: session; split: avail entries read ahead
  * @num: entries; a power of two in a split ring
  * @packed: VIRTIO_F_RING_PACKED
@@ -77,7 +77,7 @@ typedef u32 kvnet_ring_pos_t;
  * @le: fields are little-endian
  * @event_idx: VIRTIO_F_EVENT_IDX
  * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
- * @based: @last_avail and @last_used have been set, or moved
+ * @base_valid: @last_avail and @last_used have been set, or moved
  * @desc: descriptor area
  * @avail: driver area
  * @used: device area
@@ -85,18 +85,18 @@ typedef u32 kvnet_ring_pos_t;
 struct kvnet_ring {
 	u16 last_avail;
 	u16 last_used;
-	u16 signalled;
-	bool signalled_valid;
-	bool kicks_on;
+	u16 signalled_used;
+	bool signalled_used_valid;
+	bool kicks_enabled;
 	bool wrote_flags;
 	bool wrote_event;
 	u32 unlogged;
 	u16 avail_idx;
 	u16 head_first;
 	u16 head_n;
-	u16 ahead;
-	u32 out;
-	u32 since;
+	u16 n_avail_seen;
+	u32 n_in_flight;
+	u32 used_since_call;
 	__virtio16 heads[KVNET_RING_PREFETCH];
 
 	u32 num;
@@ -105,7 +105,7 @@ struct kvnet_ring {
 	bool le;
 	bool event_idx;
 	bool notify_on_empty;
-	bool based;
+	bool base_valid;
 	struct kvnet_area desc;
 	struct kvnet_area avail;
 	struct kvnet_area used;
@@ -114,15 +114,15 @@ struct kvnet_ring {
 #include "ring_layout.h"
 
 /**
- * kvnet_ring_mapped() - is all of the ring mapped into the kernel?
+ * kvnet_ring_is_mapped() - is all of the ring mapped into the kernel?
  * @r: the ring
  *
  * Return: true if no access to it can fault.
  */
-static inline bool kvnet_ring_mapped(const struct kvnet_ring *r)
+static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 {
-	return kvnet_area_mapped(&r->desc) && kvnet_area_mapped(&r->avail) &&
-	       kvnet_area_mapped(&r->used);
+	return kvnet_area_is_mapped(&r->desc) && kvnet_area_is_mapped(&r->avail) &&
+	       kvnet_area_is_mapped(&r->used);
 }
 
 /**
@@ -136,7 +136,7 @@ static inline bool kvnet_ring_mapped(const struct kvnet_ring *r)
  */
 static inline int kvnet_ring_start(struct kvnet_ring *r)
 {
-	return r->packed ? kvnet_packed_start(r) : kvnet_split_start(r);
+	return r->packed ? kvnet_ring_packed_start(r) : kvnet_ring_split_start(r);
 }
 
 /**
@@ -156,12 +156,12 @@ static inline int kvnet_ring_next(struct kvnet_ring *r,
 				  struct kvnet_chain *chain,
 				  const struct kvnet_reader *reader)
 {
-	return r->packed ? kvnet_packed_next(r, chain, reader) :
-			   kvnet_split_next(r, chain, reader);
+	return r->packed ? kvnet_ring_packed_next(r, chain, reader) :
+			   kvnet_ring_split_next(r, chain, reader);
 }
 
 /**
- * kvnet_ring_next_plain() - fetch the next chains, as long as that is no trouble
+ * kvnet_ring_next_single() - fetch the next chains, as long as that is no trouble
  * @r: the ring
  * @seg: filled in: what they refer to
  * @used: filled in: how to give them back, with @len bytes written to them
@@ -175,17 +175,17 @@ static inline int kvnet_ring_next(struct kvnet_ring *r,
  * Return: chains that the ring has moved on by.
  */
 static inline unsigned int
-kvnet_ring_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
-		      struct kvnet_used *used, unsigned int max, size_t len)
+kvnet_ring_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
+		       struct kvnet_used *used, unsigned int max, size_t len)
 {
 	unsigned int n;
 
 	if (r->packed)
-		return kvnet_packed_next_plain(r, seg, used, max, len);
-	n = kvnet_split_next_plain(r, seg, used, max, len);
-	if (likely(n) || !kvnet_split_read_ahead(r))
+		return kvnet_ring_packed_next_single(r, seg, used, max, len);
+	n = kvnet_ring_split_next_single(r, seg, used, max, len);
+	if (likely(n) || !kvnet_ring_split_read_ahead(r))
 		return n;
-	return kvnet_split_next_plain(r, seg, used, max, len);
+	return kvnet_ring_split_next_single(r, seg, used, max, len);
 }
 
 /**
@@ -203,8 +203,8 @@ kvnet_ring_next_plain(struct kvnet_ring *r, struct kvnet_seg *seg,
 static inline int kvnet_ring_put(struct kvnet_ring *r,
 				 const struct kvnet_used *used, unsigned int n)
 {
-	return r->packed ? kvnet_packed_put(r, used, n) :
-			   kvnet_split_put(r, used, n);
+	return r->packed ? kvnet_ring_packed_put(r, used, n) :
+			   kvnet_ring_split_put(r, used, n);
 }
 
 /**
@@ -218,9 +218,9 @@ static inline int kvnet_ring_put(struct kvnet_ring *r,
  */
 static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
 {
-	if (!r->kicks_on)
+	if (!r->kicks_enabled)
 		return 0;
-	return r->packed ? kvnet_packed_kick_off(r) : kvnet_split_kick_off(r);
+	return r->packed ? kvnet_ring_packed_kick_off(r) : kvnet_ring_split_kick_off(r);
 }
 
 /**
@@ -235,7 +235,7 @@ static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
  */
 static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
 {
-	return r->packed ? kvnet_packed_kick_on(r) : kvnet_split_kick_on(r);
+	return r->packed ? kvnet_ring_packed_kick_on(r) : kvnet_ring_split_kick_on(r);
 }
 
 /**
@@ -249,24 +249,24 @@ static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
  */
 static inline int kvnet_ring_should_call(struct kvnet_ring *r)
 {
-	return r->packed ? kvnet_packed_should_call(r) :
-			   kvnet_split_should_call(r);
+	return r->packed ? kvnet_ring_packed_should_call(r) :
+			   kvnet_ring_split_should_call(r);
 }
 
 /**
  * struct kvnet_call_mark - since when the driver has not been called
- * @signalled: as in &struct kvnet_ring
- * @valid: likewise
- * @since: likewise
+ * @signalled_used: as in &struct kvnet_ring
+ * @signalled_used_valid: likewise
+ * @used_since_call: likewise
  */
 struct kvnet_call_mark {
-	u16 signalled;
-	bool valid;
-	u32 since;
+	u16 signalled_used;
+	bool signalled_used_valid;
+	u32 used_since_call;
 };
 
 /**
- * kvnet_ring_call_mark() - a point to come back to by kvnet_ring_call_later()
+ * kvnet_ring_call_mark() - a point to come back to by kvnet_ring_call_rewind()
  * @r: the ring
  *
  * Return: the point, before kvnet_ring_should_call().
@@ -275,36 +275,36 @@ static inline struct kvnet_call_mark
 kvnet_ring_call_mark(const struct kvnet_ring *r)
 {
 	return (struct kvnet_call_mark) {
-		.signalled = r->signalled,
-		.valid = r->signalled_valid,
-		.since = r->since,
+		.signalled_used = r->signalled_used,
+		.signalled_used_valid = r->signalled_used_valid,
+		.used_since_call = r->used_since_call,
 	};
 }
 
 /**
- * kvnet_ring_call_later() - kvnet_ring_should_call() has said so, but not yet
+ * kvnet_ring_call_rewind() - kvnet_ring_should_call() has said so, but not yet
  * @r: the ring
  * @mark: from before
  *
  * To be asked again; a driver that has looked by itself meanwhile says no then.
  */
-static inline void kvnet_ring_call_later(struct kvnet_ring *r,
-					 struct kvnet_call_mark mark)
+static inline void kvnet_ring_call_rewind(struct kvnet_ring *r,
+					  struct kvnet_call_mark mark)
 {
-	r->signalled = mark.signalled;
-	r->signalled_valid = mark.valid;
-	r->since = mark.since;
+	r->signalled_used = mark.signalled_used;
+	r->signalled_used_valid = mark.signalled_used_valid;
+	r->used_since_call = mark.used_since_call;
 }
 
 /**
- * kvnet_ring_uncalled() - how much does the driver not know of?
+ * kvnet_ring_count_uncalled() - how much does the driver not know of?
  * @r: the ring, of which it is known since when
  *
  * Return: descriptors used since kvnet_ring_should_call(), but for those put off.
  */
-static inline u32 kvnet_ring_uncalled(const struct kvnet_ring *r)
+static inline u32 kvnet_ring_count_uncalled(const struct kvnet_ring *r)
 {
-	return r->packed ? r->since : (u16)(r->last_used - r->signalled);
+	return r->packed ? r->used_since_call : (u16)(r->last_used - r->signalled_used);
 }
 
 /**
@@ -317,11 +317,11 @@ static inline u32 kvnet_ring_uncalled(const struct kvnet_ring *r)
  */
 static inline bool kvnet_ring_pending(const struct kvnet_ring *r)
 {
-	return r->packed ? kvnet_packed_pending(r) : kvnet_split_pending(r);
+	return r->packed ? kvnet_ring_packed_pending(r) : kvnet_ring_split_pending(r);
 }
 
 /**
- * kvnet_ring_written() - what has been written since it was last asked
+ * kvnet_ring_collect_written() - what has been written since it was last asked
  * @r: the ring
  * @span: room for KVNET_RING_SPANS
  *
@@ -329,11 +329,11 @@ static inline bool kvnet_ring_pending(const struct kvnet_ring *r)
  *
  * Return: entries filled in at @span.
  */
-static inline unsigned int kvnet_ring_written(struct kvnet_ring *r,
-					      struct kvnet_ring_span *span)
+static inline unsigned int kvnet_ring_collect_written(struct kvnet_ring *r,
+						      struct kvnet_ring_span *span)
 {
-	return r->packed ? kvnet_packed_written(r, span) :
-			   kvnet_split_written(r, span);
+	return r->packed ? kvnet_ring_packed_collect_written(r, span) :
+			   kvnet_ring_split_collect_written(r, span);
 }
 
 /**
@@ -344,7 +344,7 @@ static inline unsigned int kvnet_ring_written(struct kvnet_ring *r,
 static inline void kvnet_ring_rewind(struct kvnet_ring *r, kvnet_ring_pos_t pos)
 {
 	if (r->packed)
-		kvnet_packed_rewind(r, pos);
+		kvnet_ring_packed_rewind(r, pos);
 	r->last_avail = pos;
 }
 
@@ -371,7 +371,7 @@ static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
 {
 	if (!r->packed)
 		return r->last_avail;
-	if (!r->based)
+	if (!r->base_valid)
 		return BIT(VRING_PACKED_EVENT_F_WRAP_CTR) |
 		       BIT(VRING_PACKED_EVENT_F_WRAP_CTR + 16);
 	return r->last_avail | (u32)r->last_used << 16;
@@ -386,7 +386,7 @@ static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
 {
 	r->last_avail = base;
 	r->last_used = base >> 16;
-	r->based = true;
+	r->base_valid = true;
 }
 
 /**
@@ -396,7 +396,7 @@ static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
 static inline void kvnet_ring_base_reset(struct kvnet_ring *r)
 {
 	kvnet_ring_base_set(r, 0);
-	r->based = false;
+	r->base_valid = false;
 }
 
 /**

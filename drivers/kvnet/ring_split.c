@@ -22,38 +22,38 @@
 #define USED_FLAGS	offsetof(struct vring_used, flags)
 #define USED_IDX	offsetof(struct vring_used, idx)
 
-static u16 to_cpu16(const struct kvnet_ring *r, __virtio16 val)
+static u16 split_to_cpu16(const struct kvnet_ring *r, __virtio16 val)
 {
 	return __virtio16_to_cpu(r->le, val);
 }
 
-static __virtio16 from_cpu16(const struct kvnet_ring *r, u16 val)
+static __virtio16 split_from_cpu16(const struct kvnet_ring *r, u16 val)
 {
 	return __cpu_to_virtio16(r->le, val);
 }
 
-static u32 avail_entry(u32 i)
+static u32 avail_entry_offset(u32 i)
 {
 	return sizeof(struct vring_avail) + i * sizeof(__virtio16);
 }
 
-static u32 used_entry(u32 i)
+static u32 used_entry_offset(u32 i)
 {
 	return sizeof(struct vring_used) + i * sizeof(struct vring_used_elem);
 }
 
-static u32 used_event(const struct kvnet_ring *r)
+static u32 used_event_offset(const struct kvnet_ring *r)
 {
-	return avail_entry(r->num);
+	return avail_entry_offset(r->num);
 }
 
-static u32 avail_event(const struct kvnet_ring *r)
+static u32 avail_event_offset(const struct kvnet_ring *r)
 {
-	return used_entry(r->num);
+	return used_entry_offset(r->num);
 }
 
-/* Does the next kvnet_split_next() have to read the avail index? */
-static bool seen_all(const struct kvnet_ring *r)
+/* Does the next kvnet_ring_split_next() have to read the avail index? */
+static bool all_seen_is_fetched(const struct kvnet_ring *r)
 {
 	return r->last_avail == r->avail_idx;
 }
@@ -67,9 +67,9 @@ static int fetch_avail_idx(struct kvnet_ring *r)
 	__virtio16 val;
 	u16 idx;
 
-	if (kvnet_load16(&r->avail, AVAIL_IDX, &val))
+	if (kvnet_area_load16(&r->avail, AVAIL_IDX, &val))
 		return -EFAULT;
-	idx = to_cpu16(r, val);
+	idx = split_to_cpu16(r, val);
 	if ((u16)(idx - r->last_avail) > r->num)
 		return -EINVAL;
 	r->avail_idx = idx;
@@ -82,7 +82,7 @@ static int fetch_avail_idx(struct kvnet_ring *r)
 }
 
 /* Read ahead in the avail ring, up to its end or to the newest entry seen. */
-static __always_inline int fetch_heads(struct kvnet_ring *r)
+static __always_inline int fetch_avail_heads(struct kvnet_ring *r)
 {
 	u16 at = r->last_avail & (r->num - 1);
 	u32 n = (u16)(r->avail_idx - r->last_avail);
@@ -90,8 +90,8 @@ static __always_inline int fetch_heads(struct kvnet_ring *r)
 	n = min_t(u32, n, KVNET_RING_PREFETCH);
 	n = min_t(u32, n, r->num - at);
 	r->head_n = 0;
-	if (kvnet_copy_in(r->heads, &r->avail, avail_entry(at),
-			  n * sizeof(r->heads[0])))
+	if (kvnet_area_read(r->heads, &r->avail, avail_entry_offset(at),
+			    n * sizeof(r->heads[0])))
 		return -EFAULT;
 	r->head_first = r->last_avail;
 	r->head_n = n;
@@ -99,58 +99,58 @@ static __always_inline int fetch_heads(struct kvnet_ring *r)
 }
 
 /**
- * kvnet_split_read_ahead() - know of more chains than so far, if there are
+ * kvnet_ring_split_read_ahead() - know of more chains than so far, if there are
  * @r: the ring
  *
  * Nothing is done before those that it knows of have been fetched, nor in a ring that
- * is not pinned. What is wrong with them kvnet_split_next() will tell.
+ * is not pinned. What is wrong with them kvnet_ring_split_next() will tell.
  *
  * Return: true if so.
  */
-bool kvnet_split_read_ahead(struct kvnet_ring *r)
+bool kvnet_ring_split_read_ahead(struct kvnet_ring *r)
 {
-	if (!kvnet_ring_mapped(r) ||
+	if (!kvnet_ring_is_mapped(r) ||
 	    (u16)(r->last_avail - r->head_first) < r->head_n)
 		return false;
-	if (seen_all(r) && fetch_avail_idx(r) <= 0)
+	if (all_seen_is_fetched(r) && fetch_avail_idx(r) <= 0)
 		return false;
-	return !fetch_heads(r);
+	return !fetch_avail_heads(r);
 }
 
 /* The head at last_avail, which is known to be available. */
-static int get_head(struct kvnet_ring *r)
+static int get_avail_head(struct kvnet_ring *r)
 {
 	u16 at = r->last_avail - r->head_first;
 	u16 head;
 	int ret;
 
 	if (at >= r->head_n) {
-		ret = fetch_heads(r);
+		ret = fetch_avail_heads(r);
 		if (ret)
 			return ret;
 		at = 0;
 	}
-	head = to_cpu16(r, r->heads[at & (KVNET_RING_PREFETCH - 1)]);
+	head = split_to_cpu16(r, r->heads[at & (KVNET_RING_PREFETCH - 1)]);
 	return head < r->num ? head : -EINVAL;
 }
 
-static __always_inline int load_desc(const struct kvnet_ring *r, u32 i,
-				     struct kvnet_desc *d)
+static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i,
+					   struct kvnet_desc *d)
 {
 	u64 addr, rest;
 
 	i &= r->num - 1;
-	if (kvnet_load_pair(&r->desc, i * sizeof(struct vring_desc), &addr,
-			    &rest))
+	if (kvnet_area_load_pair(&r->desc, i * sizeof(struct vring_desc), &addr,
+				 &rest))
 		return -EFAULT;
-	*d = kvnet_desc_of(addr, rest, r->le);
+	*d = kvnet_chain_decode_desc(addr, rest, r->le);
 	return 0;
 }
 
 /* Walk the chain that starts with @d. */
-static noinline int walk_chain(const struct kvnet_ring *r,
-			       struct kvnet_chain *chain, struct kvnet_desc d,
-			       const struct kvnet_reader *reader)
+static noinline int walk_split_chain(const struct kvnet_ring *r,
+				     struct kvnet_chain *chain, struct kvnet_desc d,
+				     const struct kvnet_reader *reader)
 {
 	u32 steps;
 	int ret;
@@ -172,37 +172,37 @@ static noinline int walk_chain(const struct kvnet_ring *r,
 			return -EINVAL;
 		if (steps == r->num)
 			return -ELOOP;
-		ret = load_desc(r, d.next, &d);
+		ret = load_split_desc(r, d.next, &d);
 		if (ret)
 			return ret;
 	}
 }
 
-int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
-		     const struct kvnet_reader *reader)
+int kvnet_ring_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
+			  const struct kvnet_reader *reader)
 {
 	struct kvnet_desc d;
 	int ret;
 
-	if (seen_all(r)) {
+	if (all_seen_is_fetched(r)) {
 		ret = fetch_avail_idx(r);
 		if (ret <= 0)
 			return ret;
 	}
-	ret = get_head(r);
+	ret = get_avail_head(r);
 	if (ret < 0)
 		return ret;
 
 	chain->id = ret;
 	chain->n_out = 0;
 	chain->n_in = 0;
-	ret = load_desc(r, chain->id, &d);
+	ret = load_split_desc(r, chain->id, &d);
 	if (ret)
 		return ret;
-	if (likely(kvnet_desc_alone(&d) && chain->cap)) {
-		kvnet_chain_set(chain, &d);
+	if (likely(kvnet_chain_desc_is_single(&d) && chain->cap)) {
+		kvnet_chain_set_single(chain, &d);
 	} else {
-		ret = walk_chain(r, chain, d, reader);
+		ret = walk_split_chain(r, chain, d, reader);
 		if (ret)
 			return ret;
 	}
@@ -211,7 +211,7 @@ int kvnet_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 }
 
 /* A struct vring_used_elem made in a register: its parts are not stored singly. */
-static u64 used_elem(const struct kvnet_used *used, bool le)
+static u64 make_used_elem(const struct kvnet_used *used, bool le)
 {
 	if (le)
 		return (__force u64)cpu_to_le64(used->id | (u64)used->len << 32);
@@ -219,8 +219,8 @@ static u64 used_elem(const struct kvnet_used *used, bool le)
 }
 
 /* User access is worth collecting for. */
-static int write_collected(struct kvnet_ring *r, u16 at,
-			   const struct kvnet_used *used, unsigned int n)
+static int write_used_chunks(struct kvnet_ring *r, u16 at,
+			     const struct kvnet_used *used, unsigned int n)
 {
 	u64 elem[32];
 	unsigned int i, part;
@@ -228,17 +228,17 @@ static int write_collected(struct kvnet_ring *r, u16 at,
 	for (; n; n -= part, used += part, at += part) {
 		part = min_t(unsigned int, n, ARRAY_SIZE(elem));
 		for (i = 0; i < part; i++)
-			elem[i] = used_elem(&used[i], r->le);
-		if (kvnet_copy_out(&r->used, used_entry(at), elem,
-				   part * sizeof(elem[0])))
+			elem[i] = make_used_elem(&used[i], r->le);
+		if (kvnet_area_write(&r->used, used_entry_offset(at), elem,
+				     part * sizeof(elem[0])))
 			return -EFAULT;
 	}
 	return 0;
 }
 
 /* Write @n used entries from slot @at on; they do not cross the ring's end. */
-static int write_used(struct kvnet_ring *r, u16 at,
-		      const struct kvnet_used *used, unsigned int n)
+static int write_used_elems(struct kvnet_ring *r, u16 at,
+			    const struct kvnet_used *used, unsigned int n)
 {
 	/* In registers, where no store can change it. */
 	const struct kvnet_area area = r->used;
@@ -247,48 +247,48 @@ static int write_used(struct kvnet_ring *r, u16 at,
 	int ret = 0;
 	u64 elem;
 
-	if (!kvnet_area_mapped(&area) && n > 1)
-		return write_collected(r, at, used, n);
+	if (!kvnet_area_is_mapped(&area) && n > 1)
+		return write_used_chunks(r, at, used, n);
 	for (i = 0; i < n && !ret; i++) {
-		elem = used_elem(&used[i], le);
-		ret = kvnet_copy_out(&area, used_entry(at + i), &elem,
-				     sizeof(elem));
+		elem = make_used_elem(&used[i], le);
+		ret = kvnet_area_write(&area, used_entry_offset(at + i), &elem,
+				       sizeof(elem));
 	}
 	return ret;
 }
 
 /* From @first entries behind last_used on, wherever the ring ends. */
-static int write_run(struct kvnet_ring *r, unsigned int first,
-		     const struct kvnet_used *used, unsigned int n)
+static int write_used_wrapped(struct kvnet_ring *r, unsigned int first,
+			      const struct kvnet_used *used, unsigned int n)
 {
 	u16 at = (r->last_used + first) & (r->num - 1);
 	unsigned int part = min_t(unsigned int, n, r->num - at);
-	int ret = write_used(r, at, used, part);
+	int ret = write_used_elems(r, at, used, part);
 
-	return ret || n == part ? ret : write_used(r, 0, used + part, n - part);
+	return ret || n == part ? ret : write_used_elems(r, 0, used + part, n - part);
 }
 
 /*
  * Of buffers used in order the last of a batch speaks for those before it, in
  * the place of the first (2.7.7.2).
  */
-static int write_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
-			  unsigned int n)
+static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
+			       unsigned int n)
 {
 	unsigned int i = 0, last, run;
 	int ret;
 
 	while (i < n) {
-		for (run = 0; i + run < n && !used[i + run].silent; run++)
+		for (run = 0; i + run < n && !used[i + run].skippable; run++)
 			;
-		ret = write_run(r, i, used + i, run);
+		ret = write_used_wrapped(r, i, used + i, run);
 		if (ret)
 			return ret;
 		i += run;
 		if (i == n)
 			break;
-		last = i + kvnet_used_batch(used + i, n - i) - 1;
-		ret = write_run(r, i, used + last, 1);
+		last = i + kvnet_chain_used_batch(used + i, n - i) - 1;
+		ret = write_used_wrapped(r, i, used + last, 1);
 		if (ret)
 			return ret;
 		i = last + 1;
@@ -296,58 +296,58 @@ static int write_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
 	return 0;
 }
 
-int kvnet_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
-		    unsigned int n)
+int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
+			 unsigned int n)
 {
 	u16 idx = r->last_used + n;
 	int ret;
 
 	if (n > r->num)
 		return -EINVAL;
-	ret = r->in_order ? write_in_order(r, used, n) :
-				write_run(r, 0, used, n);
+	ret = r->in_order ? write_used_in_order(r, used, n) :
+				write_used_wrapped(r, 0, used, n);
 	if (ret)
 		return ret;
 
 	/* B: entries before the index; pairs with the driver's rmb. */
 	smp_wmb();
-	if (kvnet_store16(&r->used, USED_IDX, from_cpu16(r, idx)))
+	if (kvnet_area_store16(&r->used, USED_IDX, split_from_cpu16(r, idx)))
 		return -EFAULT;
 	/* Moved a whole 2^16 past the last signalled index: forget it. */
-	if ((u16)(idx - r->signalled) < n)
-		r->signalled_valid = false;
+	if ((u16)(idx - r->signalled_used) < n)
+		r->signalled_used_valid = false;
 	r->last_used = idx;
 	r->unlogged = min(r->unlogged + n, r->num);
 	return 0;
 }
 
-int kvnet_split_kick_off(struct kvnet_ring *r)
+int kvnet_ring_split_kick_off(struct kvnet_ring *r)
 {
-	r->kicks_on = false;
+	r->kicks_enabled = false;
 	if (r->event_idx)
 		return 0;
 	r->wrote_flags = true;
-	return kvnet_store16(&r->used, USED_FLAGS,
-			     from_cpu16(r, VRING_USED_F_NO_NOTIFY));
+	return kvnet_area_store16(&r->used, USED_FLAGS,
+				  split_from_cpu16(r, VRING_USED_F_NO_NOTIFY));
 }
 
-int kvnet_split_kick_on(struct kvnet_ring *r)
+int kvnet_ring_split_kick_on(struct kvnet_ring *r)
 {
 	u16 seen = r->avail_idx;
 	int ret;
 
-	if (!r->kicks_on) {
+	if (!r->kicks_enabled) {
 		if (r->event_idx)
-			ret = kvnet_store16(&r->used, avail_event(r),
-					    from_cpu16(r, seen));
+			ret = kvnet_area_store16(&r->used, avail_event_offset(r),
+						 split_from_cpu16(r, seen));
 		else
-			ret = kvnet_store16(&r->used, USED_FLAGS,
-					    from_cpu16(r, 0));
+			ret = kvnet_area_store16(&r->used, USED_FLAGS,
+						 split_from_cpu16(r, 0));
 		if (ret)
 			return ret;
 		r->wrote_event |= r->event_idx;
 		r->wrote_flags |= !r->event_idx;
-		r->kicks_on = true;
+		r->kicks_enabled = true;
 	}
 	/* C: the request before the second look; pairs with the driver's mb. */
 	smp_mb();
@@ -357,42 +357,42 @@ int kvnet_split_kick_on(struct kvnet_ring *r)
 	return r->avail_idx != seen;
 }
 
-int kvnet_split_should_call(struct kvnet_ring *r)
+int kvnet_ring_split_should_call(struct kvnet_ring *r)
 {
-	u16 old = r->signalled;
-	bool valid = r->signalled_valid;
+	u16 old = r->signalled_used;
+	bool valid = r->signalled_used_valid;
 	__virtio16 val;
 
 	/* D: the used index before the wish; pairs with the driver's mb. */
 	smp_mb();
-	if (r->notify_on_empty && seen_all(r))
+	if (r->notify_on_empty && all_seen_is_fetched(r))
 		return 1;
 	if (!r->event_idx) {
-		if (kvnet_load16(&r->avail, AVAIL_FLAGS, &val))
+		if (kvnet_area_load16(&r->avail, AVAIL_FLAGS, &val))
 			return -EFAULT;
-		return !(to_cpu16(r, val) & VRING_AVAIL_F_NO_INTERRUPT);
+		return !(split_to_cpu16(r, val) & VRING_AVAIL_F_NO_INTERRUPT);
 	}
 
-	r->signalled = r->last_used;
-	r->signalled_valid = true;
+	r->signalled_used = r->last_used;
+	r->signalled_used_valid = true;
 	if (!valid)
 		return 1;
-	if (kvnet_load16(&r->avail, used_event(r), &val))
+	if (kvnet_area_load16(&r->avail, used_event_offset(r), &val))
 		return -EFAULT;
-	return vring_need_event(to_cpu16(r, val), r->last_used, old);
+	return vring_need_event(split_to_cpu16(r, val), r->last_used, old);
 }
 
-bool kvnet_split_pending(const struct kvnet_ring *r)
+bool kvnet_ring_split_pending(const struct kvnet_ring *r)
 {
 	__virtio16 val;
 
-	if (kvnet_load16(&r->avail, AVAIL_IDX, &val))
+	if (kvnet_area_load16(&r->avail, AVAIL_IDX, &val))
 		return true;
-	return to_cpu16(r, val) != r->avail_idx;
+	return split_to_cpu16(r, val) != r->avail_idx;
 }
 
-unsigned int kvnet_split_written(struct kvnet_ring *r,
-				 struct kvnet_ring_span *span)
+unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r,
+					      struct kvnet_ring_span *span)
 {
 	u32 n = r->unlogged;
 	u16 at = (r->last_used - n) & (r->num - 1);
@@ -401,40 +401,40 @@ unsigned int kvnet_split_written(struct kvnet_ring *r,
 
 	if (n || r->wrote_flags)
 		*to++ = (struct kvnet_ring_span) {
-			&r->used, 0, used_entry(0) };
+			&r->used, 0, used_entry_offset(0) };
 	if (part)
 		*to++ = (struct kvnet_ring_span) {
-			&r->used, used_entry(at), used_entry(part) -
-			used_entry(0) };
+			&r->used, used_entry_offset(at), used_entry_offset(part) -
+			used_entry_offset(0) };
 	if (n > part)
 		*to++ = (struct kvnet_ring_span) {
-			&r->used, used_entry(0), used_entry(n - part) -
-			used_entry(0) };
+			&r->used, used_entry_offset(0), used_entry_offset(n - part) -
+			used_entry_offset(0) };
 	if (r->wrote_event && r->event_idx)
 		*to++ = (struct kvnet_ring_span) {
-			&r->used, avail_event(r), sizeof(__virtio16) };
+			&r->used, avail_event_offset(r), sizeof(__virtio16) };
 	r->unlogged = 0;
 	r->wrote_flags = false;
 	r->wrote_event = false;
 	return to - span;
 }
 
-int kvnet_split_start(struct kvnet_ring *r)
+int kvnet_ring_split_start(struct kvnet_ring *r)
 {
 	u16 flags = r->event_idx ? 0 : VRING_USED_F_NO_NOTIFY;
 	__virtio16 val;
 
-	if (kvnet_load16(&r->used, USED_IDX, &val))
+	if (kvnet_area_load16(&r->used, USED_IDX, &val))
 		return -EFAULT;
-	r->last_used = to_cpu16(r, val);
-	r->signalled_valid = false;
+	r->last_used = split_to_cpu16(r, val);
+	r->signalled_used_valid = false;
 	r->avail_idx = r->last_avail;
 	r->head_n = 0;
-	r->kicks_on = false;
+	r->kicks_enabled = false;
 	r->unlogged = 0;
 	r->wrote_event = false;
 	r->wrote_flags = true;
-	if (kvnet_store16(&r->used, USED_FLAGS, from_cpu16(r, flags)))
+	if (kvnet_area_store16(&r->used, USED_FLAGS, split_from_cpu16(r, flags)))
 		return -EFAULT;
-	return kvnet_load16(&r->avail, AVAIL_IDX, &val);
+	return kvnet_area_load16(&r->avail, AVAIL_IDX, &val);
 }

@@ -16,26 +16,26 @@
 #include <linux/virtio_net.h>
 
 #include "features.h"
-#include "net.h"
-#include "rx.h"
+#include "kvnet.h"
+#include "rx_common.h"
 
 /**
- * kvnet_rx_start() - a turn begins
+ * kvnet_rx_start_poll() - a turn begins
  * @q: the queue
  *
  * Context: session.
  * Return: what stays the same during the turn.
  */
-struct kvnet_rx_turn kvnet_rx_start(struct kvnet_queue *q)
+struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
 
-	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
-	kvnet_tap_rx_turn(&q->tap, kvnet_net_copies(kvnet_queue_net(q)));
-	return (struct kvnet_rx_turn) {
+	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	kvnet_tap_rx_start_poll(&q->tap, kvnet_dev_is_rx_direct(kvnet_dev_of_queue(q)));
+	return (struct kvnet_rx_poll_ctx) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),
-		.buffers_max = kvnet_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
+		.buffers_max = kvnet_features_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
 			       min_t(u32, q->vq.ring.num, UIO_MAXIOV) : 1,
 	};
 }
@@ -49,24 +49,24 @@ struct kvnet_rx_turn kvnet_rx_start(struct kvnet_queue *q)
  * one that has too few left for the shortest of these chains: it gets none back
  * before this packet is done with.
  */
-static int gather(const struct kvnet_rx_turn *t, size_t need, unsigned int *buffers)
+static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, unsigned int *buffers)
 {
 	struct kvnet_vq *vq = &t->q->vq;
-	unsigned int n = kvnet_vq_take_plain(vq, need, t->buffers_max, UIO_MAXIOV,
-					     &need);
-	unsigned int taken = n, least = min(n, 1U);
+	unsigned int n = kvnet_vq_pop_push_single(vq, need, t->buffers_max, UIO_MAXIOV,
+						  &need);
+	unsigned int n_descs = n, least = min(n, 1U);
 	struct kvnet_buf buf;
 	int ret;
 
 	while (need) {
 		if (n == t->buffers_max)
 			return -ENOBUFS;
-		ret = kvnet_vq_pop(vq, KVNET_TO_DRIVER, n, &buf);
-		if (!ret && taken + least > vq->ring.num)
+		ret = kvnet_vq_pop(vq, KVNET_VQ_TO_DRIVER, n, &buf);
+		if (!ret && n_descs + least > vq->ring.num)
 			return -ENOBUFS;
 		if (ret <= 0)
 			return ret;
-		taken += buf.count;
+		n_descs += buf.count;
 		least = n ? min_t(unsigned int, least, buf.count) : buf.count;
 		n++;
 		kvnet_vq_push(vq, &buf, min(buf.len, need));
@@ -77,54 +77,54 @@ static int gather(const struct kvnet_rx_turn *t, size_t need, unsigned int *buff
 }
 
 /**
- * kvnet_rx_header() - make room for the header that the tap makes
+ * kvnet_rx_prepare_header() - make room for the header that the tap makes
  * @t: the turn
  *
  * Context: session.
  * Return: where it goes, zeroed, in front of a short packet in the queue's @bounce.
  */
-u8 *kvnet_rx_header(const struct kvnet_rx_turn *t)
+u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
 {
 	struct kvnet_queue *q = t->q;
 
-	memset(q->bounce, 0, KVNET_HDR_MAX);
+	memset(q->bounce, 0, KVNET_FEATURES_HDR_MAX);
 	return q->bounce + t->hdr_len - q->tap.hdr_len;
 }
 
 /**
- * kvnet_rx_read_short() - read a short packet into our own memory
+ * kvnet_rx_read_short_frame() - read a short packet into our own memory
  * @t: the turn
  * @buffers: that it goes into
- * @len: its length, at most KVNET_RX_BOUNCE
+ * @len: its length, at most KVNET_RX_COPYBREAK
  *
  * The frame is gone whatever happens.
  *
  * Context: session.
  * Return: 0 with header and packet in the queue's @bounce; -EIO.
  */
-int kvnet_rx_read_short(const struct kvnet_rx_turn *t, unsigned int buffers,
-			size_t len)
+int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
+			      size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	size_t want = q->tap.hdr_len + len;
+	size_t total = q->tap.hdr_len + len;
 
-	if (kvnet_tap_read(&q->tap, kvnet_rx_header(t), want) != want)
+	if (kvnet_tap_rx_read(&q->tap, kvnet_rx_prepare_header(t), total) != total)
 		return -EIO;
-	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
+	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	return 0;
 }
 
 /*
  * A short packet: header and data in our own memory, then one copy.
  */
-static int copy_short(const struct kvnet_rx_turn *t, unsigned int buffers,
-		      size_t len)
+static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
+			    size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	const struct iovec *iov = q->vq.iov;
 	struct iov_iter to;
 
-	if (kvnet_rx_read_short(t, buffers, len))
+	if (kvnet_rx_read_short_frame(t, buffers, len))
 		return -EIO;
 	len += t->hdr_len;
 	if (likely(iov->iov_len >= len))
@@ -135,7 +135,7 @@ static int copy_short(const struct kvnet_rx_turn *t, unsigned int buffers,
 }
 
 /* Of a header that the tap has written it knows all but this. */
-static int put_buffers(const struct kvnet_rx_turn *t, unsigned int buffers)
+static int store_num_buffers(const struct kvnet_rx_poll_ctx *t, unsigned int buffers)
 {
 	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
 	const struct kvnet_vq *vq = &t->q->vq;
@@ -152,7 +152,7 @@ static int put_buffers(const struct kvnet_rx_turn *t, unsigned int buffers)
 	return copy_to_iter(&n, sizeof(n), &to) == sizeof(n) ? 0 : -EFAULT;
 }
 
-static int clear_header(const struct kvnet_rx_turn *t)
+static int zero_user_header(const struct kvnet_rx_poll_ctx *t)
 {
 	struct iov_iter to;
 
@@ -161,136 +161,136 @@ static int clear_header(const struct kvnet_rx_turn *t)
 }
 
 /* A long packet: straight to the guest, by the tap, header and all. */
-static int read_long(const struct kvnet_rx_turn *t, unsigned int buffers, size_t len)
+static int read_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	size_t want = q->tap.hdr_len + len;
+	size_t total = q->tap.hdr_len + len;
 	int ret;
 
-	if (!q->tap.hdr_len && clear_header(t)) {
-		kvnet_tap_discard(&q->tap);
+	if (!q->tap.hdr_len && zero_user_header(t)) {
+		kvnet_tap_rx_discard(&q->tap);
 		return -EFAULT;
 	}
-	ret = kvnet_tap_read_user(&q->tap, q->vq.iov, q->vq.n_iov,
-				  t->hdr_len - q->tap.hdr_len, want);
-	if (ret != want)
+	ret = kvnet_tap_rx_read_user(&q->tap, q->vq.iov, q->vq.n_iov,
+				     t->hdr_len - q->tap.hdr_len, total);
+	if (ret != total)
 		return ret == -EFAULT ? ret : -EIO;
-	return put_buffers(t, buffers);
+	return store_num_buffers(t, buffers);
 }
 
-static int copy_long(const struct kvnet_rx_turn *t, unsigned int buffers, size_t len)
+static int copy_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct sk_buff *skb = kvnet_tap_take(&q->tap, kvnet_rx_header(t));
+	struct sk_buff *skb = kvnet_tap_rx_copy_get(&q->tap, kvnet_rx_prepare_header(t));
 
 	if (!skb)
-		return read_long(t, buffers, len);
+		return read_long_frame(t, buffers, len);
 	if (IS_ERR(skb))
 		return PTR_ERR(skb);
-	kvnet_hdr_set_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
-	return kvnet_tap_copy_user(skb, q->bounce, t->hdr_len, q->vq.iov,
-				   q->vq.n_iov);
+	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
+	return kvnet_tap_rx_copy_to_user(skb, q->bounce, t->hdr_len, q->vq.iov,
+					 q->vq.n_iov);
 }
 
-static enum kvnet_stat drop_reason(int err)
+static enum kvnet_stat rx_drop_reason(int err)
 {
 	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
 }
 
 /**
- * kvnet_rx_received() - a packet has been received or dropped
+ * kvnet_rx_count_frame() - a packet has been received or dropped
  * @q: the queue
  * @len: its length
  * @err: 0, or -errno: dropped, and rewound
  *
  * Context: session.
  */
-void kvnet_rx_received(struct kvnet_queue *q, size_t len, int err)
+void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
 {
 	if (err) {
-		kvnet_vq_drop(&q->vq, drop_reason(err));
+		kvnet_vq_count_drop(&q->vq, rx_drop_reason(err));
 		return;
 	}
-	WRITE_ONCE(q->passed, q->passed + 1);
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_packets);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, len);
+	WRITE_ONCE(q->packet_count, q->packet_count + 1);
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_packets);
+	kvnet_stats_add(&q->vq.stats, KVNET_STAT_bytes, len);
 }
 
 /**
- * kvnet_rx_publish() - tell the driver
+ * kvnet_rx_flush() - tell the driver
  * @q: the queue
  *
  * What the device has counted, and we, is told before the driver can tell.
  *
  * Context: session.
  */
-void kvnet_rx_publish(struct kvnet_queue *q)
+void kvnet_rx_flush(struct kvnet_queue *q)
 {
-	if (q->tap.calls)
-		kvnet_stat_add(&q->vq.stats, KVNET_STAT_tap_calls,
-			       q->tap.calls);
-	q->tap.calls = 0;
-	kvnet_tap_account(&q->tap);
+	if (q->tap.recvmsg_calls)
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_recvmsg,
+				q->tap.recvmsg_calls);
+	q->tap.recvmsg_calls = 0;
+	kvnet_tap_rx_copy_account(&q->tap);
 	kvnet_vq_flush(&q->vq);
 }
 
 /* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
-static int receive_packet(const struct kvnet_rx_turn *t, size_t len)
+static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	struct kvnet_mark mark = kvnet_vq_mark(&q->vq);
 	unsigned int buffers;
 	int ret;
 
-	ret = gather(t, t->hdr_len + len, &buffers);
+	ret = gather_rx_buffers(t, t->hdr_len + len, &buffers);
 	if (ret != 1) {
 		kvnet_vq_rewind(&q->vq, mark);
 		if (ret != -ENOBUFS)
 			return ret;
-		kvnet_tap_discard(&q->tap);
-		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_overrun);
+		kvnet_tap_rx_discard(&q->tap);
+		kvnet_vq_count_drop(&q->vq, KVNET_STAT_drop_oversize);
 		return 1;
 	}
 
-	if (len <= KVNET_RX_BOUNCE)
-		ret = copy_short(t, buffers, len);
+	if (len <= KVNET_RX_COPYBREAK)
+		ret = copy_short_frame(t, buffers, len);
 	else
-		ret = copy_long(t, buffers, len);
+		ret = copy_long_frame(t, buffers, len);
 	/* Also a copy that failed has left something. */
-	if (kvnet_vq_wrote(&q->vq, t->hdr_len + len))
+	if (kvnet_vq_log_write(&q->vq, t->hdr_len + len))
 		ret = -EFAULT;
 	if (ret)
 		kvnet_vq_rewind(&q->vq, mark);
-	kvnet_rx_received(q, len, ret);
-	if (kvnet_vq_full(&q->vq))
-		kvnet_rx_publish(q);
+	kvnet_rx_count_frame(q, len, ret);
+	if (kvnet_vq_should_flush(&q->vq))
+		kvnet_rx_flush(q);
 	return 1;
 }
 
 /* Receive until the tap or the ring is empty or the budget is spent. */
-static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
-				       struct kvnet_budget *budget)
+static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
+					     struct kvnet_budget *budget)
 {
-	const struct kvnet_rx_turn t = kvnet_rx_start(q);
+	const struct kvnet_rx_poll_ctx t = kvnet_rx_start_poll(q);
 	size_t len;
 	int ret;
 
-	WRITE_ONCE(q->starved, false);
+	WRITE_ONCE(q->no_room, false);
 	do {
-		len = kvnet_tap_peek(&q->tap);
+		len = kvnet_tap_rx_peek(&q->tap);
 		if (!len)
-			return KVNET_DONE;
-		ret = receive_packet(&t, len);
+			return KVNET_WORK_IDLE;
+		ret = receive_frame(&t, len);
 		if (ret <= 0) {
-			WRITE_ONCE(q->starved, !ret);
-			return KVNET_DONE;
+			WRITE_ONCE(q->no_room, !ret);
+			return KVNET_WORK_IDLE;
 		}
-	} while (kvnet_budget_spend(budget, len, kvnet_vq_pieces(&q->vq)));
-	return KVNET_AGAIN;
+	} while (kvnet_budget_spend(budget, len, kvnet_vq_count_pieces(&q->vq)));
+	return KVNET_WORK_REPOLL;
 }
 
 /**
- * kvnet_rx_turn_was() - will the next frame be for who brings it?
+ * kvnet_rx_update_mode() - will the next frame be for who brings it?
  * @q: the queue
  * @now_ns: the local clock
  * @frames: how many there were
@@ -298,62 +298,62 @@ static enum kvnet_verdict fill_buffers(struct kvnet_queue *q,
  *
  * Context: a session.
  */
-void kvnet_rx_turn_was(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
+void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
 {
-	bool lone;
+	bool enable;
 
-	kvnet_lone_turn(&q->lone, now_ns, frames, small, READ_ONCE(*q->answers));
+	kvnet_rx_mod_update(&q->rx_mod, now_ns, frames, small, READ_ONCE(*q->reverse_count));
 	/* What is barred is no stream: its frames are the worker's, without a pause. */
-	lone = q->lone.lone && !kvnet_bar_is_up(&q->bar, now_ns);
-	if (lone != q->src.lone)
-		WRITE_ONCE(q->src.lone, lone);
+	enable = q->rx_mod.latency_mode && !kvnet_throttle_is_active(&q->throttle, now_ns);
+	if (enable != q->work.event_inline)
+		WRITE_ONCE(q->work.event_inline, enable);
 }
 
-static void worker_turn_was(struct kvnet_queue *q, const struct kvnet_budget *budget)
+static void update_mode_by_budget(struct kvnet_queue *q, const struct kvnet_budget *budget)
 {
-	int frames = KVNET_TURN_PACKETS - budget->packets;
-	int bytes = KVNET_TURN_BYTES - budget->bytes;
+	int frames = KVNET_BUDGET_PACKETS - budget->packets;
+	int bytes = KVNET_BUDGET_BYTES - budget->bytes;
 
-	kvnet_rx_turn_was(q, local_clock(), frames,
-			  !q->starved && bytes <= frames * KVNET_LONE_LEN);
+	kvnet_rx_update_mode(q, local_clock(), frames,
+			     !q->no_room && bytes <= frames * KVNET_RX_MOD_SHORT_LEN);
 }
 
 /* The driver is told before what is left behind is cleared away. */
-static enum kvnet_verdict receive_packets(struct kvnet_queue *q)
+static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 {
-	u64 woken = kvnet_source_woken(&q->src);
+	u64 latency_ns = kvnet_work_consume_wake_latency(&q->work);
 	struct kvnet_budget budget;
-	enum kvnet_verdict verdict;
+	enum kvnet_work_result result;
 
 	kvnet_budget_start(&budget);
-	verdict = fill_buffers(q, &budget);
-	worker_turn_was(q, &budget);
-	kvnet_stats_turn(&q->vq.stats, KVNET_TURN_PACKETS - budget.packets, woken);
+	result = receive_frames(q, &budget);
+	update_mode_by_budget(q, &budget);
+	kvnet_stats_add_poll(&q->vq.stats, KVNET_BUDGET_PACKETS - budget.packets, latency_ns);
 
-	kvnet_rx_publish(q);
-	kvnet_tap_release(&q->tap);
-	return verdict;
+	kvnet_rx_flush(q);
+	kvnet_tap_rx_release(&q->tap);
+	return result;
 }
 
 /* In a session: how many of the next frames, a stream's, are to wake nobody? */
-static unsigned int frames_that_wait(struct kvnet_queue *q)
+static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 {
-	if (!q->lone.waits)
+	if (!q->rx_mod.may_coalesce)
 		return 0;
-	return kvnet_lone_wait(&q->lone, local_clock(), q->look_us * NSEC_PER_USEC,
-			       kvnet_tap_room(&q->tap));
+	return kvnet_rx_mod_start(&q->rx_mod, local_clock(), q->rx_usecs * NSEC_PER_USEC,
+				  kvnet_tap_info_ring_size(&q->tap));
 }
 
 /* In a session: rest until some frames are there, or it is time. */
-static bool rest_for_some(struct kvnet_queue *q, unsigned int skip)
+static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 {
-	const u32 ns = q->look_us * NSEC_PER_USEC;
+	const u32 ns = q->rx_usecs * NSEC_PER_USEC;
 
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
-	kvnet_wait_set(&q->tap_wait, true, q->tap.ring, skip);
-	if (!kvnet_source_rest(&q->src, KVNET_EV_TAP | KVNET_EV_TIME))
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
+	kvnet_watch_set(&q->tap_watch, true, q->tap.ring, rx_frames);
+	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP | KVNET_EV_TIMER))
 		return true;
-	kvnet_source_alarm(&q->src, local_clock(), ns / 2, ns, false);
+	kvnet_work_start_timer(&q->work, local_clock(), ns / 2, ns, false);
 	return false;
 }
 
@@ -361,84 +361,84 @@ static bool rest_for_some(struct kvnet_queue *q, unsigned int skip)
  * In a session: rest until the driver gives buffers or the tap has frames, but for
  * @skip of a stream. True if there is work after all.
  */
-static bool rest(struct kvnet_queue *q, unsigned int skip)
+static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 {
 	bool more;
 
-	if (skip)
-		return rest_for_some(q, skip);
-	kvnet_wait_set(&q->tap_wait, !q->starved, NULL, 0);
-	if (!kvnet_source_rest(&q->src, q->starved ? KVNET_EV_KICK : KVNET_EV_TAP))
+	if (rx_frames)
+		return complete_rx_coalesced(q, rx_frames);
+	kvnet_watch_set(&q->tap_watch, !q->no_room, NULL, 0);
+	if (!kvnet_work_complete(&q->work, q->no_room ? KVNET_EV_KICK : KVNET_EV_TAP))
 		return true;
-	more = q->starved ? kvnet_vq_kick_on(&q->vq) == 1 :
-			    kvnet_tap_readable(&q->tap);
+	more = q->no_room ? kvnet_vq_kick_on(&q->vq) == 1 :
+			    kvnet_tap_rx_is_readable(&q->tap);
 	if (more)
-		return kvnet_source_again(&q->src);
+		return kvnet_work_reschedule(&q->work);
 	/* Who brings a frame before the end of the session finds it shut. */
-	q->vq.opens = !q->starved && q->src.lone && kvnet_rx_may_soft(q);
+	q->vq.enable_softirq = !q->no_room && q->work.event_inline && kvnet_rx_inline_may_poll(q);
 	return false;
 }
 
-static enum kvnet_verdict rx_run(struct kvnet_source *src)
+static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_queue(src);
-	enum kvnet_verdict verdict;
-	unsigned int skip;
+	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
+	enum kvnet_work_result result;
+	unsigned int frames;
 
 	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_vq_ask_again(&q->vq);
-		return KVNET_DONE;
+		kvnet_vq_retry_miss(&q->vq);
+		return KVNET_WORK_IDLE;
 	}
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
-	verdict = receive_packets(q);
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
+	result = rx_poll_session(q);
 	/* A look ahead would hide those that come now: kicks are asked for from there on. */
-	if (q->starved)
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_buffers);
-	else if (q->lone.why != KVNET_STAT_NONE)
-		kvnet_rx_prepare(q);
-	if (verdict == KVNET_AGAIN) {
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
-	} else if (kvnet_vq_runs(&q->vq)) {
-		skip = frames_that_wait(q);
-		if (skip || kvnet_source_may_rest(src))
-			verdict = rest(q, skip) ? KVNET_AGAIN : KVNET_RESTS;
+	if (q->no_room)
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_no_buf);
+	else if (q->rx_mod.inline_skip != KVNET_STAT_NONE)
+		kvnet_rx_inline_prepare(q);
+	if (result == KVNET_WORK_REPOLL) {
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_budget_exhausted);
+	} else if (kvnet_vq_is_ready(&q->vq)) {
+		frames = get_rx_coalesce_frames(q);
+		if (frames || kvnet_worker_may_complete(work))
+			result = complete_rx(q, frames) ? KVNET_WORK_REPOLL : KVNET_WORK_COMPLETE;
 	}
 	kvnet_vq_end(&q->vq);
-	return verdict;
+	return result;
 }
 
-static bool rx_pending(struct kvnet_source *src)
+static bool rx_pending(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_queue(src);
+	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
 	bool ret;
 
-	if (READ_ONCE(q->starved))
+	if (READ_ONCE(q->no_room))
 		return kvnet_vq_pending(&q->vq);
 	/* Without the lock: it is about when, and who is to rest looks with it. */
-	if (!data_race(kvnet_lone_look(&q->lone, local_clock())))
+	if (!data_race(kvnet_rx_mod_should_poll(&q->rx_mod, local_clock())))
 		return false;
 	if (!mutex_trylock(&q->vq.lock))
 		return true;
-	ret = kvnet_vq_runs(&q->vq) && kvnet_tap_readable(&q->tap);
+	ret = kvnet_vq_is_ready(&q->vq) && kvnet_tap_rx_is_readable(&q->tap);
 	mutex_unlock(&q->vq.lock);
 	return ret;
 }
 
-static bool rx_arm(struct kvnet_source *src)
+static bool rx_rearm(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_queue(src);
+	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
-		return !kvnet_queue_rest_shut(q);
-	more = rest(q, frames_that_wait(q));
+		return !kvnet_iommu_complete_unready(q);
+	more = complete_rx(q, get_rx_coalesce_frames(q));
 	kvnet_vq_end(&q->vq);
 	return more;
 }
 
-const struct kvnet_source_ops kvnet_rx_ops = {
-	.run = rx_run,
-	.run_soft = kvnet_rx_run_soft,
+const struct kvnet_work_ops kvnet_rx_ops = {
+	.poll = rx_poll,
+	.poll_softirq = kvnet_rx_inline_poll_softirq,
 	.pending = rx_pending,
-	.arm = rx_arm,
+	.rearm = rx_rearm,
 };

@@ -7,12 +7,12 @@
 #include <linux/seq_file.h>
 
 #define STAT_NAME(name)	[KVNET_STAT_##name] = #name,
-static const char * const stat_name[] = {
+static const char * const stat_names[] = {
 	KVNET_STATS(STAT_NAME)
 };
 
 #define HIST_NAME(name)	[KVNET_HIST_##name] = #name,
-static const char * const hist_name[] = {
+static const char * const hist_names[] = {
 	KVNET_HISTS(HIST_NAME)
 };
 
@@ -26,25 +26,25 @@ void kvnet_stats_init(struct kvnet_stats *stats)
 }
 
 /**
- * kvnet_stat_name() - what is a counter called?
+ * kvnet_stats_name() - what is a counter called?
  * @which: the counter
  *
  * Return: its name.
  */
-const char *kvnet_stat_name(enum kvnet_stat which)
+const char *kvnet_stats_name(enum kvnet_stat which)
 {
-	return stat_name[which];
+	return stat_names[which];
 }
 
 /**
- * kvnet_stat_read() - what has been counted
+ * kvnet_stats_read() - what has been counted
  * @stats: the counters
  * @which: the counter
  *
  * Context: any; does not disturb the data path.
  * Return: how much.
  */
-u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which)
+u64 kvnet_stats_read(const struct kvnet_stats *stats, enum kvnet_stat which)
 {
 	unsigned int start;
 	u64 val;
@@ -57,26 +57,26 @@ u64 kvnet_stat_read(const struct kvnet_stats *stats, enum kvnet_stat which)
 }
 
 /**
- * kvnet_hist_name() - what is a histogram called?
+ * kvnet_stats_hist_name() - what is a histogram called?
  * @which: the histogram
  *
  * Return: its name.
  */
-const char *kvnet_hist_name(enum kvnet_hist_id which)
+const char *kvnet_stats_hist_name(enum kvnet_hist_id which)
 {
-	return hist_name[which];
+	return hist_names[which];
 }
 
 /**
- * kvnet_hist_read() - how often which values have come
+ * kvnet_stats_hist_read() - how often which values have come
  * @stats: the counters
  * @which: the histogram
  * @hist: filled in
  *
  * Context: any; does not disturb the data path.
  */
-void kvnet_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
-		     struct kvnet_hist *hist)
+void kvnet_stats_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
+			   struct kvnet_hist *hist)
 {
 	unsigned int start;
 
@@ -87,19 +87,19 @@ void kvnet_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
 }
 
 /* A word for each bucket that is not empty: its least value, and how often. */
-static void show_hist(struct seq_file *m, const char *prefix,
-		      const struct kvnet_stats *stats, enum kvnet_hist_id which)
+static void show_histogram(struct seq_file *m, const char *prefix,
+			   const struct kvnet_stats *stats, enum kvnet_hist_id which)
 {
 	struct kvnet_hist hist;
 	const char *before = "";
 	unsigned int i;
 
-	kvnet_hist_read(stats, which, &hist);
-	seq_printf(m, "%s.%s:\t", prefix, hist_name[which]);
+	kvnet_stats_hist_read(stats, which, &hist);
+	seq_printf(m, "%s.%s:\t", prefix, hist_names[which]);
 	for (i = 0; i < KVNET_HIST_BUCKETS; i++) {
 		if (!hist.bucket[i])
 			continue;
-		seq_printf(m, "%s%llu:%llu", before, kvnet_hist_least(i), hist.bucket[i]);
+		seq_printf(m, "%s%llu:%llu", before, kvnet_hist_bucket_min(i), hist.bucket[i]);
 		before = " ";
 	}
 	seq_putc(m, '\n');
@@ -121,8 +121,8 @@ void kvnet_stats_show(struct seq_file *m, const char *prefix,
 	unsigned int i;
 
 	for (i = KVNET_STAT_NONE + 1; i < KVNET_STAT_MAX; i++)
-		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_name[i],
-			   kvnet_stat_read(stats, i));
+		seq_printf(m, "%s.%s:\t%llu\n", prefix, stat_names[i],
+			   kvnet_stats_read(stats, i));
 	for (i = 0; i < KVNET_HIST_MAX; i++)
-		show_hist(m, prefix, stats, i);
+		show_histogram(m, prefix, stats, i);
 }

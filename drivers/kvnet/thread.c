@@ -20,23 +20,23 @@
 /*** a task ***/
 
 /* It stays until the thread is stopped, since it may be woken until then. */
-static void keep_task(struct kvnet_thread *t)
+static void record_thread_task(struct kvnet_thread *t)
 {
 	WRITE_ONCE(t->task, get_task_struct(current));
 }
 
-static void show_up(struct kvnet_thread *t)
+static void begin_worker_task(struct kvnet_thread *t)
 {
-	keep_task(t);
+	record_thread_task(t);
 	__set_current_state(TASK_RUNNING);
-	t->ops->begin(t->data);
+	t->ops->started(t->data);
 }
 
 /*
  * A file whose last reference the task has given back, of a request that a call has answered,
  * goes on its way to user space. It has none, but looks at signals.
  */
-static void let_go(void)
+static void signal_own_task_work(void)
 {
 	if (task_work_pending(current))
 		set_thread_flag(TIF_NOTIFY_SIGNAL);
@@ -46,19 +46,19 @@ static void let_go(void)
  * Called again and again; false: to sleep, unless it was woken since before the
  * call. The state of the task is set for that.
  */
-static bool task_fn(void *data)
+static bool worker_task_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
 	if (unlikely(!t->task)) {
-		show_up(t);
+		begin_worker_task(t);
 		return true;
 	}
-	if (READ_ONCE(t->closing) || !t->ops->wants(t->data))
+	if (READ_ONCE(t->exiting) || !t->ops->has_work(t->data))
 		return false;
 	__set_current_state(TASK_RUNNING);
-	t->ops->turn(t->data);
-	let_go();
+	t->ops->run(t->data);
+	signal_own_task_work();
 	return true;
 }
 
@@ -71,14 +71,14 @@ static void task_killed(void *data)
 	struct kvnet_thread *t = data;
 
 	if (!t->task)
-		keep_task(t);
-	WRITE_ONCE(t->closing, true);
-	t->ops->gone(t->data);
+		record_thread_task(t);
+	WRITE_ONCE(t->exiting, true);
+	t->ops->owner_died(t->data);
 }
 
-static int start_task(struct kvnet_thread *t, const char *name)
+static int create_worker_task(struct kvnet_thread *t, const char *name)
 {
-	struct vhost_task *vtsk = compat_vhost_task_create(task_fn, task_killed, t, name);
+	struct vhost_task *vtsk = compat_vhost_task_create(worker_task_fn, task_killed, t, name);
 
 	if (IS_ERR(vtsk))
 		return PTR_ERR(vtsk);
@@ -89,14 +89,14 @@ static int start_task(struct kvnet_thread *t, const char *name)
 
 /*** a kernel thread ***/
 
-/* Either this sees that the thread is to end, or kvnet_thread_leave_memory() sees it inside. */
-static bool enter(struct kvnet_thread *t)
+/* Either this sees that the thread is to end, or kvnet_thread_wait_unuse_mm() sees it inside. */
+static bool try_use_owner_mm(struct kvnet_thread *t)
 {
-	/* Inside, then @closing; pairs with kvnet_thread_leave_memory(). */
-	smp_store_mb(t->inside, true);
-	if (READ_ONCE(t->closing) || !mmget_not_zero(t->mm)) {
-		WRITE_ONCE(t->inside, false);
-		wake_up_var(&t->inside);
+	/* Inside, then @exiting; pairs with kvnet_thread_wait_unuse_mm(). */
+	smp_store_mb(t->using_mm, true);
+	if (READ_ONCE(t->exiting) || !mmget_not_zero(t->mm)) {
+		WRITE_ONCE(t->using_mm, false);
+		wake_up_var(&t->using_mm);
 		return false;
 	}
 	kthread_use_mm(t->mm);
@@ -104,47 +104,47 @@ static bool enter(struct kvnet_thread *t)
 }
 
 /* It may be the last user, and the end of what is mapped. */
-static void leave(struct kvnet_thread *t)
+static void unuse_owner_mm(struct kvnet_thread *t)
 {
-	if (!t->inside)
+	if (!t->using_mm)
 		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
 	/* Before it is looked whether anything waits. */
-	smp_store_mb(t->inside, false);
-	wake_up_var(&t->inside);
+	smp_store_mb(t->using_mm, false);
+	wake_up_var(&t->using_mm);
 }
 
 /*
  * In the owner's address space only while there is something to do, so that the
  * memory of an owner that dies goes without the thread's doing.
  */
-static void serve(struct kvnet_thread *t)
+static void run_worker_kthread(struct kvnet_thread *t)
 {
 	for (;;) {
 		if (freezing(current))
-			leave(t);
+			unuse_owner_mm(t);
 		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
-		if (kthread_should_stop() || READ_ONCE(t->closing))
+		if (kthread_should_stop() || READ_ONCE(t->exiting))
 			break;
-		if (t->ops->wants(t->data)) {
+		if (t->ops->has_work(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!t->inside && !enter(t))
+			if (!t->using_mm && !try_use_owner_mm(t))
 				break;
-			t->ops->turn(t->data);
-		} else if (t->inside) {
+			t->ops->run(t->data);
+		} else if (t->using_mm) {
 			__set_current_state(TASK_RUNNING);
-			leave(t);
+			unuse_owner_mm(t);
 		} else {
 			schedule();
 		}
 	}
 	__set_current_state(TASK_RUNNING);
-	leave(t);
+	unuse_owner_mm(t);
 }
 
-static int kthread_fn(void *data)
+static int worker_kthread_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
@@ -153,46 +153,46 @@ static int kthread_fn(void *data)
 	set_freezable();
 	/* Else it could not join the cgroups. */
 	if (!kthread_should_stop())
-		t->ops->begin(t->data);
-	serve(t);
+		t->ops->started(t->data);
+	run_worker_kthread(t);
 	if (!kthread_should_stop())
-		t->ops->gone(t->data);
+		t->ops->owner_died(t->data);
 	return 0;
 }
 
-/* @task is to be in the cgroups of @maker, which waits. */
-struct joining {
+/* @task is to be in the cgroups of @from, which waits. */
+struct cgroup_attach {
 	struct work_struct work;
-	struct task_struct *maker;
+	struct task_struct *from;
 	struct task_struct *task;
 	int ret;
 };
 
-static void join_cgroups(struct work_struct *work)
+static void attach_cgroups_workfn(struct work_struct *work)
 {
-	struct joining *j = container_of(work, struct joining, work);
+	struct cgroup_attach *req = container_of(work, struct cgroup_attach, work);
 
-	j->ret = cgroup_attach_task_all(j->maker, j->task);
+	req->ret = cgroup_attach_task_all(req->from, req->task);
 }
 
 /*
  * It joins by neither thread's doing: in a cgroup that gets no CPU time, the kernel's locks for
  * cgroups and for fork would be held until it gets some.
  */
-static int join(struct task_struct *task)
+static int attach_to_owner_cgroups(struct task_struct *task)
 {
-	struct joining j = { .maker = current, .task = task };
+	struct cgroup_attach req = { .from = current, .task = task };
 
-	INIT_WORK_ONSTACK(&j.work, join_cgroups);
-	schedule_work(&j.work);
-	flush_work(&j.work);
-	destroy_work_on_stack(&j.work);
-	return j.ret;
+	INIT_WORK_ONSTACK(&req.work, attach_cgroups_workfn);
+	schedule_work(&req.work);
+	flush_work(&req.work);
+	destroy_work_on_stack(&req.work);
+	return req.ret;
 }
 
-static int start_kthread(struct kvnet_thread *t, const char *name)
+static int create_worker_kthread(struct kvnet_thread *t, const char *name)
 {
-	struct task_struct *task = kthread_create(kthread_fn, t, "%s", name);
+	struct task_struct *task = kthread_create(worker_kthread_fn, t, "%s", name);
 	int ret;
 
 	if (IS_ERR(task))
@@ -202,7 +202,7 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 	/* It may end by itself. */
 	WRITE_ONCE(t->task, get_task_struct(task));
 	if (!ret)
-		ret = join(task);
+		ret = attach_to_owner_cgroups(task);
 	if (!ret)
 		kthread_unpark(task);
 	return ret;
@@ -211,7 +211,7 @@ static int start_kthread(struct kvnet_thread *t, const char *name)
 /*** both ***/
 
 /* Linux 6.11, CONFIG_VHOST_TASK */
-bool kvnet_thread_has_tasks(void)
+bool kvnet_thread_has_vhost_task(void)
 {
 	return COMPAT_HAVE_VHOST_TASK;
 }
@@ -242,7 +242,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		.data = data,
 		.mm = mm,
 	};
-	ret = fork ? start_task(t, name) : start_kthread(t, name);
+	ret = fork ? create_worker_task(t, name) : create_worker_kthread(t, name);
 	if (ret)
 		kvnet_thread_stop(t);
 	return ret;
@@ -259,7 +259,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
  */
 void kvnet_thread_kill(struct kvnet_thread *t)
 {
-	WRITE_ONCE(t->closing, true);
+	WRITE_ONCE(t->exiting, true);
 	if (t->vtsk || !t->task)
 		return;
 	send_sig(SIGKILL, t->task, 1);
@@ -268,7 +268,7 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 }
 
 /**
- * kvnet_thread_leave_memory() - a kernel thread does not keep the owner's memory
+ * kvnet_thread_wait_unuse_mm() - a kernel thread does not keep the owner's memory
  * @t: the thread, after kvnet_thread_kill()
  *
  * A task ends with its process, and nothing waits for that before.
@@ -276,10 +276,10 @@ void kvnet_thread_kill(struct kvnet_thread *t)
  * Context: not the thread; may sleep, until its turn is over; kvnet_thread_stop() is not
  *	    called meanwhile.
  */
-void kvnet_thread_leave_memory(struct kvnet_thread *t)
+void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
-	smp_mb(); /* @closing, then inside; pairs with enter() */
-	wait_var_event(&t->inside, !smp_load_acquire(&t->inside));
+	smp_mb(); /* @exiting, then inside; pairs with try_use_owner_mm() */
+	wait_var_event(&t->using_mm, !smp_load_acquire(&t->using_mm));
 }
 
 /**
@@ -289,11 +289,11 @@ void kvnet_thread_leave_memory(struct kvnet_thread *t)
  * When it returns no turn is under way, nor will be. The thread is waited for while it is
  * frozen or stopped, or waits for a page.
  *
- * Context: may sleep; holds nothing that &kvnet_thread_ops.gone takes.
+ * Context: may sleep; holds nothing that &kvnet_thread_ops.owner_died takes.
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
-	WRITE_ONCE(t->closing, true);
+	WRITE_ONCE(t->exiting, true);
 	if (t->vtsk)
 		vhost_task_stop(t->vtsk);
 	else if (t->task)
@@ -319,7 +319,7 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 }
 
 /**
- * kvnet_thread_halted() - is it kept from running, or going to be?
+ * kvnet_thread_is_halted() - is it kept from running, or going to be?
  * @t: a thread that lives, or has been killed
  *
  * By a freezer or by SIGSTOP.
@@ -327,7 +327,7 @@ void kvnet_thread_wake(struct kvnet_thread *t)
  * Context: any, also with interrupts off.
  * Return: true if so, or if it is not known yet.
  */
-bool kvnet_thread_halted(const struct kvnet_thread *t)
+bool kvnet_thread_is_halted(const struct kvnet_thread *t)
 {
 	const unsigned long by_signal = JOBCTL_PENDING_MASK | JOBCTL_STOPPED |
 					JOBCTL_TRACED | JOBCTL_TRAP_FREEZE;

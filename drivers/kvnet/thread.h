@@ -20,17 +20,17 @@ struct vhost_task;
 
 /**
  * struct kvnet_thread_ops - what a thread does; called by the thread
- * @begin: before the first turn
- * @wants: is there anything to do? Does not sleep
- * @turn: do some of it; in the owner's address space, may sleep
- * @gone: no turn comes any more although kvnet_thread_stop() has not been called:
- *	  the owner is dead; may sleep
+ * @started: before the first turn
+ * @has_work: is there anything to do? Does not sleep
+ * @run: do some of it; in the owner's address space, may sleep
+ * @owner_died: no turn comes any more although kvnet_thread_stop() has not been called:
+ *		the owner is dead; may sleep
  */
 struct kvnet_thread_ops {
-	void (*begin)(void *data);
-	bool (*wants)(void *data);
-	void (*turn)(void *data);
-	void (*gone)(void *data);
+	void (*started)(void *data);
+	bool (*has_work)(void *data);
+	void (*run)(void *data);
+	void (*owner_died)(void *data);
 };
 
 /**
@@ -40,8 +40,8 @@ struct kvnet_thread_ops {
  * @mm: the owner's address space, which the caller of kvnet_thread_start() keeps
  * @vtsk: the task; NULL: a kernel thread, or none
  * @task: the thread, with a reference; of a task, once it has begun
- * @closing: no turn is begun any more
- * @inside: a kernel thread is in the owner's address space, and keeps it
+ * @exiting: no turn is begun any more
+ * @using_mm: a kernel thread is in the owner's address space, and keeps it
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
@@ -49,18 +49,18 @@ struct kvnet_thread {
 	struct mm_struct *mm;
 	struct vhost_task *vtsk;
 	struct task_struct *task;
-	bool closing;
-	bool inside;
+	bool exiting;
+	bool using_mm;
 };
 
-bool kvnet_thread_has_tasks(void);
+bool kvnet_thread_has_vhost_task(void);
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data);
 void kvnet_thread_kill(struct kvnet_thread *t);
-void kvnet_thread_leave_memory(struct kvnet_thread *t);
+void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t);
 void kvnet_thread_stop(struct kvnet_thread *t);
 void kvnet_thread_wake(struct kvnet_thread *t);
-bool kvnet_thread_halted(const struct kvnet_thread *t);
+bool kvnet_thread_is_halted(const struct kvnet_thread *t);
 struct task_struct *kvnet_thread_get_task(const struct kvnet_thread *t);
 
 #endif /* _KVNET_THREAD_H */

@@ -3,7 +3,7 @@
  * trace.c - the one place where the tracepoints are made
  */
 /* First: what these include has tracepoints of its own. */
-#include "source.h"
+#include "work.h"
 #include "vq.h"
 
 #define CREATE_TRACE_POINTS

@@ -12,19 +12,19 @@
 
 #ifndef _KVNET_TRACE_ONCE
 #define _KVNET_TRACE_ONCE
-#include "source.h"
+#include "work.h"
 #include "vq.h"
 #endif
 
 /* So that programs that read the events know the names behind the numbers. */
-TRACE_DEFINE_ENUM(KVNET_DONE);
-TRACE_DEFINE_ENUM(KVNET_AGAIN);
-TRACE_DEFINE_ENUM(KVNET_RESTS);
+TRACE_DEFINE_ENUM(KVNET_WORK_IDLE);
+TRACE_DEFINE_ENUM(KVNET_WORK_REPOLL);
+TRACE_DEFINE_ENUM(KVNET_WORK_COMPLETE);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_short);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_long);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_header);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_fault);
-TRACE_DEFINE_ENUM(KVNET_STAT_drop_overrun);
+TRACE_DEFINE_ENUM(KVNET_STAT_drop_oversize);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_tap);
 
 DECLARE_EVENT_CLASS(kvnet_vq_event,
@@ -58,7 +58,7 @@ DEFINE_EVENT(kvnet_vq_event, kvnet_vq_stop,
 	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
 
 /* Kicks were asked for; the worker is about to sleep. */
-DEFINE_EVENT(kvnet_vq_event, kvnet_vq_arm,
+DEFINE_EVENT(kvnet_vq_event, kvnet_vq_kick_on,
 	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
 
 /* A chain was fetched. */
@@ -205,93 +205,93 @@ TRACE_EVENT(kvnet_drop,
 				   { KVNET_STAT_drop_long, "long" },
 				   { KVNET_STAT_drop_header, "header" },
 				   { KVNET_STAT_drop_fault, "fault" },
-				   { KVNET_STAT_drop_overrun, "overrun" },
+				   { KVNET_STAT_drop_oversize, "oversize" },
 				   { KVNET_STAT_drop_tap, "tap" }))
 );
 
 /* An event ended a queue's rest; who brought it may do the work, or wake a worker. */
-TRACE_EVENT(kvnet_event,
+TRACE_EVENT(kvnet_work_event,
 	TP_PROTO(pid_t owner, unsigned int source, unsigned int event),
 	TP_ARGS(owner, source, event),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
-		__field(unsigned int, source)
+		__field(unsigned int, index)
 		__field(unsigned int, event)
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->source = source;
+		__entry->index = source;
 		__entry->event = event;
 	),
-	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->source,
+	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->index,
 		  __print_symbolic(__entry->event,
 				   { KVNET_EV_KICK, "kick" },
 				   { KVNET_EV_TAP, "tap" },
-				   { KVNET_EV_TIME, "time" },
+				   { KVNET_EV_TIMER, "timer" },
 				   { KVNET_EV_CTRL, "ctrl" }))
 );
 
 /* A kick, or the tap, woke a queue. */
-TRACE_EVENT(kvnet_wake,
+TRACE_EVENT(kvnet_worker_wake,
 	TP_PROTO(pid_t owner, unsigned int source, unsigned int events),
 	TP_ARGS(owner, source, events),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
-		__field(unsigned int, source)
-		__field(unsigned int, events)
+		__field(unsigned int, index)
+		__field(unsigned int, event)
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->source = source;
-		__entry->events = events;
+		__entry->index = source;
+		__entry->event = events;
 	),
-	TP_printk("owner=%d vq=%u events=%s", __entry->owner, __entry->source,
-		  __print_flags(__entry->events, "|",
+	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->index,
+		  __print_flags(__entry->event, "|",
 				{ KVNET_EV_KICK, "kick" },
 				{ KVNET_EV_TAP, "tap" },
-				{ KVNET_EV_TIME, "time" },
+				{ KVNET_EV_TIMER, "timer" },
 				{ KVNET_EV_CTRL, "ctrl" }))
 );
 
 /* A queue's turn ended. */
-TRACE_EVENT(kvnet_run,
+TRACE_EVENT(kvnet_poll,
 	TP_PROTO(pid_t owner, unsigned int source, int verdict),
 	TP_ARGS(owner, source, verdict),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
-		__field(unsigned int, source)
-		__field(int, verdict)
+		__field(unsigned int, index)
+		__field(int, result)
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->source = source;
-		__entry->verdict = verdict;
+		__entry->index = source;
+		__entry->result = verdict;
 	),
-	TP_printk("owner=%d vq=%u verdict=%s", __entry->owner, __entry->source,
-		  __print_symbolic(__entry->verdict,
-				   { KVNET_DONE, "done" },
-				   { KVNET_AGAIN, "again" },
-				   { KVNET_RESTS, "rests" }))
+	TP_printk("owner=%d vq=%u result=%s", __entry->owner, __entry->index,
+		  __print_symbolic(__entry->result,
+				   { KVNET_WORK_IDLE, "idle" },
+				   { KVNET_WORK_REPOLL, "repoll" },
+				   { KVNET_WORK_COMPLETE, "complete" }))
 );
 
 /* The worker stopped spinning. */
-TRACE_EVENT(kvnet_poll_end,
+TRACE_EVENT(kvnet_busy_poll,
 	TP_PROTO(pid_t owner, u64 spun_ns, u64 window_ns, bool hit),
 	TP_ARGS(owner, spun_ns, window_ns, hit),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
 		__field(u64, spun_ns)
-		__field(u64, window_ns)
+		__field(u64, limit_ns)
 		__field(bool, hit)
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
 		__entry->spun_ns = spun_ns;
-		__entry->window_ns = window_ns;
+		__entry->limit_ns = window_ns;
 		__entry->hit = hit;
 	),
 	TP_printk("owner=%d spun=%llu window=%llu hit=%d", __entry->owner,
-		  __entry->spun_ns, __entry->window_ns, __entry->hit)
+		  __entry->spun_ns, __entry->limit_ns, __entry->hit)
 );
 
 #endif /* _KVNET_TRACE_H */

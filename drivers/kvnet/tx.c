@@ -12,95 +12,95 @@
 #include <linux/vhost_types.h>
 
 #include "features.h"
-#include "net.h"
+#include "kvnet.h"
 
 /* No GSO packet is longer, with some room (BIG TCP stays below 2^19). */
-#define PACKET_MAX	(1U << 19)
+#define TX_PACKET_MAX	(1U << 19)
 
 /* Packets that are shorter in the mean may be a stream of lone ones. */
-#define PACED_MEAN	2048
+#define TX_SMALL_MEAN_LEN	2048
 
 /**
- * struct tx_turn - what stays the same during a turn
+ * struct tx_poll_ctx - what stays the same during a turn
  * @q: the queue
  * @hdr_len: length of the driver's header
- * @batches: kvnet_tap_batches()
+ * @may_batch: kvnet_tap_tx_may_batch()
  */
-struct tx_turn {
+struct tx_poll_ctx {
 	struct kvnet_queue *q;
 	size_t hdr_len;
-	bool batches;
+	bool may_batch;
 };
 
-static struct kvnet_queue *to_queue(struct kvnet_source *src)
+static struct kvnet_queue *tx_work_to_queue(struct kvnet_work *work)
 {
-	return container_of(src, struct kvnet_queue, src);
+	return container_of(work, struct kvnet_queue, work);
 }
 
-static struct tx_turn start_turn(struct kvnet_queue *q)
+static struct tx_poll_ctx start_tx_poll(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
 
-	kvnet_tap_turn(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
-	return (struct tx_turn) {
+	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	return (struct tx_poll_ctx) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),
-		.batches = kvnet_tap_batches(&q->tap),
+		.may_batch = kvnet_tap_tx_may_batch(&q->tap),
 	};
 }
 
-static void count_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
+static void count_tx_packets(struct kvnet_queue *q, unsigned int n, size_t bytes)
 {
-	WRITE_ONCE(q->passed, q->passed + n);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets, n);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
+	WRITE_ONCE(q->packet_count, q->packet_count + n);
+	kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets, n);
+	kvnet_stats_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
 }
 
 /* What the stack has not taken is for the socket. */
-static void send_queued(struct kvnet_queue *q)
+static void send_tx_batch(struct kvnet_queue *q)
 {
 	unsigned int left, n = q->tap.n_xdp;
-	size_t bytes = q->tap.bytes, rest;
+	size_t bytes = q->tap.xdp_bytes, left_bytes;
 
 	if (!n)
 		return;
-	if (kvnet_tap_deliver(&q->tap)) {
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_direct);
-		kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_direct,
-			       n - q->tap.n_xdp);
+	if (kvnet_tap_tx_direct_deliver(&q->tap)) {
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches_direct);
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_direct,
+				n - q->tap.n_xdp);
 	}
 	left = q->tap.n_xdp;
-	rest = q->tap.bytes;
-	if (left && kvnet_tap_send_queued(&q->tap) < 0) {
+	left_bytes = q->tap.xdp_bytes;
+	if (left && kvnet_tap_tx_send_batch(&q->tap) < 0) {
 		n -= left;
-		bytes -= rest;
+		bytes -= left_bytes;
 		while (left--)
-			kvnet_vq_drop(&q->vq, KVNET_STAT_drop_tap);
+			kvnet_vq_count_drop(&q->vq, KVNET_STAT_drop_tap);
 	}
 	if (!n)
 		return;
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_batches);
-	count_packets(q, n, bytes);
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches);
+	count_tx_packets(q, n, bytes);
 }
 
 /* Returns -EAGAIN if there is no room in the tap or no memory, else 0: sent or dropped. */
-static int send_single(const struct tx_turn *t,
-		       const struct kvnet_tap_msg *from, size_t len)
+static int send_one_packet(const struct tx_poll_ctx *t,
+			   const struct kvnet_tap_msg *from, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	int ret;
 
-	send_queued(q);
-	ret = kvnet_tap_send(&q->tap, from);
+	send_tx_batch(q);
+	ret = kvnet_tap_tx_send_one(&q->tap, from);
 	if (ret == -EAGAIN)
 		return ret;
 	if (ret < 0) {
-		kvnet_vq_drop(&q->vq, ret == -EFAULT ? KVNET_STAT_drop_fault :
+		kvnet_vq_count_drop(&q->vq, ret == -EFAULT ? KVNET_STAT_drop_fault :
 						       KVNET_STAT_drop_tap);
 		return 0;
 	}
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_singles);
-	count_packets(q, 1, len);
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_packets_unbatched);
+	count_tx_packets(q, 1, len);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int send_single(const struct tx_turn *t,
  * Returns -EAGAIN if there is no room in the tap or no memory, -EBUSY if it is nothing
  * for a thread that kicked, else 0: sent, queued or dropped.
  */
-static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
+static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *buf)
 {
 	struct kvnet_queue *q = t->q;
 	struct kvnet_tap_msg from;
@@ -116,63 +116,63 @@ static int send_packet(const struct tx_turn *t, const struct kvnet_buf *buf)
 	int ret;
 
 	if (buf->len < t->hdr_len + ETH_HLEN) {
-		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_short);
+		kvnet_vq_count_drop(&q->vq, KVNET_STAT_drop_short);
 		return 0;
 	}
 	len = buf->len - t->hdr_len;
-	if (len > PACKET_MAX) {
-		kvnet_vq_drop(&q->vq, KVNET_STAT_drop_long);
+	if (len > TX_PACKET_MAX) {
+		kvnet_vq_count_drop(&q->vq, KVNET_STAT_drop_long);
 		return 0;
 	}
-	if (q->vq.lent && (!t->batches || len > KVNET_LENT_BYTES))
+	if (q->vq.vcpu_session && (!t->may_batch || len > KVNET_BUDGET_VCPU_BYTES))
 		return -EBUSY;
 	from.iov = buf->iov;
 	from.n = buf->n;
 	from.len = q->tap.hdr_len + len;
 	from.skip = buf->len - from.len;
-	if (!t->batches)
-		return send_single(t, &from, len);
+	if (!t->may_batch)
+		return send_one_packet(t, &from, len);
 
-	ret = kvnet_tap_queue(&q->tap, &from);
-	if (ret && q->vq.lent)
+	ret = kvnet_tap_tx_queue(&q->tap, &from);
+	if (ret && q->vq.vcpu_session)
 		return -EBUSY;
 	if (ret == -EMSGSIZE)
-		return send_single(t, &from, len);
+		return send_one_packet(t, &from, len);
 	if (ret == -EAGAIN)
 		return ret;
 	if (ret)
-		kvnet_vq_drop(&q->vq, ret == -EINVAL ? KVNET_STAT_drop_header :
+		kvnet_vq_count_drop(&q->vq, ret == -EINVAL ? KVNET_STAT_drop_header :
 						       KVNET_STAT_drop_fault);
-	else if (kvnet_tap_is_full(&q->tap))
-		send_queued(q);
+	else if (kvnet_tap_tx_batch_is_full(&q->tap))
+		send_tx_batch(q);
 	return 0;
 }
 
 /* Send until the ring is empty, the tap is full or the budget is spent. */
-static enum kvnet_verdict send_packets(struct kvnet_queue *q,
-				       struct kvnet_budget *budget)
+static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q,
+					      struct kvnet_budget *budget)
 {
-	const struct tx_turn t = start_turn(q);
+	const struct tx_poll_ctx t = start_tx_poll(q);
 	struct kvnet_mark mark;
 	struct kvnet_buf buf;
 	int ret;
 
-	q->starved = false;
+	q->no_room = false;
 	do {
 		mark = kvnet_vq_mark(&q->vq);
-		ret = kvnet_vq_pop(&q->vq, KVNET_FROM_DRIVER, 0, &buf);
+		ret = kvnet_vq_pop(&q->vq, KVNET_VQ_FROM_DRIVER, 0, &buf);
 		if (ret <= 0)
-			return ret && q->vq.lent ? KVNET_AGAIN : KVNET_DONE;
-		ret = send_packet(&t, &buf);
+			return ret && q->vq.vcpu_session ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
+		ret = send_tx_packet(&t, &buf);
 		if (ret) {
 			kvnet_vq_rewind(&q->vq, mark);
-			q->starved = ret == -EAGAIN;
-			return q->starved ? KVNET_DONE : KVNET_AGAIN;
+			q->no_room = ret == -EAGAIN;
+			return q->no_room ? KVNET_WORK_IDLE : KVNET_WORK_REPOLL;
 		}
 		kvnet_vq_push(&q->vq, &buf, 0);
-		kvnet_vq_flush_full(&q->vq);
-	} while (kvnet_budget_spend(budget, buf.len, kvnet_vq_pieces(&q->vq)));
-	return KVNET_AGAIN;
+		kvnet_vq_flush_if_full(&q->vq);
+	} while (kvnet_budget_spend(budget, buf.len, kvnet_vq_count_pieces(&q->vq)));
+	return KVNET_WORK_REPOLL;
 }
 
 /*
@@ -180,34 +180,37 @@ static enum kvnet_verdict send_packets(struct kvnet_queue *q,
  * will look by itself when it sends the next packet. As network devices do
  * (ethtool -C tx-usecs), let it be called after a while: when that packet does not come.
  */
-static void set_timer(struct kvnet_queue *q, u64 now_ns)
+static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 {
-	u32 cap = min(READ_ONCE(kvnet_tx_call_us), 10000U) * NSEC_PER_USEC;
-	u32 gap = q->pace.gap_ns;
+	u32 cap = min(READ_ONCE(kvnet_param_tx_usecs), 10000U) * NSEC_PER_USEC;
+	u32 gap = q->kick_mod.gap_ns;
 
-	cap = kvnet_defer_left(&q->vq.defer, now_ns, cap);
-	kvnet_source_alarm(&q->src, now_ns, kvnet_defer_ns(gap, KVNET_DEFER_GAPS, cap),
-			   kvnet_defer_ns(gap, KVNET_DEFER_GAPS_MOST, cap), true);
+	cap = kvnet_tx_mod_remaining_ns(&q->vq.tx_mod, now_ns, cap);
+	kvnet_work_start_timer(&q->work, now_ns,
+			       kvnet_tx_mod_delay_ns(gap, KVNET_TX_MOD_GAPS_MIN, cap),
+			       kvnet_tx_mod_delay_ns(gap, KVNET_TX_MOD_GAPS_MAX, cap), true);
 }
 
 /* The clock is for those few that have been. */
-static bool is_barred(const struct kvnet_queue *q)
+static bool calls_are_throttled(const struct kvnet_queue *q)
 {
-	return unlikely(q->bar.wait_ns) && kvnet_bar_is_up(&q->bar, local_clock());
+	return unlikely(q->throttle.duration_ns) &&
+	       kvnet_throttle_is_active(&q->throttle, local_clock());
 }
 
-static bool may_put_off(struct kvnet_queue *q)
+static bool may_defer_tx_call(struct kvnet_queue *q)
 {
-	return READ_ONCE(q->src.crew->soft) && READ_ONCE(kvnet_tx_call_us) && !q->starved &&
-	       !q->pace.delay_ns && kvnet_vq_lendable(&q->vq) && kvnet_lend_may_here() &&
-	       !is_barred(q) && kvnet_defer_pays(&q->vq.defer);
+	return READ_ONCE(q->work.workers->allow_softirq) && READ_ONCE(kvnet_param_tx_usecs) &&
+	       !q->no_room &&
+	       !q->kick_mod.delay_ns && kvnet_vq_may_inline(&q->vq) && kvnet_task_work_cpu_ok() &&
+	       !calls_are_throttled(q) && kvnet_tx_mod_may_defer(&q->vq.tx_mod);
 }
 
 /*
  * In a session: rest until the driver kicks, or it is time, or the tap has room. True
  * if there is work after all.
  */
-static bool rest(struct kvnet_queue *q)
+static bool complete_tx(struct kvnet_queue *q)
 {
 	bool more;
 	u64 now;
@@ -215,63 +218,63 @@ static bool rest(struct kvnet_queue *q)
 
 	/* The driver's call comes first. */
 	kvnet_vq_flush(&q->vq);
-	kvnet_wait_set(&q->tap_wait, q->starved, NULL, 0);
+	kvnet_watch_set(&q->tap_watch, q->no_room, NULL, 0);
 	now = local_clock();
-	if (q->starved) {
-		kvnet_vq_call_owed(&q->vq);
-		if (!kvnet_source_rest(&q->src, KVNET_EV_TAP))
+	if (q->no_room) {
+		kvnet_vq_send_pending_call(&q->vq);
+		if (!kvnet_work_complete(&q->work, KVNET_EV_TAP))
 			return true;
-		more = kvnet_tap_writable(&q->tap);
+		more = kvnet_tap_tx_is_writable(&q->tap);
 	} else {
-		ns = kvnet_pace_rest(&q->pace, now, READ_ONCE(*q->answers));
+		ns = kvnet_kick_mod_update(&q->kick_mod, now, READ_ONCE(*q->reverse_count));
 		if (ns) {
-			kvnet_stat_inc(&q->vq.stats, KVNET_STAT_paced);
-			kvnet_vq_call_owed(&q->vq);
-			return !kvnet_source_rest_for(&q->src, ns);
+			kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
+			kvnet_vq_send_pending_call(&q->vq);
+			return !kvnet_work_complete_for(&q->work, ns);
 		}
-		if (!kvnet_source_rest(&q->src, KVNET_EV_KICK |
-				       (q->vq.owes ? KVNET_EV_TIME : 0)))
+		if (!kvnet_work_complete(&q->work, KVNET_EV_KICK |
+					 (q->vq.call_pending ? KVNET_EV_TIMER : 0)))
 			return true;
 		more = kvnet_vq_kick_on(&q->vq) == 1;
 	}
 	if (more)
-		return kvnet_source_again(&q->src);
-	if (q->vq.owes)
-		set_timer(q, now);
-	q->vq.opens = q->vq.owes;
+		return kvnet_work_reschedule(&q->work);
+	if (q->vq.call_pending)
+		start_call_timer(q, now);
+	q->vq.enable_softirq = q->vq.call_pending;
 	return false;
 }
 
 /* In a session: a turn with a budget. */
-static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budget)
+static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct kvnet_budget all = *budget;
-	u64 woken = kvnet_source_woken(&q->src);
-	enum kvnet_verdict verdict;
+	u64 latency_ns = kvnet_work_consume_wake_latency(&q->work);
+	enum kvnet_work_result result;
 	int packets;
-	bool rests;
+	bool may_complete;
 
-	verdict = send_packets(q, budget);
-	send_queued(q);
+	result = send_tx_packets(q, budget);
+	send_tx_batch(q);
 	packets = all.packets - budget->packets;
-	kvnet_stats_turn(&q->vq.stats, packets, woken);
+	kvnet_stats_add_poll(&q->vq.stats, packets, latency_ns);
 	/* Long packets need no pace. */
-	if (all.bytes - budget->bytes > packets * PACED_MEAN)
-		kvnet_pace_slow(&q->pace);
+	if (all.bytes - budget->bytes > packets * TX_SMALL_MEAN_LEN)
+		kvnet_kick_mod_note_long(&q->kick_mod);
 	else
-		kvnet_pace_sent(&q->pace, packets);
-	if (q->starved)
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_wait_tap);
-	rests = verdict == KVNET_DONE && kvnet_vq_runs(&q->vq) &&
-		(q->starved || q->vq.lent || kvnet_source_may_rest(&q->src));
+		kvnet_kick_mod_note_sent(&q->kick_mod, packets);
+	if (q->no_room)
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
+	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
+		       (q->no_room || q->vq.vcpu_session || kvnet_worker_may_complete(&q->work));
 	/* It is who rests that sees to a call; others may keep a worker from that for long. */
-	q->vq.patient = rests && may_put_off(q);
+	q->vq.may_defer_call = may_complete && may_defer_tx_call(q);
 	/* It was not the driver's next packet. */
 	if (!packets)
-		kvnet_vq_call_owed(&q->vq);
-	if (rests)
-		verdict = rest(q) ? KVNET_AGAIN : KVNET_RESTS;
-	return verdict;
+		kvnet_vq_send_pending_call(&q->vq);
+	if (may_complete)
+		result = complete_tx(q) ? KVNET_WORK_REPOLL : KVNET_WORK_COMPLETE;
+	return result;
 }
 
 /*
@@ -279,117 +282,117 @@ static enum kvnet_verdict turn(struct kvnet_queue *q, struct kvnet_budget *budge
  * socket puts them into a queue of the device below, or of the CPU: there those of two
  * threads may change places.
  */
-static bool may_lend(const struct kvnet_queue *q)
+static bool may_inline_tx(const struct kvnet_queue *q)
 {
-	return q->tap.counts && kvnet_vq_lendable(&q->vq);
+	return q->tap.is_tun && kvnet_vq_may_inline(&q->vq);
 }
 
-static enum kvnet_verdict tx_run(struct kvnet_source *src)
+static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_queue *q = tx_work_to_queue(work);
 	struct kvnet_budget budget;
-	enum kvnet_verdict verdict;
+	enum kvnet_work_result result;
 
 	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_vq_ask_again(&q->vq);
-		return KVNET_DONE;
+		kvnet_vq_retry_miss(&q->vq);
+		return KVNET_WORK_IDLE;
 	}
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_runs);
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
 	kvnet_budget_start(&budget);
-	verdict = turn(q, &budget);
-	if (kvnet_budget_spent(&budget))
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_requeues);
-	if (budget.packets < KVNET_TURN_PACKETS)
-		WRITE_ONCE(src->lone, kvnet_budget_little(&budget) &&
-				      may_lend(q) &&
-				      !kvnet_pace_streams(&q->pace));
+	result = tx_poll_session(q, &budget);
+	if (kvnet_budget_is_spent(&budget))
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_budget_exhausted);
+	if (budget.packets < KVNET_BUDGET_PACKETS)
+		WRITE_ONCE(work->event_inline, kvnet_budget_was_small(&budget) &&
+				      may_inline_tx(q) &&
+				      !kvnet_kick_mod_is_stream(&q->kick_mod));
 	kvnet_vq_end(&q->vq);
-	return verdict;
+	return result;
 }
 
 /* What is more than a little, or would have to wait for a page, is for the worker. */
-static enum kvnet_verdict tx_run_lent(struct kvnet_source *src)
+static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = to_queue(src);
-	enum kvnet_verdict verdict;
+	struct kvnet_queue *q = tx_work_to_queue(work);
+	enum kvnet_work_result result;
 	struct kvnet_budget budget;
-	unsigned long passed;
+	unsigned long packets_before;
 	u64 begin;
 
-	if (!kvnet_vq_begin_lent(&q->vq))
-		return KVNET_AGAIN;
-	if (unlikely(!may_lend(q))) {
-		WRITE_ONCE(src->lone, false);
+	if (!kvnet_vq_begin_vcpu(&q->vq))
+		return KVNET_WORK_REPOLL;
+	if (unlikely(!may_inline_tx(q))) {
+		WRITE_ONCE(work->event_inline, false);
 		kvnet_vq_end(&q->vq);
-		return KVNET_AGAIN;
+		return KVNET_WORK_REPOLL;
 	}
 	begin = local_clock();
-	passed = q->passed;
-	kvnet_stat_inc(&q->vq.stats, KVNET_STAT_polls_inline);
-	kvnet_budget_start_lent(&budget, q->pace.delay_ns);
-	verdict = turn(q, &budget);
-	kvnet_stat_add(&q->vq.stats, KVNET_STAT_packets_inline, q->passed - passed);
-	kvnet_pace_took(&q->pace, local_clock() - begin);
-	if (verdict != KVNET_RESTS || kvnet_pace_streams(&q->pace))
-		WRITE_ONCE(src->lone, false);
+	packets_before = q->packet_count;
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls_inline);
+	kvnet_budget_start_vcpu(&budget, q->kick_mod.delay_ns);
+	result = tx_poll_session(q, &budget);
+	kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_inline, q->packet_count - packets_before);
+	kvnet_kick_mod_note_vcpu(&q->kick_mod, local_clock() - begin);
+	if (result != KVNET_WORK_COMPLETE || kvnet_kick_mod_is_stream(&q->kick_mod))
+		WRITE_ONCE(work->event_inline, false);
 	kvnet_vq_end(&q->vq);
-	return verdict == KVNET_RESTS ? verdict : KVNET_AGAIN;
+	return result == KVNET_WORK_COMPLETE ? result : KVNET_WORK_REPOLL;
 }
 
 /* The CPU is the one that the timer was set on, and by now perhaps another's. */
-static void call_soft(struct kvnet_queue *q)
+static void call_from_softirq(struct kvnet_queue *q)
 {
 	u64 now, begin = local_clock();
 
-	if (kvnet_vq_call_owed(&q->vq))
-		kvnet_defer_late(&q->vq.defer);
+	if (kvnet_vq_send_pending_call(&q->vq))
+		kvnet_tx_mod_note_timer_call(&q->vq.tx_mod);
 	now = local_clock();
-	if (unlikely(kvnet_bar_took(&q->bar, now, now - begin)))
-		kvnet_stat_inc(&q->vq.stats, KVNET_STAT_soft_barred);
+	if (unlikely(kvnet_throttle_account(&q->throttle, now, now - begin)))
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_inline_throttled);
 }
 
 /* What is there to do is to call. */
-static enum kvnet_verdict tx_run_soft(struct kvnet_source *src)
+static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = to_queue(src);
-	enum kvnet_verdict verdict = KVNET_RESTS;
+	struct kvnet_queue *q = tx_work_to_queue(work);
+	enum kvnet_work_result result = KVNET_WORK_COMPLETE;
 
-	if (!kvnet_vq_begin_soft(&q->vq))
-		return KVNET_AGAIN;
-	if (unlikely(!q->vq.owes)) {
-		kvnet_vq_end_soft(&q->vq);
-		return KVNET_AGAIN;
+	if (!kvnet_vq_begin_softirq(&q->vq))
+		return KVNET_WORK_REPOLL;
+	if (unlikely(!q->vq.call_pending)) {
+		kvnet_vq_end_softirq(&q->vq);
+		return KVNET_WORK_REPOLL;
 	}
-	call_soft(q);
+	call_from_softirq(q);
 	/* Kicks have been asked for; one that came meanwhile was dropped. */
-	if (!kvnet_source_rest(src, KVNET_EV_KICK) ||
-	    (kvnet_ring_pending(&q->vq.ring) && kvnet_source_again(src)))
-		verdict = KVNET_AGAIN;
-	kvnet_vq_end_soft(&q->vq);
-	return verdict;
+	if (!kvnet_work_complete(work, KVNET_EV_KICK) ||
+	    (kvnet_ring_pending(&q->vq.ring) && kvnet_work_reschedule(work)))
+		result = KVNET_WORK_REPOLL;
+	kvnet_vq_end_softirq(&q->vq);
+	return result;
 }
 
-static bool tx_pending(struct kvnet_source *src)
+static bool tx_pending(struct kvnet_work *work)
 {
-	return kvnet_vq_pending(&to_queue(src)->vq);
+	return kvnet_vq_pending(&tx_work_to_queue(work)->vq);
 }
 
-static bool tx_arm(struct kvnet_source *src)
+static bool tx_rearm(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = to_queue(src);
+	struct kvnet_queue *q = tx_work_to_queue(work);
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
-		return !kvnet_queue_rest_shut(q);
-	more = rest(q);
+		return !kvnet_iommu_complete_unready(q);
+	more = complete_tx(q);
 	kvnet_vq_end(&q->vq);
 	return more;
 }
 
-const struct kvnet_source_ops kvnet_tx_ops = {
-	.run = tx_run,
-	.run_lent = tx_run_lent,
-	.run_soft = tx_run_soft,
+const struct kvnet_work_ops kvnet_tx_ops = {
+	.poll = tx_poll,
+	.poll_vcpu = tx_poll_vcpu,
+	.poll_softirq = tx_poll_softirq,
 	.pending = tx_pending,
-	.arm = tx_arm,
+	.rearm = tx_rearm,
 };

@@ -15,12 +15,12 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-#include "defer.h"
-#include "dirty.h"
+#include "tx_mod.h"
+#include "dirty_log.h"
 #include "features.h"
-#include "miss.h"
-#include "notify.h"
-#include "pin.h"
+#include "iotlb_miss.h"
+#include "watch.h"
+#include "ring_pin.h"
 #include "ring.h"
 #include "stats.h"
 #include "thread.h"
@@ -29,7 +29,7 @@
 struct vhost_vring_addr;
 
 /* Used buffers of which the driver may hear later, on a ring of many more. */
-#define KVNET_VQ_FEW	2
+#define KVNET_VQ_DEFER_MAX	2
 
 /* Used buffers that are worth a flush. */
 #define KVNET_VQ_BATCH	64
@@ -78,10 +78,10 @@ struct kvnet_mark {
 	unsigned int n_used;
 };
 
-/** enum kvnet_dir - which way a buffer's bytes go */
-enum kvnet_dir {
-	KVNET_FROM_DRIVER,
-	KVNET_TO_DRIVER,
+/** enum kvnet_vq_dir - which way a buffer's bytes go */
+enum kvnet_vq_dir {
+	KVNET_VQ_FROM_DRIVER,
+	KVNET_VQ_TO_DRIVER,
 };
 
 /**
@@ -103,23 +103,24 @@ struct kvnet_vq_addr {
  *
  * The session fields belong to the holder of @lock; the set-up fields change
  * with @lock held; the rest is constant while there is an owner. While the queue is
- * @open they belong to the holder of @gate instead: who takes @lock shuts it first.
+ * @softirq_enabled they belong to the holder of @softirq_lock instead: who takes @lock shuts it
+ *	first.
  *
  * @lock: held for a session, and to change the set-up
- * @gate: held for a session in a softirq, which cannot have @lock
- * @open: there can be such a session; changes with both locks held
- * @opens: session; it is to be open from the end of the session on
+ * @softirq_lock: held for a session in a softirq, which cannot have @lock
+ * @softirq_enabled: there can be such a session; changes with both locks held
+ * @enable_softirq: session; it is to be open from the end of the session on
  * @state: session
- * @missing: session; waits for the VMM's answer to an IOTLB miss, or @unplaced
- * @unplaced: session; waits to be told where its ring is
+ * @waits_vmm: session; waits for the VMM's answer to an IOTLB miss, or @waits_addr
+ * @waits_addr: session; waits to be told where its ring is
  * @error_code: when broken, why, -errno; written with @lock held
  * @retry: session; when broken, the chain that broke it is still there
- * @found: session; @ring knows where its areas are
- * @started: session; kvnet_ring_start() has been done
- * @lent: session; of a thread that must not wait for a page
- * @patient: session; a call for a few used buffers may be put off for a while
- * @owes: session; one has been: whoever rests sees to it
- * @defer: session; what came of that
+ * @has_areas: session; @ring knows where its areas are
+ * @ring_started: session; kvnet_ring_start() has been done
+ * @vcpu_session: session; of a thread that must not wait for a page
+ * @may_defer_call: session; a call for a few used buffers may be put off for a while
+ * @call_pending: session; one has been: whoever rests sees to it
+ * @tx_mod: session; what came of that
  * @n_used: session; entries in @used
  * @n_seg: session; segments of the packet popped last
  * @n_iov: session; entries in @iov of the packet popped last
@@ -128,9 +129,9 @@ struct kvnet_vq_addr {
  * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
  * @seg: session; segments of the packet popped last: UIO_MAXIOV entries
  * @iov: session; pieces of a packet: UIO_MAXIOV entries
- * @log: session; the dirty log
+ * @dirty_log: session; the dirty log
  * @stats: written in a session
- * @space: set-up, but for its hints; what guest addresses mean; with a
+ * @xlate: set-up, but for its hints; what guest addresses mean; with a
  *	   reference on its memory table
  * @addr: set-up; where the ring is
  * @features: set-up; as acknowledged by the driver
@@ -139,41 +140,41 @@ struct kvnet_vq_addr {
  * @log_call: set-up; eventfd to signal for new bits in the log, or NULL
  * @call: set-up; eventfd to signal for used buffers, or NULL
  * @error: set-up; eventfd to signal when the queue breaks, or NULL
- * @broke: called when the queue breaks, with @lock held, or NULL; const after init
- * @misses: the device's, const after init
+ * @on_broken: called when the queue breaks, with @lock held, or NULL; const after init
+ * @iotlb_misses: the device's, const after init
  * @worker: the thread that has sessions, or NULL; changes with dev->lock
- * @payer: the device's, const after init; changes only while there is no owner
+ * @memlock: the device's, const after init; changes only while there is no owner
  * @owner: pid, for traces
  * @index: KVNET_RX or KVNET_TX
  */
 struct kvnet_vq {
 	struct mutex lock;
-	spinlock_t gate;
-	bool open;
-	bool opens;
+	spinlock_t softirq_lock;
+	bool softirq_enabled;
+	bool enable_softirq;
 	enum kvnet_vq_state state;
-	bool missing;
-	bool unplaced;
+	bool waits_vmm;
+	bool waits_addr;
 	int error_code;
 	bool retry;
-	bool found;
-	bool started;
-	bool lent;
-	bool patient;
-	bool owes;
-	struct kvnet_defer defer;
+	bool has_areas;
+	bool ring_started;
+	bool vcpu_session;
+	bool may_defer_call;
+	bool call_pending;
+	struct kvnet_tx_mod tx_mod;
 	unsigned int n_used;
 	unsigned int n_seg;
 	unsigned int n_iov;
 	struct kvnet_ring ring;
-	struct kvnet_pin pin[3];
+	struct kvnet_ring_pin pin[3];
 	struct kvnet_used *used;
 	struct kvnet_seg *seg;
 	struct iovec *iov;
-	struct kvnet_dirty log;
+	struct kvnet_dirty_log dirty_log;
 	struct kvnet_stats stats;
 
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx xlate;
 	struct kvnet_vq_addr addr;
 	struct kvnet_features features;
 	bool legacy_le;
@@ -182,96 +183,96 @@ struct kvnet_vq {
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *error;
 
-	void (*broke)(struct kvnet_vq *vq, int err);
-	struct kvnet_misses *misses;
+	void (*on_broken)(struct kvnet_vq *vq, int err);
+	struct kvnet_iotlb_misses *iotlb_misses;
 	struct kvnet_thread *worker;
-	const struct kvnet_payer *payer;
+	const struct kvnet_memlock *memlock;
 	pid_t owner;
 	u16 index;
 };
 
 /* set-up: vq_setup.c */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
-		   const struct kvnet_payer *payer);
-int kvnet_vq_alloc(struct kvnet_vq *vq);
-void kvnet_vq_unalloc(struct kvnet_vq *vq);
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
+		   const struct kvnet_memlock *memlock);
+int kvnet_vq_alloc_arrays(struct kvnet_vq *vq);
+void kvnet_vq_free_arrays(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);
 void kvnet_vq_reset(struct kvnet_vq *vq);
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num);
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base);
-u32 kvnet_vq_base(struct kvnet_vq *vq);
+u32 kvnet_vq_get_base(struct kvnet_vq *vq);
 int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian);
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd);
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd);
-void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem);
+void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem);
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb);
-int kvnet_vq_check(struct kvnet_vq *vq);
+int kvnet_vq_check_setup(struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
 
 /* where things are: vq_area.c */
-int kvnet_vq_iommu_prepare(struct kvnet_vq *vq);
+int kvnet_vq_prepare_iommu(struct kvnet_vq *vq);
 int kvnet_vq_find_areas(struct kvnet_vq *vq);
-void kvnet_vq_forget_areas(struct kvnet_vq *vq);
-void kvnet_vq_forget_range(struct kvnet_vq *vq, u64 iova, u64 last);
+void kvnet_vq_release_areas(struct kvnet_vq *vq);
+void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last);
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used);
-bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_mem *mem,
+bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all);
-bool kvnet_vq_mem_ok(struct kvnet_vq *vq, const struct kvnet_mem *mem);
+bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem);
 
 /* session: vq.c */
 void kvnet_vq_lock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
-bool kvnet_vq_begin_lent(struct kvnet_vq *vq);
+bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq);
 void kvnet_vq_end(struct kvnet_vq *vq);
-void kvnet_vq_shut(struct kvnet_vq *vq);
-bool kvnet_vq_hold_still(struct kvnet_vq *vq);
-void kvnet_vq_let_move(struct kvnet_vq *vq);
-bool kvnet_vq_begin_soft(struct kvnet_vq *vq);
-void kvnet_vq_end_soft(struct kvnet_vq *vq);
-void kvnet_vq_stop_for(struct kvnet_vq *vq, int err);
-int kvnet_vq_log_written(struct kvnet_vq *vq, size_t len);
-void kvnet_vq_ask_again(struct kvnet_vq *vq);
+void kvnet_vq_disable_softirq(struct kvnet_vq *vq);
+bool kvnet_vq_freeze(struct kvnet_vq *vq);
+void kvnet_vq_unfreeze(struct kvnet_vq *vq);
+bool kvnet_vq_begin_softirq(struct kvnet_vq *vq);
+void kvnet_vq_end_softirq(struct kvnet_vq *vq);
+void kvnet_vq_handle_error(struct kvnet_vq *vq, int err);
+int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len);
+void kvnet_vq_retry_miss(struct kvnet_vq *vq);
 int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
-void kvnet_vq_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
+void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 
 /* what the driver and the log hear of: vq_flush.c */
-int kvnet_vq_log(struct kvnet_vq *vq);
+int kvnet_vq_end_dirty_log(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
-bool kvnet_vq_call_owed(struct kvnet_vq *vq);
+bool kvnet_vq_send_pending_call(struct kvnet_vq *vq);
 
 /* chains of a session: vq_pop.c */
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
+int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len, unsigned int max,
-				 unsigned int pieces, size_t *left);
+unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,
+				      unsigned int pieces, size_t *left);
 
 /* In a session of either kind. */
-static inline void kvnet_vq_assert(const struct kvnet_vq *vq)
+static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)
 {
-	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->gate));
+	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->softirq_lock));
 }
 
 /**
- * kvnet_vq_runs() - can there be a session now?
+ * kvnet_vq_is_ready() - can there be a session now?
  * @vq: the queue
  *
  * Context: vq->lock.
  * Return: true if so, unless the driver or the VMM is up to no good.
  */
-static inline bool kvnet_vq_runs(const struct kvnet_vq *vq)
+static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 {
-	return vq->state == KVNET_VQ_RUNNING && !vq->missing;
+	return vq->state == KVNET_VQ_RUNNING && !vq->waits_vmm;
 }
 
 /**
- * kvnet_vq_lendable() - can a thread that must not wait for a page have a session?
+ * kvnet_vq_may_inline() - can a thread that must not wait for a page have a session?
  * @vq: the queue
  *
  * Its ring is pinned, and nothing goes to the dirty log.
@@ -279,11 +280,11 @@ static inline bool kvnet_vq_runs(const struct kvnet_vq *vq)
  * Context: vq->lock.
  * Return: true if so.
  */
-static inline bool kvnet_vq_lendable(const struct kvnet_vq *vq)
+static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
-	return kvnet_vq_runs(vq) && vq->found && vq->started &&
-	       kvnet_ring_mapped(&vq->ring) && !vq->log_used &&
-	       !kvnet_has(&vq->features, VHOST_F_LOG_ALL);
+	return kvnet_vq_is_ready(vq) && vq->has_areas && vq->ring_started &&
+	       kvnet_ring_is_mapped(&vq->ring) && !vq->log_used &&
+	       !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
 /**
@@ -297,7 +298,7 @@ static inline bool kvnet_vq_lendable(const struct kvnet_vq *vq)
  * may look for the length of each (DPDK does).
  *
  * Context: session; at most UIO_MAXIOV times between two calls of
- * kvnet_vq_flush_full().
+ * kvnet_vq_flush_if_full().
  */
 static inline void kvnet_vq_push(struct kvnet_vq *vq,
 				 const struct kvnet_buf *buf, u32 len)
@@ -306,13 +307,13 @@ static inline void kvnet_vq_push(struct kvnet_vq *vq,
 	vq->used[vq->n_used++] = (struct kvnet_used) {
 		.id = buf->id,
 		.count = buf->count,
-		.silent = !buf->writable,
+		.skippable = !buf->writable,
 		.len = len,
 	};
 }
 
 /**
- * kvnet_vq_wrote() - the buffers of the packet popped last have been written
+ * kvnet_vq_log_write() - the buffers of the packet popped last have been written
  * @vq: the queue
  * @len: bytes, from the first one on
  *
@@ -321,11 +322,11 @@ static inline void kvnet_vq_push(struct kvnet_vq *vq,
  * Context: session; may sleep.
  * Return: 0, or -errno: the queue is broken, since the log cannot be written.
  */
-static inline int kvnet_vq_wrote(struct kvnet_vq *vq, size_t len)
+static inline int kvnet_vq_log_write(struct kvnet_vq *vq, size_t len)
 {
-	if (likely(!kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
+	if (likely(!kvnet_features_has(&vq->features, VHOST_F_LOG_ALL)))
 		return 0;
-	return kvnet_vq_log_written(vq, len);
+	return kvnet_vq_log_write_slow(vq, len);
 }
 
 /**
@@ -357,7 +358,7 @@ static inline void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark)
 }
 
 /**
- * kvnet_vq_pieces() - how much work was it to pop the last packet?
+ * kvnet_vq_count_pieces() - how much work was it to pop the last packet?
  * @vq: the queue
  *
  * The driver may cut a packet into segments, and its IOMMU those into pages.
@@ -365,33 +366,33 @@ static inline void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark)
  * Context: session.
  * Return: segments, or pieces of memory if there are more of them.
  */
-static inline unsigned int kvnet_vq_pieces(const struct kvnet_vq *vq)
+static inline unsigned int kvnet_vq_count_pieces(const struct kvnet_vq *vq)
 {
 	return max(vq->n_seg, vq->n_iov);
 }
 
 /**
- * kvnet_vq_full() - has enough been pushed to be worth a flush?
+ * kvnet_vq_should_flush() - has enough been pushed to be worth a flush?
  * @vq: the queue
  *
  * Context: session.
  * Return: true if so.
  */
-static inline bool kvnet_vq_full(const struct kvnet_vq *vq)
+static inline bool kvnet_vq_should_flush(const struct kvnet_vq *vq)
 {
 	return vq->n_used >= KVNET_VQ_BATCH;
 }
 
 /**
- * kvnet_vq_flush_full() - flush, if enough has been pushed to be worth it
+ * kvnet_vq_flush_if_full() - flush, if enough has been pushed to be worth it
  * @vq: the queue
  *
  * Context: session; may sleep. To be called between packets: all buffers of
  * one become visible together.
  */
-static inline void kvnet_vq_flush_full(struct kvnet_vq *vq)
+static inline void kvnet_vq_flush_if_full(struct kvnet_vq *vq)
 {
-	if (kvnet_vq_full(vq))
+	if (kvnet_vq_should_flush(vq))
 		kvnet_vq_flush(vq);
 }
 

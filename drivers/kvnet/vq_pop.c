@@ -14,7 +14,7 @@
  * The lock is held, and the thread is in the owner's address space. The
  * indirect table may lie across regions, hence the loop.
  */
-static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
+static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 {
 	struct kvnet_vq *vq = ctx;
 	void __user *base;
@@ -23,7 +23,7 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 
 	for (; len; len -= part, addr += part, dst += part) {
 		part = len;
-		ret = kvnet_xlate_span(&vq->space, addr, VHOST_ACCESS_RO,
+		ret = kvnet_xlate_span(&vq->xlate, addr, VHOST_ACCESS_RO,
 				       &part, &base);
 		if (ret)
 			return ret;
@@ -33,22 +33,22 @@ static int read_guest(void *ctx, u64 addr, void *dst, u32 len)
 	return 0;
 }
 
-/* As kvnet_xlate(); the lengths' sum goes to @len. */
-static __always_inline int translate(struct kvnet_vq *vq,
-				     const struct kvnet_chain *chain,
-				     struct iovec *iov, unsigned int cap,
-				     size_t *len)
+/* As kvnet_xlate_chain(); the lengths' sum goes to @len. */
+static __always_inline int translate_chain(struct kvnet_vq *vq,
+					   const struct kvnet_chain *chain,
+					   struct iovec *iov, unsigned int cap,
+					   size_t *len)
 {
 	int i, n;
 
 	/* Nearly every chain is one segment, where the last one was. */
 	if (likely(chain->n_out + chain->n_in == 1 && cap &&
-		   kvnet_xlate_in(kvnet_xlate_last(&vq->space), chain->seg,
-				  iov))) {
+		   kvnet_xlate_seg_in_region(kvnet_xlate_last_region(&vq->xlate), chain->seg,
+					     iov))) {
 		*len = iov->iov_len;
 		return 1;
 	}
-	n = kvnet_xlate(&vq->space, chain, iov, cap);
+	n = kvnet_xlate_chain(&vq->xlate, chain, iov, cap);
 	*len = 0;
 	for (i = 0; i < n; i++)
 		*len += iov[i].iov_len;
@@ -65,14 +65,14 @@ static __always_inline int translate(struct kvnet_vq *vq,
  *
  * Context: session; may sleep.
  * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
- * little room for it, see UIO_MAXIOV, and kvnet_vq_pieces() says what finding out was;
+ * little room for it, see UIO_MAXIOV, and kvnet_vq_count_pieces() says what finding out was;
  * -EAGAIN to wait for the IOTLB, the chain being still there; or -errno: the queue is
  * broken. In a session that is lent the chain is still there in any case.
  */
-int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
+int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
 {
-	const struct kvnet_reader reader = { .read = read_guest, .ctx = vq };
+	const struct kvnet_reader reader = { .read = read_guest_memory, .ctx = vq };
 	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
 	struct kvnet_chain chain;
 	struct iovec *iov;
@@ -95,9 +95,9 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_dir dir, unsigned int nth,
 	if (unlikely(ret < 0))
 		goto stop;
 	ret = -EINVAL;
-	if (dir == KVNET_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
+	if (dir == KVNET_VQ_TO_DRIVER ? chain.n_out || !chain.n_in : chain.n_in)
 		goto stop;
-	ret = translate(vq, &chain, iov, UIO_MAXIOV - vq->n_iov, &buf->len);
+	ret = translate_chain(vq, &chain, iov, UIO_MAXIOV - vq->n_iov, &buf->len);
 	if (unlikely(ret < 0))
 		goto stop;
 
@@ -119,13 +119,13 @@ stop:
 	}
 	/* The IOTLB, or another memory table, gives the chain another try. */
 	kvnet_ring_rewind(&vq->ring, pos);
-	if (!vq->lent)
-		kvnet_vq_stop_for(vq, ret);
+	if (!vq->vcpu_session)
+		kvnet_vq_handle_error(vq, ret);
 	return ret;
 }
 
 /* More of a ring are not with the device, whatever its driver says meanwhile. */
-static unsigned int room_for_used(const struct kvnet_vq *vq)
+static unsigned int used_room_left(const struct kvnet_vq *vq)
 {
 	unsigned int most = min_t(unsigned int, vq->ring.num, KVNET_VQ_USED_MAX);
 
@@ -133,7 +133,7 @@ static unsigned int room_for_used(const struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_take_plain() - pop and push buffers for a packet, as far as it is easy
+ * kvnet_vq_pop_push_single() - pop and push buffers for a packet, as far as it is easy
  * @vq: the queue
  * @len: bytes that the packet has
  * @max: buffers that it may take, at most UIO_MAXIOV
@@ -147,8 +147,8 @@ static unsigned int room_for_used(const struct kvnet_vq *vq)
  * Context: session.
  * Return: how many; the first of a packet, they are what is in vq->iov.
  */
-unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len, unsigned int max,
-				 unsigned int pieces, size_t *left)
+unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,
+				      unsigned int pieces, size_t *left)
 {
 	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
 	struct kvnet_used *used = vq->used + vq->n_used;
@@ -157,16 +157,16 @@ unsigned int kvnet_vq_take_plain(struct kvnet_vq *vq, size_t len, unsigned int m
 	size_t room;
 	int ret = 0;
 
-	kvnet_vq_assert(vq);
+	kvnet_vq_assert_session(vq);
 	vq->n_iov = 0;
-	max = min(max, room_for_used(vq));
+	max = min(max, used_room_left(vq));
 	if (likely(vq->state == KVNET_VQ_RUNNING))
-		n = kvnet_ring_next_plain(&vq->ring, vq->seg, used, max, len);
+		n = kvnet_ring_next_single(&vq->ring, vq->seg, used, max, len);
 	if (n) {
 		chain.seg = vq->seg;
 		chain.n_out = 0;
 		chain.n_in = n;
-		ret = translate(vq, &chain, vq->iov, pieces, &room);
+		ret = translate_chain(vq, &chain, vq->iov, pieces, &room);
 	}
 	if (unlikely(ret < 0)) {
 		kvnet_ring_rewind(&vq->ring, pos);

@@ -33,7 +33,7 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	vq->legacy_le = virtio_legacy_is_little_endian();
 	vq->log_used = false;
 	vq->log_call = NULL;
-	vq->log.base = 0;
+	vq->dirty_log.base = 0;
 	kvnet_vq_set_features(vq, &none, NULL);
 	mutex_unlock(&vq->lock);
 }
@@ -43,28 +43,28 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
  * @vq: the queue, zeroed
  * @index: its number: 0 receives, 1 transmits
  * @misses: the device's
- * @payer: the device's
+ * @memlock: the device's
  */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_misses *misses,
-		   const struct kvnet_payer *payer)
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
+		   const struct kvnet_memlock *memlock)
 {
 	mutex_init(&vq->lock);
-	spin_lock_init(&vq->gate);
+	spin_lock_init(&vq->softirq_lock);
 	vq->index = index;
-	vq->misses = misses;
-	vq->payer = payer;
+	vq->iotlb_misses = misses;
+	vq->memlock = memlock;
 	kvnet_stats_init(&vq->stats);
 	kvnet_vq_reset(vq);
 }
 
 /**
- * kvnet_vq_alloc() - memory that the queue needs once it has an owner
+ * kvnet_vq_alloc_arrays() - memory that the queue needs once it has an owner
  * @vq: the queue
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: 0 or -ENOMEM.
  */
-int kvnet_vq_alloc(struct kvnet_vq *vq)
+int kvnet_vq_alloc_arrays(struct kvnet_vq *vq)
 {
 	vq->seg = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->seg),
 				 GFP_KERNEL_ACCOUNT);
@@ -73,7 +73,7 @@ int kvnet_vq_alloc(struct kvnet_vq *vq)
 	vq->used = kvmalloc_array(KVNET_VQ_USED_MAX, sizeof(*vq->used),
 				  GFP_KERNEL_ACCOUNT);
 	if (!vq->seg || !vq->iov || !vq->used) {
-		kvnet_vq_unalloc(vq);
+		kvnet_vq_free_arrays(vq);
 		return -ENOMEM;
 	}
 	vq->owner = task_tgid_nr(current);
@@ -81,12 +81,12 @@ int kvnet_vq_alloc(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_unalloc() - undo kvnet_vq_alloc()
+ * kvnet_vq_free_arrays() - undo kvnet_vq_alloc_arrays()
  * @vq: the queue, stopped
  *
  * Context: dev->lock.
  */
-void kvnet_vq_unalloc(struct kvnet_vq *vq)
+void kvnet_vq_free_arrays(struct kvnet_vq *vq)
 {
 	kvfree(vq->seg);
 	kvfree(vq->iov);
@@ -106,19 +106,19 @@ void kvnet_vq_free(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
 
-	kvnet_vq_unalloc(vq);
+	kvnet_vq_free_arrays(vq);
 	kvfree(r->desc.piece);
 	kvfree(r->avail.piece);
 	kvfree(r->used.piece);
 	r->desc.piece = NULL;
 	r->avail.piece = NULL;
 	r->used.piece = NULL;
-	kvnet_vq_set_mem(vq, NULL);
+	kvnet_vq_set_memtable(vq, NULL);
 	kvnet_vq_set_call(vq, VHOST_FILE_UNBIND);
 	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
 }
 
-static bool num_ok(const struct kvnet_vq *vq, u32 num)
+static bool ring_num_ok(const struct kvnet_vq *vq, u32 num)
 {
 	if (!num || num > KVNET_RING_MAX)
 		return false;
@@ -140,7 +140,7 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED)
 		ret = -EBUSY;
-	else if (!num_ok(vq, num))
+	else if (!ring_num_ok(vq, num))
 		ret = -EINVAL;
 	else
 		WRITE_ONCE(vq->ring.num, num);
@@ -185,10 +185,10 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 	} else {
 		vq->addr = addr;
 		vq->log_used = log_used;
-		kvnet_vq_forget_areas(vq);
-		vq->unplaced = false;
-		WRITE_ONCE(vq->missing, false);
-		kvnet_miss_cancel(vq->misses, vq->index);
+		kvnet_vq_release_areas(vq);
+		vq->waits_addr = false;
+		WRITE_ONCE(vq->waits_vmm, false);
+		kvnet_iotlb_miss_cancel(vq->iotlb_misses, vq->index);
 	}
 	mutex_unlock(&vq->lock);
 	return ret;
@@ -197,7 +197,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 /**
  * kvnet_vq_set_base() - VHOST_SET_VRING_BASE
  * @vq: the queue
- * @base: as from kvnet_vq_base()
+ * @base: as from kvnet_vq_get_base()
  *
  * Return: 0, -EBUSY with a backend, -EINVAL if @base has more than 16 bits, and
  * the ring is not packed.
@@ -218,12 +218,12 @@ int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 }
 
 /**
- * kvnet_vq_base() - VHOST_GET_VRING_BASE
+ * kvnet_vq_get_base() - VHOST_GET_VRING_BASE
  * @vq: the queue
  *
  * Return: see kvnet_ring_base_get().
  */
-u32 kvnet_vq_base(struct kvnet_vq *vq)
+u32 kvnet_vq_get_base(struct kvnet_vq *vq)
 {
 	u32 base;
 
@@ -252,13 +252,13 @@ int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 		ret = -EINVAL;
 	} else {
 		vq->legacy_le = endian == VHOST_VRING_LITTLE_ENDIAN;
-		vq->ring.le = kvnet_features_le(&vq->features, vq->legacy_le);
+		vq->ring.le = kvnet_features_is_le(&vq->features, vq->legacy_le);
 	}
 	mutex_unlock(&vq->lock);
 	return ret;
 }
 
-static int set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
+static int swap_vq_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
 {
 	struct eventfd_ctx *ctx = kvnet_eventfd_get(fd);
 
@@ -282,7 +282,7 @@ static int set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
  */
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd)
 {
-	return set_eventfd(vq, &vq->call, fd);
+	return swap_vq_eventfd(vq, &vq->call, fd);
 }
 
 /**
@@ -294,30 +294,30 @@ int kvnet_vq_set_call(struct kvnet_vq *vq, int fd)
  */
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
 {
-	return set_eventfd(vq, &vq->error, fd);
+	return swap_vq_eventfd(vq, &vq->error, fd);
 }
 
 /**
- * kvnet_vq_set_mem() - change the memory table, at any time
+ * kvnet_vq_set_memtable() - change the memory table, at any time
  * @vq: the queue
  * @mem: the new table, or NULL; the queue takes a reference of its own
  *
  * When it returns the old table is used no more. A queue that broke may have
  * done so for want of this table, and gets another try.
  */
-void kvnet_vq_set_mem(struct kvnet_vq *vq, struct kvnet_mem *mem)
+void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 {
-	struct kvnet_mem *old;
+	struct kvnet_memtable *old;
 
-	kvnet_mem_get(mem);
+	kvnet_memtable_get(mem);
 	kvnet_vq_lock(vq);
-	old = vq->space.mem;
-	vq->space.mem = mem;
-	kvnet_vq_forget_areas(vq);
+	old = vq->xlate.mem;
+	vq->xlate.mem = mem;
+	kvnet_vq_release_areas(vq);
 	if (mem && vq->state == KVNET_VQ_BROKEN && vq->retry)
 		WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
 	mutex_unlock(&vq->lock);
-	kvnet_mem_put(old);
+	kvnet_memtable_put(old);
 }
 
 /**
@@ -340,24 +340,24 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
 {
 	lockdep_assert_held(&vq->lock);
-	if (!vq->space.iotlb != !iotlb) {
+	if (!vq->xlate.iotlb != !iotlb) {
 		vq->addr = (struct kvnet_vq_addr) { 0 };
 		vq->log_used = false;
-		vq->unplaced = vq->state != KVNET_VQ_STOPPED;
+		vq->waits_addr = vq->state != KVNET_VQ_STOPPED;
 	}
 	vq->features = *f;
-	vq->ring.le = kvnet_features_le(f, vq->legacy_le);
-	vq->ring.packed = kvnet_has(f, VIRTIO_F_RING_PACKED);
-	vq->ring.in_order = kvnet_has(f, VIRTIO_F_IN_ORDER);
-	vq->ring.event_idx = kvnet_has(f, VIRTIO_RING_F_EVENT_IDX);
-	vq->ring.notify_on_empty = kvnet_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
-	vq->space.iotlb = iotlb;
-	WRITE_ONCE(vq->missing, vq->unplaced);
-	kvnet_vq_forget_areas(vq);
+	vq->ring.le = kvnet_features_is_le(f, vq->legacy_le);
+	vq->ring.packed = kvnet_features_has(f, VIRTIO_F_RING_PACKED);
+	vq->ring.in_order = kvnet_features_has(f, VIRTIO_F_IN_ORDER);
+	vq->ring.event_idx = kvnet_features_has(f, VIRTIO_RING_F_EVENT_IDX);
+	vq->ring.notify_on_empty = kvnet_features_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
+	vq->xlate.iotlb = iotlb;
+	WRITE_ONCE(vq->waits_vmm, vq->waits_addr);
+	kvnet_vq_release_areas(vq);
 }
 
 /**
- * kvnet_vq_check() - is the queue set up for kvnet_vq_start()?
+ * kvnet_vq_check_setup() - is the queue set up for kvnet_vq_start()?
  * @vq: the queue
  *
  * Behind an IOMMU the areas are looked for later.
@@ -365,13 +365,13 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
  * Context: vq->lock.
  * Return: 0; -EFAULT; -EINVAL for a size that does not go with the layout.
  */
-int kvnet_vq_check(struct kvnet_vq *vq)
+int kvnet_vq_check_setup(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
-	if (!num_ok(vq, vq->ring.num))
+	if (!ring_num_ok(vq, vq->ring.num))
 		return -EINVAL;
-	if (!kvnet_vq_log_ok(vq, vq->space.mem, vq->log.base,
-			     kvnet_has(&vq->features, VHOST_F_LOG_ALL)))
+	if (!kvnet_vq_log_ok(vq, vq->xlate.mem, vq->dirty_log.base,
+			     kvnet_features_has(&vq->features, VHOST_F_LOG_ALL)))
 		return -EFAULT;
 	return kvnet_vq_addr_ok(vq, &vq->addr, false) ? 0 : -EFAULT;
 }
@@ -389,20 +389,20 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	int ret, logged;
 
 	lockdep_assert_held(&vq->lock);
-	kvnet_vq_forget_areas(vq);
-	if (!vq->space.iotlb) {
+	kvnet_vq_release_areas(vq);
+	if (!vq->xlate.iotlb) {
 		ret = kvnet_vq_find_areas(vq);
 		if (!ret)
 			ret = kvnet_ring_start(&vq->ring);
-		logged = kvnet_vq_log(vq);
+		logged = kvnet_vq_end_dirty_log(vq);
 		if (!ret)
 			ret = logged;
 		if (ret) {
-			kvnet_vq_forget_areas(vq);
+			kvnet_vq_release_areas(vq);
 			return ret;
 		}
 	}
-	vq->started = !vq->space.iotlb;
+	vq->ring_started = !vq->xlate.iotlb;
 	vq->n_used = 0;
 	WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
 	trace_kvnet_vq_start(vq);
@@ -423,9 +423,9 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
 	WRITE_ONCE(vq->state, KVNET_VQ_STOPPED);
-	kvnet_vq_forget_areas(vq);
-	vq->unplaced = false;
-	WRITE_ONCE(vq->missing, false);
-	kvnet_miss_cancel(vq->misses, vq->index);
+	kvnet_vq_release_areas(vq);
+	vq->waits_addr = false;
+	WRITE_ONCE(vq->waits_vmm, false);
+	kvnet_iotlb_miss_cancel(vq->iotlb_misses, vq->index);
 	trace_kvnet_vq_stop(vq);
 }

@@ -9,136 +9,136 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 
-#include "crew.h"
-#include "source.h"
+#include "workers.h"
+#include "work.h"
 #include "trace.h"
 
 /* It would be of use, and there is nothing else to do on this CPU. */
-static bool would_spin(const struct kvnet_worker *w)
+static bool should_busy_poll(const struct kvnet_worker *w)
 {
-	return w->poll.window && single_task_running() && !need_resched();
+	return w->busy_poll.window_ns && single_task_running() && !need_resched();
 }
 
 /**
- * kvnet_source_may_rest() - may what has no work rest at once?
- * @src: the source
+ * kvnet_worker_may_complete() - may what has no work rest at once?
+ * @work: the source
  *
- * Context: the worker's thread, in &kvnet_source_ops.run.
+ * Context: the worker's thread, in &kvnet_work_ops.poll.
  * Return: true if the worker would not spin.
  */
-bool kvnet_source_may_rest(const struct kvnet_source *src)
+bool kvnet_worker_may_complete(const struct kvnet_work *work)
 {
-	return !would_spin(src->worker);
+	return !should_busy_poll(work->worker);
 }
 
-static bool has_work(struct kvnet_source *src)
+static bool work_is_pending(struct kvnet_work *work)
 {
-	return kvnet_claim_changed(&src->claim) || src->ops->pending(src);
+	return kvnet_run_state_has_missed(&work->run_state) || work->ops->pending(work);
 }
 
 /* Spin until there is work or time is up. */
-static bool spin(struct kvnet_worker *w, u64 start)
+static bool busy_poll_work(struct kvnet_worker *w, u64 start)
 {
-	struct kvnet_source *src = w->src;
+	struct kvnet_work *work = w->work;
 	bool found = false;
 	u64 now = start;
 
-	while (!kvnet_poll_expired(&w->poll, start, now) &&
+	while (!kvnet_busy_poll_has_expired(&w->busy_poll, start, now) &&
 	       single_task_running() && !need_resched() &&
-	       !signal_pending(current) && !READ_ONCE(w->thread.closing)) {
-		found = has_work(src);
+	       !signal_pending(current) && !READ_ONCE(w->thread.exiting)) {
+		found = work_is_pending(work);
 		if (found)
 			break;
 		cpu_relax();
 		now = local_clock();
 	}
-	if (KVNET_COUNTS && found)
-		WRITE_ONCE(src->polls_hit, src->polls_hit + 1);
-	else if (KVNET_COUNTS)
-		WRITE_ONCE(src->polls_missed, src->polls_missed + 1);
-	trace_kvnet_poll_end(src->crew->owner, now - start, w->poll.window, found);
+	if (KVNET_STATS_ENABLED && found)
+		WRITE_ONCE(work->busy_poll_hits, work->busy_poll_hits + 1);
+	else if (KVNET_STATS_ENABLED)
+		WRITE_ONCE(work->busy_poll_misses, work->busy_poll_misses + 1);
+	trace_kvnet_busy_poll(work->workers->owner, now - start, w->busy_poll.window_ns, found);
 	return found;
 }
 
 /* The source has no work: spin, then let it rest, unless it has work after all. */
-static enum kvnet_worker_state wait_for_work(struct kvnet_worker *w)
+static enum kvnet_worker_state busy_poll_or_rearm(struct kvnet_worker *w)
 {
 	bool found = false;
 
-	if (w->poll.cap)
-		w->idle_since = local_clock();
-	if (would_spin(w))
-		found = spin(w, w->idle_since);
+	if (w->busy_poll.max_ns)
+		w->idle_since_ns = local_clock();
+	if (should_busy_poll(w))
+		found = busy_poll_work(w, w->idle_since_ns);
 	if (!found)
-		found = w->src->ops->arm(w->src);
-	return found ? KVNET_WORKER_ACTIVE : KVNET_WORKER_SLEEPS;
+		found = w->work->ops->rearm(w->work);
+	return found ? KVNET_WORKER_RUNNING : KVNET_WORKER_SLEEPING;
 }
 
-static enum kvnet_worker_state run_once(struct kvnet_worker *w)
+static enum kvnet_worker_state poll_work_once(struct kvnet_worker *w)
 {
-	struct kvnet_source *src = w->src;
-	enum kvnet_verdict verdict;
+	struct kvnet_work *work = w->work;
+	enum kvnet_work_result result;
 
-	if (w->idle_since) {
-		kvnet_poll_learn(&w->poll, local_clock() - w->idle_since);
-		w->idle_since = 0;
+	if (w->idle_since_ns) {
+		kvnet_busy_poll_adapt(&w->busy_poll, local_clock() - w->idle_since_ns);
+		w->idle_since_ns = 0;
 	}
-	verdict = src->ops->run(src);
-	trace_kvnet_run(src->crew->owner, src->bit, verdict);
-	if (verdict == KVNET_AGAIN)
-		return KVNET_WORKER_ACTIVE;
-	if (verdict == KVNET_DONE)
-		return KVNET_WORKER_IDLE;
-	if (w->poll.cap)
-		w->idle_since = local_clock();
-	return KVNET_WORKER_SLEEPS;
+	result = work->ops->poll(work);
+	trace_kvnet_poll(work->workers->owner, work->index, result);
+	if (result == KVNET_WORK_REPOLL)
+		return KVNET_WORKER_RUNNING;
+	if (result == KVNET_WORK_IDLE)
+		return KVNET_WORKER_BUSY_POLLING;
+	if (w->busy_poll.max_ns)
+		w->idle_since_ns = local_clock();
+	return KVNET_WORKER_SLEEPING;
 }
 
-static void worker_begin(void *data)
+static void worker_started(void *data)
 {
 	struct kvnet_worker *w = data;
 
-	kvnet_crew_has_begun(w->src);
+	kvnet_workers_note_started(w->work);
 }
 
-static bool worker_wants(void *data)
+static bool worker_has_work(void *data)
 {
 	const struct kvnet_worker *w = data;
 
-	return READ_ONCE(w->ready) || w->state != KVNET_WORKER_SLEEPS;
+	return READ_ONCE(w->queued) || w->state != KVNET_WORKER_SLEEPING;
 }
 
-static void worker_turn(void *data)
+static void worker_run(void *data)
 {
 	struct kvnet_worker *w = data;
-	u64 cap = kvnet_source_spin_ns(w->src);
+	u64 max_ns = kvnet_work_busy_poll_ns(w->work);
 
-	if (unlikely(cap != w->poll.cap))
-		kvnet_poll_set_cap(&w->poll, cap);
-	if (w->state == KVNET_WORKER_SLEEPS) {
-		/* Pairs with kvnet_source_hand_over(): what the holder did is seen. */
-		smp_store_mb(w->ready, false);
-		w->state = KVNET_WORKER_ACTIVE;
+	if (unlikely(max_ns != w->busy_poll.max_ns))
+		kvnet_busy_poll_set_max(&w->busy_poll, max_ns);
+	if (w->state == KVNET_WORKER_SLEEPING) {
+		/* Pairs with kvnet_work_queue(): what the holder did is seen. */
+		smp_store_mb(w->queued, false);
+		w->state = KVNET_WORKER_RUNNING;
 	}
-	if (w->state == KVNET_WORKER_IDLE) {
-		w->state = wait_for_work(w);
+	if (w->state == KVNET_WORKER_BUSY_POLLING) {
+		w->state = busy_poll_or_rearm(w);
 		return;
 	}
-	w->state = run_once(w);
+	w->state = poll_work_once(w);
 	cond_resched();
 }
 
-static void worker_gone(void *data)
+static void worker_owner_died(void *data)
 {
 	struct kvnet_worker *w = data;
-	struct kvnet_crew *crew = w->src->crew;
+	struct kvnet_workers *workers = w->work->workers;
 
-	crew->ops->gone(crew);
+	workers->ops->owner_died(workers);
 }
 
-const struct kvnet_thread_ops kvnet_worker_ops = {
-	.begin = worker_begin,
-	.wants = worker_wants,
-	.turn = worker_turn,
-	.gone = worker_gone,
+const struct kvnet_thread_ops kvnet_worker_thread_ops = {
+	.started = worker_started,
+	.has_work = worker_has_work,
+	.run = worker_run,
+	.owner_died = worker_owner_died,
 };

@@ -9,42 +9,42 @@
 
 #include <linux/types.h>
 
-#include "poll.h"
+#include "busy_poll.h"
 #include "thread.h"
 
-struct kvnet_source;
+struct kvnet_work;
 
 /**
  * enum kvnet_worker_state - what a worker knows of its source
- * @KVNET_WORKER_SLEEPS: the worker does not hold it
- * @KVNET_WORKER_IDLE: held, and there is no work
- * @KVNET_WORKER_ACTIVE: held, and there is work
+ * @KVNET_WORKER_SLEEPING: the worker does not hold it
+ * @KVNET_WORKER_BUSY_POLLING: held, and there is no work
+ * @KVNET_WORKER_RUNNING: held, and there is work
  */
 enum kvnet_worker_state {
-	KVNET_WORKER_SLEEPS,
-	KVNET_WORKER_IDLE,
-	KVNET_WORKER_ACTIVE,
+	KVNET_WORKER_SLEEPING,
+	KVNET_WORKER_BUSY_POLLING,
+	KVNET_WORKER_RUNNING,
 };
 
 /**
  * struct kvnet_worker - a thread, and the source that it serves
- * @ready: the worker holds the source from now on; set by the previous holder, cleared by
- *	   the thread
+ * @queued: the worker holds the source from now on; set by the previous holder, cleared by
+ *	    the thread
  * @thread: the thread
- * @src: the source; const after init
+ * @work: the source; const after init
  * @state: the thread's
- * @poll: the thread's; spin policy
- * @idle_since: the thread's; when the last work ended, in ns; 0: not known
+ * @busy_poll: the thread's; spin policy
+ * @idle_since_ns: the thread's; when the last work ended, in ns; 0: not known
  */
 struct kvnet_worker {
-	bool ready;
+	bool queued;
 	struct kvnet_thread thread;
-	struct kvnet_source *src;
+	struct kvnet_work *work;
 	enum kvnet_worker_state state;
-	struct kvnet_poll poll;
-	u64 idle_since;
+	struct kvnet_busy_poll busy_poll;
+	u64 idle_since_ns;
 };
 
-extern const struct kvnet_thread_ops kvnet_worker_ops;
+extern const struct kvnet_thread_ops kvnet_worker_thread_ops;
 
 #endif /* _KVNET_WORKER_H */

@@ -24,7 +24,7 @@ import re
 
 # calls that no test should miss: what debugs, traces and counts
 SKIP = (r"trace_\w+|lockdep_\w+|WARN\w*|BUILD_BUG_ON\w*|static_assert|VM_WARN\w*|might_\w+|prefetchw?|pr_\w+|cond_resched|"
-        r"kvnet_stats?_\w+|kvnet_vq_assert|count_\w+|KVNET_COUNTS|kvnet_hist_\w+|dev_sw_netstats_\w+|cpu_relax|barrier|sizeof|"
+        r"kvnet_stats?_\w+|kvnet_vq_assert_session|count_\w+|KVNET_STATS_ENABLED|kvnet_hist_\w+|dev_sw_netstats_\w+|cpu_relax|barrier|sizeof|"
         # and locks: one that is never given back only hangs; those are made by hand
         r"\w*_?(un)?lock(_\w+)?|\w+_(un)?lock_\w+|guard|scoped_guard|local_bh_\w+|preempt_\w+|(__)?set_current_state|u64_stats_\w+")
 # files that have no code of their own

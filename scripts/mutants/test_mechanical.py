@@ -49,7 +49,7 @@ class Operators(unittest.TestCase):
 
     def test_what_nobody_notices_stays(self):
         for text in ("trace_serve(q, 1);", "lockdep_assert_held(&q->lock);", "spin_lock(&q->lock);", "mutex_unlock(&q->lock);",
-                     "kvnet_stat_inc(&q->stats, 2);", "int n;", "struct queue *other;", "WARN_ON_ONCE(len > 3);", "u32 n = sizeof(q->name[0]);"):
+                     "kvnet_stats_inc(&q->stats, 2);", "int n;", "struct queue *other;", "WARN_ON_ONCE(len > 3);", "u32 n = sizeof(q->name[0]);"):
             self.assertEqual(made(text), [], text)
 
     def test_declaration_stays_but_not_its_value(self):

@@ -71,7 +71,7 @@ system_start()
 {
 	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
-	[ "$BACKEND" != kvnet ] || { echo $PINNED > $PARAMETERS/pin_rings && echo $IN_PLACE > $PARAMETERS/rx_in_place; } || return
+	[ "$BACKEND" != kvnet ] || { echo $PINNED > $PARAMETERS/pin_rings && echo $IN_PLACE > $PARAMETERS/rx_inline; } || return
 	# shellcheck disable=SC2086 # words
 	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
 	find_workers

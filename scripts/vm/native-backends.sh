@@ -4,7 +4,7 @@
 # The backends of the native lane. A name says what the rings are: kvnet and vhost_net
 # are split, -packed and -inorder are those features, -user is kvnet that does not
 # pin its rings, -woken is kvnet whose workers receive each frame; -still has poll_us=0,
-# -each rx_look_us=0. -uncounted is kvnet that counts nothing, a module of its own
+# -each rx_usecs=0. -uncounted is kvnet that counts nothing, a module of its own
 # (scripts/uncounted.sh). -vectorized is for DPDK, whose driver then handles several
 # descriptors at a time. -twin is the same once more: where the two differ it is by
 # chance, which says what a difference between others is worth. floor has no rings: the
@@ -60,7 +60,7 @@ poll_of()
 	esac
 }
 
-# the module's parameter rx_look_us; else its default
+# the module's parameter rx_usecs; else its default
 look_of()
 {
 	case $1 in
@@ -91,9 +91,9 @@ backend_use()
 	# each of these modules has a node of its name
 	parameters=/sys/module/${KVNET_DEV#/dev/}/parameters
 	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > "$parameters/pin_rings"
-	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > "$parameters/rx_in_place"
+	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > "$parameters/rx_inline"
 	[ -z "$BENCH_POLL" ] || echo "$BENCH_POLL" > "$parameters/poll_us"
-	[ -z "$BENCH_LOOK" ] || echo "$BENCH_LOOK" > "$parameters/rx_look_us"
+	[ -z "$BENCH_LOOK" ] || echo "$BENCH_LOOK" > "$parameters/rx_usecs"
 }
 
 # turn_of NAME: the same, of one that takes turns with others

@@ -21,7 +21,7 @@ MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 APART="idle isolation held_change fault_each fault_call fault_sum load_fail"
 SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault backend_change"
 # parameters: without it the same is done in another way
-FAST_WAYS="copy_frames tap_direct tx_by_vcpu rx_in_place tx_call_us rx_look_us poll_us"
+FAST_WAYS="rx_direct tx_direct tx_inline rx_inline tx_usecs rx_usecs poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
 KCSAN=/sys/kernel/debug/kcsan
 declare -A FAST

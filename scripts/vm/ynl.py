@@ -84,16 +84,16 @@ def main():
 
     @test("a policy is set")
     def _():
-        do("dev-set", id=device()["id"], policy={"poll-us": 7, "copy-frames": 0})
+        do("dev-set", id=device()["id"], policy={"poll-us": 7, "rx-direct": 0})
         policy = device()["policy"]
-        assert (policy["poll-us"], policy["copy-frames"]) == (7, 0), policy
+        assert (policy["poll-us"], policy["rx-direct"]) == (7, 0), policy
 
     @test("a policy that makes no sense is refused, with the reason")
     def _():
         try:
-            do("dev-set", id=device()["id"], policy={"copy-frames": 2})
+            do("dev-set", id=device()["id"], policy={"rx-direct": 2})
         except Refused as error:
-            assert ".policy.copy-frames" in str(error) and "out of range" in str(error), error
+            assert ".policy.rx-direct" in str(error) and "out of range" in str(error), error
         else:
             raise AssertionError("it was taken")
 

@@ -100,12 +100,12 @@ class Text(unittest.TestCase):
 
     def test_histograms(self):
         text = run("stats", "1")[0]
-        self.assertRegex(text, r"(?m)^ +turn_packets +0:2 1:100 4-7:30$")
-        self.assertRegex(text, r"(?m)^ +wake_ns +1024-2047:5 2048-4095:6 1073741824-:1$")
-        self.assertNotIn("turn_packets", run("stats", "7")[0])
-        self.assertRegex(run("stats", "7", "-a")[0], r"(?m)^ +turn_packets +-$")
+        self.assertRegex(text, r"(?m)^ +poll_packets +0:2 1:100 4-7:30$")
+        self.assertRegex(text, r"(?m)^ +wake_latency_ns +1024-2047:5 2048-4095:6 1073741824-:1$")
+        self.assertNotIn("poll_packets", run("stats", "7")[0])
+        self.assertRegex(run("stats", "7", "-a")[0], r"(?m)^ +poll_packets +-$")
         value = json.loads(run("stats", "1", "-j")[0])[0]["histograms"]
-        self.assertEqual(value["turn_packets"], {"sum": 250, "buckets": [2, 100, 0, 30]})
+        self.assertEqual(value["poll_packets"], {"sum": 250, "buckets": [2, 100, 0, 30]})
 
 
 class Prometheus(unittest.TestCase):
@@ -147,13 +147,13 @@ class Prometheus(unittest.TestCase):
         return [(le, int(n)) for le, n in buckets], *ends
 
     def test_histogram_of_packets(self):
-        buckets, total, count = self.histogram("kvnet_queue_turn_packets")
+        buckets, total, count = self.histogram("kvnet_queue_poll_packets")
         self.assertEqual(buckets[:5], [("0", 2), ("1", 102), ("3", 102), ("7", 132), ("15", 132)])
         self.assertEqual(buckets[-2:], [("511", 132), ("+Inf", 132)])
         self.assertEqual((total, count), ("250", "132"))
 
     def test_histogram_of_time_is_in_seconds(self):
-        buckets, total, count = self.histogram("kvnet_queue_wake_seconds")
+        buckets, total, count = self.histogram("kvnet_queue_wake_latency_seconds")
         self.assertEqual(buckets[:3], [("1.023e-06", 0), ("2.047e-06", 5), ("4.095e-06", 11)])
         # the last bucket of the module's has no end
         self.assertEqual(buckets[-2:], [("1.073741823", 11), ("+Inf", 12)])
@@ -171,8 +171,8 @@ class Set(unittest.TestCase):
             return file.read().splitlines()
 
     def test_all_queue_pairs(self):
-        run("set", "tap0", "copy-frames", "on", "poll-us", "0", "tx-by-vcpu", "off", log=self.log)
-        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-by-vcpu off copy-frames on" for i in (1, 2)])
+        run("set", "tap0", "rx-direct", "on", "poll-us", "0", "tx-inline", "off", log=self.log)
+        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-inline off rx-direct on" for i in (1, 2)])
 
     def test_refused_by_one_of_several(self):
         _, err = run("set", "pid:4001", "poll-us", "1001", status=5, log=self.log)
@@ -194,7 +194,7 @@ class Set(unittest.TestCase):
         return file.name
 
     def test_rules(self):
-        name = self.rules("tap tap0 set poll-us 1\ncommand qemu* set copy-frames on poll-us 0\ntap nobody set poll-us 9\n")
+        name = self.rules("tap tap0 set poll-us 1\ncommand qemu* set rx-direct on poll-us 0\ntap nobody set poll-us 9\n")
         out, _ = run("rules", "check", name, "-j")
         self.assertIsNone(fits.problem("rules-check", out))
         out, _ = run("rules", "apply", name, "--dry-run", "-j", log=self.log)
@@ -203,8 +203,8 @@ class Set(unittest.TestCase):
             self.assertIsNone(fits.problem("rules", line), line)
             self.assertEqual(json.loads(line)["result"], "would-set")
         out, _ = run("rules", "apply", name, log=self.log)
-        self.assertEqual(self.logged(), ["1 poll-us 1 copy-frames on", "2 poll-us 1 copy-frames on"])
-        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy poll-us 1 copy-frames on\n" for i in (1, 2)))
+        self.assertEqual(self.logged(), ["1 poll-us 1 rx-direct on", "2 poll-us 1 rx-direct on"])
+        self.assertEqual(out, "".join(f"device {i} tap tap0 result set policy poll-us 1 rx-direct on\n" for i in (1, 2)))
 
     def test_rules_go_on_after_a_refusal(self):
         name = self.rules("any set poll-us 1200\n")
@@ -276,9 +276,9 @@ class Set(unittest.TestCase):
 
     def test_rules_and_a_cgroup_that_is_not_told(self):
         """What is too deep to be told does not get what is for others."""
-        name = self.rules("cgroup /machine.slice/* set copy-frames on\nany set poll-us 3\n")
+        name = self.rules("cgroup /machine.slice/* set rx-direct on\nany set poll-us 3\n")
         out, _ = run("rules", "apply", name, "-j", fake="deep", status=1, log=self.log)
-        self.assertEqual(self.logged(), ["2 poll-us 3 copy-frames on", "300 poll-us 3"])
+        self.assertEqual(self.logged(), ["2 poll-us 3 rx-direct on", "300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
         self.assertEqual(said[0]["error"], "the path of its cgroup is not told (too long, or outside of this cgroup namespace): "
@@ -559,8 +559,8 @@ class Bad(unittest.TestCase):
         (2, "top: no column 'frob' to sort by; the heading of kvnetctl top -b names them", "top", "-s", "frob"),
         (2, "set: needs DEV SETTING VALUE [SETTING VALUE]...; see kvnetctl set -h", "set", "tap0", "nice"),
         (2, "set: poll-us needs a value: US", "set", "tap0", "nice", "1", "poll-us"),
-        (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames "
-         "rx-in-place", "set", "tap0", "colour", "red"),
+        (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-inline rx-direct "
+         "rx-inline", "set", "tap0", "colour", "red"),
         (2, "set: rt-priority goes with sched fifo or rr, not with batch", "set", "tap0", "sched", "batch", "rt-priority", "3"),
         (2, "set: cpus 'x': not a list of CPUs, as 0-3,8, or all", "set", "tap0", "cpus", "x"),
         (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),
@@ -688,7 +688,8 @@ class Help(unittest.TestCase):
         self.assertEqual(self.complete("s"), ["show", "stats", "set"])
         self.assertEqual(self.complete("-j", "mon"), ["monitor"])
         self.assertEqual(self.complete("show", "tap"), ["tap0"] * 2)
-        self.assertEqual(self.complete("set", "tap0", "c"), ["cpus", "copy-frames"])
+        self.assertEqual(self.complete("set", "tap0", "c"), ["cpus"])
+        self.assertEqual(self.complete("set", "tap0", "rx"), ["rx-direct", "rx-inline"])
         self.assertEqual(self.complete("set", "tap0", "nice", "3", "sched", "f"), ["fifo"])
         self.assertEqual(self.complete("rules", ""), ["check", "apply", "run"])
         self.assertEqual(self.complete("stats", "--pro"), ["--prometheus"])

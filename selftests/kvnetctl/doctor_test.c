@@ -297,7 +297,7 @@ static void look_at_features(struct doctor *d)
 
 	kvnet.word[0] |= beyond.word[0];
 	kvnet.word[1] |= beyond.word[1];
-	compare_features(d, &kvnet, &vhost);
+	doctor_compare_features(d, &kvnet, &vhost);
 }
 
 CASE(features_that_vhost_net_has_not)

@@ -56,9 +56,9 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	struct nlattr *nest = mnl_attr_nest_start(nlh, KVNET_A_DEV_POLICY);
 
 	mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, HAS(p, KVNET_A_POLICY_POLL_US) ? p->poll_us : 50);
-	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, 1);
-	mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, 1);
-	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, 0);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_INLINE, 1);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_DIRECT, 1);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_INLINE, 0);
 	mnl_attr_nest_end(nlh, nest);
 }
 
@@ -139,8 +139,8 @@ static void put_histograms(struct nlmsghdr *nlh, bool alive)
 {
 	const uint64_t turns[] = { 2, 100, 0, 30 }, ns[32] = { [11] = 5, [12] = 6, [31] = 1 };
 
-	put_histogram(nlh, "turn_packets", alive ? 250 : 0, turns, alive ? 4 : 0);
-	put_histogram(nlh, "wake_ns", alive ? 5000020000 : 0, ns, alive ? 32 : 0);
+	put_histogram(nlh, "poll_packets", alive ? 250 : 0, turns, alive ? 4 : 0);
+	put_histogram(nlh, "wake_latency_ns", alive ? 5000020000 : 0, ns, alive ? 32 : 0);
 	put_histogram(nlh, "from-the-future", 0, turns, 0);
 }
 
@@ -166,10 +166,10 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	if (!index && f->tap)
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKLOG, 3);
 	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_KICKS, packets / 2);
-	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_WAKES, packets / 4);
+	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_WAKEUPS, packets / 4);
 	put_counter(nlh, "packets", packets);
 	put_counter(nlh, "bytes", packets * 1000);
-	put_counter(nlh, "runs", packets / 10);
+	put_counter(nlh, "polls", packets / 10);
 	put_counter(nlh, "calls", packets / 20);
 	put_counter(nlh, "drop_tap", which == 3 ? 12 : 0);
 	put_counter(nlh, "from-the-future", 1);
@@ -204,8 +204,8 @@ void fake_worker(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_SCHED, KVNET_SCHED_OTHER);
 	mnl_attr_put_u32(nlh, KVNET_A_WORKER_QUEUES, index);
 	mnl_attr_put_u64(nlh, KVNET_A_WORKER_RUN_NS, UINT64_C(1000000) * ticks);
-	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_WINDOW_NS, 12500);
-	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_CAP_NS, 50000);
+	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_NS, 12500);
+	mnl_attr_put_u64(nlh, KVNET_A_WORKER_POLL_MAX_NS, 50000);
 }
 
 static void log_set(uint32_t id, const struct kvnet_policy *p, int err)

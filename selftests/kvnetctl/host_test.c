@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Processes that end, or have the reader wait, while they are looked at. */
 #include "host.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "unit.h"
 
 #include <errno.h>

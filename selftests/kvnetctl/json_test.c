@@ -15,7 +15,7 @@ static void describe(struct json *w)
 	json_u64(w, "id", 3);
 	json_str(w, "tap_name", "t\"0");
 	json_null(w, "pid");
-	json_bool(w, "tx_by_vcpu", true);
+	json_bool(w, "tx_inline", true);
 	json_list(w, "features", JSON_FIELDS);
 	json_str(w, NULL, "A");
 	json_str(w, NULL, "B");
@@ -61,7 +61,7 @@ CASE(as_text)
 		"  id               3\n"
 		"  tap-name         t\"0\n"
 		"  pid              -\n"
-		"  tx-by-vcpu       on\n"
+		"  tx-inline        on\n"
 		"  features         A B\n"
 		"  counters\n"
 		"    drop_tap         -1\n"
@@ -74,7 +74,7 @@ CASE(as_text)
 CASE(as_a_line_of_json)
 {
 	EXPECT_TRUE(looks(JSON_COMPACT, true, describe,
-		"[{\"id\":3,\"tap_name\":\"t\\\"0\",\"pid\":null,\"tx_by_vcpu\":true,"
+		"[{\"id\":3,\"tap_name\":\"t\\\"0\",\"pid\":null,\"tx_inline\":true,"
 		"\"features\":[\"A\",\"B\"],\"counters\":{\"drop_tap\":-1},"
 		"\"queues\":[{\"queue\":\"rx\",\"rx_pps\":1234.5},"
 		"{\"queue\":\"longer\",\"rx_pps\":null}]}]\n"));

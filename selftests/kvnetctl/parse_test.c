@@ -64,12 +64,12 @@ CASE(a_queue)
 	EXPECT_EQ(q.dev, 300);
 	EXPECT_EQ(q.index, 1);
 	EXPECT_EQ(q.counters, 6);
-	EXPECT_EQ(kvnet_count(&q, "packets"), 5000);
-	EXPECT_EQ(kvnet_count(&q, "from-the-future"), 1);
-	EXPECT_EQ(kvnet_count(&q, "not there"), 0);
+	EXPECT_EQ(kvnet_counter_value(&q, "packets"), 5000);
+	EXPECT_EQ(kvnet_counter_value(&q, "from-the-future"), 1);
+	EXPECT_EQ(kvnet_counter_value(&q, "not there"), 0);
 	EXPECT_EQ(kvnet_drops(&q), 12);
 	EXPECT_EQ(q.histograms, 3);
-	EXPECT_TRUE(!strcmp(q.histogram[0].name, "turn_packets"));
+	EXPECT_TRUE(!strcmp(q.histogram[0].name, "poll_packets"));
 	EXPECT_EQ(q.histogram[0].sum, 250);
 	EXPECT_EQ(q.histogram[0].buckets, 4);
 	EXPECT_EQ(q.histogram[0].bucket[3], 30);
@@ -100,10 +100,11 @@ CASE(a_bucket_too_many)
 
 CASE(what_is_in_a_bucket)
 {
-	EXPECT_TRUE(kvnet_histogram_least(0) == 0 && kvnet_histogram_most(0) == 0);
-	EXPECT_TRUE(kvnet_histogram_least(1) == 1 && kvnet_histogram_most(1) == 1);
-	EXPECT_TRUE(kvnet_histogram_least(3) == 4 && kvnet_histogram_most(3) == 7);
-	EXPECT_TRUE(kvnet_histogram_least(31) == 1 << 30 && kvnet_histogram_most(31) == UINT64_MAX);
+	EXPECT_TRUE(kvnet_histogram_bucket_min(0) == 0 && kvnet_histogram_bucket_max(0) == 0);
+	EXPECT_TRUE(kvnet_histogram_bucket_min(1) == 1 && kvnet_histogram_bucket_max(1) == 1);
+	EXPECT_TRUE(kvnet_histogram_bucket_min(3) == 4 && kvnet_histogram_bucket_max(3) == 7);
+	EXPECT_TRUE(kvnet_histogram_bucket_min(31) == 1 << 30 &&
+		    kvnet_histogram_bucket_max(31) == UINT64_MAX);
 }
 
 CASE(a_worker)

@@ -71,10 +71,10 @@ CASE(the_first_that_says_it_counts)
 		"\n"
 		"  vm web   set cpus 2-3 node auto nice -5   # of the web\n"
 		"tap web* set nice 1 poll-us 0\n"
-		"any set sched fifo rt-priority 7 poll-us 20 cpus all tx-by-vcpu off copy-frames on rx-in-place off\n";
+		"any set sched fifo rt-priority 7 poll-us 20 cpus all tx-inline off rx-direct on rx-inline off\n";
 
-	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 node auto nice -5 sched fifo rt-priority 7 poll-us 0 tx-by-vcpu off copy-frames on rx-in-place off"));
-	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-by-vcpu off copy-frames on rx-in-place off"));
+	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 node auto nice -5 sched fifo rt-priority 7 poll-us 0 tx-inline off rx-direct on rx-inline off"));
+	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-inline off rx-direct on rx-inline off"));
 }
 
 /* Each rule is right by itself: together they say nothing that one may not. */
@@ -130,8 +130,8 @@ CASE(bad_lines)
 		{ "any set sched deadline\n", "f:1: sched 'deadline': none of other|batch|idle|fifo|rr\n" },
 		{ "any set rt-priority 0\n", "f:1: rt-priority '0': not a number from 1 to 99\n" },
 		{ "any set poll-us 5000000000\n", "f:1: poll-us '5000000000': not a number of microseconds\n" },
-		{ "any set tx-by-vcpu yes\n", "f:1: tx-by-vcpu 'yes': neither on nor off\n" },
-		{ "any set weight 3\n", "f:1: unknown setting 'weight'; there are: cpus node nice sched rt-priority poll-us tx-by-vcpu copy-frames rx-in-place\n" },
+		{ "any set tx-inline yes\n", "f:1: tx-inline 'yes': neither on nor off\n" },
+		{ "any set weight 3\n", "f:1: unknown setting 'weight'; there are: cpus node nice sched rt-priority poll-us tx-inline rx-direct rx-inline\n" },
 		{ "any set nice 1\nany set poll-us 1 nice 2\n", "f:2: matches the same devices as line 1, and sets other values\n" },
 		{ "tap a vm b set nice 1\nvm b tap a set nice 2\n", "f:2: matches the same devices as line 1, and sets other values\n" },
 		{ "any set nice x\ntap set\n", "f:1: nice 'x': not a number from -20 to 19\nf:2: there is no 'set'\n" },
@@ -174,7 +174,7 @@ CASE(random_text_does_no_harm)
 {
 	static const char * const words[] = {
 		"any", "set", "tap", "vm", "cgroup", "command", "nice", "cpus", "poll-us", "1",
-		"0-3", "\"", "\"a b\"", "#", "\n", "x*", "on", "tx-by-vcpu", "\\", "[", "all",
+		"0-3", "\"", "\"a b\"", "#", "\n", "x*", "on", "tx-inline", "\\", "[", "all",
 	};
 	struct kvnet_policy p;
 	struct rules r;

@@ -60,7 +60,7 @@ CASE(one_that_is_new_counts_from_nothing)
 	look();
 	none.ns = now.ns - 1000000000;
 	r = rates(&none, &now, &n);
-	EXPECT_EQ(r[0].pps, kvnet_count(&now.dev[0].queue[0], "packets"));
+	EXPECT_EQ(r[0].pps, kvnet_counter_value(&now.dev[0].queue[0], "packets"));
 	EXPECT_TRUE(isnan(r[0].cpu));
 	free(r);
 	/* counters that fall, of a device that is another */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may run a source: claim.h, source.c and what of worker.c and crew.c hands it on,
+ * Who may run a source: run_state.h, work.c and what of worker.c and workers.c hands it on,
  * with a worker, a vCPU to which it is lent, a softirq, changes of the set-up and, with
  * STOP, the end of the crew.  Memory is in order here; litmus/ is about the rest.
  *
  * Never two run it; when nobody does anything any more, nothing is left to do; and when
- * kvnet_crew_stop() has returned nobody runs it, nor will.
+ * kvnet_workers_stop() has returned nobody runs it, nor will.
  *
  * A frame wakes nobody while the worker has the source: who takes it for the worker has
- * taken our entry off the tap's wait queue (kvnet_wait_set() puts it back).
+ * taken our entry off the tap's wait queue (kvnet_watch_set() puts it back).
  *
  * MUTANT=1..8 breaks it in one place: run.sh sees that each of these is noticed.
  */
@@ -48,7 +48,7 @@ byte sources = 3;	/* who may still bring an event */
 bool loan = false;	/* queued to the thread that kicks */
 bool stopping = false, closing = false, ended = false, stopped = false;
 
-/* kvnet_claim_event() */
+/* kvnet_run_state_schedule_prep() */
 inline event(ev, as, got)
 {
 	old = state;
@@ -74,7 +74,7 @@ inline event(ev, as, got)
 	od
 }
 
-/* kvnet_claim_take_lent() */
+/* kvnet_run_state_grab_task_work() */
 inline take_lent(got)
 {
 	old = state;
@@ -93,7 +93,7 @@ inline take_lent(got)
 	od
 }
 
-/* kvnet_claim_again() */
+/* kvnet_run_state_reschedule() */
 inline again(got)
 {
 	old = state;
@@ -109,7 +109,7 @@ inline again(got)
 	od
 }
 
-/* kvnet_source_hand_over() */
+/* kvnet_work_queue() */
 inline hand_over()
 {
 	if
@@ -136,7 +136,7 @@ inline turn(left)
 	runners--
 }
 
-/* kvnet_claim_rest() and the look afterwards; got: it is still, or again, held */
+/* kvnet_run_state_complete() and the look afterwards; got: it is still, or again, held */
 inline rest(got)
 {
 	if

@@ -209,7 +209,7 @@ test_set()
 test_features()
 {
 	json features features && [[ $JSON == *'{"feature":"RING_PACKED","bit":34,"kvnet":true,'* ]] &&
-		[[ $JSON == *'{"feature":"VERSION_1","bit":32,"kvnet":true,'*'"taken_by":['[0-9]* ]] || fail "$JSON"
+		[[ $JSON == *'{"feature":"VERSION_1","bit":32,"kvnet":true,'*'"acked_by":['[0-9]* ]] || fail "$JSON"
 }
 
 test_doctor()
@@ -231,8 +231,8 @@ test_prometheus()
 	$CTL stats --prometheus > /tmp/kvnet.prom || return
 	grep -qE "^kvnet_queue_packets_total\{device=\"[0-9]+\",tap=\"$TAP\",queue=\"tx\"\} [1-9]" /tmp/kvnet.prom &&
 		grep -q '^kvnet_worker_run_seconds_total{.*} [0-9.]*$' /tmp/kvnet.prom &&
-		grep -q "^kvnet_queue_turn_packets_bucket{.*tap=\"$TAP\",queue=\"tx\",le=\"+Inf\"} [1-9]" /tmp/kvnet.prom &&
-		grep -q '^kvnet_queue_wake_seconds_sum{.*} [0-9.]*$' /tmp/kvnet.prom || fail "$(cat /tmp/kvnet.prom)" || return
+		grep -q "^kvnet_queue_poll_packets_bucket{.*tap=\"$TAP\",queue=\"tx\",le=\"+Inf\"} [1-9]" /tmp/kvnet.prom &&
+		grep -q '^kvnet_queue_wake_latency_seconds_sum{.*} [0-9.]*$' /tmp/kvnet.prom || fail "$(cat /tmp/kvnet.prom)" || return
 	! grep -vE '^(# (HELP|TYPE) kvnet_|kvnet_[a-z0-9_]+(\{.*\})? [0-9.]+$)' /tmp/kvnet.prom
 }
 

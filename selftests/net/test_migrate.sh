@@ -332,7 +332,7 @@ lone_in_place()
 # in_place BACKEND WHEN: of kvnet's, if that is not switched off
 in_place()
 {
-	[ "$1" = kvnet ] && [ "$(< /sys/module/kvnet/parameters/rx_in_place)" = Y ] || return 0
+	[ "$1" = kvnet ] && [ "$(< /sys/module/kvnet/parameters/rx_inline)" = Y ] || return 0
 	wait_until 30 lone_in_place || fail "no frame is received in place $2: $(kvnet_counters | grep soft)"
 }
 

@@ -188,7 +188,7 @@ test_tiny_buffers_add_up()
 {
 	guest_need mrg_rxbuf=off guest_tso4=off guest_tso6=off guest_ecn=off guest_ufo=off || return
 	sums_of sums_too_long || return
-	[ "$(grown rx.drop_overrun)" -eq 10 ] || fail "too long for the guest: $(grown rx.drop_overrun)"
+	[ "$(grown rx.drop_oversize)" -eq 10 ] || fail "too long for the guest: $(grown rx.drop_oversize)"
 }
 
 if [ "$BACKEND" = kvnet ]; then

@@ -9,9 +9,9 @@ RECIPES=/kvnet/debugging.rst
 
 # What each has to say; PID is the VMM. Nothing is dropped here, and nobody spins for long.
 declare -A RECIPE_SAYS=(
-	[perf-trace]='kvnet:kvnet_(event|run|flush)\(owner: PID'
+	[perf-trace]='kvnet:kvnet_(work_event|poll|flush)\(owner: PID'
 	[perf-stat]='^ +[1-9][0-9,]* +kvnet:kvnet_pop'
-	[trace-cmd]='kvnet_run: +owner=PID vq=[01] verdict=(done|again|rests)$'
+	[trace-cmd]='kvnet_poll: +owner=PID vq=[01] result=(idle|repoll|complete)$'
 	[trace-cmd-filter]='kvnet_flush: +owner=PID vq=[01] n=[0-9]+ call=1$'
 	[bpftrace-lengths]='^@bytes\[PID, [01]\]:'
 	[bpftrace-drops]='^Attaching 2 probes'

@@ -141,7 +141,7 @@ offers()
 
 zsh_completes()
 {
-	offers s "set show stats" && offers "-j mon" monitor && offers "set tap0 c" "copy-frames cpus" &&
+	offers s "set show stats" && offers "-j mon" monitor && offers "set tap0 c" "rx-direct cpus" &&
 		offers "set tap0 nice 3 sched f" fifo && offers "rules " "apply check run" &&
 		offers "stats --pro" --prometheus && offers "list --pro" ""
 }

@@ -119,7 +119,7 @@ static void memory_close(unsigned int slices)
 	long pages = 0, known;
 
 	for (i = 0; i < sample.p.n; i++) {
-		known = rig_counter(&sample.p.port[i].r, "kvnet.pages");
+		known = rig_counter(&sample.p.port[i].r, "kvnet.pages_cached");
 		pages += known > 0 ? known : 0;
 	}
 	for (kind = 0; kind < CHANGES; kind++)

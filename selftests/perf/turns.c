@@ -109,9 +109,9 @@ static void become(char *words)
 	setenv("BENCH_ROW", line, 1);
 	node = getenv("KVNET_DEV");
 	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
-	parameter(node, "rx_in_place", getenv("BENCH_IN_PLACE"));
+	parameter(node, "rx_inline", getenv("BENCH_IN_PLACE"));
 	parameter(node, "poll_us", getenv("BENCH_POLL"));
-	parameter(node, "rx_look_us", getenv("BENCH_LOOK"));
+	parameter(node, "rx_usecs", getenv("BENCH_LOOK"));
 }
 
 /* Done again at once if the machine ran somebody else meanwhile, whosever slice it is. */

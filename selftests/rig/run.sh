@@ -328,7 +328,7 @@ kernel_messages_are_judged()
 		echo "[    1.0] $line" > "$log"
 		! "$TOP/scripts/dmesg-verdict.sh" "$log" > /dev/null 2>&1 || fail "not seen: $line" || return
 	done <<- EOF
-		BUG: KASAN: slab-use-after-free in kvnet_run+0x1/0x2
+		BUG: KASAN: slab-use-after-free in kvnet_poll+0x1/0x2
 		WARNING: CPU: 0 PID: 1 at kernel/kthread.c:1 kthread+0x1/0x2
 		INFO: task kvnet-77:78 blocked for more than 120 seconds.
 		rcu: INFO: rcu_sched self-detected stall on CPU

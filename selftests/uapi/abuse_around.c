@@ -439,8 +439,8 @@ static bool op_netlink_get(struct world *w, struct abused *a, struct draw *d)
 static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 {
 	static const int ways[] = {
-		KVNET_A_POLICY_COPY_FRAMES, KVNET_A_POLICY_RX_IN_PLACE,
-		KVNET_A_POLICY_TX_BY_VCPU,
+		KVNET_A_POLICY_RX_DIRECT, KVNET_A_POLICY_RX_INLINE,
+		KVNET_A_POLICY_TX_INLINE,
 	};
 	struct nlattr *nest;
 	struct ask ask;
@@ -464,8 +464,8 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 }
 
 const char *const abuse_parameters[ABUSE_PARAMETERS] = {
-	"copy_frames", "tap_direct", "tx_by_vcpu", "rx_in_place", "pin_rings",
-	"poll_us", "tx_call_us", "rx_look_us", "max_iotlb_entries",
+	"rx_direct", "tx_direct", "tx_inline", "rx_inline", "pin_rings",
+	"poll_us", "tx_usecs", "rx_usecs", "max_iotlb_entries",
 };
 
 static bool op_parameter(struct world *w, struct abused *a, struct draw *d)

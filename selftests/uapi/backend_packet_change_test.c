@@ -201,12 +201,12 @@ CASE(frames_that_wait_keep_their_order)
 	for (round = 0; round < 5 && !ksft_failed(); round++) {
 		for (i = 0; i < n; i++)
 			rig_inject(&p.r, p.flow.rx_seq + i, 100 + i);
-		waits = rig_counter(&p.r, "kvnet.rx.wait_buffers");
+		waits = rig_counter(&p.r, "kvnet.rx.no_buf");
 		packet_attach(&p, p.r.tap);
 		/* by then it has taken as many as it can, and found no buffer */
 		if (!vdev_is_vhost())
 			ASSERT(WAIT_FOR(3000, rig_counter(&p.r,
-				"kvnet.rx.wait_buffers") > waits));
+				"kvnet.rx.no_buf") > waits));
 		rig_stop(&p.r);
 		packet_attach(&p, p.r.tap);
 		rig_rx_post(&p.r, n, NULL);
@@ -261,10 +261,10 @@ CASE(frames_given_back_wake_a_reader)
 	for (i = 0; i < 10; i++)
 		rig_inject(&p.r, p.flow.rx_seq + i, 100);
 	ASSERT(WAIT_FOR(3000, have_come(10, &there)));
-	waits = rig_counter(&p.r, "kvnet.rx.wait_buffers");
+	waits = rig_counter(&p.r, "kvnet.rx.no_buf");
 	packet_attach(&p, p.r.tap);
 	/* by then it has taken them all, and found no buffer */
-	ASSERT(WAIT_FOR(3000, rig_counter(&p.r, "kvnet.rx.wait_buffers") > waits));
+	ASSERT(WAIT_FOR(3000, rig_counter(&p.r, "kvnet.rx.no_buf") > waits));
 	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_frame, NULL), 0);
 	ASSERT(WAIT_FOR(3000, reader_waits()));
 	EXPECT(!readable);

@@ -45,7 +45,7 @@ static void begin(unsigned int rx_num)
 	netlink_begin(&(struct rig_cfg){ .rx_num = rx_num });
 	if (counter("kvnet.rx.polls_inline") < 0)
 		ksft_skip("no run_soft");
-	vdev_parameter_text("tx_call_us", "10000");
+	vdev_parameter_text("tx_usecs", "10000");
 	vdev_no_spin(&vmm.v);
 	gr_call_on(&tx->ring, 0);
 	send_one();
@@ -63,29 +63,29 @@ CASE(receiving_in_place_is_switched_off_meanwhile)
 	long late;
 
 	begin(256);
-	late = counter("kvnet.tx.calls_put_off");
+	late = counter("kvnet.tx.calls_deferred");
 	for (i = 0; i < 60 && !ksft_failed(); i++) {
-		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
+		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
 		send_one();
-		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
+		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
 		called();
 		worker_rests();
 	}
-	EXPECT_OP(counter("kvnet.tx.calls_put_off"), >, late);
+	EXPECT_OP(counter("kvnet.tx.calls_deferred"), >, late);
 	end();
 }
 
 /* Returns how many calls have been put off. */
 static long send_some(unsigned int n)
 {
-	long before = counter("kvnet.tx.calls_put_off");
+	long before = counter("kvnet.tx.calls_deferred");
 
 	while (n-- && !ksft_failed()) {
 		send_one();
 		called();
 		worker_rests();
 	}
-	return counter("kvnet.tx.calls_put_off") - before;
+	return counter("kvnet.tx.calls_deferred") - before;
 }
 
 /* The timer's CPU may be another's by then: one that takes long is not for it. */
@@ -97,7 +97,7 @@ CASE_TIMED(a_call_that_takes_long_is_not_put_off, 60)
 	watched_start(&w, tx->call);
 	EXPECT_GE(send_some(20), 1);
 	EXPECT_EQ(send_some(40), 0);
-	EXPECT_GE(counter("kvnet.tx.soft_barred"), 1);
+	EXPECT_GE(counter("kvnet.tx.inline_throttled"), 1);
 	watched_end(&w);
 	EXPECT_EQ(send_some(20), 0);
 	end();
@@ -124,11 +124,11 @@ static void give_buffers(void)
 /* Both are served by one thread, which does not get to rest for long. */
 CASE_TIMED(frames_come_and_come, 60)
 {
-	char vcpu = vdev_parameter("tx_by_vcpu", 'N');
+	char vcpu = vdev_parameter("tx_inline", 'N');
 	unsigned int i;
 
 	begin(32768);
-	vdev_parameter("tx_by_vcpu", vcpu);
+	vdev_parameter("tx_inline", vcpu);
 	vdev_backend(&vmm.v, VDEV_RX, -1);
 	long_queue();
 	for (i = 0; i < FRAMES; i++)

@@ -10,11 +10,11 @@
 #define SOME		40
 #define ROUND		24
 
-/* defer.h: as often as the timer called, and how seldom it is tried after that. */
+/* tx_mod.h: as often as the timer called, and how seldom it is tried after that. */
 #define LATE		4
 #define TRY		16
 
-/* No call is put off for longer: tx_call_us=10000. */
+/* No call is put off for longer: tx_usecs=10000. */
 #define CAP_MS		10
 
 static struct rig rig;
@@ -31,7 +31,7 @@ static void begin(const char *us)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net calls at once");
-	vdev_parameter_text("tx_call_us", us);
+	vdev_parameter_text("tx_usecs", us);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (counter("kvnet.rx.polls_inline") < 0)
 		ksft_skip("no run_soft");
@@ -78,7 +78,7 @@ static void answer(void)
 /* Of the worker, and of the thread that kicks. */
 static long turns(void)
 {
-	return counter("kvnet.tx.runs") + counter("kvnet.tx.polls_inline");
+	return counter("kvnet.tx.polls") + counter("kvnet.tx.polls_inline");
 }
 
 /*
@@ -91,7 +91,7 @@ CASE(a_lone_packet_is_told_of_in_the_end)
 	long off, all;
 
 	begin("2000");
-	off = counter("kvnet.tx.calls_put_off");
+	off = counter("kvnet.tx.calls_deferred");
 	all = turns();
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		send(1);
@@ -101,7 +101,7 @@ CASE(a_lone_packet_is_told_of_in_the_end)
 		gr_call_on(&tx->ring, 0);
 		answer();
 	}
-	off = counter("kvnet.tx.calls_put_off") - off;
+	off = counter("kvnet.tx.calls_deferred") - off;
 	all = turns() - all;
 	ksft_note("%ld calls were put off, in %ld turns", off, all);
 	EXPECT_GE(off, 1);
@@ -112,10 +112,10 @@ CASE(a_lone_packet_is_told_of_in_the_end)
 /* Has a round of it passed with every call put off, and @calls of them made? */
 static bool all_put_off(void (*round)(void), long calls)
 {
-	long off = counter("kvnet.tx.calls_put_off"), made = counter("kvnet.tx.calls");
+	long off = counter("kvnet.tx.calls_deferred"), made = counter("kvnet.tx.calls");
 
 	round();
-	return ksft_failed() || (counter("kvnet.tx.calls_put_off") - off == ROUND &&
+	return ksft_failed() || (counter("kvnet.tx.calls_deferred") - off == ROUND &&
 				 counter("kvnet.tx.calls") - made == calls);
 }
 
@@ -220,7 +220,7 @@ static unsigned int waits_of_two(void)
 	looks_slowly();
 	looks_slowly();
 	wait_until(ksft_now_ms() + CAP_MS / 2);
-	off = counter("kvnet.tx.calls_put_off");
+	off = counter("kvnet.tx.calls_deferred");
 	send(1);
 	then = ksft_now_ms();
 	EXPECT(WAIT_FOR(3000, all_used()));
@@ -234,7 +234,7 @@ static unsigned int waits_of_two(void)
 	then = ksft_now_ms() - then;
 	look();
 	answer();
-	return early || counter("kvnet.tx.calls_put_off") - off != 2 ? 0 : then;
+	return early || counter("kvnet.tx.calls_deferred") - off != 2 ? 0 : then;
 }
 
 /* What is owed longest is in time, whatever is sent meanwhile; a host that stands still is late. */
@@ -261,7 +261,7 @@ CASE(many_are_told_of_at_once)
 	long late;
 
 	begin("10000");
-	late = counter("kvnet.tx.calls_put_off");
+	late = counter("kvnet.tx.calls_deferred");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		send(3);
 		EXPECT(WAIT_FOR(3000, all_used()));
@@ -269,7 +269,7 @@ CASE(many_are_told_of_at_once)
 		vdev_eventfd_take(tx->call);
 		gr_call_on(&tx->ring, 0);
 	}
-	late = counter("kvnet.tx.calls_put_off") - late;
+	late = counter("kvnet.tx.calls_deferred") - late;
 	ksft_note("%ld of 10 calls were put off", late);
 	/* They are shown at once; but a turn may have ended in between. */
 	EXPECT_OP(late, <, 10);
@@ -287,12 +287,12 @@ CASE(no_more_than_a_few_are_owed)
 
 	begin("10000");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
-		late = counter("kvnet.tx.calls_put_off");
+		late = counter("kvnet.tx.calls_deferred");
 		for (k = 0; k < 6; k++) {
 			send(1);
 			EXPECT(WAIT_FOR(3000, all_used()));
 		}
-		late = counter("kvnet.tx.calls_put_off") - late;
+		late = counter("kvnet.tx.calls_deferred") - late;
 		most = late > most ? late : most;
 		EXPECT(vdev_eventfd_wait(tx->call, 3000));
 		vdev_eventfd_take(tx->call);
@@ -314,7 +314,7 @@ static void at_once(void)
 		EXPECT(all_used());
 		gr_call_on(&tx->ring, 0);
 	}
-	EXPECT_EQ(counter("kvnet.tx.calls_put_off"), 0);
+	EXPECT_EQ(counter("kvnet.tx.calls_deferred"), 0);
 }
 
 CASE(at_once_if_told_so)
@@ -327,7 +327,7 @@ CASE(at_once_if_told_so)
 /* Nothing is put off where nobody would come in time. */
 CASE(at_once_without_softirqs)
 {
-	vdev_parameter("rx_in_place", 'N');
+	vdev_parameter("rx_inline", 'N');
 	begin("200");
 	at_once();
 	end();
@@ -344,13 +344,13 @@ static bool looks_before_the_queue_stops(void)
 	EXPECT(vdev_eventfd_wait(tx->call, 3000));
 	look();
 	vdev_eventfd_take(tx->call);
-	off = counter("kvnet.tx.calls_put_off");
+	off = counter("kvnet.tx.calls_deferred");
 	send(1);
 	look();
 	vdev_backend(&rig.v, VDEV_TX, -1);
 	called = vdev_eventfd_take(tx->call);
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
-	return ksft_failed() || (counter("kvnet.tx.calls_put_off") > off && !called);
+	return ksft_failed() || (counter("kvnet.tx.calls_deferred") > off && !called);
 }
 
 /* Unless it was late already, since the host stood still: not each time. */

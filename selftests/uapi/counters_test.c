@@ -17,7 +17,7 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
-/* Of so many that wake a queue one is timed: KVNET_SOURCE_TIMED. */
+/* Of so many that wake a queue one is timed: KVNET_WORK_SAMPLE_EVERY. */
 #define TIMED		16
 
 static const char * const name_of[] = { "rx", "tx" };
@@ -127,15 +127,15 @@ static void fdinfo_line(const char *key, char *to, size_t size)
 /* Each turn is in the histogram, with what it has done; fdinfo says the same. */
 static void turns_add_up(unsigned int index)
 {
-	struct hist h = hist(index, "turn_packets");
+	struct hist h = hist(index, "poll_packets");
 	char key[64], line[512];
 
-	EXPECT_EQ(h.count, count(index, "runs") + count(index, "polls_inline"));
+	EXPECT_EQ(h.count, count(index, "polls") + count(index, "polls_inline"));
 	EXPECT_EQ(h.sum, count(index, "packets") + drops(index));
-	snprintf(key, sizeof(key), "kvnet.%s.turn_packets", name_of[index]);
+	snprintf(key, sizeof(key), "kvnet.%s.poll_packets", name_of[index]);
 	fdinfo_line(key, line, sizeof(line));
 	if (strcmp(line, h.text))
-		FAIL("turn_packets: '%s', fdinfo has '%s'", h.text, line);
+		FAIL("poll_packets: '%s', fdinfo has '%s'", h.text, line);
 }
 
 /*
@@ -159,10 +159,10 @@ static void all_add_up(long sent, long injected)
 	turns_add_up(VDEV_TX);
 	/* how, and by whom: parts of the whole */
 	EXPECT_LE(count(VDEV_TX, "packets_inline"), count(VDEV_TX, "packets"));
-	EXPECT_LE(count(VDEV_TX, "packets_direct") + count(VDEV_TX, "singles"),
+	EXPECT_LE(count(VDEV_TX, "packets_direct") + count(VDEV_TX, "packets_unbatched"),
 		  count(VDEV_TX, "packets"));
 	EXPECT_LE(count(VDEV_RX, "packets_inline"), count(VDEV_RX, "packets"));
-	EXPECT_LE(count(VDEV_RX, "tap_calls"), count(VDEV_RX, "packets") + drops(VDEV_RX));
+	EXPECT_LE(count(VDEV_RX, "packets_recvmsg"), count(VDEV_RX, "packets") + drops(VDEV_RX));
 }
 
 static void traffic(unsigned int tap)
@@ -184,13 +184,13 @@ static void traffic(unsigned int tap)
 CASE(traffic_both_ways)
 {
 	traffic(0);
-	EXPECT_EQ(count(VDEV_TX, "singles"), 0);
+	EXPECT_EQ(count(VDEV_TX, "packets_unbatched"), 0);
 }
 
 CASE(traffic_one_by_one)
 {
 	traffic(TAP_SNDBUF);
-	EXPECT_EQ(count(VDEV_TX, "singles"), count(VDEV_TX, "packets"));
+	EXPECT_EQ(count(VDEV_TX, "packets_unbatched"), count(VDEV_TX, "packets"));
 	EXPECT_EQ(count(VDEV_TX, "packets_direct"), 0);
 }
 
@@ -293,7 +293,7 @@ CASE(drops_of_a_full_tap)
 	for (i = 0; tap.tx_packets + tap.tx_dropped < n && i < 10 && !ksft_failed(); i++) {
 		rig_rx_post(&vmm, 256, NULL);
 		vdev_kick_always(&vmm.v.q[VDEV_RX]);
-		EXPECT(WAIT_FOR(3000, count(VDEV_RX, "wait_buffers") > (long)i + 1 ||
+		EXPECT(WAIT_FOR(3000, count(VDEV_RX, "no_buf") > (long)i + 1 ||
 				link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped >= n));
 		while (rig_rx(&vmm, NULL, (uint8_t[FRAME_MAX]){ 0 }, FRAME_MAX, 0) > 0)
 			;
@@ -316,7 +316,7 @@ CASE(drops_of_what_is_too_long)
 	for (i = 1; i < 20; i += 2)
 		rig_rx_expect(&vmm, i, 60);
 	worker_rests();
-	EXPECT_EQ(count(VDEV_RX, "drop_overrun"), 10);
+	EXPECT_EQ(count(VDEV_RX, "drop_oversize"), 10);
 	all_add_up(0, 20);
 }
 
@@ -362,18 +362,18 @@ CASE(time_from_a_kick)
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	EXPECT_EQ(hist(VDEV_TX, "wake_ns").count, 0);
+	EXPECT_EQ(hist(VDEV_TX, "wake_latency_ns").count, 0);
 	lone_frames(4 * TIMED);
-	h = hist(VDEV_TX, "wake_ns");
+	h = hist(VDEV_TX, "wake_latency_ns");
 	/* when the driver need not kick, it did not wake anybody */
 	EXPECT_GE(h.count, 1);
 	EXPECT_LE(h.count, 5);
 	/* nothing takes no time, and nothing on this machine as long as this */
 	EXPECT_OP(h.sum, >, 0);
 	EXPECT_OP(h.sum, <, UINT64_C(20000000000));
-	fdinfo_line("kvnet.tx.wake_ns", line, sizeof(line));
+	fdinfo_line("kvnet.tx.wake_latency_ns", line, sizeof(line));
 	if (strcmp(line, h.text))
-		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
+		FAIL("wake_latency_ns: '%s', fdinfo has '%s'", h.text, line);
 }
 
 /* One CPU for the worker and us: it runs when we let it. */
@@ -381,7 +381,7 @@ static void one_cpu(void)
 {
 	cpu_set_t first;
 
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 0), 0);
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	ASSERT_SYS(sched_setaffinity(worker_tid(0), sizeof(first), &first));
@@ -421,13 +421,13 @@ CASE(time_of_a_worker_that_comes_late)
 		kick_before_it_can_run(3);
 		worker_rests();
 	}
-	h = hist(VDEV_TX, "wake_ns");
+	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_GE(h.count, 1);
 	/* of one at least: the kernel may let the worker run before a real-time task (fair server) */
 	EXPECT_OP(h.sum, >, 1000000);
-	fdinfo_line("kvnet.tx.wake_ns", line, sizeof(line));
+	fdinfo_line("kvnet.tx.wake_latency_ns", line, sizeof(line));
 	if (strcmp(line, h.text))
-		FAIL("wake_ns: '%s', fdinfo has '%s'", h.text, line);
+		FAIL("wake_latency_ns: '%s', fdinfo has '%s'", h.text, line);
 }
 
 /* A queue that is stopped as it has been kicked stands still: that is nobody's time to come. */
@@ -445,12 +445,12 @@ CASE(time_is_not_that_of_a_backend_that_was_away)
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	we_are_first(false);
 	worker_rests();
-	h = hist(VDEV_TX, "wake_ns");
+	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);
 	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
 	ASSERT(rig_tx_drain(&vmm, 3000));
 	worker_rests();
-	h = hist(VDEV_TX, "wake_ns");
+	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);
 }
 
@@ -486,18 +486,18 @@ CASE(spins_that_were_worth_it_and_not)
 	vdev_no_spin(&vmm.v);
 	/* the worker may have been at it */
 	lone_frames(1);
-	hit = count(VDEV_TX, "polls_hit");
-	missed = count(VDEV_TX, "polls_missed");
+	hit = count(VDEV_TX, "busy_poll_hits");
+	missed = count(VDEV_TX, "busy_poll_misses");
 	lone_frames(3);
-	EXPECT_EQ(count(VDEV_TX, "polls_hit"), hit);
-	EXPECT_EQ(count(VDEV_TX, "polls_missed"), missed);
+	EXPECT_EQ(count(VDEV_TX, "busy_poll_hits"), hit);
+	EXPECT_EQ(count(VDEV_TX, "busy_poll_misses"), missed);
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
-	for (i = 0; i < 500 && !(count(VDEV_TX, "polls_missed") > missed &&
-				 count(VDEV_TX, "polls_hit") > hit); i++)
+	for (i = 0; i < 500 && !(count(VDEV_TX, "busy_poll_misses") > missed &&
+				 count(VDEV_TX, "busy_poll_hits") > hit); i++)
 		/* more than the thread that kicks would send */
 		frames(10);
-	EXPECT_OP(count(VDEV_TX, "polls_missed"), >, missed);
-	EXPECT_OP(count(VDEV_TX, "polls_hit"), >, hit);
+	EXPECT_OP(count(VDEV_TX, "busy_poll_misses"), >, missed);
+	EXPECT_OP(count(VDEV_TX, "busy_poll_hits"), >, hit);
 }
 
 KSFT_MAIN()

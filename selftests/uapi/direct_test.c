@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames to the host past the tap's socket (tap_direct): the host gets the same
+ * Frames to the host past the tap's socket (tx_direct): the host gets the same
  * and counts the same as by the socket; and they take the socket where it is not
  * the same.
  */
@@ -24,7 +24,7 @@
 #include "tracing.h"
 #include "xdp.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/tap_direct"
+#define PARAMETER	"/sys/module/kvnet/parameters/tx_direct"
 #define MAX		40000
 
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
@@ -208,7 +208,7 @@ static unsigned int send_all(struct seen *seen, unsigned int tap,
 			n++;
 	}
 	*counts = read_counts();
-	*direct = rig_counter(&rig, "kvnet.tx.direct");
+	*direct = rig_counter(&rig, "kvnet.tx.batches_direct");
 	close(fd);
 	rig_close(&rig);
 	return n;
@@ -251,12 +251,12 @@ CASE(as_by_the_socket_without_headers)
 
 static long transmit(void)
 {
-	long before = rig_counter(&rig, "kvnet.tx.direct");
+	long before = rig_counter(&rig, "kvnet.tx.batches_direct");
 
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick(&rig.v.q[VDEV_TX]);
 	rig_tx_drain(&rig, 3000);
-	return rig_counter(&rig, "kvnet.tx.direct") - before;
+	return rig_counter(&rig, "kvnet.tx.batches_direct") - before;
 }
 
 /* The first batch goes by the socket, and tells whose device it is. */

@@ -179,7 +179,7 @@ static void log_breaks(uint32_t len)
 	ready(&(struct rig_cfg){ .bufs = 16, .rx_buf = 2048 });
 	for (i = 0; i < n; i++)
 		rig_inject(&rig, i, len);
-	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.wait_buffers") > 0));
+	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.no_buf") > 0));
 	ASSERT_EQ(rig_rx_post(&rig, n, NULL), n);
 	dirtylog_protect(&dl, PROT_NONE);
 	vdev_kick_always(q);

@@ -132,8 +132,8 @@ static bool arrived(unsigned int q)
 void fault_by_worker(bool all)
 {
 	policy_want();
-	ask_u8(&policy_request, KVNET_A_POLICY_TX_BY_VCPU, !all);
-	ask_u8(&policy_request, KVNET_A_POLICY_RX_IN_PLACE, !all);
+	ask_u8(&policy_request, KVNET_A_POLICY_TX_INLINE, !all);
+	ask_u8(&policy_request, KVNET_A_POLICY_RX_INLINE, !all);
 	ASSERT_EQ(policy_ask(), 0);
 }
 

@@ -303,7 +303,7 @@ CASE_TIMED(ring_that_cannot_be_mapped, 60)
 		inject_nth(0);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("allocation %u: %s", n, strerror(-ret));
-		if (!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"))
+		if (!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"))
 			EXPECT_EQ(pinned_kb(), 0);
 		vdev_kick_always(q);
 		worker_rests();

@@ -101,7 +101,7 @@ static void one_ring(enum order order, long pieces)
 	show_all(256);
 	EXPECT(WAIT_FOR(10000, counter("kvnet.tx.packets") == 256));
 	/* of the last one it is not known whether it has been counted */
-	turns = counter("kvnet.tx.requeues") + 1;
+	turns = counter("kvnet.tx.budget_exhausted") + 1;
 	ksft_note("256 packets of %ld pieces: %ld turns", pieces, turns);
 	if (order == ALONE)
 		EXPECT_LE(turns, 3);
@@ -133,7 +133,7 @@ CASE(packets_of_a_few_pieces)
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	rig_tx_drain(&rig, 10000);
 	EXPECT_EQ(counter("kvnet.tx.packets"), 250);
-	EXPECT_EQ(counter("kvnet.tx.requeues"), 0);
+	EXPECT_EQ(counter("kvnet.tx.budget_exhausted"), 0);
 }
 
 /* 72 buffers each; what is left over in the ring is no matter. */
@@ -152,7 +152,7 @@ CASE(frames_into_one_byte_buffers)
 	ASSERT_EQ(rig_rx_post(&rig, 32768, NULL), 32768);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.packets") == n));
-	turns = counter("kvnet.rx.requeues") + 1;
+	turns = counter("kvnet.rx.budget_exhausted") + 1;
 	ksft_note("%u frames into %ld buffers each: %ld turns", n, each, turns);
 	EXPECT_LE(n * each / turns, TURN);
 }
@@ -179,7 +179,7 @@ CASE(frames_behind_empty_buffers)
 	}
 	vdev_kick_always(q);
 	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.packets") == n));
-	turns = counter("kvnet.rx.requeues") + 1;
+	turns = counter("kvnet.rx.budget_exhausted") + 1;
 	ksft_note("%u frames behind %u buffers each: %ld turns", n, each - 1, turns);
 	EXPECT_LE((long)n * each / turns, TURN);
 	rig_close(&rig);
@@ -199,8 +199,8 @@ CASE(frames_too_long_for_one_byte_buffers)
 		rig_inject(&rig, i, 1500);
 	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_overrun") == n));
-	turns = counter("kvnet.rx.requeues") + 1;
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_oversize") == n));
+	turns = counter("kvnet.rx.budget_exhausted") + 1;
 	ksft_note("%u frames that would not fit: %ld turns", n, turns);
 	EXPECT_LE((long)n * PIECES / turns, TURN);
 }
@@ -247,8 +247,8 @@ CASE(frames_before_a_table_that_is_too_long)
 	for (i = 0; i < n; i++)
 		rig_inject(&rig, i, 60);
 	show_byte_and_table(65536);
-	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_overrun") == n));
-	turns = counter("kvnet.rx.requeues") + 1;
+	EXPECT(WAIT_FOR(10000, counter("kvnet.rx.drop_oversize") == n));
+	turns = counter("kvnet.rx.budget_exhausted") + 1;
 	ksft_note("%u frames before a table: %ld turns", n, turns);
 	EXPECT_LE((long)n * PIECES / turns, TURN);
 	EXPECT_EQ(counter("kvnet.rx.broken"), 0);

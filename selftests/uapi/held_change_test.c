@@ -125,7 +125,7 @@ CASE(frames)
 	long missed;
 
 	warm_up();
-	missed = place_counter("kvnet.rx.soft_missed");
+	missed = place_counter("kvnet.rx.inline_skip_uncached");
 	ASSERT(!pipe(pool.go));
 	ASSERT_EQ(pthread_create(&thread, NULL, drops_the_pool, NULL), 0);
 	hold(CHANGES_MEMORY);
@@ -133,14 +133,14 @@ CASE(frames)
 	ASSERT(WAIT_FOR(3000, held(CHANGES_MEMORY)));
 	fill_the_pool();
 	place_some(8, 60);
-	EXPECT_EQ(place_counter("kvnet.pages"), 0);
-	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), missed + 4);
+	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
 	EXPECT(held(CHANGES_MEMORY));
 	let_go();
 	pthread_join(thread, NULL);
 	fill_the_pool();
 	place_warm_up();
-	EXPECT_OP(place_counter("kvnet.pages"), >, 0);
+	EXPECT_OP(place_counter("kvnet.pages_cached"), >, 0);
 	rig_close(&rig);
 }
 

@@ -183,11 +183,11 @@ CASE(broken_asks_for_no_kick)
 			EXPECT_EQ(gr_raw_used_flags(&q->ring), VRING_USED_F_NO_NOTIFY);
 		if (!vdev_is_vhost()) {
 			kicks = counter_of_queue("kicks");
-			wakes = counter_of_queue("wakes");
+			wakes = counter_of_queue("wakeups");
 			for (i = 0; i < 10; i++)
 				vdev_kick_always(q);
 			EXPECT_EQ(counter_of_queue("kicks") - kicks, 10);
-			EXPECT_EQ(counter_of_queue("wakes"), wakes);
+			EXPECT_EQ(counter_of_queue("wakeups"), wakes);
 		}
 		rig_close(&rig);
 	}
@@ -266,7 +266,7 @@ CASE(two_chains_of_too_many_pieces)
 	}
 	ASSERT_EQ(write(rig.v.q[queue].kick, &(uint64_t){ 1 }, 8), 8);
 	EXPECT(WAIT_FOR(3000, gr_raw_used_idx(&rig.v.q[queue].ring)));
-	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_overrun"), 1);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_oversize"), 1);
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.packets"), 1);
 	EXPECT_EQ(vdev_eventfd_take(rig.v.q[queue].err), 0);
 	restart();

@@ -15,7 +15,7 @@
 
 static long pages(void)
 {
-	return place_counter("kvnet.pages");
+	return place_counter("kvnet.pages_cached");
 }
 
 static void a_second_passes(void)

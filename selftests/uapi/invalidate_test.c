@@ -272,13 +272,13 @@ CASE(frames)
 	changes_begin();
 	ASSERT_SYS(madvise(pool, len, MADV_DONTNEED));
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
-	missed = place_counter("kvnet.rx.soft_missed");
+	missed = place_counter("kvnet.rx.inline_skip_uncached");
 	place_some(8, 60);
-	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), missed + 4);
-	EXPECT_EQ(place_counter("kvnet.pages"), 0);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
+	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
 	changes_end();
 	place_warm_up();
-	EXPECT_OP(place_counter("kvnet.pages"), >, 0);
+	EXPECT_OP(place_counter("kvnet.pages_cached"), >, 0);
 	rig_close(&rig);
 }
 

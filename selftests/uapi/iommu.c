@@ -337,7 +337,7 @@ void iommu_call_wakes(struct iommu *io, unsigned long req, const void *arg)
 	bool traced;
 
 	worker_rests();
-	traced = !vdev_is_vhost() && tracing_begin() && tracing_on("kvnet/kvnet_event", "");
+	traced = !vdev_is_vhost() && tracing_begin() && tracing_on("kvnet/kvnet_work_event", "");
 	vdev_ioctl(io->v->fd, req, arg);
 	if (traced)
 		EXPECT_GE(tracing_count("event=ctrl"), 1);

@@ -413,7 +413,7 @@ CASE(rings_are_no_addresses_of_the_owner)
 	one_frame();
 	EXPECT(WAIT_FOR(3000, waits()));
 	worker_rests();
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	EXPECT(all_zero(other, ELSEWHERE));
 	/* nor does it help to say so twice */
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);

@@ -140,7 +140,7 @@ CASE_TIMED(nothing_is_lost_and_nothing_said, 900)
 
 static long runs(void)
 {
-	return rig_counter(&rig, "kvnet.rx.runs") + rig_counter(&rig, "kvnet.tx.runs");
+	return rig_counter(&rig, "kvnet.rx.polls") + rig_counter(&rig, "kvnet.tx.polls");
 }
 
 static long kicks(void)

@@ -63,7 +63,7 @@ CASE_TIMED(one_that_only_its_worker_has, 40)
 	if (vdev_is_vhost())
 		ksft_skip("a process with such a device of vhost_net's cannot be killed");
 	/* who kicks would have it, too, for a moment */
-	by_vcpu = vdev_parameter("tx_by_vcpu", '0');
+	by_vcpu = vdev_parameter("tx_inline", '0');
 	before = module_users();
 	ASSERT_SYS(pipe2(p, O_CLOEXEC));
 	pid = ASSERT_SYS(fork());
@@ -74,7 +74,7 @@ CASE_TIMED(one_that_only_its_worker_has, 40)
 			pause();
 	}
 	ASSERT_EQ(read(p[0], &c, 1), 1);
-	vdev_parameter("tx_by_vcpu", by_vcpu);
+	vdev_parameter("tx_inline", by_vcpu);
 	if (!WAIT_FOR(5000, module_users() == before))
 		FAIL("module: %u users, then %u", before, module_users());
 	ASSERT_SYS(kill(pid, SIGKILL));
@@ -92,7 +92,7 @@ CASE(files_that_only_its_worker_has)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps them until its end");
-	vdev_parameter("rx_in_place", '0');
+	vdev_parameter("rx_inline", '0');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	rig_rx_post(&rig, 64, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);

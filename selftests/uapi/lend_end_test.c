@@ -392,7 +392,7 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's guests do not send");
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	vdev_parameter_text("tx_call_us", "0");
+	vdev_parameter_text("tx_usecs", "0");
 	on_one_cpu();
 	for (i = 0; i < 2; i++) {
 		rig_open(r[i], &(struct rig_cfg){ .features = F_V1, .here = i, .stopped = true });

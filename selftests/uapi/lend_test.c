@@ -47,13 +47,13 @@ CASE(a_lone_packet_is_sent_by_who_kicks)
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
 	lent = counter("kvnet.tx.polls_inline");
-	wakes = counter("kvnet.tx.wakes");
+	wakes = counter("kvnet.tx.wakeups");
 	kicks = counter("kvnet.tx.kicks");
 	ask_and_answer(SOME);
 	EXPECT_EQ(counter("kvnet.tx.polls_inline") - lent, SOME);
 	EXPECT_EQ(counter("kvnet.tx.kicks") - kicks, SOME);
-	EXPECT_EQ(counter("kvnet.tx.wakes"), wakes);
-	EXPECT_EQ(counter("kvnet.tx.paced"), 0);
+	EXPECT_EQ(counter("kvnet.tx.wakeups"), wakes);
+	EXPECT_EQ(counter("kvnet.tx.moderated"), 0);
 	rig_close(&rig);
 }
 
@@ -105,11 +105,11 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 
 CASE(not_if_told_so)
 {
-	vdev_parameter("tx_by_vcpu", 'N');
+	vdev_parameter("tx_inline", 'N');
 	lend_begin(&rig, 0);
 	flow_one(&rig);
 	EXPECT_EQ(counter("kvnet.tx.polls_inline"), 0);
-	EXPECT_GE(counter("kvnet.tx.wakes"), 1);
+	EXPECT_GE(counter("kvnet.tx.wakeups"), 1);
 	rig_close(&rig);
 }
 
@@ -123,7 +123,7 @@ CASE(not_by_a_real_time_thread)
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
 	lent = counter("kvnet.tx.packets_inline");
-	wakes = counter("kvnet.tx.wakes");
+	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &fifo));
@@ -136,7 +136,7 @@ CASE(not_by_a_real_time_thread)
 		worker_rests();
 	}
 	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
-	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, SOME);
+	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, SOME);
 	ask_and_answer(1);
 	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent + 1);
 	rig_close(&rig);
@@ -154,7 +154,7 @@ CASE(not_by_another_process)
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
 	lent = counter("kvnet.tx.polls_inline");
-	wakes = counter("kvnet.tx.wakes");
+	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		gr_publish(&tx->ring);
@@ -168,7 +168,7 @@ CASE(not_by_another_process)
 		lend_answer(&rig);
 	}
 	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
-	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 10);
+	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, 10);
 	rig_close(&rig);
 }
 
@@ -205,7 +205,7 @@ CASE(bulk_is_for_the_worker)
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
 	lent = counter("kvnet.tx.polls_inline");
-	wakes = counter("kvnet.tx.wakes");
+	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		for (k = 0; k < 100; k++)
 			ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -215,7 +215,7 @@ CASE(bulk_is_for_the_worker)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		lend_answer(&rig);
 	}
-	EXPECT_GE(counter("kvnet.tx.wakes") - wakes, 1);
+	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, 1);
 	/* The first one finds that it is not for the thread that kicks. */
 	EXPECT_LE(counter("kvnet.tx.polls_inline") - lent, 4);
 	rig_close(&rig);
@@ -245,12 +245,12 @@ static void burst(uint32_t len, uint64_t deadline)
 static void stream(void)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
-	long paced = counter("kvnet.tx.paced");
+	long paced = counter("kvnet.tx.moderated");
 
 	do
 		burst(60, deadline);
-	while (counter("kvnet.tx.paced") == paced && ksft_now_ms() < deadline);
-	EXPECT_OP(counter("kvnet.tx.paced"), >, paced);
+	while (counter("kvnet.tx.moderated") == paced && ksft_now_ms() < deadline);
+	EXPECT_OP(counter("kvnet.tx.moderated"), >, paced);
 }
 
 CASE(a_stream_is_asked_not_to_kick)
@@ -283,7 +283,7 @@ CASE(a_stream_of_long_frames_kicks)
 	for (i = 0; i < 20; i++)
 		burst(3000, deadline);
 	ASSERT(rig_tx_drain(&rig, 3000));
-	EXPECT_EQ(counter("kvnet.tx.paced"), 0);
+	EXPECT_EQ(counter("kvnet.tx.moderated"), 0);
 	rig_close(&rig);
 }
 
@@ -307,13 +307,13 @@ CASE(one_after_the_other_is_for_the_worker)
 	lend_begin(&rig, 0);
 	lend_settle(&rig);
 	kicks = counter("kvnet.tx.kicks");
-	wakes = counter("kvnet.tx.wakes");
+	wakes = counter("kvnet.tx.wakeups");
 	ping_pong(1500, deadline);
 	do
 		ping_pong(500, deadline);
-	while (8 * (counter("kvnet.tx.wakes") - wakes) < counter("kvnet.tx.kicks") - kicks &&
+	while (8 * (counter("kvnet.tx.wakeups") - wakes) < counter("kvnet.tx.kicks") - kicks &&
 	       ksft_now_ms() < deadline);
-	wakes = counter("kvnet.tx.wakes") - wakes;
+	wakes = counter("kvnet.tx.wakeups") - wakes;
 	kicks = counter("kvnet.tx.kicks") - kicks;
 	EXPECT_GE(8 * wakes, kicks);
 	rig_close(&rig);

@@ -200,13 +200,13 @@ CASE(no_kernel_threads_for_a_vmm_by_default)
 /* Of a load; one takes some more than another. */
 static unsigned int allocations(void)
 {
-	enum { MANY = 1000000 };
-	unsigned int i, n, least = MANY;
+	enum { POLL_MANY = 1000000 };
+	unsigned int i, n, least = POLL_MANY;
 
 	for (i = 0; i < 3; i++) {
-		inject_nth(MANY);
+		inject_nth(POLL_MANY);
 		EXPECT_EQ(module_load(REPLACE), 0);
-		n = MANY - inject_left();
+		n = POLL_MANY - inject_left();
 		inject_nth(0);
 		unload();
 		least = n < least ? n : least;

@@ -64,7 +64,7 @@ CASE(driver_of_the_other_byte_order)
 			__builtin_bswap16(1)));
 	EXPECT_EQ(vdev_eventfd_take(r.v.q[VDEV_TX].err), 0);
 	/* how the tap reads its headers is for the tap to know */
-	EXPECT_EQ(rig_counter(&r, "kvnet.tx.direct"), 0);
+	EXPECT_EQ(rig_counter(&r, "kvnet.tx.batches_direct"), 0);
 	rig_close(&r);
 }
 

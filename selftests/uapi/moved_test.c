@@ -164,8 +164,8 @@ static void *hand_thread(void *arg)
 static void expect_both(long soft, long missed, long taken)
 {
 	EXPECT_OP(place_counter("kvnet.rx.polls_inline"), >, soft);
-	EXPECT_OP(place_counter("kvnet.rx.soft_missed"), >, missed);
-	EXPECT_OP(place_counter("kvnet.pages_taken"), >, taken);
+	EXPECT_OP(place_counter("kvnet.rx.inline_skip_uncached"), >, missed);
+	EXPECT_OP(place_counter("kvnet.pages_invalidated"), >, taken);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
 }
@@ -179,8 +179,8 @@ static void under_frames(taker *take, unsigned int turns)
 
 	place_warm_up();
 	soft = place_counter("kvnet.rx.polls_inline");
-	missed = place_counter("kvnet.rx.soft_missed");
-	taken = place_counter("kvnet.pages_taken");
+	missed = place_counter("kvnet.rx.inline_skip_uncached");
+	taken = place_counter("kvnet.pages_invalidated");
 	hand.take = take;
 	hand.turns = 0;
 	hand.swapped = 0;
@@ -189,7 +189,7 @@ static void under_frames(taker *take, unsigned int turns)
 	end = ksft_now_ms() + ksft_patience(20000);
 	while (!ksft_failed() && ksft_now_ms() < end &&
 	       (__atomic_load_n(&hand.turns, __ATOMIC_RELAXED) < turns ||
-		place_counter("kvnet.rx.soft_missed") == missed)) {
+		place_counter("kvnet.rx.inline_skip_uncached") == missed)) {
 		place_one(seq % 3 ? 60 : 1514, 3000);
 		place_answer();
 	}

@@ -55,7 +55,7 @@ static void same_counters(unsigned int index, const char *prefix)
 	snprintf(name, sizeof(name), "%s.kicks", prefix);
 	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_KICKS), rig_counter(&vmm, name));
 	snprintf(name, sizeof(name), "%s.wakes", prefix);
-	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_WAKES), rig_counter(&vmm, name));
+	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_WAKEUPS), rig_counter(&vmm, name));
 }
 
 CASE(queues)
@@ -111,8 +111,8 @@ CASE(backlog)
 /* By how many of the two kinds of spins there are more. */
 static long more_spins(void)
 {
-	return labs(rig_counter(&vmm, "kvnet.tx.polls_missed") -
-		    rig_counter(&vmm, "kvnet.tx.polls_hit"));
+	return labs(rig_counter(&vmm, "kvnet.tx.busy_poll_misses") -
+		    rig_counter(&vmm, "kvnet.tx.busy_poll_hits"));
 }
 
 /* Spins that were worth it are not those that were not. */

@@ -23,9 +23,9 @@ static const struct wrong {
 	uint32_t value;
 	int error;
 } wrong[] = {
-	{ "tx-by-vcpu 2", KVNET_A_POLICY_TX_BY_VCPU, 1, 2, -ERANGE },
-	{ "copy-frames 255", KVNET_A_POLICY_COPY_FRAMES, 1, 255, -ERANGE },
-	{ "rx-in-place 2", KVNET_A_POLICY_RX_IN_PLACE, 1, 2, -ERANGE },
+	{ "tx-inline 2", KVNET_A_POLICY_TX_INLINE, 1, 2, -ERANGE },
+	{ "rx-direct 255", KVNET_A_POLICY_RX_DIRECT, 1, 255, -ERANGE },
+	{ "rx-inline 2", KVNET_A_POLICY_RX_INLINE, 1, 2, -ERANGE },
 	{ "poll-us of one byte", KVNET_A_POLICY_POLL_US, 1, 1, -EINVAL },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, -EINVAL },
 };
@@ -37,8 +37,8 @@ static void put_right(unsigned int but_for)
 {
 	if (but_for != KVNET_A_POLICY_POLL_US)
 		ask_u32(&policy_request, KVNET_A_POLICY_POLL_US, 11);
-	if (but_for != KVNET_A_POLICY_COPY_FRAMES)
-		ask_u8(&policy_request, KVNET_A_POLICY_COPY_FRAMES, 0);
+	if (but_for != KVNET_A_POLICY_RX_DIRECT)
+		ask_u8(&policy_request, KVNET_A_POLICY_RX_DIRECT, 0);
 }
 
 static void nothing_has_changed(void)
@@ -46,7 +46,7 @@ static void nothing_has_changed(void)
 	struct attrs p = the_policy();
 
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
-	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_COPY_FRAMES), 1);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_RX_DIRECT), 1);
 }
 
 CASE(wrong_attributes)
@@ -76,7 +76,7 @@ CASE(wrong_attributes)
 	put_right(0);
 	EXPECT_EQ(policy_ask(), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 11);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_COPY_FRAMES), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_DIRECT), 0);
 }
 
 CASE(incomplete_requests)
@@ -114,36 +114,36 @@ CASE(spinning)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 123), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 123);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 123000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 123000);
 	vdev_ioctl(vmm.v.fd, VHOST_GET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(s.num, 123);
 	flow_one(&vmm);
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 0), 0);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 0);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 0);
 	flow_one(&vmm);
 	worker_rests();
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_WINDOW_NS), 0);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_NS), 0);
 	/* and the VMM has its say after that */
 	s.num = 9;
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 9);
-	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_CAP_NS), 9000);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 0);
+	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_MAX_NS), 9000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 0);
 	/* of more than 32 bits */
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 5000000), 0);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 5000000000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 5000000000);
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 9), 0);
 	/* a worker goes by that of its queue */
 	s = (struct vhost_vring_state){ .index = VDEV_RX, .num = 4 };
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
-	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_CAP_NS), 4000);
-	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_CAP_NS), 9000);
+	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 4000);
+	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_MAX_NS), 9000);
 }
 
 /* Calls of the tap for some frames that come in a burst. */
 static long tap_calls(void)
 {
-	long before = rig_counter(&vmm, "kvnet.rx.tap_calls");
+	long before = rig_counter(&vmm, "kvnet.rx.packets_recvmsg");
 	unsigned int i;
 
 	for (i = 0; i < 40; i++)
@@ -153,17 +153,17 @@ static long tap_calls(void)
 	for (i = 0; i < 40; i++)
 		rig_rx_expect(&vmm, i, 100);
 	worker_rests();
-	return rig_counter(&vmm, "kvnet.rx.tap_calls") - before;
+	return rig_counter(&vmm, "kvnet.rx.packets_recvmsg") - before;
 }
 
 CASE(copying)
 {
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_COPY_FRAMES, 0), 0);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_COPY_FRAMES), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_DIRECT, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_DIRECT), 0);
 	EXPECT_EQ(tap_calls(), 40);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_COPY_FRAMES, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_DIRECT, 1), 0);
 	EXPECT_OP(tap_calls(), <, 40);
 }
 
@@ -186,12 +186,12 @@ CASE(sending)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	flow_one(&vmm);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 1), 0);
 	EXPECT(WAIT_FOR(5000, sent_by_who_kicks(1)));
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 0), 0);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_BY_VCPU), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_INLINE), 0);
 	EXPECT_EQ(sent_by_who_kicks(20), 0);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_BY_VCPU, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 1), 0);
 	EXPECT(WAIT_FOR(5000, sent_by_who_kicks(1)));
 }
 
@@ -217,12 +217,12 @@ CASE(receiving)
 {
 	netlink_begin(&(struct rig_cfg){ .bufs = FEW });
 	vdev_no_spin(&vmm.v);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
 	EXPECT(WAIT_FOR(5000, received_in_place(1)));
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 0);
 	EXPECT_EQ(received_in_place(20), 0);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
 	EXPECT(WAIT_FOR(5000, received_in_place(1)));
 }
 
@@ -232,13 +232,13 @@ CASE(receiving_of_who_has_not_watched)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net shows nothing");
-	before = vdev_parameter("rx_in_place", 'N');
+	before = vdev_parameter("rx_inline", 'N');
 	netlink_begin(&(struct rig_cfg){ 0 });
-	vdev_parameter("rx_in_place", before);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 1), -EOPNOTSUPP);
-	EXPECT(strstr(genl.said, "rx_in_place"));
-	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_IN_PLACE), 0);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_IN_PLACE, 0), 0);
+	vdev_parameter("rx_inline", before);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), -EOPNOTSUPP);
+	EXPECT(strstr(genl.said, "rx_inline"));
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
 	flow_one(&vmm);
 }
 

@@ -71,7 +71,7 @@ static void inject(unsigned int n)
 static void one_is_taken(void)
 {
 	inject(1);
-	ASSERT(WAIT_FOR(3000, rig_counter(&vmm, "kvnet.rx.wait_buffers") > 0));
+	ASSERT(WAIT_FOR(3000, rig_counter(&vmm, "kvnet.rx.no_buf") > 0));
 	worker_rests();
 	EXPECT_EQ(backlog(), 1);
 }

@@ -94,7 +94,7 @@ CASE(a_device)
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_WORKERS), 2);
 	policy = attr_nest(d, KVNET_A_DEV_POLICY);
 	EXPECT(attr_has(policy, KVNET_A_POLICY_POLL_US));
-	EXPECT(attr_has(policy, KVNET_A_POLICY_COPY_FRAMES));
+	EXPECT(attr_has(policy, KVNET_A_POLICY_RX_DIRECT));
 	/* without a backend, and with another name */
 	ASSERT_EQ(link_up(vmm.ifindex, false), 0);
 	ASSERT_EQ(link_rename(vmm.ifindex, "other"), 0);
@@ -208,11 +208,11 @@ CASE(workers_of_a_device)
 	struct attrs w;
 	char tx, rx;
 
-	tx = vdev_parameter("tx_by_vcpu", 'N');
-	rx = vdev_parameter("rx_in_place", 'N');
+	tx = vdev_parameter("tx_inline", 'N');
+	rx = vdev_parameter("rx_inline", 'N');
 	netlink_begin(&(struct rig_cfg){ 0 });
-	vdev_parameter("tx_by_vcpu", tx);
-	vdev_parameter("rx_in_place", rx);
+	vdev_parameter("tx_inline", tx);
+	vdev_parameter("rx_inline", rx);
 	ASSERT_EQ(workers_of(getpid(), &thread), 2);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), 2);
 	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_WORKERS), 2);
@@ -230,7 +230,7 @@ CASE(workers_of_a_device)
 		EXPECT_EQ(attr_u32(w, KVNET_A_WORKER_QUEUES), i);
 		EXPECT_EQ(attr_u32(the_queue(i), KVNET_A_QUEUE_WORKER), i);
 		flow_one(&vmm);
-		EXPECT_EQ(attr_u64(the_worker(i), KVNET_A_WORKER_POLL_CAP_NS), 50000);
+		EXPECT_EQ(attr_u64(the_worker(i), KVNET_A_WORKER_POLL_MAX_NS), 50000);
 		ran = attr_u64(the_worker(i), KVNET_A_WORKER_RUN_NS);
 		EXPECT_OP(ran, >, 0);
 		EXPECT(WAIT_FOR(3000, (flow_one(&vmm),

@@ -54,7 +54,7 @@ CASE(frame_survives_a_chain_that_is_too_long)
 	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_RX].err, 3000));
 	if (!vdev_is_vhost()) {
 		EXPECT_EQ(counter("kvnet.rx.broken"), 1);
-		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 0);
+		EXPECT_EQ(counter("kvnet.rx.drop_oversize"), 0);
 	}
 	rig_stop(&rig);
 	vdev_queue_reset(&rig.v, VDEV_RX);
@@ -82,7 +82,7 @@ CASE(frame_of_too_many_pieces_is_dropped)
 		rig_inject(&rig, 10 * i + 1, 17 * 1024);
 		rig_inject(&rig, 10 * i + 2, 60);
 		rig_rx_expect(&rig, 10 * i + 2, 60);
-		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), i + 1);
+		EXPECT_EQ(counter("kvnet.rx.drop_oversize"), i + 1);
 		EXPECT_EQ(counter("kvnet.rx.broken"), 0);
 	}
 	rig_close(&rig);
@@ -101,7 +101,7 @@ static void open_small(unsigned int num)
 static void not_dropped(uint32_t seq, uint32_t len)
 {
 	rig_rx_expect(&rig, seq, len);
-	EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 0);
+	EXPECT_EQ(counter("kvnet.rx.drop_oversize"), 0);
 }
 
 /* All that fits: the driver cannot add another buffer.  Returns how many more. */
@@ -133,7 +133,7 @@ static void too_long_for_the_ring(unsigned int num, const struct shape *shape)
 		rig_inject(&rig, 100, room + 1);
 		rig_inject(&rig, 200 + round, 60);
 		rig_rx_expect(&rig, 200 + round, 60);
-		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), round + 1);
+		EXPECT_EQ(counter("kvnet.rx.drop_oversize"), round + 1);
 		EXPECT_EQ(post_all(shape), 1);
 	}
 	rig_close(&rig);
@@ -174,12 +174,12 @@ CASE(waits_for_the_rest_of_the_ring)
 	open_small(16);
 	room = 8 * BUF - rig.v.hdr_len;
 	for (i = 0; i < 2; i++) {
-		waits = counter("kvnet.rx.wait_buffers");
+		waits = counter("kvnet.rx.no_buf");
 		post(7, &two);
 		rig_inject(&rig, i, room + i);
-		EXPECT(WAIT_FOR(3000, counter("kvnet.rx.wait_buffers") >
+		EXPECT(WAIT_FOR(3000, counter("kvnet.rx.no_buf") >
 				waits));
-		EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 0);
+		EXPECT_EQ(counter("kvnet.rx.drop_oversize"), 0);
 		EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
 		post(1, &two);
 		if (!i)
@@ -187,7 +187,7 @@ CASE(waits_for_the_rest_of_the_ring)
 	}
 	rig_inject(&rig, 9, 60);
 	rig_rx_expect(&rig, 9, 60);
-	EXPECT_EQ(counter("kvnet.rx.drop_overrun"), 1);
+	EXPECT_EQ(counter("kvnet.rx.drop_oversize"), 1);
 }
 
 /* What is missing may come in chains as short as the shortest, wherever that one was. */
@@ -202,8 +202,8 @@ CASE(waits_for_what_the_shortest_leaves_room_for)
 	post(4, &three);
 	post(1, NULL);
 	rig_inject(&rig, 1, room);
-	EXPECT(WAIT_FOR(3000, counter("kvnet.rx.wait_buffers") > 0 ||
-			counter("kvnet.rx.drop_overrun") > 0));
+	EXPECT(WAIT_FOR(3000, counter("kvnet.rx.no_buf") > 0 ||
+			counter("kvnet.rx.drop_oversize") > 0));
 	post(2, NULL);
 	not_dropped(1, room);
 }

@@ -158,7 +158,7 @@ static void killed_meanwhile(bool kick)
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	rig_close(&rig);
 }
 

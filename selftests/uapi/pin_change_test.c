@@ -211,8 +211,8 @@ CASE(limit_for_one_queue)
 	rig_close(&rig);
 	limit_locked_memory(kb << 10);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.ring"), "pinned"));
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.access"), "pinned"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	EXPECT_EQ(pinned_kb(), kb);
 	frames_pass(&rig);
 	vdev_backend(&rig.v, VDEV_RX, -1);
@@ -221,7 +221,7 @@ CASE(limit_for_one_queue)
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	EXPECT(rig_tx_drain(&rig, 2000));
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "pinned"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "pinned"));
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
@@ -277,8 +277,8 @@ static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 	/* what has been asked for twice may be answered late */
 	worker_rests();
 	frames_pass(&rig);
-	if (strcmp(ring_is(&rig, "kvnet.tx.ring"), how))
-		FAIL("area %u, %u bytes on: %s", area, by, ring_is(&rig, "kvnet.tx.ring"));
+	if (strcmp(ring_is(&rig, "kvnet.tx.access"), how))
+		FAIL("area %u, %u bytes on: %s", area, by, ring_is(&rig, "kvnet.tx.access"));
 	iommu_serve_end(&io);
 	iommu_close(&io);
 	rig_close(&rig);
@@ -372,7 +372,7 @@ static void halves(unsigned int first, unsigned int second)
 	vdev_kick_always(q);
 	worker_rests();
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "running"));
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	/* all of it in one piece, and somewhere else */
 	iommu_unmap(&io, iommu_page(&io, c->desc));
 	iommu_serve(&io);

@@ -238,7 +238,7 @@ static bool pins_while_remapped(void)
 	__atomic_store_n(&remap.stop, true, __ATOMIC_RELEASE);
 	pthread_join(remap.thread, NULL);
 	pthread_join(lock, NULL);
-	return !ret && !strcmp(ring_is(&rig, "kvnet.tx.ring"), "pinned");
+	return !ret && !strcmp(ring_is(&rig, "kvnet.tx.access"), "pinned");
 }
 
 /*
@@ -375,8 +375,8 @@ CASE(read_only_area)
 			    PROT_READ));
 	rig_start(&rig);
 	if (!vdev_is_vhost()) {
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.ring"), "pinned"));
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.access"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	}
 	frames_pass(&rig);
 	rig_close(&rig);
@@ -396,7 +396,7 @@ CASE(used_ring_on_disk)
 	map_used(remap.fd);
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	if (!vdev_is_vhost())
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	EXPECT_EQ(pinned_kb(), 0);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	frames_pass(&rig);
@@ -416,8 +416,8 @@ CASE(hole_in_a_ring)
 	ASSERT_SYS(munmap((uint8_t *)(uintptr_t)a.desc_user_addr + 4096, len - 4096));
 	rig_start(&rig);
 	if (!vdev_is_vhost()) {
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.ring"), "pinned"));
-		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), "user"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.access"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	}
 	frames_pass(&rig);
 	rig_close(&rig);

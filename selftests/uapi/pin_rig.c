@@ -42,15 +42,15 @@ const char *ring_is(const struct rig *r, const char *name)
 
 bool rings_are(const struct rig *r, const char *what)
 {
-	return !strcmp(ring_is(r, "kvnet.rx.ring"), what) &&
-	       !strcmp(ring_is(r, "kvnet.tx.ring"), what);
+	return !strcmp(ring_is(r, "kvnet.rx.access"), what) &&
+	       !strcmp(ring_is(r, "kvnet.tx.access"), what);
 }
 
 void expect_rings(const struct rig *r, const char *what)
 {
 	if (!vdev_is_vhost() && !rings_are(r, what))
 		FAIL("rings should be reached as: %s, not %s", what,
-		     ring_is(r, "kvnet.tx.ring"));
+		     ring_is(r, "kvnet.tx.access"));
 }
 
 unsigned long pinned_kb(void)

@@ -11,7 +11,7 @@
 
 /* The word after "name:" in a file of /proc, or "". */
 const char *word_of(const char *path, const char *name);
-/* "pinned" or "user"; name: "kvnet.rx.ring". */
+/* "pinned" or "user"; name: "kvnet.rx.access". */
 const char *ring_is(const struct rig *r, const char *name);
 bool rings_are(const struct rig *r, const char *what);
 void expect_rings(const struct rig *r, const char *what);

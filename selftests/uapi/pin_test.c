@@ -105,8 +105,8 @@ CASE(looked_at_again_and_again)
 		/* while the guest has the only CPU there may be, nobody spins */
 		EXPECT(!vdev_eventfd_wait(q->err, 2));
 		ASSERT(rig_tx_drain(&rig, 3000));
-	} while (rig_counter(&rig, "kvnet.tx.polls_missed") < 3 && ksft_now_ms() < end);
-	EXPECT_GE(rig_counter(&rig, "kvnet.tx.polls_missed"), 3);
+	} while (rig_counter(&rig, "kvnet.tx.busy_poll_misses") < 3 && ksft_now_ms() < end);
+	EXPECT_GE(rig_counter(&rig, "kvnet.tx.busy_poll_misses"), 3);
 }
 
 /* All of a queue's areas or none: half of them would help nobody. */
@@ -233,7 +233,7 @@ static void moved_by(bool addr, const char *how)
 	EXPECT(WAIT_FOR(2000, split_used_idx(a.used_user_addr) ==
 			(uint16_t)(before + 1)));
 	EXPECT_EQ(split_used_idx((uintptr_t)q->ring.cfg.used), before);
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.ring"), how));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), how));
 }
 
 CASE(other_memory_after_set_vring_addr)

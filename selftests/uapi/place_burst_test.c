@@ -96,12 +96,12 @@ CASE(some_buffers_a_frame)
 	give_short_ones(2 * 9, 8);
 	learn();
 	soft = place_counter("kvnet.rx.packets_inline");
-	wakes = place_counter("kvnet.rx.wakes");
+	wakes = place_counter("kvnet.rx.wakeups");
 	written(0);
 	rig_inject(&rig, seq, 60);
 	EXPECT(WAIT_FOR(3000, written(72)));
 	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft + 1);
-	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
+	EXPECT_EQ(place_counter("kvnet.rx.wakeups"), wakes);
 	end();
 }
 
@@ -168,8 +168,8 @@ CASE(some_pieces_a_buffer)
 	begin_in_pieces(bufs, pages);
 	place_ready();
 	place_warm_up();
-	known = place_counter("kvnet.pages");
-	missed = place_counter("kvnet.rx.soft_missed");
+	known = place_counter("kvnet.pages_cached");
+	missed = place_counter("kvnet.rx.inline_skip_uncached");
 	ksft_note("%ld pages, %ld times", known, missed);
 	EXPECT_LE(known, 2 * bufs);
 	EXPECT_LE(known, 2 * missed * 128 / pages);
@@ -195,11 +195,11 @@ CASE(a_thousand_pieces_a_buffer)
 	ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
 	vdev_kick_always(rx);
 	/* When a page was not known, the worker has looked ahead, at the long one, too. */
-	for (i = 0; i < few && !place_counter("kvnet.rx.soft_missed"); i++)
+	for (i = 0; i < few && !place_counter("kvnet.rx.inline_skip_uncached"); i++)
 		learn();
-	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
-	ksft_note("%ld pages", place_counter("kvnet.pages"));
-	EXPECT_LE(place_counter("kvnet.pages"), 2);
+	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_uncached"), 1);
+	ksft_note("%ld pages", place_counter("kvnet.pages_cached"));
+	EXPECT_LE(place_counter("kvnet.pages_cached"), 2);
 	for (; i < few; i++)
 		learn();
 	soft = place_counter("kvnet.rx.packets_inline");
@@ -207,8 +207,8 @@ CASE(a_thousand_pieces_a_buffer)
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), few + 1);
 	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
 	/* Nor was it for its page that the long one was left to the worker. */
-	EXPECT_EQ(place_counter("kvnet.rx.soft_missed"), 1);
-	EXPECT_GE(place_counter("kvnet.rx.soft_slow"), 1);
+	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_uncached"), 1);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_complex"), 1);
 	end_in_pieces();
 }
 

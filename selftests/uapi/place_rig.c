@@ -22,7 +22,7 @@ long place_counter(const char *name)
 
 char place_in_place(char value)
 {
-	return vdev_parameter("rx_in_place", value);
+	return vdev_parameter("rx_inline", value);
 }
 
 void place_need_kvnet(void)

@@ -35,9 +35,9 @@
 
 #define SOME		40
 #define TAPS		8
-#define PENDING		4	/* of a CPU's softirq, source.h */
+#define PENDING		4	/* of a CPU's softirq, work.h */
 #define LONG_FILTER	2000	/* instructions */
-#define LONG_WAIT	2000	/* us: 20 times what bar.h takes for quick */
+#define LONG_WAIT	2000	/* us: 20 times what throttle.h takes for quick */
 
 CASE(a_lone_frame_is_received_by_who_brings_it)
 {
@@ -47,18 +47,18 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 
 	place_begin();
 	place_warm_up();
-	wakes = place_counter("kvnet.rx.wakes");
+	wakes = place_counter("kvnet.rx.wakeups");
 	soft = place_counter("kvnet.rx.polls_inline");
-	runs = place_counter("kvnet.rx.runs");
+	runs = place_counter("kvnet.rx.polls");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		place_one(len[i % 8], 0);
 		place_answer();
 	}
 	EXPECT_EQ(place_counter("kvnet.rx.polls_inline") - soft, SOME);
-	EXPECT_EQ(place_counter("kvnet.rx.wakes"), wakes);
-	EXPECT_EQ(place_counter("kvnet.rx.runs"), runs);
+	EXPECT_EQ(place_counter("kvnet.rx.wakeups"), wakes);
+	EXPECT_EQ(place_counter("kvnet.rx.polls"), runs);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
-	EXPECT_GE(place_counter("kvnet.pages"), 1);
+	EXPECT_GE(place_counter("kvnet.pages_cached"), 1);
 	rig_close(&rig);
 }
 
@@ -241,13 +241,13 @@ CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
 	soft = place_counter("kvnet.rx.packets_inline");
 	ksft_note("%u sockets", i);
 	for (i = 0; i < 4 * SOME && !ksft_failed(); i++) {
-		if (place_counter("kvnet.rx.soft_barred"))
+		if (place_counter("kvnet.rx.inline_throttled"))
 			break;
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
 	ksft_note("%u frames, %ld in a softirq", i, place_counter("kvnet.rx.packets_inline") - soft);
-	EXPECT_EQ(place_counter("kvnet.rx.soft_barred"), 1);
+	EXPECT_EQ(place_counter("kvnet.rx.inline_throttled"), 1);
 	soft = place_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < SOME / 2 && !ksft_failed(); i++) {
 		rig_inject(&br, seq++, 60);
@@ -264,14 +264,14 @@ CASE(the_first_frame_of_a_tap_is_the_workers)
 
 	place_begin();
 	place_warm_up();
-	slow = place_counter("kvnet.rx.soft_slow");
+	slow = place_counter("kvnet.rx.inline_skip_complex");
 	place_some(3, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.soft_slow"), slow);
+	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_complex"), slow);
 	vdev_backend(&rig.v, VDEV_RX, -1);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	worker_rests();
 	place_some(3, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.soft_slow"), slow + 1);
+	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_complex"), slow + 1);
 	rig_close(&rig);
 }
 
@@ -315,8 +315,8 @@ CASE(not_if_told_so)
 	place_ready();
 	place_some(SOME, 60);
 	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), 0);
-	EXPECT_EQ(place_counter("kvnet.pages"), 0);
-	EXPECT_GE(place_counter("kvnet.rx.wakes"), SOME);
+	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
+	EXPECT_GE(place_counter("kvnet.rx.wakeups"), SOME);
 	rig_close(&rig);
 }
 
@@ -364,7 +364,7 @@ CASE(what_is_long_is_for_the_worker)
 	place_warm_up();
 	for (i = 0; i < SOME && !ksft_failed(); i++)
 		place_one(i % 2 ? 60 : 9000, 3000);
-	EXPECT_GE(place_counter("kvnet.rx.soft_slow"), 1);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_complex"), 1);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
@@ -380,7 +380,7 @@ CASE(a_stream_is_for_the_worker)
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_inject(&rig, seq + i, 60);
 	soft = place_counter("kvnet.rx.polls_inline");
-	EXPECT_GE(place_counter("kvnet.rx.wakes"), 1);
+	EXPECT_GE(place_counter("kvnet.rx.wakeups"), 1);
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_rx_expect(&rig, seq++, 60);
 	EXPECT_GE(soft, 1);
@@ -445,7 +445,7 @@ CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
 	watched_start(&w, rx->call);
 	ksft_note("%ld frames in place", called_for_some(SOME / 2));
 	expect_worker();
-	EXPECT_GE(place_counter("kvnet.rx.soft_barred"), 1);
+	EXPECT_GE(place_counter("kvnet.rx.inline_throttled"), 1);
 	watched_end(&w);
 	expect_worker();
 	vdev_backend(&rig.v, VDEV_RX, -1);
@@ -510,7 +510,7 @@ static void own_when_told(void)
 	ASSERT_SYS(kill(getpid(), SIGSTOP));
 	vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
-			   KVNET_A_POLICY_RX_IN_PLACE), 1);
+			   KVNET_A_POLICY_RX_INLINE), 1);
 	place_in_place(was);
 	_exit(0);
 }

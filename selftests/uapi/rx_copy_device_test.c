@@ -33,7 +33,7 @@ static unsigned long sent(void)
 
 static long calls(void)
 {
-	return rig_counter(&rig, "kvnet.rx.tap_calls");
+	return rig_counter(&rig, "kvnet.rx.packets_recvmsg");
 }
 
 static void inject(unsigned int n, uint32_t seq)
@@ -111,7 +111,7 @@ static void set_up(bool two)
 static void hold_frames(void)
 {
 	inject(1, 0);
-	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.wait_buffers") > 0));
+	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.no_buf") > 0));
 	worker_rests();
 	/* these are taken together, with none of them left in the tap */
 	inject(HELD, 1);

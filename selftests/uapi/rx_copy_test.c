@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Frames are copied out of a tap's ring, or read by calls of the tap
- * (copy_frames=0). Neither the guest nor the tap's statistics can tell which.
+ * (rx_direct=0). Neither the guest nor the tap's statistics can tell which.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 #include "links.h"
 #include "procfs.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/copy_frames"
+#define PARAMETER	"/sys/module/kvnet/parameters/rx_direct"
 #define HEADERS		(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
 #define FRAMES		40
 #define OFFLOADS	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
@@ -175,7 +175,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 	o.tap = link_sent(rig.name);
 	o.tap.packets -= before.packets;
 	o.tap.bytes -= before.bytes;
-	o.calls = rig_counter(&rig, "kvnet.rx.tap_calls");
+	o.calls = rig_counter(&rig, "kvnet.rx.packets_recvmsg");
 	close(fd);
 	rig_close(&rig);
 	return o;
@@ -281,7 +281,7 @@ CASE(lone_frames_are_copied)
 		rig_inject(&rig, i, 60);
 		rig_rx_expect(&rig, i, 60);
 	}
-	calls = rig_counter(&rig, "kvnet.rx.tap_calls");
+	calls = rig_counter(&rig, "kvnet.rx.packets_recvmsg");
 	EXPECT_GE(calls, 1);
 	EXPECT_LE(calls, 50);
 	rig_close(&rig);
@@ -339,7 +339,7 @@ CASE(short_frames_of_pages)
 		ASSERT_EQ(n, 14 + 20 + 8 + sizeof(text));
 		EXPECT(!memcmp(got + n - sizeof(text), text, sizeof(text)));
 	}
-	EXPECT_LE(rig_counter(&rig, "kvnet.rx.tap_calls"), 10);
+	EXPECT_LE(rig_counter(&rig, "kvnet.rx.packets_recvmsg"), 10);
 	close(fd);
 	close(file);
 	rig_close(&rig);
@@ -374,7 +374,7 @@ static uint8_t *other_byte_order(bool copy, long *calls)
 			__builtin_bswap16(MANY)));
 	ASSERT(got);
 	memcpy(got, q->bufs, size);
-	*calls = rig_counter(&rig, "kvnet.rx.tap_calls");
+	*calls = rig_counter(&rig, "kvnet.rx.packets_recvmsg");
 	close(fd);
 	rig_close(&rig);
 	return got;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Short frames of a stream may wait for one another, for rx_look_us at most: nobody is
+ * Short frames of a stream may wait for one another, for rx_usecs at most: nobody is
  * woken for each. All arrive, and nothing else waits.
  */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include "tracing.h"
 #include "xdp.h"
 
-#define WAIT		32	/* frames that wake nobody, lone.h */
+#define WAIT		32	/* frames that wake nobody, rx_mod.h */
 #define ROOM		4	/* for each of them, of the tap */
 #define FEW		8
 #define BULK		16	/* frames that XDP redirects at a time */
@@ -26,13 +26,13 @@ static uint8_t frame[FRAME_MAX];
 
 static long paced(void)
 {
-	return place_counter("kvnet.rx.paced");
+	return place_counter("kvnet.rx.moderated");
 }
 
 static void begin(const char *us)
 {
 	place_need_kvnet();
-	vdev_parameter_text("rx_look_us", us);
+	vdev_parameter_text("rx_usecs", us);
 	place_begin();
 }
 
@@ -100,7 +100,7 @@ static struct {
 
 static void look_begins(void)
 {
-	if (!tracing_begin() || !tracing_on("kvnet/kvnet_event", ""))
+	if (!tracing_begin() || !tracing_on("kvnet/kvnet_work_event", ""))
 		ksft_skip("no tracing");
 	seen.rests = paced();
 }
@@ -108,7 +108,7 @@ static void look_begins(void)
 static void look_ends(void)
 {
 	seen.rests = paced() - seen.rests;
-	seen.by_time = tracing_count("vq=0 event=time");
+	seen.by_time = tracing_count("vq=0 event=timer");
 	tracing_end();
 }
 

@@ -80,16 +80,16 @@ static void taken(void (*away)(uint8_t *at, size_t len))
 	at = place_pool(&len);
 	for (i = 0; i < 4 && !ksft_failed(); i++) {
 		place_warm_up();
-		pages = place_counter("kvnet.pages_taken");
+		pages = place_counter("kvnet.pages_invalidated");
 		away(at, len);
-		EXPECT_OP(place_counter("kvnet.pages_taken"), >, pages);
+		EXPECT_OP(place_counter("kvnet.pages_invalidated"), >, pages);
 		place_some(4, 60);
 		place_touch();
 		place_some(4, 60);
 		place_some(2, 1514);
 	}
 	place_warm_up();
-	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 4);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), 4);
 	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
 	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
 	rig_close(&rig);
@@ -156,7 +156,7 @@ static void open_one_more(bool first)
 
 static long taken_of(unsigned int i)
 {
-	return rig_counter(&device[i].rig, "kvnet.pages_taken");
+	return rig_counter(&device[i].rig, "kvnet.pages_invalidated");
 }
 
 /* From one of those from the first on: it forgets, others do not, and all receive. */
@@ -530,9 +530,9 @@ CASE_TIMED(no_buffer_is_overlooked, 60)
 		place_answer();
 		worker_rests();
 	}
-	EXPECT_GE(place_counter("kvnet.rx.soft_missed"), 5);
+	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), 5);
 	/* A guest that has a CPU of its own often gives some before the worker misses them. */
-	EXPECT_GE(place_counter("kvnet.rx.wait_buffers"), 3);
+	EXPECT_GE(place_counter("kvnet.rx.no_buf"), 3);
 	rig_close(&rig);
 }
 

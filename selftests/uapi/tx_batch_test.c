@@ -113,7 +113,7 @@ static void send_all(uint32_t len, bool gso, unsigned int tap, long batches,
 	send_a_short_one(fd);
 	n_packets = counter("kvnet.tx.packets");
 	n_batches = counter("kvnet.tx.batches");
-	n_singles = counter("kvnet.tx.singles");
+	n_singles = counter("kvnet.tx.packets_unbatched");
 	for (i = 0; i < COUNT; i++)
 		send_frame(i, len, gso);
 	vdev_kick(&rig.v.q[VDEV_TX]);
@@ -122,7 +122,7 @@ static void send_all(uint32_t len, bool gso, unsigned int tap, long batches,
 	rig_tx_drain(&rig, 3000);
 	close(fd);
 	n_batches = counter("kvnet.tx.batches") - n_batches;
-	n_singles = counter("kvnet.tx.singles") - n_singles;
+	n_singles = counter("kvnet.tx.packets_unbatched") - n_singles;
 	ksft_note("%u bytes%s: %ld batches, %ld singles", len,
 		  gso ? ", GSO" : "", n_batches, n_singles);
 	EXPECT_EQ(counter("kvnet.tx.packets") - n_packets, COUNT);

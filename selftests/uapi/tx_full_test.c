@@ -177,7 +177,7 @@ static void begin(uint64_t features, int (*backend)(void))
 /* How often the device has found no room, once it stays so. */
 static long waits(void)
 {
-	return rig_counter(&rig, "kvnet.tx.wait_tap");
+	return rig_counter(&rig, "kvnet.tx.sndbuf_full");
 }
 
 static bool is_full(long before)
@@ -191,7 +191,7 @@ static bool is_full(long before)
 
 static long runs(void)
 {
-	return rig_counter(&rig, "kvnet.tx.runs");
+	return rig_counter(&rig, "kvnet.tx.polls");
 }
 
 /* Whatever it still has to do: then it does nothing. */
@@ -212,12 +212,12 @@ static bool rests(void)
 static void kicks_in_vain(void)
 {
 	long before = runs();
-	long wakes = rig_counter(&rig, "kvnet.tx.wakes");
+	long wakes = rig_counter(&rig, "kvnet.tx.wakeups");
 	unsigned int i;
 
 	for (i = 0; i < 50; i++)
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
-	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.wakes"), wakes);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.wakeups"), wakes);
 	EXPECT_EQ(runs(), before);
 }
 

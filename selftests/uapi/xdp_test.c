@@ -143,7 +143,7 @@ CASE(long_frames_are_left_to_the_tap)
 	with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8 }, XDP_PASS);
 	for (i = 0; i < 8; i++)
 		transmit(9014);
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.singles"), "8"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.packets_unbatched"), "8"));
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "0"));
 	transmit(3000);
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "1"));

@@ -14,7 +14,7 @@
 
 static struct scattered {
 	struct kvnet_area area;
-	struct kvnet_piece piece[KVNET_AREA_PIECES];
+	struct kvnet_area_piece piece[KVNET_AREA_PIECES];
 	uintptr_t user[MAX_LEN];	/* where each byte is, for the user */
 	u32 left[MAX_LEN];		/* from there to its piece's end */
 	u8 *mem;
@@ -148,12 +148,12 @@ CASE(area_of_nothing)
 	EXPECT_TRUE(!kvnet_area_find(&a, 0, &len));
 	EXPECT_EQ(len, 0);
 	a.len = 16;
-	EXPECT_EQ(kvnet_load16(&a, 0, &val), -EFAULT);
-	EXPECT_EQ(kvnet_store16(&a, 0, 0), -EFAULT);
-	EXPECT_EQ(kvnet_copy_in(&byte, &a, 0, 1), -EFAULT);
-	EXPECT_EQ(kvnet_copy_out(&a, 0, &byte, 1), -EFAULT);
-	EXPECT_EQ(kvnet_copy_in(&byte, &a, 0, 0), 0);
-	EXPECT_EQ(kvnet_copy_out(&a, 0, &byte, 0), 0);
+	EXPECT_EQ(kvnet_area_load16(&a, 0, &val), -EFAULT);
+	EXPECT_EQ(kvnet_area_store16(&a, 0, 0), -EFAULT);
+	EXPECT_EQ(kvnet_area_read(&byte, &a, 0, 1), -EFAULT);
+	EXPECT_EQ(kvnet_area_write(&a, 0, &byte, 1), -EFAULT);
+	EXPECT_EQ(kvnet_area_read(&byte, &a, 0, 0), 0);
+	EXPECT_EQ(kvnet_area_write(&a, 0, &byte, 0), 0);
 	EXPECT_EQ(shim_outside(), 0);
 }
 
@@ -164,7 +164,7 @@ static void copy_round(struct scattered *s)
 	u8 buf[MAX_LEN + 2], was[MAX_LEN];
 
 	memset(buf, 0x5a, sizeof(buf));
-	EXPECT_EQ(kvnet_copy_in(buf + 1, &s->area, off, len), 0);
+	EXPECT_EQ(kvnet_area_read(buf + 1, &s->area, off, len), 0);
 	EXPECT_TRUE(!memcmp(buf + 1, s->mem + off, len));
 	EXPECT_EQ(buf[0], 0x5a);
 	EXPECT_EQ(buf[1 + len], 0x5a);
@@ -172,17 +172,17 @@ static void copy_round(struct scattered *s)
 	memcpy(was, s->mem, s->area.len);
 	for (i = 0; i < len; i++)
 		buf[i] = unit_rand();
-	EXPECT_EQ(kvnet_copy_out(&s->area, off, buf, len), 0);
+	EXPECT_EQ(kvnet_area_write(&s->area, off, buf, len), 0);
 	memcpy(was + off, buf, len);
 	EXPECT_TRUE(!memcmp(was, s->mem, s->area.len));
 
 	/* one byte too many */
 	len = s->area.len - off + 1;
-	EXPECT_EQ(kvnet_copy_in(buf, &s->area, off, len), -EFAULT);
-	EXPECT_EQ(kvnet_copy_out(&s->area, off, buf, len), -EFAULT);
+	EXPECT_EQ(kvnet_area_read(buf, &s->area, off, len), -EFAULT);
+	EXPECT_EQ(kvnet_area_write(&s->area, off, buf, len), -EFAULT);
 	memcpy(was, s->mem, s->area.len);
-	EXPECT_EQ(kvnet_copy_in(buf, &s->area, s->area.len + 1, 1), -EFAULT);
-	EXPECT_EQ(kvnet_copy_out(&s->area, s->area.len + 1, buf, 1), -EFAULT);
+	EXPECT_EQ(kvnet_area_read(buf, &s->area, s->area.len + 1, 1), -EFAULT);
+	EXPECT_EQ(kvnet_area_write(&s->area, s->area.len + 1, buf, 1), -EFAULT);
 	EXPECT_TRUE(!memcmp(was, s->mem, s->area.len));
 	EXPECT_EQ(shim_outside(), 0);
 }
@@ -217,12 +217,12 @@ CASE(area_fields)
 				     s->area.len, off);
 			whole = s->left[off] > 1;
 			memcpy(&was, s->mem + off, whole ? 2 : 1);
-			EXPECT_EQ(kvnet_load16(&s->area, off, &val),
+			EXPECT_EQ(kvnet_area_load16(&s->area, off, &val),
 				  whole ? 0 : -EFAULT);
 			if (whole)
 				EXPECT_EQ(val, was);
 			want = unit_rand();
-			EXPECT_EQ(kvnet_store16(&s->area, off, want),
+			EXPECT_EQ(kvnet_area_store16(&s->area, off, want),
 				  whole ? 0 : -EFAULT);
 			if (whole)
 				EXPECT_TRUE(!memcmp(s->mem + off, &want, 2));
@@ -230,8 +230,8 @@ CASE(area_fields)
 				EXPECT_TRUE(!memcmp(s->mem + off, &was, 1));
 		}
 		for (; off < s->area.len + 9; off++) {
-			EXPECT_EQ(kvnet_load16(&s->area, off, &val), -EFAULT);
-			EXPECT_EQ(kvnet_store16(&s->area, off, 0), -EFAULT);
+			EXPECT_EQ(kvnet_area_load16(&s->area, off, &val), -EFAULT);
+			EXPECT_EQ(kvnet_area_store16(&s->area, off, 0), -EFAULT);
 		}
 		EXPECT_EQ(shim_outside(), 0);
 		gather(s);
@@ -247,13 +247,13 @@ CASE(area_piece_unmapped)
 
 	for (gone = 0; gone < 64; gone++) {
 		s->piece[gone].base = (void *)0x10;
-		EXPECT_EQ(kvnet_copy_in(buf, &s->area, 0, 64), -EFAULT);
-		EXPECT_EQ(kvnet_copy_in(buf, &s->area, 0, gone), 0);
-		EXPECT_EQ(kvnet_copy_in(buf, &s->area, gone + 1, 63 - gone), 0);
-		EXPECT_EQ(kvnet_copy_out(&s->area, 0, buf, 64), -EFAULT);
-		EXPECT_EQ(kvnet_copy_out(&s->area, gone, buf, 1), -EFAULT);
+		EXPECT_EQ(kvnet_area_read(buf, &s->area, 0, 64), -EFAULT);
+		EXPECT_EQ(kvnet_area_read(buf, &s->area, 0, gone), 0);
+		EXPECT_EQ(kvnet_area_read(buf, &s->area, gone + 1, 63 - gone), 0);
+		EXPECT_EQ(kvnet_area_write(&s->area, 0, buf, 64), -EFAULT);
+		EXPECT_EQ(kvnet_area_write(&s->area, gone, buf, 1), -EFAULT);
 		s->piece[gone].base = (void *)s->user[gone];
 	}
-	EXPECT_EQ(kvnet_copy_in(buf, &s->area, 0, 64), 0);
+	EXPECT_EQ(kvnet_area_read(buf, &s->area, 0, 64), 0);
 	gather(s);
 }

@@ -3,24 +3,24 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "bar.h"
+#include "throttle.h"
 #include "unit.h"
 
 #define MS	1000000ULL
 #define SECOND	(1000 * MS)
 
-static struct kvnet_bar bar;
+static struct kvnet_throttle bar;
 static u64 now;
 
 static void begin(void)
 {
-	bar = (struct kvnet_bar) {};
+	bar = (struct kvnet_throttle) {};
 	now = 1000 * SECOND;
 }
 
 static bool is_up(void)
 {
-	return kvnet_bar_is_up(&bar, now);
+	return kvnet_throttle_is_active(&bar, now);
 }
 
 /* So many, unless there are to be no more; returns how many there were. */
@@ -30,7 +30,7 @@ static unsigned int calls(unsigned int n, u64 ns)
 
 	for (i = 0; i < n && !is_up(); i++) {
 		now += ns;
-		EXPECT_TRUE(kvnet_bar_took(&bar, now, ns) == is_up());
+		EXPECT_TRUE(kvnet_throttle_account(&bar, now, ns) == is_up());
 	}
 	return i;
 }
@@ -40,8 +40,8 @@ CASE(quick_calls_are_for_ever)
 	begin();
 	EXPECT_TRUE(!is_up());
 	EXPECT_EQ(calls(1000000, 10000), 1000000);
-	EXPECT_EQ(calls(1000000, KVNET_BAR_QUICK), 1000000);
-	EXPECT_EQ(bar.debt_ns, 0);
+	EXPECT_EQ(calls(1000000, KVNET_THROTTLE_QUICK_NS), 1000000);
+	EXPECT_EQ(bar.excess_ns, 0);
 	/* Also at the beginning of time. */
 	begin();
 	now = 0;
@@ -52,16 +52,16 @@ CASE(quick_calls_are_for_ever)
 CASE(slow_calls_are_not)
 {
 	begin();
-	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + 2 * MS), 6);
+	EXPECT_EQ(calls(1000, KVNET_THROTTLE_QUICK_NS + 2 * MS), 6);
 	EXPECT_TRUE(is_up());
 	/* Those of which less than 1/32 is too much are paid back meanwhile. */
 	begin();
-	EXPECT_EQ(calls(1000000, KVNET_BAR_QUICK + 3200), 1000000);
-	EXPECT_TRUE(calls(1000000, KVNET_BAR_QUICK + 6000) < 20000);
+	EXPECT_EQ(calls(1000000, KVNET_THROTTLE_QUICK_NS + 3200), 1000000);
+	EXPECT_TRUE(calls(1000000, KVNET_THROTTLE_QUICK_NS + 6000) < 20000);
 	begin();
-	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + KVNET_BAR_DEBT), 2);
+	EXPECT_EQ(calls(1000, KVNET_THROTTLE_QUICK_NS + KVNET_THROTTLE_LIMIT_NS), 2);
 	begin();
-	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + KVNET_BAR_DEBT + 1), 1);
+	EXPECT_EQ(calls(1000, KVNET_THROTTLE_QUICK_NS + KVNET_THROTTLE_LIMIT_NS + 1), 1);
 	begin();
 	EXPECT_EQ(calls(1000, 100 * MS), 1);
 }
@@ -92,8 +92,8 @@ static unsigned int pauses(unsigned int n, u64 every_ns)
 
 	begin();
 	for (i = 0; i < n && !is_up(); i++) {
-		calls(1, KVNET_BAR_QUICK + 8 * MS);
-		now += every_ns - KVNET_BAR_QUICK - 8 * MS;
+		calls(1, KVNET_THROTTLE_QUICK_NS + 8 * MS);
+		now += every_ns - KVNET_THROTTLE_QUICK_NS - 8 * MS;
 	}
 	return i;
 }
@@ -108,7 +108,7 @@ CASE(a_pause_now_and_then_is_paid_back)
 	begin();
 	calls(1, 0);
 	now += 1000 * SECOND;
-	EXPECT_EQ(calls(1000, KVNET_BAR_QUICK + 2 * MS), 6);
+	EXPECT_EQ(calls(1000, KVNET_THROTTLE_QUICK_NS + 2 * MS), 6);
 }
 
 /* A thousand times as long, and then it is forgotten. */
@@ -118,13 +118,13 @@ CASE(a_thousandth_of_the_time)
 	unsigned int i;
 
 	begin();
-	calls(1, KVNET_BAR_QUICK + 20 * MS);
+	calls(1, KVNET_THROTTLE_QUICK_NS + 20 * MS);
 	since = now;
 	now = since + 20 * SECOND - 1;
 	EXPECT_TRUE(is_up());
 	now = since + 20 * SECOND;
 	EXPECT_TRUE(!is_up());
-	EXPECT_EQ(calls(1, KVNET_BAR_QUICK + KVNET_BAR_DEBT), 1);
+	EXPECT_EQ(calls(1, KVNET_THROTTLE_QUICK_NS + KVNET_THROTTLE_LIMIT_NS), 1);
 	EXPECT_TRUE(!is_up());
 
 	begin();
@@ -139,13 +139,13 @@ CASE(a_thousandth_of_the_time)
 CASE(no_time_is_believed_that_is_absurd)
 {
 	begin();
-	EXPECT_TRUE(kvnet_bar_took(&bar, now, 3600 * SECOND));
+	EXPECT_TRUE(kvnet_throttle_account(&bar, now, 3600 * SECOND));
 	EXPECT_TRUE(is_up());
 	now += 1000 * SECOND;
 	EXPECT_TRUE(!is_up());
 	begin();
-	calls(1, KVNET_BAR_DEBT);
-	EXPECT_TRUE(kvnet_bar_took(&bar, now, (1ULL << 63) - 1));
+	calls(1, KVNET_THROTTLE_LIMIT_NS);
+	EXPECT_TRUE(kvnet_throttle_account(&bar, now, (1ULL << 63) - 1));
 	now += 999 * SECOND;
 	EXPECT_TRUE(is_up());
 	now += 20 * SECOND;
@@ -155,15 +155,15 @@ CASE(no_time_is_believed_that_is_absurd)
 CASE(a_clock_that_goes_back)
 {
 	begin();
-	calls(1, KVNET_BAR_QUICK);
-	EXPECT_TRUE(!kvnet_bar_took(&bar, now, -1ULL));
-	EXPECT_TRUE(!kvnet_bar_took(&bar, now, 1ULL << 63));
+	calls(1, KVNET_THROTTLE_QUICK_NS);
+	EXPECT_TRUE(!kvnet_throttle_account(&bar, now, -1ULL));
+	EXPECT_TRUE(!kvnet_throttle_account(&bar, now, 1ULL << 63));
 	EXPECT_TRUE(!is_up());
-	EXPECT_EQ(bar.debt_ns, 0);
+	EXPECT_EQ(bar.excess_ns, 0);
 	/* Nor does it pay anything back. */
-	calls(1, KVNET_BAR_DEBT);
+	calls(1, KVNET_THROTTLE_LIMIT_NS);
 	now -= 500 * SECOND;
-	EXPECT_EQ(calls(1, KVNET_BAR_QUICK + MS), 1);
+	EXPECT_EQ(calls(1, KVNET_THROTTLE_QUICK_NS + MS), 1);
 	EXPECT_TRUE(is_up());
 	/* Nor is it any reason to wait. */
 	now += 2000 * SECOND;

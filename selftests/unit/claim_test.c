@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * claim.h, in all orders that a machine may give its operations: a source has one
+ * run_state.h, in all orders that a machine may give its operations: a source has one
  * holder or none, and none only if nothing is left to do. (Pair E of
  * Documentation/ordering.rst.)
  */
@@ -14,7 +14,7 @@
 
 #include <linux/atomic.h>
 
-#include "claim.h"
+#include "run_state.h"
 
 #undef READ_ONCE
 #undef WRITE_ONCE
@@ -23,7 +23,7 @@
 
 enum { FIRST, SECOND, EVENTS };
 
-static struct kvnet_claim claim;
+static struct kvnet_run_state claim;
 static unsigned int news[EVENTS];	/* what the events are about */
 static unsigned int event[EVENTS];
 static int as;				/* how those who bring them hold it */
@@ -48,7 +48,7 @@ static void reset(void)
 static void comes(unsigned int i)
 {
 	WRITE_ONCE(news[i], 1);
-	if (kvnet_claim_event(&claim, event[i], as))
+	if (kvnet_run_state_schedule_prep(&claim, event[i], as))
 		holders++;
 }
 
@@ -65,27 +65,27 @@ static void second_comes(void)
 /* The holder finds nothing and lets it rest, but for what has come meanwhile. */
 static void rests(void)
 {
-	if (!kvnet_claim_rest(&claim, asked)) {
+	if (!kvnet_run_state_complete(&claim, asked)) {
 		saw_change = true;
 		holders++;
 		return;
 	}
 	seen[FIRST] = READ_ONCE(news[FIRST]);
 	seen[SECOND] = READ_ONCE(news[SECOND]);
-	if ((seen[FIRST] || seen[SECOND]) && kvnet_claim_again(&claim))
+	if ((seen[FIRST] || seen[SECOND]) && kvnet_run_state_reschedule(&claim))
 		holders++;
 }
 
 /* A thread to which it was lent begins, or somebody calls that off. */
 static void takes_lent(void)
 {
-	if (kvnet_claim_take_lent(&claim))
+	if (kvnet_run_state_grab_task_work(&claim))
 		holders++;
 }
 
 static bool is_held(void)
 {
-	return claim.state.counter & KVNET_CLAIM_BUSY;
+	return claim.state.counter & KVNET_RUN_STATE_BUSY;
 }
 
 /* All have done what they had to do. Whoever holds it is going to look. */
@@ -128,7 +128,7 @@ static const struct litmus two = {
 static void set_up(int state, unsigned int first, unsigned int second)
 {
 	begin = state;
-	as = KVNET_CLAIM_HELD;
+	as = KVNET_RUN_STATE_SCHED;
 	event[FIRST] = first;
 	event[SECOND] = second;
 }
@@ -136,7 +136,7 @@ static void set_up(int state, unsigned int first, unsigned int second)
 /* Neither the one nor the other alone, and never neither. */
 static void one_event(unsigned int what)
 {
-	set_up(KVNET_CLAIM_HELD, what, 0);
+	set_up(KVNET_RUN_STATE_SCHED, what, 0);
 	EXPECT_TRUE(try(&one, what) > 4);
 	EXPECT_EQ(lost, 0);
 	EXPECT_EQ(several, 0);
@@ -156,13 +156,13 @@ CASE(an_event_of_the_tap_is_seen_or_ends_the_rest)
 
 CASE(the_time_is_seen_or_ends_the_rest)
 {
-	one_event(KVNET_EV_TIME);
+	one_event(KVNET_EV_TIMER);
 }
 
 /* Rested for or not: set-up that changed has it run, whoever holds it. */
 static void changes(void)
 {
-	if (!kvnet_claim_rest(&claim, asked)) {
+	if (!kvnet_run_state_complete(&claim, asked)) {
 		saw_change = true;
 		holders++;
 	}
@@ -182,7 +182,7 @@ CASE(a_change_of_the_set_up_is_never_lost)
 		.check = check_change,
 	};
 
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, 0);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_CTRL, 0);
 	try(&change, 0);
 	EXPECT_TRUE(woken > 0);
 	EXPECT_TRUE(looked > 0);
@@ -191,10 +191,10 @@ CASE(a_change_of_the_set_up_is_never_lost)
 /* Who has been told of a change has been told: it may rest then. */
 static void rests_in_the_end(void)
 {
-	if (kvnet_claim_rest(&claim, asked))
+	if (kvnet_run_state_complete(&claim, asked))
 		return;
 	saw_change = true;
-	holders += !kvnet_claim_rest(&claim, asked);
+	holders += !kvnet_run_state_complete(&claim, asked);
 }
 
 static void check_told_once(void)
@@ -211,7 +211,7 @@ CASE(a_change_is_told_once)
 		.n = 2, .check = check_told_once,
 	};
 
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, 0);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_CTRL, 0);
 	try(&change, KVNET_EV_KICK);
 	EXPECT_TRUE(looked > 0);
 }
@@ -223,7 +223,7 @@ CASE(two_changes_are_as_one)
 		.n = 3, .check = check_change,
 	};
 
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_CTRL, KVNET_EV_CTRL);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_CTRL, KVNET_EV_CTRL);
 	EXPECT_TRUE(try(&change, KVNET_EV_KICK) > 20);
 }
 
@@ -240,17 +240,17 @@ CASE(an_event_that_is_not_rested_for_does_nothing)
 		.check = check_dropped,
 	};
 
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_TAP, 0);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_TAP, 0);
 	try(&drop, KVNET_EV_KICK);
 	EXPECT_EQ(woken, 0);
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, 0);
-	try(&drop, KVNET_EV_TIME);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_KICK, 0);
+	try(&drop, KVNET_EV_TIMER);
 	EXPECT_EQ(woken, 0);
 }
 
 CASE(of_two_events_none_is_lost_and_one_gets_it)
 {
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, KVNET_EV_TAP);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_KICK, KVNET_EV_TAP);
 	EXPECT_TRUE(try(&two, KVNET_EV_KICK | KVNET_EV_TAP) > 100);
 	EXPECT_EQ(lost, 0);
 	EXPECT_EQ(several, 0);
@@ -258,7 +258,7 @@ CASE(of_two_events_none_is_lost_and_one_gets_it)
 
 CASE(of_an_event_and_a_change_none_is_lost)
 {
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, KVNET_EV_CTRL);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_KICK, KVNET_EV_CTRL);
 	EXPECT_TRUE(try(&two, KVNET_EV_KICK) > 100);
 	EXPECT_EQ(several, 0);
 	/* Who holds it on account of the change looks for the kick, too. */
@@ -271,7 +271,7 @@ CASE(of_an_event_and_a_change_none_is_lost)
 static void check_lent(void)
 {
 	EXPECT_EQ(holders, 1);
-	EXPECT_EQ(claim.state.counter, KVNET_CLAIM_LENT);
+	EXPECT_EQ(claim.state.counter, KVNET_RUN_STATE_TASK_WORK);
 }
 
 CASE(it_is_lent_once)
@@ -282,7 +282,7 @@ CASE(it_is_lent_once)
 	};
 
 	set_up(KVNET_EV_KICK, KVNET_EV_KICK, KVNET_EV_KICK);
-	as = KVNET_CLAIM_LENT;
+	as = KVNET_RUN_STATE_TASK_WORK;
 	EXPECT_TRUE(try(&lend, 0) > 1);
 }
 
@@ -290,8 +290,8 @@ CASE(it_is_lent_once)
 static void check_taken(void)
 {
 	EXPECT_EQ(holders, 1);
-	EXPECT_EQ(claim.state.counter & KVNET_CLAIM_BUSY, KVNET_CLAIM_HELD);
-	woken += !!(claim.state.counter & KVNET_CLAIM_CHANGED);
+	EXPECT_EQ(claim.state.counter & KVNET_RUN_STATE_BUSY, KVNET_RUN_STATE_SCHED);
+	woken += !!(claim.state.counter & KVNET_RUN_STATE_MISSED);
 }
 
 CASE(what_is_lent_is_begun_or_called_off)
@@ -302,12 +302,12 @@ CASE(what_is_lent_is_begun_or_called_off)
 	};
 	unsigned long n;
 
-	set_up(KVNET_CLAIM_LENT, KVNET_EV_CTRL, 0);
+	set_up(KVNET_RUN_STATE_TASK_WORK, KVNET_EV_CTRL, 0);
 	n = try(&take, 0);
 	EXPECT_TRUE(n > 4);
 	/* A change is kept for whoever it is. */
 	EXPECT_EQ(woken, n);
-	set_up(KVNET_CLAIM_LENT, KVNET_EV_KICK, 0);
+	set_up(KVNET_RUN_STATE_TASK_WORK, KVNET_EV_KICK, 0);
 	try(&take, 0);
 	EXPECT_EQ(woken, 0);
 }
@@ -317,7 +317,7 @@ static void rests_weakly(void)
 {
 	WRITE_ONCE(claim.state.counter, asked);
 	seen[FIRST] = READ_ONCE(news[FIRST]);
-	if (seen[FIRST] && kvnet_claim_again(&claim))
+	if (seen[FIRST] && kvnet_run_state_reschedule(&claim))
 		holders++;
 }
 
@@ -326,7 +326,7 @@ CASE(without_barriers_it_is_lost)
 	struct litmus weak = one;
 
 	weak.weak = true;
-	set_up(KVNET_CLAIM_HELD, KVNET_EV_KICK, 0);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_KICK, 0);
 	try(&weak, KVNET_EV_KICK);
 	EXPECT_TRUE(lost > 0);
 

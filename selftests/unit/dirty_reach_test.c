@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How far the dirty log must reach for what is in the owner's memory. */
-#include "dirty.h"
+#include "dirty_log.h"
 
 #include <linux/kernel.h>
 
-#include "mem.h"
+#include "memtable.h"
 #include "shim.h"
 #include "unit.h"
 
 #define END	(1ULL << 47)
 /* of the guest's memory, has its bit at the end of the owner's, if the log is at 0 */
-#define FAR	(END * 8 * KVNET_DIRTY_PAGE)
+#define FAR	(END * 8 * KVNET_DIRTY_LOG_PAGE)
 
 #define REGION(gpa, len, hva) \
 	{ .guest_phys_addr = (gpa), .memory_size = (len), \
@@ -37,14 +37,14 @@ CASE(dirty_reach_of_owners_memory)
 		{ END - 1, 0x104000, 1, false },
 		{ 0, 0, U64_MAX, false },
 	};
-	struct kvnet_mem *mem = kvnet_mem_build(r, ARRAY_SIZE(r));
+	struct kvnet_memtable *mem = kvnet_memtable_build(r, ARRAY_SIZE(r));
 	unsigned int i;
 
 	shim_reset();
 	for (i = 0; i < ARRAY_SIZE(known); i++) {
 		unit_context("row %u", i);
-		EXPECT_EQ(kvnet_dirty_hva_ok(known[i].base, mem, known[i].hva,
-					     known[i].len), known[i].ok);
+		EXPECT_EQ(kvnet_dirty_log_hva_ok(known[i].base, mem, known[i].hva,
+						 known[i].len), known[i].ok);
 	}
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }

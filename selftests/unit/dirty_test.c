@@ -3,7 +3,7 @@
  * The dirty log: the bits of what was written, all of them and no others; and
  * each page of the log let go of as often as it was pinned.
  */
-#include "dirty.h"
+#include "dirty_log.h"
 
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem.h"
+#include "memtable.h"
 #include "shim.h"
 #include "unit.h"
 
@@ -23,7 +23,7 @@ static struct log {
 	u8 want[BYTES];		/* what it should be */
 	u8 was[BYTES];		/* at the barrier */
 	unsigned int barriers;
-	struct kvnet_dirty d;
+	struct kvnet_dirty_log d;
 } the_log;
 
 /* The barrier comes before the first look at a bit, hence before any change. */
@@ -54,7 +54,7 @@ static struct log *open_log(u64 off)
 
 static void close_log(struct log *l)
 {
-	kvnet_dirty_end(&l->d);
+	kvnet_dirty_log_end(&l->d);
 	EXPECT_EQ(shim_pin_live, 0);
 	EXPECT_EQ(shim_kmap_live, 0);
 	EXPECT_EQ(shim_unpin_clean, 0);
@@ -90,14 +90,14 @@ static void check_log(struct log *l)
 /* Where the log ends, or what is before it, the model does not go. */
 static void mark(struct log *l, u64 gpa, u64 len)
 {
-	u64 nr, last = (gpa + len - 1) / KVNET_DIRTY_PAGE;
+	u64 nr, last = (gpa + len - 1) / KVNET_DIRTY_LOG_PAGE;
 
 	memcpy(l->was, l->mem, BYTES);
 	l->barriers = 0;
 	shim_hook(at_barrier, l);
-	for (nr = gpa / KVNET_DIRTY_PAGE; len && nr <= last; nr++)
+	for (nr = gpa / KVNET_DIRTY_LOG_PAGE; len && nr <= last; nr++)
 		want_page(l, nr);
-	EXPECT_EQ(kvnet_dirty_mark(&l->d, gpa, len), 0);
+	EXPECT_EQ(kvnet_dirty_log_mark(&l->d, gpa, len), 0);
 	EXPECT_TRUE(!len || l->barriers);
 	check_log(l);
 }
@@ -108,7 +108,7 @@ struct row {
 	unsigned int marks, pins;
 };
 
-#define GPA(byte, bit)	(((u64)(byte) * 8 + (bit)) * KVNET_DIRTY_PAGE)
+#define GPA(byte, bit)	(((u64)(byte) * 8 + (bit)) * KVNET_DIRTY_LOG_PAGE)
 
 static const struct row rows[] = {
 	{ "nothing", 0, 0, 0, 0 },
@@ -142,22 +142,22 @@ CASE(dirty_ranges)
 		unit_context("%s", row->what);
 		l = open_log(0);
 		mark(l, row->gpa, row->len);
-		EXPECT_EQ(l->d.marks, row->marks);
+		EXPECT_EQ(l->d.n_marked, row->marks);
 		EXPECT_EQ(shim_pins, row->pins);
 		/* again: they are set, and what is pinned stays so */
 		mark(l, row->gpa, row->len);
 		EXPECT_EQ(shim_pins, row->pins < 2 ? row->pins :
 			  2 * row->pins);
-		EXPECT_EQ(kvnet_dirty_end(&l->d), row->marks);
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d), row->marks);
 		EXPECT_EQ(shim_pin_live, 0);
-		EXPECT_EQ(kvnet_dirty_end(&l->d), 0);
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d), 0);
 		/* after the end it may go on */
 		mark(l, row->gpa, row->len);
-		EXPECT_EQ(kvnet_dirty_end(&l->d), 0);
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d), 0);
 		/* and what the VMM took is set again */
 		memset(l->mem, 0, BYTES);
 		mark(l, row->gpa, row->len);
-		EXPECT_EQ(kvnet_dirty_end(&l->d), row->marks);
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d), row->marks);
 		close_log(l);
 	}
 }
@@ -174,13 +174,13 @@ CASE(dirty_high_memory)
 	for (i = 0; i < ARRAY_SIZE(first); i++) {
 		unit_context("from 0x%llx", (unsigned long long)first[i]);
 		l = open_log(0);
-		l->d.base -= first[i] / KVNET_DIRTY_PAGE / 8;
+		l->d.base -= first[i] / KVNET_DIRTY_LOG_PAGE / 8;
 		mark(l, first[i], 1);
 		mark(l, first[i] + GPA(BYTES, 0) - 1, 1);
 		mark(l, first[i] + GPA(PAGE_SIZE, 0) - 1, 2);
 		mark(l, first[i] + GPA(2 * PAGE_SIZE, 0),
 		     GPA(BYTES - 2 * PAGE_SIZE, 0));
-		EXPECT_EQ(kvnet_dirty_end(&l->d),
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d),
 			  3 + 8 * (BYTES - 2 * PAGE_SIZE));
 		close_log(l);
 	}
@@ -214,10 +214,10 @@ CASE(dirty_random_against_model)
 			gpa = ((u64)unit_rand() << 32 | unit_rand()) % end;
 			before = weight(l->mem);
 			if (unit_chance(4))
-				kvnet_dirty_end(&l->d);
-			l->d.marks = 0;
+				kvnet_dirty_log_end(&l->d);
+			l->d.n_marked = 0;
 			mark(l, gpa, some_length(end - gpa));
-			EXPECT_EQ(l->d.marks, weight(l->mem) - before);
+			EXPECT_EQ(l->d.n_marked, weight(l->mem) - before);
 		}
 		close_log(l);
 	}
@@ -233,10 +233,10 @@ CASE(dirty_log_gone)
 	for (n = 0; ret; n++) {
 		unit_context("pin %u", n);
 		l = open_log(100);
-		EXPECT_EQ(kvnet_dirty_mark(&l->d, 0, 1), 0);
+		EXPECT_EQ(kvnet_dirty_log_mark(&l->d, 0, 1), 0);
 		shim_pin_budget = n;
-		ret = kvnet_dirty_mark(&l->d, GPA(PAGE_SIZE - 101, 7),
-				       GPA(2 * PAGE_SIZE + 3, 0));
+		ret = kvnet_dirty_log_mark(&l->d, GPA(PAGE_SIZE - 101, 7),
+					   GPA(2 * PAGE_SIZE + 3, 0));
 		EXPECT_EQ(ret, n < 3 ? -EFAULT : 0);
 		EXPECT_EQ(shim_pins, 1 + min_t(u32, n, 3));
 		/* as far as it came */
@@ -245,13 +245,13 @@ CASE(dirty_log_gone)
 		for (k = 0; k < marks; k++)
 			want_page(l, 8 * (PAGE_SIZE - 101) + 7 + k);
 		check_log(l);
-		EXPECT_EQ(l->d.marks, marks + 1);
+		EXPECT_EQ(l->d.n_marked, marks + 1);
 		EXPECT_EQ(shim_pin_live, ret ? 0 : 1);
 		/* the log comes back */
 		shim_pin_budget = -1;
 		mark(l, 0, 1);
 		EXPECT_EQ(shim_pin_live, 1);
-		EXPECT_EQ(kvnet_dirty_end(&l->d), marks + 1);
+		EXPECT_EQ(kvnet_dirty_log_end(&l->d), marks + 1);
 		close_log(l);
 	}
 	EXPECT_EQ(n, 4);
@@ -262,13 +262,13 @@ CASE(dirty_outside_the_log)
 {
 	struct log *l = open_log(0);
 
-	EXPECT_EQ(kvnet_dirty_mark(&l->d, GPA(BYTES, 0), 1), -EFAULT);
-	EXPECT_EQ(kvnet_dirty_mark(&l->d, U64_MAX, 1), -EFAULT);
+	EXPECT_EQ(kvnet_dirty_log_mark(&l->d, GPA(BYTES, 0), 1), -EFAULT);
+	EXPECT_EQ(kvnet_dirty_log_mark(&l->d, U64_MAX, 1), -EFAULT);
 	l->d.base -= PAGE_SIZE;
-	EXPECT_EQ(kvnet_dirty_mark(&l->d, 0, 1), -EFAULT);
+	EXPECT_EQ(kvnet_dirty_log_mark(&l->d, 0, 1), -EFAULT);
 	check_log(l);
 	EXPECT_EQ(shim_pin_live, 0);
-	EXPECT_EQ(l->d.marks, 0);
+	EXPECT_EQ(l->d.n_marked, 0);
 	close_log(l);
 }
 
@@ -288,7 +288,7 @@ CASE(dirty_base_moves)
 	EXPECT_EQ(shim_pins, 2);
 	l->d.base -= PAGE_SIZE;
 	mark(l, 0, 1);
-	EXPECT_EQ(kvnet_dirty_end(&l->d), 4);
+	EXPECT_EQ(kvnet_dirty_log_end(&l->d), 4);
 	close_log(l);
 }
 
@@ -307,7 +307,7 @@ static const struct vhost_memory_region layout[] = {
 	REGION(0x2fff, 2, 0x10d000),
 };
 
-static void mark_hva(struct log *l, const struct kvnet_mem *mem, u64 hva,
+static void mark_hva(struct log *l, const struct kvnet_memtable *mem, u64 hva,
 		     u64 len)
 {
 	const struct vhost_memory_region *r;
@@ -320,8 +320,8 @@ static void mark_hva(struct log *l, const struct kvnet_mem *mem, u64 hva,
 			if (at - r->userspace_addr < r->memory_size)
 				want_page(l, (r->guest_phys_addr + at -
 					      r->userspace_addr) /
-					  KVNET_DIRTY_PAGE);
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, hva, len), 0);
+					  KVNET_DIRTY_LOG_PAGE);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, hva, len), 0);
 	check_log(l);
 }
 
@@ -337,14 +337,14 @@ CASE(dirty_owners_memory)
 		{ 0, 0x200000, 20 }, { U64_MAX, 1, 0 }, { U64_MAX - 4095, 4096, 0 },
 		{ 0, 1, 0 },
 	};
-	struct kvnet_mem *mem = kvnet_mem_build(layout, ARRAY_SIZE(layout));
+	struct kvnet_memtable *mem = kvnet_memtable_build(layout, ARRAY_SIZE(layout));
 	struct log *l;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(known); i++) {
 		l = open_log(3);
 		mark_hva(l, mem, known[i].hva, known[i].len);
-		EXPECT_EQ(l->d.marks, known[i].marks);
+		EXPECT_EQ(l->d.n_marked, known[i].marks);
 		close_log(l);
 	}
 	for (i = 0; i < 1000 && !unit_failed(); i++) {
@@ -353,7 +353,7 @@ CASE(dirty_owners_memory)
 			 unit_below(unit_chance(3) ? 3 : 0x3000));
 		close_log(l);
 	}
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
 
@@ -364,22 +364,22 @@ CASE(dirty_owners_memory_at_the_ends)
 		REGION(0, 8192, (1ULL << 47) - 8192),
 		REGION(U64_MAX - 8191, 8192, 0),
 	};
-	struct kvnet_mem *mem = kvnet_mem_build(r, ARRAY_SIZE(r));
+	struct kvnet_memtable *mem = kvnet_memtable_build(r, ARRAY_SIZE(r));
 	struct log *l = open_log(0);
 
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, (1ULL << 47) - 1, 1), 0);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, (1ULL << 47) - 1, 1), 0);
 	EXPECT_EQ(l->mem[0], 2);
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, (1ULL << 47) - 8192,
-				       U64_MAX - ((1ULL << 47) - 8192)), 0);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, (1ULL << 47) - 8192,
+					   U64_MAX - ((1ULL << 47) - 8192)), 0);
 	EXPECT_EQ(l->mem[0], 3);
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, 0, 1), -EFAULT);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, 0, 1), -EFAULT);
 	l->d.base = (uintptr_t)l->mem - (1ULL << 49) + 1;
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, 8191, 1), 0);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, 8191, 1), 0);
 	EXPECT_EQ(l->mem[0], 0x83);
-	EXPECT_EQ(kvnet_dirty_mark_hva(&l->d, mem, 0, 9000), 0);
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, 0, 9000), 0);
 	EXPECT_EQ(l->mem[0], 0xc3);
 	close_log(l);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 CASE(dirty_ok_limits)
@@ -405,16 +405,16 @@ CASE(dirty_ok_limits)
 	shim_reset();
 	for (i = 0; i < ARRAY_SIZE(known); i++) {
 		unit_context("row %u", i);
-		EXPECT_EQ(kvnet_dirty_ok(known[i].base, known[i].gpa,
-					 known[i].len), known[i].ok);
+		EXPECT_EQ(kvnet_dirty_log_range_ok(known[i].base, known[i].gpa,
+						   known[i].len), known[i].ok);
 	}
 	/* all addresses are a user's: what wraps is still wrong */
 	shim_user_end = U64_MAX;
-	EXPECT_TRUE(kvnet_dirty_ok(0, U64_MAX, 1));
-	EXPECT_TRUE(kvnet_dirty_ok(0, 0, U64_MAX));
-	EXPECT_TRUE(!kvnet_dirty_ok(0, U64_MAX, 2));
-	EXPECT_TRUE(!kvnet_dirty_ok(0, 2, U64_MAX));
-	EXPECT_TRUE(!kvnet_dirty_ok(U64_MAX - 100, GPA(200, 0), 1));
+	EXPECT_TRUE(kvnet_dirty_log_range_ok(0, U64_MAX, 1));
+	EXPECT_TRUE(kvnet_dirty_log_range_ok(0, 0, U64_MAX));
+	EXPECT_TRUE(!kvnet_dirty_log_range_ok(0, U64_MAX, 2));
+	EXPECT_TRUE(!kvnet_dirty_log_range_ok(0, 2, U64_MAX));
+	EXPECT_TRUE(!kvnet_dirty_log_range_ok(U64_MAX - 100, GPA(200, 0), 1));
 	shim_reset();
 }
 
@@ -440,7 +440,7 @@ CASE(dirty_ok_against_model)
 		unit_context("base 0x%llx, gpa 0x%llx, len 0x%llx",
 			     (unsigned long long)base, (unsigned long long)gpa,
 			     (unsigned long long)len);
-		EXPECT_EQ(kvnet_dirty_ok(base, gpa, len),
+		EXPECT_EQ(kvnet_dirty_log_range_ok(base, gpa, len),
 			  last <= U64_MAX && at < shim_user_end);
 	}
 }

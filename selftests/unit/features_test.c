@@ -48,7 +48,7 @@ CASE(features_offered)
 
 	for (bit = 0; bit < 128; bit++) {
 		unit_context("bit %u", bit);
-		EXPECT_EQ(kvnet_has(&offered, bit), is_promised(bit));
+		EXPECT_EQ(kvnet_features_has(&offered, bit), is_promised(bit));
 	}
 }
 
@@ -83,11 +83,11 @@ CASE(features_byte_order)
 		.word = { ~BIT_ULL(32), ~0ULL },
 	};
 
-	EXPECT_TRUE(kvnet_features_le(&v1, false));
-	EXPECT_TRUE(kvnet_features_le(&v1, true));
-	EXPECT_TRUE(!kvnet_features_le(&none, false));
-	EXPECT_TRUE(kvnet_features_le(&none, true));
-	EXPECT_TRUE(!kvnet_features_le(&not_v1, false));
+	EXPECT_TRUE(kvnet_features_is_le(&v1, false));
+	EXPECT_TRUE(kvnet_features_is_le(&v1, true));
+	EXPECT_TRUE(!kvnet_features_is_le(&none, false));
+	EXPECT_TRUE(kvnet_features_is_le(&none, true));
+	EXPECT_TRUE(!kvnet_features_is_le(&not_v1, false));
 }
 
 static size_t hdr_len(unsigned int bit, unsigned int another)

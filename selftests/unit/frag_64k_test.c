@@ -41,7 +41,7 @@ void put_page(struct page *page)
 
 static void frags_of(u32 size)
 {
-	struct kvnet_frags f = { .at = 0 };
+	struct kvnet_frags f = { .offset = 0 };
 	unsigned int i, n = PAGE_SIZE / size;
 	void *p[4];
 
@@ -76,7 +76,7 @@ CASE(frag_64k_page_with_little_memory)
 
 CASE(frag_64k_page_without_memory)
 {
-	struct kvnet_frags f = { .at = 0 };
+	struct kvnet_frags f = { .offset = 0 };
 
 	none = true;
 	n_tries = 0;

@@ -64,7 +64,7 @@ static struct kvnet_frags start(unsigned int order)
 	n_allocs = 0;
 	largest_order = order;
 	EXPECT_EQ(n_live, 0);
-	return (struct kvnet_frags) { .at = 0 };
+	return (struct kvnet_frags) { .offset = 0 };
 }
 
 CASE(frags_do_not_overlap)

@@ -3,7 +3,7 @@
  * Bytes to a packet's header: it is refused, or says no more than it did but for how
  * long its headers are, and a checksum lies within them and within the packet.
  */
-#include "hdr.h"
+#include "vnet_hdr.h"
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -30,7 +30,7 @@ static void check_fix(const u8 *bytes, u32 len, bool le)
 
 	memcpy(&hdr, bytes, sizeof(hdr));
 	was = hdr;
-	ret = kvnet_hdr_fix(&hdr, len, le);
+	ret = kvnet_vnet_hdr_fix(&hdr, len, le);
 	end = (u32)get16(&was.csum_start, le) + get16(&was.csum_offset, le) + 2;
 	if (!(was.flags & 1)) {
 		EXPECT_EQ(ret, 0);
@@ -49,10 +49,10 @@ static void check_fix(const u8 *bytes, u32 len, bool le)
 
 static void check_buffers(const u8 *bytes, size_t hdr_len, u16 n, bool le)
 {
-	u8 hdr[KVNET_HDR_MAX] __attribute__((aligned(8)));
+	u8 hdr[KVNET_FEATURES_HDR_MAX] __attribute__((aligned(8)));
 
 	memcpy(hdr, bytes, sizeof(hdr));
-	kvnet_hdr_set_buffers(hdr, hdr_len, n, le);
+	kvnet_vnet_hdr_set_num_buffers(hdr, hdr_len, n, le);
 	if (hdr_len >= 12) {
 		EXPECT_EQ(get16(hdr + 10, le), n);
 		memcpy(hdr + 10, bytes + 10, 2);
@@ -62,9 +62,9 @@ static void check_buffers(const u8 *bytes, size_t hdr_len, u16 n, bool le)
 
 void fuzz_one(const u8 *data, size_t size)
 {
-	static const size_t lens[] = { 10, 12, KVNET_HDR_MAX };
+	static const size_t lens[] = { 10, 12, KVNET_FEATURES_HDR_MAX };
 	struct input in = { .p = data, .left = size };
-	u8 how = take8(&in), bytes[KVNET_HDR_MAX];
+	u8 how = take8(&in), bytes[KVNET_FEATURES_HDR_MAX];
 	u32 len = how & 2 ? take32(&in) : take16(&in);
 	size_t i;
 

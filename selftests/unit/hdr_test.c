@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The packet header: checksum bounds, num_buffers. */
-#include "hdr.h"
+#include "vnet_hdr.h"
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -52,7 +52,7 @@ static void fix_row(const struct row *row, bool le)
 	hdr.hdr_len = __cpu_to_virtio16(le, row->hdr_len);
 	old = hdr;
 
-	ret = kvnet_hdr_fix(&hdr, row->len, le);
+	ret = kvnet_vnet_hdr_fix(&hdr, row->len, le);
 	EXPECT_EQ(ret, row->ret);
 	if (!ret)
 		EXPECT_EQ(__virtio16_to_cpu(le, hdr.hdr_len), row->fixed);
@@ -83,7 +83,7 @@ CASE(hdr_fix_only_with_needs_csum)
 		memset(&hdr, 0xff, sizeof(hdr));
 		hdr.flags = flags;
 		old = hdr;
-		EXPECT_EQ(kvnet_hdr_fix(&hdr, 0, flags & 8), 0);
+		EXPECT_EQ(kvnet_vnet_hdr_fix(&hdr, 0, flags & 8), 0);
 		EXPECT_TRUE(!memcmp(&hdr, &old, sizeof(hdr)));
 	}
 }
@@ -92,8 +92,8 @@ CASE(hdr_fix_with_other_flags)
 {
 	struct virtio_net_hdr hdr = { .flags = 0xff };
 
-	EXPECT_EQ(kvnet_hdr_fix(&hdr, 1, true), -EINVAL);
-	EXPECT_EQ(kvnet_hdr_fix(&hdr, 2, true), 0);
+	EXPECT_EQ(kvnet_vnet_hdr_fix(&hdr, 1, true), -EINVAL);
+	EXPECT_EQ(kvnet_vnet_hdr_fix(&hdr, 2, true), 0);
 }
 
 /* After success: start + offset + 2 <= hdr_len, and <= the packet. */
@@ -112,7 +112,7 @@ CASE(hdr_fix_random)
 		hdr.csum_offset = htole16(offset);
 		hdr.hdr_len = htole16(before);
 		end = start + offset + 2;
-		if (kvnet_hdr_fix(&hdr, len, true)) {
+		if (kvnet_vnet_hdr_fix(&hdr, len, true)) {
 			EXPECT_TRUE(end > len || end > 65535);
 			continue;
 		}
@@ -126,18 +126,18 @@ CASE(hdr_set_buffers)
 	u8 hdr[13];
 
 	memset(hdr, 0xee, sizeof(hdr));
-	kvnet_hdr_set_buffers(hdr, 10, 0x1234, true);
+	kvnet_vnet_hdr_set_num_buffers(hdr, 10, 0x1234, true);
 	EXPECT_EQ(hdr[9], 0xee);
 	EXPECT_EQ(hdr[10], 0xee);
 	EXPECT_EQ(hdr[11], 0xee);
 
-	kvnet_hdr_set_buffers(hdr, 12, 0x1234, true);
+	kvnet_vnet_hdr_set_num_buffers(hdr, 12, 0x1234, true);
 	EXPECT_EQ(hdr[9], 0xee);
 	EXPECT_EQ(hdr[10], 0x34);
 	EXPECT_EQ(hdr[11], 0x12);
 	EXPECT_EQ(hdr[12], 0xee);
 
-	kvnet_hdr_set_buffers(hdr, 12, 0x1234, false);
+	kvnet_vnet_hdr_set_num_buffers(hdr, 12, 0x1234, false);
 	EXPECT_EQ(hdr[10], 0x12);
 	EXPECT_EQ(hdr[11], 0x34);
 	EXPECT_EQ(hdr[12], 0xee);

@@ -10,30 +10,30 @@ CASE(each_value_has_its_bucket)
 {
 	unsigned int i;
 
-	EXPECT_EQ(kvnet_hist_bucket(0), 0);
-	EXPECT_EQ(kvnet_hist_bucket(1), 1);
-	EXPECT_EQ(kvnet_hist_bucket(2), 2);
-	EXPECT_EQ(kvnet_hist_bucket(3), 2);
-	EXPECT_EQ(kvnet_hist_bucket(256), 9);
+	EXPECT_EQ(kvnet_hist_bucket_of(0), 0);
+	EXPECT_EQ(kvnet_hist_bucket_of(1), 1);
+	EXPECT_EQ(kvnet_hist_bucket_of(2), 2);
+	EXPECT_EQ(kvnet_hist_bucket_of(3), 2);
+	EXPECT_EQ(kvnet_hist_bucket_of(256), 9);
 	for (i = 1; i < KVNET_HIST_BUCKETS; i++) {
-		EXPECT_EQ(kvnet_hist_bucket(kvnet_hist_least(i)), i);
-		EXPECT_EQ(kvnet_hist_bucket(kvnet_hist_least(i) - 1), i - 1);
+		EXPECT_EQ(kvnet_hist_bucket_of(kvnet_hist_bucket_min(i)), i);
+		EXPECT_EQ(kvnet_hist_bucket_of(kvnet_hist_bucket_min(i) - 1), i - 1);
 	}
 }
 
 CASE(the_last_bucket_has_no_end)
 {
-	EXPECT_EQ(kvnet_hist_bucket(1ULL << 31), KVNET_HIST_BUCKETS - 1);
-	EXPECT_EQ(kvnet_hist_bucket(1ULL << 32), KVNET_HIST_BUCKETS - 1);
-	EXPECT_EQ(kvnet_hist_bucket(~0ULL), KVNET_HIST_BUCKETS - 1);
+	EXPECT_EQ(kvnet_hist_bucket_of(1ULL << 31), KVNET_HIST_BUCKETS - 1);
+	EXPECT_EQ(kvnet_hist_bucket_of(1ULL << 32), KVNET_HIST_BUCKETS - 1);
+	EXPECT_EQ(kvnet_hist_bucket_of(~0ULL), KVNET_HIST_BUCKETS - 1);
 }
 
 CASE(the_least_of_the_first_ones)
 {
-	EXPECT_EQ(kvnet_hist_least(0), 0);
-	EXPECT_EQ(kvnet_hist_least(1), 1);
-	EXPECT_EQ(kvnet_hist_least(2), 2);
-	EXPECT_EQ(kvnet_hist_least(3), 4);
+	EXPECT_EQ(kvnet_hist_bucket_min(0), 0);
+	EXPECT_EQ(kvnet_hist_bucket_min(1), 1);
+	EXPECT_EQ(kvnet_hist_bucket_min(2), 2);
+	EXPECT_EQ(kvnet_hist_bucket_min(3), 4);
 }
 
 CASE(each_value_is_counted_once_and_summed_up)
@@ -63,11 +63,11 @@ CASE(empty_buckets_at_the_end_are_not_shown)
 {
 	struct kvnet_hist h = { .sum = 0 };
 
-	EXPECT_EQ(kvnet_hist_used(&h), 0);
+	EXPECT_EQ(kvnet_hist_used_buckets(&h), 0);
 	kvnet_hist_add(&h, 0);
-	EXPECT_EQ(kvnet_hist_used(&h), 1);
+	EXPECT_EQ(kvnet_hist_used_buckets(&h), 1);
 	kvnet_hist_add(&h, 100);
-	EXPECT_EQ(kvnet_hist_used(&h), 8);
+	EXPECT_EQ(kvnet_hist_used_buckets(&h), 8);
 	kvnet_hist_add(&h, ~0ULL);
-	EXPECT_EQ(kvnet_hist_used(&h), KVNET_HIST_BUCKETS);
+	EXPECT_EQ(kvnet_hist_used_buckets(&h), KVNET_HIST_BUCKETS);
 }

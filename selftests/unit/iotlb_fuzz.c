@@ -58,7 +58,7 @@ static void check(const struct kvnet_iotlb *tlb)
 {
 	u32 i;
 
-	EXPECT_TRUE(tlb->n <= tlb->room && tlb->room <= tlb->max);
+	EXPECT_TRUE(tlb->n <= tlb->capacity && tlb->capacity <= tlb->max);
 	for (i = 0; i < tlb->n; i++) {
 		EXPECT_TRUE(tlb->entry[i].iova <= tlb->entry[i].last);
 		EXPECT_TRUE(!i || tlb->entry[i - 1].last < tlb->entry[i].iova);

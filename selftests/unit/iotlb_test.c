@@ -20,7 +20,7 @@ static void check_table(const struct kvnet_iotlb *tlb)
 {
 	u32 i;
 
-	EXPECT_TRUE(tlb->n <= tlb->room && tlb->room <= tlb->max);
+	EXPECT_TRUE(tlb->n <= tlb->capacity && tlb->capacity <= tlb->max);
 	for (i = 0; i < tlb->n; i++)
 		EXPECT_TRUE(tlb->entry[i].iova <= tlb->entry[i].last);
 	for (i = 1; i < tlb->n; i++)
@@ -223,7 +223,7 @@ static u32 may_lose(const struct kvnet_iotlb *tlb, u64 iova, u64 last,
 	u32 hint = 0;
 
 	e = kvnet_iotlb_find(tlb, iova, &hint);
-	if (tlb->n < tlb->room || !e || e->iova == iova || e->last <= last)
+	if (tlb->n < tlb->capacity || !e || e->iova == iova || e->last <= last)
 		return 0;
 	left = iova - e->iova;
 	right = e->last - last;
@@ -269,7 +269,7 @@ static void step(struct model *m)
 	gone = may_lose(m->tlb, e.iova, e.last, &from);
 	m->next_hva += 2 * SPACE;
 	m->failed = update && shim_alloc_budget == 0;
-	full = m->tlb->room == m->tlb->max;
+	full = m->tlb->capacity == m->tlb->max;
 	if (update)
 		ret = kvnet_iotlb_update(m->tlb, &e);
 	else
@@ -371,7 +371,7 @@ CASE(iotlb_no_memory)
 		EXPECT_EQ(i, budget == 8 ? 3000 : budget ? 8 << budget : 0);
 		EXPECT_EQ(tlb->n, min_t(u32, i, 2048));
 		if (budget == 8)
-			EXPECT_EQ(tlb->room, 2048);
+			EXPECT_EQ(tlb->capacity, 2048);
 		for (i = 0; budget < 8 && i < tlb->n; i++)
 			EXPECT_TRUE(!!kvnet_iotlb_find(tlb, 5 * i, &hint));
 		/* what is there goes on; what is given up makes room */
@@ -430,8 +430,8 @@ CASE(iotlb_a_million_updates)
 			kvnet_iotlb_invalidate(tlb, e.iova, e.last);
 		else if (kvnet_iotlb_update(tlb, &e))
 			break;
-		if (shim_alloc_live > 2 || tlb->room > 32 ||
-		    tlb->n > tlb->room)
+		if (shim_alloc_live > 2 || tlb->capacity > 32 ||
+		    tlb->n > tlb->capacity)
 			break;
 	}
 	EXPECT_EQ(i, 1000000);

@@ -3,7 +3,7 @@
  * Bytes to a memory table as a VMM might set it: it is refused for what it should be,
  * or each address leads where a search through the VMM's own list would.
  */
-#include "mem.h"
+#include "memtable.h"
 
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -67,11 +67,11 @@ static int want(void)
 	return 0;
 }
 
-static void look(const struct kvnet_mem *mem, u64 addr, u32 len, u32 hint)
+static void look(const struct kvnet_memtable *mem, u64 addr, u32 len, u32 hint)
 {
 	const struct vhost_memory_region *r;
 	u32 part = len, was = hint;
-	void *p = kvnet_mem_span(mem, addr, &part, &hint);
+	void *p = kvnet_memtable_find_span(mem, addr, &part, &hint);
 
 	for (r = region; r < region + n_regions; r++) {
 		if (addr < r->guest_phys_addr ||
@@ -79,7 +79,7 @@ static void look(const struct kvnet_mem *mem, u64 addr, u32 len, u32 hint)
 			continue;
 		EXPECT_EQ((uintptr_t)p, r->userspace_addr + (addr - r->guest_phys_addr));
 		EXPECT_EQ(part, min_t(u64, len, r->memory_size - (addr - r->guest_phys_addr)));
-		EXPECT_TRUE(hint < mem->n && kvnet_region_has(&mem->region[hint], addr));
+		EXPECT_TRUE(hint < mem->n && kvnet_memtable_region_has(&mem->region[hint], addr));
 		return;
 	}
 	EXPECT_TRUE(!p);
@@ -90,14 +90,14 @@ void fuzz_one(const u8 *data, size_t size)
 {
 	struct input in = { .p = data, .left = size };
 	const struct vhost_memory_region *r;
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	unsigned int i;
 	int ret;
 
 	shim_reset();
 	read_regions(&in);
 	ret = want();
-	mem = kvnet_mem_build(region, n_regions);
+	mem = kvnet_memtable_build(region, n_regions);
 	EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, ret);
 	if (IS_ERR(mem)) {
 		EXPECT_EQ(shim_alloc_live, 0);
@@ -110,7 +110,7 @@ void fuzz_one(const u8 *data, size_t size)
 	look(mem, 0, U32_MAX, U32_MAX);
 	look(mem, U64_MAX, 1, 0);
 	look(mem, take64(&in), 1 + take16(&in), take32(&in));
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The memory table: regions sorted, disjoint, no wrap-around; lookup total. */
-#include "mem.h"
+#include "memtable.h"
 
 #include <limits.h>
 #include <linux/err.h>
@@ -72,14 +72,14 @@ static const struct row rows[] = {
 
 CASE(mem_build_table)
 {
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	unsigned int i;
 	u32 k;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		unit_context("%s", rows[i].what);
 		shim_reset();
-		mem = kvnet_mem_build(rows[i].r, rows[i].n);
+		mem = kvnet_memtable_build(rows[i].r, rows[i].n);
 		EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, rows[i].ret);
 		if (IS_ERR(mem)) {
 			EXPECT_EQ(shim_alloc_live, 0);
@@ -89,7 +89,7 @@ CASE(mem_build_table)
 		for (k = 1; k < mem->n; k++)
 			EXPECT_TRUE(mem->region[k - 1].last <
 				    mem->region[k].gpa);
-		kvnet_mem_put(mem);
+		kvnet_memtable_put(mem);
 		EXPECT_EQ(shim_alloc_live, 0);
 	}
 }
@@ -98,22 +98,22 @@ CASE(mem_build_table)
 CASE(mem_build_with_tags)
 {
 	const struct vhost_memory_region r[] = { REGION(0, 4096, 1ULL << 56 | 4096) };
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 
 	shim_reset();
 	shim_tag = 0xffULL << 56;
-	EXPECT_EQ(PTR_ERR(kvnet_mem_build(r, 1)), -EFAULT);
-	EXPECT_TRUE(!kvnet_mem_users(r->userspace_addr, 1));
-	mem = kvnet_mem_build(rows[2].r, rows[2].n);
+	EXPECT_EQ(PTR_ERR(kvnet_memtable_build(r, 1)), -EFAULT);
+	EXPECT_TRUE(!kvnet_memtable_is_user_range(r->userspace_addr, 1));
+	mem = kvnet_memtable_build(rows[2].r, rows[2].n);
 	EXPECT_TRUE(!IS_ERR(mem));
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 	/* x86 from 6.4 to 6.11: they are none yet, and nothing but the sign is looked at */
 	shim_tag = 0;
 	shim_user_end = U64_MAX >> 1;
-	EXPECT_EQ(PTR_ERR(kvnet_mem_build(r, 1)), -EFAULT);
-	EXPECT_TRUE(!kvnet_mem_users(r->userspace_addr, 1));
-	EXPECT_TRUE(kvnet_mem_users(TASK_SIZE_MAX - 4096, 4096));
-	EXPECT_TRUE(!kvnet_mem_users(TASK_SIZE_MAX - 4096, 4097));
+	EXPECT_EQ(PTR_ERR(kvnet_memtable_build(r, 1)), -EFAULT);
+	EXPECT_TRUE(!kvnet_memtable_is_user_range(r->userspace_addr, 1));
+	EXPECT_TRUE(kvnet_memtable_is_user_range(TASK_SIZE_MAX - 4096, 4096));
+	EXPECT_TRUE(!kvnet_memtable_is_user_range(TASK_SIZE_MAX - 4096, 4097));
 	shim_reset();
 }
 
@@ -122,13 +122,13 @@ CASE(mem_users_of_less)
 {
 	shim_reset();
 	shim_tag = 1ULL << 40;
-	EXPECT_TRUE(kvnet_mem_users(4096, 4096));
-	EXPECT_TRUE(!kvnet_mem_users(1ULL << 40 | 4096, 4096));
+	EXPECT_TRUE(kvnet_memtable_is_user_range(4096, 4096));
+	EXPECT_TRUE(!kvnet_memtable_is_user_range(1ULL << 40 | 4096, 4096));
 	shim_reset();
 	shim_user_end = 1ULL << 30;
-	EXPECT_TRUE(kvnet_mem_users((1ULL << 30) - 4096, 4096));
-	EXPECT_TRUE(!kvnet_mem_users((1ULL << 30) - 4096, 4097));
-	EXPECT_TRUE(!kvnet_mem_users(1ULL << 30, 1));
+	EXPECT_TRUE(kvnet_memtable_is_user_range((1ULL << 30) - 4096, 4096));
+	EXPECT_TRUE(!kvnet_memtable_is_user_range((1ULL << 30) - 4096, 4097));
+	EXPECT_TRUE(!kvnet_memtable_is_user_range(1ULL << 30, 1));
 	shim_reset();
 }
 
@@ -136,24 +136,24 @@ CASE(mem_build_no_memory)
 {
 	shim_reset();
 	shim_alloc_budget = 0;
-	EXPECT_EQ(PTR_ERR(kvnet_mem_build(rows[1].r, 1)), -ENOMEM);
+	EXPECT_EQ(PTR_ERR(kvnet_memtable_build(rows[1].r, 1)), -ENOMEM);
 	EXPECT_EQ(shim_alloc_live, 0);
 	shim_reset();
 }
 
 CASE(mem_references)
 {
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 
 	shim_reset();
-	mem = kvnet_mem_build(rows[1].r, 1);
-	EXPECT_TRUE(kvnet_mem_get(mem) == mem);
-	kvnet_mem_put(mem);
+	mem = kvnet_memtable_build(rows[1].r, 1);
+	EXPECT_TRUE(kvnet_memtable_get(mem) == mem);
+	kvnet_memtable_put(mem);
 	EXPECT_EQ(shim_alloc_live, 1);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 	EXPECT_EQ(shim_alloc_live, 0);
-	EXPECT_TRUE(!kvnet_mem_get(NULL));
-	kvnet_mem_put(NULL);
+	EXPECT_TRUE(!kvnet_memtable_get(NULL));
+	kvnet_memtable_put(NULL);
 }
 
 CASE(mem_find_borders)
@@ -170,19 +170,19 @@ CASE(mem_find_borders)
 	};
 	static const u32 hints[] = { 0, 1, 2, 3, 4, 5, 6, U32_MAX };
 	const struct kvnet_region *found;
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	unsigned int i, h;
 	u32 hint;
 
 	shim_reset();
-	mem = kvnet_mem_build(r, ARRAY_SIZE(r));
+	mem = kvnet_memtable_build(r, ARRAY_SIZE(r));
 	if (!EXPECT_TRUE(!IS_ERR(mem)))
 		return;
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		for (h = 0; h < ARRAY_SIZE(hints); h++) {
 			unit_context("row %u, hint %u", i, hints[h]);
 			hint = hints[h];
-			found = kvnet_mem_find(mem, want[i].addr, &hint);
+			found = kvnet_memtable_find(mem, want[i].addr, &hint);
 			EXPECT_EQ(!!found, !!want[i].hva);
 			if (!found) {
 				EXPECT_EQ(hint, hints[h]);
@@ -193,20 +193,20 @@ CASE(mem_find_borders)
 			EXPECT_TRUE(found == &mem->region[hint]);
 		}
 	}
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 CASE(mem_find_in_nothing)
 {
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	u32 hint = 0;
 
 	shim_reset();
-	mem = kvnet_mem_build(NULL, 0);
+	mem = kvnet_memtable_build(NULL, 0);
 	EXPECT_TRUE(!IS_ERR(mem));
-	EXPECT_TRUE(!kvnet_mem_find(mem, 0, &hint));
-	EXPECT_TRUE(!kvnet_mem_find(mem, U64_MAX, &hint));
-	kvnet_mem_put(mem);
+	EXPECT_TRUE(!kvnet_memtable_find(mem, 0, &hint));
+	EXPECT_TRUE(!kvnet_memtable_find(mem, U64_MAX, &hint));
+	kvnet_memtable_put(mem);
 }
 
 /* The naive model: is any byte claimed by two regions? */
@@ -245,7 +245,7 @@ static void random_round(void)
 	struct vhost_memory_region r[MAX_REGIONS] = { };
 	const struct kvnet_region *found;
 	u32 i, n = unit_below(MAX_REGIONS + 1), hint = unit_rand();
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	int want;
 	u64 hva;
 
@@ -256,15 +256,15 @@ static void random_round(void)
 		r[i].userspace_addr = (1 + unit_below(1000)) * 1000;
 	}
 	want = model_build(r, n);
-	mem = kvnet_mem_build(r, n);
+	mem = kvnet_memtable_build(r, n);
 	if (!EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, want) || IS_ERR(mem))
 		return;
 	for (i = 0; i < 256; i++) {
-		found = kvnet_mem_find(mem, i, &hint);
+		found = kvnet_memtable_find(mem, i, &hint);
 		hva = found ? found->hva + (i - found->gpa) : 0;
 		EXPECT_EQ(hva, model_find(r, n, i));
 	}
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 CASE(mem_random_against_model)

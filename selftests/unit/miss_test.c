@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Questions to the VMM's IOMMU: each asked once, answered by what covers it. */
-#include "miss.h"
+#include "iotlb_miss.h"
 
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -14,62 +14,62 @@
 
 unsigned long jiffies;
 
-static struct kvnet_misses new_misses(void)
+static struct kvnet_iotlb_misses new_misses(void)
 {
-	struct kvnet_misses m = { .v2 = true };
+	struct kvnet_iotlb_misses m = { .v2 = true };
 
-	kvnet_misses_init(&m);
-	kvnet_misses_set(&m, true);
+	kvnet_iotlb_miss_init(&m);
+	kvnet_iotlb_miss_reset(&m, true);
 	m.wait.wakes = 0;
 	return m;
 }
 
-static void expect_take(struct kvnet_misses *m, u64 iova, u8 perm)
+static void expect_take(struct kvnet_iotlb_misses *m, u64 iova, u8 perm)
 {
-	struct kvnet_miss miss = { 0 };
+	struct kvnet_iotlb_miss miss = { 0 };
 
-	EXPECT_TRUE(kvnet_miss_waits(m));
-	EXPECT_EQ(kvnet_miss_take(m, &miss), 0);
+	EXPECT_TRUE(kvnet_iotlb_miss_is_queued(m));
+	EXPECT_EQ(kvnet_iotlb_miss_dequeue(m, &miss), 0);
 	EXPECT_EQ(miss.iova, iova);
 	EXPECT_EQ(miss.perm, perm);
 }
 
-static void expect_none(struct kvnet_misses *m, int ret)
+static void expect_none(struct kvnet_iotlb_misses *m, int ret)
 {
-	struct kvnet_miss miss;
+	struct kvnet_iotlb_miss miss;
 
-	EXPECT_TRUE(!kvnet_miss_waits(m));
-	EXPECT_EQ(kvnet_miss_take(m, &miss), ret);
+	EXPECT_TRUE(!kvnet_iotlb_miss_is_queued(m));
+	EXPECT_EQ(kvnet_iotlb_miss_dequeue(m, &miss), ret);
 }
 
 CASE(miss_one_question)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_report(&m, 1, U64_MAX, WO);
+	kvnet_iotlb_miss_report(&m, 1, U64_MAX, WO);
 	EXPECT_EQ(m.wait.wakes, 1);
 	expect_take(&m, U64_MAX, WO);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 0, U64_MAX - 1), 0);
-	EXPECT_EQ(kvnet_miss_answer(&m, U64_MAX, U64_MAX), 2);
-	EXPECT_EQ(kvnet_miss_answer(&m, U64_MAX, U64_MAX), 0);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, U64_MAX - 1), 0);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, U64_MAX, U64_MAX), 2);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, U64_MAX, U64_MAX), 0);
 	expect_none(&m, -EAGAIN);
 	EXPECT_EQ(m.wait.wakes, 1);
 }
 
 CASE(miss_two_questions)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
-	kvnet_miss_report(&m, 1, 100, WO);
-	kvnet_miss_report(&m, 0, 200, RO);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
+	kvnet_iotlb_miss_report(&m, 0, 200, RO);
 	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 200, RO);
 	expect_take(&m, 100, WO);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 199), 2);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 200), 1);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 199), 2);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 200), 1);
 }
 
 /* The borders of an answer; one that was not even read is answered as well. */
@@ -80,233 +80,233 @@ CASE(miss_answers)
 		{ 101, 200, 2 }, { 100, 200, 3 }, { 0, U64_MAX, 3 },
 		{ 200, U64_MAX, 2 }, { 201, U64_MAX, 0 },
 	};
-	struct kvnet_miss miss;
+	struct kvnet_iotlb_miss miss;
 	unsigned int i;
 
 	for (i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
-		struct kvnet_misses m = new_misses();
+		struct kvnet_iotlb_misses m = new_misses();
 		unsigned long want = rows[i / 2].queues;
 
 		unit_context("row %u, read %u", i / 2, i & 1);
-		kvnet_miss_report(&m, 0, 100, RO);
-		kvnet_miss_report(&m, 1, 200, RO);
-		while (i & 1 && !kvnet_miss_take(&m, &miss))
+		kvnet_iotlb_miss_report(&m, 0, 100, RO);
+		kvnet_iotlb_miss_report(&m, 1, 200, RO);
+		while (i & 1 && !kvnet_iotlb_miss_dequeue(&m, &miss))
 			;
-		EXPECT_EQ(kvnet_miss_answer(&m, rows[i / 2].iova,
-					    rows[i / 2].last), want);
-		EXPECT_EQ(kvnet_miss_waits(&m), !(i & 1) && want != 3);
+		EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, rows[i / 2].iova,
+						   rows[i / 2].last), want);
+		EXPECT_EQ(kvnet_iotlb_miss_is_queued(&m), !(i & 1) && want != 3);
 		/* what is left */
-		EXPECT_EQ(kvnet_miss_answer(&m, 0, U64_MAX), 3 & ~want);
+		EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, U64_MAX), 3 & ~want);
 		expect_none(&m, -EAGAIN);
 	}
 }
 
 CASE(miss_asked_twice)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
 	/* both before it is read: one message, one answer for both */
-	kvnet_miss_report(&m, 0, 100, RO);
-	kvnet_miss_report(&m, 1, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 1, 100, RO);
 	expect_take(&m, 100, RO);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 3);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 3);
 
 	/* the second after the first was read: nobody is woken */
 	m = new_misses();
-	kvnet_miss_report(&m, 1, 100, RO);
+	kvnet_iotlb_miss_report(&m, 1, 100, RO);
 	expect_take(&m, 100, RO);
-	kvnet_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
 	EXPECT_EQ(m.wait.wakes, 1);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 3);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 3);
 
 	/* another access to the same address is another question */
 	m = new_misses();
-	kvnet_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
 	expect_take(&m, 100, RO);
-	kvnet_miss_report(&m, 1, 100, WO);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 100, WO);
 
 	/* so is another address, and one asked after the answer */
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 3);
-	kvnet_miss_report(&m, 0, 100, RO);
-	kvnet_miss_report(&m, 1, 101, RO);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 3);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 1, 101, RO);
 	expect_take(&m, 100, RO);
 	expect_take(&m, 101, RO);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 1);
-	kvnet_miss_report(&m, 0, 100, RO);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 1);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
 	expect_take(&m, 100, RO);
 }
 
 /* Only what was read, and a second after that; the clock may wrap. */
 CASE(miss_repeated)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
 	jiffies = -50UL;
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_report(&m, 1, 100, WO);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	jiffies += 1000;
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	EXPECT_EQ(m.wait.wakes, 1);
 	expect_take(&m, 100, WO);
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	jiffies += HZ;
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	expect_none(&m, -EAGAIN);
 	jiffies++;
-	kvnet_miss_repeat(&m, 0);
+	kvnet_iotlb_miss_retry(&m, 0);
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 100, WO);
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 2);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 2);
 	jiffies += 2 * HZ;
-	kvnet_miss_repeat(&m, 1);
+	kvnet_iotlb_miss_retry(&m, 1);
 	expect_none(&m, -EAGAIN);
 }
 
 CASE(miss_cancelled)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
-	kvnet_miss_report(&m, 0, 100, RO);
-	kvnet_miss_report(&m, 1, 100, RO);
-	kvnet_miss_cancel(&m, 0);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 1, 100, RO);
+	kvnet_iotlb_miss_cancel(&m, 0);
 	expect_take(&m, 100, RO);
-	kvnet_miss_cancel(&m, 1);
+	kvnet_iotlb_miss_cancel(&m, 1);
 	expect_none(&m, -EAGAIN);
-	EXPECT_EQ(kvnet_miss_answer(&m, 0, U64_MAX), 0);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, U64_MAX), 0);
 	/* who asks again after that is heard */
-	kvnet_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
 	expect_take(&m, 100, RO);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 1);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 1);
 }
 
 /* Not delivered after all: to be read again, unless it has been settled. */
 CASE(miss_given_back)
 {
-	struct kvnet_misses m = new_misses();
-	struct kvnet_miss miss;
+	struct kvnet_iotlb_misses m = new_misses();
+	struct kvnet_iotlb_miss miss;
 
-	kvnet_miss_report(&m, 0, 100, RO);
-	EXPECT_EQ(kvnet_miss_take(&m, &miss), 0);
-	kvnet_miss_report(&m, 1, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
+	EXPECT_EQ(kvnet_iotlb_miss_dequeue(&m, &miss), 0);
+	kvnet_iotlb_miss_report(&m, 1, 100, RO);
 	EXPECT_EQ(m.wait.wakes, 1);
-	kvnet_miss_untake(&m, &miss);
+	kvnet_iotlb_miss_requeue(&m, &miss);
 	/* somebody else may be there to read it */
 	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 100, RO);
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_untake(&m, &miss);
-	kvnet_miss_cancel(&m, 0);
+	kvnet_iotlb_miss_requeue(&m, &miss);
+	kvnet_iotlb_miss_cancel(&m, 0);
 	expect_take(&m, 100, RO);
 
 	/* of the two, the one that was taken */
-	kvnet_miss_report(&m, 0, 100, WO);
+	kvnet_iotlb_miss_report(&m, 0, 100, WO);
 	expect_take(&m, 100, WO);
-	kvnet_miss_untake(&m, &miss);
+	kvnet_iotlb_miss_requeue(&m, &miss);
 	expect_take(&m, 100, RO);
 	expect_none(&m, -EAGAIN);
 
 	/* answered or cancelled meanwhile */
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 3);
-	kvnet_miss_untake(&m, &miss);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 3);
+	kvnet_iotlb_miss_requeue(&m, &miss);
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_report(&m, 0, 200, RO);
-	kvnet_miss_untake(&m, &miss);
-	EXPECT_EQ(kvnet_miss_take(&m, &miss), 0);
-	kvnet_miss_report(&m, 1, 300, RO);
+	kvnet_iotlb_miss_report(&m, 0, 200, RO);
+	kvnet_iotlb_miss_requeue(&m, &miss);
+	EXPECT_EQ(kvnet_iotlb_miss_dequeue(&m, &miss), 0);
+	kvnet_iotlb_miss_report(&m, 1, 300, RO);
 	expect_take(&m, 300, RO);
-	kvnet_miss_untake(&m, &miss);
+	kvnet_iotlb_miss_requeue(&m, &miss);
 	expect_take(&m, 200, RO);
 	expect_none(&m, -EAGAIN);
-	kvnet_miss_cancel(&m, 0);
-	kvnet_miss_untake(&m, &miss);
+	kvnet_iotlb_miss_cancel(&m, 0);
+	kvnet_iotlb_miss_requeue(&m, &miss);
 	expect_none(&m, -EAGAIN);
 }
 
 CASE(miss_without_iommu)
 {
-	struct kvnet_misses m = new_misses();
+	struct kvnet_iotlb_misses m = new_misses();
 
-	kvnet_miss_report(&m, 0, 100, RO);
-	kvnet_miss_report(&m, 1, 200, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 1, 200, RO);
 	/* whoever waits has to be told */
 	m.wait.wakes = 0;
-	kvnet_misses_set(&m, false);
+	kvnet_iotlb_miss_reset(&m, false);
 	EXPECT_EQ(m.wait.wakes, 1);
 	expect_none(&m, -EBADFD);
-	EXPECT_EQ(kvnet_miss_answer(&m, 0, U64_MAX), 0);
-	kvnet_misses_set(&m, true);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, U64_MAX), 0);
+	kvnet_iotlb_miss_reset(&m, true);
 	expect_none(&m, -EAGAIN);
-	EXPECT_TRUE(m.on && m.v2);
+	EXPECT_TRUE(m.enabled && m.v2);
 	/* a new one is a new beginning */
-	kvnet_miss_report(&m, 0, 100, RO);
+	kvnet_iotlb_miss_report(&m, 0, 100, RO);
 	expect_take(&m, 100, RO);
-	kvnet_misses_set(&m, true);
-	kvnet_miss_report(&m, 1, 100, RO);
+	kvnet_iotlb_miss_reset(&m, true);
+	kvnet_iotlb_miss_report(&m, 1, 100, RO);
 	expect_take(&m, 100, RO);
-	EXPECT_EQ(kvnet_miss_answer(&m, 100, 100), 2);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 2);
 }
 
 /* The rule behind it all: a queue that asks is heard, or shares an answer. */
 CASE(miss_random_walk)
 {
-	struct kvnet_misses m = new_misses();
-	bool open[KVNET_MISS_QUEUES] = { false }, told[4] = { false };
-	u64 asks[KVNET_MISS_QUEUES] = { 0 };
-	struct kvnet_miss miss;
+	struct kvnet_iotlb_misses m = new_misses();
+	bool open[KVNET_IOTLB_MISS_QUEUES] = { false }, told[4] = { false };
+	u64 asks[KVNET_IOTLB_MISS_QUEUES] = { 0 };
+	struct kvnet_iotlb_miss miss;
 	unsigned int i, q, want;
 	u64 first;
 
 	for (i = 0; i < 100000 && !unit_failed(); i++) {
-		q = unit_below(KVNET_MISS_QUEUES);
+		q = unit_below(KVNET_IOTLB_MISS_QUEUES);
 		switch (unit_below(4)) {
 		case 0:
 			if (open[q])
 				break;
 			asks[q] = unit_below(4);
-			kvnet_miss_report(&m, q, asks[q], RO);
+			kvnet_iotlb_miss_report(&m, q, asks[q], RO);
 			open[q] = true;
 			break;
 		case 1:
-			kvnet_miss_cancel(&m, q);
+			kvnet_iotlb_miss_cancel(&m, q);
 			open[q] = false;
 			break;
 		case 2:
-			if (kvnet_miss_take(&m, &miss))
+			if (kvnet_iotlb_miss_dequeue(&m, &miss))
 				break;
 			EXPECT_TRUE(!told[miss.iova]);
 			if (unit_chance(4))
-				kvnet_miss_untake(&m, &miss);
+				kvnet_iotlb_miss_requeue(&m, &miss);
 			else
 				told[miss.iova] = true;
 			break;
 		default:
 			first = unit_below(4);
 			want = 0;
-			for (q = 0; q < KVNET_MISS_QUEUES; q++)
+			for (q = 0; q < KVNET_IOTLB_MISS_QUEUES; q++)
 				want |= (open[q] && asks[q] == first) << q;
-			EXPECT_EQ(kvnet_miss_answer(&m, first, first), want);
-			for (q = 0; q < KVNET_MISS_QUEUES; q++)
+			EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, first, first), want);
+			for (q = 0; q < KVNET_IOTLB_MISS_QUEUES; q++)
 				open[q] &= !(want >> q & 1);
 		}
 		/* told, and somebody still waits for it */
 		for (first = 0; first < 4; first++) {
 			want = 0;
-			for (q = 0; q < KVNET_MISS_QUEUES; q++)
+			for (q = 0; q < KVNET_IOTLB_MISS_QUEUES; q++)
 				want |= open[q] && asks[q] == first;
 			told[first] &= want;
 		}
 		want = 0;
-		for (q = 0; q < KVNET_MISS_QUEUES; q++)
+		for (q = 0; q < KVNET_IOTLB_MISS_QUEUES; q++)
 			want |= open[q] && !told[asks[q]];
-		EXPECT_EQ(kvnet_miss_waits(&m), want);
+		EXPECT_EQ(kvnet_iotlb_miss_is_queued(&m), want);
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The table of pages: it may forget, but what it says is what it was told last. */
-#include "pages.h"
+#include "hva_map.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 
 #include "unit.h"
 
-#define SPAN		((unsigned long)KVNET_PAGES * PAGE_SIZE)
+#define SPAN		((unsigned long)KVNET_HVA_MAP_SLOTS * PAGE_SIZE)
 #define MODEL		96
 
-static struct kvnet_page place[KVNET_PAGES];
-static struct kvnet_pages table;
+static struct kvnet_hva_slot place[KVNET_HVA_MAP_SLOTS];
+static struct kvnet_hva_map table;
 
 /* All pages that the test knows, and where the last one told was; NULL: nowhere. */
 static struct {
@@ -30,7 +30,7 @@ static void begin(void)
 	unsigned int i;
 
 	memset(place, 0, sizeof(place));
-	table = (struct kvnet_pages) { .page = place };
+	table = (struct kvnet_hva_map) { .slot = place };
 	/* Some that meet, some that are neighbours, the first and the last of all. */
 	for (i = 0; i < MODEL; i++) {
 		model[i].at = i % 3 * SPAN + i / 3 * PAGE_SIZE;
@@ -44,7 +44,7 @@ static unsigned int taken(void)
 {
 	unsigned int i, n = 0;
 
-	for (i = 0; i < KVNET_PAGES; i++)
+	for (i = 0; i < KVNET_HVA_MAP_SLOTS; i++)
 		n += !!place[i].kaddr;
 	return n;
 }
@@ -57,12 +57,12 @@ static void check(unsigned int just_put)
 	char *p;
 
 	for (i = 0; i < MODEL; i++) {
-		p = kvnet_pages_find(&table, model[i].at + in);
+		p = kvnet_hva_map_lookup(&table, model[i].at + in);
 		if (p)
 			EXPECT_TRUE(model[i].kaddr && p == model[i].kaddr + in);
 	}
 	if (just_put < MODEL)
-		EXPECT_TRUE(kvnet_pages_find(&table, model[just_put].at));
+		EXPECT_TRUE(kvnet_hva_map_lookup(&table, model[just_put].at));
 	EXPECT_EQ(table.n, taken());
 }
 
@@ -70,7 +70,7 @@ static void forget(unsigned long first, unsigned long last)
 {
 	unsigned int i;
 
-	kvnet_pages_forget(&table, first, last);
+	kvnet_hva_map_invalidate(&table, first, last);
 	for (i = 0; i < MODEL; i++)
 		if (model[i].at + PAGE_SIZE - 1 >= first && model[i].at <= last)
 			model[i].kaddr = NULL;
@@ -87,8 +87,8 @@ CASE(what_it_says_is_true)
 		unit_context("step %u", i);
 		if (unit_below(3)) {
 			model[k].kaddr = kernel_memory + unit_below(4096);
-			kvnet_pages_put(&table, model[k].at + unit_below(PAGE_SIZE),
-					model[k].kaddr);
+			kvnet_hva_map_insert(&table, model[k].at + unit_below(PAGE_SIZE),
+					     model[k].kaddr);
 			check(k);
 			continue;
 		}
@@ -108,17 +108,17 @@ CASE(a_byte_is_a_page)
 	const unsigned long at = 7 * PAGE_SIZE;
 
 	begin();
-	kvnet_pages_put(&table, at, kernel_memory);
-	kvnet_pages_forget(&table, at - PAGE_SIZE, at - 1);
-	EXPECT_TRUE(kvnet_pages_find(&table, at));
-	kvnet_pages_forget(&table, at + PAGE_SIZE, ULONG_MAX);
-	EXPECT_TRUE(kvnet_pages_find(&table, at + PAGE_SIZE - 1));
-	kvnet_pages_forget(&table, at + PAGE_SIZE - 1, at + PAGE_SIZE - 1);
-	EXPECT_TRUE(!kvnet_pages_find(&table, at));
+	kvnet_hva_map_insert(&table, at, kernel_memory);
+	kvnet_hva_map_invalidate(&table, at - PAGE_SIZE, at - 1);
+	EXPECT_TRUE(kvnet_hva_map_lookup(&table, at));
+	kvnet_hva_map_invalidate(&table, at + PAGE_SIZE, ULONG_MAX);
+	EXPECT_TRUE(kvnet_hva_map_lookup(&table, at + PAGE_SIZE - 1));
+	kvnet_hva_map_invalidate(&table, at + PAGE_SIZE - 1, at + PAGE_SIZE - 1);
+	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, at));
 	EXPECT_EQ(table.n, 0);
-	kvnet_pages_put(&table, at, kernel_memory);
-	kvnet_pages_forget(&table, at - PAGE_SIZE, at);
-	EXPECT_TRUE(!kvnet_pages_find(&table, at));
+	kvnet_hva_map_insert(&table, at, kernel_memory);
+	kvnet_hva_map_invalidate(&table, at - PAGE_SIZE, at);
+	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, at));
 }
 
 /* A page below the range, in the place that one of the range would have. */
@@ -127,11 +127,11 @@ CASE(who_is_in_the_place_stays)
 	const unsigned long at = 7 * PAGE_SIZE, next = at + SPAN + PAGE_SIZE;
 
 	begin();
-	kvnet_pages_put(&table, at, kernel_memory);
-	kvnet_pages_put(&table, next, kernel_memory);
-	kvnet_pages_forget(&table, at + SPAN, next);
-	EXPECT_TRUE(kvnet_pages_find(&table, at));
-	EXPECT_TRUE(!kvnet_pages_find(&table, next));
+	kvnet_hva_map_insert(&table, at, kernel_memory);
+	kvnet_hva_map_insert(&table, next, kernel_memory);
+	kvnet_hva_map_invalidate(&table, at + SPAN, next);
+	EXPECT_TRUE(kvnet_hva_map_lookup(&table, at));
+	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, next));
 	EXPECT_EQ(table.n, 1);
 }
 
@@ -141,20 +141,20 @@ CASE(long_ranges)
 	unsigned long i;
 
 	begin();
-	for (i = 0; i < 3UL * KVNET_PAGES; i++)
-		kvnet_pages_put(&table, i * PAGE_SIZE, kernel_memory);
-	EXPECT_EQ(table.n, KVNET_PAGES);
-	EXPECT_TRUE(!kvnet_pages_find(&table, 5 * PAGE_SIZE));
-	kvnet_pages_forget(&table, SPAN / 2, 3 * SPAN - PAGE_SIZE - 1);
+	for (i = 0; i < 3UL * KVNET_HVA_MAP_SLOTS; i++)
+		kvnet_hva_map_insert(&table, i * PAGE_SIZE, kernel_memory);
+	EXPECT_EQ(table.n, KVNET_HVA_MAP_SLOTS);
+	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, 5 * PAGE_SIZE));
+	kvnet_hva_map_invalidate(&table, SPAN / 2, 3 * SPAN - PAGE_SIZE - 1);
 	EXPECT_EQ(table.n, 1);
-	EXPECT_TRUE(kvnet_pages_find(&table, 3 * SPAN - PAGE_SIZE));
+	EXPECT_TRUE(kvnet_hva_map_lookup(&table, 3 * SPAN - PAGE_SIZE));
 }
 
 CASE(without_places)
 {
-	table = (struct kvnet_pages) {};
-	kvnet_pages_put(&table, 0, kernel_memory);
-	EXPECT_TRUE(!kvnet_pages_find(&table, 0));
-	kvnet_pages_forget(&table, 0, ULONG_MAX);
+	table = (struct kvnet_hva_map) {};
+	kvnet_hva_map_insert(&table, 0, kernel_memory);
+	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, 0));
+	kvnet_hva_map_invalidate(&table, 0, ULONG_MAX);
 	EXPECT_EQ(table.n, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Polling policy: window <= cap, 0 when idle, grows on hits; the budget. */
-#include "poll.h"
+#include "busy_poll.h"
 
 #include <linux/kernel.h>
 
@@ -14,75 +14,75 @@
 CASE(poll_zero_cap_never_spins)
 {
 	static const u64 idle[] = { 0, 1, 4000, 1000000, U64_MAX };
-	struct kvnet_poll p = { 0 };
+	struct kvnet_busy_poll p = { 0 };
 	unsigned int i;
 
-	kvnet_poll_set_cap(&p, 0);
+	kvnet_busy_poll_set_max(&p, 0);
 	for (i = 0; i < ARRAY_SIZE(idle); i++) {
-		kvnet_poll_learn(&p, idle[i]);
-		EXPECT_EQ(p.window, 0);
-		EXPECT_TRUE(kvnet_poll_expired(&p, 100, 100));
+		kvnet_busy_poll_adapt(&p, idle[i]);
+		EXPECT_EQ(p.window_ns, 0);
+		EXPECT_TRUE(kvnet_busy_poll_has_expired(&p, 100, 100));
 	}
 }
 
 CASE(poll_grows_on_hits)
 {
-	struct kvnet_poll p = { 0 };
+	struct kvnet_busy_poll p = { 0 };
 	u64 old;
 	unsigned int i;
 
-	kvnet_poll_set_cap(&p, CAP);
-	EXPECT_EQ(p.window, 0);
-	for (i = 0; i < SOON && p.window < CAP; i++) {
-		old = p.window;
-		kvnet_poll_learn(&p, CAP);
-		EXPECT_TRUE(p.window > old && p.window <= CAP);
+	kvnet_busy_poll_set_max(&p, CAP);
+	EXPECT_EQ(p.window_ns, 0);
+	for (i = 0; i < SOON && p.window_ns < CAP; i++) {
+		old = p.window_ns;
+		kvnet_busy_poll_adapt(&p, CAP);
+		EXPECT_TRUE(p.window_ns > old && p.window_ns <= CAP);
 	}
-	EXPECT_EQ(p.window, CAP);
-	kvnet_poll_learn(&p, CAP);
-	EXPECT_EQ(p.window, CAP);
+	EXPECT_EQ(p.window_ns, CAP);
+	kvnet_busy_poll_adapt(&p, CAP);
+	EXPECT_EQ(p.window_ns, CAP);
 }
 
 CASE(poll_shrinks_to_zero_when_idle)
 {
-	struct kvnet_poll p = { .cap = CAP, .window = CAP };
+	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = CAP };
 	unsigned int i;
 	u64 old;
 
-	for (i = 0; i < SOON && p.window; i++) {
-		old = p.window;
-		kvnet_poll_learn(&p, CAP + 1);
-		EXPECT_TRUE(p.window < old);
+	for (i = 0; i < SOON && p.window_ns; i++) {
+		old = p.window_ns;
+		kvnet_busy_poll_adapt(&p, CAP + 1);
+		EXPECT_TRUE(p.window_ns < old);
 	}
-	EXPECT_EQ(p.window, 0);
-	kvnet_poll_learn(&p, U64_MAX);
-	EXPECT_EQ(p.window, 0);
+	EXPECT_EQ(p.window_ns, 0);
+	kvnet_busy_poll_adapt(&p, U64_MAX);
+	EXPECT_EQ(p.window_ns, 0);
 }
 
 CASE(poll_keeps_a_window_that_suffices)
 {
-	struct kvnet_poll p = { .cap = CAP, .window = 10000 };
+	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = 10000 };
 
-	kvnet_poll_learn(&p, 0);
-	EXPECT_EQ(p.window, 10000);
-	kvnet_poll_learn(&p, 10000);
-	EXPECT_EQ(p.window, 10000);
-	kvnet_poll_learn(&p, 10001);
-	EXPECT_TRUE(p.window > 10000);
+	kvnet_busy_poll_adapt(&p, 0);
+	EXPECT_EQ(p.window_ns, 10000);
+	kvnet_busy_poll_adapt(&p, 10000);
+	EXPECT_EQ(p.window_ns, 10000);
+	kvnet_busy_poll_adapt(&p, 10001);
+	EXPECT_TRUE(p.window_ns > 10000);
 }
 
 CASE(poll_set_cap_bounds_the_window)
 {
-	struct kvnet_poll p = { .cap = CAP, .window = CAP };
+	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = CAP };
 
-	kvnet_poll_set_cap(&p, CAP * 2);
-	EXPECT_EQ(p.window, CAP);
-	kvnet_poll_set_cap(&p, 100);
-	EXPECT_EQ(p.window, 100);
-	kvnet_poll_set_cap(&p, CAP);
-	EXPECT_EQ(p.window, 100);
-	kvnet_poll_set_cap(&p, 0);
-	EXPECT_EQ(p.window, 0);
+	kvnet_busy_poll_set_max(&p, CAP * 2);
+	EXPECT_EQ(p.window_ns, CAP);
+	kvnet_busy_poll_set_max(&p, 100);
+	EXPECT_EQ(p.window_ns, 100);
+	kvnet_busy_poll_set_max(&p, CAP);
+	EXPECT_EQ(p.window_ns, 100);
+	kvnet_busy_poll_set_max(&p, 0);
+	EXPECT_EQ(p.window_ns, 0);
 }
 
 CASE(poll_expired_table)
@@ -104,12 +104,12 @@ CASE(poll_expired_table)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct kvnet_poll p = {
-			.cap = rows[i].window, .window = rows[i].window,
+		struct kvnet_busy_poll p = {
+			.max_ns = rows[i].window, .window_ns = rows[i].window,
 		};
 
 		unit_context("row %u", i);
-		EXPECT_EQ(kvnet_poll_expired(&p, rows[i].start, rows[i].now),
+		EXPECT_EQ(kvnet_busy_poll_has_expired(&p, rows[i].start, rows[i].now),
 			  rows[i].want);
 	}
 }
@@ -118,46 +118,46 @@ CASE(poll_expired_table)
 CASE(poll_random_traces)
 {
 	static const u64 caps[] = { 0, 1, 3999, 4000, 4001, 50000, 1000000 };
-	struct kvnet_poll p = { 0 };
+	struct kvnet_busy_poll p = { 0 };
 	u64 old, idle;
 	unsigned int i;
 
 	for (i = 0; i < 200000; i++) {
 		if (unit_chance(100))
-			kvnet_poll_set_cap(&p,
-					   caps[unit_below(ARRAY_SIZE(caps))]);
-		idle = unit_below(unit_chance(3) ? 2000000 : p.cap + 2);
-		old = p.window;
-		kvnet_poll_learn(&p, idle);
-		EXPECT_TRUE(p.window <= p.cap);
-		if (idle > p.cap)
-			EXPECT_TRUE(p.window <= old);
+			kvnet_busy_poll_set_max(&p,
+						caps[unit_below(ARRAY_SIZE(caps))]);
+		idle = unit_below(unit_chance(3) ? 2000000 : p.max_ns + 2);
+		old = p.window_ns;
+		kvnet_busy_poll_adapt(&p, idle);
+		EXPECT_TRUE(p.window_ns <= p.max_ns);
+		if (idle > p.max_ns)
+			EXPECT_TRUE(p.window_ns <= old);
 		else
-			EXPECT_TRUE(p.window >= old);
+			EXPECT_TRUE(p.window_ns >= old);
 		if (idle <= old)
-			EXPECT_EQ(p.window, old);
+			EXPECT_EQ(p.window_ns, old);
 	}
 }
 
 /* A trace of a queue that wakes, works steadily, and goes quiet. */
 CASE(poll_recorded_trace)
 {
-	struct kvnet_poll p = { 0 };
+	struct kvnet_busy_poll p = { 0 };
 	u64 now = 0, start, spun = 0;
 	unsigned int i;
 
-	kvnet_poll_set_cap(&p, CAP);
+	kvnet_busy_poll_set_max(&p, CAP);
 	for (i = 0; i < 1000; i++) {
 		/* a packet every 20 us, then one a second */
 		u64 gap = i < 500 ? 20000 : 1000000000;
 
 		start = now;
-		while (!kvnet_poll_expired(&p, start, now) &&
+		while (!kvnet_busy_poll_has_expired(&p, start, now) &&
 		       now - start < gap)
 			now += 1000;
 		spun = now - start;
 		now = start + gap;
-		kvnet_poll_learn(&p, gap);
+		kvnet_busy_poll_adapt(&p, gap);
 		if (i == 499)
 			EXPECT_EQ(spun, 20000);
 	}
@@ -170,12 +170,12 @@ CASE(budget_packets)
 	unsigned int i, n = 0;
 
 	kvnet_budget_start(&b);
-	for (i = 0; i < KVNET_TURN_PACKETS * 2; i++) {
+	for (i = 0; i < KVNET_BUDGET_PACKETS * 2; i++) {
 		n++;
 		if (!kvnet_budget_spend(&b, 0, 1))
 			break;
 	}
-	EXPECT_EQ(n, KVNET_TURN_PACKETS);
+	EXPECT_EQ(n, KVNET_BUDGET_PACKETS);
 	kvnet_budget_start(&b);
 	EXPECT_TRUE(kvnet_budget_spend(&b, 0, 1));
 }
@@ -183,7 +183,7 @@ CASE(budget_packets)
 CASE(budget_bytes)
 {
 	static const size_t sizes[] = { 1, 60, 1514, 9014, 65535, 65536,
-		KVNET_TURN_BYTES - 1, KVNET_TURN_BYTES, KVNET_TURN_BYTES + 1,
+		KVNET_BUDGET_BYTES - 1, KVNET_BUDGET_BYTES, KVNET_BUDGET_BYTES + 1,
 		(size_t)INT32_MAX + 1, SIZE_MAX };
 	size_t want, n;
 	struct kvnet_budget b;
@@ -191,14 +191,14 @@ CASE(budget_bytes)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		unit_context("%zu bytes", sizes[i]);
-		want = (KVNET_TURN_BYTES - 1) / sizes[i] + 1;
-		want = min_t(size_t, want, KVNET_TURN_PACKETS);
+		want = (KVNET_BUDGET_BYTES - 1) / sizes[i] + 1;
+		want = min_t(size_t, want, KVNET_BUDGET_PACKETS);
 		kvnet_budget_start(&b);
 		n = 1;
 		while (kvnet_budget_spend(&b, sizes[i], 1))
 			n++;
 		EXPECT_EQ(n, want);
-		EXPECT_TRUE(b.packets >= 0 && b.bytes > -KVNET_TURN_BYTES - 1);
+		EXPECT_TRUE(b.packets >= 0 && b.bytes > -KVNET_BUDGET_BYTES - 1);
 	}
 }
 
@@ -206,41 +206,41 @@ CASE(budget_bytes)
 CASE(budget_pieces)
 {
 	static const unsigned int pieces[] = { 0, 1, 16, 17, 19, 44, 1024,
-		KVNET_TURN_PIECES - 1, KVNET_TURN_PIECES,
-		KVNET_TURN_PIECES + 1, (unsigned int)INT32_MAX + 1, UINT32_MAX };
+		KVNET_BUDGET_PIECES - 1, KVNET_BUDGET_PIECES,
+		KVNET_BUDGET_PIECES + 1, (unsigned int)INT32_MAX + 1, UINT32_MAX };
 	struct kvnet_budget b;
 	unsigned int i, n, want;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		unit_context("%u pieces", pieces[i]);
-		want = pieces[i] ? (KVNET_TURN_PIECES - 1) / pieces[i] + 1 :
-				   KVNET_TURN_PACKETS;
-		want = min_t(unsigned int, want, KVNET_TURN_PACKETS);
+		want = pieces[i] ? (KVNET_BUDGET_PIECES - 1) / pieces[i] + 1 :
+				   KVNET_BUDGET_PACKETS;
+		want = min_t(unsigned int, want, KVNET_BUDGET_PACKETS);
 		kvnet_budget_start(&b);
 		n = 1;
 		while (kvnet_budget_spend(&b, 60, pieces[i]))
 			n++;
 		EXPECT_EQ(n, want);
 		if (pieces[i] <= 16)
-			EXPECT_EQ(n, KVNET_TURN_PACKETS);
+			EXPECT_EQ(n, KVNET_BUDGET_PACKETS);
 	}
 }
 
 /* Half as long each time; but a window too short for anything to come is none. */
 CASE(poll_window_ends)
 {
-	struct kvnet_poll p = { 0 };
+	struct kvnet_busy_poll p = { 0 };
 
-	kvnet_poll_set_cap(&p, CAP);
-	kvnet_poll_learn(&p, 1);
-	EXPECT_EQ(p.window, 4000);
-	kvnet_poll_learn(&p, CAP + 1);
-	EXPECT_EQ(p.window, 0);
-	p.window = 9000;
-	kvnet_poll_learn(&p, CAP + 1);
-	EXPECT_EQ(p.window, 4500);
-	kvnet_poll_learn(&p, CAP + 1);
-	EXPECT_EQ(p.window, 0);
+	kvnet_busy_poll_set_max(&p, CAP);
+	kvnet_busy_poll_adapt(&p, 1);
+	EXPECT_EQ(p.window_ns, 4000);
+	kvnet_busy_poll_adapt(&p, CAP + 1);
+	EXPECT_EQ(p.window_ns, 0);
+	p.window_ns = 9000;
+	kvnet_busy_poll_adapt(&p, CAP + 1);
+	EXPECT_EQ(p.window_ns, 4500);
+	kvnet_busy_poll_adapt(&p, CAP + 1);
+	EXPECT_EQ(p.window_ns, 0);
 }
 
 /* Who has something else to do does less than a worker, of each. */
@@ -250,21 +250,21 @@ CASE(budget_lent)
 	unsigned int looks, n, most;
 
 	for (looks = 0; looks < 2; looks++) {
-		most = KVNET_LENT_PACKETS * (looks ? KVNET_LENT_LOOK : 1);
-		EXPECT_TRUE(most < KVNET_TURN_PACKETS);
-		kvnet_budget_start_lent(&b, looks);
+		most = KVNET_BUDGET_VCPU_PACKETS * (looks ? KVNET_BUDGET_VCPU_TIMER_FACTOR : 1);
+		EXPECT_TRUE(most < KVNET_BUDGET_PACKETS);
+		kvnet_budget_start_vcpu(&b, looks);
 		for (n = 1; kvnet_budget_spend(&b, 0, 0); n++)
 			;
 		EXPECT_EQ(n, most);
-		kvnet_budget_start_lent(&b, looks);
+		kvnet_budget_start_vcpu(&b, looks);
 		for (n = 1; kvnet_budget_spend(&b, 1024, 0); n++)
 			;
 		EXPECT_EQ(n, most);
-		kvnet_budget_start_lent(&b, looks);
+		kvnet_budget_start_vcpu(&b, looks);
 		for (n = 1; kvnet_budget_spend(&b, 0, 4); n++)
 			;
 		EXPECT_EQ(n, most);
-		EXPECT_TRUE(kvnet_budget_spent(&b));
+		EXPECT_TRUE(kvnet_budget_is_spent(&b));
 	}
 }
 
@@ -278,13 +278,13 @@ CASE(budget_little)
 		bool little;
 	} rows[] = {
 		{ 1, 60, 1, true },
-		{ KVNET_LENT_PACKETS, 60, 1, true },
-		{ KVNET_LENT_PACKETS + 1, 60, 1, false },
-		{ 1, KVNET_LENT_BYTES, 1, true },
-		{ 1, KVNET_LENT_BYTES + 1, 1, false },
+		{ KVNET_BUDGET_VCPU_PACKETS, 60, 1, true },
+		{ KVNET_BUDGET_VCPU_PACKETS + 1, 60, 1, false },
+		{ 1, KVNET_BUDGET_VCPU_BYTES, 1, true },
+		{ 1, KVNET_BUDGET_VCPU_BYTES + 1, 1, false },
 		{ 1, 65536, 1, false },
-		{ 1, 60, KVNET_LENT_PIECES, true },
-		{ 1, 60, KVNET_LENT_PIECES + 1, false },
+		{ 1, 60, KVNET_BUDGET_VCPU_PIECES, true },
+		{ 1, 60, KVNET_BUDGET_VCPU_PIECES + 1, false },
 	};
 	struct kvnet_budget b;
 	unsigned int i, n;
@@ -292,9 +292,9 @@ CASE(budget_little)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		unit_context("row %u", i);
 		kvnet_budget_start(&b);
-		EXPECT_TRUE(kvnet_budget_little(&b));
+		EXPECT_TRUE(kvnet_budget_was_small(&b));
 		for (n = 0; n < rows[i].packets; n++)
 			kvnet_budget_spend(&b, rows[i].bytes, rows[i].pieces);
-		EXPECT_EQ(kvnet_budget_little(&b), rows[i].little);
+		EXPECT_EQ(kvnet_budget_was_small(&b), rows[i].little);
 	}
 }

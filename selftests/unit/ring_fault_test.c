@@ -160,7 +160,7 @@ CASE(ring_put_in_order_faults)
 
 	for (k = 0; k < 64; k++)
 		used[k] = (struct kvnet_used) {
-			.id = 1000 + k, .len = k + 1, .count = 1, .silent = k % 8 < 4,
+			.id = 1000 + k, .len = k + 1, .count = 1, .skippable = k % 8 < 4,
 		};
 	EACH_FAULT(w, kvnet_ring_put(&g->ring, used, 64), {
 		EXPECT_EQ(rig_use_place(g), at);
@@ -168,7 +168,7 @@ CASE(ring_put_in_order_faults)
 	});
 	EXPECT_EQ(rig_use_place(g), rig_step(g, at, 64));
 	for (k = 0; k < 64; k++)
-		if (!used[k].silent && k % 8 != 4)
+		if (!used[k].skippable && k % 8 != 4)
 			EXPECT_TRUE(rig_has_used(g, rig_step(g, at, k), 1000 + k, k + 1));
 	rig_free(g);
 }

@@ -188,9 +188,9 @@ static void check_several(const struct kvnet_ring *before)
 	size_t len = 1 + unit_below(100);
 	unsigned int i, n;
 
-	n = kvnet_ring_next_plain(&at_once, p, a, 3, len);
+	n = kvnet_ring_next_single(&at_once, p, a, 3, len);
 	for (i = 0; i < n; i++) {
-		if (!EXPECT_EQ(kvnet_ring_next_plain(&singly, &q, &b, 1, len), 1))
+		if (!EXPECT_EQ(kvnet_ring_next_single(&singly, &q, &b, 1, len), 1))
 			return;
 		EXPECT_EQ(a[i].id, b.id);
 		EXPECT_EQ(a[i].len, b.len);
@@ -201,10 +201,10 @@ static void check_several(const struct kvnet_ring *before)
 	if (i && all_taken(&at_once))
 		return;
 	if (i < 3 && len)
-		EXPECT_EQ(kvnet_ring_next_plain(&singly, &q, &b, 1, len), 0);
+		EXPECT_EQ(kvnet_ring_next_single(&singly, &q, &b, 1, len), 0);
 	EXPECT_EQ(at_once.last_avail, singly.last_avail);
-	EXPECT_EQ(at_once.out, singly.out);
-	EXPECT_EQ(at_once.ahead, singly.ahead);
+	EXPECT_EQ(at_once.n_in_flight, singly.n_in_flight);
+	EXPECT_EQ(at_once.n_avail_seen, singly.n_avail_seen);
 }
 
 /* The short way takes a chain only if it is one that next() takes, all the same. */
@@ -218,7 +218,7 @@ static void check_plain(const struct rig *g, struct kvnet_ring before, int ret)
 	/* areas are where they are, whoever may reach them */
 	before.desc.kaddr = g->desc;
 	check_several(&before);
-	if (!kvnet_ring_next_plain(&before, &seg, &used, 1, 100)) {
+	if (!kvnet_ring_next_single(&before, &seg, &used, 1, 100)) {
 		EXPECT_EQ(before.last_avail, was);
 		return;
 	}
@@ -233,8 +233,8 @@ static void check_plain(const struct rig *g, struct kvnet_ring before, int ret)
 	EXPECT_EQ(seg.addr, c->seg[0].addr);
 	EXPECT_EQ(seg.len, c->seg[0].len);
 	EXPECT_EQ(before.last_avail, g->ring.last_avail);
-	EXPECT_EQ(before.out, g->ring.out);
-	EXPECT_EQ(before.ahead, g->ring.ahead);
+	EXPECT_EQ(before.n_in_flight, g->ring.n_in_flight);
+	EXPECT_EQ(before.n_avail_seen, g->ring.n_avail_seen);
 }
 
 static void do_next(struct fuzz *f)
@@ -248,7 +248,7 @@ static void do_next(struct fuzz *f)
 	int ret, want = f->n_strikes ? 2 : ref_next(g, &ref);
 
 	/* more than the ring has: nothing that the walker knows of */
-	if (g->cfg.packed && want == 1 && g->ring.out + ref.count > g->cfg.num)
+	if (g->cfg.packed && want == 1 && g->ring.n_in_flight + ref.count > g->cfg.num)
 		want = -1;
 	f->accesses = 0;
 	g->reads = 0;
@@ -310,7 +310,7 @@ static void do_put_packed(struct fuzz *f, u8 arg)
 
 	for (i = 0; i < n; i++) {
 		used[i].count = 1 + (i * 5 + arg) % 3;
-		used[i].silent = i & 1;
+		used[i].skippable = i & 1;
 		used[i].len = arg * i;
 		sum += used[i].count;
 	}

@@ -33,9 +33,9 @@ static void calls_later(bool packed)
 		rig_put(g, 0, 0);
 		mark = kvnet_ring_call_mark(&g->ring);
 		EXPECT_EQ(kvnet_ring_should_call(&g->ring), 1);
-		EXPECT_EQ(kvnet_ring_uncalled(&g->ring), 0);
+		EXPECT_EQ(kvnet_ring_count_uncalled(&g->ring), 0);
 		EXPECT_EQ(kvnet_ring_should_call(&g->ring), 0);
-		kvnet_ring_call_later(&g->ring, mark);
+		kvnet_ring_call_rewind(&g->ring, mark);
 	}
 	EXPECT_EQ(kvnet_ring_should_call(&g->ring), 1);
 
@@ -43,16 +43,16 @@ static void calls_later(bool packed)
 		ask_call(g, rig_use_place(g));
 		for (k = 1; k <= i; k++) {
 			rig_put(g, 0, 0);
-			EXPECT_EQ(kvnet_ring_uncalled(&g->ring), k);
+			EXPECT_EQ(kvnet_ring_count_uncalled(&g->ring), k);
 			mark = kvnet_ring_call_mark(&g->ring);
 			EXPECT_EQ(kvnet_ring_should_call(&g->ring), 1);
-			kvnet_ring_call_later(&g->ring, mark);
-			EXPECT_EQ(kvnet_ring_uncalled(&g->ring), k);
+			kvnet_ring_call_rewind(&g->ring, mark);
+			EXPECT_EQ(kvnet_ring_count_uncalled(&g->ring), k);
 		}
 		if (i % 2)
 			ask_call(g, rig_use_place(g));
 		EXPECT_EQ(kvnet_ring_should_call(&g->ring), !(i % 2));
-		EXPECT_EQ(kvnet_ring_uncalled(&g->ring), 0);
+		EXPECT_EQ(kvnet_ring_count_uncalled(&g->ring), 0);
 	}
 	EXPECT_EQ(shim_outside(), 0);
 	rig_free(g);

@@ -120,7 +120,7 @@ static void check_spans(struct book *b)
 	struct page *p;
 
 	memset(span, 0x5a, sizeof(span));
-	n = kvnet_ring_written(r, span);
+	n = kvnet_ring_collect_written(r, span);
 	EXPECT_TRUE(n <= KVNET_RING_SPANS);
 	EXPECT_EQ(span[n].off, 0x5a5a5a5a);
 	for (i = 0; i < n && i < KVNET_RING_SPANS; i++)
@@ -129,7 +129,7 @@ static void check_spans(struct book *b)
 			     span[i].area == b->page[1].area));
 	for (p = b->page; p < b->page + 2; p++)
 		check_page(b, p, span, n);
-	EXPECT_EQ(kvnet_ring_written(r, span), 0);
+	EXPECT_EQ(kvnet_ring_collect_written(r, span), 0);
 	b->passed = 0;
 }
 
@@ -162,21 +162,21 @@ CASE(ring_written_by_verb)
 		b = open_book(&cfg);
 		r = &b->g->ring;
 		/* the start */
-		EXPECT_EQ(kvnet_ring_written(r, span), 1);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 1);
 		EXPECT_EQ(span[0].off, 0);
-		EXPECT_EQ(kvnet_ring_written(r, span), 0);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 0);
 		/* the wish for a kick */
 		kvnet_ring_kick_on(r);
-		EXPECT_EQ(kvnet_ring_written(r, span), 1);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 1);
 		EXPECT_EQ(span[0].off, cfg.event_idx ? 4 + 8 * 4 : 0);
 		EXPECT_TRUE(span[0].len >= 2);
 		kvnet_ring_kick_on(r);
-		EXPECT_EQ(kvnet_ring_written(r, span), 0);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 0);
 		kvnet_ring_kick_off(r);
-		EXPECT_EQ(kvnet_ring_written(r, span), !cfg.event_idx);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), !cfg.event_idx);
 		/* entries at the ring's end, and index */
 		EXPECT_EQ(rig_put(b->g, 0, 0), 0);
-		EXPECT_EQ(kvnet_ring_written(r, span), 2);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 2);
 		EXPECT_EQ(span[0].off, 0);
 		EXPECT_EQ(span[0].len, 4);
 		EXPECT_EQ(span[1].off, 4 + 8 * 3);
@@ -186,13 +186,13 @@ CASE(ring_written_by_verb)
 		kvnet_ring_pending(r);
 		rig_offer(b->g, 0);
 		EXPECT_EQ(rig_next(b->g), 1);
-		EXPECT_EQ(kvnet_ring_written(r, span), 0);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 0);
 		/* all at once, over the end */
 		put_some(b, 2);
-		kvnet_ring_written(r, span);
+		kvnet_ring_collect_written(r, span);
 		put_some(b, 4);
 		kvnet_ring_kick_on(r);
-		EXPECT_EQ(kvnet_ring_written(r, span), 3 + cfg.event_idx);
+		EXPECT_EQ(kvnet_ring_collect_written(r, span), 3 + cfg.event_idx);
 		close_book(b);
 	}
 }
@@ -214,7 +214,7 @@ static void some_verb(struct book *b)
 		break;
 	case 3:
 		/* puts here are of anything: these come back by chance */
-		if (r->packed && r->out == num)
+		if (r->packed && r->n_in_flight == num)
 			break;
 		rig_offer(b->g, 0);
 		EXPECT_EQ(rig_next(b->g), 1);

@@ -206,7 +206,7 @@ static bool short_way(struct pair *p)
 	struct kvnet_used used;
 
 	if (unit_chance(2) ||
-	    !kvnet_ring_next_plain(&p->rig->ring, c->seg, &used, 1, 1))
+	    !kvnet_ring_next_single(&p->rig->ring, c->seg, &used, 1, 1))
 		return false;
 	c->id = used.id;
 	c->count = 1;
@@ -273,7 +273,7 @@ static u32 device_put(struct pair *p, u32 n)
 		used[i].id = s->head;
 		used[i].len = s->written;
 		used[i].count = s->count;
-		used[i].silent = s->written == s->room;
+		used[i].skippable = s->written == s->room;
 		moved += p->cfg.packed ? s->count : 1;
 	}
 	EXPECT_EQ(kvnet_ring_put(&p->rig->ring, used, n), 0);

@@ -255,12 +255,12 @@ CASE(packed_short_base)
 CASE(in_order_batches)
 {
 	struct kvnet_used used[] = {
-		{ .id = 0, .len = 0, .count = 1, .silent = 1 },
-		{ .id = 1, .len = 9, .count = 1, .silent = 1 },
-		{ .id = 2, .len = 5, .count = 1, .silent = 0 },
-		{ .id = 3, .len = 4, .count = 1, .silent = 0 },
-		{ .id = 4, .len = 7, .count = 1, .silent = 1 },
-		{ .id = 5, .len = 8, .count = 1, .silent = 1 },
+		{ .id = 0, .len = 0, .count = 1, .skippable = 1 },
+		{ .id = 1, .len = 9, .count = 1, .skippable = 1 },
+		{ .id = 2, .len = 5, .count = 1, .skippable = 0 },
+		{ .id = 3, .len = 4, .count = 1, .skippable = 0 },
+		{ .id = 4, .len = 7, .count = 1, .skippable = 1 },
+		{ .id = 5, .len = 8, .count = 1, .skippable = 1 },
 	};
 	struct rig_cfg cfg = { .num = 8, .in_order = true, .base = 6 };
 	struct rig *g = rig_new(&cfg);

@@ -49,7 +49,7 @@ static void expect_taken(u16 flags, bool packed, bool be, unsigned int want)
 	unsigned int i, n;
 
 	unit_context("flags 0x%x, packed %d, be %d", flags, packed, be);
-	n = kvnet_ring_next_plain(&g->ring, seg, used, 4, 250);
+	n = kvnet_ring_next_single(&g->ring, seg, used, 4, 250);
 	EXPECT_EQ(n, want);
 	for (i = 0; i < n; i++) {
 		EXPECT_EQ(seg[i].addr, 0x1000 * (i + 1));
@@ -61,7 +61,7 @@ static void expect_taken(u16 flags, bool packed, bool be, unsigned int want)
 	EXPECT_EQ(kvnet_ring_base_get(&g->ring) & 0xffff,
 		  rig_step(g, base & 0xffff, n));
 	if (packed)
-		EXPECT_EQ(g->ring.out, 1 + n);
+		EXPECT_EQ(g->ring.n_in_flight, 1 + n);
 	EXPECT_EQ(shim_outside(), 0);
 	rig_free(g);
 }
@@ -106,7 +106,7 @@ static void bounds(bool packed)
 	for (max = 0; max < 5; max++) {
 		for (len = 0; len < 400; len++) {
 			g = first_fetched(packed, false, F_WRITE);
-			n = kvnet_ring_next_plain(&g->ring, seg, used, max, len);
+			n = kvnet_ring_next_single(&g->ring, seg, used, max, len);
 			EXPECT_EQ(n, min_t(unsigned int, max, !!len +
 					   (len > 101) + (len > 203)));
 			rig_free(g);
@@ -138,7 +138,7 @@ CASE(plain_of_a_ring_that_is_not_pinned)
 			show(g, k, F_WRITE);
 		EXPECT_EQ(rig_next(g), 1);
 		rig_watch(&w);
-		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+		EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 0);
 		EXPECT_EQ(w.accesses, 0);
 		shim_hook(NULL, NULL);
 		EXPECT_EQ(rig_next(g), 1);
@@ -155,14 +155,14 @@ CASE(plain_reads_ahead)
 	struct kvnet_seg seg;
 	unsigned int i;
 
-	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 0);
 	for (i = 0; i < 256; i++)
 		show(g, i, F_WRITE);
 	for (i = 0; i < 256; i++) {
-		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 1);
+		EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 1);
 		EXPECT_EQ(used.id, i);
 	}
-	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 0);
 	EXPECT_EQ(rig_next(g), 0);
 	rig_free(g);
 }
@@ -178,7 +178,7 @@ CASE(plain_reads_no_lie)
 
 	for (i = 0; i < 9; i++)
 		show(g, i % 8, F_WRITE);
-	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 0);
+	EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 0);
 	EXPECT_EQ(rig_next(g), -EINVAL);
 	rig_free(g);
 }
@@ -195,7 +195,7 @@ CASE(plain_barrier_of_a_split_ring)
 
 	show(g, 0, F_WRITE);
 	rig_watch(&w);
-	EXPECT_EQ(kvnet_ring_next_plain(&g->ring, &seg, &used, 1, 1), 1);
+	EXPECT_EQ(kvnet_ring_next_single(&g->ring, &seg, &used, 1, 1), 1);
 	shim_hook(NULL, NULL);
 	for (i = 0; i < w.n; i++)
 		barriers += w.log[i].op == SHIM_RMB || w.log[i].op == SHIM_MB;
@@ -223,11 +223,11 @@ CASE(plain_no_more_than_the_packed_ring_has)
 		/* in the place of those that it has not got back, a lap on */
 		for (i = 0; i < out; i++)
 			show(g, i, F_WRITE);
-		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, seg, used, 8, 4000),
+		EXPECT_EQ(kvnet_ring_next_single(&g->ring, seg, used, 8, 4000),
 			  4 - out);
-		EXPECT_EQ(g->ring.out, 4);
-		EXPECT_EQ(kvnet_ring_next_plain(&g->ring, seg, used, 8, 4000), 0);
-		EXPECT_EQ(g->ring.out, 4);
+		EXPECT_EQ(g->ring.n_in_flight, 4);
+		EXPECT_EQ(kvnet_ring_next_single(&g->ring, seg, used, 8, 4000), 0);
+		EXPECT_EQ(g->ring.n_in_flight, 4);
 		rig_free(g);
 	}
 }
@@ -245,7 +245,7 @@ CASE(plain_barriers_of_a_packed_ring)
 	struct rig_watch w;
 
 	rig_watch(&w);
-	n = kvnet_ring_next_plain(&g->ring, seg, used, 3, 4000);
+	n = kvnet_ring_next_single(&g->ring, seg, used, 3, 4000);
 	shim_hook(NULL, NULL);
 	EXPECT_EQ(n, 3);
 	for (i = 0; i < w.n; i++)

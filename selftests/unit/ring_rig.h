@@ -49,7 +49,7 @@ struct rig {
 	struct kvnet_reader reader;
 	struct rig_cfg cfg;
 	u8 *desc, *avail, *used;
-	struct kvnet_piece piece[3][KVNET_AREA_PIECES];
+	struct kvnet_area_piece piece[3][KVNET_AREA_PIECES];
 	u8 table[RIG_TABLE * 16];	/* guest memory at RIG_GPA */
 	u16 avail_idx;			/* for rig_offer(); packed: a place */
 	unsigned int reads;		/* calls of the reader */

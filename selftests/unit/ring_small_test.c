@@ -126,7 +126,7 @@ static bool next(void)
 	if (!EXPECT_EQ(ret, m.added > m.fetched) || !ret)
 		return false;
 	m.held[m.n_held] = (struct kvnet_used) {
-		.id = g->chain.id, .count = g->chain.count, .silent = true,
+		.id = g->chain.id, .count = g->chain.count, .skippable = true,
 		.len = LEN * g->chain.n_in,
 	};
 	m.held_number[m.n_held++] = m.fetched++;

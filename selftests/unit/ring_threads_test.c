@@ -132,7 +132,7 @@ static void device(struct both *b)
 			if (!answer(&chain, number++))
 				return;
 			used[n].count = chain.count;
-			used[n].silent = true;
+			used[n].skippable = true;
 			used[n].id = chain.id;
 			used[n++].len = sizeof(u64);
 			if (n < batch)

@@ -110,7 +110,7 @@ static u32 read_len(struct input *in)
 	return len < 0xf0 ? len % 24 : take32(in);
 }
 
-static void check_chain(struct kvnet_space *space, struct input *in)
+static void check_chain(struct kvnet_xlate_ctx *space, struct input *in)
 {
 	struct kvnet_seg seg[MAX_SEGS];
 	struct kvnet_chain chain = { .seg = seg };
@@ -128,7 +128,7 @@ static void check_chain(struct kvnet_space *space, struct input *in)
 					  VHOST_ACCESS_RO : VHOST_ACCESS_WO, want, cap);
 	}
 	got[cap].iov_len = 12345;
-	ret = kvnet_xlate(space, &chain, got, cap);
+	ret = kvnet_xlate_chain(space, &chain, got, cap);
 	EXPECT_EQ(got[cap].iov_len, 12345);
 	EXPECT_EQ(ret, want);
 	for (i = 0; (int)i < ret; i++) {
@@ -136,15 +136,15 @@ static void check_chain(struct kvnet_space *space, struct input *in)
 		EXPECT_EQ(got[i].iov_len, ref[i].iov_len);
 	}
 	if (ret == -EAGAIN) {
-		EXPECT_EQ(space->miss, ref_miss);
+		EXPECT_EQ(space->miss_addr, ref_miss);
 		EXPECT_EQ(space->miss_perm, ref_miss_perm);
 	}
 }
 
 /* All of it in order, and pieces only where it is not in one. */
-static void check_area(struct kvnet_space *space, struct input *in)
+static void check_area(struct kvnet_xlate_ctx *space, struct input *in)
 {
-	struct kvnet_piece piece[KVNET_AREA_PIECES];
+	struct kvnet_area_piece piece[KVNET_AREA_PIECES];
 	struct kvnet_area area = { .piece = piece };
 	u64 addr = read_addr(in);
 	u32 size = 1 + read_len(in) % 64, off, part, i = 0;
@@ -167,7 +167,7 @@ static void check_area(struct kvnet_space *space, struct input *in)
 	EXPECT_TRUE(!kvnet_area_find(&area, size, &part));
 }
 
-static struct kvnet_mem *table(void)
+static struct kvnet_memtable *table(void)
 {
 	struct vhost_memory_region region[MAX_REGIONS];
 	u32 i;
@@ -178,7 +178,7 @@ static struct kvnet_mem *table(void)
 			.memory_size = place[i].last - place[i].first + 1,
 			.userspace_addr = place[i].hva,
 		};
-	return kvnet_mem_build(region, n_places);
+	return kvnet_memtable_build(region, n_places);
 }
 
 static struct kvnet_iotlb *iotlb(void)
@@ -200,7 +200,7 @@ static struct kvnet_iotlb *iotlb(void)
 void fuzz_one(const u8 *data, size_t size)
 {
 	struct input in = { .p = data, .left = size };
-	struct kvnet_space space = { 0 };
+	struct kvnet_xlate_ctx space = { 0 };
 	unsigned int i, n;
 
 	shim_reset();
@@ -218,7 +218,7 @@ void fuzz_one(const u8 *data, size_t size)
 			check_area(&space, &in);
 	}
 	kvnet_iotlb_free(space.iotlb);
-	kvnet_mem_put(space.mem);
+	kvnet_memtable_put(space.mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
 

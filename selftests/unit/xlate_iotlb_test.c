@@ -19,12 +19,12 @@
 #define TOP	U64_MAX
 #define SPACE	256
 
-static struct kvnet_space space_of(const struct kvnet_iotlb_entry *e, u32 n)
+static struct kvnet_xlate_ctx space_of(const struct kvnet_iotlb_entry *e, u32 n)
 {
 	/* what must not be asked */
-	static struct kvnet_mem no_mem;
-	struct kvnet_space space = {
-		.mem = &no_mem, .hint = unit_rand(), .miss = 0x5a5a,
+	static struct kvnet_memtable no_mem;
+	struct kvnet_xlate_ctx space = {
+		.mem = &no_mem, .hint = unit_rand(), .miss_addr = 0x5a5a,
 		.miss_perm = 0x5a,
 	};
 
@@ -34,9 +34,9 @@ static struct kvnet_space space_of(const struct kvnet_iotlb_entry *e, u32 n)
 	return space;
 }
 
-static void expect_miss(const struct kvnet_space *space, u64 addr, u8 perm)
+static void expect_miss(const struct kvnet_xlate_ctx *space, u64 addr, u8 perm)
 {
-	EXPECT_EQ(space->miss, addr);
+	EXPECT_EQ(space->miss_addr, addr);
 	EXPECT_EQ(space->miss_perm, perm);
 }
 
@@ -75,7 +75,7 @@ static const struct row rows[] = {
 
 CASE(xlate_iotlb_span)
 {
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	void *base;
 	unsigned int i, h;
 	u32 len;
@@ -88,7 +88,7 @@ CASE(xlate_iotlb_span)
 		h = i % 9;
 		unit_context("row %u, hint %u", i / 9, h);
 		space.hint = h < 8 ? h : U32_MAX;
-		space.miss = 0x5a5a;
+		space.miss_addr = 0x5a5a;
 		space.miss_perm = 0x5a;
 		len = row->len;
 		EXPECT_EQ(kvnet_xlate_span(&space, row->addr, row->perm, &len,
@@ -109,7 +109,7 @@ CASE(xlate_iotlb_span)
 CASE(xlate_iotlb_everything)
 {
 	const struct kvnet_iotlb_entry e = { 0, TOP, 0, RW };
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	void *base;
 	u32 len = 100;
 
@@ -162,7 +162,7 @@ static const struct chain_row chains[] = {
 
 CASE(xlate_iotlb_chain)
 {
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	struct iovec iov[8];
 	unsigned int i;
 
@@ -176,7 +176,7 @@ CASE(xlate_iotlb_chain)
 		};
 
 		unit_context("%s", row->what);
-		EXPECT_EQ(kvnet_xlate(&space, &c, iov, row->cap), row->ret);
+		EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, row->cap), row->ret);
 		if (row->ret == -EAGAIN)
 			expect_miss(&space, row->miss, row->perm);
 	}
@@ -189,29 +189,29 @@ CASE(xlate_iotlb_miss_by_miss)
 	struct kvnet_seg seg[2] = { { 1000, 100 }, { 5000, 50 } };
 	struct kvnet_chain c = { .seg = seg, .n_out = 1, .n_in = 1 };
 	struct kvnet_iotlb_entry e;
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	struct iovec iov[150];
 	unsigned int i;
 
 	shim_reset();
 	space = space_of(NULL, 0);
 	for (i = 0; i < 150; i++) {
-		EXPECT_EQ(kvnet_xlate(&space, &c, iov, 150), -EAGAIN);
+		EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 150), -EAGAIN);
 		expect_miss(&space, i < 100 ? 1000 + i : 4900 + i,
 			    i < 100 ? RO : WO);
-		e.iova = e.last = space.miss;
+		e.iova = e.last = space.miss_addr;
 		e.perm = space.miss_perm;
 		e.hva = 100000 + 2 * i;
 		EXPECT_EQ(kvnet_iotlb_update(space.iotlb, &e), 0);
 	}
-	EXPECT_EQ(kvnet_xlate(&space, &c, iov, 149), -EMSGSIZE);
-	EXPECT_EQ(kvnet_xlate(&space, &c, iov, 150), 150);
+	EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 149), -EMSGSIZE);
+	EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 150), 150);
 	for (i = 0; i < 150; i++)
 		EXPECT_EQ((uintptr_t)iov[i].iov_base, 100000 + 2 * i);
 	kvnet_iotlb_free(space.iotlb);
 }
 
-static struct kvnet_piece pieces[KVNET_AREA_PIECES + 1];
+static struct kvnet_area_piece pieces[KVNET_AREA_PIECES + 1];
 
 static struct kvnet_area new_area(void)
 {
@@ -222,7 +222,7 @@ static struct kvnet_area new_area(void)
 CASE(xlate_area_one_piece)
 {
 	struct kvnet_area a = new_area();
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	u32 len = 8;
 
 	shim_reset();
@@ -255,7 +255,7 @@ CASE(xlate_area_errors)
 		{ TOP, 1, RO, 0 },
 	};
 	struct kvnet_area a = new_area();
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	unsigned int i;
 
 	shim_reset();
@@ -276,7 +276,7 @@ CASE(xlate_area_at_owners_zero)
 {
 	const struct kvnet_iotlb_entry e = { 64, 127, 0, RW };
 	struct kvnet_area a = new_area();
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	__virtio16 val;
 	u8 mem[64] = { 1, 2, 3, 4 };
 
@@ -284,7 +284,7 @@ CASE(xlate_area_at_owners_zero)
 	shim_map(0, mem, sizeof(mem));
 	space = space_of(&e, 1);
 	EXPECT_EQ(kvnet_xlate_area(&space, 64, RO, 64, &a), 0);
-	EXPECT_EQ(kvnet_load16(&a, 2, &val), 0);
+	EXPECT_EQ(kvnet_area_load16(&a, 2, &val), 0);
 	EXPECT_TRUE(!memcmp(&val, mem + 2, 2));
 	kvnet_iotlb_free(space.iotlb);
 }
@@ -294,7 +294,7 @@ CASE(xlate_area_too_many_pieces)
 {
 	struct kvnet_iotlb_entry e = { .perm = RW };
 	struct kvnet_area a = new_area();
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	u32 i, size = KVNET_AREA_PIECES * 4096;
 
 	shim_reset();
@@ -331,9 +331,9 @@ struct model {
 };
 
 /* Random translations, some of which go on for the owner. */
-static struct kvnet_space random_space(struct model *m)
+static struct kvnet_xlate_ctx random_space(struct model *m)
 {
-	struct kvnet_space space = space_of(NULL, 0);
+	struct kvnet_xlate_ctx space = space_of(NULL, 0);
 	struct kvnet_iotlb_entry e = { .hva = 1000 };
 	u32 i, at, n = 1 + unit_below(40);
 
@@ -369,7 +369,7 @@ static int model_walk(const struct model *m, u32 addr, u32 len, u8 perm,
 	return 0;
 }
 
-static void area_round(struct kvnet_space *space, const struct model *m)
+static void area_round(struct kvnet_xlate_ctx *space, const struct model *m)
 {
 	u32 addr = unit_below(SPACE), size = 1 + unit_below(100), i, len;
 	u32 runs = 1;
@@ -394,7 +394,7 @@ static void area_round(struct kvnet_space *space, const struct model *m)
 	EXPECT_EQ(a.len, size);
 }
 
-static void chain_round(struct kvnet_space *space, const struct model *m)
+static void chain_round(struct kvnet_xlate_ctx *space, const struct model *m)
 {
 	struct kvnet_seg seg[4];
 	struct kvnet_chain c = {
@@ -414,7 +414,7 @@ static void chain_round(struct kvnet_space *space, const struct model *m)
 		perm = i < c.n_out ? RO : WO;
 		want = model_walk(m, seg[i].addr, seg[i].len, perm, &miss);
 	}
-	ret = kvnet_xlate(space, &c, iov, ARRAY_SIZE(iov));
+	ret = kvnet_xlate_chain(space, &c, iov, ARRAY_SIZE(iov));
 	EXPECT_EQ(ret < 0 ? ret : 0, want);
 	if (want == -EAGAIN)
 		expect_miss(space, miss, perm);
@@ -429,7 +429,7 @@ static void chain_round(struct kvnet_space *space, const struct model *m)
 
 CASE(xlate_iotlb_against_model)
 {
-	struct kvnet_space space;
+	struct kvnet_xlate_ctx space;
 	struct model m;
 	unsigned int i, k;
 

@@ -24,19 +24,19 @@ static const struct vhost_memory_region layout[] = {
 	  .userspace_addr = 9000 },
 };
 
-static struct kvnet_mem *build(void)
+static struct kvnet_memtable *build(void)
 {
 	shim_reset();
-	return kvnet_mem_build(layout, ARRAY_SIZE(layout));
+	return kvnet_memtable_build(layout, ARRAY_SIZE(layout));
 }
 
 /* Segments of one direction, by the memory table. */
-static int xlate(struct kvnet_mem *mem, u32 *hint, const struct kvnet_seg *seg,
+static int xlate(struct kvnet_memtable *mem, u32 *hint, const struct kvnet_seg *seg,
 		 unsigned int n, struct iovec *iov, unsigned int cap)
 {
-	struct kvnet_space space = { .mem = mem, .hint = *hint };
+	struct kvnet_xlate_ctx space = { .mem = mem, .hint = *hint };
 	struct kvnet_chain chain = { .seg = (void *)seg, .n_out = n };
-	int ret = kvnet_xlate(&space, &chain, iov, cap);
+	int ret = kvnet_xlate_chain(&space, &chain, iov, cap);
 
 	*hint = space.hint;
 	return ret;
@@ -82,7 +82,7 @@ static const struct row rows[] = {
 CASE(xlate_one_segment)
 {
 	static const u32 hints[] = { 0, 1, 3, 7, 8, U32_MAX };
-	struct kvnet_mem *mem = build();
+	struct kvnet_memtable *mem = build();
 	struct iovec iov[5];
 	unsigned int i, h;
 	int ret, k;
@@ -106,41 +106,41 @@ CASE(xlate_one_segment)
 			}
 		}
 	}
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 CASE(xlate_no_segment)
 {
-	struct kvnet_mem *mem = build();
+	struct kvnet_memtable *mem = build();
 	u32 hint = 0;
 
 	EXPECT_EQ(xlate(mem, &hint, NULL, 0, NULL, 0), 0);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 CASE(xlate_empty_table)
 {
 	struct kvnet_seg seg = { 0, 1 };
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	struct iovec iov[1];
 	u32 hint = 0;
 
 	shim_reset();
-	mem = kvnet_mem_build(NULL, 0);
+	mem = kvnet_memtable_build(NULL, 0);
 	EXPECT_EQ(xlate(mem, &hint, &seg, 1, iov, 1), -EFAULT);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 /* Guest memory ends at 2^64: nothing goes on at address 0. */
 CASE(xlate_segment_wraps)
 {
 	struct kvnet_seg seg = { U64_MAX - 3, 8 };
-	struct kvnet_mem *mem = build();
+	struct kvnet_memtable *mem = build();
 	struct iovec iov[4];
 	u32 hint = 0;
 
 	EXPECT_EQ(xlate(mem, &hint, &seg, 1, iov, 4), -EFAULT);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 }
 
 /* Where a byte of the first 256 is, by looking at every region; 0: nowhere. */
@@ -182,7 +182,7 @@ static void random_round(void)
 	unsigned int i, k, n_seg = 1 + unit_below(4), cap = unit_below(65);
 	u32 n = random_layout(r, 64), hint = unit_rand();
 	u64 want[1024], got = 0, total = 0, off;
-	struct kvnet_mem *mem;
+	struct kvnet_memtable *mem;
 	bool hole = false;
 	int ret;
 
@@ -194,9 +194,9 @@ static void random_round(void)
 			hole |= !want[total++];
 		}
 	}
-	mem = kvnet_mem_build(r, n);
+	mem = kvnet_memtable_build(r, n);
 	ret = xlate(mem, &hint, seg, n_seg, iov, cap);
-	kvnet_mem_put(mem);
+	kvnet_memtable_put(mem);
 
 	if (ret < 0) {
 		EXPECT_TRUE(ret == -EMSGSIZE || (hole && ret == -EFAULT));

@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-static void as_text(struct json *w, enum grade grade, const char *check, const char *what,
-		    const char *todo)
+static void print_finding(struct json *w, enum grade grade, const char *check, const char *what,
+			  const char *todo)
 {
 	static const struct {
 		const char *word;
@@ -51,7 +51,7 @@ void finding(struct doctor *d, enum grade grade, const char *check, const char *
 	va_end(ap);
 	need(what);
 	if (d->w->mode == JSON_TEXT) {
-		as_text(d->w, grade, check, what, todo);
+		print_finding(d->w, grade, check, what, todo);
 	} else {
 		json_object(d->w, NULL);
 		json_str(d->w, "grade", grades[grade]);
@@ -63,7 +63,7 @@ void finding(struct doctor *d, enum grade grade, const char *check, const char *
 	free(what);
 }
 
-static void ask_module(struct doctor *d)
+static void examine_devices(struct doctor *d)
 {
 	struct kvnet_devices all;
 	struct kvnet k;
@@ -99,7 +99,7 @@ int cmd_doctor(struct ctl *c)
 	if (!d.count[GRADE_BAD]) {
 		doctor_node(&d);
 		doctor_features(&d);
-		ask_module(&d);
+		examine_devices(&d);
 	}
 	doctor_taps(&d);
 	doctor_vmms(&d);

@@ -32,7 +32,7 @@ static void write_row(struct json *w, const struct node *kvnet, const struct nod
 	json_u64(w, "bit", bit);
 	write_node(w, "kvnet", kvnet, bit);
 	write_node(w, "vhost_net", vhost, bit);
-	json_list(w, "taken_by", JSON_FIELDS);
+	json_list(w, "acked_by", JSON_FIELDS);
 	for (i = 0; i < all->n; i++)
 		if (feature_in(all->dev[i].features, bit))
 			json_u64(w, NULL, all->dev[i].id);
@@ -40,8 +40,8 @@ static void write_row(struct json *w, const struct node *kvnet, const struct nod
 	json_end(w);
 }
 
-static bool of_interest(const struct node *kvnet, const struct node *vhost,
-			const struct kvnet_devices *all, unsigned int bit)
+static bool is_offered_or_acked(const struct node *kvnet, const struct node *vhost,
+				const struct kvnet_devices *all, unsigned int bit)
 {
 	unsigned int i;
 
@@ -51,7 +51,7 @@ static bool of_interest(const struct node *kvnet, const struct node *vhost,
 	return node_has(kvnet, bit) || node_has(vhost, bit);
 }
 
-static int no_node(const struct node *node)
+static int fail_on_node(const struct node *node)
 {
 	if (node->err == ENOENT || node->err == ENXIO || node->err == ENODEV)
 		return ctl_fail(STATUS_NO_MODULE, "the module kvnet is not loaded: modprobe kvnet");
@@ -85,12 +85,12 @@ int cmd_features(struct ctl *c)
 
 	node_ask(&kvnet);
 	if (kvnet.err)
-		return no_node(&kvnet);
+		return fail_on_node(&kvnet);
 	node_ask(&vhost);
 	get_devices(&all);
 	json_list(&c->w, NULL, JSON_TABLE);
 	for (bit = 0; bit < 64 * FEATURE_WORDS; bit++)
-		if (of_interest(&kvnet, &vhost, &all, bit))
+		if (is_offered_or_acked(&kvnet, &vhost, &all, bit))
 			write_row(&c->w, &kvnet, &vhost, &all, bit);
 	json_end(&c->w);
 	kvnet_free(&all);

@@ -4,7 +4,7 @@
  */
 #include "kvnetctl.h"
 #include "names.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "text.h"
 #include "write.h"
 
@@ -93,10 +93,10 @@ static int follow(struct ctl *c, struct kvnet *k, struct kvnet *ask)
 	int woken, ret;
 
 	while (!c->opt.count || n < c->opt.count) {
-		woken = sleeper_wait(kvnet_fd(k), 0);
-		if (woken & WOKEN_END)
+		woken = event_wait(kvnet_fd(k), 0);
+		if (woken & EVENT_WAIT_END)
 			break;
-		if (!(woken & WOKEN_READ))
+		if (!(woken & EVENT_WAIT_READ))
 			continue;
 		ret = kvnet_event(k, &ev);
 		if (!ret) {
@@ -131,7 +131,7 @@ int cmd_monitor(struct ctl *c)
 	ret = ctl_open(&ask);
 	if (ret)
 		goto out;
-	sleeper_begin(false);
+	event_wait_begin(false);
 	ret = kvnet_listen(&k);
 	ret = ret ? ctl_module_fails(&k, ret) : follow(c, &k, &ask);
 	kvnet_close(&ask);

@@ -6,7 +6,7 @@
 #include "host.h"
 #include "policy.h"
 #include "rules.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "text.h"
 #include "write.h"
 
@@ -18,85 +18,85 @@
  * A VMM can cause events as fast as it likes. A device is looked at again after this time at the
  * earliest, and after twice as long for each time in a row that something was refused.
  */
-#define LOOK_GAP_NS	UINT64_C(100000000)
-#define MOST_DOUBLED	9
+#define APPLY_INTERVAL_NS	UINT64_C(100000000)
+#define MAX_BACKOFF_SHIFT	9
 
 /**
- * struct keeper - the state of "rules apply" and "rules run"
+ * struct rules_run - the state of "rules apply" and "rules run"
  * @c: the run
  * @file: the rules' name
  * @rules: these
- * @ask: a connection
- * @done: devices that have been seen to, n of them, and one with the id 0 that stands for all:
+ * @conn: a connection
+ * @applied: devices that have been seen to, n of them, and one with the id 0 that stands for all:
  *	what was set last, whether it was refused, how often in a row something was, when it may be
  *	looked at again, and whether it is to be
  */
-struct keeper {
+struct rules_run {
 	struct ctl *c;
 	const char *file;
 	struct rules rules;
-	struct kvnet ask;
-	struct done {
+	struct kvnet conn;
+	struct applied {
 		uint32_t id;
 		char *text;
-		bool failed, wanted;
+		bool failed, pending;
 		unsigned int refusals;
-		uint64_t next;
-	} *done;
-	unsigned int n;
+		uint64_t not_before;
+	} *applied;
+	unsigned int n_applied;
 };
 
-static int load(struct keeper *kp, struct rules *r)
+static int load_rules(struct rules_run *run, struct rules *r)
 {
-	FILE *f = fopen(kp->file, "re");
+	FILE *f = fopen(run->file, "re");
 	unsigned int wrong;
 
 	if (!f)
-		return ctl_fail(STATUS_USAGE, "rules: %s: %s", kp->file, strerror(errno));
-	wrong = rules_parse(r, f, kp->file, stderr);
+		return ctl_fail(STATUS_USAGE, "rules: %s: %s", run->file, strerror(errno));
+	wrong = rules_parse(r, f, run->file, stderr);
 	fclose(f);
 	if (!wrong)
 		return STATUS_OK;
 	rules_free(r);
 	return ctl_fail(STATUS_USAGE, "rules: %u line%s of %s wrong; nothing is applied", wrong,
-			wrong == 1 ? "" : "s", kp->file);
+			wrong == 1 ? "" : "s", run->file);
 }
 
-static struct done *remember(struct keeper *kp, uint32_t id)
+static struct applied *find_or_add_applied(struct rules_run *run, uint32_t id)
 {
 	unsigned int i;
 
-	for (i = 0; i < kp->n; i++)
-		if (kp->done[i].id == id)
-			return &kp->done[i];
-	kp->done = need(reallocarray(kp->done, kp->n + 1, sizeof(*kp->done)));
-	kp->done[kp->n] = (struct done) { .id = id };
-	return &kp->done[kp->n++];
+	for (i = 0; i < run->n_applied; i++)
+		if (run->applied[i].id == id)
+			return &run->applied[i];
+	run->applied = need(reallocarray(run->applied, run->n_applied + 1, sizeof(*run->applied)));
+	run->applied[run->n_applied] = (struct applied) { .id = id };
+	return &run->applied[run->n_applied++];
 }
 
-static void forget(struct keeper *kp, uint32_t id)
+static void remove_applied(struct rules_run *run, uint32_t id)
 {
 	unsigned int i;
 
-	for (i = 0; i < kp->n; i++) {
-		if (kp->done[i].id != id)
+	for (i = 0; i < run->n_applied; i++) {
+		if (run->applied[i].id != id)
 			continue;
-		free(kp->done[i].text);
-		kp->done[i] = kp->done[--kp->n];
+		free(run->applied[i].text);
+		run->applied[i] = run->applied[--run->n_applied];
 		return;
 	}
 }
 
-static void report(struct keeper *kp, const struct kvnet_device *dev,
-		   const struct kvnet_policy *p, const char *error)
+static void report_device(struct rules_run *run, const struct kvnet_device *dev,
+			  const struct kvnet_policy *p, const char *error)
 {
-	struct json *w = &kp->c->w;
+	struct json *w = &run->c->w;
 
 	json_line(w);
 	json_u64(w, "device", dev->id);
 	write_tap(w, dev);
 	json_paint(w, error ? PAINT_BAD : PAINT_NONE);
-	json_str(w, "result", error ? "failed" : kp->c->opt.dry_run ? "would-set" : "set");
+	json_str(w, "result", error ? "failed" : run->c->opt.dry_run ? "would-set" : "set");
 	if (error)
 		json_str(w, "error", error);
 	if (w->mode == JSON_TEXT) {
@@ -114,33 +114,33 @@ static void report(struct keeper *kp, const struct kvnet_device *dev,
  * What has been set already stays as it is, so that a "set" by hand does, too. What was
  * refused is tried again, and is not told of twice.
  */
-static int set_device(struct keeper *kp, const struct kvnet_device *dev,
-		      const struct kvnet_policy *p)
+static int apply_policy_to_device(struct rules_run *run, const struct kvnet_device *dev,
+				  const struct kvnet_policy *p)
 {
-	struct done *done = remember(kp, dev->id);
+	struct applied *applied = find_or_add_applied(run, dev->id);
 	char *text = policy_text(p), *why = NULL;
-	bool again = done->text && !strcmp(done->text, text);
+	bool is_unchanged = applied->text && !strcmp(applied->text, text);
 	int ret = 0;
 
-	if (!p->has || (again && !done->failed)) {
+	if (!p->has || (is_unchanged && !applied->failed)) {
 		free(text);
 		return STATUS_OK;
 	}
-	free(done->text);
-	done->text = text;
-	if (!kp->c->opt.dry_run)
-		ret = policy_set(&kp->ask, dev, p, &why);
-	done->failed = ret;
+	free(applied->text);
+	applied->text = text;
+	if (!run->c->opt.dry_run)
+		ret = policy_set(&run->conn, dev, p, &why);
+	applied->failed = ret;
 	/* it went as it came, or its worker's thread has ended */
 	if (ret == -ENODEV || ret == -ESRCH)
 		ret = 0;
-	else if (!ret || !again)
-		report(kp, dev, p, why);
+	else if (!ret || !is_unchanged)
+		report_device(run, dev, p, why);
 	free(why);
 	return ret ? STATUS_FAILED : STATUS_OK;
 }
 
-static bool matters(const struct rules *r, enum rule_key key)
+static bool is_used_by_rules(const struct rules *r, enum rule_key key)
 {
 	unsigned int i;
 
@@ -154,23 +154,23 @@ static bool matters(const struct rules *r, enum rule_key key)
  * The path of a cgroup that is too deep, or outside of this cgroup namespace, is not told. Such a
  * device would fit no rule that is for its cgroup, and get what is for others: it gets nothing.
  */
-static bool in_hiding(const struct keeper *kp, const struct kvnet_device *dev)
+static bool is_cgroup_unknown(const struct rules_run *run, const struct kvnet_device *dev)
 {
-	return HAS(dev, KVNET_A_DEV_CGROUP_ID) && !dev->cgroup && matters(&kp->rules, RULE_CGROUP);
+	return HAS(dev, KVNET_A_DEV_CGROUP_ID) && !dev->cgroup && is_used_by_rules(&run->rules, RULE_CGROUP);
 }
 
-static int set_nothing(struct keeper *kp, const struct kvnet_device *dev, const char *why)
+static int refuse_device(struct rules_run *run, const struct kvnet_device *dev, const char *why)
 {
 	static const struct kvnet_policy nothing;
-	struct done *done = remember(kp, dev->id);
+	struct applied *applied = find_or_add_applied(run, dev->id);
 
-	if (!done->failed)
-		report(kp, dev, &nothing, why);
-	done->failed = true;
+	if (!applied->failed)
+		report_device(run, dev, &nothing, why);
+	applied->failed = true;
 	return STATUS_FAILED;
 }
 
-static int look_at(struct keeper *kp, const struct kvnet_device *dev)
+static int apply_rules_to_device(struct rules_run *run, const struct kvnet_device *dev)
 {
 	bool alive = HAS(dev, KVNET_A_DEV_OWNER_PID);
 	struct process p = { 0 };
@@ -180,161 +180,161 @@ static int look_at(struct keeper *kp, const struct kvnet_device *dev)
 
 	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
 		return STATUS_OK;
-	if (in_hiding(kp, dev))
-		return set_nothing(kp, dev, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
+	if (is_cgroup_unknown(run, dev))
+		return refuse_device(run, dev, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
 	/* the process can delay this: not without need */
-	if (alive && matters(&kp->rules, RULE_VM))
+	if (alive && is_used_by_rules(&run->rules, RULE_VM))
 		process_read(&p, dev->pid);
 	if (p.stalled) {
 		process_free(&p);
-		return set_nothing(kp, dev, "its command line cannot be read in time: no rule is applied");
+		return refuse_device(run, dev, "its command line cannot be read in time: no rule is applied");
 	}
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;
-	s.name[RULE_TAP] = kvnet_own_tap(dev);
+	s.name[RULE_TAP] = kvnet_tap_of_owner_netns(dev);
 	s.name[RULE_VM] = p.vm;
-	rules_policy(&kp->rules, &s, &policy);
-	ret = set_device(kp, dev, &policy);
+	rules_policy(&run->rules, &s, &policy);
+	ret = apply_policy_to_device(run, dev, &policy);
 	kvnet_policy_free(&policy);
 	process_free(&p);
 	return ret;
 }
 
-static int apply_to(struct keeper *kp, const struct kvnet_device *dev)
+static int apply_rules_rate_limited(struct rules_run *run, const struct kvnet_device *dev)
 {
-	struct done *done = remember(kp, dev->id);
+	struct applied *applied = find_or_add_applied(run, dev->id);
 	int ret;
 
-	if (done->next > now_ns()) {
-		done->wanted = true;
+	if (applied->not_before > now_ns()) {
+		applied->pending = true;
 		return STATUS_OK;
 	}
-	ret = look_at(kp, dev);
-	done = remember(kp, dev->id);
+	ret = apply_rules_to_device(run, dev);
+	applied = find_or_add_applied(run, dev->id);
 	if (!ret)
-		done->refusals = 0;
-	else if (done->refusals < MOST_DOUBLED)
-		done->refusals++;
-	done->next = now_ns() + (LOOK_GAP_NS << done->refusals);
+		applied->refusals = 0;
+	else if (applied->refusals < MAX_BACKOFF_SHIFT)
+		applied->refusals++;
+	applied->not_before = now_ns() + (APPLY_INTERVAL_NS << applied->refusals);
 	return ret;
 }
 
 /* the event that tells that they went may be lost */
-static void forget_others(struct keeper *kp, const struct kvnet_devices *all)
+static void remove_gone_devices(struct rules_run *run, const struct kvnet_devices *all)
 {
 	unsigned int i, j;
 
-	for (i = kp->n; i--; ) {
-		if (!kp->done[i].id)
+	for (i = run->n_applied; i--; ) {
+		if (!run->applied[i].id)
 			continue;
-		for (j = 0; j < all->n && all->dev[j].id != kp->done[i].id; j++)
+		for (j = 0; j < all->n && all->dev[j].id != run->applied[i].id; j++)
 			;
 		if (j == all->n)
-			forget(kp, kp->done[i].id);
+			remove_applied(run, run->applied[i].id);
 	}
 }
 
 /* @id, or 0: all */
-static int apply(struct keeper *kp, uint32_t id)
+static int apply_rules(struct rules_run *run, uint32_t id)
 {
 	struct kvnet_devices all;
 	int ret, status = STATUS_OK;
 	unsigned int i;
 
-	ret = kvnet_get(&kp->ask, id, &all);
+	ret = kvnet_get(&run->conn, id, &all);
 	if (ret == -ENODEV && id) {
-		forget(kp, id);
+		remove_applied(run, id);
 		return STATUS_OK;
 	}
 	if (ret)
-		return ctl_module_fails(&kp->ask, ret);
+		return ctl_module_fails(&run->conn, ret);
 	for (i = 0; i < all.n; i++)
-		if (apply_to(kp, &all.dev[i]))
+		if (apply_rules_rate_limited(run, &all.dev[i]))
 			status = STATUS_FAILED;
 	if (!id)
-		forget_others(kp, &all);
+		remove_gone_devices(run, &all);
 	kvnet_free(&all);
 	return status;
 }
 
-static void forget_all(struct keeper *kp)
+static void remove_all_applied(struct rules_run *run)
 {
-	while (kp->n)
-		forget(kp, kp->done[0].id);
+	while (run->n_applied)
+		remove_applied(run, run->applied[0].id);
 }
 
 /* rules that are wrong leave those that there were */
-static void reload(struct keeper *kp)
+static void reload_rules(struct rules_run *run)
 {
 	struct rules r;
 
-	if (load(kp, &r))
+	if (load_rules(run, &r))
 		return;
-	rules_free(&kp->rules);
-	kp->rules = r;
-	forget_all(kp);
-	apply(kp, 0);
+	rules_free(&run->rules);
+	run->rules = r;
+	remove_all_applied(run);
+	apply_rules(run, 0);
 }
 
 /* at once, unless it was looked at a short while ago */
-static void want(struct keeper *kp, uint32_t id)
+static void mark_pending(struct rules_run *run, uint32_t id)
 {
-	remember(kp, id)->wanted = true;
+	find_or_add_applied(run, id)->pending = true;
 }
 
 /* the one whose time comes first, or NULL */
-static struct done *first_wanted(const struct keeper *kp)
+static struct applied *first_pending(const struct rules_run *run)
 {
-	struct done *first = NULL;
+	struct applied *first = NULL;
 	unsigned int i;
 
-	for (i = 0; i < kp->n; i++)
-		if (kp->done[i].wanted && (!first || kp->done[i].next < first->next))
-			first = &kp->done[i];
+	for (i = 0; i < run->n_applied; i++)
+		if (run->applied[i].pending && (!first || run->applied[i].not_before < first->not_before))
+			first = &run->applied[i];
 	return first;
 }
 
 /* One look, so that signals and events get their turn. Only that of all tells that the module has gone. */
-static int apply_wanted(struct keeper *kp)
+static int apply_first_pending(struct rules_run *run)
 {
-	struct done *done = first_wanted(kp);
+	struct applied *applied = first_pending(run);
 	uint32_t id;
 	int ret;
 
-	if (!done || done->next > now_ns())
+	if (!applied || applied->not_before > now_ns())
 		return STATUS_OK;
-	id = done->id;
-	done->wanted = false;
+	id = applied->id;
+	applied->pending = false;
 	/* that of a device is set when it has been looked at */
 	if (!id)
-		done->next = now_ns() + LOOK_GAP_NS;
-	ret = apply(kp, id);
+		applied->not_before = now_ns() + APPLY_INTERVAL_NS;
+	ret = apply_rules(run, id);
 	return id || ret == STATUS_FAILED ? STATUS_OK : ret;
 }
 
-/* for sleeper_wait() */
-static uint64_t wake_up_at(const struct keeper *kp)
+/* for event_wait() */
+static uint64_t pending_deadline(const struct rules_run *run)
 {
-	const struct done *done = first_wanted(kp);
+	const struct applied *applied = first_pending(run);
 
-	return !done ? 0 : done->next ? done->next : 1;
+	return !applied ? 0 : applied->not_before ? applied->not_before : 1;
 }
 
-static int take_event(struct keeper *kp, struct kvnet *k)
+static int handle_event(struct rules_run *run, struct kvnet *k)
 {
 	struct kvnet_event ev;
 	int ret = kvnet_event(k, &ev);
 
 	if (!ret && ev.cmd == KVNET_CMD_DEV_DEL_NTF)
-		forget(kp, ev.dev.id);
+		remove_applied(run, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_WORKERS_START_NTF)
-		want(kp, ev.dev.id);
+		mark_pending(run, ev.dev.id);
 	else if (!ret && ev.cmd == KVNET_CMD_QUEUE_START_NTF)
-		want(kp, ev.queue.dev);
+		mark_pending(run, ev.queue.dev);
 	kvnet_event_free(&ev);
 	if (ret == -ENOBUFS) {
 		kvnet_drain(k);
-		want(kp, 0);
+		mark_pending(run, 0);
 		ret = 0;
 	}
 	if (ret && ret != -EAGAIN && ret != -EINTR)
@@ -342,7 +342,7 @@ static int take_event(struct keeper *kp, struct kvnet *k)
 	return STATUS_OK;
 }
 
-static int keep(struct keeper *kp)
+static int follow_devices(struct rules_run *run)
 {
 	struct kvnet k;
 	int ret, woken;
@@ -350,22 +350,22 @@ static int keep(struct keeper *kp)
 	ret = ctl_open(&k);
 	if (ret)
 		return ret;
-	sleeper_begin(true);
+	event_wait_begin(true);
 	/* first listen, then look: nobody comes in between */
 	ret = kvnet_listen(&k);
-	ret = ret ? ctl_module_fails(&k, ret) : apply(kp, 0);
+	ret = ret ? ctl_module_fails(&k, ret) : apply_rules(run, 0);
 	if (ret == STATUS_FAILED)
 		ret = STATUS_OK;
 	while (!ret) {
-		woken = sleeper_wait(kvnet_fd(&k), wake_up_at(kp));
-		if (woken & WOKEN_END)
+		woken = event_wait(kvnet_fd(&k), pending_deadline(run));
+		if (woken & EVENT_WAIT_END)
 			break;
-		if (woken & WOKEN_RELOAD)
-			reload(kp);
-		if (woken & WOKEN_READ)
-			ret = take_event(kp, &k);
+		if (woken & EVENT_WAIT_RELOAD)
+			reload_rules(run);
+		if (woken & EVENT_WAIT_READ)
+			ret = handle_event(run, &k);
 		if (!ret)
-			ret = apply_wanted(kp);
+			ret = apply_first_pending(run);
 	}
 	kvnet_close(&k);
 	return ret;
@@ -379,7 +379,7 @@ static int keep(struct keeper *kp)
  */
 int cmd_rules(struct ctl *c)
 {
-	struct keeper kp = { .c = c, .file = c->argc > 1 ? c->argv[1] : RULES_FILE };
+	struct rules_run kp = { .c = c, .file = c->argc > 1 ? c->argv[1] : RULES_FILE };
 	bool check = !strcmp(c->argv[0], "check"), run = !strcmp(c->argv[0], "run");
 	int ret;
 
@@ -387,7 +387,7 @@ int cmd_rules(struct ctl *c)
 		return ctl_fail(STATUS_USAGE, "rules: '%s': neither check, apply nor run", c->argv[0]);
 	if (check && c->opt.dry_run)
 		return ctl_fail(STATUS_USAGE, "rules: check does nothing anyway: no --dry-run");
-	ret = load(&kp, &kp.rules);
+	ret = load_rules(&kp, &kp.rules);
 	if (ret)
 		return ret;
 	if (check) {
@@ -396,13 +396,13 @@ int cmd_rules(struct ctl *c)
 		json_u64(&c->w, "rules", kp.rules.n);
 		json_end(&c->w);
 	} else {
-		ret = ctl_open(&kp.ask);
+		ret = ctl_open(&kp.conn);
 		if (!ret)
-			ret = run ? keep(&kp) : apply(&kp, 0);
-		kvnet_close(&kp.ask);
+			ret = run ? follow_devices(&kp) : apply_rules(&kp, 0);
+		kvnet_close(&kp.conn);
 	}
-	forget_all(&kp);
-	free(kp.done);
+	remove_all_applied(&kp);
+	free(kp.applied);
 	rules_free(&kp.rules);
 	return ret;
 }

@@ -35,7 +35,7 @@ static void show_queue(struct json *w, const struct kvnet_queue *q)
 	u32_or_null(w, "backlog", HAS(q, KVNET_A_QUEUE_BACKLOG), q->backlog);
 	u32_or_null(w, "worker", HAS(q, KVNET_A_QUEUE_WORKER), q->worker);
 	json_u64(w, "kicks", q->kicks);
-	json_u64(w, "wakes", q->wakes);
+	json_u64(w, "wakeups", q->wakeups);
 	json_end(w);
 }
 
@@ -62,8 +62,8 @@ static void show_worker(struct json *w, const struct kvnet_worker *wk)
 			json_str(w, NULL, name_queue(i));
 	json_end(w);
 	json_u64(w, "run_ms", wk->run_ns / 1000000);
-	json_real(w, "poll_us", wk->poll_window_ns / 1000.0, 1);
-	json_real(w, "poll_max_us", wk->poll_cap_ns / 1000.0, 1);
+	json_real(w, "poll_us", wk->poll_ns / 1000.0, 1);
+	json_real(w, "poll_max_us", wk->poll_max_ns / 1000.0, 1);
 	json_end(w);
 }
 

@@ -6,7 +6,7 @@
 #include "names.h"
 #include "prometheus.h"
 #include "rate.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "text.h"
 #include "write.h"
 
@@ -32,8 +32,8 @@ static void histogram(struct json *w, const struct kvnet_histogram *h)
 	}
 	json_list(w, h->name, JSON_FIELDS);
 	for (i = 0; i < h->buckets; i++) {
-		least = kvnet_histogram_least(i);
-		most = kvnet_histogram_most(i);
+		least = kvnet_histogram_bucket_min(i);
+		most = kvnet_histogram_bucket_max(i);
 		if (!h->bucket[i])
 			continue;
 		word = most == UINT64_MAX ? text_format("%" PRIu64 "-:%" PRIu64, least, h->bucket[i]) :
@@ -77,7 +77,7 @@ static void stats_queue(struct ctl *c, const struct kvnet_device *dev,
 		json_null(w, "backlog");
 	json_names(w, "counters");
 	json_u64(w, "kicks", q->kicks);
-	json_u64(w, "wakes", q->wakes);
+	json_u64(w, "wakeups", q->wakeups);
 	for (i = 0; i < q->counters; i++)
 		if (all || q->counter[i].value)
 			json_u64(w, q->counter[i].name, q->counter[i].value);
@@ -166,12 +166,12 @@ int stats_repeat(struct ctl *c, struct kvnet *k, const char *word)
 	unsigned long n = 0;
 	int ret;
 
-	sleeper_begin(false);
+	event_wait_begin(false);
 	ret = ctl_devices(k, word, &then);
 	if (ret)
 		return ret;
 	while (!c->opt.count || n < c->opt.count) {
-		if (sleeper_wait(-1, next) & WOKEN_END)
+		if (event_wait(-1, next) & EVENT_WAIT_END)
 			break;
 		if (now_ns() < next)
 			continue;

@@ -3,7 +3,7 @@
  * cmd_top.c - the busiest devices, live
  */
 #include "kvnetctl.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "top.h"
 
 #include <stdlib.h>
@@ -113,12 +113,12 @@ static bool pause_for(struct top *t, bool first)
 
 	do {
 		next = start + (first && t->screen ? FIRST : t->view.interval) * 1e9;
-		woken = sleeper_wait(t->screen ? STDIN_FILENO : -1, t->view.paused ? 0 : next);
-		if (woken & WOKEN_END)
+		woken = event_wait(t->screen ? STDIN_FILENO : -1, t->view.paused ? 0 : next);
+		if (woken & EVENT_WAIT_END)
 			return false;
-		if (woken & WOKEN_READ && !take_keys(t))
+		if (woken & EVENT_WAIT_READ && !take_keys(t))
 			return false;
-		if (woken & WOKEN_WINDOW && t->screen)
+		if (woken & EVENT_WAIT_RESIZE && t->screen)
 			window_size(&t->view);
 		if (woken && t->screen)
 			draw(t);
@@ -165,7 +165,7 @@ int cmd_top(struct ctl *c)
 	ret = ctl_open(&k);
 	if (ret)
 		return ret;
-	sleeper_begin(false);
+	event_wait_begin(false);
 	if (!c->opt.batch && c->w.mode == JSON_TEXT && isatty(STDOUT_FILENO) &&
 	    isatty(STDIN_FILENO))
 		screen_begin(&t);

@@ -100,7 +100,7 @@ static bool chosen(const struct choice *c, const struct kvnet_device *dev)
 		return HAS(dev, KVNET_A_DEV_OWNER_PID) && dev->pid == c->number;
 	if (c->is_vm)
 		return has_vm(dev, c->word + 3);
-	return kvnet_own_tap(dev) && !strcmp(kvnet_own_tap(dev), c->word);
+	return kvnet_tap_of_owner_netns(dev) && !strcmp(kvnet_tap_of_owner_netns(dev), c->word);
 }
 
 static int no_device(const struct choice *c)

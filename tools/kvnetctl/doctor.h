@@ -28,7 +28,7 @@ void finding(struct doctor *d, enum grade grade, const char *check, const char *
 void doctor_module(struct doctor *d);
 void doctor_node(struct doctor *d);
 void doctor_features(struct doctor *d);
-void compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost);
+void doctor_compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost);
 void doctor_taps(struct doctor *d);
 void doctor_vmms(struct doctor *d);
 void doctor_vmm(struct doctor *d, pid_t pid, int argc, char **argv);

@@ -14,7 +14,7 @@
 #define CHECK	"device"
 
 /* the soft limit of locked memory, in bytes */
-static bool memlock(pid_t pid, unsigned long long *bytes)
+static bool read_memlock_limit(pid_t pid, unsigned long long *bytes)
 {
 	char *limits = host_read("/proc/%d/limits", pid), *line, *end;
 	bool ok;
@@ -32,7 +32,7 @@ static bool memlock(pid_t pid, unsigned long long *bytes)
 }
 
 static void check_access(struct doctor *d, const struct kvnet_device *dev,
-			 const struct kvnet_queue *q, const char *who)
+			 const struct kvnet_queue *q, const char *label)
 {
 	char *pin = host_line("/sys/module/kvnet/parameters/pin_rings");
 	unsigned long long bytes;
@@ -42,23 +42,23 @@ static void check_access(struct doctor *d, const struct kvnet_device *dev,
 		return;
 	}
 	free(pin);
-	if (HAS(dev, KVNET_A_DEV_OWNER_PID) && memlock(dev->pid, &bytes))
+	if (HAS(dev, KVNET_A_DEV_OWNER_PID) && read_memlock_limit(dev->pid, &bytes))
 		finding(d, GRADE_NOTE, CHECK,
 			"ulimit -l 65536, or systemd's LimitMEMLOCK=64M for who starts VMMs (libvirtd or virtqemud, too), and start the VMM again; memory in a file on a disk, share=on, is never pinned",
-			"%s: its ring is not pinned, and slower: process %u may lock %llu kB of memory", who,
+			"%s: its ring is not pinned, and slower: process %u may lock %llu kB of memory", label,
 			dev->pid, bytes >> 10);
 	else
 		finding(d, GRADE_NOTE, CHECK, "raise RLIMIT_MEMLOCK of the VMM",
-			"%s: its ring is not pinned, and slower", who);
+			"%s: its ring is not pinned, and slower", label);
 }
 
 /* drops by reason; each counter has its line in debugging.rst */
-static void check_drops(struct doctor *d, const struct kvnet_queue *q, const char *who)
+static void check_drops(struct doctor *d, const struct kvnet_queue *q, const char *label)
 {
 	static const struct {
 		const char *name, *what, *todo;
 	} drops[] = {
-		{ "drop_overrun", "frames longer than the guest's buffers",
+		{ "drop_oversize", "frames longer than the guest's buffers",
 		  "make the MTUs of guest and tap the same" },
 		{ "drop_tap", "packets that the tap refused",
 		  "RX: vnet_hdr of tap and VMM differ; TX: is the tap's interface gone, or down?" },
@@ -73,47 +73,47 @@ static void check_drops(struct doctor *d, const struct kvnet_queue *q, const cha
 	unsigned int i;
 
 	for (i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
-		n = kvnet_count(q, drops[i].name);
+		n = kvnet_counter_value(q, drops[i].name);
 		if (n)
-			finding(d, GRADE_NOTE, CHECK, drops[i].todo, "%s: dropped %llu %s", who, n,
+			finding(d, GRADE_NOTE, CHECK, drops[i].todo, "%s: dropped %llu %s", label, n,
 				drops[i].what);
 	}
 }
 
-static void check_counters(struct doctor *d, const struct kvnet_queue *q, const char *who)
+static void check_counters(struct doctor *d, const struct kvnet_queue *q, const char *label)
 {
-	uint64_t packets = kvnet_count(q, "packets");
+	uint64_t packets = kvnet_counter_value(q, "packets");
 
-	if (packets > 1000 && kvnet_count(q, "singles") > packets / 2 &&
-	    kvnet_count(q, "polls_inline") < packets / 4)
+	if (packets > 1000 && kvnet_counter_value(q, "packets_unbatched") > packets / 2 &&
+	    kvnet_counter_value(q, "polls_inline") < packets / 4)
 		finding(d, GRADE_NOTE, CHECK, "an unlimited sndbuf (QEMU: no sndbuf=)",
-			"%s: most packets are given to the tap one by one", who);
-	if (packets > 1000 && kvnet_count(q, "iotlb_misses") > packets / 10)
+			"%s: most packets are given to the tap one by one", label);
+	if (packets > 1000 && kvnet_counter_value(q, "iotlb_misses") > packets / 10)
 		finding(d, GRADE_NOTE, CHECK, "in the guest: iommu.strict=0 or iommu=pt; here: max_iotlb_entries",
-			"%s: asks the VMM's IOMMU for every tenth packet or more", who);
-	if (kvnet_count(q, "runs") > 1000 &&
-	    kvnet_count(q, "requeues") > kvnet_count(q, "runs") / 2)
+			"%s: asks the VMM's IOMMU for every tenth packet or more", label);
+	if (kvnet_counter_value(q, "polls") > 1000 &&
+	    kvnet_counter_value(q, "budget_exhausted") > kvnet_counter_value(q, "polls") / 2)
 		finding(d, GRADE_NOTE, CHECK, "more queue pairs, or CPUs of its own: kvnetctl set TAP cpus LIST",
-			"%s: saturated: most turns end with work left", who);
+			"%s: saturated: most turns end with work left", label);
 }
 
 static void check_queue(struct doctor *d, const struct kvnet_device *dev,
 			const struct kvnet_queue *q)
 {
-	char *device = device_text(dev, " "), *who = text_format("%s, %s", device, name_queue(q->index));
+	char *device = device_text(dev, " "), *label = text_format("%s, %s", device, name_queue(q->index));
 
 	if (q->state == KVNET_QUEUE_STATE_BROKEN)
 		finding(d, GRADE_BAD, CHECK, "reset the device in the guest, or restart the VMM",
-			"%s: broken (%s): guest or VMM broke the rules", who,
+			"%s: broken (%s): guest or VMM broke the rules", label,
 			HAS(q, KVNET_A_QUEUE_ERROR) ? name_errno(q->error) : "unknown");
 	if (q->state == KVNET_QUEUE_STATE_WAITING)
 		finding(d, GRADE_NOTE, CHECK, "if it stays so: the VMM hangs, or its vIOMMU does not map what the guest uses",
-			"%s: waits for the VMM's IOMMU", who);
+			"%s: waits for the VMM's IOMMU", label);
 	if (q->state == KVNET_QUEUE_STATE_RUNNING)
-		check_access(d, dev, q, who);
-	check_drops(d, q, who);
-	check_counters(d, q, who);
-	free(who);
+		check_access(d, dev, q, label);
+	check_drops(d, q, label);
+	check_counters(d, q, label);
+	free(label);
 	free(device);
 }
 

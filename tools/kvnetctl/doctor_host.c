@@ -31,7 +31,7 @@ static bool is_installed(const char *release)
 	return has;
 }
 
-static void not_loaded(struct doctor *d)
+static void report_not_loaded(struct doctor *d)
 {
 	char *lockdown = host_line("/sys/kernel/security/lockdown");
 	struct utsname u;
@@ -60,7 +60,7 @@ void doctor_module(struct doctor *d)
 	char *version, *instead;
 
 	if (!host_has("/sys/module/kvnet")) {
-		not_loaded(d);
+		report_not_loaded(d);
 		return;
 	}
 	version = host_line("/sys/module/kvnet/version");
@@ -109,7 +109,7 @@ static void check_regions(struct doctor *d)
 #define APPARMOR	"/etc/apparmor.d/"
 #define APPARMOR_RULE	"\"/dev/kvnet\" rw,"
 
-static bool names_node(const char *file)
+static bool mentions_node(const char *file)
 {
 	char *text = host_read(APPARMOR "%s", file);
 	bool does = text && strstr(text, "/dev/kvnet");
@@ -125,9 +125,9 @@ static void check_apparmor(struct doctor *d)
 	char *profile = host_read(APPARMOR "abstractions/libvirt-qemu");
 	bool folder = profile && strstr(profile, "libvirt-qemu.d");
 
-	if (enabled && *enabled == 'Y' && profile && !names_node("abstractions/libvirt-qemu") &&
-	    !(folder && names_node("abstractions/libvirt-qemu.d/kvnet")) &&
-	    !names_node("local/abstractions/libvirt-qemu"))
+	if (enabled && *enabled == 'Y' && profile && !mentions_node("abstractions/libvirt-qemu") &&
+	    !(folder && mentions_node("abstractions/libvirt-qemu.d/kvnet")) &&
+	    !mentions_node("local/abstractions/libvirt-qemu"))
 		finding(d, GRADE_NOTE, "node",
 			folder ? "apt install kvnet-tools; or as " APPARMOR "abstractions/libvirt-qemu.d/kvnet: " APPARMOR_RULE "; then start the VM again" :
 			"in " APPARMOR "local/abstractions/libvirt-qemu: " APPARMOR_RULE "; then start the VM again",
@@ -162,14 +162,14 @@ void doctor_node(struct doctor *d)
 }
 
 /**
- * compare_features() - can a guest of kvnet migrate to vhost_net?
+ * doctor_compare_features() - can a guest of kvnet migrate to vhost_net?
  * @d: the examination
  * @kvnet: what kvnet offers
  * @vhost: what vhost_net does
  *
  * Of what kvnet has beyond vhost_net QEMU takes packed rings and IN_ORDER only if told to.
  */
-void compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost)
+void doctor_compare_features(struct doctor *d, const struct node *kvnet, const struct node *vhost)
 {
 	unsigned int bit, unasked = 0;
 	char *list = NULL, *longer;
@@ -208,7 +208,7 @@ void doctor_features(struct doctor *d)
 	node_ask(&kvnet);
 	node_ask(&vhost);
 	if (!kvnet.err && !vhost.err)
-		compare_features(d, &kvnet, &vhost);
+		doctor_compare_features(d, &kvnet, &vhost);
 }
 
 static void check_tap(struct doctor *d, const char *name, uint64_t tun)
@@ -237,7 +237,7 @@ static void check_tap(struct doctor *d, const char *name, uint64_t tun)
 }
 
 /* /sys shows the network namespace in which it was mounted; nsenter -n does not do that again */
-static bool is_foreign(const char *name)
+static bool is_in_other_netns(const char *name)
 {
 	unsigned int here = if_nametoindex(name);
 	uint64_t index;
@@ -258,7 +258,7 @@ void doctor_taps(struct doctor *d)
 	uint64_t tun;
 
 	while (dir && (e = readdir(dir))) {
-		foreign += is_foreign(e->d_name);
+		foreign += is_in_other_netns(e->d_name);
 		if (*e->d_name == '.' || foreign ||
 		    !host_number(&tun, "/sys/class/net/%s/tun_flags", e->d_name) ||
 		    !(tun & IFF_TAP))

@@ -113,61 +113,61 @@ static const char *find_device(int argc, char **argv, const char *id)
 	return NULL;
 }
 
-static void check_device(struct doctor *d, const char *who, const char *netdev,
+static void check_device(struct doctor *d, const char *label, const char *netdev,
 			 const char *device)
 {
 	char *driver = qemu_option(device, "driver"), *queues = qemu_option(netdev, "vhostfds");
 
 	if (!driver || strncmp(driver, "virtio-net", 10)) {
 		finding(d, GRADE_NOTE, CHECK, "-device virtio-net-pci",
-			"%s: the guest's device is %s, which no vhost can serve", who,
+			"%s: the guest's device is %s, which no vhost can serve", label,
 			driver ? driver : "unknown");
 	} else {
 		if (queues && strchr(queues, ':') && !option_is(device, "mq", "on"))
 			finding(d, GRADE_NOTE, CHECK, "-device virtio-net-pci,...,mq=on,vectors=2N+2",
-				"%s: several queue pairs, but mq is off: the guest sees one", who);
+				"%s: several queue pairs, but mq is off: the guest sees one", label);
 	}
 	free(queues);
 	free(driver);
 }
 
-static void check_options(struct doctor *d, const char *who, const char *arg)
+static void check_options(struct doctor *d, const char *label, const char *arg)
 {
 	char *sndbuf = qemu_option(arg, "sndbuf");
 
 	if (sndbuf && strcmp(sndbuf, "0"))
 		finding(d, GRADE_NOTE, CHECK, "leave out sndbuf=",
-			"%s: sndbuf=%s: packets are sent one by one, not in batches", who, sndbuf);
+			"%s: sndbuf=%s: packets are sent one by one, not in batches", label, sndbuf);
 	free(sndbuf);
 	if (option_is(arg, "vnet_hdr", "off"))
 		finding(d, GRADE_NOTE, CHECK, "leave out vnet_hdr=off",
-			"%s: vnet_hdr=off: no offloads, so each packet is one of 1500 bytes", who);
+			"%s: vnet_hdr=off: no offloads, so each packet is one of 1500 bytes", label);
 }
 
 static void check_netdev(struct doctor *d, pid_t pid, int argc, char **argv, const char *arg)
 {
-	char *id = qemu_option(arg, "id"), *vm = vm_name(argc, argv), *who;
+	char *id = qemu_option(arg, "id"), *vm = vm_name(argc, argv), *label;
 	unsigned int before = d->count[GRADE_NOTE] + d->count[GRADE_BAD];
 	const char *device = id ? find_device(argc, argv, id) : NULL;
 	enum backend backend = backend_of(pid, arg);
 
-	who = text_format("process %d%s%s, netdev %s", pid, vm ? " " : "", vm ? vm : "",
-			  id ? id : "?");
+	label = text_format("process %d%s%s, netdev %s", pid, vm ? " " : "", vm ? vm : "",
+			    id ? id : "?");
 	if (backend == OWN)
-		finding(d, GRADE_NOTE, CHECK, HOW, "%s: no vhost=on, so QEMU passes each packet on by itself", who);
+		finding(d, GRADE_NOTE, CHECK, HOW, "%s: no vhost=on, so QEMU passes each packet on by itself", label);
 	else if (backend == VHOST)
-		finding(d, GRADE_NOTE, CHECK, HOW, "%s: served by vhost_net, not by kvnet", who);
+		finding(d, GRADE_NOTE, CHECK, HOW, "%s: served by vhost_net, not by kvnet", label);
 	else if (backend == UNKNOWN)
 		finding(d, GRADE_NOTE, CHECK, "run it as root, in the VMM's PID namespace",
-			"%s: cannot tell what its vhostfd is", who);
+			"%s: cannot tell what its vhostfd is", label);
 	if (backend == KVNET) {
-		check_options(d, who, arg);
+		check_options(d, label, arg);
 		if (device)
-			check_device(d, who, arg, device);
+			check_device(d, label, arg, device);
 		if (before == d->count[GRADE_NOTE] + d->count[GRADE_BAD])
-			finding(d, GRADE_OK, CHECK, NULL, "%s: served by kvnet", who);
+			finding(d, GRADE_OK, CHECK, NULL, "%s: served by kvnet", label);
 	}
-	free(who);
+	free(label);
 	free(vm);
 	free(id);
 }

@@ -71,7 +71,7 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
 }
 
 /**
- * kvnet_event() - take an event; waits for one
+ * kvnet_work_event() - take an event; waits for one
  * @k: the connection
  * @ev: the event, for kvnet_event_free() whatever is returned
  *
@@ -205,13 +205,13 @@ const struct kvnet_counter *kvnet_counter(const struct kvnet_queue *q,
 }
 
 /**
- * kvnet_count() - a counter's value
+ * kvnet_counter_value() - a counter's value
  * @q: the queue
  * @name: the counter's
  *
  * Return: the value; 0 of one that there is not.
  */
-uint64_t kvnet_count(const struct kvnet_queue *q, const char *name)
+uint64_t kvnet_counter_value(const struct kvnet_queue *q, const char *name)
 {
 	const struct kvnet_counter *c = kvnet_counter(q, name);
 
@@ -236,23 +236,23 @@ uint64_t kvnet_drops(const struct kvnet_queue *q)
 }
 
 /**
- * kvnet_histogram_least() - what is the least value of a bucket?
+ * kvnet_histogram_bucket_min() - what is the least value of a bucket?
  * @bucket: in range
  *
  * Return: the value.
  */
-uint64_t kvnet_histogram_least(unsigned int bucket)
+uint64_t kvnet_histogram_bucket_min(unsigned int bucket)
 {
 	return bucket ? UINT64_C(1) << (bucket - 1) : 0;
 }
 
 /**
- * kvnet_histogram_most() - what is the greatest value of a bucket?
+ * kvnet_histogram_bucket_max() - what is the greatest value of a bucket?
  * @bucket: in range
  *
  * Return: the value; UINT64_MAX of the last, which has no end.
  */
-uint64_t kvnet_histogram_most(unsigned int bucket)
+uint64_t kvnet_histogram_bucket_max(unsigned int bucket)
 {
 	return bucket < HISTOGRAM_BUCKETS - 1 ? (UINT64_C(1) << bucket) - 1 : UINT64_MAX;
 }

@@ -3,7 +3,7 @@
  * host.c - small files of /proc and /sys, see host.h
  */
 #include "host.h"
-#include "sleeper.h"
+#include "event_wait.h"
 #include "text.h"
 
 #include <fcntl.h>
@@ -207,7 +207,7 @@ bool host_number(uint64_t *n, const char *fmt, ...)
 
 static uint64_t args_waited;
 
-static uint64_t args_patience(void)
+static uint64_t args_time_left(void)
 {
 	static uint64_t last;
 	uint64_t now = now_ns(), forgotten = last ? (now - last) / 8 : 0, left;
@@ -265,7 +265,7 @@ static bool read_until(int fd, char *buf, size_t *len, uint64_t until)
 /* slurp() of a file that may never be read; @stalled if that took too long */
 static char *slurp_in_time(const char *path, size_t *len, bool *stalled)
 {
-	uint64_t patience = args_patience();
+	uint64_t time_left = args_time_left();
 	char *buf = NULL;
 	pid_t pid = -1;
 	int fd[2];
@@ -280,9 +280,9 @@ static char *slurp_in_time(const char *path, size_t *len, bool *stalled)
 	close(fd[1]);
 	if (pid > 0) {
 		buf = need(malloc(MAX_FILE + 1));
-		*stalled = !read_until(fd[0], buf, len, now_ns() + patience);
+		*stalled = !read_until(fd[0], buf, len, now_ns() + time_left);
 		if (*stalled) {
-			args_waited += patience;
+			args_waited += time_left;
 			kill(pid, SIGKILL);
 		}
 	}
@@ -377,7 +377,7 @@ static char *list_part(const char **s)
 }
 
 /* By "-name", "--name" or "--id". */
-static char *name_in(const char *list)
+static char *vm_name_in_list(const char *list)
 {
 	const char *s = list;
 	bool first = true;
@@ -411,7 +411,7 @@ char *vm_name(int argc, char **argv)
 		if (strcmp(argv[i], "-name") && strcmp(argv[i], "--name") &&
 		    strcmp(argv[i], "--id"))
 			continue;
-		name = name_in(argv[i + 1]);
+		name = vm_name_in_list(argv[i + 1]);
 		if (name && *name)
 			return name;
 		free(name);

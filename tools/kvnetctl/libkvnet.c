@@ -238,12 +238,12 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		mnl_attr_put_u32(nlh, KVNET_A_POLICY_POLL_US, p->poll_us);
-	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
-		mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_BY_VCPU, p->tx_by_vcpu);
-	if (HAS(p, KVNET_A_POLICY_COPY_FRAMES))
-		mnl_attr_put_u8(nlh, KVNET_A_POLICY_COPY_FRAMES, p->copy_frames);
-	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
-		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_IN_PLACE, p->rx_in_place);
+	if (HAS(p, KVNET_A_POLICY_TX_INLINE))
+		mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_INLINE, p->tx_inline);
+	if (HAS(p, KVNET_A_POLICY_RX_DIRECT))
+		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_DIRECT, p->rx_direct);
+	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
+		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_INLINE, p->rx_inline);
 	mnl_attr_nest_end(nlh, nest);
 }
 
@@ -267,7 +267,7 @@ int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p)
 }
 
 /**
- * kvnet_own_tap() - the name of a tap that is where its device's owner is
+ * kvnet_tap_of_owner_netns() - the name of a tap that is where its device's owner is
  * @dev: the device
  *
  * Names are an administrator's within one network namespace; whoever makes another has
@@ -275,7 +275,7 @@ int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p)
  *
  * Return: the name; NULL if it has no tap, or one of another namespace.
  */
-const char *kvnet_own_tap(const struct kvnet_device *dev)
+const char *kvnet_tap_of_owner_netns(const struct kvnet_device *dev)
 {
 	bool own = HAS(dev, KVNET_A_DEV_NETNS_COOKIE) && HAS(dev, KVNET_A_DEV_BACKEND_NETNS_COOKIE) &&
 		   dev->netns_cookie == dev->tap_netns_cookie;

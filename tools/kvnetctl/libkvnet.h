@@ -34,7 +34,7 @@ struct kvnet {
 	char why[256];
 };
 
-/* Of a policy, what is for the workers' threads, and not for the module: see place.h */
+/* Of a policy, what is for the workers' threads, and not for the module: see worker_sched.h */
 enum {
 	POLICY_CPUS = __KVNET_A_POLICY_MAX,
 	POLICY_NODE,
@@ -56,7 +56,7 @@ struct kvnet_policy {
 	char *cpus;		/* empty: all */
 	int32_t nice, node;
 	uint32_t sched, rt_priority, poll_us;
-	uint8_t tx_by_vcpu, copy_frames, rx_in_place;
+	uint8_t tx_inline, rx_direct, rx_inline;
 };
 
 struct kvnet_counter {
@@ -85,7 +85,7 @@ struct kvnet_queue {
 	uint64_t has;		/* KVNET_A_QUEUE_* */
 	uint32_t dev, index, state, error, size, avail, used;
 	uint32_t access, backend, backlog, worker;
-	uint64_t kicks, wakes;
+	uint64_t kicks, wakeups;
 	struct kvnet_counter *counter;
 	unsigned int counters;
 	struct kvnet_histogram *histogram;
@@ -96,7 +96,7 @@ struct kvnet_worker {
 	uint64_t has;		/* KVNET_A_WORKER_* */
 	uint32_t dev, index, tid, kind, cpu, node, sched, rt_priority;
 	int32_t nice;
-	uint64_t run_ns, poll_window_ns, poll_cap_ns;
+	uint64_t run_ns, poll_ns, poll_max_ns;
 	char *cpus;
 	uint32_t queues;	/* a bit for each queue below 32 */
 };
@@ -144,13 +144,13 @@ int kvnet_event(struct kvnet *k, struct kvnet_event *ev);
 void kvnet_drain(struct kvnet *k);
 void kvnet_event_free(struct kvnet_event *ev);
 void kvnet_policy_free(struct kvnet_policy *p);
-const char *kvnet_own_tap(const struct kvnet_device *dev);
+const char *kvnet_tap_of_owner_netns(const struct kvnet_device *dev);
 
 const struct kvnet_counter *kvnet_counter(const struct kvnet_queue *q,
 					  const char *name);
-uint64_t kvnet_count(const struct kvnet_queue *q, const char *name);
+uint64_t kvnet_counter_value(const struct kvnet_queue *q, const char *name);
 uint64_t kvnet_drops(const struct kvnet_queue *q);
-uint64_t kvnet_histogram_least(unsigned int bucket);
-uint64_t kvnet_histogram_most(unsigned int bucket);
+uint64_t kvnet_histogram_bucket_min(unsigned int bucket);
+uint64_t kvnet_histogram_bucket_max(unsigned int bucket);
 
 #endif /* KVNETCTL_LIBKVNET_H */

@@ -12,7 +12,7 @@
 /* events that wait, in bytes, where root asks for so much */
 #define EVENT_ROOM	(1 << 20)
 
-static const struct sockaddr_nl the_kernel = { .nl_family = AF_NETLINK };
+static const struct sockaddr_nl kernel_addr = { .nl_family = AF_NETLINK };
 
 struct nl_socket {
 	struct mnl_socket *mnl;
@@ -31,7 +31,7 @@ struct nl_socket *nl_socket_open(void)
 	s->mnl = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
 	/* root of a network namespace may send to others' sockets there: not to one that is connected */
 	if (!s->mnl || mnl_socket_bind(s->mnl, 0, MNL_SOCKET_AUTOPID) < 0 ||
-	    connect(nl_socket_fd(s), (const struct sockaddr *)&the_kernel, sizeof(the_kernel))) {
+	    connect(nl_socket_fd(s), (const struct sockaddr *)&kernel_addr, sizeof(kernel_addr))) {
 		nl_socket_close(s);
 		return NULL;
 	}

@@ -46,9 +46,9 @@ static const struct field device_fields[] = {
 
 static const struct field policy_fields[] = {
 	FIELD(kvnet_policy, KVNET_A_POLICY_POLL_US, U32, poll_us),
-	FIELD(kvnet_policy, KVNET_A_POLICY_TX_BY_VCPU, U8, tx_by_vcpu),
-	FIELD(kvnet_policy, KVNET_A_POLICY_COPY_FRAMES, U8, copy_frames),
-	FIELD(kvnet_policy, KVNET_A_POLICY_RX_IN_PLACE, U8, rx_in_place),
+	FIELD(kvnet_policy, KVNET_A_POLICY_TX_INLINE, U8, tx_inline),
+	FIELD(kvnet_policy, KVNET_A_POLICY_RX_DIRECT, U8, rx_direct),
+	FIELD(kvnet_policy, KVNET_A_POLICY_RX_INLINE, U8, rx_inline),
 	{ 0 }
 };
 
@@ -65,7 +65,7 @@ static const struct field queue_fields[] = {
 	FIELD(kvnet_queue, KVNET_A_QUEUE_BACKLOG, U32, backlog),
 	FIELD(kvnet_queue, KVNET_A_QUEUE_WORKER, U32, worker),
 	FIELD(kvnet_queue, KVNET_A_QUEUE_KICKS, U64, kicks),
-	FIELD(kvnet_queue, KVNET_A_QUEUE_WAKES, U64, wakes),
+	FIELD(kvnet_queue, KVNET_A_QUEUE_WAKEUPS, U64, wakeups),
 	{ 0 }
 };
 
@@ -81,8 +81,8 @@ static const struct field worker_fields[] = {
 	FIELD(kvnet_worker, KVNET_A_WORKER_SCHED, U32, sched),
 	FIELD(kvnet_worker, KVNET_A_WORKER_RT_PRIORITY, U32, rt_priority),
 	FIELD(kvnet_worker, KVNET_A_WORKER_RUN_NS, U64, run_ns),
-	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_WINDOW_NS, U64, poll_window_ns),
-	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_CAP_NS, U64, poll_cap_ns),
+	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_NS, U64, poll_ns),
+	FIELD(kvnet_worker, KVNET_A_WORKER_POLL_MAX_NS, U64, poll_max_ns),
 	{ 0 }
 };
 

@@ -5,7 +5,7 @@
 #include "policy.h"
 #include "host.h"
 #include "names.h"
-#include "place.h"
+#include "worker_sched.h"
 #include "text.h"
 
 #include <errno.h>
@@ -24,11 +24,11 @@ const struct policy_key policy_keys[] = {
 	  "real-time priority of the workers, with sched fifo or rr" },
 	{ "poll-us", KVNET_A_POLICY_POLL_US, "US",
 	  "longest time to spin before a worker sleeps; 0: never" },
-	{ "tx-by-vcpu", KVNET_A_POLICY_TX_BY_VCPU, "on|off",
+	{ "tx-inline", KVNET_A_POLICY_TX_INLINE, "on|off",
 	  "a vCPU that kicks sends a lone packet itself" },
-	{ "copy-frames", KVNET_A_POLICY_COPY_FRAMES, "on|off",
+	{ "rx-direct", KVNET_A_POLICY_RX_DIRECT, "on|off",
 	  "copy frames out of the tap's ring instead of calling the tap for each" },
-	{ "rx-in-place", KVNET_A_POLICY_RX_IN_PLACE, "on|off",
+	{ "rx-inline", KVNET_A_POLICY_RX_INLINE, "on|off",
 	  "frames are received by who brings them" },
 	{ 0 }
 };
@@ -62,7 +62,7 @@ static bool set_cpus(struct kvnet_policy *p, const char *value, char **why)
 		p->cpus = need(strdup(""));
 		return true;
 	}
-	if (!place_is_cpu_list(value)) {
+	if (!worker_sched_is_cpu_list(value)) {
 		*why = text_format("cpus '%s': not a list of CPUs, as 0-3,8, or all", value);
 		return false;
 	}
@@ -146,12 +146,12 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 		}
 		p->poll_us = n;
 		return true;
-	case KVNET_A_POLICY_TX_BY_VCPU:
-		return set_switch(&p->tx_by_vcpu, key->name, value, why);
-	case KVNET_A_POLICY_COPY_FRAMES:
-		return set_switch(&p->copy_frames, key->name, value, why);
+	case KVNET_A_POLICY_TX_INLINE:
+		return set_switch(&p->tx_inline, key->name, value, why);
+	case KVNET_A_POLICY_RX_DIRECT:
+		return set_switch(&p->rx_direct, key->name, value, why);
 	default:
-		return set_switch(&p->rx_in_place, key->name, value, why);
+		return set_switch(&p->rx_inline, key->name, value, why);
 	}
 }
 

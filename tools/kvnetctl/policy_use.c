@@ -4,7 +4,7 @@
  */
 #include "policy.h"
 #include "names.h"
-#include "place.h"
+#include "worker_sched.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -35,12 +35,12 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 		p->rt_priority = was.rt_priority;
 	if (HAS(&was, KVNET_A_POLICY_POLL_US))
 		p->poll_us = was.poll_us;
-	if (HAS(&was, KVNET_A_POLICY_TX_BY_VCPU))
-		p->tx_by_vcpu = was.tx_by_vcpu;
-	if (HAS(&was, KVNET_A_POLICY_COPY_FRAMES))
-		p->copy_frames = was.copy_frames;
-	if (HAS(&was, KVNET_A_POLICY_RX_IN_PLACE))
-		p->rx_in_place = was.rx_in_place;
+	if (HAS(&was, KVNET_A_POLICY_TX_INLINE))
+		p->tx_inline = was.tx_inline;
+	if (HAS(&was, KVNET_A_POLICY_RX_DIRECT))
+		p->rx_direct = was.rx_direct;
+	if (HAS(&was, KVNET_A_POLICY_RX_INLINE))
+		p->rx_inline = was.rx_inline;
 }
 
 /**
@@ -69,12 +69,12 @@ char *policy_text(const struct kvnet_policy *p)
 		fprintf(f, " rt-priority %u", p->rt_priority);
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		fprintf(f, " poll-us %u", p->poll_us);
-	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
-		fprintf(f, " tx-by-vcpu %s", p->tx_by_vcpu ? "on" : "off");
-	if (HAS(p, KVNET_A_POLICY_COPY_FRAMES))
-		fprintf(f, " copy-frames %s", p->copy_frames ? "on" : "off");
-	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
-		fprintf(f, " rx-in-place %s", p->rx_in_place ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_TX_INLINE))
+		fprintf(f, " tx-inline %s", p->tx_inline ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_RX_DIRECT))
+		fprintf(f, " rx-direct %s", p->rx_direct ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
+		fprintf(f, " rx-inline %s", p->rx_inline ? "on" : "off");
 	fclose(f);
 	if (*text == ' ')
 		memmove(text, text + 1, strlen(text));
@@ -142,7 +142,7 @@ int policy_set(struct kvnet *k, const struct kvnet_device *dev, const struct kvn
 	if (ret)
 		*why = text_format("%s", k->why);
 	else if (p->has & POLICY_OF_THREADS)
-		ret = place_workers(dev, p, why);
+		ret = worker_sched_apply(dev, p, why);
 	return ret;
 }
 
@@ -169,11 +169,11 @@ void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 		json_u64(w, "rt_priority", p->rt_priority);
 	if (HAS(p, KVNET_A_POLICY_POLL_US))
 		json_u64(w, "poll_us", p->poll_us);
-	if (HAS(p, KVNET_A_POLICY_TX_BY_VCPU))
-		json_bool(w, "tx_by_vcpu", p->tx_by_vcpu);
-	if (HAS(p, KVNET_A_POLICY_COPY_FRAMES))
-		json_bool(w, "copy_frames", p->copy_frames);
-	if (HAS(p, KVNET_A_POLICY_RX_IN_PLACE))
-		json_bool(w, "rx_in_place", p->rx_in_place);
+	if (HAS(p, KVNET_A_POLICY_TX_INLINE))
+		json_bool(w, "tx_inline", p->tx_inline);
+	if (HAS(p, KVNET_A_POLICY_RX_DIRECT))
+		json_bool(w, "rx_direct", p->rx_direct);
+	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
+		json_bool(w, "rx_inline", p->rx_inline);
 	json_end(w);
 }

@@ -112,8 +112,8 @@ static bool value_of(const struct kvnet_queue *q, const char *name, uint64_t *va
 		*value = q->kicks;
 		return true;
 	}
-	if (!strcmp(name, "wakes")) {
-		*value = q->wakes;
+	if (!strcmp(name, "wakeups")) {
+		*value = q->wakeups;
 		return true;
 	}
 	c = kvnet_counter(q, name);
@@ -172,7 +172,7 @@ static void write_counters(FILE *f, const struct kvnet_devices *all)
 	unsigned int i, j, n;
 
 	write_counter(f, all, "kicks");
-	write_counter(f, all, "wakes");
+	write_counter(f, all, "wakeups");
 	for (i = 0; i < all->n; i++) {
 		for (j = 0; j < all->dev[i].queues; j++) {
 			q = &all->dev[i].queue[j];
@@ -230,7 +230,7 @@ static void write_buckets(FILE *f, const char *metric, const struct scale *s,
 		if (i < s->first || i > s->last)
 			continue;
 		begin_sample(f, metric, "bucket", dev, q);
-		fprintf(f, ",le=\"%.10g\"} %" PRIu64 "\n", kvnet_histogram_most(i) / s->divisor, n);
+		fprintf(f, ",le=\"%.10g\"} %" PRIu64 "\n", kvnet_histogram_bucket_max(i) / s->divisor, n);
 	}
 	begin_sample(f, metric, "bucket", dev, q);
 	fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", n);

@@ -43,15 +43,15 @@ static double seconds(const struct kvnet_devices *then, const struct kvnet_devic
 	return now->ns > then->ns ? (now->ns - then->ns) / 1e9 : 1e-9;
 }
 
-static double more(uint64_t then, uint64_t now)
+static double counter_growth(uint64_t then, uint64_t now)
 {
 	return now > then ? now - then : 0;
 }
 
-static double counted(const struct kvnet_queue *then, const struct kvnet_queue *now,
-		      const char *name)
+static double counter_delta(const struct kvnet_queue *then, const struct kvnet_queue *now,
+			    const char *name)
 {
-	return more(kvnet_count(then, name), kvnet_count(now, name));
+	return counter_growth(kvnet_counter_value(then, name), kvnet_counter_value(now, name));
 }
 
 /* percent of a CPU; a worker's run time is absent on kernels that do not count it */
@@ -60,7 +60,7 @@ static double worker_cpu(const struct kvnet_worker *then, const struct kvnet_wor
 {
 	if (!then || !now || !HAS(now, KVNET_A_WORKER_RUN_NS))
 		return NAN;
-	return more(then->run_ns, now->run_ns) / s / 1e7;
+	return counter_growth(then->run_ns, now->run_ns) / s / 1e7;
 }
 
 static struct rate rate_of(const struct kvnet_device *was, const struct kvnet_device *dev,
@@ -69,18 +69,18 @@ static struct rate rate_of(const struct kvnet_device *was, const struct kvnet_de
 	static const struct kvnet_queue nothing;
 	const struct kvnet_queue *old = find_queue(was, q->index);
 	struct rate r = { .dev = dev, .queue = q };
-	double turns;
+	double polls;
 
 	/* one that has just come has done all it did since then */
 	if (!old)
 		old = &nothing;
-	r.pps = counted(old, q, "packets") / s;
-	r.bps = counted(old, q, "bytes") * 8 / s;
-	r.calls = counted(old, q, "calls") / s;
-	r.kicks = more(old->kicks, q->kicks) / s;
-	r.drops = more(kvnet_drops(old), kvnet_drops(q)) / s;
-	turns = counted(old, q, "runs") + counted(old, q, "polls_inline");
-	r.batch = turns ? counted(old, q, "packets") / turns : NAN;
+	r.pps = counter_delta(old, q, "packets") / s;
+	r.bps = counter_delta(old, q, "bytes") * 8 / s;
+	r.calls = counter_delta(old, q, "calls") / s;
+	r.kicks = counter_growth(old->kicks, q->kicks) / s;
+	r.drops = counter_growth(kvnet_drops(old), kvnet_drops(q)) / s;
+	polls = counter_delta(old, q, "polls") + counter_delta(old, q, "polls_inline");
+	r.batch = polls ? counter_delta(old, q, "packets") / polls : NAN;
 	r.cpu = worker_cpu(find_worker(was, q->worker), find_worker(dev, q->worker), s);
 	return r;
 }

@@ -235,7 +235,7 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
 }
 
 /* What the next rule says besides, but for what earlier ones make nonsense of. */
-static struct kvnet_policy without_nonsense(struct kvnet_policy next, const struct kvnet_policy *p)
+static struct kvnet_policy drop_contradictions(struct kvnet_policy next, const struct kvnet_policy *p)
 {
 	if (HAS(p, POLICY_SCHED) && !policy_is_realtime(p->sched))
 		next.has &= ~(UINT64_C(1) << POLICY_RT_PRIORITY);
@@ -259,7 +259,7 @@ void rules_policy(const struct rules *r, const struct subject *s, struct kvnet_p
 	for (i = 0; i < r->n; i++) {
 		if (!rule_fits(&r->rule[i], s))
 			continue;
-		next = without_nonsense(r->rule[i].policy, p);
+		next = drop_contradictions(r->rule[i].policy, p);
 		policy_merge(p, &next);
 	}
 }

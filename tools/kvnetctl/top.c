@@ -68,7 +68,7 @@ static char *name_of(const struct kvnet_device *dev)
 }
 
 /* broken is worse than waiting is worse than stopped is worse than running */
-static unsigned int badness(uint32_t state)
+static unsigned int state_severity(uint32_t state)
 {
 	static const unsigned int worse[] = {
 		[KVNET_QUEUE_STATE_STOPPED] = 1, [KVNET_QUEUE_STATE_RUNNING] = 0,
@@ -82,7 +82,7 @@ static void add_queue(struct top_row *row, const struct rate *r)
 {
 	bool rx = !r->queue->index;
 
-	if (badness(r->queue->state) > badness(row->state))
+	if (state_severity(r->queue->state) > state_severity(row->state))
 		row->state = r->queue->state;
 	row->val[rx ? TOP_RX_PPS : TOP_TX_PPS] += r->pps;
 	row->val[rx ? TOP_RX_BPS : TOP_TX_BPS] += r->bps;
@@ -119,7 +119,7 @@ static int compare(const void *x, const void *y)
 		ret = compare_text(a->name, b->name);
 		break;
 	case TOP_STATE:
-		ret = (int)badness(b->state) - (int)badness(a->state);
+		ret = (int)state_severity(b->state) - (int)state_severity(a->state);
 		break;
 	default:
 		/* what cannot be told is at the end */

@@ -21,7 +21,7 @@ char *tap_text(const struct kvnet_device *dev)
 {
 	if (!dev->tap)
 		return NULL;
-	if (kvnet_own_tap(dev))
+	if (kvnet_tap_of_owner_netns(dev))
 		return text_format("%s", dev->tap);
 	return text_format("%s@%u", dev->tap, dev->tap_netns);
 }

@@ -11,10 +11,10 @@
  * they do more than look into the page tables.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-#define compat_get_user_pages_there(at, n, flags, page) \
+#define compat_get_user_pages_nofault(at, n, flags, page) \
 	get_user_pages_fast_only(at, n, flags, page)
 #else
-#define compat_get_user_pages_there(at, n, flags, page) \
+#define compat_get_user_pages_nofault(at, n, flags, page) \
 	get_user_pages_fast(at, n, (flags) | FOLL_NOFAULT, page)
 #endif
 

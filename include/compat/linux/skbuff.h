@@ -11,21 +11,21 @@
  * but since Linux 6.19 leaves it to the CPU that has allocated it, with an interrupt: that
  * of who sends, whose time it then is.
  */
-static inline void compat_consume_skbs(struct sk_buff *list, bool soft)
+static inline void compat_consume_skbs(struct sk_buff *list, bool softirq_session)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 	kfree_skb_list_reason(list, SKB_CONSUMED);
 #else
 	struct sk_buff *next;
 
-	if (!soft)
+	if (!softirq_session)
 		local_bh_disable();
 	for (; list; list = next) {
 		next = list->next;
 		skb_mark_not_on_list(list);
 		napi_consume_skb(list, 1);
 	}
-	if (!soft)
+	if (!softirq_session)
 		local_bh_enable();
 #endif
 }

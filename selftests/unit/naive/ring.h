@@ -33,7 +33,7 @@ struct kvnet_used {
 	u32 id;
 	u32 len;
 	u16 count;
-	bool silent;
+	bool skippable;
 };
 
 struct kvnet_reader {

@@ -23,7 +23,7 @@ static int load16(const struct kvnet_ring *r, const struct kvnet_area *a,
 {
 	__virtio16 val;
 
-	if (kvnet_load16(a, off, &val))
+	if (kvnet_area_load16(a, off, &val))
 		return -EFAULT;
 	return __virtio16_to_cpu(r->le, val);
 }
@@ -31,7 +31,7 @@ static int load16(const struct kvnet_ring *r, const struct kvnet_area *a,
 static int store16(const struct kvnet_ring *r, const struct kvnet_area *a,
 		   u32 off, u16 val)
 {
-	return kvnet_store16(a, off, __cpu_to_virtio16(r->le, val));
+	return kvnet_area_store16(a, off, __cpu_to_virtio16(r->le, val));
 }
 
 static struct raw to_cpu(const struct kvnet_ring *r, const void *from)
@@ -50,7 +50,7 @@ static int read_desc(const struct kvnet_ring *r, u32 i, struct raw *d)
 {
 	u8 bytes[16];
 
-	if (kvnet_copy_in(bytes, &r->desc, 16 * i, 16))
+	if (kvnet_area_read(bytes, &r->desc, 16 * i, 16))
 		return -EFAULT;
 	*d = to_cpu(r, bytes);
 	return 0;
@@ -186,7 +186,7 @@ static int write_packed(struct kvnet_ring *r, u16 at,
 	if (flags)
 		return store16(r, &r->desc, off + 14,
 			       lap | (u->len ? VRING_DESC_F_WRITE : 0));
-	if (kvnet_copy_out(&r->desc, off + 8, &len, 4))
+	if (kvnet_area_write(&r->desc, off + 8, &len, 4))
 		return -EFAULT;
 	return store16(r, &r->desc, off + 12, u->id);
 }
@@ -196,7 +196,7 @@ static int write_split(struct kvnet_ring *r, u16 at, const struct kvnet_used *u)
 	__virtio32 e[2] = { __cpu_to_virtio32(r->le, u->id),
 			    __cpu_to_virtio32(r->le, u->len) };
 
-	return kvnet_copy_out(&r->used, 4 + 8 * (at % r->num), e, sizeof(e));
+	return kvnet_area_write(&r->used, 4 + 8 * (at % r->num), e, sizeof(e));
 }
 
 /* The last one of the batch that begins at i, and where the next begins. */
@@ -205,7 +205,7 @@ static unsigned int batch(const struct kvnet_ring *r,
 			  unsigned int i, u32 *count)
 {
 	*count = r->packed ? used[i].count : 1;
-	for (; r->in_order && i + 1 < n && used[i].silent; i++)
+	for (; r->in_order && i + 1 < n && used[i].skippable; i++)
 		*count += r->packed ? used[i + 1].count : 1;
 	return i;
 }

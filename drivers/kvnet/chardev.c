@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chardev.c - /dev/kvnet, and /dev/vhost-net in its place: the file and its nodes
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+
+#include "kvnet.h"
+
+/* NULL: nothing has been asked of the file yet. */
+static struct kvnet_net *chardev_find_net(struct file *file)
+{
+	/* Pairs with the cmpxchg() of chardev_get_or_create_net(). */
+	return smp_load_acquire(&file->private_data);
+}
+
+/*
+ * The device, which the first call makes, whichever that is: open() comes with the lock of all
+ * misc devices held, and a tenant whose memory is short would have others wait for it.
+ */
+static struct kvnet_net *chardev_get_or_create_net(struct file *file)
+{
+	struct kvnet_net *net = chardev_find_net(file), *first;
+
+	if (likely(net))
+		return net;
+	net = kvnet_dev_create();
+	if (IS_ERR(net))
+		return net;
+	/* Another thread may have been faster. */
+	first = cmpxchg(&file->private_data, NULL, net);
+	if (!first)
+		return net;
+	kvnet_dev_put(net);
+	return first;
+}
+
+static ssize_t chardev_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct file *file = iocb->ki_filp;
+	struct kvnet_net *net = chardev_get_or_create_net(file);
+
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	return kvnet_iotlb_msg_read(net, to,
+				    file->f_flags & O_NONBLOCK ||
+				    iocb->ki_flags & IOCB_NOWAIT);
+}
+
+static ssize_t chardev_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct kvnet_net *net = chardev_get_or_create_net(iocb->ki_filp);
+
+	return IS_ERR(net) ? PTR_ERR(net) : kvnet_iotlb_msg_write(net, from);
+}
+
+static __poll_t chardev_poll(struct file *file, poll_table *table)
+{
+	struct kvnet_net *net = chardev_get_or_create_net(file);
+
+	return IS_ERR(net) ? EPOLLERR : kvnet_iotlb_msg_poll(net, file, table);
+}
+
+static int chardev_open(struct inode *inode, struct file *file)
+{
+	/* It was the misc device. */
+	file->private_data = NULL;
+	return 0;
+}
+
+static int chardev_release(struct inode *inode, struct file *file)
+{
+	if (file->private_data)
+		kvnet_dev_close(file->private_data);
+	return 0;
+}
+
+static void chardev_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct kvnet_net *net = chardev_find_net(file);
+
+	if (net)
+		kvnet_dev_show_fdinfo(net, m);
+}
+
+static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct kvnet_net *net = chardev_get_or_create_net(file);
+
+	return IS_ERR(net) ? PTR_ERR(net) : kvnet_ioctl(net, cmd, (void __user *)arg);
+}
+
+static const struct file_operations chardev_fops = {
+	.owner = THIS_MODULE,
+	.open = chardev_open,
+	.release = chardev_release,
+	.read_iter = chardev_read,
+	.write_iter = chardev_write,
+	.poll = chardev_poll,
+	.unlocked_ioctl = chardev_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = chardev_show_fdinfo,
+	.llseek = noop_llseek,
+};
+
+/*
+ * Misc devices: DPDK takes no other for a kernel backend. They cannot be opened before they
+ * have operations.
+ */
+static struct miscdevice chardev_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = KBUILD_MODNAME,
+};
+
+/* For VMMs that know no other name. */
+static struct miscdevice chardev_vhost_net_misc = {
+	.minor = VHOST_NET_MINOR,
+	.name = "vhost-net",
+};
+
+static bool chardev_replaces_vhost_net;
+
+static int register_vhost_net_node(void)
+{
+	int ret = misc_register(&chardev_vhost_net_misc);
+
+	if (ret == -EBUSY)
+		pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
+	return ret;
+}
+
+/**
+ * kvnet_chardev_register() - make /dev/kvnet, which nobody can open yet
+ * @replace: and take vhost_net's place as /dev/vhost-net
+ *
+ * Return: 0; -EBUSY if vhost_net has its place; -errno.
+ */
+int kvnet_chardev_register(bool replace)
+{
+	int ret = replace ? register_vhost_net_node() : 0;
+
+	if (ret)
+		return ret;
+	ret = misc_register(&chardev_misc);
+	if (!ret)
+		chardev_replaces_vhost_net = replace;
+	else if (replace)
+		misc_deregister(&chardev_vhost_net_misc);
+	return ret;
+}
+
+/**
+ * kvnet_chardev_enable() - from now on the nodes can be opened
+ */
+void kvnet_chardev_enable(void)
+{
+	WRITE_ONCE(chardev_misc.fops, &chardev_fops);
+	if (chardev_replaces_vhost_net)
+		WRITE_ONCE(chardev_vhost_net_misc.fops, &chardev_fops);
+}
+
+/**
+ * kvnet_chardev_unregister() - remove the device nodes, which nobody has open
+ */
+void kvnet_chardev_unregister(void)
+{
+	if (chardev_replaces_vhost_net)
+		misc_deregister(&chardev_vhost_net_misc);
+	misc_deregister(&chardev_misc);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hva_map.c - a table of pages, see hva_map.h
+ */
+#include "hva_map.h"
+
+#include <linux/compiler.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+
+#include <asm/barrier.h>
+
+static struct kvnet_hva_slot *find_hva_slot(const struct kvnet_hva_map *t, unsigned long hva)
+{
+	return &t->slot[(hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1)];
+}
+
+static void widen_hva_bounds(struct kvnet_hva_map *t, unsigned long hva)
+{
+	t->lowest = t->n ? min(t->lowest, hva) : hva;
+	t->highest = t->n ? max(t->highest, hva) : hva;
+}
+
+/**
+ * kvnet_hva_map_insert() - remember a page
+ * @t: the table
+ * @hva: the owner's address, anywhere in the page
+ * @kaddr: the kernel's address of the page
+ */
+void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kaddr)
+{
+	struct kvnet_hva_slot *p;
+
+	if (!t->slot)
+		return;
+	p = find_hva_slot(t, hva);
+	widen_hva_bounds(t, hva & PAGE_MASK);
+	if (!p->kaddr)
+		WRITE_ONCE(t->n, t->n + 1);
+	p->hva = hva & PAGE_MASK;
+	p->kaddr = kaddr;
+}
+
+/**
+ * kvnet_hva_map_lookup() - where is it?
+ * @t: the table
+ * @hva: the owner's address
+ *
+ * Return: the kernel's address, good as far as the page goes; NULL: not known.
+ */
+void *kvnet_hva_map_lookup(const struct kvnet_hva_map *t, unsigned long hva)
+{
+	const struct kvnet_hva_slot *p;
+
+	if (!t->n)
+		return NULL;
+	p = find_hva_slot(t, hva);
+	if (!p->kaddr || p->hva != (hva & PAGE_MASK))
+		return NULL;
+	return p->kaddr + (hva & ~PAGE_MASK);
+}
+
+static void clear_hva_slot(struct kvnet_hva_map *t, struct kvnet_hva_slot *p,
+			   unsigned long first, unsigned long last)
+{
+	if (!p->kaddr || p->hva < first || p->hva > last)
+		return;
+	p->kaddr = NULL;
+	smp_store_release(&t->n, t->n - 1); /* for a reader without a lock */
+}
+
+/**
+ * kvnet_hva_map_invalidate() - forget a range
+ * @t: the table
+ * @first: the owner's address; of this page and the next ones
+ * @last: up to the one that this is in, not below @first
+ */
+void kvnet_hva_map_invalidate(struct kvnet_hva_map *t, unsigned long first,
+			      unsigned long last)
+{
+	unsigned long i, n;
+
+	if (!t->n)
+		return;
+	first = max(first & PAGE_MASK, t->lowest);
+	last = min(last, t->highest);
+	if (first > last)
+		return;
+	n = (last - first) >> PAGE_SHIFT;
+	n = n < KVNET_HVA_MAP_SLOTS ? n + 1 : KVNET_HVA_MAP_SLOTS;
+	for (i = 0; i < n && t->n; i++)
+		clear_hva_slot(t, find_hva_slot(t, first + (i << PAGE_SHIFT)), first, last);
+}

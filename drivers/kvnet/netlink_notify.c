@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * netlink_notify.c - what happens to devices, told to whoever listens in the owner's namespace
+ *
+ * Who listens too slowly, or when there is no memory, is told that something is missing.
+ */
+#include "netlink.h"
+
+#include <linux/errno.h>
+#include <net/genetlink.h>
+
+#include "kvnet.h"
+#include "registry.h"
+
+static void drop_notification(struct kvnet_net *net, struct sk_buff *skb)
+{
+	nlmsg_free(skb);
+	genl_set_err(&kvnet_netlink_family, net->registry.netns, 0, 0, -ENOBUFS);
+}
+
+/* The header of an event; NULL if nobody listens, or there is no memory. */
+static struct sk_buff *begin_notification(struct kvnet_net *net, u8 cmd, void **msg)
+{
+	struct sk_buff *skb;
+
+	if (!READ_ONCE(net->registry.registered) ||
+	    !genl_has_listeners(&kvnet_netlink_family, net->registry.netns, 0))
+		return NULL;
+	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	*msg = skb ? genlmsg_put(skb, 0, 0, &kvnet_netlink_family, 0, cmd) : NULL;
+	if (*msg)
+		return skb;
+	drop_notification(net, skb);
+	return NULL;
+}
+
+static void send_notification(struct kvnet_net *net, struct sk_buff *skb, void *msg, int err)
+{
+	if (err) {
+		drop_notification(net, skb);
+		return;
+	}
+	genlmsg_end(skb, msg);
+	genlmsg_multicast_netns(&kvnet_netlink_family, net->registry.netns, skb, 0, 0, GFP_KERNEL);
+}
+
+/**
+ * kvnet_netlink_notify_dev() - a device has an owner, or none any more; or all of its workers
+ * @net: the device
+ * @cmd: KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF
+ *
+ * Context: may sleep; dev->lock, or a worker.
+ */
+void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd)
+{
+	const struct kvnet_registry_entry *entry = &net->registry;
+	struct sk_buff *skb;
+	void *msg;
+
+	skb = begin_notification(net, cmd, &msg);
+	if (!skb)
+		return;
+	send_notification(net, skb, msg, nla_put_u32(skb, KVNET_A_DEV_ID, entry->id) ?:
+			  kvnet_netlink_fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID, entry->pid) ?:
+			  nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, entry->comm));
+}
+
+static void notify_of_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
+{
+	struct kvnet_net *net = kvnet_dev_of_queue(container_of(vq, struct kvnet_queue, vq));
+	struct sk_buff *skb;
+	void *msg;
+
+	lockdep_assert_held(&vq->lock);
+	skb = begin_notification(net, cmd, &msg);
+	if (!skb)
+		return;
+	send_notification(net, skb, msg, nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->registry.id) ?:
+			  nla_put_u32(skb, KVNET_A_QUEUE_INDEX, vq->index) ?:
+			  (type ? nla_put_u32(skb, type, value) : 0));
+}
+
+/**
+ * kvnet_netlink_notify_queue_start() - a queue has got a backend
+ * @vq: the queue
+ * @backend: what kind
+ *
+ * Context: may sleep; vq->lock; the device is listed, or has no owner.
+ */
+void kvnet_netlink_notify_queue_start(struct kvnet_vq *vq, enum kvnet_backend backend)
+{
+	notify_of_queue(vq, KVNET_CMD_QUEUE_START_NTF, KVNET_A_QUEUE_BACKEND, backend);
+}
+
+/**
+ * kvnet_netlink_notify_queue_stop() - a queue has no backend any more
+ * @vq: the queue
+ *
+ * Context: as kvnet_netlink_notify_queue_start().
+ */
+void kvnet_netlink_notify_queue_stop(struct kvnet_vq *vq)
+{
+	notify_of_queue(vq, KVNET_CMD_QUEUE_STOP_NTF, 0, 0);
+}
+
+/**
+ * kvnet_netlink_notify_queue_broken() - a queue has broken
+ * @vq: the queue
+ * @err: how, -errno
+ *
+ * Context: as kvnet_netlink_notify_queue_start().
+ */
+void kvnet_netlink_notify_queue_broken(struct kvnet_vq *vq, int err)
+{
+	notify_of_queue(vq, KVNET_CMD_QUEUE_BROKEN_NTF, KVNET_A_QUEUE_ERROR, -err);
+}

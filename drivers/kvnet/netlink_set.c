@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * netlink_set.c - the generic-netlink family's one command: set a device's policy
+ *
+ * All that can be refused is refused before anything happens.
+ */
+#include "netlink.h"
+
+#include <linux/errno.h>
+#include <net/genetlink.h>
+
+#include "workers.h"
+#include "task_work.h"
+#include "kvnet.h"
+#include "registry.h"
+
+const struct nla_policy kvnet_policy_nl_policy[] = {
+	[KVNET_A_POLICY_POLL_US] = { .type = NLA_U32 },
+	[KVNET_A_POLICY_TX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[KVNET_A_POLICY_RX_DIRECT] = NLA_POLICY_MAX(NLA_U8, 1),
+	[KVNET_A_POLICY_RX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
+{
+	if (a && nla_get_u8(a) && !kvnet_task_work_is_supported()) {
+		NL_SET_ERR_MSG_ATTR(extack, a, "this kernel does not let vCPUs do that");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* Who has not watched its owner's memory from the first cannot begin to. */
+static int check_rx_inline_supported(const struct kvnet_net *net, const struct nlattr *a,
+				     struct netlink_ext_ack *extack)
+{
+	if (!a || !nla_get_u8(a) || READ_ONCE(net->page_cache.enabled))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, a, "not for a device that got its owner with rx_inline=0, nor on each kernel");
+	return -EOPNOTSUPP;
+}
+
+/* This cannot fail. What is not there is NULL. */
+static void apply_policy(struct kvnet_net *net, struct nlattr **policy)
+{
+	const struct nlattr *a = policy[KVNET_A_POLICY_POLL_US];
+	unsigned int i;
+
+	for (i = 0; a && i < KVNET_QUEUES; i++)
+		WRITE_ONCE(net->q[i].work.busy_poll_us, nla_get_u32(a));
+	a = policy[KVNET_A_POLICY_TX_INLINE];
+	if (a)
+		kvnet_workers_set_allow_vcpu(&net->workers, nla_get_u8(a));
+	a = policy[KVNET_A_POLICY_RX_DIRECT];
+	if (a)
+		WRITE_ONCE(net->rx_direct, nla_get_u8(a));
+	a = policy[KVNET_A_POLICY_RX_INLINE];
+	if (a)
+		WRITE_ONCE(net->workers.allow_softirq, nla_get_u8(a));
+}
+
+static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
+{
+	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
+	struct kvnet_net *net;
+	int ret;
+
+	net = kvnet_registry_get(genl_info_net(info), nla_get_u32(id));
+	if (!net) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such device");
+		return -ENODEV;
+	}
+	if (kvnet_dev_owner_is_dead(net)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "the device's owner is dead");
+		ret = -EOWNERDEAD;
+	} else {
+		ret = check_rx_inline_supported(net, policy[KVNET_A_POLICY_RX_INLINE],
+						info->extack);
+	}
+	if (!ret)
+		apply_policy(net, policy);
+	kvnet_registry_put(net);
+	return ret;
+}
+
+/**
+ * kvnet_netlink_set_dev() - KVNET_CMD_DEV_SET
+ * @skb: the request
+ * @info: its attributes
+ *
+ * Context: any process; may sleep.
+ * Return: 0 or -errno, with a message of what was wrong.
+ */
+int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *policy[KVNET_A_POLICY_MAX + 1];
+	int ret;
+
+	if (!info->attrs[KVNET_A_DEV_ID]) {
+		NL_SET_ERR_MSG(info->extack, "which device? id is missing");
+		return -EINVAL;
+	}
+	if (!info->attrs[KVNET_A_DEV_POLICY]) {
+		NL_SET_ERR_MSG(info->extack, "set what? policy is missing");
+		return -EINVAL;
+	}
+	ret = nla_parse_nested(policy, KVNET_A_POLICY_MAX, info->attrs[KVNET_A_DEV_POLICY],
+			       kvnet_policy_nl_policy, info->extack);
+	if (!ret)
+		ret = check_tx_inline_supported(policy[KVNET_A_POLICY_TX_INLINE], info->extack);
+	return ret ? ret : set_policy_of_dev(info, policy);
+}

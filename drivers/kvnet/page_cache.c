@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * page_cache.c - the owner's memory, reached without a fault; see page_cache.h
+ */
+#include "page_cache.h"
+
+#include <linux/atomic.h>
+#include <linux/cacheinfo.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uio.h>
+
+/* What has not been used for so long is forgotten. */
+#define SHRINK_AFTER	(20 * HZ)
+
+/* Pages around one that is wanted are likely to be wanted next. */
+#define FILL_CLUSTER	16
+
+/* So many that are not there, and it is not worth while to look for more. */
+#define FILL_MISSES_MAX	1
+
+/**
+ * kvnet_page_cache_init() - before first use
+ * @c: zeroed
+ */
+void kvnet_page_cache_init(struct kvnet_page_cache *c)
+{
+	spin_lock_init(&c->lock);
+}
+
+#if IS_ENABLED(CONFIG_64BIT) && IS_ENABLED(CONFIG_MMU_NOTIFIER)
+
+/**
+ * struct kvnet_mm_cache - what all devices of an address space share
+ * @mn: the kernel's notifier, with a reference for each device
+ * @invalidations: invalidations of the address space: those under way, in the lower half; all
+ *		   that have begun, in the upper half
+ * @n_pages: pages that are known, of all devices
+ * @lock: guards @caches
+ * @caches: struct kvnet_page_cache
+ */
+struct kvnet_mm_cache {
+	struct mmu_notifier mn;
+	atomic64_t invalidations;
+	atomic_long_t n_pages;
+	spinlock_t lock;
+	struct list_head caches;
+};
+
+#define INVALIDATION_BEGINS	((1LL << 32) + 1)
+
+/* All that are not freed yet. */
+static atomic_t n_mm_caches = ATOMIC_INIT(0);
+
+/*
+ * r->lock. The releases here and in kvnet_hva_map_invalidate() pair with the acquires in
+ * drop_cached_in_all(): what sees no page sees all that has been written to it.
+ */
+static unsigned int drop_cached(struct kvnet_page_cache *c, unsigned long first, unsigned long last)
+{
+	unsigned int n = c->map.n;
+
+	kvnet_hva_map_invalidate(&c->map, first, last);
+	n -= c->map.n;
+	if (n)
+		atomic_long_fetch_sub_release(n, &c->mm_cache->n_pages);
+	return n;
+}
+
+/* A softirq writes to none of these pages any more on return. */
+static void drop_cached_in_all(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
+{
+	struct kvnet_page_cache *c;
+
+	if (!atomic_long_read_acquire(&m->n_pages))
+		return;
+	spin_lock(&m->lock);
+	list_for_each_entry(c, &m->caches, mm_node) {
+		/* Pairs with kvnet_hva_map_invalidate(). */
+		if (!smp_load_acquire(&c->map.n))
+			continue;
+		spin_lock_bh(&c->lock);
+		WRITE_ONCE(c->n_invalidated, c->n_invalidated + drop_cached(c, first, last));
+		spin_unlock_bh(&c->lock);
+	}
+	spin_unlock(&m->lock);
+}
+
+static void begin_invalidation(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
+{
+	atomic64_add(INVALIDATION_BEGINS, &m->invalidations);
+	/*
+	 * Pairs with fill_cached_pages(), which makes its pages known and then looks for a change:
+	 * either
+	 * it sees this one, or this one sees its pages.
+	 */
+	smp_mb__after_atomic();
+	drop_cached_in_all(m, first, last);
+}
+
+static struct kvnet_mm_cache *mn_to_mm_cache(struct mmu_notifier *mn)
+{
+	return container_of(mn, struct kvnet_mm_cache, mn);
+}
+
+/* Spinlocks only: it may be the OOM killer that cannot wait. */
+static int cache_invalidate_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	begin_invalidation(mn_to_mm_cache(mn), range->start, range->end - 1);
+	return 0;
+}
+
+/* Pairs with the acquire in fill_cached_pages(): the page table has changed. */
+static void cache_invalidate_end(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	atomic64_dec_return_release(&mn_to_mm_cache(mn)->invalidations);
+}
+
+/* The last change, which does not end. */
+static void cache_mm_release(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	struct kvnet_mm_cache *m = mn_to_mm_cache(mn);
+	struct kvnet_page_cache *c;
+
+	begin_invalidation(m, 0, ULONG_MAX);
+	spin_lock(&m->lock);
+	list_for_each_entry(c, &m->caches, mm_node)
+		c->on_mm_release(c);
+	spin_unlock(&m->lock);
+}
+
+static struct mmu_notifier *alloc_mm_cache(struct mm_struct *mm)
+{
+	struct kvnet_mm_cache *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&m->lock);
+	INIT_LIST_HEAD(&m->caches);
+	atomic_inc(&n_mm_caches);
+	return &m->mn;
+}
+
+static void free_mm_cache(struct mmu_notifier *mn)
+{
+	kfree(mn_to_mm_cache(mn));
+	atomic_dec(&n_mm_caches);
+}
+
+static const struct mmu_notifier_ops page_cache_mn_ops = {
+	.release = cache_mm_release,
+	.invalidate_range_start = cache_invalidate_start,
+	.invalidate_range_end = cache_invalidate_end,
+	.alloc_notifier = alloc_mm_cache,
+	.free_notifier = free_mm_cache,
+};
+
+static void shrink_page_cache(struct work_struct *work)
+{
+	struct kvnet_page_cache *c = container_of(to_delayed_work(work),
+						  struct kvnet_page_cache, shrink_work);
+	bool reschedule;
+
+	spin_lock_bh(&c->lock);
+	if (!c->recently_used)
+		drop_cached(c, 0, ULONG_MAX);
+	c->recently_used = false;
+	reschedule = c->map.n;
+	spin_unlock_bh(&c->lock);
+	if (reschedule)
+		schedule_delayed_work(&c->shrink_work, SHRINK_AFTER);
+}
+
+/**
+ * kvnet_page_cache_start() - hear of what happens to the caller's memory
+ * @c: stopped, or initialised
+ * @mm: the caller's address space
+ * @may_fill: pages may be learnt, if there is memory for the table
+ *
+ * Context: the owner; may sleep.
+ * Return: 0; -ERESTARTNOINTR: not while a signal is pending; or -errno: nothing will ever
+ * be known.
+ */
+int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, bool may_fill)
+{
+	struct mmu_notifier *mn;
+
+	if (may_fill && !cpu_dcache_is_aliasing())
+		c->map.slot = kvcalloc(KVNET_HVA_MAP_SLOTS, sizeof(*c->map.slot),
+				       GFP_KERNEL_ACCOUNT);
+	mn = mmu_notifier_get(&page_cache_mn_ops, mm);
+	if (IS_ERR(mn)) {
+		kvfree(c->map.slot);
+		c->map.slot = NULL;
+		/* The first one of an address space takes all of its locks. */
+		return mn == ERR_PTR(-EINTR) ? -ERESTARTNOINTR : PTR_ERR(mn);
+	}
+	INIT_DELAYED_WORK(&c->shrink_work, shrink_page_cache);
+	c->mm_cache = mn_to_mm_cache(mn);
+	spin_lock(&c->mm_cache->lock);
+	list_add(&c->mm_node, &c->mm_cache->caches);
+	spin_unlock(&c->mm_cache->lock);
+	WRITE_ONCE(c->enabled, !!c->map.slot);
+	return 0;
+}
+
+/**
+ * kvnet_page_cache_stop() - know nothing
+ * @c: in any state; neither worker nor softirq uses it any more
+ *
+ * Does not wait for an invalidation: the owner can have one under way all the time.
+ *
+ * Context: may sleep.
+ */
+void kvnet_page_cache_stop(struct kvnet_page_cache *c)
+{
+	struct kvnet_mm_cache *m = c->mm_cache;
+
+	if (!m)
+		return;
+	WRITE_ONCE(c->enabled, false);
+	spin_lock(&m->lock);
+	list_del(&c->mm_node);
+	spin_unlock(&m->lock);
+	cancel_delayed_work_sync(&c->shrink_work);
+	atomic_long_sub(c->map.n, &m->n_pages);
+	kvfree(c->map.slot);
+	c->map = (struct kvnet_hva_map) {};
+	c->mm_cache = NULL;
+	mmu_notifier_put(&m->mn);
+}
+
+/**
+ * kvnet_page_cache_exit() - nothing calls the module any more
+ *
+ * Context: module exit, all devices are stopped; may sleep.
+ */
+void kvnet_page_cache_exit(void)
+{
+	mmu_notifier_synchronize();
+	/* It waits for readers, but a CPU's callback may come after another's. */
+	while (atomic_read(&n_mm_caches))
+		fsleep(1000);
+}
+
+/*
+ * A page of a file that is written back must not be written without its file system
+ * knowing; a device's has no memory of ours behind it.
+ */
+static bool page_is_cacheable(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	return !is_zone_device_page(page) && !PageHighMem(page) &&
+	       (folio_test_swapbacked(folio) || folio_test_hugetlb(folio));
+}
+
+/*
+ * Learn up to @n pages from @at on, as far as they are there and may be written; none while
+ * the owner's memory changes.
+ */
+static void fill_cached_pages(struct kvnet_page_cache *c, unsigned long at, unsigned int n)
+{
+	/* Before the page table is looked at. */
+	const s64 invalidations = atomic64_read_acquire(&c->mm_cache->invalidations);
+	const unsigned long first = at;
+	struct page *page[FILL_CLUSTER];
+	int i, got;
+
+	if ((u32)invalidations)
+		return;
+	got = compat_get_user_pages_nofault(at, n, FOLL_WRITE, page);
+	if (got <= 0)
+		return;
+	spin_lock_bh(&c->lock);
+	n = c->map.n;
+	for (i = 0; i < got; i++, at += PAGE_SIZE) {
+		if (!page_is_cacheable(page[i]))
+			continue;
+		/* It stays so while it is mapped: the table needs no notes. */
+		folio_mark_dirty(page_folio(page[i]));
+		kvnet_hva_map_insert(&c->map, at, page_address(page[i]));
+	}
+	atomic_long_add(c->map.n - n, &c->mm_cache->n_pages);
+	/* Pairs with begin_invalidation(). */
+	smp_mb__after_atomic();
+	if (atomic64_read(&c->mm_cache->invalidations) != invalidations)
+		drop_cached(c, first, at - 1);
+	c->recently_used = true;
+	spin_unlock_bh(&c->lock);
+	for (i = 0; i < got; i++)
+		put_page(page[i]);
+	schedule_delayed_work(&c->shrink_work, SHRINK_AFTER);
+}
+
+static bool page_is_cached(struct kvnet_page_cache *c, unsigned long at)
+{
+	bool ret;
+
+	spin_lock_bh(&c->lock);
+	ret = kvnet_hva_map_lookup(&c->map, at);
+	spin_unlock_bh(&c->lock);
+	return ret;
+}
+
+/* False if the page is not there. */
+static bool fill_page_cluster(struct kvnet_page_cache *c, unsigned long at)
+{
+	unsigned long first = at & ~(FILL_CLUSTER * PAGE_SIZE - 1);
+
+	if (page_is_cached(c, at))
+		return true;
+	fill_cached_pages(c, first, FILL_CLUSTER);
+	/* One that is missing ends it. */
+	if (!page_is_cached(c, at))
+		fill_cached_pages(c, at & PAGE_MASK, FILL_CLUSTER - ((at - first) >> PAGE_SHIFT));
+	return page_is_cached(c, at);
+}
+
+/**
+ * kvnet_page_cache_fill() - find pages that are likely to be written soon
+ * @c: the owner's; @c->enabled
+ * @iov: pieces of the owner's memory
+ * @n: entries in @iov
+ * @len: bytes of interest, from the first one on, at most
+ *
+ * No page is brought in for this; and where some are not there, others are not.
+ *
+ * Context: in the owner's address space; may sleep, not in a page fault.
+ * Return: false if it is not worth while to look for more.
+ */
+bool kvnet_page_cache_fill(struct kvnet_page_cache *c, const struct iovec *iov,
+			   unsigned int n, size_t len)
+{
+	unsigned int n_missing = 0;
+	unsigned long at, end;
+
+	for (; n-- && len && n_missing < FILL_MISSES_MAX; iov++) {
+		at = (unsigned long)iov->iov_base;
+		end = at + min(len, iov->iov_len);
+		len -= end - at;
+		for (; at < end; at = (at & PAGE_MASK) + PAGE_SIZE)
+			n_missing += !fill_page_cluster(c, at);
+	}
+	return n_missing < FILL_MISSES_MAX;
+}
+
+#else
+
+int kvnet_page_cache_start(struct kvnet_page_cache *r, struct mm_struct *mm, bool cache)
+{
+	return -EOPNOTSUPP;
+}
+
+void kvnet_page_cache_stop(struct kvnet_page_cache *r)
+{
+}
+
+void kvnet_page_cache_exit(void)
+{
+}
+
+bool kvnet_page_cache_fill(struct kvnet_page_cache *r, const struct iovec *iov,
+			   unsigned int n, size_t len)
+{
+	return false;
+}
+
+#endif
+
+/**
+ * kvnet_page_cache_covers() - can it be written?
+ * @c: the owner's
+ * @iov: pieces of the owner's memory
+ * @n: entries in @iov
+ * @len: bytes from the first one on
+ *
+ * Context: any but a hard interrupt; @c->lock, till it has been written.
+ * Return: true if so.
+ */
+bool kvnet_page_cache_covers(struct kvnet_page_cache *c, const struct iovec *iov,
+			     unsigned int n, size_t len)
+{
+	unsigned long at, end;
+
+	lockdep_assert_held(&c->lock);
+	c->recently_used = true;
+	for (; n-- && len; iov++) {
+		at = (unsigned long)iov->iov_base;
+		end = at + min(len, iov->iov_len);
+		len -= end - at;
+		for (; at < end; at = (at & PAGE_MASK) + PAGE_SIZE)
+			if (!kvnet_hva_map_lookup(&c->map, at))
+				return false;
+	}
+	return !len;
+}
+
+/* The place of byte @at of a packet; how much there is in one piece goes to @room. */
+static void *find_cached_piece(const struct kvnet_page_cache *c, const struct iovec *iov,
+			       size_t at, size_t *room)
+{
+	unsigned long where;
+
+	for (; at >= iov->iov_len; iov++)
+		at -= iov->iov_len;
+	where = (unsigned long)iov->iov_base + at;
+	*room = min(iov->iov_len - at, PAGE_SIZE - offset_in_page(where));
+	return kvnet_hva_map_lookup(&c->map, where);
+}
+
+/**
+ * kvnet_page_cache_copy_to() - write to the owner's memory
+ * @c: the owner's
+ * @iov: pieces of the owner's memory
+ * @at: first byte in them
+ * @src: what to write
+ * @len: bytes; kvnet_page_cache_covers() has said that they can be written
+ *
+ * Context: as for kvnet_page_cache_covers().
+ */
+void kvnet_page_cache_copy_to(struct kvnet_page_cache *c, const struct iovec *iov,
+			      size_t at, const void *src, size_t len)
+{
+	size_t room;
+	void *to;
+
+	lockdep_assert_held(&c->lock);
+	for (; len; len -= room, src += room, at += room) {
+		to = find_cached_piece(c, iov, at, &room);
+		room = min(room, len);
+		memcpy(to, src, room);
+	}
+}
+
+/**
+ * kvnet_page_cache_copy_skb_to() - kvnet_page_cache_copy_to() of a frame
+ * @c: the owner's
+ * @iov: pieces of the owner's memory
+ * @at: first byte in them
+ * @skb: the frame; kvnet_page_cache_covers() has said that all of it can be written
+ *
+ * Context: as for kvnet_page_cache_covers().
+ * Return: 0 or -EFAULT.
+ */
+int kvnet_page_cache_copy_skb_to(struct kvnet_page_cache *c, const struct iovec *iov,
+				 size_t at, const struct sk_buff *skb)
+{
+	size_t off, room;
+	void *to;
+	int ret;
+
+	lockdep_assert_held(&c->lock);
+	for (off = 0; off < skb->len; off += room) {
+		to = find_cached_piece(c, iov, at + off, &room);
+		room = min_t(size_t, room, skb->len - off);
+		ret = skb_copy_bits(skb, off, to, room);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rx_common.h - what both ways to receive have in common
+ */
+#ifndef _KVNET_RX_COMMON_H
+#define _KVNET_RX_COMMON_H
+
+#include "kvnet.h"
+
+/**
+ * struct kvnet_rx_poll_ctx - what stays the same during a turn
+ * @q: the queue
+ * @hdr_len: length of the driver's header
+ * @buffers_max: buffers that a packet may take
+ */
+struct kvnet_rx_poll_ctx {
+	struct kvnet_queue *q;
+	size_t hdr_len;
+	unsigned int buffers_max;
+};
+
+static inline struct kvnet_queue *kvnet_rx_work_to_queue(struct kvnet_work *work)
+{
+	return container_of(work, struct kvnet_queue, work);
+}
+
+/* In a session: rx.c */
+struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q);
+u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t);
+int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
+			      size_t len);
+void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err);
+void kvnet_rx_flush(struct kvnet_queue *q);
+void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small);
+
+/* Without a thread: rx_inline.c */
+enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work);
+bool kvnet_rx_inline_may_poll(const struct kvnet_queue *q);
+void kvnet_rx_inline_prepare(struct kvnet_queue *q);
+
+#endif /* _KVNET_RX_COMMON_H */
