@@ -239,7 +239,7 @@ choose_accel()
 	hold "$CACHE/locks/accel"
 	if [ ! -f "$CACHE/accel" ]; then
 		printf 'grep -qE "^flags.* (vmx|svm)( |$)" /proc/cpuinfo && [ -e /dev/kvm ]\n' > "$BUILD/probe.sh"
-		if KVNET_PROBE=1 timeout 60 "$0" --kernel "$KERNEL" --name probe -- "$BUILD/probe.sh" > /dev/null 2>&1; then
+		if KVNET_PROBE=1 "$0" --kernel "$KERNEL" --timeout 60 --retries 0 --name probe -- "$BUILD/probe.sh" > /dev/null 2>&1; then
 			echo kvm > "$CACHE/accel"
 		else
 			echo tcg > "$CACHE/accel"
