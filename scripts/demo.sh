@@ -12,7 +12,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-SAMPLES=6		# seeds or rounds
+SAMPLES=${SAMPLES:-6}	# seeds or rounds
 TCP_BYTES=192M		# of a row in virtual time
 UDP_BYTES=$((16000 * 64))
 HOST_MB=1536		# memory of a test host
@@ -202,7 +202,7 @@ host_ended()
 		return
 	fi
 	if [ $LANE = kvm ] && ! has_virtualization; then
-		info "no test host with hardware virtualization boots here: in virtual time, then"
+		info "no test host with hardware virtualization boots here ($BUILD/log/probe): in virtual time, then; to try again: rm $CACHE/accel"
 		rm "$LOG"
 		choose_lane
 		return
