@@ -13,13 +13,15 @@
 
 static struct kvnet_hva_slot *find_hva_slot(const struct kvnet_hva_map *t, unsigned long hva)
 {
-	return &t->slot[(hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1)];
+	return &t->slot[kvnet_hva_map_index(hva)];
 }
 
 static void widen_hva_bounds(struct kvnet_hva_map *t, unsigned long hva)
 {
-	t->lowest = t->n ? min(t->lowest, hva) : hva;
-	t->highest = t->n ? max(t->highest, hva) : hva;
+	/* Pairs with kvnet_hva_map_may_have_any(): what was below is not written any more. */
+	smp_store_release(&t->lowest, t->n ? min(t->lowest, hva) : hva);
+	/* Likewise: what was above. */
+	smp_store_release(&t->highest, t->n ? max(t->highest, hva) : hva);
 }
 
 /**
@@ -38,7 +40,8 @@ void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kadd
 	widen_hva_bounds(t, hva & PAGE_MASK);
 	if (!p->kaddr)
 		WRITE_ONCE(t->n, t->n + 1);
-	p->hva = hva & PAGE_MASK;
+	/* Pairs with kvnet_hva_map_may_have(): the page that was here is not written any more. */
+	smp_store_release(&p->hva, hva & PAGE_MASK);
 	p->kaddr = kaddr;
 }
 

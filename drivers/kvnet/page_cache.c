@@ -44,8 +44,9 @@ void kvnet_page_cache_init(struct kvnet_page_cache *c)
  * @invalidations: invalidations of the address space: those under way, in the lower half; all
  *		   that have begun, in the upper half
  * @n_pages: pages that are known, of all devices
- * @lock: guards @caches
+ * @lock: guards what follows
  * @caches: struct kvnet_page_cache
+ * @active: those of them that may know pages
  */
 struct kvnet_mm_cache {
 	struct mmu_notifier mn;
@@ -53,6 +54,7 @@ struct kvnet_mm_cache {
 	atomic_long_t n_pages;
 	spinlock_t lock;
 	struct list_head caches;
+	struct list_head active;
 };
 
 #define INVALIDATION_BEGINS	((1LL << 32) + 1)
@@ -61,8 +63,8 @@ struct kvnet_mm_cache {
 static atomic_t n_mm_caches = ATOMIC_INIT(0);
 
 /*
- * r->lock. The releases here and in kvnet_hva_map_invalidate() pair with the acquires in
- * drop_cached_in_all(): what sees no page sees all that has been written to it.
+ * c->lock. The releases here and in hva_map.c pair with the acquires in drop_cached_in_all():
+ * what sees no page sees all that has been written to it.
  */
 static unsigned int drop_cached(struct kvnet_page_cache *c, unsigned long first, unsigned long last)
 {
@@ -75,22 +77,43 @@ static unsigned int drop_cached(struct kvnet_page_cache *c, unsigned long first,
 	return n;
 }
 
-/* A softirq writes to none of these pages any more on return. */
-static void drop_cached_in_all(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
+static noinline void drop_cached_locked(struct kvnet_page_cache *c, unsigned long first,
+					unsigned long last)
+{
+	spin_lock_bh(&c->lock);
+	WRITE_ONCE(c->n_invalidated, c->n_invalidated + drop_cached(c, first, last));
+	spin_unlock_bh(&c->lock);
+}
+
+/* A page that a balloon gives back: a VMM with many devices has this often. */
+static void drop_cached_page(struct kvnet_mm_cache *m, unsigned long at)
 {
 	struct kvnet_page_cache *c;
 
+	list_for_each_entry(c, &m->active, active_node)
+		if (kvnet_hva_map_may_have(&c->map, at))
+			drop_cached_locked(c, at, at);
+}
+
+static void drop_cached_range(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
+{
+	struct kvnet_page_cache *c;
+
+	list_for_each_entry(c, &m->active, active_node)
+		if (kvnet_hva_map_may_have_any(&c->map, first, last))
+			drop_cached_locked(c, first, last);
+}
+
+/* A softirq writes to none of these pages any more on return. */
+static void drop_cached_in_all(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
+{
 	if (!atomic_long_read_acquire(&m->n_pages))
 		return;
 	spin_lock(&m->lock);
-	list_for_each_entry(c, &m->caches, mm_node) {
-		/* Pairs with kvnet_hva_map_invalidate(). */
-		if (!smp_load_acquire(&c->map.n))
-			continue;
-		spin_lock_bh(&c->lock);
-		WRITE_ONCE(c->n_invalidated, c->n_invalidated + drop_cached(c, first, last));
-		spin_unlock_bh(&c->lock);
-	}
+	if ((first ^ last) & PAGE_MASK)
+		drop_cached_range(m, first, last);
+	else
+		drop_cached_page(m, first);
 	spin_unlock(&m->lock);
 }
 
@@ -99,8 +122,7 @@ static void begin_invalidation(struct kvnet_mm_cache *m, unsigned long first, un
 	atomic64_add(INVALIDATION_BEGINS, &m->invalidations);
 	/*
 	 * Pairs with fill_cached_pages(), which makes its pages known and then looks for a change:
-	 * either
-	 * it sees this one, or this one sees its pages.
+	 * either it sees this one, or this one sees its pages.
 	 */
 	smp_mb__after_atomic();
 	drop_cached_in_all(m, first, last);
@@ -145,6 +167,7 @@ static struct mmu_notifier *alloc_mm_cache(struct mm_struct *mm)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&m->lock);
 	INIT_LIST_HEAD(&m->caches);
+	INIT_LIST_HEAD(&m->active);
 	atomic_inc(&n_mm_caches);
 	return &m->mn;
 }
@@ -207,6 +230,8 @@ int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, boo
 	c->mm_cache = mn_to_mm_cache(mn);
 	spin_lock(&c->mm_cache->lock);
 	list_add(&c->mm_node, &c->mm_cache->caches);
+	if (c->map.slot)
+		list_add(&c->active_node, &c->mm_cache->active);
 	spin_unlock(&c->mm_cache->lock);
 	WRITE_ONCE(c->enabled, !!c->map.slot);
 	return 0;
@@ -229,6 +254,8 @@ void kvnet_page_cache_stop(struct kvnet_page_cache *c)
 	WRITE_ONCE(c->enabled, false);
 	spin_lock(&m->lock);
 	list_del(&c->mm_node);
+	if (c->map.slot)
+		list_del(&c->active_node);
 	spin_unlock(&m->lock);
 	cancel_delayed_work_sync(&c->shrink_work);
 	atomic_long_sub(c->map.n, &m->n_pages);

@@ -25,6 +25,7 @@ struct sk_buff;
 
 /**
  * struct kvnet_page_cache - what is known of an owner's memory
+ * @active_node: in the list of those of an address space that have places in @map
  * @lock: guards @map and what it tells, also against softirqs, which only try it
  * @map: the pages
  * @recently_used: looked at since the last sweep
@@ -38,6 +39,7 @@ struct sk_buff;
  * @n_invalidated: pages taken back, for the statistics
  */
 struct kvnet_page_cache {
+	struct list_head active_node;
 	spinlock_t lock;
 	struct kvnet_hva_map map;
 	bool recently_used;

@@ -25,7 +25,7 @@
 #include "procfs.h"
 
 #define THREADS		8
-#define AREA		(16ul << 30)
+#define AREA		(8ul << 30)
 #define TABLE		(2ul << 20)	/* what one page table covers */
 #define PIPES		3
 

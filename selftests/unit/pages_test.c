@@ -59,7 +59,10 @@ static void check(unsigned int just_put)
 	for (i = 0; i < MODEL; i++) {
 		p = kvnet_hva_map_lookup(&table, model[i].at + in);
 		if (p)
-			EXPECT_TRUE(model[i].kaddr && p == model[i].kaddr + in);
+			EXPECT_TRUE(model[i].kaddr && p == model[i].kaddr + in &&
+				    kvnet_hva_map_may_have(&table, model[i].at + in) &&
+				    kvnet_hva_map_may_have_any(&table, model[i].at + in,
+							      model[i].at + in));
 	}
 	if (just_put < MODEL)
 		EXPECT_TRUE(kvnet_hva_map_lookup(&table, model[just_put].at));
@@ -148,6 +151,41 @@ CASE(long_ranges)
 	kvnet_hva_map_invalidate(&table, SPAN / 2, 3 * SPAN - PAGE_SIZE - 1);
 	EXPECT_EQ(table.n, 1);
 	EXPECT_TRUE(kvnet_hva_map_lookup(&table, 3 * SPAN - PAGE_SIZE));
+}
+
+/* As a reader sees them who has no lock. */
+CASE(page_that_is_known_may_be_known)
+{
+	const unsigned long at = 7 * PAGE_SIZE, end = PAGE_SIZE - 1;
+
+	begin();
+	EXPECT_TRUE(!kvnet_hva_map_may_have(&table, at));
+	kvnet_hva_map_insert(&table, at, kernel_memory);
+	EXPECT_TRUE(kvnet_hva_map_may_have(&table, at));
+	EXPECT_TRUE(kvnet_hva_map_may_have(&table, at + end));
+	EXPECT_TRUE(!kvnet_hva_map_may_have(&table, at - 1));
+	EXPECT_TRUE(!kvnet_hva_map_may_have(&table, at + PAGE_SIZE));
+	/* the same place */
+	EXPECT_TRUE(!kvnet_hva_map_may_have(&table, at + SPAN));
+	kvnet_hva_map_insert(&table, at + SPAN, kernel_memory);
+	EXPECT_TRUE(!kvnet_hva_map_may_have(&table, at));
+	EXPECT_TRUE(kvnet_hva_map_may_have(&table, at + SPAN));
+}
+
+CASE(range_beyond_all_pages_is_not_known)
+{
+	const unsigned long at = 7 * PAGE_SIZE, end = PAGE_SIZE - 1;
+
+	begin();
+	EXPECT_TRUE(!kvnet_hva_map_may_have_any(&table, 0, ULONG_MAX));
+	kvnet_hva_map_insert(&table, at, kernel_memory);
+	EXPECT_TRUE(kvnet_hva_map_may_have_any(&table, 0, at));
+	EXPECT_TRUE(kvnet_hva_map_may_have_any(&table, at + end, ULONG_MAX));
+	EXPECT_TRUE(!kvnet_hva_map_may_have_any(&table, 0, at - 1));
+	EXPECT_TRUE(!kvnet_hva_map_may_have_any(&table, at + PAGE_SIZE, ULONG_MAX));
+	kvnet_hva_map_insert(&table, 3 * at, kernel_memory);
+	EXPECT_TRUE(kvnet_hva_map_may_have_any(&table, 2 * at, ULONG_MAX));
+	EXPECT_TRUE(kvnet_hva_map_may_have_any(&table, 0, 2 * at));
 }
 
 CASE(without_places)
