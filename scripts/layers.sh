@@ -11,7 +11,7 @@ set -euo pipefail
 allowed()
 {
 	case $1 in
-	main) echo "chr ioctl dev kvnet netlink task_work place worker stats trace" ;;
+	main) echo "chardev ioctl dev kvnet netlink task_work worker stats trace" ;;
 	chardev) echo "kvnet" ;;
 	ioctl) echo "dev kvnet vq workers worker memtable features watch tap busy_poll stats trace" ;;
 	dev | iommu | dev_owner | dev_close | iotlb_msg) echo "kvnet netlink vq worker memtable iotlb iotlb_miss features stats trace" ;;
