@@ -54,7 +54,7 @@ static void same_counters(unsigned int index, const char *prefix)
 	EXPECT(told_of_all(q, prefix));
 	snprintf(name, sizeof(name), "%s.kicks", prefix);
 	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_KICKS), rig_counter(&vmm, name));
-	snprintf(name, sizeof(name), "%s.wakes", prefix);
+	snprintf(name, sizeof(name), "%s.wakeups", prefix);
 	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_WAKEUPS), rig_counter(&vmm, name));
 }
 

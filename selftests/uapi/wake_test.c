@@ -17,7 +17,7 @@ static long wakes(const char *of)
 {
 	char name[32] = "kvnet.";
 
-	strcat(strcat(name, of), ".wakes");
+	strcat(strcat(name, of), ".wakeups");
 	return rig_counter(&rig, name);
 }
 
