@@ -10,6 +10,7 @@
 #ifndef _KVNET_TASK_WORK_H
 #define _KVNET_TASK_WORK_H
 
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/task_work.h>
@@ -37,8 +38,13 @@ struct kvnet_task_work {
 static inline bool kvnet_task_work_cpu_ok(void)
 {
 	int cpu = raw_smp_processor_id();
+	bool ret;
 
-	return !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TICK);
+	/* Since Linux 7.0 the mask of a cpuset is freed after a grace period. */
+	rcu_read_lock();
+	ret = !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TICK);
+	rcu_read_unlock();
+	return ret;
 }
 
 /* Can anything be lent, on this kernel? */
