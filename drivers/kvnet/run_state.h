@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * run_state.h - who may run a source: one at a time, and never nobody
+ * run_state.h - which context runs a work, at most one at a time
  *
- * A source rests, or somebody holds it. An event that it rests for ends the rest:
- * whoever brought the event holds the source then, and hands it to somebody who
- * runs it. Nobody else touches what is the holder's. Documentation/worker.rst
- * draws the states; selftests/unit/claim_test.c tries all orders.
+ * One atomic word. While SCHED or TASK_WORK is set, one context runs the work or is about to,
+ * and only that context may touch what belongs to the work. Otherwise the word holds the enabled
+ * events. An enabled event is never lost: it sets SCHED or TASK_WORK, and the context that raised
+ * the event then runs the work or passes it on. All functions may be called in any context.
+ * Documentation/worker.rst draws the states; selftests/unit tries all interleavings.
  */
 #ifndef _KVNET_RUN_STATE_H
 #define _KVNET_RUN_STATE_H
@@ -14,54 +15,49 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-/* What can end a rest. */
+/* Events that schedule a work. */
 #define KVNET_EV_KICK	BIT(0)	/* the driver's kick */
-#define KVNET_EV_TAP	BIT(1)	/* the tap became readable or writable */
-#define KVNET_EV_TIMER	BIT(2)	/* it is time to look again */
-#define KVNET_EV_CTRL	BIT(3)	/* set-up changed; never ignored */
+#define KVNET_EV_TAP	BIT(1)	/* the tap is readable or writable */
+#define KVNET_EV_TIMER	BIT(2)	/* the work's timer expired */
+#define KVNET_EV_CTRL	BIT(3)	/* set-up changed; always enabled */
 
-/* Else it rests, for the events in its lower bits. */
-#define KVNET_RUN_STATE_SCHED	BIT(8)	/* by its worker, or who hands it over */
-#define KVNET_RUN_STATE_TASK_WORK BIT(9)	/* by a thread that has not begun yet */
-#define KVNET_RUN_STATE_MISSED	BIT(10)	/* KVNET_EV_CTRL while it was held */
+/* If neither SCHED nor TASK_WORK is set, the lower bits are the enabled events. */
+#define KVNET_RUN_STATE_SCHED	BIT(8)	/* runs, or is queued to the worker or a tasklet */
+#define KVNET_RUN_STATE_TASK_WORK BIT(9)	/* task_work is pending, not begun */
+#define KVNET_RUN_STATE_MISSED	BIT(10)	/* KVNET_EV_CTRL while SCHED or TASK_WORK was set */
 
 #define KVNET_RUN_STATE_BUSY	(KVNET_RUN_STATE_SCHED | KVNET_RUN_STATE_TASK_WORK)
 
 /**
- * struct kvnet_run_state - who holds a source
- * @state: KVNET_CLAIM_*, or KVNET_EV_*
+ * struct kvnet_run_state - the run state of a work
+ * @state: KVNET_RUN_STATE_* bits, or the enabled KVNET_EV_* bits
  */
 struct kvnet_run_state {
 	atomic_t state;
 };
 
-/**
- * kvnet_run_state_reset() - it rests, for nothing but KVNET_EV_CTRL
- * @rs: the claim; nobody holds it, nor is there anybody who could
- */
+/* Leaves only KVNET_EV_CTRL enabled. The caller makes sure that no context can set SCHED. */
 static inline void kvnet_run_state_reset(struct kvnet_run_state *rs)
 {
 	atomic_set(&rs->state, 0);
 }
 
 /**
- * kvnet_run_state_schedule_prep() - an event
- * @rs: the claim
+ * kvnet_run_state_schedule_prep() - an event sets SCHED or TASK_WORK, if it is enabled
+ * @rs: the run state
  * @event: one KVNET_EV_*
- * @target: how to hold it, KVNET_RUN_STATE_SCHED or KVNET_RUN_STATE_TASK_WORK
+ * @target: KVNET_RUN_STATE_SCHED or KVNET_RUN_STATE_TASK_WORK
  *
- * One that is not rested for is dropped: whoever rests looks once more
- * afterwards. With kvnet_run_state_complete() this makes pair E of
- * Documentation/ordering.rst.
+ * An event that is not enabled is dropped: the context that completes the poll checks for work
+ * afterwards. With kvnet_run_state_complete() this makes pair E of Documentation/ordering.rst.
  *
- * Context: any.
- * Return: true if the caller holds the source now.
+ * Return: true if the caller has set @target: it must run the work, or pass it on.
  */
 static inline bool kvnet_run_state_schedule_prep(struct kvnet_run_state *rs, int event, int target)
 {
 	int old, new;
 
-	/* E: what the event is about, before the wish for it. */
+	/* E: the event's cause before the read of the enabled events. */
 	smp_mb();
 	old = atomic_read(&rs->state);
 	do {
@@ -73,31 +69,27 @@ static inline bool kvnet_run_state_schedule_prep(struct kvnet_run_state *rs, int
 }
 
 /**
- * kvnet_run_state_complete() - the holder lets it rest
- * @rs: the claim, held
- * @events: KVNET_EV_* that end the rest
+ * kvnet_run_state_complete() - clear SCHED and enable events
+ * @rs: the run state; SCHED is set, by the caller
+ * @events: KVNET_EV_* to enable
  *
- * The caller looks for work after this, and for kvnet_run_state_reschedule() if there is.
+ * The caller checks for work after this, and then calls kvnet_run_state_reschedule() if there is
+ * any.
  *
- * Return: false if the set-up has changed meanwhile: it is still held.
+ * Return: false if MISSED was set: MISSED is clear now, and SCHED is still set.
  */
 static inline bool kvnet_run_state_complete(struct kvnet_run_state *rs, int events)
 {
 	int old = KVNET_RUN_STATE_SCHED;
 
-	/* E: the wish before the second look; fully ordered if it succeeds. */
+	/* E: the enabled events before the caller's recheck; a full barrier on success. */
 	if (atomic_try_cmpxchg(&rs->state, &old, events))
 		return true;
 	atomic_xchg(&rs->state, KVNET_RUN_STATE_SCHED);
 	return false;
 }
 
-/**
- * kvnet_run_state_reschedule() - who let it rest has found work after all
- * @rs: the claim
- *
- * Return: true if the caller holds it again; else somebody else does.
- */
+/* The recheck found work. True if this sets SCHED; else another context has the work. */
 static inline bool kvnet_run_state_reschedule(struct kvnet_run_state *rs)
 {
 	int old = atomic_read(&rs->state);
@@ -109,11 +101,9 @@ static inline bool kvnet_run_state_reschedule(struct kvnet_run_state *rs)
 	return true;
 }
 
-/**
- * kvnet_run_state_grab_task_work() - begin what it was lent for, or call it off
- * @rs: the claim
- *
- * Return: true if the caller holds it; else it was not lent, or not any more.
+/*
+ * TASK_WORK becomes SCHED. Called by the thread that runs the task_work, by its canceller, and
+ * where adding it has failed. True for the first of them.
  */
 static inline bool kvnet_run_state_grab_task_work(struct kvnet_run_state *rs)
 {
@@ -127,12 +117,7 @@ static inline bool kvnet_run_state_grab_task_work(struct kvnet_run_state *rs)
 	return true;
 }
 
-/**
- * kvnet_run_state_has_missed() - has the set-up changed since it is held?
- * @rs: the claim
- *
- * Return: true if so; kvnet_run_state_complete() will say it once more.
- */
+/* A lock-free hint: has KVNET_EV_CTRL come while SCHED was set? Does not clear MISSED. */
 static inline bool kvnet_run_state_has_missed(const struct kvnet_run_state *rs)
 {
 	return atomic_read(&rs->state) & KVNET_RUN_STATE_MISSED;

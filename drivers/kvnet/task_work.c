@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task_work.c - work for the thread that kicks, see task_work.h
+ * task_work.c - task_work of the kicking vCPU thread
+ *
+ * Decides whether the current thread may take task_work, and keeps the module loaded until all
+ * task_work has run. The callback runs in process context of the thread to which it was added.
  */
 #include "task_work.h"
 
@@ -15,15 +18,15 @@
 #include <linux/sched/signal.h>
 #include <linux/wait_bit.h>
 
-/* On the lists of threads, or being run; our code must stay as long. */
+/* Task works that are queued or running: the module's text must stay until they have returned. */
 static atomic_t n_task_works = ATOMIC_INIT(0);
 
-/* Somebody waits for there to be none. */
+/* kvnet_task_work_exit() waits for n_task_works to become 0. */
 static bool module_exiting;
 
 /*
- * A thread may sleep for long before it gets to what it was lent. The module is in use
- * until then, so that nobody waits for it who removes the module.
+ * A thread may sleep for long before it runs its task_work. Until then the module reference lets
+ * rmmod fail, instead of having it wait in kvnet_task_work_exit().
  */
 static bool get_module_for_task_work(void)
 {
@@ -33,11 +36,14 @@ static bool get_module_for_task_work(void)
 	return true;
 }
 
-/* What follows the put is for kvnet_task_work_exit() to wait for. */
+/* kvnet_task_work_exit() waits for what runs after module_put(). */
 static void put_module_for_task_work(void)
 {
 	module_put(THIS_MODULE);
-	/* Fully ordered, as kvnet_task_work_exit() is: one of both sees what the other has done. */
+	/*
+	 * Full barrier, as in kvnet_task_work_exit(): either this reads @module_exiting as set, or
+	 * kvnet_task_work_exit() reads a count of zero.
+	 */
 	if (atomic_dec_and_test(&n_task_works) && READ_ONCE(module_exiting))
 		wake_up_var(&n_task_works);
 }
@@ -46,27 +52,17 @@ static void run_task_work(struct callback_head *head)
 {
 	struct kvnet_task_work *tw = container_of(head, struct kvnet_task_work, head);
 
-	/* It may be lent again from now on; and it may go with run(). */
+	/* From here on @tw may be added again; and run() may free it. */
 	clear_bit_unlock(0, &tw->queued);
 	tw->run(tw);
 	put_module_for_task_work();
 }
 
-/**
- * kvnet_task_work_is_supported() - can anything be lent, on this kernel?
- *
- * Return: true if modules can give work to a thread.
- */
 bool kvnet_task_work_is_supported(void)
 {
 	return COMPAT_HAVE_TASK_WORK;
 }
 
-/**
- * kvnet_task_work_init() - before first use
- * @tw: the loan
- * @run: what is to be done
- */
 void kvnet_task_work_init(struct kvnet_task_work *tw,
 			  void (*run)(struct kvnet_task_work *tw))
 {
@@ -74,22 +70,21 @@ void kvnet_task_work_init(struct kvnet_task_work *tw,
 	tw->run = run;
 }
 
-/* The time of a real-time or deadline thread is its own, and isolated CPUs are quiet. */
+/* Real-time threads and isolated CPUs are not to spend their time on packets. */
 static bool current_is_rt_or_isolated(void)
 {
 	return rt_task(current) || dl_task(current) || !kvnet_task_work_cpu_ok();
 }
 
 /**
- * kvnet_task_work_may_add() - may the calling thread do work for an address space?
- * @mm: the address space
+ * kvnet_task_work_may_add() - may the current thread run a queue's work as task_work?
+ * @mm: the owner's address space
  *
- * Only a thread that is going to return to user space or a guest, and whose memory
- * it is. What it does on the way may lend it more (a call is another one's kick), and it
- * looks at no signal before all of that is done: so none is lent to who has one.
+ * Only a thread of the VMM that is going to return to user space or to the guest. Not while a
+ * signal is pending: running task_work may add more (a call's eventfd may be another queue's
+ * kick), and the thread handles signals only after it has run all task_work.
  *
  * Context: any.
- * Return: true if so.
  */
 bool kvnet_task_work_may_add(const struct mm_struct *mm)
 {
@@ -101,15 +96,14 @@ bool kvnet_task_work_may_add(const struct mm_struct *mm)
 }
 
 /**
- * kvnet_task_work_may_add_hardirq() - may a vCPU do work that an interrupt has taken out of its
- *	guest?
- * @mm: the guest's address space
+ * kvnet_task_work_may_add_hardirq() - may the interrupted vCPU thread run a queue's work?
+ * @mm: the owner's address space
  *
- * One that is in the host's kernel already may be about to sleep there. Each time that
- * it is in its guest again it has looked at its signals.
+ * Only if the interrupt hit the vCPU in guest mode (PF_VCPU): its thread runs task_work before it
+ * enters the guest again. A vCPU thread in the host's kernel may be about to sleep there. Pending
+ * signals need no check, since the thread handles them before each entry into the guest.
  *
  * Context: hard interrupt.
- * Return: true if so.
  */
 bool kvnet_task_work_may_add_hardirq(const struct mm_struct *mm)
 {
@@ -118,11 +112,11 @@ bool kvnet_task_work_may_add_hardirq(const struct mm_struct *mm)
 }
 
 /**
- * kvnet_task_work_add() - lend to the calling thread
- * @tw: the loan; stays until it has been run
+ * kvnet_task_work_add() - add task_work to the current thread
+ * @tw: the task_work; the caller keeps it until it has run
  *
- * Context: kvnet_task_work_may_add() or kvnet_task_work_may_add_hardirq().
- * Return: true: it will be run; false if it cannot, or the last time is not over.
+ * Context: where kvnet_task_work_may_add() or kvnet_task_work_may_add_hardirq() is true.
+ * Return: true: it will run; false: it is pending already, or the thread or the module is exiting.
  */
 bool kvnet_task_work_add(struct kvnet_task_work *tw)
 {
@@ -138,18 +132,16 @@ out:
 	return false;
 }
 
-/**
- * kvnet_task_work_exit() - wait for all that has been lent
- *
- * Only for the last instructions of each: until then it has kept the module.
- *
- * Context: module exit, no device is left; may sleep.
+/*
+ * Module exit, after the last device: waits until all task_work has returned. Each has held a
+ * module reference almost until its end.
  */
 void kvnet_task_work_exit(void)
 {
 	WRITE_ONCE(module_exiting, true);
+	/* @module_exiting, then the count; pairs with put_module_for_task_work(). */
 	smp_mb();
 	wait_var_event(&n_task_works, !atomic_read(&n_task_works));
-	/* The last one may not have returned yet. */
+	/* The last callback may still be about to return. */
 	compat_synchronize_tasks();
 }

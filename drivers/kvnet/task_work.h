@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * task_work.h - have the thread that kicks do the work, before it goes on
+ * task_work.h - run a queue's work in task_work of the kicking vCPU thread
  *
- * A vCPU that kicks is on its way through the host's kernel. On the way back, in
- * process context and in its own address space, it can do what is small enough
- * that waking another thread for it would cost more. It needs task_work_add(),
- * which Debian's kernels export and others do not: there nothing is lent.
+ * The kicking vCPU thread runs in the host's kernel already. Its task_work runs in process
+ * context, in the VMM's address space, on return to user space or before the guest is entered.
+ * For a few packets this costs less than waking the worker. It needs task_work_add(), which
+ * Debian's kernels export and mainline does not: without it the worker does all the work.
  */
 #ifndef _KVNET_TASK_WORK_H
 #define _KVNET_TASK_WORK_H
@@ -19,11 +19,11 @@
 struct mm_struct;
 
 /**
- * struct kvnet_task_work - work that can be lent to a thread
+ * struct kvnet_task_work - a callback that the current thread runs later
  * @head: on the thread's list while @queued
- * @queued: bit 0: it is there
- * @run: const after init; called by the thread, before it returns to user space or
- *	 the guest, or while it exits; may sleep
+ * @queued: bit 0: @head is on a list
+ * @run: const after init; called by the thread before it returns to user space or enters the
+ *	 guest, or while it exits; may sleep
  */
 struct kvnet_task_work {
 	struct callback_head head;
@@ -32,8 +32,8 @@ struct kvnet_task_work {
 };
 
 /*
- * May a softirq or a kicking thread do a queue's work on this CPU? Not on one that its
- * administrator keeps free of the kernel's work: isolcpus=, nohz_full=, an isolated cpuset.
+ * Inline work is not for CPUs that the administrator keeps free of kernel work: isolcpus=,
+ * nohz_full=, an isolated cpuset.
  */
 static inline bool kvnet_task_work_cpu_ok(void)
 {
@@ -47,7 +47,7 @@ static inline bool kvnet_task_work_cpu_ok(void)
 	return ret;
 }
 
-/* Can anything be lent, on this kernel? */
+/* Does this kernel export task_work_add(), and run it before a vCPU enters the guest? */
 bool kvnet_task_work_is_supported(void);
 
 void kvnet_task_work_init(struct kvnet_task_work *tw,

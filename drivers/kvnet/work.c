@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * work.c - who gets to run a source, see work.h
+ * work.c - how an event schedules a work, and in which context the work runs
+ *
+ * A kick, a wake-up of the tap, a timer or a change of set-up schedules the work. The work runs
+ * in one of three contexts: in the worker, in task_work of the kicking vCPU thread (inline TX),
+ * or in a tasklet (inline RX, and calls that the timer makes). The run state admits one at a
+ * time. Functions that raise events run in any context, also with interrupts off.
  */
 #include "work.h"
 
@@ -13,13 +18,15 @@
 #include "trace.h"
 #include "worker.h"
 
-/* Atomic, since the tasklets of a CPU that goes offline run on another one. */
+/* Atomic: the tasklets of a CPU that goes offline run on another CPU. */
 static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
 
 /**
- * kvnet_work_queue() - to its worker
- * @work: the source, held by the caller; from now on by that worker
- * @event: why, one KVNET_EV_*
+ * kvnet_work_queue() - queue the work to its worker
+ * @work: SCHED is set, by the caller; from here on only the worker may touch it
+ * @event: the cause for the trace, one KVNET_EV_*
+ *
+ * While the workers are being stopped this leaves SCHED set; kvnet_work_reset() clears it.
  *
  * Context: any, also with interrupts off.
  */
@@ -32,12 +39,12 @@ void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 	trace_kvnet_worker_wake(work->workers->owner, work->index, event);
 	if (READ_ONCE(work->workers->stopping))
 		return;
-	/* F: full barrier; pairs with the thread's set_current_state(). */
+	/* F: @queued before the wake-up, full barrier; pairs with the thread's set_current_state(). */
 	smp_store_mb(w->queued, true);
 	kvnet_thread_wake(&w->thread);
 }
 
-/* Lent to the calling thread? It is on its way to user space, or a guest. */
+/* The reference keeps the device until the thread has run the task_work. */
 static bool add_vcpu_work(struct kvnet_work *work)
 {
 	struct kvnet_workers *workers = work->workers;
@@ -54,10 +61,10 @@ static void poll_work_vcpu(struct kvnet_task_work *tw)
 	enum kvnet_work_result result = KVNET_WORK_REPOLL;
 	struct kvnet_workers *workers = work->workers;
 
-	/* Before it is taken: see kvnet_workers_cancel_inline(). */
+	/* Before the grab: kvnet_workers_cancel_inline() grabs first, then reads the count. */
 	atomic_inc(&workers->vcpu_running);
 	if (kvnet_run_state_grab_task_work(&work->run_state)) {
-		/* A thread that exits has left its address space. */
+		/* task_work of an exiting thread runs after the thread has dropped its mm. */
 		if (likely(current->mm == workers->mm))
 			result = work->ops->poll_vcpu(work);
 		trace_kvnet_poll(workers->owner, work->index, result);
@@ -65,15 +72,15 @@ static void poll_work_vcpu(struct kvnet_task_work *tw)
 			kvnet_work_queue(work, KVNET_EV_KICK);
 	}
 	/*
-	 * Fully ordered, as kvnet_workers_cancel_inline() is: one of both sees what the other has
-	 * done.
+	 * Full barrier, as in kvnet_workers_cancel_inline(): either this reads @cancelling as set,
+	 * or the canceller reads a count of zero.
 	 */
 	if (atomic_dec_and_test(&workers->vcpu_running) && READ_ONCE(workers->cancelling))
 		wake_up_var(&workers->vcpu_running);
 	workers->ops->put(workers);
 }
 
-/* May the thread that brings the event do the work? Not what is for a softirq. */
+/* Timer events with @timer_inline are for the tasklet and do not get here. */
 static bool may_poll_vcpu(const struct kvnet_work *work, unsigned int event)
 {
 	const struct kvnet_workers *workers = work->workers;
@@ -85,7 +92,7 @@ static bool may_poll_vcpu(const struct kvnet_work *work, unsigned int event)
 	return event == KVNET_EV_TIMER && kvnet_task_work_may_add_hardirq(workers->mm);
 }
 
-/* A frame to many taps must not keep the softirq busy for as long as all of them take. */
+/* A frame may be flooded to many taps: bounds the time that their tasklets take in one softirq. */
 static bool schedule_work_tasklet(struct kvnet_work *work)
 {
 	atomic_t *pending = raw_cpu_ptr(&cpu_pending_tasklets);
@@ -112,9 +119,9 @@ static void poll_work_softirq(struct tasklet_struct *tasklet)
 }
 
 /*
- * May the softirq do the work that comes next on this CPU? One that has to be waited
- * for is no better than a worker; and where the worker would not run, by a freezer's
- * or a signal's order, nobody does.
+ * A frame of the tap only if the CPU is in softirq context or has bottom halves disabled already
+ * (else ksoftirqd would be woken, no better than the worker). No inline poll while the worker is
+ * frozen or stopped: the VMM is not to be served then.
  */
 static bool may_poll_softirq(const struct kvnet_work *work, unsigned int event, bool timer_inline)
 {
@@ -127,10 +134,7 @@ static bool may_poll_softirq(const struct kvnet_work *work, unsigned int event, 
 	return ret && kvnet_task_work_cpu_ok() && !kvnet_thread_is_halted(&work->worker->thread);
 }
 
-/*
- * Time one in some: a reading of the clock is what this costs. What else ends a rest
- * has nothing to wait for.
- */
+/* A clock read is the cost of a sample. Timer and control events have no latency to measure. */
 static void sample_event_time(struct kvnet_work *work, unsigned int event)
 {
 	u64 now = 0;
@@ -146,17 +150,17 @@ static void sample_event_time(struct kvnet_work *work, unsigned int event)
 }
 
 /**
- * kvnet_work_schedule_prep() - an event: is it for who brings it to hand the source over?
- * @work: the source
+ * kvnet_work_schedule_prep() - an event sets SCHED, if the event is enabled
+ * @work: the work
  * @event: one KVNET_EV_*
  *
  * Context: any, also with interrupts off.
- * Return: true if the caller holds the source now, for kvnet_work_queue(); false
- * if it does not rest for that, or is lent, or a softirq's.
+ * Return: true: the caller has set SCHED and must call kvnet_work_queue(). False: the event is
+ * not enabled, another context runs the work, or task_work or a tasklet is going to run it.
  */
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event)
 {
-	/* Read once: what is lent is no softirq's. */
+	/* Read once: task_work and the tasklet exclude each other. */
 	const bool timer_inline = event == KVNET_EV_TIMER && READ_ONCE(work->timer_inline);
 	const bool on_vcpu = !timer_inline && may_poll_vcpu(work, event);
 
@@ -174,13 +178,6 @@ bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event)
 	return !may_poll_softirq(work, event, timer_inline) || !schedule_work_tasklet(work);
 }
 
-/**
- * kvnet_work_schedule() - an event: have the source run, if it rests for that
- * @work: the source
- * @event: one KVNET_EV_*
- *
- * Context: any, also with interrupts off.
- */
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event)
 {
 	if (kvnet_work_schedule_prep(work, event))
@@ -197,12 +194,14 @@ static enum hrtimer_restart work_timer_expired(struct hrtimer *timer)
 }
 
 /**
- * kvnet_work_complete() - let a source rest until an event
- * @work: the source
- * @events: KVNET_EV_* bits; the caller looks for work after this
+ * kvnet_work_complete() - clear SCHED and enable events
+ * @work: SCHED is set, by the caller
+ * @events: KVNET_EV_* bits; 0: only KVNET_EV_CTRL, which is always enabled
  *
- * Context: who holds the source, in &kvnet_work_ops.poll or arm.
- * Return: true if it rests; false if it is to run again, and still held.
+ * The caller checks for work after this, and then calls kvnet_work_reschedule() if there is any.
+ *
+ * Context: the context that runs the work.
+ * Return: true if SCHED is clear; false if it stays set, since the set-up has changed.
  */
 bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
 {
@@ -210,12 +209,14 @@ bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
 }
 
 /**
- * kvnet_work_complete_for() - let a source rest for some time, whatever happens
- * @work: the source
- * @ns: how long
+ * kvnet_work_complete_for() - clear SCHED until a timer expires
+ * @work: SCHED is set, by the caller
+ * @ns: the time, in ns
+ *
+ * Kicks and frames schedule nothing until then, so the caller does not recheck for work.
  *
  * Context: as kvnet_work_complete().
- * Return: as kvnet_work_complete(); but there is no need to look for work.
+ * Return: as kvnet_work_complete().
  */
 bool kvnet_work_complete_for(struct kvnet_work *work, u32 ns)
 {
@@ -227,7 +228,10 @@ bool kvnet_work_complete_for(struct kvnet_work *work, u32 ns)
 	return true;
 }
 
-/* It comes by itself, whatever the clocks of two CPUs say; this is about when. */
+/*
+ * The clocks of two CPUs may differ. That makes the timer early or late, but a queued timer
+ * always expires.
+ */
 static bool timer_already_fits(struct kvnet_work *work, u64 now_ns, u32 min_ns)
 {
 	return (s64)(work->deadline_ns - now_ns) >= (s64)min_ns &&
@@ -235,15 +239,14 @@ static bool timer_already_fits(struct kvnet_work *work, u64 now_ns, u32 min_ns)
 }
 
 /**
- * kvnet_work_start_timer() - what rests for KVNET_EV_TIMER among others is to be woken
- * @work: the source, which the caller has let rest, or is about to
+ * kvnet_work_start_timer() - start the timer of a work that waits for KVNET_EV_TIMER, too
+ * @work: the work, in a session; its poll is complete or is about to be
  * @now_ns: the local clock
- * @min_ns: when, at the earliest
- * @max_ns: when, at the latest
- * @timer_inline: it is for no more than a softirq can do
+ * @min_ns: a queued timer that expires no earlier than this from now is left as it is
+ * @max_ns: when a new timer expires, in ns from now
+ * @timer_inline: a tasklet may serve the event
  *
- * To set a timer costs as much as some packets' work in the ring. One that is set
- * already, and for late enough, stays as it is.
+ * Starting a timer costs as much as processing a few packets in the ring.
  *
  * Context: process context.
  */
@@ -258,23 +261,17 @@ void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32
 }
 
 /**
- * kvnet_work_reschedule() - a source that has been let rest has work
- * @work: the source
+ * kvnet_work_reschedule() - set SCHED again, since the recheck has found work
+ * @work: the work
  *
- * Context: who has let it rest.
- * Return: true if it is held again; false if somebody else holds it.
+ * Context: the context that has completed the poll.
+ * Return: true if the caller has set SCHED; false if another context has.
  */
 bool kvnet_work_reschedule(struct kvnet_work *work)
 {
 	return kvnet_run_state_reschedule(&work->run_state);
 }
 
-/**
- * kvnet_work_init() - before first use
- * @work: the source, zeroed
- * @workers: who may serve it
- * @ops: what it can do
- */
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 		     const struct kvnet_work_ops *ops)
 {
@@ -289,10 +286,7 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	workers->work[work->index] = work;
 }
 
-/**
- * kvnet_work_reset() - nobody holds it
- * @work: the source; nor is there anybody who could
- */
+/* Before the workers start: SCHED is clear, and no context can set it. */
 void kvnet_work_reset(struct kvnet_work *work)
 {
 	kvnet_run_state_reset(&work->run_state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * work.h - something to serve: what it can do, and what wakes it
+ * work.h - a queue's unit of work (as vhost_work) and the events that schedule it
  *
- * Who serves knows no virtqueue: a source is a few functions.
+ * The worker layer does not know virtqueues: it calls the functions of struct kvnet_work_ops.
  * Documentation/worker.rst draws the states.
  */
 #ifndef _KVNET_WORK_H
@@ -19,10 +19,10 @@
 #include "task_work.h"
 #include "stats.h"
 
-/* Of so many kicks, or frames, that wake a source one is timed. A power of two. */
+/* One of so many kicks or frames that schedule a work is timestamped. A power of two. */
 #define KVNET_WORK_SAMPLE_EVERY	16
 
-/* Of all devices, what one CPU's softirq has still to run: what is more is the workers'. */
+/* Pending tasklets of all devices on one CPU. Further works go to their workers. */
 #define KVNET_WORK_TASKLETS_MAX	4
 
 struct kvnet_workers;
@@ -30,10 +30,10 @@ struct kvnet_work;
 struct kvnet_worker;
 
 /**
- * enum kvnet_work_result - how a turn ended
+ * enum kvnet_work_result - how a poll ended
  * @KVNET_WORK_IDLE: nothing left to do; notifications are still off
- * @KVNET_WORK_REPOLL: there is more to do
- * @KVNET_WORK_COMPLETE: the source rests, or somebody else holds it by now
+ * @KVNET_WORK_REPOLL: the budget is spent, or there is more to do
+ * @KVNET_WORK_COMPLETE: notifications are on; SCHED is clear, or another context has set it
  */
 enum kvnet_work_result {
 	KVNET_WORK_IDLE,
@@ -42,16 +42,16 @@ enum kvnet_work_result {
 };
 
 /**
- * struct kvnet_work_ops - what a source can do; called by who holds it
- * @poll: do one turn's worth of work; what finds nothing left rests at once, if
+ * struct kvnet_work_ops - functions of a work; the caller has set SCHED
+ * @poll: poll with a budget; completes an empty queue by itself if
  *	  kvnet_worker_may_complete(); may sleep
- * @pending: a quick look whether @poll would find work; may sleep
- * @poll_vcpu: as @poll, by the thread that kicked: no more than is worth it, and then rest
- *	       or KVNET_WORK_REPOLL; NULL if that cannot be; may sleep
- * @poll_softirq: as @poll, by whoever brings a frame, or when it is time, and must not
- *		  sleep; NULL if that cannot be
- * @rearm: ask for events by kvnet_work_complete(), then look once more; true if
- *	   there is work after all, and it is still held; may sleep
+ * @poll_vcpu: as @poll with a small budget, in task_work of the kicking vCPU thread: returns
+ *	       COMPLETE, or REPOLL to have the worker continue; NULL: none; may sleep
+ * @poll_softirq: as @poll_vcpu, in a tasklet after a frame or a timer event; NULL: none; must
+ *		  not sleep
+ * @pending: hint without the queue's lock whether @poll would find work; may sleep
+ * @rearm: complete an idle queue, then check it again; true: there is work and SCHED is set;
+ *	   may sleep
  */
 struct kvnet_work_ops {
 	enum kvnet_work_result (*poll)(struct kvnet_work *src);
@@ -62,26 +62,28 @@ struct kvnet_work_ops {
 };
 
 /**
- * struct kvnet_work - something a worker serves
+ * struct kvnet_work - one queue's unit of work
  * @ops: const after init
  * @workers: the device's workers; const after init
- * @worker: which serves it; const after init
- * @index: its place in &kvnet_workers.work, const after init
- * @busy_poll_us: the longest spin of its worker, in us; 0: none
- * @run_state: who may run it
- * @task_work: for the thread that kicks
- * @tasklet: for the softirq of who brings a frame
- * @pending_tasklets: where @tasklet counts while it is scheduled; written by the holder
- * @timer: KVNET_EV_TIMER
- * @timer_inline: which is for no more than a softirq can do; written by the holder
- * @deadline_ns: when, by the local clock, or 0; the holder's
- * @event_inline: the next event is for little, as far as its holder knows
- * @woken_ns: when it was woken, if that is timed, or 0; written by the holder
- * @sample_count: which are; written by the holder
- * @busy_poll_hits: spins that have found work; written by the holder
- * @busy_poll_misses: spins that have found none; written by the holder
- * @kicks: KVNET_EV_KICK events, whether they woke the worker or not
- * @wakeups: events that woke its worker
+ * @worker: its worker; const after init
+ * @index: in &kvnet_workers.work; const after init
+ * @busy_poll_us: limit of the worker's busy polling, in us; 0: off
+ * @run_state: which context may run the work
+ * @task_work: runs @ops->poll_vcpu
+ * @tasklet: runs @ops->poll_softirq
+ * @pending_tasklets: the CPU's count that @tasklet is part of; valid while it is scheduled
+ * @timer: raises KVNET_EV_TIMER, in hard interrupt context
+ * @timer_inline: @tasklet may serve the timer event; written as @deadline_ns
+ * @deadline_ns: when @timer expires, by the local clock, or 0; written in a session, or while
+ *		 SCHED is set
+ * @event_inline: the next event is likely to bring little work: @task_work or @tasklet may
+ *		  serve it; written in a session
+ * @sample_count: selects the events that are timestamped; written while SCHED or TASK_WORK is set
+ * @woken_ns: the time of the event; 0: no timestamp; written as @sample_count
+ * @busy_poll_hits: busy polls that found work; written by the worker
+ * @busy_poll_misses: busy polls that found none; written by the worker
+ * @kicks: KVNET_EV_KICK events, whether they scheduled the work or not
+ * @wakeups: events that queued the work to its worker
  */
 struct kvnet_work {
 	const struct kvnet_work_ops *ops;
@@ -105,14 +107,9 @@ struct kvnet_work {
 	atomic_long_t wakeups;
 };
 
-/**
- * kvnet_work_consume_wake_latency() - how long ago was a source woken?
- * @work: the source
- *
- * Told once, of those that are timed.
- *
- * Context: who holds the source, at the beginning of a turn.
- * Return: ns, at least 1; 0 if it is not known.
+/*
+ * The time from the event that scheduled the work to this poll, in ns; 0 for an event without a
+ * timestamp, and for each further call. Called by the context that runs the work.
  */
 static inline u64 kvnet_work_consume_wake_latency(struct kvnet_work *work)
 {
@@ -126,7 +123,6 @@ static inline u64 kvnet_work_consume_wake_latency(struct kvnet_work *work)
 	return now > then ? now - then : 1;
 }
 
-/* The longest spin of the worker, in ns. */
 static inline u64 kvnet_work_busy_poll_ns(const struct kvnet_work *work)
 {
 	return (u64)READ_ONCE(work->busy_poll_us) * NSEC_PER_USEC;
