@@ -22,9 +22,9 @@
 #define KVNET_EV_CTRL	BIT(3)	/* set-up changed; always enabled */
 
 /* If neither SCHED nor TASK_WORK is set, the lower bits are the enabled events. */
-#define KVNET_RUN_STATE_SCHED	BIT(8)	/* runs, or is queued to the worker or a tasklet */
-#define KVNET_RUN_STATE_TASK_WORK BIT(9)	/* task_work is pending, not begun */
-#define KVNET_RUN_STATE_MISSED	BIT(10)	/* KVNET_EV_CTRL while SCHED or TASK_WORK was set */
+#define KVNET_RUN_STATE_SCHED	BIT(8)	/* running, or queued to run */
+#define KVNET_RUN_STATE_TASK_WORK BIT(9)	/* task_work is pending, not started */
+#define KVNET_RUN_STATE_MISSED	BIT(10)	/* KVNET_EV_CTRL came while busy */
 
 #define KVNET_RUN_STATE_BUSY	(KVNET_RUN_STATE_SCHED | KVNET_RUN_STATE_TASK_WORK)
 

@@ -76,15 +76,10 @@ static bool current_is_rt_or_isolated(void)
 	return rt_task(current) || dl_task(current) || !kvnet_task_work_cpu_ok();
 }
 
-/**
- * kvnet_task_work_may_add() - may the current thread run a queue's work as task_work?
- * @mm: the owner's address space
- *
+/*
  * Only a thread of the VMM that is going to return to user space or to the guest. Not while a
  * signal is pending: running task_work may add more (a call's eventfd may be another queue's
- * kick), and the thread handles signals only after it has run all task_work.
- *
- * Context: any.
+ * kick), and the thread handles signals only after it has run all task_work. Any context.
  */
 bool kvnet_task_work_may_add(const struct mm_struct *mm)
 {
@@ -95,15 +90,10 @@ bool kvnet_task_work_may_add(const struct mm_struct *mm)
 	       !signal_pending(current) && !current_is_rt_or_isolated();
 }
 
-/**
- * kvnet_task_work_may_add_hardirq() - may the interrupted vCPU thread run a queue's work?
- * @mm: the owner's address space
- *
- * Only if the interrupt hit the vCPU in guest mode (PF_VCPU): its thread runs task_work before it
- * enters the guest again. A vCPU thread in the host's kernel may be about to sleep there. Pending
- * signals need no check, since the thread handles them before each entry into the guest.
- *
- * Context: hard interrupt.
+/*
+ * Only if the hard interrupt hit a vCPU in guest mode (PF_VCPU): its thread runs task_work before
+ * it enters the guest again. A vCPU thread in the host's kernel may be about to sleep there.
+ * Pending signals need no check: the thread handles them before each entry into the guest.
  */
 bool kvnet_task_work_may_add_hardirq(const struct mm_struct *mm)
 {

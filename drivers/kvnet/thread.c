@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * thread.c - threads of both kinds, see thread.h
+ * thread.c - the thread of a worker: a vhost_task or a kernel thread, see thread.h
+ *
+ * The thread calls @started, then @run while there is work. The owner starts it; RESET_OWNER or
+ * the work item of the last close stops it. Wake-ups come in any context until then, so a
+ * reference keeps the task_struct. A kernel thread uses the owner's mm only while there is work:
+ * the memory of an owner that dies must not wait for the thread.
  */
 #include "thread.h"
 
@@ -17,9 +22,9 @@
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
-/*** a task ***/
+/*** vhost_task ***/
 
-/* It stays until the thread is stopped, since it may be woken until then. */
+/* The reference is kept until kvnet_thread_stop(), since wake-ups may come until then. */
 static void record_thread_task(struct kvnet_thread *t)
 {
 	WRITE_ONCE(t->task, get_task_struct(current));
@@ -33,8 +38,9 @@ static void begin_worker_task(struct kvnet_thread *t)
 }
 
 /*
- * A file whose last reference the task has given back, of a request that a call has answered,
- * goes on its way to user space. It has none, but looks at signals.
+ * A call may complete an aio request, and drop the last reference of its file. The final fput is
+ * task_work, for the return to user space. A vhost_task never returns there, but runs task_work
+ * when it handles signals.
  */
 static void signal_own_task_work(void)
 {
@@ -43,8 +49,8 @@ static void signal_own_task_work(void)
 }
 
 /*
- * Called again and again; false: to sleep, unless it was woken since before the
- * call. The state of the task is set for that.
+ * vhost_task calls this in a loop, in TASK_INTERRUPTIBLE. On false it sleeps, unless it was woken
+ * since it set that state.
  */
 static bool worker_task_fn(void *data)
 {
@@ -63,8 +69,8 @@ static bool worker_task_fn(void *data)
 }
 
 /*
- * By SIGKILL with its process, maybe before it has run once; the address space is
- * still there.
+ * Called by the task when SIGKILL ends the owner's process, perhaps before the first
+ * worker_task_fn(). The mm is still there.
  */
 static void task_killed(void *data)
 {
@@ -87,12 +93,12 @@ static int create_worker_task(struct kvnet_thread *t, const char *name)
 	return 0;
 }
 
-/*** a kernel thread ***/
+/*** kernel thread ***/
 
-/* Either this sees that the thread is to end, or kvnet_thread_wait_unuse_mm() sees it inside. */
+/* Either this reads @exiting as set, or kvnet_thread_wait_unuse_mm() reads @using_mm as set. */
 static bool try_use_owner_mm(struct kvnet_thread *t)
 {
-	/* Inside, then @exiting; pairs with kvnet_thread_wait_unuse_mm(). */
+	/* @using_mm, then @exiting; pairs with kvnet_thread_wait_unuse_mm(). */
 	smp_store_mb(t->using_mm, true);
 	if (READ_ONCE(t->exiting) || !mmget_not_zero(t->mm)) {
 		WRITE_ONCE(t->using_mm, false);
@@ -103,22 +109,18 @@ static bool try_use_owner_mm(struct kvnet_thread *t)
 	return true;
 }
 
-/* It may be the last user, and the end of what is mapped. */
+/* mmput() may drop the last user, and then frees the owner's mappings here. */
 static void unuse_owner_mm(struct kvnet_thread *t)
 {
 	if (!t->using_mm)
 		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
-	/* Before it is looked whether anything waits. */
+	/* @using_mm before the check for waiters. */
 	smp_store_mb(t->using_mm, false);
 	wake_up_var(&t->using_mm);
 }
 
-/*
- * In the owner's address space only while there is something to do, so that the
- * memory of an owner that dies goes without the thread's doing.
- */
 static void run_worker_kthread(struct kvnet_thread *t)
 {
 	for (;;) {
@@ -148,10 +150,10 @@ static int worker_kthread_fn(void *data)
 {
 	struct kvnet_thread *t = data;
 
-	/* So that kvnet_thread_kill() ends a wait for a page of the owner's. */
+	/* SIGKILL of kvnet_thread_kill() ends a page fault in the owner's memory. */
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
-	/* Else it could not join the cgroups. */
+	/* It may be stopped before it runs: where it could not be attached to the cgroups. */
 	if (!kthread_should_stop())
 		t->ops->started(t->data);
 	run_worker_kthread(t);
@@ -160,7 +162,7 @@ static int worker_kthread_fn(void *data)
 	return 0;
 }
 
-/* @task is to be in the cgroups of @from, which waits. */
+/* On the stack of @from, which waits. */
 struct cgroup_attach {
 	struct work_struct work;
 	struct task_struct *from;
@@ -176,8 +178,8 @@ static void attach_cgroups_workfn(struct work_struct *work)
 }
 
 /*
- * It joins by neither thread's doing: in a cgroup that gets no CPU time, the kernel's locks for
- * cgroups and for fork would be held until it gets some.
+ * A work item attaches the thread. In a cgroup that gets no CPU time, the thread or the owner
+ * would hold the kernel's cgroup and fork locks until it gets some.
  */
 static int attach_to_owner_cgroups(struct task_struct *task)
 {
@@ -197,9 +199,9 @@ static int create_worker_kthread(struct kvnet_thread *t, const char *name)
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	/* It sleeps where the kernel has set the CPUs that a new thread may run on. */
+	/* Parked, it has set its default affinity, which must not replace that of the cpuset. */
 	ret = kthread_park(task);
-	/* It may end by itself. */
+	/* The thread may exit before kvnet_thread_stop(). */
 	WRITE_ONCE(t->task, get_task_struct(task));
 	if (!ret)
 		ret = attach_to_owner_cgroups(task);
@@ -208,7 +210,7 @@ static int create_worker_kthread(struct kvnet_thread *t, const char *name)
 	return ret;
 }
 
-/*** both ***/
+/*** both kinds ***/
 
 /* Linux 6.11, CONFIG_VHOST_TASK */
 bool kvnet_thread_has_vhost_task(void)
@@ -217,18 +219,18 @@ bool kvnet_thread_has_vhost_task(void)
 }
 
 /**
- * kvnet_thread_start() - make a thread
- * @t: none yet, zeroed or stopped
- * @mm: the calling process's address space; the caller keeps it until
+ * kvnet_thread_start() - create a thread
+ * @t: zeroed or stopped
+ * @mm: the calling process's address space; the caller keeps the mm_struct until
  *	kvnet_thread_stop() has returned
- * @fork: make it a task, which the calling process's limits bound
- * @ops: what it is going to do
+ * @fork: create a vhost_task, within the limits of the calling process; else a kernel thread
+ * @ops: callbacks
  * @data: for @ops
  *
- * The calling process pays for it: it joins its cgroups, or is in them.
+ * The thread is in the cgroups of the calling process, which are charged for it.
  *
  * Context: the owner; may sleep.
- * Return: 0; -EAGAIN beyond a limit of a task; -errno.
+ * Return: 0; -EAGAIN: RLIMIT_NPROC or pids.max does not allow a vhost_task; -errno.
  */
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops, void *data)
@@ -248,14 +250,10 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 	return ret;
 }
 
-/**
- * kvnet_thread_kill() - begin no turn any more; a kernel thread waits for no page, either
- * @t: a thread that has been started and not been stopped, or none
- *
- * A page fault may last for as long as the owner likes (userfaultfd). That of a
- * kernel thread fails from now on. A task's ends with the owner's process.
- *
- * Context: any process; kvnet_thread_stop() is not called meanwhile.
+/*
+ * The thread begins no poll from here on. A page fault may last for as long as the owner likes
+ * (userfaultfd): that of a kernel thread fails from here on, that of a vhost_task ends with the
+ * owner's process. Any process; kvnet_thread_stop() is not called meanwhile.
  */
 void kvnet_thread_kill(struct kvnet_thread *t)
 {
@@ -263,33 +261,29 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 	if (t->vtsk || !t->task)
 		return;
 	send_sig(SIGKILL, t->task, 1);
-	/* A signal does not wake a kernel thread that sleeps. */
+	/* A signal does not wake a sleeping kernel thread. */
 	wake_up_process(t->task);
 }
 
-/**
- * kvnet_thread_wait_unuse_mm() - a kernel thread does not keep the owner's memory
- * @t: the thread, after kvnet_thread_kill()
- *
- * A task ends with its process, and nothing waits for that before.
- *
- * Context: not the thread; may sleep, until its turn is over; kvnet_thread_stop() is not
- *	    called meanwhile.
+/*
+ * After kvnet_thread_kill(): waits until a kernel thread does not use the owner's mm. Returns at
+ * once for a vhost_task, which exits with its process. Not in the thread itself; may sleep until a
+ * poll that runs is over; kvnet_thread_stop() is not called meanwhile.
  */
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
-	smp_mb(); /* @exiting, then inside; pairs with try_use_owner_mm() */
+	smp_mb(); /* @exiting, then @using_mm; pairs with try_use_owner_mm() */
 	wait_var_event(&t->using_mm, !smp_load_acquire(&t->using_mm));
 }
 
 /**
  * kvnet_thread_stop() - end the thread
- * @t: the thread, or none; nothing wakes it any more
+ * @t: started or not; no context wakes it any more
  *
- * When it returns no turn is under way, nor will be. The thread is waited for while it is
- * frozen or stopped, or waits for a page.
+ * No callback runs when it returns. It waits for as long as the thread is frozen, stopped, or in
+ * a page fault.
  *
- * Context: may sleep; holds nothing that &kvnet_thread_ops.owner_died takes.
+ * Context: may sleep; without any lock that &kvnet_thread_ops.owner_died takes.
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
@@ -304,12 +298,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	t->task = NULL;
 }
 
-/**
- * kvnet_thread_wake() - there is something to do
- * @t: a thread that lives, or has been killed
- *
- * Context: any, also with interrupts off.
- */
+/* Any context, also with interrupts off; from kvnet_thread_start() to kvnet_thread_stop(). */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
 	if (t->vtsk)
@@ -318,14 +307,9 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 		wake_up_process(t->task);
 }
 
-/**
- * kvnet_thread_is_halted() - is it kept from running, or going to be?
- * @t: a thread that lives, or has been killed
- *
- * By a freezer or by SIGSTOP.
- *
- * Context: any, also with interrupts off.
- * Return: true if so, or if it is not known yet.
+/*
+ * Is the thread frozen, stopped or traced, or about to be? Also true before it runs. Any context,
+ * also with interrupts off; from kvnet_thread_start() to kvnet_thread_stop().
  */
 bool kvnet_thread_is_halted(const struct kvnet_thread *t)
 {
@@ -337,12 +321,9 @@ bool kvnet_thread_is_halted(const struct kvnet_thread *t)
 	       READ_ONCE(task->__state) & TASK_FROZEN;
 }
 
-/**
- * kvnet_thread_get_task() - the thread, for others to look at
- * @t: a thread, which is not stopped meanwhile
- *
- * Context: any process.
- * Return: the thread, with a reference, for put_task_struct(); NULL: it has not begun.
+/*
+ * The thread with a reference, for put_task_struct(); NULL before it runs. Any process;
+ * kvnet_thread_stop() is not called meanwhile.
  */
 struct task_struct *kvnet_thread_get_task(const struct kvnet_thread *t)
 {

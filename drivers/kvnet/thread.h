@@ -2,12 +2,11 @@
 /*
  * thread.h - a worker's thread in the owner's address space
  *
- * There are two kinds. A task is a thread of the owner's process (vhost_task):
- * its cgroups, its cpuset, its limits and its freezers are the owner's, and it
- * ends with it. A kernel thread enters the owner's address space when there is
- * something to do, and joins the owner's cgroups; it is for kernels that have no
- * tasks, and for VMMs that ask for it (VHOST_FORK_OWNER_KTHREAD).
- * Documentation/worker.rst tells the kinds apart.
+ * There are two kinds. A vhost_task is a thread of the owner's process: cgroups, cpuset, limits
+ * and freezer are the owner's, and it ends with the owner. A kernel thread uses the owner's mm
+ * while there is work, and is attached to the owner's cgroups. It is for kernels without
+ * vhost_task, and for VMMs that ask for it (VHOST_FORK_OWNER_KTHREAD).
+ * Documentation/worker.rst compares them.
  */
 #ifndef _KVNET_THREAD_H
 #define _KVNET_THREAD_H
@@ -19,12 +18,12 @@ struct task_struct;
 struct vhost_task;
 
 /**
- * struct kvnet_thread_ops - what a thread does; called by the thread
- * @started: before the first turn
- * @has_work: is there anything to do? Does not sleep
- * @run: do some of it; in the owner's address space, may sleep
- * @owner_died: no turn comes any more although kvnet_thread_stop() has not been called:
- *		the owner is dead; may sleep
+ * struct kvnet_thread_ops - callbacks, in the thread
+ * @started: once, before @has_work and @run; may sleep
+ * @has_work: must @run be called? Does not sleep
+ * @run: one step of the work; in the owner's address space; may sleep
+ * @owner_died: @run is not called any more although kvnet_thread_stop() has not been called, since
+ *		the owner has died; may sleep
  */
 struct kvnet_thread_ops {
 	void (*started)(void *data);
@@ -35,13 +34,13 @@ struct kvnet_thread_ops {
 
 /**
  * struct kvnet_thread - a thread
- * @ops: const while it lives
- * @data: handed to @ops
- * @mm: the owner's address space, which the caller of kvnet_thread_start() keeps
- * @vtsk: the task; NULL: a kernel thread, or none
- * @task: the thread, with a reference; of a task, once it has begun
- * @exiting: no turn is begun any more
- * @using_mm: a kernel thread is in the owner's address space, and keeps it
+ * @ops: const from start to stop
+ * @data: for @ops
+ * @mm: the owner's address space, kept by the caller of kvnet_thread_start()
+ * @vtsk: the vhost_task; NULL: a kernel thread, or not started
+ * @task: the thread, with a reference; a vhost_task sets it when it first runs
+ * @exiting: no @run begins any more
+ * @using_mm: a kernel thread uses @mm, with a reference to its users
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;

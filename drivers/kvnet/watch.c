@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * watch.c - waits and eventfds, see watch.h
+ * watch.c - wait-queue entries on kick eventfds and taps, see watch.h
+ *
+ * watch_wakeup() runs under the lock of the file's wait queue, with interrupts off, in the context
+ * that signals the eventfd or puts a frame into the tap. All else runs in process context.
  */
 #include "watch.h"
 
@@ -11,7 +14,7 @@
 
 #include "work.h"
 
-/* By the thread or softirq that has put the last one in; 0 also if it is full. */
+/* For the producer of the last frame, in its context. Also 0 if the ring is full. */
 static unsigned int frames_in_ring(const struct ptr_ring *ring)
 {
 	int n = READ_ONCE(ring->producer) - READ_ONCE(ring->consumer_head);
@@ -20,8 +23,9 @@ static unsigned int frames_in_ring(const struct ptr_ring *ring)
 }
 
 /*
- * There may be more of them before the worker is woken; a timer bounds it. Wake-ups tell
- * nothing: one may be for 16 frames that XDP has redirected, or for all segments of one.
+ * The worker is woken only after rx_frames frames; a timer (rx_usecs) bounds the delay. Counting
+ * wake-ups would not do: one may be for 16 frames that XDP has redirected, or for all segments of
+ * one frame.
  */
 static bool below_rx_frames(const struct kvnet_watch *watch)
 {
@@ -33,20 +37,22 @@ static bool below_rx_frames(const struct kvnet_watch *watch)
 	return n && n <= watch->rx_frames;
 }
 
-/* Called by the file, its wait-queue lock held: a kick or a packet. */
 static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync,
 			void *key)
 {
 	struct kvnet_watch *watch = container_of(entry, struct kvnet_watch, entry);
 
-	/* Some wakers do not say why they wake. */
+	/* The key of some wakers is 0. */
 	if (key && !(key_to_poll(key) & watch->mask))
 		return 0;
 	if (below_rx_frames(watch))
 		return 0;
 	if (!kvnet_work_schedule_prep(watch->work, watch->event))
 		return 0;
-	/* While it is ours. Who puts in the next frame finds nobody to wake. */
+	/*
+	 * Before kvnet_work_queue(), while SCHED belongs to this context. The sender of the
+	 * next frame finds no waiter, and does not take the lock.
+	 */
 	if (watch->event == KVNET_EV_TAP)
 		list_del_init(&entry->entry);
 	kvnet_work_queue(watch->work, watch->event);
@@ -58,20 +64,13 @@ static void watch_queue_proc(struct file *file, wait_queue_head_t *head,
 {
 	struct kvnet_watch *watch = container_of(table, struct kvnet_watch, table);
 
-	/* Each file that we watch has one wait queue. */
+	/* An eventfd and a tap have one wait queue each. */
 	if (WARN_ON_ONCE(watch->head))
 		return;
 	watch->head = head;
 	add_wait_queue(head, &watch->entry);
 }
 
-/**
- * kvnet_watch_init() - before first use
- * @watch: the wait
- * @work: whom to wake
- * @event: with what KVNET_EV_*
- * @mask: EPOLL* conditions to watch for
- */
 void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 		      unsigned int event, __poll_t mask)
 {
@@ -85,26 +84,15 @@ void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 	watch->rx_frames = 0;
 }
 
-/**
- * kvnet_watch_check() - can frames come from it?
- * @file: a tap
- *
- * Context: may sleep.
- * Return: 0; -EINVAL: it has no device, or one that is down.
- */
+/* May sleep. -EINVAL: the tap has no device, or the device is down. */
 int kvnet_watch_check(struct file *file)
 {
 	return vfs_poll(file, NULL) & EPOLLERR ? -EINVAL : 0;
 }
 
-/**
- * kvnet_watch_start() - watch a file
- * @watch: not watching
- * @file: an eventfd; the caller keeps a reference until kvnet_watch_stop()
- *
- * The source is woken once, so that nothing that came before is missed.
- *
- * Context: may sleep; vq->lock.
+/*
+ * For an eventfd. The caller keeps a reference to @file until kvnet_watch_stop(). Schedules the
+ * work once, for kicks that came before. May sleep; vq->lock.
  */
 void kvnet_watch_start(struct kvnet_watch *watch, struct file *file)
 {
@@ -113,15 +101,15 @@ void kvnet_watch_start(struct kvnet_watch *watch, struct file *file)
 }
 
 /**
- * kvnet_watch_change() - watch another file, if there is anything to watch
- * @watch: watching or not
- * @file: a tap; as for kvnet_watch_start(). What is in error is watched all the same
+ * kvnet_watch_change() - move the entry to another tap's wait queue
+ * @watch: started or not
+ * @file: the new tap, which may be down; the caller keeps a reference until kvnet_watch_stop()
  *
- * One that is in error by now could not be watched once more: the old one is let go of last.
- * Something may have come before: the caller is to wake the source.
+ * The old entry is removed last: a tap that has lost its device could not be watched again. The
+ * caller schedules the work, for frames that came before.
  *
  * Context: may sleep; vq->lock.
- * Return: true; false, with nothing changed: a tap without a device.
+ * Return: true; false, with nothing changed, if the new tap has no device.
  */
 bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 {
@@ -132,7 +120,7 @@ bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 	if (!next.head)
 		return false;
 	kvnet_watch_stop(watch);
-	/* It was the old one's. */
+	/* The value was for the old tap's ring. */
 	WRITE_ONCE(watch->rx_frames, 0);
 	watch->head = next.head;
 	add_wait_queue(watch->head, &watch->entry);
@@ -140,14 +128,7 @@ bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 	return true;
 }
 
-/**
- * kvnet_watch_stop() - stop watching
- * @watch: watching or not
- *
- * When it returns the file wakes nobody any more.
- *
- * Context: may sleep; vq->lock.
- */
+/* vq->lock. The file does not schedule the work any more on return. */
 void kvnet_watch_stop(struct kvnet_watch *watch)
 {
 	if (!watch->head)
@@ -156,7 +137,7 @@ void kvnet_watch_stop(struct kvnet_watch *watch)
 	watch->head = NULL;
 }
 
-/* It has to be off, or changes under the lock of whoever wakes. */
+/* watch_wakeup() reads @ring and @rx_frames under this lock. */
 static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, unsigned int frames)
 {
 	unsigned long flags;
@@ -170,22 +151,23 @@ static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, un
 }
 
 /**
- * kvnet_watch_set() - be woken by the tap from now on, or not
- * @watch: watching a tap, or nothing
- * @on: which
- * @ring: of the tap, which it keeps while it is watched; NULL: of no tap, with no @frames
- * @frames: up to so many frames in @ring do not wake the worker yet
+ * kvnet_watch_set() - add or remove the entry on the tap's wait queue
+ * @watch: started or not
+ * @on: true: add
+ * @ring: the tap's ring, which exists while the tap is watched; NULL if @frames is 0
+ * @frames: up to this number of frames in @ring do not wake the worker
  *
- * What wakes a worker is off by then. To be called before kvnet_work_complete(), and
- * the look afterwards is pair J of Documentation/ordering.rst; who has some frames
- * skipped need not look, but has to be woken by a timer, too.
+ * A wake-up that schedules the work has removed the entry. To be called before
+ * kvnet_work_complete(); with the caller's recheck after that it makes pair J of
+ * Documentation/ordering.rst. With @frames there is no need for the recheck, but the caller starts
+ * the work's timer.
  *
- * Context: a session of the source, which the caller holds.
+ * Context: a session of the context that has set SCHED.
  */
 void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *ring,
 		     unsigned int frames)
 {
-	/* Others take it off only when they take the source. */
+	/* Stable: a wake-up removes the entry only if it sets SCHED, which the caller has set. */
 	bool is_on = !list_empty_careful(&watch->entry.entry);
 
 	if (!watch->head || (on == is_on && (!on || READ_ONCE(watch->rx_frames) == frames)))
@@ -198,12 +180,7 @@ void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *
 	INIT_LIST_HEAD(&watch->entry.entry);
 }
 
-/**
- * kvnet_eventfd_get() - the eventfd behind a file descriptor
- * @fd: the owner's descriptor, or VHOST_FILE_UNBIND for none
- *
- * Return: the eventfd, NULL for none, or ERR_PTR(-EBADF or -EINVAL).
- */
+/* NULL for VHOST_FILE_UNBIND; ERR_PTR(-EBADF or -EINVAL). */
 struct eventfd_ctx *kvnet_eventfd_get(int fd)
 {
 	return fd == VHOST_FILE_UNBIND ? NULL : eventfd_ctx_fdget(fd);

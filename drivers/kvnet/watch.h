@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * watch.h - wait-queue entries that wake a source, and eventfds to signal
+ * watch.h - wait-queue entries that schedule a work, and eventfds for calls
  */
 #ifndef _KVNET_WATCH_H
 #define _KVNET_WATCH_H
@@ -15,16 +15,16 @@ struct kvnet_work;
 struct ptr_ring;
 
 /**
- * struct kvnet_watch - watches a file on behalf of a source
- * @entry: on the file's wait queue while @head is set; that of a tap only while the source
- *	   rests for it
- * @head: the file's wait queue
- * @table: how poll() hands us @head
- * @work: whom to wake; const after init
- * @event: with what KVNET_EV_*; const after init
- * @mask: EPOLL* conditions to watch for; const after init
- * @ring: frames of the tap; set with @rx_frames
- * @rx_frames: up to so many frames in @ring do not wake the worker yet; under the lock of @head
+ * struct kvnet_watch - schedules a work when a file (kick eventfd or tap) is signalled
+ * @entry: on @head; that of a tap only while the event is enabled in the run state
+ * @head: the file's wait queue; NULL: not started; written under vq->lock
+ * @table: for vfs_poll(), which passes @head
+ * @work: const after init
+ * @event: the KVNET_EV_* that the file raises; const after init
+ * @mask: EPOLL* conditions; const after init
+ * @ring: the tap's ring; written with @rx_frames
+ * @rx_frames: up to this number of frames in @ring do not wake the worker; written under the lock
+ *	       of @head, or while @entry is not on a queue
  */
 struct kvnet_watch {
 	wait_queue_entry_t entry;
@@ -48,23 +48,13 @@ void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 
-/**
- * kvnet_eventfd_put() - drop an eventfd
- * @ctx: from kvnet_eventfd_get(), or NULL
- */
 static inline void kvnet_eventfd_put(struct eventfd_ctx *ctx)
 {
 	if (ctx)
 		eventfd_ctx_put(ctx);
 }
 
-/**
- * kvnet_eventfd_signal() - signal an eventfd (irqfd: interrupt the guest)
- * @ctx: from kvnet_eventfd_get(), or NULL
- *
- * Context: any.
- * Return: false if there was nobody to signal.
- */
+/* Any context. False if there is no eventfd. */
 static inline bool kvnet_eventfd_signal(struct eventfd_ctx *ctx)
 {
 	if (ctx)

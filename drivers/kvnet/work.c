@@ -39,7 +39,7 @@ void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 	trace_kvnet_worker_wake(work->workers->owner, work->index, event);
 	if (READ_ONCE(work->workers->stopping))
 		return;
-	/* F: @queued before the wake-up, full barrier; pairs with the thread's set_current_state(). */
+	/* F: full barrier; pairs with the thread's set_current_state(). */
 	smp_store_mb(w->queued, true);
 	kvnet_thread_wake(&w->thread);
 }
@@ -92,7 +92,7 @@ static bool may_poll_vcpu(const struct kvnet_work *work, unsigned int event)
 	return event == KVNET_EV_TIMER && kvnet_task_work_may_add_hardirq(workers->mm);
 }
 
-/* A frame may be flooded to many taps: bounds the time that their tasklets take in one softirq. */
+/* A frame may go to many taps: this bounds the time of their tasklets in one softirq. */
 static bool schedule_work_tasklet(struct kvnet_work *work)
 {
 	atomic_t *pending = raw_cpu_ptr(&cpu_pending_tasklets);
@@ -208,15 +208,9 @@ bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
 	return kvnet_run_state_complete(&work->run_state, events);
 }
 
-/**
- * kvnet_work_complete_for() - clear SCHED until a timer expires
- * @work: SCHED is set, by the caller
- * @ns: the time, in ns
- *
- * Kicks and frames schedule nothing until then, so the caller does not recheck for work.
- *
- * Context: as kvnet_work_complete().
- * Return: as kvnet_work_complete().
+/*
+ * As kvnet_work_complete(), but until the timer expires, in @ns. Kicks and frames schedule nothing
+ * until then, so the caller does not recheck for work.
  */
 bool kvnet_work_complete_for(struct kvnet_work *work, u32 ns)
 {
@@ -260,12 +254,9 @@ void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32
 	hrtimer_start(&work->timer, ns_to_ktime(max_ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/**
- * kvnet_work_reschedule() - set SCHED again, since the recheck has found work
- * @work: the work
- *
- * Context: the context that has completed the poll.
- * Return: true if the caller has set SCHED; false if another context has.
+/*
+ * For the context that has completed the poll: its recheck has found work. True if this sets
+ * SCHED; false if another context has the work.
  */
 bool kvnet_work_reschedule(struct kvnet_work *work)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * worker.c - what the thread does, see worker.h
+ * worker.c - the loop of a worker: poll, busy-poll, complete, sleep
+ *
+ * All functions run in the worker's thread, which calls worker_run() for one step at a time.
  */
 #include "worker.h"
 
@@ -13,18 +15,15 @@
 #include "work.h"
 #include "trace.h"
 
-/* It would be of use, and there is nothing else to do on this CPU. */
+/* Only while no other task wants this CPU. */
 static bool should_busy_poll(const struct kvnet_worker *w)
 {
 	return w->busy_poll.window_ns && single_task_running() && !need_resched();
 }
 
-/**
- * kvnet_worker_may_complete() - may what has no work rest at once?
- * @work: the source
- *
- * Context: the worker's thread, in &kvnet_work_ops.poll.
- * Return: true if the worker would not spin.
+/*
+ * For &kvnet_work_ops.poll: a worker that would not busy-poll completes an empty queue in the
+ * same session.
  */
 bool kvnet_worker_may_complete(const struct kvnet_work *work)
 {
@@ -36,7 +35,6 @@ static bool work_is_pending(struct kvnet_work *work)
 	return kvnet_run_state_has_missed(&work->run_state) || work->ops->pending(work);
 }
 
-/* Spin until there is work or time is up. */
 static bool busy_poll_work(struct kvnet_worker *w, u64 start)
 {
 	struct kvnet_work *work = w->work;
@@ -60,7 +58,6 @@ static bool busy_poll_work(struct kvnet_worker *w, u64 start)
 	return found;
 }
 
-/* The source has no work: spin, then let it rest, unless it has work after all. */
 static enum kvnet_worker_state busy_poll_or_rearm(struct kvnet_worker *w)
 {
 	bool found = false;
@@ -116,7 +113,7 @@ static void worker_run(void *data)
 	if (unlikely(max_ns != w->busy_poll.max_ns))
 		kvnet_busy_poll_set_max(&w->busy_poll, max_ns);
 	if (w->state == KVNET_WORKER_SLEEPING) {
-		/* Pairs with kvnet_work_queue(): what the holder did is seen. */
+		/* Pairs with kvnet_work_queue(): the poll sees what the previous context did. */
 		smp_store_mb(w->queued, false);
 		w->state = KVNET_WORKER_RUNNING;
 	}

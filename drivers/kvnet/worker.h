@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * worker.h - the thread that serves a source: when to run it, to spin, to sleep
+ * worker.h - a worker: the thread that polls one queue, busy-polls and sleeps
  *
  * Documentation/worker.rst draws the states.
  */
@@ -15,10 +15,10 @@
 struct kvnet_work;
 
 /**
- * enum kvnet_worker_state - what a worker knows of its source
- * @KVNET_WORKER_SLEEPING: the worker does not hold it
- * @KVNET_WORKER_BUSY_POLLING: held, and there is no work
- * @KVNET_WORKER_RUNNING: held, and there is work
+ * enum kvnet_worker_state - what the worker does next
+ * @KVNET_WORKER_SLEEPING: SCHED is clear, or another context has set it
+ * @KVNET_WORKER_BUSY_POLLING: SCHED is set, there is no work
+ * @KVNET_WORKER_RUNNING: SCHED is set, there is work
  */
 enum kvnet_worker_state {
 	KVNET_WORKER_SLEEPING,
@@ -27,14 +27,14 @@ enum kvnet_worker_state {
 };
 
 /**
- * struct kvnet_worker - a thread, and the source that it serves
- * @queued: the worker holds the source from now on; set by the previous holder, cleared by
- *	    the thread
+ * struct kvnet_worker - a thread and its work
+ * @queued: from here on only the worker may touch the work; set by the context that has set
+ *	    SCHED, cleared by the thread
  * @thread: the thread
- * @work: the source; const after init
- * @state: the thread's
- * @busy_poll: the thread's; spin policy
- * @idle_since_ns: the thread's; when the last work ended, in ns; 0: not known
+ * @work: const after init
+ * @state: only for the thread
+ * @busy_poll: only for the thread; the adaptive limit of busy polling
+ * @idle_since_ns: only for the thread; when the work became idle, in ns; 0: not measured
  */
 struct kvnet_worker {
 	bool queued;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * workers.c - the workers of a device: their beginning and their end, see workers.h
+ * workers.c - starts and stops the workers of a device, see workers.h
+ *
+ * A device stops in this order: watches and timers, then task_work and tasklets, then the threads.
+ * So what is stopped is not scheduled again. A worker may start a timer until its thread ends, so
+ * kvnet_workers_stop() cancels timers once more.
  */
 #include "workers.h"
 
@@ -28,15 +32,15 @@ static int start_worker(struct kvnet_workers *workers, unsigned int i, bool fork
 }
 
 /**
- * kvnet_workers_start() - make the workers
- * @workers: the crew, without workers
- * @mm: the address space to serve; the caller keeps it until
- *	kvnet_workers_stop() has returned
- * @fork: their threads are of the owner's process, see thread.h
- * @allow_vcpu: what is small may be done by the thread that kicks, if the kernel can
- * @allow_softirq: what is small may be done in a softirq of who brings it
+ * kvnet_workers_start() - create the workers
+ * @workers: the device's workers, not started
+ * @mm: the owner's address space; the caller keeps the mm_struct until kvnet_workers_stop() has
+ *	returned
+ * @fork: vhost_tasks of the owner's process, not kernel threads; see thread.h
+ * @allow_vcpu: inline TX, if the kernel supports it
+ * @allow_softirq: inline RX
  *
- * kvnet_workers_note_started() is to follow.
+ * The caller registers the device and then calls kvnet_workers_note_started().
  *
  * Context: the owner; may sleep; dev->lock.
  * Return: as kvnet_thread_start().
@@ -54,7 +58,7 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 	atomic_set(&workers->n_starting, workers->n + 1);
 	for (i = 0; i < workers->n; i++)
 		kvnet_work_reset(workers->work[i]);
-	/* Before a worker looks at it that is killed as it begins. */
+	/* Before the threads start: @owner_died of a thread that is killed at once reads it. */
 	WRITE_ONCE(workers->stopping, false);
 	for (i = 0; i < workers->n && !ret; i++)
 		ret = start_worker(workers, i, fork);
@@ -63,11 +67,9 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 	return ret;
 }
 
-/**
- * kvnet_workers_note_started() - one of the workers has, or others know the device by now
- * @work: that worker's source, or any
- *
- * Context: the worker; or the owner, with dev->lock. May sleep.
+/*
+ * Called by each worker when its thread runs, and by the owner with dev->lock when the device is
+ * registered. The last of these calls @started. May sleep.
  */
 void kvnet_workers_note_started(struct kvnet_work *work)
 {
@@ -77,11 +79,9 @@ void kvnet_workers_note_started(struct kvnet_work *work)
 		workers->ops->started(work);
 }
 
-/**
- * kvnet_workers_kill() - the workers begin nothing any more; kernel threads wait for no page
- * @workers: the crew, with or without workers; not stopped meanwhile
- *
- * Context: any process.
+/*
+ * No worker begins a poll from here on, and page faults of kernel threads end. Any process;
+ * kvnet_workers_stop() is not called meanwhile.
  */
 void kvnet_workers_kill(struct kvnet_workers *workers)
 {
@@ -91,12 +91,7 @@ void kvnet_workers_kill(struct kvnet_workers *workers)
 		kvnet_thread_kill(&workers->worker[i].thread);
 }
 
-/**
- * kvnet_workers_wait_unuse_mm() - no worker keeps the owner's memory, but tasks of its process
- * @workers: the crew, with or without workers, after kvnet_workers_kill()
- *
- * Context: may sleep, until turns that are under way are over; dev->lock.
- */
+/* After kvnet_workers_kill(): waits for polls of kernel threads that run. dev->lock. */
 void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
 {
 	unsigned int i;
@@ -105,14 +100,7 @@ void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
 		kvnet_thread_wait_unuse_mm(&workers->worker[i].thread);
 }
 
-/**
- * kvnet_workers_cancel_timers() - it is not time for any source any more, nor will be
- * @workers: the crew
- *
- * Nor is a worker woken. Till kvnet_workers_start().
- *
- * Context: may sleep.
- */
+/* No timer schedules a work, and no worker is woken, until kvnet_workers_start(). May sleep. */
 void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
 {
 	unsigned int i;
@@ -123,9 +111,8 @@ void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
 }
 
 /**
- * kvnet_workers_cancel_inline() - neither vCPU threads nor softirqs run any source, nor will
- * @workers: the crew; nothing outside of it can wake a source any more, nor is it time
- *	     for any
+ * kvnet_workers_cancel_inline() - cancel task_work and tasklets, and wait for those that run
+ * @workers: watches are stopped and timers cancelled: only the workers may still run a work
  *
  * Context: may sleep; dev->lock.
  */
@@ -138,7 +125,7 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 		tasklet_kill(&workers->work[i]->tasklet);
 	}
 	WRITE_ONCE(workers->cancelling, true);
-	/* Before it is looked at; see poll_work_vcpu(). */
+	/* @cancelling, then the count; pairs with poll_work_vcpu(). */
 	smp_mb();
 	wait_var_event(&workers->vcpu_running, !atomic_read(&workers->vcpu_running));
 	WRITE_ONCE(workers->cancelling, false);
@@ -146,9 +133,9 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 
 /**
  * kvnet_workers_stop() - end all workers
- * @workers: the crew, with or without workers; after kvnet_workers_cancel_inline()
+ * @workers: started or not; after kvnet_workers_cancel_inline()
  *
- * When it returns no source runs, nor will.
+ * No context runs a work when it returns.
  *
  * Context: may sleep, see kvnet_thread_stop(); dev->lock.
  */
@@ -158,11 +145,11 @@ void kvnet_workers_stop(struct kvnet_workers *workers)
 
 	for (i = 0; i < workers->n; i++)
 		kvnet_thread_stop(&workers->worker[i].thread);
-	/* A worker that has run meanwhile may have started one. */
+	/* A poll that ran meanwhile may have started a timer. */
 	kvnet_workers_cancel_timers(workers);
 }
 
-/* Of events from now on, if the kernel can. */
+/* Applies to later events. Stays off if the kernel does not support it. */
 void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu)
 {
 	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && kvnet_task_work_is_supported());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * workers.h - the workers of a device: one for each source
+ * workers.h - the workers of a device: one for each queue's work
  *
- * All live in the owner's address space, from its becoming the owner to its end, or its
- * death.
+ * They exist from SET_OWNER until RESET_OWNER, the last close, or the owner's death, and use the
+ * owner's address space.
  */
 #ifndef _KVNET_WORKERS_H
 #define _KVNET_WORKERS_H
@@ -20,13 +20,13 @@ struct mm_struct;
 #define KVNET_WORKERS_MAX	2
 
 /**
- * struct kvnet_workers_ops - the device
- * @started: called once, when all workers have begun, by the last or the owner; its source;
- *	     may sleep
- * @owner_died: called by each worker's thread when it serves its source no more, nor will:
- *		the owner is dead; may sleep
- * @get: the crew stays until @put; called in any context
- * @put: may sleep
+ * struct kvnet_workers_ops - callbacks of the device
+ * @started: called once, when all threads run and the device is registered; by the last worker
+ *	     with its work, or by the owner; may sleep
+ * @owner_died: called by each worker's thread if the owner has died: the worker polls no more;
+ *		may sleep
+ * @get: takes a reference to the device; any context
+ * @put: drops it; may sleep
  */
 struct kvnet_workers_ops {
 	void (*started)(struct kvnet_work *src);
@@ -38,18 +38,18 @@ struct kvnet_workers_ops {
 /**
  * struct kvnet_workers - the workers of a device
  * @ops: const after init
- * @mm: the owner's address space, which the caller of kvnet_workers_start() keeps; const
- *	while there are workers
- * @owner: pid of the owner, for traces
- * @allow_vcpu: what is small may be done by the thread that kicks
- * @allow_softirq: what is small may be done in a softirq
- * @vcpu_running: threads that do so just now
- * @cancelling: kvnet_workers_cancel_inline() waits until there is none
- * @stopping: no worker is woken any more; also while there is none
- * @n_starting: workers that have not begun, and one more until others know the device
- * @work: what is served; const after init
+ * @mm: the owner's address space, kept by the caller of kvnet_workers_start(); const while
+ *	there are workers
+ * @owner: PID of the owner, for traces
+ * @allow_vcpu: task_work of the kicking vCPU thread may run a work
+ * @allow_softirq: a tasklet may run a work
+ * @vcpu_running: number of threads in poll_work_vcpu()
+ * @cancelling: kvnet_workers_cancel_inline() waits for @vcpu_running to become 0
+ * @stopping: no worker is woken; also set while there are no workers
+ * @n_starting: threads that do not run yet, plus one until the device is registered
+ * @work: one for each queue; const after init
  * @n: entries in @work
- * @worker: that of each source
+ * @worker: by the index of @work
  */
 struct kvnet_workers {
 	const struct kvnet_workers_ops *ops;
