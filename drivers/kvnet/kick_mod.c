@@ -1,42 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kick_mod.c - when to ask for kicks, see kick_mod.h
+ * kick_mod.c - kick moderation, see kick_mod.h
  *
- * What a kick costs cannot be seen from here; but it can be tried. After some packets
- * in a row the device does not ask for a kick, and looks after twice the time in which
- * one packet came. If they come half as often again as with kicks, or more, and a look
- * is for more than one, it goes on like that; else it goes back, and waits for twice as
- * many before it tries again. A kick for very many packets costs nothing that is worth
- * a try.
+ * The host cannot measure what a kick costs the guest, but it can try. After some packets
+ * in a row the device leaves kicks suppressed, and polls the ring after twice the gap between
+ * packets. Moderation stays on while packets come at least 1.5 times as often as with kicks,
+ * and a poll finds at least two. Otherwise kicks are enabled again, and the next trial needs
+ * twice as many packets. A driver that kicks once for very many packets is not moderated.
  */
 #include "kick_mod.h"
 
 #include <linux/kernel.h>
 
-/* In ns. A packet after a longer gap is a lone one. */
+/* In ns. A packet after a longer gap belongs to no stream. */
 #define GAP_MAX_NS	50000000
 #define DELAY_MIN_NS	5000
 #define DELAY_MAX_NS	250000
 
-/* Packets in a row before a try; what an answer makes up for. */
+/* Packets in a row before a trial; each frame to the guest cancels PACKETS_PER_REPLY. */
 #define THRESHOLD_MIN	KVNET_KICK_MOD_STREAM
 #define THRESHOLD_MAX	1024
 #define PACKETS_PER_REPLY	8
 
-/* Packets of a look: fewer, and the next is later; more, and it is sooner. */
+/* Packets per poll: below FEW the delay doubles, above MANY it halves. */
 #define POLL_FEW	8
 #define POLL_MANY	64
 
-/**
- * kvnet_kick_mod_reset() - a queue begins
- * @m: the pace
- */
 void kvnet_kick_mod_reset(struct kvnet_kick_mod *m)
 {
 	*m = (struct kvnet_kick_mod) { .stream_threshold = THRESHOLD_MIN };
 }
 
-/* The driver has kicked for some packets. */
 static void update_after_kick(struct kvnet_kick_mod *m, u64 gap_ns)
 {
 	if (gap_ns > GAP_MAX_NS || m->packets >= POLL_MANY) {
@@ -54,13 +48,12 @@ static void update_after_kick(struct kvnet_kick_mod *m, u64 gap_ns)
 	m->delay_ns = clamp(2 * m->gap_ns, (u32)DELAY_MIN_NS, (u32)DELAY_MAX_NS);
 }
 
-/* The device has looked after some time. */
 static void update_after_poll(struct kvnet_kick_mod *m, u64 since_ns)
 {
 	bool found_few = m->packets < 2 ||
 			 2 * (u64)m->packets * m->gap_ns < 3 * since_ns;
 
-	/* Once may be by chance. */
+	/* One poll may find few by chance; only the first of a trial decides alone. */
 	if (found_few && m->found_few) {
 		m->stream_packets = m->packets ? KVNET_KICK_MOD_STREAM : KVNET_KICK_MOD_STREAM / 2;
 		m->delay_ns = 0;
@@ -78,7 +71,7 @@ static void update_after_poll(struct kvnet_kick_mod *m, u64 since_ns)
 		kvnet_kick_mod_note_long(m);
 }
 
-/* Frames to the guest: what it sends may be their answers, or they its. */
+/* Packets that reply to received frames, or wait for them, are not a stream. */
 static void discount_replies(struct kvnet_kick_mod *m, unsigned long frames)
 {
 	u32 discount = PACKETS_PER_REPLY * min(frames, 1000UL);
@@ -91,12 +84,12 @@ static void discount_replies(struct kvnet_kick_mod *m, unsigned long frames)
 }
 
 /**
- * kvnet_kick_mod_update() - nothing is left to send: what to wait for?
- * @m: the pace
- * @now_ns: the time, of a clock that may go back
+ * kvnet_kick_mod_update() - the ring is empty: enable kicks, or poll by timer?
+ * @m: kick moderation of the queue
+ * @now_ns: local clock, which may go back
  * @rx_count: frames that the guest has received so far
  *
- * Return: in how many ns to look again; 0: ask the driver for a kick.
+ * Return: after how many ns to poll again with kicks suppressed; 0: enable kicks.
  */
 u32 kvnet_kick_mod_update(struct kvnet_kick_mod *m, u64 now_ns, unsigned long rx_count)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kick_mod.h - policy: when to ask a driver for kicks, and when to look instead
+ * kick_mod.h - policy: enable the driver's kicks, or poll the ring by timer?
  *
- * A guest that sends packet after packet, and kicks for each, may spend more on the
- * kicks than on the packets. While it does so the device asks for none, and looks
- * again after a while. A lone packet, and one that is an answer, never waits.
+ * A guest that kicks for each packet of a stream may spend more on the kicks than on the
+ * packets. For such a stream kicks stay suppressed, and a timer polls the ring. A single
+ * packet, or a reply to a received frame, is never delayed.
  *
- * Numbers and clock values in, decisions out.
+ * Pure: no locks, no clock reads. All state belongs to the running session.
  */
 #ifndef _KVNET_KICK_MOD_H
 #define _KVNET_KICK_MOD_H
@@ -16,23 +16,23 @@
 
 #include "ewma.h"
 
-/* Packets in a row that are a stream; an answer makes up for some. */
+/* Packets in a row that make a stream; frames to the guest cancel some of them. */
 #define KVNET_KICK_MOD_STREAM	16
 
-/* Far apart is so many times what it takes to send one. */
+/* The gap between packets of a stream is shorter than so many inline polls take. */
 #define KVNET_KICK_MOD_GAP_FACTOR	8
 
 /**
- * struct kvnet_kick_mod - what a transmit queue has been doing
- * @last_ns: when nothing was left last
- * @gap_ns: from packet to packet, while the driver kicks
- * @vcpu_ewma_ns: what it takes a thread that kicks to send a packet itself; 0: not known
- * @delay_ns: how long to wait before the next look; 0: the driver kicks
- * @stream_packets: packets in a row, as far as nothing answered
- * @stream_threshold: so many have to come before looking is tried
- * @found_few: the last look found too little
- * @packets: since the last time that nothing was left
- * @rx_count: frames that the guest had received by then
+ * struct kvnet_kick_mod - kick moderation of a transmit queue, under vq->lock
+ * @last_ns: local clock of the last kvnet_kick_mod_update()
+ * @gap_ns: EWMA of the time between packets, while kicks are enabled
+ * @vcpu_ewma_ns: EWMA of an inline poll by the kicking vCPU thread; 0: none yet
+ * @delay_ns: time until the ring is polled again; 0: kicks are enabled
+ * @stream_packets: packets in a row, less those that received frames cancel
+ * @stream_threshold: @stream_packets at which moderation is tried; doubles on failure
+ * @packets: packets since @last_ns
+ * @found_few: the last poll by timer found too few packets, or there was none yet
+ * @rx_count: frames that the guest had received at @last_ns
  */
 struct kvnet_kick_mod {
 	u64 last_ns;
@@ -49,20 +49,12 @@ struct kvnet_kick_mod {
 void kvnet_kick_mod_reset(struct kvnet_kick_mod *m);
 u32 kvnet_kick_mod_update(struct kvnet_kick_mod *m, u64 now_ns, unsigned long rx_count);
 
-/**
- * kvnet_kick_mod_note_sent() - packets have been sent
- * @m: the pace
- * @packets: how many
- */
 static inline void kvnet_kick_mod_note_sent(struct kvnet_kick_mod *m, unsigned int packets)
 {
 	m->packets += packets;
 }
 
-/**
- * kvnet_kick_mod_note_long() - forget what was going on: the packets are long
- * @m: the pace
- */
+/* Long packets, or many per kick, need no moderation: start over with kicks enabled. */
 static inline void kvnet_kick_mod_note_long(struct kvnet_kick_mod *m)
 {
 	m->packets = 0;
@@ -70,22 +62,12 @@ static inline void kvnet_kick_mod_note_long(struct kvnet_kick_mod *m)
 	m->delay_ns = 0;
 }
 
-/**
- * kvnet_kick_mod_note_vcpu() - a thread that kicked has sent a packet itself
- * @m: the pace
- * @ns: in this time
- */
 static inline void kvnet_kick_mod_note_vcpu(struct kvnet_kick_mod *m, u64 ns)
 {
 	kvnet_ewma_add(&m->vcpu_ewma_ns, ns);
 }
 
-/**
- * kvnet_kick_mod_is_stream() - does the driver kick for one packet after another?
- * @m: the pace
- *
- * Return: true if so: they are no lone packets, nor requests, nor are they far apart.
- */
+/* A stream is left to the worker: its packets are close together and wait for no replies. */
 static inline bool kvnet_kick_mod_is_stream(const struct kvnet_kick_mod *m)
 {
 	return !m->delay_ns && m->stream_packets >= KVNET_KICK_MOD_STREAM &&

@@ -2,9 +2,15 @@
 /*
  * tx.c - packets from the guest to the tap
  *
- * Packets are copied into frames that the tap takes over in batches; what does
- * not fit a batch (a limited send buffer, very long packets) goes one by one.
- * Buffers go back to the driver in batches, independent of that.
+ * Packets are copied into frames, which are passed to the tap in batches. What cannot be
+ * batched (a limited send buffer, very long packets) is sent one by one. Used buffers are
+ * flushed to the driver in batches of their own.
+ *
+ * tx_poll() runs in the worker. tx_poll_vcpu() runs in task_work of a vCPU thread that kicked
+ * or that the timer interrupted, with page faults disabled, and sends only a few packets.
+ * tx_poll_softirq() runs in a tasklet of the CPU where the timer expired, and only makes a
+ * deferred call. SCHED in the run state allows one of them at a time, and each opens a
+ * session, in which the helpers run.
  */
 #include <linux/errno.h>
 #include <linux/if_ether.h>
@@ -14,18 +20,13 @@
 #include "features.h"
 #include "kvnet.h"
 
-/* No GSO packet is longer, with some room (BIG TCP stays below 2^19). */
+/* Above the longest GSO packet: BIG TCP stays below 2^19. */
 #define TX_PACKET_MAX	(1U << 19)
 
-/* Packets that are shorter in the mean may be a stream of lone ones. */
+/* Kick moderation is for polls whose packets are not longer than this on average, in bytes. */
 #define TX_SMALL_MEAN_LEN	2048
 
-/**
- * struct tx_poll_ctx - what stays the same during a turn
- * @q: the queue
- * @hdr_len: length of the driver's header
- * @may_batch: kvnet_tap_tx_may_batch()
- */
+/* Constant during a poll. @hdr_len: length of the driver's header, in bytes. */
 struct tx_poll_ctx {
 	struct kvnet_queue *q;
 	size_t hdr_len;
@@ -56,7 +57,7 @@ static void count_tx_packets(struct kvnet_queue *q, unsigned int n, size_t bytes
 	kvnet_stats_add(&q->vq.stats, KVNET_STAT_bytes, bytes);
 }
 
-/* What the stack has not taken is for the socket. */
+/* Packets that direct TX cannot deliver fall back to the tap's sendmsg(). */
 static void send_tx_batch(struct kvnet_queue *q)
 {
 	unsigned int left, n = q->tap.n_xdp;
@@ -83,7 +84,7 @@ static void send_tx_batch(struct kvnet_queue *q)
 	count_tx_packets(q, n, bytes);
 }
 
-/* Returns -EAGAIN if there is no room in the tap or no memory, else 0: sent or dropped. */
+/* Returns 0 if the packet was sent or dropped, -EAGAIN without room in the tap or memory. */
 static int send_one_packet(const struct tx_poll_ctx *t,
 			   const struct kvnet_tap_msg *from, size_t len)
 {
@@ -105,8 +106,8 @@ static int send_one_packet(const struct tx_poll_ctx *t,
 }
 
 /*
- * Returns -EAGAIN if there is no room in the tap or no memory, -EBUSY if it is nothing
- * for a thread that kicked, else 0: sent, queued or dropped.
+ * Returns 0 if the packet was sent, queued or dropped, -EAGAIN without room in the tap or
+ * memory, -EBUSY if a vCPU session must leave the packet to the worker.
  */
 static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *buf)
 {
@@ -148,7 +149,7 @@ static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *b
 	return 0;
 }
 
-/* Send until the ring is empty, the tap is full or the budget is spent. */
+/* REPOLL in a vCPU session also means that the worker must take the next packet. */
 static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q,
 					      struct kvnet_budget *budget)
 {
@@ -176,9 +177,9 @@ static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q,
 }
 
 /*
- * A driver has no use for a lone buffer at once, as long as it has others; and it
- * will look by itself when it sends the next packet. As network devices do
- * (ethtool -C tx-usecs), let it be called after a while: when that packet does not come.
+ * A driver with free buffers does not need a single used buffer immediately, and it reads
+ * the used ring anyway when it sends the next packet. So the call is deferred, as network
+ * devices do (ethtool -C tx-usecs), until the timer shows that no further packet came.
  */
 static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 {
@@ -191,7 +192,7 @@ static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 			       kvnet_tx_mod_delay_ns(gap, KVNET_TX_MOD_GAPS_MAX, cap), true);
 }
 
-/* The clock is for those few that have been. */
+/* Read the clock only if the queue was ever throttled. */
 static bool calls_are_throttled(const struct kvnet_queue *q)
 {
 	return unlikely(q->throttle.duration_ns) &&
@@ -207,8 +208,8 @@ static bool may_defer_tx_call(struct kvnet_queue *q)
 }
 
 /*
- * In a session: rest until the driver kicks, or it is time, or the tap has room. True
- * if there is work after all.
+ * In a session: complete the poll until a kick, the timer or room in the tap. Returns true
+ * if there is more work: SCHED is set, and the caller still owns the work.
  */
 static bool complete_tx(struct kvnet_queue *q)
 {
@@ -245,7 +246,6 @@ static bool complete_tx(struct kvnet_queue *q)
 	return false;
 }
 
-/* In a session: a turn with a budget. */
 static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct kvnet_budget all = *budget;
@@ -258,7 +258,7 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 	send_tx_batch(q);
 	packets = all.packets - budget->packets;
 	kvnet_stats_add_poll(&q->vq.stats, packets, latency_ns);
-	/* Long packets need no pace. */
+	/* Kick moderation is for streams of small packets. */
 	if (all.bytes - budget->bytes > packets * TX_SMALL_MEAN_LEN)
 		kvnet_kick_mod_note_long(&q->kick_mod);
 	else
@@ -267,9 +267,12 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
 	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
 		       (q->no_room || q->vq.vcpu_session || kvnet_worker_may_complete(&q->work));
-	/* It is who rests that sees to a call; others may keep a worker from that for long. */
+	/*
+	 * Only completing the poll starts the timer of a pending call. A worker that polls
+	 * again may be kept off its CPU for long, so it must not defer.
+	 */
 	q->vq.may_defer_call = may_complete && may_defer_tx_call(q);
-	/* It was not the driver's next packet. */
+	/* An event without a packet: the driver has not read the used ring by sending. */
 	if (!packets)
 		kvnet_vq_send_pending_call(&q->vq);
 	if (may_complete)
@@ -278,9 +281,9 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 }
 
 /*
- * A tap hands frames to the stack at once, whoever brings them. A macvtap or a packet
- * socket puts them into a queue of the device below, or of the CPU: there those of two
- * threads may change places.
+ * A tun device passes frames to the stack in the same call. A macvtap or a packet socket
+ * queues them to the lower device or to the CPU, where frames of the worker and of a vCPU
+ * thread could be reordered.
  */
 static bool may_inline_tx(const struct kvnet_queue *q)
 {
@@ -310,7 +313,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	return result;
 }
 
-/* What is more than a little, or would have to wait for a page, is for the worker. */
+/* REPOLL queues the work to its worker: beyond the vCPU budget, or if an access faults. */
 static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 {
 	struct kvnet_queue *q = tx_work_to_queue(work);
@@ -339,7 +342,7 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 	return result == KVNET_WORK_COMPLETE ? result : KVNET_WORK_REPOLL;
 }
 
-/* The CPU is the one that the timer was set on, and by now perhaps another's. */
+/* The timer is pinned to the CPU that started it: the call may steal another task's time. */
 static void call_from_softirq(struct kvnet_queue *q)
 {
 	u64 now, begin = local_clock();
@@ -351,7 +354,7 @@ static void call_from_softirq(struct kvnet_queue *q)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_inline_throttled);
 }
 
-/* What is there to do is to call. */
+/* Runs for the inline timer of start_call_timer(). */
 static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 {
 	struct kvnet_queue *q = tx_work_to_queue(work);
@@ -364,7 +367,7 @@ static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 		return KVNET_WORK_REPOLL;
 	}
 	call_from_softirq(q);
-	/* Kicks have been asked for; one that came meanwhile was dropped. */
+	/* complete_tx() enabled kicks, but a kick that came while SCHED was set was dropped. */
 	if (!kvnet_work_complete(work, KVNET_EV_KICK) ||
 	    (kvnet_ring_pending(&q->vq.ring) && kvnet_work_reschedule(work)))
 		result = KVNET_WORK_REPOLL;
