@@ -2,9 +2,11 @@
 /*
  * rx.c - packets from the tap to the guest
  *
- * Each packet is read into as many of the driver's buffers as it needs
- * (virtio 1.3, 5.1.6.4), with one write for its header. The buffers of a
- * packet become visible together.
+ * Each packet is read into as many of the driver's buffers as it needs (virtio 1.3,
+ * 5.1.6.4). The buffers of a packet become visible together, in one flush.
+ *
+ * rx_poll(), rx_pending() and rx_rearm() run in the worker; the kvnet_rx_*() helpers also in
+ * a softirq session of rx_inline.c, where they must not sleep. All helpers need a session.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -19,13 +21,6 @@
 #include "kvnet.h"
 #include "rx_common.h"
 
-/**
- * kvnet_rx_start_poll() - a turn begins
- * @q: the queue
- *
- * Context: session.
- * Return: what stays the same during the turn.
- */
 struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
@@ -41,13 +36,12 @@ struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)
 }
 
 /*
- * Take buffers for @need bytes. Returns 1; 0 if the driver has given too few
- * so far; -ENOBUFS if it cannot ever give enough; -errno: broken. Unless it
- * returns 1 the caller rewinds.
+ * Pops buffers for @need bytes. Returns 1; 0 if the driver has not added enough yet;
+ * -ENOBUFS if it can never add enough; another -errno: wait for the IOTLB, or broken.
+ * Unless the result is 1 the caller rewinds.
  *
- * A driver whose descriptors are all in this packet can give no more, nor can
- * one that has too few left for the shortest of these chains: it gets none back
- * before this packet is done with.
+ * The driver gets no descriptor back before this packet is complete. So it can add no buffer
+ * once the free descriptors are fewer than the shortest chain of this packet has.
  */
 static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, unsigned int *buffers)
 {
@@ -77,11 +71,12 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 }
 
 /**
- * kvnet_rx_prepare_header() - make room for the header that the tap makes
- * @t: the turn
+ * kvnet_rx_prepare_header() - zero the header in the queue's @bounce
+ * @t: the poll
  *
- * Context: session.
- * Return: where it goes, zeroed, in front of a short packet in the queue's @bounce.
+ * The driver's header may be longer than the tap's, and ends where the tap's ends.
+ *
+ * Return: where the tap's header goes; a short packet follows directly behind it.
  */
 u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
 {
@@ -92,15 +87,14 @@ u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
 }
 
 /**
- * kvnet_rx_read_short_frame() - read a short packet into our own memory
- * @t: the turn
- * @buffers: that it goes into
- * @len: its length, at most KVNET_RX_COPYBREAK
+ * kvnet_rx_read_short_frame() - read header and packet into the queue's @bounce
+ * @t: the poll
+ * @buffers: number of buffers of the packet, for its header
+ * @len: bytes of the packet, at most KVNET_RX_COPYBREAK
  *
- * The frame is gone whatever happens.
+ * Consumes the frame, also on error.
  *
- * Context: session.
- * Return: 0 with header and packet in the queue's @bounce; -EIO.
+ * Return: 0 or -EIO.
  */
 int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
 			      size_t len)
@@ -114,9 +108,7 @@ int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int bu
 	return 0;
 }
 
-/*
- * A short packet: header and data in our own memory, then one copy.
- */
+/* By way of q->bounce: header and data reach the guest with one copy. */
 static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
 			    size_t len)
 {
@@ -134,7 +126,7 @@ static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buff
 	return _copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
 }
 
-/* Of a header that the tap has written it knows all but this. */
+/* The tap writes the whole header except num_buffers, which it cannot know. */
 static int store_num_buffers(const struct kvnet_rx_poll_ctx *t, unsigned int buffers)
 {
 	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
@@ -160,7 +152,7 @@ static int zero_user_header(const struct kvnet_rx_poll_ctx *t)
 	return iov_iter_zero(t->hdr_len, &to) == t->hdr_len ? 0 : -EFAULT;
 }
 
-/* A long packet: straight to the guest, by the tap, header and all. */
+/* The tap's recvmsg() writes header and data to the guest. */
 static int read_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -197,14 +189,7 @@ static enum kvnet_stat rx_drop_reason(int err)
 	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
 }
 
-/**
- * kvnet_rx_count_frame() - a packet has been received or dropped
- * @q: the queue
- * @len: its length
- * @err: 0, or -errno: dropped, and rewound
- *
- * Context: session.
- */
+/* Counts a packet of @len bytes as received, or as dropped if @err is an -errno. */
 void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
 {
 	if (err) {
@@ -216,14 +201,7 @@ void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
 	kvnet_stats_add(&q->vq.stats, KVNET_STAT_bytes, len);
 }
 
-/**
- * kvnet_rx_flush() - tell the driver
- * @q: the queue
- *
- * What the device has counted, and we, is told before the driver can tell.
- *
- * Context: session.
- */
+/* The tap's netdev and the queue count packets before the driver can see them. */
 void kvnet_rx_flush(struct kvnet_queue *q)
 {
 	if (q->tap.recvmsg_calls)
@@ -234,7 +212,7 @@ void kvnet_rx_flush(struct kvnet_queue *q)
 	kvnet_vq_flush(&q->vq);
 }
 
-/* Returns 1 for a packet received or dropped, 0 to wait for buffers, -errno. */
+/* Returns 1 if the packet was received or dropped, 0 to wait for buffers, or -errno. */
 static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -256,7 +234,7 @@ static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 		ret = copy_short_frame(t, buffers, len);
 	else
 		ret = copy_long_frame(t, buffers, len);
-	/* Also a copy that failed has left something. */
+	/* A copy that failed may have written a part. */
 	if (kvnet_vq_log_write(&q->vq, t->hdr_len + len))
 		ret = -EFAULT;
 	if (ret)
@@ -267,7 +245,6 @@ static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 	return 1;
 }
 
-/* Receive until the tap or the ring is empty or the budget is spent. */
 static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
 					     struct kvnet_budget *budget)
 {
@@ -290,20 +267,18 @@ static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
 }
 
 /**
- * kvnet_rx_update_mode() - will the next frame be for who brings it?
+ * kvnet_rx_update_mode() - choose inline RX or the worker for the next frame
  * @q: the queue
- * @now_ns: the local clock
- * @frames: how many there were
- * @small: all were short, and none is left
- *
- * Context: a session.
+ * @now_ns: local clock
+ * @frames: frames of this poll
+ * @small: frames were short on average; only the budget or an uncached page left any
  */
 void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
 {
 	bool enable;
 
 	kvnet_rx_mod_update(&q->rx_mod, now_ns, frames, small, READ_ONCE(*q->reverse_count));
-	/* What is barred is no stream: its frames are the worker's, without a pause. */
+	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
 	enable = q->rx_mod.latency_mode && !kvnet_throttle_is_active(&q->throttle, now_ns);
 	if (enable != q->work.event_inline)
 		WRITE_ONCE(q->work.event_inline, enable);
@@ -318,7 +293,7 @@ static void update_mode_by_budget(struct kvnet_queue *q, const struct kvnet_budg
 			     !q->no_room && bytes <= frames * KVNET_RX_MOD_SHORT_LEN);
 }
 
-/* The driver is told before what is left behind is cleared away. */
+/* Flush first: the guest need not wait until the frames are freed. */
 static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 {
 	u64 latency_ns = kvnet_work_consume_wake_latency(&q->work);
@@ -335,7 +310,7 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	return result;
 }
 
-/* In a session: how many of the next frames, a stream's, are to wake nobody? */
+/* How many of the next frames are not to wake the worker? 0: each frame wakes it. */
 static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 {
 	if (!q->rx_mod.may_coalesce)
@@ -344,7 +319,7 @@ static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 				  kvnet_tap_info_ring_size(&q->tap));
 }
 
-/* In a session: rest until some frames are there, or it is time. */
+/* Complete the poll until the tap has more than @rx_frames, or the timer expires. */
 static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 {
 	const u32 ns = q->rx_usecs * NSEC_PER_USEC;
@@ -358,8 +333,9 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 }
 
 /*
- * In a session: rest until the driver gives buffers or the tap has frames, but for
- * @skip of a stream. True if there is work after all.
+ * Complete the poll until the driver adds buffers or the tap has frames; if @rx_frames is not
+ * 0, frames are coalesced. Returns true if there is more work: SCHED is set, and the caller
+ * still owns the work.
  */
 static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 {
@@ -374,7 +350,10 @@ static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 			    kvnet_tap_rx_is_readable(&q->tap);
 	if (more)
 		return kvnet_work_reschedule(&q->work);
-	/* Who brings a frame before the end of the session finds it shut. */
+	/*
+	 * Takes effect at the end of the session. A sender's softirq that runs before finds
+	 * softirq sessions disabled, and queues the work to the worker.
+	 */
 	q->vq.enable_softirq = !q->no_room && q->work.event_inline && kvnet_rx_inline_may_poll(q);
 	return false;
 }
@@ -391,7 +370,10 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 	}
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
 	result = rx_poll_session(q);
-	/* A look ahead would hide those that come now: kicks are asked for from there on. */
+	/*
+	 * Without buffers do not read ahead: kvnet_vq_kick_on() asks for kicks beyond the
+	 * chains already observed, so buffers that arrive now would go unnoticed.
+	 */
 	if (q->no_room)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_no_buf);
 	else if (q->rx_mod.inline_skip != KVNET_STAT_NONE)
@@ -414,7 +396,7 @@ static bool rx_pending(struct kvnet_work *work)
 
 	if (READ_ONCE(q->no_room))
 		return kvnet_vq_pending(&q->vq);
-	/* Without the lock: it is about when, and who is to rest looks with it. */
+	/* Without vq->lock: decides only when to poll, and rx_rearm() checks with the lock. */
 	if (!data_race(kvnet_rx_mod_should_poll(&q->rx_mod, local_clock())))
 		return false;
 	if (!mutex_trylock(&q->vq.lock))

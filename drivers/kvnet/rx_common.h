@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rx_common.h - what both ways to receive have in common
+ * rx_common.h - shared by the worker's RX (rx.c) and inline RX (rx_inline.c)
  */
 #ifndef _KVNET_RX_COMMON_H
 #define _KVNET_RX_COMMON_H
@@ -8,10 +8,10 @@
 #include "kvnet.h"
 
 /**
- * struct kvnet_rx_poll_ctx - what stays the same during a turn
+ * struct kvnet_rx_poll_ctx - constants of one poll
  * @q: the queue
- * @hdr_len: length of the driver's header
- * @buffers_max: buffers that a packet may take
+ * @hdr_len: length of the driver's header, in bytes
+ * @buffers_max: maximum buffers of a packet; 1 without VIRTIO_NET_F_MRG_RXBUF
  */
 struct kvnet_rx_poll_ctx {
 	struct kvnet_queue *q;
@@ -24,7 +24,7 @@ static inline struct kvnet_queue *kvnet_rx_work_to_queue(struct kvnet_work *work
 	return container_of(work, struct kvnet_queue, work);
 }
 
-/* In a session: rx.c */
+/* rx.c: in a session, also of a softirq */
 struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q);
 u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t);
 int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
@@ -33,7 +33,7 @@ void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err);
 void kvnet_rx_flush(struct kvnet_queue *q);
 void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small);
 
-/* Without a thread: rx_inline.c */
+/* rx_inline.c: the first runs in softirq context, the others in a session of the worker */
 enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work);
 bool kvnet_rx_inline_may_poll(const struct kvnet_queue *q);
 void kvnet_rx_inline_prepare(struct kvnet_queue *q);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rx_inline.c - lone frames from the tap to the guest, by who brings them
+ * rx_inline.c - receive single frames in the sender's softirq
  *
- * Whoever puts a frame into the tap runs in the kernel already, with the frame in its
- * cache. In the softirq that comes next on its CPU the frame is copied to the guest,
- * and the guest is called: no thread is woken. What that needs has been prepared by a
- * worker: a ring of loads and stores, and pages that are known (page_cache.h). All that
- * is not simple is left to the worker, with nothing done yet.
+ * The sender that puts a frame into the tap runs in the kernel already, with the frame in its
+ * CPU's cache. The next softirq on that CPU copies the frame to the guest and calls the
+ * driver, without waking the worker. The worker has prepared what this needs: a pinned ring,
+ * and guest pages in the page cache (page_cache.h). Anything that is not simple is left to the
+ * worker, before the frame is consumed.
+ *
+ * A softirq session holds vq->softirq_lock, and the page cache's lock while it copies. It
+ * takes both by trylock: it neither sleeps nor spins.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -16,28 +19,21 @@
 #include "kvnet.h"
 #include "rx_common.h"
 
-/* Buffers of a frame, and pieces of memory: one that is cut up more takes a worker's time. */
+/* Buffers and segments of a frame: more take too long for a softirq. */
 #define INLINE_BUFFERS_MAX	16U
 #define INLINE_PIECES_MAX	(2 * INLINE_BUFFERS_MAX)
 
-/* Buffers whose pages are learnt at a time, and pieces. */
+/* Buffers whose pages are prefilled in one poll, and their segments. */
 #define FILL_AHEAD_BUFFERS	64
 #define FILL_AHEAD_PIECES	(2 * FILL_AHEAD_BUFFERS)
 
-/**
- * kvnet_rx_inline_may_poll() - can frames be received in place, if they are lone ones?
- * @q: the queue
- *
- * Context: session of a worker.
- * Return: true if so.
- */
 bool kvnet_rx_inline_may_poll(const struct kvnet_queue *q)
 {
 	return READ_ONCE(q->work.workers->allow_softirq) && kvnet_vq_may_inline(&q->vq) &&
 	       kvnet_tap_rx_may_softirq(&q->tap);
 }
 
-/* The pages of the buffers that come next, as far as a frame goes. They are not taken. */
+/* Caches pages of the next buffers, in each as many as a short frame needs; then rewinds. */
 static void fill_page_cache_ahead(struct kvnet_queue *q)
 {
 	struct kvnet_vq *vq = &q->vq;
@@ -56,10 +52,10 @@ static void fill_page_cache_ahead(struct kvnet_queue *q)
 }
 
 /**
- * kvnet_rx_inline_prepare() - see to it that the next frame is received in place
- * @q: the queue; the last one was not
+ * kvnet_rx_inline_prepare() - remove the reason why the last frame was not received inline
+ * @q: the queue
  *
- * Context: session of a worker, in the owner's address space; may sleep.
+ * Context: session of the worker, which uses the owner's mm; may sleep.
  */
 void kvnet_rx_inline_prepare(struct kvnet_queue *q)
 {
@@ -83,7 +79,7 @@ static int copy_short_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	return ret;
 }
 
-/* -EAGAIN: the frame is still there. */
+/* Returns -EAGAIN if the frame is not consumed. */
 static int copy_long_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers)
 {
 	struct kvnet_queue *q = t->q;
@@ -98,7 +94,7 @@ static int copy_long_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buff
 	return kvnet_page_cache_copy_skb_to(q->page_cache, q->vq.iov, t->hdr_len, skb);
 }
 
-/* -EAGAIN: the frame is still there, and the worker's: @inline_skip. */
+/* Returns -EAGAIN if the frame is not consumed, with the reason in @skip. */
 static int copy_frame_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len,
 			     enum kvnet_stat *skip)
 {
@@ -106,7 +102,7 @@ static int copy_frame_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	struct kvnet_page_cache *c = q->page_cache;
 	int ret = -EAGAIN;
 
-	/* A thread of the VMM has it while its memory changes, and is not waited for. */
+	/* An invalidation on another CPU may hold the lock; a softirq must not wait for it. */
 	*skip = KVNET_STAT_inline_skip_busy;
 	if (!spin_trylock(&c->lock))
 		return ret;
@@ -120,7 +116,7 @@ static int copy_frame_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	return ret;
 }
 
-/* Returns KVNET_STAT_NONE for a frame received or dropped; or why it is the worker's. */
+/* Returns KVNET_STAT_NONE if the frame was received or dropped, or the inline_skip reason. */
 static enum kvnet_stat receive_frame_inline(const struct kvnet_rx_poll_ctx *t, size_t len)
 {
 	struct kvnet_queue *q = t->q;
@@ -151,9 +147,9 @@ leave:
 }
 
 /*
- * Two times are not bounded here: that of the call, since the VMM decides which tasks it
- * wakes; and @waited, which the softirq has spent on frames of other devices (a NAPI poll)
- * while the worker could have received this one. If they are long, the worker receives.
+ * Two times have no bound here. The VMM decides how many tasks the call wakes. And for
+ * @waited ns the softirq served frames of other devices (a NAPI poll), while the worker could
+ * have received this one. If both together are long, the throttle leaves RX to the worker.
  */
 static void flush_rx_inline(struct kvnet_queue *q, u64 waited)
 {
@@ -161,14 +157,14 @@ static void flush_rx_inline(struct kvnet_queue *q, u64 waited)
 
 	kvnet_rx_flush(q);
 	now = local_clock();
-	/* Have the next event timed, too: the debt is of all that wait, not of one in 16. */
+	/* Time the next event, too: the throttle needs each late frame, not one in 16. */
 	if (unlikely(waited > KVNET_THROTTLE_QUICK_NS))
 		WRITE_ONCE(q->work.sample_count, 0);
 	if (unlikely(kvnet_throttle_account(&q->throttle, now, waited + (now - begin))))
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_inline_throttled);
 }
 
-/* A few frames. Returns KVNET_STAT_NONE when there are no more; or why they are the worker's. */
+/* Returns KVNET_STAT_NONE if the tap is empty, or why the next frame is left to the worker. */
 static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 {
 	const struct kvnet_rx_poll_ctx t = kvnet_rx_start_poll(q);
@@ -201,7 +197,7 @@ static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 	return skip;
 }
 
-/* True if there is work after all, which is the worker's. */
+/* Returns true if there are more frames: SCHED is set, and the caller still owns the work. */
 static bool complete_rx_inline(struct kvnet_queue *q)
 {
 	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP))
@@ -209,13 +205,7 @@ static bool complete_rx_inline(struct kvnet_queue *q)
 	return kvnet_tap_rx_is_readable(&q->tap) && kvnet_work_reschedule(&q->work);
 }
 
-/**
- * kvnet_rx_inline_poll_softirq() - receive in place
- * @work: of the queue, held
- *
- * Context: softirq.
- * Return: KVNET_WORK_COMPLETE, or KVNET_WORK_REPOLL for the worker.
- */
+/* Softirq context, SCHED is set. REPOLL queues the work to its worker. */
 enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work)
 {
 	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rx_mod.h - policy: is the next frame a lone one?
+ * rx_mod.h - policy: inline RX or the worker, and coalescing of a stream's frames
  *
- * A lone frame is received where it comes in, for less than waking a worker costs. In
- * a stream it is the other way about: a worker that is awake anyway takes many at a
- * time, and whoever sends them does not wait. In a stream frames come in less than
- * some times the time that it takes to receive one so, and nothing that the guest
- * sends has been waited for. It takes some frames to tell, and some more to believe
- * the opposite.
+ * Latency mode: a single frame is received in its sender's softirq, which costs less than
+ * waking the worker. In a stream the worker is better: it is awake anyway, receives many
+ * frames per poll, and does not delay the sender. Frames are a stream if they are closer than
+ * some times the cost of one inline poll, and the guest sends nothing in between. The mode
+ * has hysteresis: it flips after KVNET_RX_MOD_POLLS polls.
  *
- * Who looks into the tap of a stream again and again takes the line that the next frame's
- * place is in from whoever writes it, each time; and to be woken for each of its frames costs
- * who sends them more than the frame. So a tap that has been emptied is left alone for
- * some frames: by a worker that spins, and if they are short and the guest answers none of
- * them, by one that sleeps meanwhile.
+ * Polling the empty ring of a stream's tap pulls the producer's cache line for every frame,
+ * and a wake-up per frame costs the sender more than the frame. So a busy-polling worker that
+ * has emptied such a tap does not read it for KVNET_RX_MOD_BACKOFF_NS. If the frames are short
+ * and the guest replies to none, they are coalesced, and the worker sleeps meanwhile.
  *
- * Numbers and clock values in, decisions out.
+ * Pure: no locks, no clock reads. All state belongs to the running session; rx_pending()
+ * reads it without a session.
  */
 #ifndef _KVNET_RX_MOD_H
 #define _KVNET_RX_MOD_H
@@ -25,39 +24,38 @@
 
 #include "ewma.h"
 
-/* Frames of a stream are less far apart, in times that one takes; and in ns. */
+/* Gaps of a stream are below the larger of GAP_FACTOR inline polls and GAP_MIN_NS. */
 #define KVNET_RX_MOD_GAP_FACTOR	12
 #define KVNET_RX_MOD_GAP_MIN_NS	5000
 
-/* A stream's tap is left alone for so long when it is empty, in ns. */
+/* A busy-polling worker does not read the tap of a stream for so long, in ns. */
 #define KVNET_RX_MOD_BACKOFF_NS	8000
 
-/* Frames of a stream that wake nobody; a part of those that the tap has room for. */
+/* Maximum of coalesced frames; they may fill at most 1/ROOM_DIV of the tap's ring. */
 #define KVNET_RX_MOD_FRAMES_MAX	32U
 #define KVNET_RX_MOD_ROOM_DIV	4
 
-/* Turns in a row until the other is believed. */
+/* Polls until the mode flips; also polls without coalescing after a long frame or a reply. */
 #define KVNET_RX_MOD_POLLS	8
 
-/* Frames that come together, and are lone ones still. */
+/* So many frames in one poll are no stream yet. */
 #define KVNET_RX_MOD_FEW_FRAMES	4
 
-/* No lone frame is longer. */
+/* Longest frame for inline RX and, on average, for coalescing, in bytes. */
 #define KVNET_RX_MOD_SHORT_LEN	2048
 
 /**
- * struct kvnet_rx_mod - what a receive queue has seen
- * @last_ns: when nothing was left last
- * @inline_ewma_ns: what a turn that is in place takes
- * @tx_count: packets that the guest had sent by then
- * @may_coalesce: the next frames are a stream's that can wait
- * @coalescing: they do, so nobody looks meanwhile
- * @holdoff_polls: turns of short frames without an answer until they may again
- * @backoff_polls: how many that are if too few come once more
- * @latency_score: for lone frames, up to KVNET_RX_MOD_POLLS
- * @latency_mode: what is believed
- * @inline_skip: what has kept the last frame from being received in place: KVNET_STAT_NONE or the
- *	counter
+ * struct kvnet_rx_mod - receive policy of a queue; in a session
+ * @last_ns: local clock of the last kvnet_rx_mod_update()
+ * @inline_ewma_ns: EWMA of an inline poll of one frame; 0: none yet
+ * @tx_count: packets that the guest had sent at @last_ns
+ * @may_coalesce: the last frames were a stream that may be coalesced
+ * @coalescing: coalescing is in effect since the last poll
+ * @holdoff_polls: polls of short frames without a reply until coalescing is tried again
+ * @backoff_polls: @holdoff_polls after coalescing: 0, or 1, 3, 7 .. 255 if it brings few frames
+ * @latency_score: 0 to KVNET_RX_MOD_POLLS: plus one for a poll without a stream, else minus one
+ * @latency_mode: true from the highest score until the lowest: inline RX is allowed
+ * @inline_skip: why the last frame was not received inline: a counter, or KVNET_STAT_NONE
  */
 struct kvnet_rx_mod {
 	u64 last_ns;
@@ -72,10 +70,6 @@ struct kvnet_rx_mod {
 	u8 inline_skip;
 };
 
-/**
- * kvnet_rx_mod_reset() - nothing has been seen
- * @c: filled in
- */
 static inline void kvnet_rx_mod_reset(struct kvnet_rx_mod *c)
 {
 	*c = (struct kvnet_rx_mod) {
@@ -84,17 +78,11 @@ static inline void kvnet_rx_mod_reset(struct kvnet_rx_mod *c)
 	};
 }
 
-/**
- * kvnet_rx_mod_note_inline() - a turn has been in place
- * @c: the place
- * @ns: that it took
- */
 static inline void kvnet_rx_mod_note_inline(struct kvnet_rx_mod *c, u64 ns)
 {
 	kvnet_ewma_add(&c->inline_ewma_ns, ns);
 }
 
-/* A turn that was for lone frames. */
 static inline void kvnet_rx_mod_raise_score(struct kvnet_rx_mod *c)
 {
 	if (c->latency_score < KVNET_RX_MOD_POLLS)
@@ -103,7 +91,6 @@ static inline void kvnet_rx_mod_raise_score(struct kvnet_rx_mod *c)
 		c->latency_mode = true;
 }
 
-/* One that was not. */
 static inline void kvnet_rx_mod_lower_score(struct kvnet_rx_mod *c)
 {
 	if (c->latency_score)
@@ -113,11 +100,11 @@ static inline void kvnet_rx_mod_lower_score(struct kvnet_rx_mod *c)
 }
 
 /**
- * kvnet_rx_mod_update() - a turn is over
- * @c: the place
- * @now_ns: the time, of a clock that may go back
- * @frames: how many there were
- * @all_short: all were short, and none is left
+ * kvnet_rx_mod_update() - account for a poll
+ * @c: receive policy of the queue
+ * @now_ns: local clock, which may go back
+ * @frames: frames of this poll
+ * @all_short: as @small of kvnet_rx_update_mode()
  * @tx_count: packets that the guest has sent so far
  */
 static inline void kvnet_rx_mod_update(struct kvnet_rx_mod *c, u64 now_ns,
@@ -136,11 +123,11 @@ static inline void kvnet_rx_mod_update(struct kvnet_rx_mod *c, u64 now_ns,
 		c->holdoff_polls = c->backoff_polls;
 	}
 	if (was_coalescing && frames) {
-		/* Nobody has looked: they need not have come together. */
+		/* The tap was not polled meanwhile, so the frames came spread over that time. */
 		since /= frames;
 		few = true;
 	} else if (!c->latency_mode) {
-		/* By which frames of a stream are found later. */
+		/* kvnet_rx_mod_should_poll() delays the poll of a stream by that. */
 		gap += KVNET_RX_MOD_BACKOFF_NS;
 	}
 	far_apart = since >= gap || guest_sent;
@@ -161,33 +148,27 @@ static inline void kvnet_rx_mod_update(struct kvnet_rx_mod *c, u64 now_ns,
 		c->holdoff_polls--;
 }
 
-/**
- * kvnet_rx_mod_should_poll() - is it time to look for frames?
- * @c: the place; the last turn has left none
- * @now_ns: as of kvnet_rx_mod_update()
- *
- * Return: true if so; false for a while, in a stream.
- */
+/* May the busy-polling worker read the tap's ring again, which the last poll left empty? */
 static inline bool kvnet_rx_mod_should_poll(const struct kvnet_rx_mod *c, u64 now_ns)
 {
 	return c->latency_mode || now_ns - c->last_ns >= KVNET_RX_MOD_BACKOFF_NS;
 }
 
 /**
- * kvnet_rx_mod_start() - how many of the next frames may wait?
- * @c: the place; the last turn has left none
+ * kvnet_rx_mod_start() - start coalescing, if the last frames were a stream
+ * @c: receive policy of the queue, whose tap the last poll left empty
  * @now_ns: as of kvnet_rx_mod_update()
- * @max_ns: so long at most
- * @room: frames that the tap has room for
+ * @max_ns: rx_usecs, in ns
+ * @room: size of the tap's ring, in frames
  *
- * Return: frames, of a stream: they do wait, then; 0: the next one is not to.
+ * Return: frames that need not wake the worker, which then needs a timer; 0: none.
  */
 static inline unsigned int kvnet_rx_mod_start(struct kvnet_rx_mod *c, u64 now_ns, u64 max_ns,
 					      unsigned int room)
 {
 	unsigned int frames = min(KVNET_RX_MOD_FRAMES_MAX, room / KVNET_RX_MOD_ROOM_DIV);
 
-	/* Else it is over, or pauses. */
+	/* After a longer gap the stream is over or pauses. */
 	c->coalescing = c->may_coalesce && frames && now_ns - c->last_ns < max_ns;
 	return c->coalescing ? frames : 0;
 }
