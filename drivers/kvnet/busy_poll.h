@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * busy_poll.h - policy: how much at a time, and how long to look before sleeping
+ * busy_poll.h - policy: the budget of a poll, and how long a worker busy-polls
  *
- * Numbers and clock values in, decisions out.
+ * Pure: no locks, no clock reads. A budget belongs to one poll, the window to its worker;
+ * netlink reads @window_ns without a lock.
  */
 #ifndef _KVNET_BUSY_POLL_H
 #define _KVNET_BUSY_POLL_H
@@ -11,26 +12,26 @@
 #include <linux/types.h>
 
 /*
- * A turn ends when any is spent, so that a caller which waits for the queue's lock
- * does not wait for long. Pieces are for drivers that
- * cut a packet into a thousand: 16 in each packet are not too many.
+ * A poll ends when any of these is spent, which bounds how long an ioctl waits for vq->lock.
+ * Pieces (segments or descriptors) bound a driver that cuts each packet into a thousand;
+ * 16 per packet are allowed.
  */
 #define KVNET_BUDGET_PACKETS	256
 #define KVNET_BUDGET_BYTES	(512 * 1024)
 #define KVNET_BUDGET_PIECES	4096
 
-/* The same, of the thread that kicked: less than it costs to wake another. */
+/* Budget of an inline poll by a vCPU thread: it costs less than waking the worker. */
 #define KVNET_BUDGET_VCPU_PACKETS	4
 #define KVNET_BUDGET_VCPU_BYTES	4096
 #define KVNET_BUDGET_VCPU_PIECES	16
-/* So many times as much if it is for all packets of a while. */
+/* So many times as much for a poll by timer, which sends all packets since the last poll. */
 #define KVNET_BUDGET_VCPU_TIMER_FACTOR	16
 
 /**
- * struct kvnet_budget - what is left of a turn
+ * struct kvnet_budget - what is left of a poll's budget; spent if any is <= 0
  * @packets: packets
  * @bytes: bytes
- * @pieces: descriptors to look at, or pieces of memory
+ * @pieces: descriptors read, or segments of memory
  */
 struct kvnet_budget {
 	int packets;
@@ -39,9 +40,9 @@ struct kvnet_budget {
 };
 
 /**
- * struct kvnet_busy_poll - the spin window of a worker
- * @max_ns: the longest window, in ns; 0: never spin
- * @window_ns: how long to spin now, in ns, at most @max_ns
+ * struct kvnet_busy_poll - busy-poll window of a worker
+ * @max_ns: maximum of the window, from kvnet_work.busy_poll_us, in ns; 0: never busy-poll
+ * @window_ns: how long to busy-poll now, in ns, at most @max_ns
  */
 struct kvnet_busy_poll {
 	u64 max_ns;
@@ -52,10 +53,6 @@ void kvnet_busy_poll_set_max(struct kvnet_busy_poll *p, u64 max_ns);
 bool kvnet_busy_poll_has_expired(const struct kvnet_busy_poll *p, u64 start_ns, u64 now_ns);
 void kvnet_busy_poll_adapt(struct kvnet_busy_poll *p, u64 idle_ns);
 
-/**
- * kvnet_budget_start() - a new turn of the worker
- * @b: the budget
- */
 static inline void kvnet_budget_start(struct kvnet_budget *b)
 {
 	b->packets = KVNET_BUDGET_PACKETS;
@@ -63,11 +60,7 @@ static inline void kvnet_budget_start(struct kvnet_budget *b)
 	b->pieces = KVNET_BUDGET_PIECES;
 }
 
-/**
- * kvnet_budget_start_vcpu() - a turn of a thread that has something else to do
- * @b: the budget
- * @by_timer: nobody has kicked: it looks from time to time
- */
+/* @by_timer: kick moderation is on, and the ring is polled by timer. */
 static inline void kvnet_budget_start_vcpu(struct kvnet_budget *b, bool by_timer)
 {
 	unsigned int times = by_timer ? KVNET_BUDGET_VCPU_TIMER_FACTOR : 1;
@@ -77,13 +70,7 @@ static inline void kvnet_budget_start_vcpu(struct kvnet_budget *b, bool by_timer
 	b->pieces = KVNET_BUDGET_VCPU_PIECES * times;
 }
 
-/**
- * kvnet_budget_was_small() - was there so little in a turn of the worker that the thread
- *	that kicked could have done it?
- * @b: what is left of the budget
- *
- * Return: true if so.
- */
+/* Could the vCPU thread have done this poll of the worker within its own budget? */
 static inline bool kvnet_budget_was_small(const struct kvnet_budget *b)
 {
 	return b->packets >= KVNET_BUDGET_PACKETS - KVNET_BUDGET_VCPU_PACKETS &&
@@ -91,24 +78,18 @@ static inline bool kvnet_budget_was_small(const struct kvnet_budget *b)
 	       b->pieces >= KVNET_BUDGET_PIECES - KVNET_BUDGET_VCPU_PIECES;
 }
 
-/**
- * kvnet_budget_is_spent() - did the turn end with its budget?
- * @b: the budget
- *
- * Return: true if so.
- */
 static inline bool kvnet_budget_is_spent(const struct kvnet_budget *b)
 {
 	return b->packets <= 0 || b->bytes <= 0 || b->pieces <= 0;
 }
 
 /**
- * kvnet_budget_spend() - account for a packet, sent, received or dropped
- * @b: the budget
- * @bytes: its length
- * @pieces: that it was in, or would have gone into
+ * kvnet_budget_spend() - account for a packet that was sent, received or dropped
+ * @b: budget of the poll
+ * @bytes: length of the packet
+ * @pieces: its segments, or the descriptors that were read for it
  *
- * Return: true if the turn may go on.
+ * Return: true if the poll may go on.
  */
 static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes,
 				      unsigned int pieces)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ewma.h - what something takes, by and large
+ * ewma.h - moving average of durations, weight 1/8
  *
- * The rules that choose who sends and who receives measure themselves against it. One
- * time that was interrupted must not count for much, nor the first for ever.
+ * The moderation policies compare gaps with the average cost of an inline poll. A poll that
+ * was interrupted must not count for much, and the first poll not for ever.
  */
 #ifndef _KVNET_EWMA_H
 #define _KVNET_EWMA_H
@@ -11,14 +11,10 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* No longer than that is believed. */
+/* Samples are clamped to this. */
 #define KVNET_EWMA_MAX_NS	1000000
 
-/**
- * kvnet_ewma_add() - it has been done once more
- * @avg_ns: what it took so far, on average; 0: not known
- * @ns: what it took now
- */
+/* An average of 0 means no sample yet. */
 static inline void kvnet_ewma_add(u32 *avg_ns, u64 ns)
 {
 	u32 sample_ns = min_t(u64, ns, KVNET_EWMA_MAX_NS);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hist.h - how often values of each size came: a bucket for each power of two
+ * hist.h - histogram with a bucket for each power of two
  *
- * One writer at a time. Who reads meanwhile may find a value in its bucket that is
- * not in the sum yet.
+ * One writer at a time. A concurrent reader may see a value in its bucket that is not in the
+ * sum yet.
  */
 #ifndef _KVNET_HIST_H
 #define _KVNET_HIST_H
@@ -12,25 +12,14 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Bucket 0 is for 0, n for values of n bits; the last also for all that are longer. */
+/* Bucket 0 counts zeroes, bucket n values of n bits; the last one also all larger values. */
 #define KVNET_HIST_BUCKETS	32
 
-/**
- * struct kvnet_hist - how often values of each size came
- * @bucket: how often
- * @sum: of the values
- */
 struct kvnet_hist {
 	u64 bucket[KVNET_HIST_BUCKETS];
 	u64 sum;
 };
 
-/**
- * kvnet_hist_bucket_of() - where does a value belong?
- * @value: the value
- *
- * Return: its bucket.
- */
 static inline unsigned int kvnet_hist_bucket_of(u64 value)
 {
 	unsigned int bits = fls64(value);
@@ -38,22 +27,11 @@ static inline unsigned int kvnet_hist_bucket_of(u64 value)
 	return bits < KVNET_HIST_BUCKETS ? bits : KVNET_HIST_BUCKETS - 1;
 }
 
-/**
- * kvnet_hist_bucket_min() - what is the least value of a bucket?
- * @bucket: in range
- *
- * Return: the value.
- */
 static inline u64 kvnet_hist_bucket_min(unsigned int bucket)
 {
 	return bucket ? 1ULL << (bucket - 1) : 0;
 }
 
-/**
- * kvnet_hist_add() - a value has come
- * @h: the histogram
- * @value: the value
- */
 static inline void kvnet_hist_add(struct kvnet_hist *h, u64 value)
 {
 	u64 *bucket = &h->bucket[kvnet_hist_bucket_of(value)];
@@ -62,11 +40,7 @@ static inline void kvnet_hist_add(struct kvnet_hist *h, u64 value)
 	WRITE_ONCE(h->sum, h->sum + value);
 }
 
-/**
- * kvnet_hist_copy() - look at a histogram that somebody writes
- * @h: the histogram
- * @to: filled in
- */
+/* May run concurrently with kvnet_hist_add(). */
 static inline void kvnet_hist_copy(const struct kvnet_hist *h, struct kvnet_hist *to)
 {
 	unsigned int i;
@@ -76,12 +50,7 @@ static inline void kvnet_hist_copy(const struct kvnet_hist *h, struct kvnet_hist
 	to->sum = READ_ONCE(h->sum);
 }
 
-/**
- * kvnet_hist_used_buckets() - which buckets are worth showing?
- * @h: the histogram, a copy
- *
- * Return: how many: those from there on are empty.
- */
+/* Buckets from the returned number on are empty. @h is a copy that has no writer. */
 static inline unsigned int kvnet_hist_used_buckets(const struct kvnet_hist *h)
 {
 	unsigned int n = KVNET_HIST_BUCKETS;

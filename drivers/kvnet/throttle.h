@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * throttle.h - policy: may a softirq receive for a queue, and call the driver?
+ * throttle.h - policy: may softirqs receive for a queue, and call its driver?
  *
  * A call wakes all tasks that wait for the VMM's eventfd, with interrupts off. The VMM decides
- * how many they are, and in a softirq the time is that of the frame's sender, or of the task
- * that the CPU runs. So what calls take beyond what is usual is a debt, which time pays back,
- * 32 times as slowly. If it grows too large, no softirq works for the queue for a thousand
- * times as long. So a VMM whose debt grows may have a thousandth of others' time with each
- * queue, a VMM that takes care that it does not grow a 32nd; and any VMM 100 us of each call.
+ * how many tasks these are. In a softirq the call steals the time of the frame's sender, or of
+ * the task that runs on the CPU. So time beyond KVNET_THROTTLE_QUICK_NS per call is summed as
+ * excess, which decays by 1/32 of the elapsed time. If the excess is above its limit, no
+ * softirq works for the queue for a thousand times as long. So a VMM can steal at most 1/1000
+ * of softirq time per queue (1/32 if it stays below the limit), and 100 us per call.
  *
- * A frame waits for its softirq: where a NAPI poll brings the frame, until the poll is through
- * with the frames of other devices. The worker could receive it meanwhile, on another CPU. So
- * what a frame has waited is added to what the call takes. The worker gets a queue whose frames
- * wait for more than 100 us and a 32nd of the time from one frame to the next.
+ * A frame waits for its softirq: if a NAPI poll delivers the frame, until that poll has
+ * served the frames of other devices. The worker could receive the frame meanwhile, on another
+ * CPU. So the wait is added to the time of the call. The worker serves a queue whose frames
+ * wait for more than 100 us plus 1/32 of the time between frames.
  *
- * Both are also slow if the host itself, in a VM, is kept from running meanwhile, for a
- * few ms. They take some us, so that is rarely in the midst of one; once is no reason
- * yet, and a quarter of a second later it is paid back. Where it is longer than the debt may
- * be, or comes more often, a worker does all for some seconds: it costs a wake-up for a
- * frame, and nothing is lost.
+ * If the host is itself a VM, its CPU may be preempted for some ms during a call or a wait.
+ * Both take only some us, so this is rare. A single preemption of that length stays below the
+ * limit and decays within a quarter of a second. Longer or more frequent ones activate the
+ * throttle, and the worker serves the queue for ten seconds or more: that costs a wake-up per
+ * frame, and no frame is lost.
  *
- * Numbers and clock values in, decisions out.
+ * Pure: no locks, no clock reads. All state belongs to the running session.
  */
 #ifndef _KVNET_THROTTLE_H
 #define _KVNET_THROTTLE_H
@@ -28,28 +28,27 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* A wait and a call that take no longer together are quick, in ns. Usual are 1 to 10 us. */
+/* Wait plus call, in ns, without excess. Usual are 1 to 10 us. */
 #define KVNET_THROTTLE_QUICK_NS	100000
 
-/* A debt that is too large, and the largest that is believed. */
+/* Limit of the excess, and the most that one call adds to it, in ns. */
 #define KVNET_THROTTLE_LIMIT_NS	10000000
 #define KVNET_THROTTLE_EXCESS_MAX_NS	1000000000
 
-/* Time pays it back, so much more slowly: 1/32. */
+/* The excess decays by 1/32 of the elapsed time. */
 #define KVNET_THROTTLE_DECAY_SHIFT	5
 
-/* No softirq works for the queue for so many times the debt. */
+/* The throttle is active for so many times the excess. */
 #define KVNET_THROTTLE_OFF_FACTOR	1000
 
 /**
- * struct kvnet_throttle - what a queue's calls by softirqs, and the waits before, have taken
- * @start_ns: when there were to be no more for a while
- * @duration_ns: for how long; 0: there was no reason yet
- * @last_call_ns: when the last one was over
- * @excess_ns: what they have taken too much
+ * struct kvnet_throttle - throttle of a queue's softirqs; in a session
+ * @start_ns: when the throttle was last activated, local clock
+ * @duration_ns: for how long; 0: never activated
+ * @last_call_ns: end of the last call from a softirq, local clock
+ * @excess_ns: decaying excess time, at most KVNET_THROTTLE_LIMIT_NS
  *
- * It begins as zeroes and ends with the device: other set-up is no better, but another
- * device is.
+ * Zeroed with the device only: a VMM must not reset it by a new configuration of the queue.
  */
 struct kvnet_throttle {
 	u64 start_ns;
@@ -59,19 +58,19 @@ struct kvnet_throttle {
 };
 
 /**
- * kvnet_throttle_account() - a softirq has worked for the queue
- * @t: the policy
- * @now_ns: the time, of a clock that may go back
- * @ns: what the call took, and how long the softirq's work had waited
+ * kvnet_throttle_account() - account for a call from a softirq
+ * @t: throttle of the queue
+ * @now_ns: local clock, which may go back
+ * @ns: duration of the call, and of the wait for the softirq
  *
- * Return: true if that was too much: no softirq is to work for the queue, for a while.
+ * Return: true if this activates the throttle.
  */
 static inline bool kvnet_throttle_account(struct kvnet_throttle *t, u64 now_ns, u64 ns)
 {
 	u64 excess = t->excess_ns, since = now_ns - t->last_call_ns;
 
 	t->last_call_ns = now_ns;
-	/* The clock has gone back, or is another CPU's: nothing is known. */
+	/* The clock went back, or another CPU's clock differs. */
 	if ((s64)ns < 0)
 		return false;
 	if ((s64)since > 0)
@@ -88,13 +87,7 @@ static inline bool kvnet_throttle_account(struct kvnet_throttle *t, u64 now_ns, 
 	return true;
 }
 
-/**
- * kvnet_throttle_is_active() - is no softirq to work for the queue?
- * @t: the policy
- * @now_ns: as of kvnet_throttle_account()
- *
- * Return: true if so; false if it may, also if the clock has gone back.
- */
+/* Is the queue throttled? False if the clock went back. */
 static inline bool kvnet_throttle_is_active(const struct kvnet_throttle *t, u64 now_ns)
 {
 	return now_ns - t->start_ns < t->duration_ns;
