@@ -310,7 +310,7 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	return result;
 }
 
-/* How many of the next frames are not to wake the worker? 0: each frame wakes it. */
+/* Returns how many of the next frames are not to wake the worker; 0: do not coalesce. */
 static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 {
 	if (!q->rx_mod.may_coalesce)
