@@ -1,7 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kvnet.h - a device: a queue pair, its tap and its workers; the map of the
- * data path
+ * kvnet.h - START HERE: one device, its two queues, and which context runs what
+ *
+ * kvnet is the host side of a virtio network device, as vhost_net is: it moves packets
+ * between a guest's virtqueues and a tap. The VMM sets it up by the vhost ioctls. Each open
+ * file of /dev/kvnet is one device, created by the first call that needs it:
+ *
+ *   struct kvnet_net      the device: owner, memory table, IOTLB, features, workers
+ *   struct kvnet_queue    one direction of it: virtqueue, work, tap, moderation
+ *   struct kvnet_vq       the virtqueue: opened as a session, popped, pushed, flushed (vq.h)
+ *   struct kvnet_work     the queue's unit of work, with one worker thread each (work.h)
+ *   struct kvnet_tap      the backend (tap.h)
+ *
+ * A queue's packets are processed in one of three contexts. The run state of its work
+ * (run_state.h) lets only one of them at a time run the queue:
+ *
+ *   context             entry                  lock               may not
+ *   ------------------  ---------------------  -----------------  -------------------------
+ *   worker thread       kvnet_work_ops.poll,   vq->lock           (no limits: it may sleep
+ *                       from worker_run()                         and fault)
+ *   kicking vCPU        kvnet_work_ops         vq->lock by        fault; exceed
+ *   thread (_vcpu),     .poll_vcpu, from       trylock, page      KVNET_BUDGET_VCPU_*; use
+ *   in task_work; TX    poll_work_vcpu()       faults disabled    an unpinned ring or the
+ *                                                                 dirty log
+ *   softirq (_softirq): kvnet_work_ops         vq->softirq_lock   sleep, fault; the same
+ *   RX of frames, and   .poll_softirq, from    by trylock         ring and log; use uncached
+ *   TX's deferred call  poll_work_softirq()                       pages; receive more than
+ *                                                                 KVNET_RX_MOD_FEW_FRAMES
+ *
+ * The vCPU thread and the softirq may give up to the worker at any point: they rewind the
+ * ring to the first packet that is not processed, and return KVNET_WORK_REPOLL. Events (kick,
+ * tap, timer) are raised in any context, also with interrupts off. They only change the run
+ * state and queue the work to one of the three contexts. An ioctl that changes the setup of
+ * a queue holds net->lock and vq->lock (kvnet_vq_lock()); this excludes sessions of all three.
+ *
+ * Lock order: net->lock ("dev->lock" in comments), vq->lock of RX, vq->lock of TX,
+ * vq->softirq_lock, then page_cache.lock or iotlb_misses.lock.
  */
 #ifndef _KVNET_KVNET_H
 #define _KVNET_KVNET_H
@@ -29,37 +63,38 @@ struct file;
 struct mm_struct;
 struct seq_file;
 
-/* Queue numbers, virtio 1.3, 5.1.2; named from the driver's side. */
+/* Queue numbers of virtio 1.3, 5.1.2: the guest driver receives from KVNET_RX. */
 enum {
 	KVNET_RX,
 	KVNET_TX,
 	KVNET_QUEUES,
 };
 
-/* Shorter packets reach the guest in one copy, by way of our own memory. */
+/* Packets up to this length go through @bounce: header and data in one copy to the guest. */
 #define KVNET_RX_COPYBREAK	256
 
 /**
- * struct kvnet_queue - a virtqueue with all that hangs on it
+ * struct kvnet_queue - one direction of a device: virtqueue, work, tap and moderation
  * @vq: the virtqueue
- * @work: what a worker serves
- * @tap: the backend; under vq.lock
- * @backend_info: its interface, for those who have no lock
- * @no_room: the turn ended for want of the driver's buffers (RX) or of room
- *	     in the tap (TX); under vq.lock
- * @kick_mod: when the driver kicks (TX); under vq.lock
- * @reverse_count: packets that the other queue has passed on so far; const after init
- * @packet_count: what it is for the other queue; written in a session
- * @rx_mod: whether packets are received where they come in (RX); in a session
- * @throttle: whether softirqs receive, and call the driver; in a session
- * @rx_usecs: longest time that a stream's frames wait, in us; 0: none does (RX); const while
+ * @work: schedules polls of this queue: by its worker, a vCPU thread or a softirq
+ * @tap: the backend; used in sessions, attached and detached under vq.lock
+ * @backend_info: kind and interface of the backend, for readers without vq.lock
+ * @no_room: the last poll stopped without receive buffers (RX), or because the tap's send
+ *	     buffer is full (TX); under vq.lock, RX also reads it without
+ * @kick_mod: kick moderation (TX); under vq.lock
+ * @reverse_count: @packet_count of the other queue, read without its lock; const after init
+ * @packet_count: packets transmitted or received; written in a session
+ * @rx_mod: latency mode and coalescing of received frames (RX); in a session
+ * @throttle: limits the time that calls take in softirqs; in a session
+ * @rx_usecs: maximum delay of coalesced frames, in us, 0 to 10000; 0: off (RX); const while
  *	      there is an owner
- * @page_cache: the device's
- * @bounce: header and a short packet (RX); in a session
- * @kick_watch: the driver's kicks; under vq.lock
- * @tap_watch: the tap's readiness; under vq.lock
- * @kick_file: eventfd that @kick_watch watches, with a reference; under vq.lock
- * @owner_dead: nobody serves it any more, nor will; under vq.lock
+ * @page_cache: the device's; const after init
+ * @bounce: header and data of a short packet (RX); in a session
+ * @kick_watch: wait-queue entry on @kick_file; under vq.lock
+ * @tap_watch: wait-queue entry on the tap; under vq.lock
+ * @kick_file: the kick eventfd, with a reference, or NULL; under vq.lock
+ * @owner_dead: the owner died: no worker polls this queue again, and it takes no new
+ *		backend; under vq.lock
  */
 struct kvnet_queue {
 	struct kvnet_vq vq;
@@ -82,24 +117,27 @@ struct kvnet_queue {
 };
 
 /**
- * struct kvnet_net - an open /dev/kvnet of which something has been asked
- * @refs: the file, until @release_work has run, and what is lent; the last one frees it
- * @release_work: after the last close
- * @registry: so that others find it
- * @lock: the set-up lock (dev->lock); taken before any other of ours
- * @mm: the owner's address space, as a name only: mmgrab(); NULL: none
- * @fork_from_owner: workers are threads of the owner's process; under @lock
- * @memlock: who pays for pinned rings
- * @mem: the owner's memory table, or NULL
- * @features: as acknowledged by the driver
- * @log_call: eventfd to signal for new bits in the dirty log, or NULL
- * @iotlb: what the VMM's IOMMU has told, or NULL without one; readers hold a
- *	   vq->lock, writers dev->lock and all of them
- * @iotlb_misses: what the queues ask of the VMM's IOMMU
- * @workers: who serves the queues
- * @page_cache: what is known of the owner's memory
- * @rx_direct: frames are copied out of a tap's ring: 1 yes, 0 no, -1 as the module's
- *	       parameter says
+ * struct kvnet_net - a device: an open file of /dev/kvnet
+ * @refs: one of the file, until @release_work has run, and one of each queued task_work; the
+ *	  last put frees the device
+ * @release_work: queued by the last close: waits for netlink readers and workers
+ * @registry: entry in the table of devices, for netlink
+ * @lock: dev->lock; serialises the VMM's ioctls; outermost of kvnet's locks
+ * @mm: the owner's address space, or NULL without an owner; held by mmgrab(): the mm_struct
+ *	stays, the memory does not; under @lock
+ * @fork_from_owner: workers are vhost_tasks (threads of the owner), not kernel threads; under
+ *		     @lock
+ * @memlock: memlock account for pinned rings; const while there is an owner
+ * @mem: the memory table, with a reference, or NULL; under @lock
+ * @features: acknowledged by the guest driver; written under @lock, netlink reads without
+ * @log_call: eventfd signalled for new bits in the dirty log, or NULL; under @lock
+ * @iotlb: translations set by the VMM, or NULL without an IOMMU; readers hold a vq.lock,
+ *	   writers @lock and all vq.locks
+ * @iotlb_misses: IOTLB misses of the queues, for the VMM to read; has its own lock
+ * @workers: one worker thread per queue, from SET_OWNER on
+ * @page_cache: HVA to kernel address of the owner's resident pages; has its own lock
+ * @rx_direct: read frames from the tap's ring, without recvmsg(): 1 yes, 0 no, -1 as the
+ *	       module parameter; read without locks
  * @q: the queues
  */
 struct kvnet_net {
@@ -121,14 +159,13 @@ struct kvnet_net {
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
-/* The device of a queue. */
 struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q);
 
-/* Worker thread: rx.c, tx.c */
+/* What the three contexts run: rx.c (softirq: rx_inline.c), tx.c */
 extern const struct kvnet_work_ops kvnet_rx_ops;
 extern const struct kvnet_work_ops kvnet_tx_ops;
 
-/* The owner's ioctls, see there who takes dev->lock: dev.c */
+/* Creation, and ioctls of the owner (dev->lock held): dev.c */
 struct kvnet_net *kvnet_dev_create(void);
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
 int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
@@ -142,7 +179,7 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
 struct socket *kvnet_backend_detach(struct kvnet_queue *q);
 void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
 
-/* Whose device it is: dev_owner.c */
+/* SET_OWNER and RESET_OWNER (dev->lock held), and the death of the owner: dev_owner.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
 int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork);
@@ -152,13 +189,13 @@ void kvnet_dev_release_owner(struct kvnet_net *net);
 bool kvnet_dev_owner_is_dead(const struct kvnet_net *net);
 void kvnet_dev_handle_owner_death(struct kvnet_workers *workers);
 
-/* Its end: dev_close.c */
+/* The last close: dev_close.c */
 void kvnet_dev_put(struct kvnet_net *net);
 void kvnet_dev_close(struct kvnet_net *net);
 int kvnet_dev_module_init(void);
 void kvnet_dev_module_exit(void);
 
-/* Features, IOMMU and dirty log, see there for locks: iommu.c */
+/* Features, IOTLB and dirty log; the locks stand there: iommu.c */
 int kvnet_iommu_set_features(struct kvnet_net *net,
 			     const struct kvnet_features *f);
 int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base);
@@ -168,14 +205,14 @@ int kvnet_iommu_update_iotlb(struct kvnet_net *net,
 int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size);
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q);
 
-/* IOTLB messages: iotlb_msg.c */
+/* read(), write() and poll() of IOTLB messages: iotlb_msg.c */
 ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
 			     bool nonblock);
 ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from);
 __poll_t kvnet_iotlb_msg_poll(struct kvnet_net *net, struct file *file,
 			      poll_table *table);
 
-/* What the VMM says: ioctl.c */
+/* Decodes the vhost ioctls and takes dev->lock: ioctl.c */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);
 
 /* The character device: chardev.c */
