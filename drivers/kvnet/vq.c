@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq.c - a virtqueue's session, see vq.h
+ * vq.c - locks and sessions of a virtqueue, see vq.h
+ *
+ * Two locks guard a session: vq->lock for threads, vq->softirq_lock for softirqs, which cannot
+ * take a mutex. A thread that takes vq->lock for a session or for setup disables softirq
+ * sessions first, and waits for one that is open. The end of a session enables them again, if
+ * a softirq may serve the next event.
  */
 #include "vq.h"
 
@@ -12,16 +17,16 @@
 #include "trace.h"
 
 /**
- * kvnet_vq_lock_killable() - take vq->lock to change the set-up
+ * kvnet_vq_lock_killable() - take vq->lock to change the setup
  * @vq: the queue
- * @subclass: for lockdep
+ * @subclass: for lockdep, when the locks of all queues are taken
  *
- * A worker may hold it while it waits for a page that only the owner can
- * deliver (userfaultfd). An owner that is killed does not, so a kernel thread
- * does not wait for it any more, either.
+ * The holder may be a worker that waits for a page which only the owner can provide
+ * (userfaultfd). If the owner is killed it never does. A vhost_task is killed with it; a
+ * worker that is a kernel thread is killed here, so that its page fault ends.
  *
- * Context: dev->lock.
- * Return: 0, or -EINTR if another process than the owner's is killed meanwhile.
+ * Context: dev->lock; may sleep. Takes vq->lock on success, with softirq sessions disabled.
+ * Return: 0; -EINTR if the caller is killed and is not the owner.
  */
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 {
@@ -31,7 +36,6 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 		goto out;
 	if (worker && current->mm && current->mm != worker->mm)
 		return -EINTR;
-	/* A task of the owner's is killed with it. */
 	if (worker && !worker->vtsk)
 		kvnet_thread_kill(worker);
 	mutex_lock_nested(&vq->lock, subclass);
@@ -42,10 +46,11 @@ out:
 }
 
 /**
- * kvnet_vq_lock() - take vq->lock to change the set-up, whatever happens
+ * kvnet_vq_lock() - take vq->lock to change the setup; cannot fail
  * @vq: the queue
  *
- * Context: dev->lock; the owner, or nobody else knows the device.
+ * Context: dev->lock, as the owner or in the last close; or before the device is published.
+ * May sleep. Softirq sessions are disabled on return.
  */
 void kvnet_vq_lock(struct kvnet_vq *vq)
 {
@@ -56,14 +61,10 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 	kvnet_vq_send_pending_call(vq);
 }
 
-/**
- * kvnet_vq_disable_softirq() - no session in a softirq from now on
- * @vq: the queue
- *
- * One that is under way is waited for: it is short. To be called by whoever has
- * taken vq->lock, before anything else.
- *
- * Context: vq->lock; process context.
+/*
+ * vq->lock, process context. To be called when vq->lock has been taken for a session or for
+ * setup, before any session field is touched. Waits for an open softirq session, which is
+ * short.
  */
 void kvnet_vq_disable_softirq(struct kvnet_vq *vq)
 {
@@ -78,39 +79,38 @@ void kvnet_vq_disable_softirq(struct kvnet_vq *vq)
 static void vq_enable_softirq(struct kvnet_vq *vq)
 {
 	vq->enable_softirq = false;
-	/* Nobody has it while it is shut: who reads this finds all that is before it. */
+	/*
+	 * No softirq can be in a session here. Pairs with smp_load_acquire() in
+	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.
+	 */
 	smp_store_release(&vq->softirq_enabled, true);
 }
 
 /**
- * kvnet_vq_freeze() - look at what belongs to sessions, without having one
+ * kvnet_vq_freeze() - keep out sessions, to read session fields (netlink)
  * @vq: the queue
  *
- * Nobody waits for the one who looks for longer than he looks.
- *
- * Context: process context. Takes vq->lock and vq->softirq_lock on success.
- * Return: true until kvnet_vq_unfreeze(); false: there is a session just now.
+ * Context: process context; does not wait for vq->lock. On success the caller holds vq->lock
+ * and vq->softirq_lock, must not sleep, and calls kvnet_vq_unfreeze() soon.
+ * Return: false if vq->lock is contended.
  */
 bool kvnet_vq_freeze(struct kvnet_vq *vq)
 {
-	/* So that nothing keeps it from running with vq->lock, as of vq->softirq_lock. */
+	/*
+	 * Before vq->lock: neither a softirq nor preemption may delay the caller while it holds
+	 * the lock that the worker waits for.
+	 */
 	local_bh_disable();
 	if (!mutex_trylock(&vq->lock)) {
 		local_bh_enable();
 		return false;
 	}
 	spin_lock(&vq->softirq_lock);
-	/* As in kvnet_vq_begin_softirq(). */
+	/* For sparse, as in kvnet_vq_begin_softirq(). */
 	__release(&vq->softirq_lock);
 	return true;
 }
 
-/**
- * kvnet_vq_unfreeze() - seen enough
- * @vq: the queue
- *
- * Context: after kvnet_vq_freeze(). Releases vq->softirq_lock and vq->lock.
- */
 void kvnet_vq_unfreeze(struct kvnet_vq *vq)
 {
 	__acquire(&vq->softirq_lock);
@@ -121,13 +121,13 @@ void kvnet_vq_unfreeze(struct kvnet_vq *vq)
 
 /**
  * kvnet_vq_begin_softirq() - open a session in a softirq
- * @vq: the queue, held by the caller as a source
+ * @vq: the queue; its work is SCHED, and the caller runs it
  *
- * Its ring is reached by loads and stores, with kicks off, and nothing is logged.
- * Chains are to be had by kvnet_vq_pop_push_single() only.
+ * The ring is pinned and there is no dirty log, as checked when the last session enabled
+ * this. Chains are popped by kvnet_vq_pop_push_single() only.
  *
  * Context: softirq. Takes vq->softirq_lock on success.
- * Return: true with a session; false: for the worker.
+ * Return: false: leave the work to the worker.
  */
 bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 {
@@ -137,30 +137,22 @@ bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 		spin_unlock(&vq->softirq_lock);
 		return false;
 	}
-	/* For sparse, which knows no lock that is had only at times. */
+	/* For sparse, which cannot follow a conditionally taken lock. */
 	__release(&vq->softirq_lock);
 	return true;
 }
 
-/**
- * kvnet_vq_end_softirq() - close a session in a softirq
- * @vq: the queue; what was pushed has been flushed
- *
- * Context: softirq. Releases vq->softirq_lock.
- */
+/* Closes a session of kvnet_vq_begin_softirq(), with all that was pushed flushed. */
 void kvnet_vq_end_softirq(struct kvnet_vq *vq)
 {
 	__acquire(&vq->softirq_lock);
 	spin_unlock(&vq->softirq_lock);
 }
 
-/**
- * kvnet_vq_handle_error() - there is no going on
- * @vq: the queue
- * @err: why, -errno; -EAGAIN: till the VMM has answered an IOTLB miss; else it is
- *	 broken, and tries once more what broke it when it is set right
- *
- * Context: session, or what begins one.
+/*
+ * vq->lock. A session, or its beginning, failed with @err. -EAGAIN: an IOTLB miss, report it
+ * and wait for the VMM. Else the queue is broken; as the chain is still in the ring, another
+ * memory table may repair it.
  */
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 {
@@ -176,7 +168,7 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 				vq->xlate.miss_perm);
 }
 
-/* What comes before the first verb of a session. */
+/* Makes the ring accessible, with kicks off. */
 static int prepare_ring(struct kvnet_vq *vq)
 {
 	int ret;
@@ -196,12 +188,12 @@ static int prepare_ring(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_begin() - open a session
+ * kvnet_vq_begin() - open a session of the worker
  * @vq: the queue
  *
- * Context: the worker thread; may sleep. Takes vq->lock on success.
- * Return: true with a session and kicks off; false if the queue does not run,
- * or has to wait for an answer to an IOTLB miss.
+ * Context: worker thread, in the owner's address space; may sleep. Takes vq->lock on success,
+ * with kicks off and softirq sessions disabled.
+ * Return: false if the queue does not run, or waits for the VMM.
  */
 bool kvnet_vq_begin(struct kvnet_vq *vq)
 {
@@ -220,14 +212,15 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_begin_vcpu() - open a session of a thread that must not wait for a page
+ * kvnet_vq_begin_vcpu() - open a session of a vCPU thread
  * @vq: the queue
  *
- * It may be the one that delivers the page (userfaultfd). An access that would have
- * to wait fails instead; what kvnet_vq_pop() cannot fetch so is left for the worker.
+ * The thread may be the one that would resolve a page fault (userfaultfd), so it must not
+ * wait for one: page faults are disabled during the session. A chain that kvnet_vq_pop()
+ * cannot access then stays in the ring, for the worker.
  *
- * Context: as kvnet_vq_begin(), in the owner's address space.
- * Return: true with a session and kicks off; false: for the worker.
+ * Context: task_work, in the owner's address space. Takes vq->lock on success, with kicks off.
+ * Return: false: leave the work to the worker.
  */
 bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 {
@@ -243,13 +236,10 @@ bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 	return true;
 }
 
-/**
- * kvnet_vq_retry_miss() - a queue that may wait for the IOTLB has been woken
- * @vq: the queue, without a session
- *
- * A VMM that could not answer may be able to by now.
- *
- * Context: the worker thread; may sleep.
+/*
+ * No session; worker thread; may sleep. Called when a poll finds no session: if the queue
+ * waits for an IOTLB miss, report it to the VMM again after a while (MISS_RETRY_AFTER). A VMM
+ * that could not answer the first time may be able to now.
  */
 void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 {
@@ -260,10 +250,10 @@ void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_end() - publish what was pushed and close the session
+ * kvnet_vq_end() - flush what was pushed and close the session
  * @vq: the queue
  *
- * Context: the worker thread; may sleep. Releases vq->lock.
+ * Context: worker or vCPU thread; may sleep. Releases vq->lock.
  */
 void kvnet_vq_end(struct kvnet_vq *vq)
 {
@@ -279,21 +269,21 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 		pagefault_enable();
 	vq->vcpu_session = false;
 	vq->may_defer_call = false;
-	/* Of the session's, nothing may be touched after that. */
+	/* No session field may be accessed after this. */
 	if (vq->enable_softirq)
 		vq_enable_softirq(vq);
 	mutex_unlock(&vq->lock);
 }
 
 /**
- * kvnet_vq_break() - the driver broke the rules: stop here
+ * kvnet_vq_break() - stop a running queue after an error
  * @vq: the queue; one that does not run stays as it is
- * @err: how, -errno
+ * @err: the reason, -errno
  *
- * What was pushed before is still published by kvnet_vq_end(). In a softirq nothing
- * can break: whatever is not right there is left to a worker, which finds it again.
+ * Signals the error eventfd. What was pushed before is still flushed by kvnet_vq_end().
  *
- * Context: vq->lock, may sleep; no session of a softirq's.
+ * Context: vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds
+ * wrong to the worker, which finds it again and breaks the queue.
  */
 void kvnet_vq_break(struct kvnet_vq *vq, int err)
 {
@@ -311,13 +301,6 @@ void kvnet_vq_break(struct kvnet_vq *vq, int err)
 		vq->on_broken(vq, err);
 }
 
-/**
- * kvnet_vq_count_drop() - count a packet that goes nowhere
- * @vq: the queue
- * @reason: a drop_* counter
- *
- * Context: vq->lock, or a session.
- */
 void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 {
 	kvnet_vq_assert_session(vq);
@@ -325,7 +308,7 @@ void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 	trace_kvnet_drop(vq, reason);
 }
 
-/* Without an IOMMU the driver has said where a packet's buffers are for the guest. */
+/* Without an IOMMU the segments are guest-physical, as the log is. */
 static int log_data_segs(struct kvnet_vq *vq, size_t len)
 {
 	unsigned int i;
@@ -340,7 +323,10 @@ static int log_data_segs(struct kvnet_vq *vq, size_t len)
 	return ret;
 }
 
-/* All regions of a table may be the same memory, each in a page of log of its own. */
+/*
+ * Behind an IOMMU: from HVA back to guest-physical. Many regions of the memory table may map
+ * the same HVA, and the bit of each is set.
+ */
 static int log_data_iov(struct kvnet_vq *vq, size_t len)
 {
 	unsigned int i;
@@ -357,13 +343,6 @@ static int log_data_iov(struct kvnet_vq *vq, size_t len)
 	return ret;
 }
 
-/**
- * kvnet_vq_log_write_slow() - kvnet_vq_log_write() of a queue with a dirty log
- * @vq: the queue
- * @len: as there
- *
- * Return: as there.
- */
 int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len)
 {
 	int ret;
@@ -376,14 +355,14 @@ int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len)
 }
 
 /**
- * kvnet_vq_kick_on() - ask the driver for a kick
+ * kvnet_vq_kick_on() - ask the driver for a kick, and check for chains once more (pair C)
  * @vq: the queue
  *
- * Of those that come after the last look at the ring, by whomever: who has found nothing
- * does not look ahead again before it asks.
+ * The driver kicks for chains beyond those that the ring has observed, popped or not. So a
+ * poll that found the ring empty must not read ahead again before it asks.
  *
- * Context: session; may sleep.
- * Return: 1 if more chains have come meanwhile, 0 if not, -errno: broken.
+ * Context: session of a thread; may sleep.
+ * Return: 1 if chains arrived meanwhile, 0 if not, -errno: the queue is broken.
  */
 int kvnet_vq_kick_on(struct kvnet_vq *vq)
 {
@@ -399,11 +378,11 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_pending() - a quick look: has the driver added chains?
- * @vq: the queue, no session
+ * kvnet_vq_pending() - hint: has the driver added chains?
+ * @vq: the queue, without a session
  *
- * Context: the worker thread; may sleep in a page fault, not on the lock.
- * Return: true if so, or if someone holds the queue just now.
+ * Context: worker thread; does not wait for vq->lock, but may sleep in a page fault.
+ * Return: true also if vq->lock is contended.
  */
 bool kvnet_vq_pending(struct kvnet_vq *vq)
 {

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * vq.h - a virtqueue as a session
+ * vq.h - a virtqueue, used in sessions
  *
- * The one place that joins ring, memory table and notification. Whoever works
- * on packets opens a session with kvnet_vq_begin(), pops and pushes buffers,
- * and closes it with kvnet_vq_end(). While a session is open nothing of the
- * queue's set-up can change, and outside of one nothing touches the ring.
+ * The only place where ring, address translation, dirty log and notification meet. A context
+ * that processes packets opens a session, pops and pushes buffers, and closes the session:
+ *
+ *   worker thread        kvnet_vq_begin()            kvnet_vq_end()
+ *   kicking vCPU thread  kvnet_vq_begin_vcpu()       kvnet_vq_end()
+ *   softirq              kvnet_vq_begin_softirq()    kvnet_vq_end_softirq()
+ *
+ * During a session the queue's setup cannot change. Outside of sessions the ring is accessed
+ * only with vq->lock held: to start it, for the hint kvnet_vq_pending(), and for a deferred
+ * call. What was pushed becomes visible to the driver by kvnet_vq_flush(), in the same order
+ * in all contexts.
  */
 #ifndef _KVNET_VQ_H
 #define _KVNET_VQ_H
@@ -28,21 +35,23 @@
 
 struct vhost_vring_addr;
 
-/* Used buffers of which the driver may hear later, on a ring of many more. */
+/* A call may be deferred for at most this many used buffers, on a ring 16 times as large. */
 #define KVNET_VQ_DEFER_MAX	2
 
-/* Used buffers that are worth a flush. */
+/* kvnet_vq_flush_if_full() flushes from this many used buffers on. */
 #define KVNET_VQ_BATCH	64
 
-/* Used buffers that fit: a full batch, and one packet of the most buffers. */
+/* Capacity of vq->used: a full batch, and one packet in the maximum number of buffers. */
 #define KVNET_VQ_USED_MAX	(KVNET_VQ_BATCH + UIO_MAXIOV)
 
 /**
- * enum kvnet_vq_state - what may be done with a queue
- * @KVNET_VQ_STOPPED: no backend; ring size, base and addresses may change
- * @KVNET_VQ_RUNNING: sessions can be opened
- * @KVNET_VQ_BROKEN: has a backend, but the driver broke the rules; only
- *	another backend, none, or another memory table leads on
+ * enum kvnet_vq_state - whether a queue runs
+ * @KVNET_VQ_STOPPED: no backend; ring size, base and layout may change
+ * @KVNET_VQ_RUNNING: has a backend; sessions can be opened
+ * @KVNET_VQ_BROKEN: has a backend, but an error stopped the queue: the driver violated the
+ *	specification, guest memory or the dirty log is not accessible, or the owner died.
+ *	Setting another backend starts it again, and so does another memory table if
+ *	@kvnet_vq.retry
  */
 enum kvnet_vq_state {
 	KVNET_VQ_STOPPED,
@@ -51,13 +60,13 @@ enum kvnet_vq_state {
 };
 
 /**
- * struct kvnet_buf - a chain, translated
- * @iov: its pieces in the owner's memory
+ * struct kvnet_buf - a descriptor chain, translated to the owner's addresses
+ * @iov: its segments in the owner's memory; part of kvnet_vq.iov
  * @n: entries in @iov
- * @len: bytes in all of them
- * @id: what the driver knows it by
- * @count: ring descriptors that it occupies
- * @writable: by the device
+ * @len: sum of the lengths in @iov
+ * @id: buffer ID, returned to the driver in the used ring
+ * @count: ring descriptors that the chain occupies
+ * @writable: the device writes to it (RX)
  */
 struct kvnet_buf {
 	const struct iovec *iov;
@@ -68,27 +77,23 @@ struct kvnet_buf {
 	bool writable;
 };
 
-/**
- * struct kvnet_mark - a point in a session to come back to
- * @pos: next chain to fetch
- * @n_used: chains pushed
- */
+/* What kvnet_vq_rewind() returns to: the next chain to fetch, and the chains pushed. */
 struct kvnet_mark {
 	kvnet_ring_pos_t pos;
 	unsigned int n_used;
 };
 
-/** enum kvnet_vq_dir - which way a buffer's bytes go */
+/* A buffer's direction: TX pops from the driver, RX to the driver. */
 enum kvnet_vq_dir {
 	KVNET_VQ_FROM_DRIVER,
 	KVNET_VQ_TO_DRIVER,
 };
 
 /**
- * struct kvnet_vq_addr - where the VMM says that the ring is
- * @desc: descriptor area; the owner's address, or I/O virtual behind an IOMMU
- * @avail: driver area
- * @used: device area
+ * struct kvnet_vq_addr - the ring's addresses, from VHOST_SET_VRING_ADDR
+ * @desc: descriptor area: HVA in the owner's memory, or IOVA behind an IOMMU
+ * @avail: driver area, likewise
+ * @used: device area, likewise
  * @log: guest-physical address of the device area, for the dirty log
  */
 struct kvnet_vq_addr {
@@ -101,50 +106,55 @@ struct kvnet_vq_addr {
 /**
  * struct kvnet_vq - a virtqueue
  *
- * The session fields belong to the holder of @lock; the set-up fields change
- * with @lock held; the rest is constant while there is an owner. While the queue is
- * @softirq_enabled they belong to the holder of @softirq_lock instead: who takes @lock shuts it
- *	first.
+ * Session fields belong to the holder of @lock, or, while @softirq_enabled, to the holder of
+ * @softirq_lock. A holder of @lock calls kvnet_vq_disable_softirq() before it touches them.
+ * Setup fields change with @lock held. All others are constant while there is an owner.
  *
- * @lock: held for a session, and to change the set-up
- * @softirq_lock: held for a session in a softirq, which cannot have @lock
- * @softirq_enabled: there can be such a session; changes with both locks held
- * @enable_softirq: session; it is to be open from the end of the session on
- * @state: session
- * @waits_vmm: session; waits for the VMM's answer to an IOTLB miss, or @waits_addr
- * @waits_addr: session; waits to be told where its ring is
- * @error_code: when broken, why, -errno; written with @lock held
- * @retry: session; when broken, the chain that broke it is still there
- * @has_areas: session; @ring knows where its areas are
- * @ring_started: session; kvnet_ring_start() has been done
- * @vcpu_session: session; of a thread that must not wait for a page
- * @may_defer_call: session; a call for a few used buffers may be put off for a while
- * @call_pending: session; one has been: whoever rests sees to it
- * @tx_mod: session; what came of that
+ * @lock: held during a session of a thread, and to change the setup
+ * @softirq_lock: held during a session in a softirq, which cannot take @lock
+ * @softirq_enabled: softirqs may open sessions; changes with @lock held, to false also with
+ *	@softirq_lock
+ * @enable_softirq: session; kvnet_vq_end() sets @softirq_enabled
+ * @state: session; netlink and fdinfo read it without a lock
+ * @waits_vmm: session; no session until the VMM answers an IOTLB miss, or @waits_addr; read
+ *	without a lock, too
+ * @waits_addr: session; no session until VHOST_SET_VRING_ADDR: an IOMMU was switched on or
+ *	off while the queue ran
+ * @error_code: -errno that broke the queue; written with @lock held
+ * @retry: session; broken with the offending chain still in the ring, so that another memory
+ *	table may help
+ * @has_areas: session; the areas of @ring are resolved, and pinned if possible
+ * @ring_started: session; kvnet_ring_start() has succeeded
+ * @vcpu_session: session of a vCPU thread, with page faults disabled
+ * @may_defer_call: session; the call for a few used buffers may be deferred
+ * @call_pending: session; a deferred call has not been made: the context that completes the
+ *	poll starts the timer for it, or makes it
+ * @tx_mod: session; whether deferring calls has saved any (TX)
  * @n_used: session; entries in @used
- * @n_seg: session; segments of the packet popped last
- * @n_iov: session; entries in @iov of the packet popped last
+ * @n_seg: session; entries in @seg, all of the packet popped last
+ * @n_iov: session; entries in @iov, all of the packet popped last
  * @ring: session
- * @pin: session; the pages of the ring's areas: desc, avail, used
- * @used: session; pushed, not yet flushed: KVNET_VQ_USED_MAX entries
- * @seg: session; segments of the packet popped last: UIO_MAXIOV entries
- * @iov: session; pieces of a packet: UIO_MAXIOV entries
- * @dirty_log: session; the dirty log
+ * @pin: session; pinned pages of the areas desc, avail, used
+ * @used: session; chains pushed and not yet flushed; room for KVNET_VQ_USED_MAX
+ * @seg: session; segments in guest addresses; room for UIO_MAXIOV
+ * @iov: session; segments in the owner's addresses; room for UIO_MAXIOV
+ * @dirty_log: session; its base is setup
  * @stats: written in a session
- * @xlate: set-up, but for its hints; what guest addresses mean; with a
- *	   reference on its memory table
- * @addr: set-up; where the ring is
- * @features: set-up; as acknowledged by the driver
- * @legacy_le: set-up; byte order of a driver of the legacy interface
- * @log_used: set-up; what is written to the ring goes to the dirty log
- * @log_call: set-up; eventfd to signal for new bits in the log, or NULL
- * @call: set-up; eventfd to signal for used buffers, or NULL
- * @error: set-up; eventfd to signal when the queue breaks, or NULL
+ * @xlate: setup, except for its hints and the last miss, which belong to the session; holds
+ *	a reference on its memory table
+ * @addr: setup
+ * @features: setup; acknowledged by the driver
+ * @legacy_le: setup; a driver of the legacy interface is little-endian
+ * @log_used: setup; writes to the ring are logged dirty (VHOST_VRING_F_LOG)
+ * @log_call: setup; eventfd signalled for new bits in the dirty log, or NULL; borrowed from
+ *	the device
+ * @call: setup; eventfd signalled for used buffers, with a reference, or NULL
+ * @error: setup; eventfd signalled when the queue breaks, with a reference, or NULL
  * @on_broken: called when the queue breaks, with @lock held, or NULL; const after init
- * @iotlb_misses: the device's, const after init
- * @worker: the thread that has sessions, or NULL; changes with dev->lock
- * @memlock: the device's, const after init; changes only while there is no owner
- * @owner: pid, for traces
+ * @iotlb_misses: the device's; const after init
+ * @worker: the queue's worker thread, or NULL without an owner; changes with dev->lock held
+ * @memlock: the device's memlock account; the pointer is const after init
+ * @owner: PID of the owner, for tracepoints
  * @index: KVNET_RX or KVNET_TX
  */
 struct kvnet_vq {
@@ -191,7 +201,7 @@ struct kvnet_vq {
 	u16 index;
 };
 
-/* set-up: vq_setup.c */
+/* Setup, by ioctls; these take vq->lock, unless noted: vq_setup.c */
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
 		   const struct kvnet_memlock *memlock);
 int kvnet_vq_alloc_arrays(struct kvnet_vq *vq);
@@ -212,7 +222,7 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
 
-/* where things are: vq_area.c */
+/* Addresses of the ring and of its dirty log; vq->lock held, unless noted: vq_area.c */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq);
 int kvnet_vq_find_areas(struct kvnet_vq *vq);
 void kvnet_vq_release_areas(struct kvnet_vq *vq);
@@ -223,7 +233,7 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem
 		     u64 base, bool all);
 bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem);
 
-/* session: vq.c */
+/* Locks and sessions: vq.c */
 void kvnet_vq_lock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
@@ -242,43 +252,32 @@ bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 
-/* what the driver and the log hear of: vq_flush.c */
+/* Used buffers, calls and the log of ring writes; in a session: vq_flush.c */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
 bool kvnet_vq_send_pending_call(struct kvnet_vq *vq);
 
-/* chains of a session: vq_pop.c */
+/* Descriptor chains; in a session: vq_pop.c */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,
 				      unsigned int pieces, size_t *left);
 
-/* In a session of either kind. */
+/* For functions that any session may call, also one of a softirq. */
 static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)
 {
 	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->softirq_lock));
 }
 
-/**
- * kvnet_vq_is_ready() - can there be a session now?
- * @vq: the queue
- *
- * Context: vq->lock.
- * Return: true if so, unless the driver or the VMM is up to no good.
- */
+/* vq->lock. A session can be opened, unless the ring turns out not to be accessible. */
 static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 {
 	return vq->state == KVNET_VQ_RUNNING && !vq->waits_vmm;
 }
 
-/**
- * kvnet_vq_may_inline() - can a thread that must not wait for a page have a session?
- * @vq: the queue
- *
- * Its ring is pinned, and nothing goes to the dirty log.
- *
- * Context: vq->lock.
- * Return: true if so.
+/*
+ * vq->lock. May a context that cannot fault open a session? Only on a pinned ring, where ring
+ * accesses cannot fault, and without a dirty log, which may have to pin a page.
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
@@ -288,17 +287,16 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_push() - give a chain back; it becomes visible with the next flush
+ * kvnet_vq_push() - return a chain to the driver; visible from the next flush on
  * @vq: the queue
- * @buf: the chain, from kvnet_vq_pop(); those given back together are in the
- *	 order in which they were popped
- * @len: bytes written to it; in place by the time of the flush
+ * @buf: from kvnet_vq_pop(); chains are pushed in the order in which they were popped
+ * @len: bytes written to it; the data must be written before the flush
  *
- * Used in order, chains that have been written are told of one by one: a driver
- * may look for the length of each (DPDK does).
+ * With VIRTIO_F_IN_ORDER, TX chains may share one used element, RX chains each get their own:
+ * drivers may read the length of each (DPDK does).
  *
- * Context: session; at most UIO_MAXIOV times between two calls of
- * kvnet_vq_flush_if_full().
+ * Context: session of a thread. At most UIO_MAXIOV pushes between two calls of
+ * kvnet_vq_flush_if_full(), or @used overflows.
  */
 static inline void kvnet_vq_push(struct kvnet_vq *vq,
 				 const struct kvnet_buf *buf, u32 len)
@@ -313,14 +311,14 @@ static inline void kvnet_vq_push(struct kvnet_vq *vq,
 }
 
 /**
- * kvnet_vq_log_write() - the buffers of the packet popped last have been written
+ * kvnet_vq_log_write() - mark the first bytes of the packet popped last in the dirty log
  * @vq: the queue
- * @len: bytes, from the first one on
+ * @len: bytes written
  *
- * Puts them into the dirty log, after the data and before the used ring.
+ * To be called after the data is written and before the flush (pair G).
  *
- * Context: session; may sleep.
- * Return: 0, or -errno: the queue is broken, since the log cannot be written.
+ * Context: session of a thread; may sleep.
+ * Return: 0, or -errno: the log is not accessible, and the queue is broken.
  */
 static inline int kvnet_vq_log_write(struct kvnet_vq *vq, size_t len)
 {
@@ -329,13 +327,7 @@ static inline int kvnet_vq_log_write(struct kvnet_vq *vq, size_t len)
 	return kvnet_vq_log_write_slow(vq, len);
 }
 
-/**
- * kvnet_vq_mark() - a point to come back to by kvnet_vq_rewind()
- * @vq: the queue
- *
- * Context: session.
- * Return: the point; a flush makes it void.
- */
+/* The point that kvnet_vq_rewind() returns to; valid until the next flush. */
 static inline struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq)
 {
 	return (struct kvnet_mark) {
@@ -344,51 +336,30 @@ static inline struct kvnet_mark kvnet_vq_mark(const struct kvnet_vq *vq)
 	};
 }
 
-/**
- * kvnet_vq_rewind() - take back all pops and pushes since a mark
- * @vq: the queue
- * @mark: from kvnet_vq_mark()
- *
- * Context: session.
- */
+/* Undoes all pops and pushes since @mark was made. */
 static inline void kvnet_vq_rewind(struct kvnet_vq *vq, struct kvnet_mark mark)
 {
 	kvnet_ring_rewind(&vq->ring, mark.pos);
 	vq->n_used = mark.n_used;
 }
 
-/**
- * kvnet_vq_count_pieces() - how much work was it to pop the last packet?
- * @vq: the queue
- *
- * The driver may cut a packet into segments, and its IOMMU those into pages.
- *
- * Context: session.
- * Return: segments, or pieces of memory if there are more of them.
+/*
+ * The cost of popping the last packet, for the budget: the driver may split a packet into
+ * many segments, and the IOTLB may split each segment into pages.
  */
 static inline unsigned int kvnet_vq_count_pieces(const struct kvnet_vq *vq)
 {
 	return max(vq->n_seg, vq->n_iov);
 }
 
-/**
- * kvnet_vq_should_flush() - has enough been pushed to be worth a flush?
- * @vq: the queue
- *
- * Context: session.
- * Return: true if so.
- */
 static inline bool kvnet_vq_should_flush(const struct kvnet_vq *vq)
 {
 	return vq->n_used >= KVNET_VQ_BATCH;
 }
 
-/**
- * kvnet_vq_flush_if_full() - flush, if enough has been pushed to be worth it
- * @vq: the queue
- *
- * Context: session; may sleep. To be called between packets: all buffers of
- * one become visible together.
+/*
+ * To be called between packets only, since all buffers of a packet must become visible
+ * together. May sleep.
  */
 static inline void kvnet_vq_flush_if_full(struct kvnet_vq *vq)
 {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_flush.c - used buffers become visible, and the driver is called; see vq.h
+ * vq_flush.c - publish used buffers and call the driver, see vq.h
+ *
+ * kvnet_vq_flush() is the only function that makes used buffers visible. In this order: data
+ * and its dirty bits (done before, packet by packet), used entries, pair B, used index, dirty
+ * bits of the ring, pair D, the driver's notification setting, call. A call for a few
+ * buffers may be deferred (tx_usecs); then it is pending until a timer, the next flush, or a
+ * change of the setup makes or drops it.
  */
 #include "vq.h"
 
@@ -9,8 +15,8 @@
 #include "trace.h"
 
 /*
- * The VMM has told where the device area is for the guest, unless an IOMMU
- * comes in between. Of other areas its memory tells.
+ * Without an IOMMU the VMM has set the guest-physical address of the device area
+ * (log_guest_addr). For all else the memory table translates from HVA to guest-physical.
  */
 static int log_one_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 {
@@ -31,7 +37,7 @@ static int log_one_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 	return ret;
 }
 
-/* Not inlined: @span may be cleared by the compiler, which is for those with a log. */
+/* noinline: the compiler may zero @span, which queues without a log should not pay for. */
 static noinline int log_ring_spans(struct kvnet_vq *vq)
 {
 	struct kvnet_ring_span span[KVNET_RING_SPANS];
@@ -43,19 +49,19 @@ static noinline int log_ring_spans(struct kvnet_vq *vq)
 	return ret;
 }
 
-/* Put into the log what has been written to the ring. */
 static int log_ring_writes(struct kvnet_vq *vq)
 {
 	return likely(!vq->log_used) ? 0 : log_ring_spans(vq);
 }
 
 /**
- * kvnet_vq_end_dirty_log() - complete the dirty log, for now
+ * kvnet_vq_end_dirty_log() - log the last writes to the ring, and end the batch
  * @vq: the queue
  *
- * Context: the end of a session, or the owner who starts the queue; may sleep;
- * vq->lock.
- * Return: 0, or -EFAULT if the log has no place for it.
+ * Unpins the current page of the log, and signals log_call if bits were set.
+ *
+ * Context: vq->lock, at the end of a session or when the queue starts; may sleep.
+ * Return: 0, or -EFAULT if the log is not accessible.
  */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq)
 {
@@ -67,7 +73,6 @@ int kvnet_vq_end_dirty_log(struct kvnet_vq *vq)
 	return ret;
 }
 
-/* Returns @wanted. */
 static bool call_driver(struct kvnet_vq *vq, unsigned int n, bool should_call)
 {
 	vq->call_pending = false;
@@ -80,25 +85,25 @@ static bool call_driver(struct kvnet_vq *vq, unsigned int n, bool should_call)
 }
 
 /**
- * kvnet_vq_send_pending_call() - make a call that has been put off
+ * kvnet_vq_send_pending_call() - make the deferred call, if one is pending
  * @vq: the queue
  *
- * Unless the driver has seen by itself what it is about, and says so.
+ * A driver that has consumed the used buffers by itself meanwhile is not called.
  *
- * Context: vq->lock, or a session.
- * Return: true if it has been made.
+ * Context: vq->lock, or any session.
+ * Return: true if the driver was called.
  */
 bool kvnet_vq_send_pending_call(struct kvnet_vq *vq)
 {
 	kvnet_vq_assert_session(vq);
 	if (likely(!vq->call_pending))
 		return false;
-	/* Of a ring that cannot be read now, as if it had said nothing. */
+	/* A ring that is not mapped may not be readable in this context: call in any case. */
 	return call_driver(vq, 0, !kvnet_ring_is_mapped(&vq->ring) ||
 			   kvnet_ring_should_call(&vq->ring));
 }
 
-/* Has the driver seen by itself what a call is owed for? */
+/* Drops the pending call if the driver has consumed the used buffers by itself. */
 static void drop_seen_call(struct kvnet_vq *vq)
 {
 	struct kvnet_call_mark mark = kvnet_ring_call_mark(&vq->ring);
@@ -111,7 +116,7 @@ static void drop_seen_call(struct kvnet_vq *vq)
 	kvnet_tx_mod_note_unneeded(&vq->tx_mod);
 }
 
-/* A few buffers that nobody waits for, as far as can be told. */
+/* Few used buffers on a large ring: the driver is not short of descriptors. */
 static bool call_is_deferrable(const struct kvnet_vq *vq)
 {
 	const struct kvnet_ring *r = &vq->ring;
@@ -121,13 +126,12 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_flush() - publish what was pushed, and call the driver if it asks
+ * kvnet_vq_flush() - publish what was pushed, and call the driver if it asks for it
  * @vq: the queue
  *
- * The only place that orders used ring, its dirty log, and call; data and the
- * log of it have gone before. See Documentation/ordering.rst.
+ * See Documentation/ordering.rst for the order.
  *
- * Context: session; may sleep, unless in a softirq.
+ * Context: any session; may sleep, except in a softirq.
  */
 void kvnet_vq_flush(struct kvnet_vq *vq)
 {

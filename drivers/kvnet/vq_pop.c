@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_pop.c - chains out of the ring, translated; see vq.h
+ * vq_pop.c - fetch descriptor chains and translate them, see vq.h
+ *
+ * The general function handles every chain. The one for single descriptors serves receive
+ * buffers, of which a packet may need many; anything that is not simple it leaves in the ring,
+ * for the general function to judge.
  */
 #include "vq.h"
 
@@ -11,8 +15,8 @@
 #include "trace.h"
 
 /*
- * The lock is held, and the thread is in the owner's address space. The
- * indirect table may lie across regions, hence the loop.
+ * Reads an indirect table; in a session of a thread, in the owner's address space. The table
+ * may cross regions of the memory table, or pages of the IOTLB, hence the loop.
  */
 static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 {
@@ -33,7 +37,7 @@ static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 	return 0;
 }
 
-/* As kvnet_xlate_chain(); the lengths' sum goes to @len. */
+/* As kvnet_xlate_chain(); @len is set to the sum of the lengths. */
 static __always_inline int translate_chain(struct kvnet_vq *vq,
 					   const struct kvnet_chain *chain,
 					   struct iovec *iov, unsigned int cap,
@@ -41,7 +45,7 @@ static __always_inline int translate_chain(struct kvnet_vq *vq,
 {
 	int i, n;
 
-	/* Nearly every chain is one segment, where the last one was. */
+	/* Nearly every chain is one segment, in the region of the last one. */
 	if (likely(chain->n_out + chain->n_in == 1 && cap &&
 		   kvnet_xlate_seg_in_region(kvnet_xlate_last_region(&vq->xlate), chain->seg,
 					     iov))) {
@@ -58,16 +62,16 @@ static __always_inline int translate_chain(struct kvnet_vq *vq,
 /**
  * kvnet_vq_pop() - fetch and translate the next chain
  * @vq: the queue
- * @dir: which way its bytes must go; a chain with others breaks the queue
- * @nth: chains popped for this packet already; they and this one stand one
- *	after the other in the queue's I/O vector
- * @buf: filled in; its iov is good until the next pop with @nth 0
+ * @dir: its direction; a chain with descriptors of the other one breaks the queue
+ * @nth: chains popped for the same packet before; their segments stay in vq->iov, and those
+ *	of this chain follow
+ * @buf: filled in; its iov is valid until the next pop with @nth 0
  *
- * Context: session; may sleep.
- * Return: 1; 0 if there is none; -ENOBUFS if chains before it have left too
- * little room for it, see UIO_MAXIOV, and kvnet_vq_count_pieces() says what finding out was;
- * -EAGAIN to wait for the IOTLB, the chain being still there; or -errno: the queue is
- * broken. In a session that is lent the chain is still there in any case.
+ * Context: session of a thread; may sleep.
+ * Return: 1; 0 if the ring is empty; -ENOBUFS if this packet would exceed UIO_MAXIOV segments
+ * (kvnet_vq_count_pieces() then tells its cost); -EAGAIN for an IOTLB miss; else -errno: the
+ * queue is broken. After -EAGAIN, and after any error in a vCPU session, which breaks
+ * nothing, the chain is still in the ring.
  */
 int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf)
@@ -79,7 +83,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	/* Broken in the midst of a session, by the dirty log. */
+	/* The dirty log may have broken the queue during this session. */
 	if (unlikely(vq->state != KVNET_VQ_RUNNING))
 		return -EIO;
 	if (!nth) {
@@ -113,18 +117,21 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 
 stop:
 	if (ret == -EMSGSIZE && nth) {
-		/* As much has been looked at as there may be of a packet. */
+		/* The cost of reading a chain that is too long, for the budget. */
 		vq->n_seg = UIO_MAXIOV;
 		return -ENOBUFS;
 	}
-	/* The IOTLB, or another memory table, gives the chain another try. */
+	/* The chain is fetched again after an IOTLB update or with another memory table. */
 	kvnet_ring_rewind(&vq->ring, pos);
 	if (!vq->vcpu_session)
 		kvnet_vq_handle_error(vq, ret);
 	return ret;
 }
 
-/* More of a ring are not with the device, whatever its driver says meanwhile. */
+/*
+ * Free entries of vq->used until the next flush. A driver that makes a descriptor available
+ * twice cannot have more than the ring's size pushed.
+ */
 static unsigned int used_room_left(const struct kvnet_vq *vq)
 {
 	unsigned int most = min_t(unsigned int, vq->ring.num, KVNET_VQ_USED_MAX);
@@ -133,19 +140,19 @@ static unsigned int used_room_left(const struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_pop_push_single() - pop and push buffers for a packet, as far as it is easy
+ * kvnet_vq_pop_push_single() - pop and push single-descriptor buffers for a packet (RX)
  * @vq: the queue
- * @len: bytes that the packet has
- * @max: buffers that it may take, at most UIO_MAXIOV
- * @pieces: of memory that these may be in, at most UIO_MAXIOV: no more are looked for
- * @left: filled in: bytes that are left for other buffers
+ * @len: bytes to find room for
+ * @max: maximum number of buffers, up to UIO_MAXIOV
+ * @pieces: maximum number of segments in vq->iov, up to UIO_MAXIOV
+ * @left: filled in: bytes without a buffer yet
  *
- * Each is one descriptor; as many as there is room for until the next flush. The next
- * is for kvnet_vq_pop(), with @nth what this returns, which will tell if something is
- * wrong with it. Where they are in more than @pieces, none is taken.
+ * The fast path for a pinned ring. It stops at the first chain that is anything else than one
+ * writable descriptor; the caller goes on by kvnet_vq_pop(), with @nth what this returns. If a
+ * buffer cannot be translated, or all would need more than @pieces, it takes none.
  *
- * Context: session.
- * Return: how many; the first of a packet, they are what is in vq->iov.
+ * Context: any session; sleeps never.
+ * Return: number of buffers, pushed already; their segments are vq->iov.
  */
 unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,
 				      unsigned int pieces, size_t *left)
