@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_area.c - where a virtqueue's ring and its dirty log are, see vq.h
+ * vq_area.c - resolve and check the addresses of a virtqueue's ring and dirty log, see vq.h
+ *
+ * The ring's areas are resolved once, when the queue starts or, behind an IOMMU, by the first
+ * session. If possible their pages are pinned and mapped into the kernel, so that ring accesses
+ * cannot fault. A change of addresses, memory table or translations releases them; the next
+ * session resolves them again.
  */
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -9,7 +14,7 @@
 
 #include "vq.h"
 
-/* The owner's memory, as far as can be told without touching it. */
+/* Checks the range only, not whether memory is mapped there. NULL if it is no user range. */
 static void __user *get_user_area_ptr(u64 addr, size_t size)
 {
 	void __user *p = (void __user *)(unsigned long)addr;
@@ -41,14 +46,17 @@ static int find_ring_area(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr
 	return kvnet_xlate_area(&vq->xlate, addr, perm, size, area);
 }
 
-/* All of them or none: a mixture would only be hard to understand. */
+/* Best effort: pins all areas or none, so that a queue is either pinned or not. */
 static void pin_ring_areas(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
 
 	if (!vq->memlock->mm)
 		return;
-	/* Descriptors are loaded by halves. Only behind an IOMMU may the others not be aligned. */
+	/*
+	 * Alignment for the largest access: a descriptor is loaded as two u64. For the other
+	 * areas kvnet_vq_set_addr() checks it, but behind an IOMMU that does not cover the HVA.
+	 */
 	if (!kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
 	    !kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
 	    !kvnet_ring_pin_area(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->memlock))
@@ -58,13 +66,13 @@ static void pin_ring_areas(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_find_areas() - let the ring know where its areas are
- * @vq: the queue, that does not know
+ * kvnet_vq_find_areas() - resolve the ring's areas, and pin them if possible
+ * @vq: the queue, with its areas released
  *
- * Context: the worker thread, or the owner without an IOMMU; may sleep;
- * vq->lock.
- * Return: 0; -EFAULT for an area that is not the owner's; -EAGAIN for one that
- * the IOTLB does not know; as kvnet_xlate_area().
+ * Context: vq->lock, in the owner's address space: the worker, or without an IOMMU the owner;
+ * may sleep.
+ * Return: 0; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss; or as
+ * kvnet_xlate_area().
  */
 int kvnet_vq_find_areas(struct kvnet_vq *vq)
 {
@@ -88,12 +96,7 @@ int kvnet_vq_find_areas(struct kvnet_vq *vq)
 	return 0;
 }
 
-/**
- * kvnet_vq_release_areas() - what is known of the areas may be wrong now
- * @vq: the queue
- *
- * Context: may sleep; vq->lock.
- */
+/* vq->lock; may sleep. Unpins the areas; kvnet_vq_find_areas() resolves them again. */
 void kvnet_vq_release_areas(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
@@ -109,14 +112,7 @@ static bool area_overlaps_range(u64 first, u64 last, u64 addr, size_t size)
 	return first <= addr + (size - 1) && last >= addr;
 }
 
-/**
- * kvnet_vq_invalidate_range() - translations of a range have changed
- * @vq: the queue
- * @iova: first address
- * @last: last address
- *
- * Context: may sleep; vq->lock.
- */
+/* vq->lock; may sleep. Translations of @iova to @last, inclusive, are about to change. */
 void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last)
 {
 	const struct kvnet_ring *r = &vq->ring;
@@ -129,8 +125,8 @@ void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last)
 }
 
 /*
- * Can there be a log of what is written to the ring? Behind an IOMMU that shows
- * when it is written.
+ * Without an IOMMU: do the log's bits for all ring writes lie in user memory? Behind an IOMMU
+ * only the writes themselves show that.
  */
 static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 			       const struct kvnet_vq_addr *addr, u64 base)
@@ -143,14 +139,11 @@ static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_mem
 }
 
 /**
- * kvnet_vq_log_ok() - can there be a dirty log here?
- * @vq: the queue
- * @mem: a memory table, or NULL
- * @base: of the log
- * @all: log the guest's memory, not only what the queue's set-up asks for
- *
- * Context: vq->lock.
- * Return: true if so.
+ * kvnet_vq_log_ok() - would a dirty log at @base lie in the owner's address range?
+ * @vq: the queue, with vq->lock held
+ * @mem: the memory table to check for; without one there can be no queue
+ * @base: user address of the log
+ * @all: check for all of guest memory (VHOST_F_LOG_ALL), not only for the ring
  */
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all)
@@ -169,14 +162,7 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem
 	       ring_can_be_logged(vq, mem, &vq->addr, base);
 }
 
-/**
- * kvnet_vq_memtable_ok() - would a queue do with another memory table?
- * @vq: the queue
- * @mem: the table
- *
- * Context: may sleep; takes vq->lock.
- * Return: true if so, or if it does not run.
- */
+/* Takes vq->lock. A stopped queue accepts any table; a running one needs a log that covers it. */
 bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
 {
 	bool ok;
@@ -189,14 +175,9 @@ bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
 	return ok;
 }
 
-/**
- * kvnet_vq_addr_ok() - would a running queue do with these addresses?
- * @vq: the queue
- * @addr: the addresses
- * @log_used: what is written to the ring goes to the dirty log
- *
- * Context: vq->lock.
- * Return: true if so, as far as can be told.
+/*
+ * vq->lock. May the queue run with these addresses? Behind an IOMMU that is not known before
+ * they are translated: true.
  */
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used)
@@ -215,12 +196,9 @@ static struct kvnet_area_piece *alloc_area_pieces(struct kvnet_area_piece *old)
 					  GFP_KERNEL_ACCOUNT);
 }
 
-/**
- * kvnet_vq_prepare_iommu() - what the queue needs before there is an IOMMU
- * @vq: the queue, without one
- *
- * Context: may sleep; dev->lock.
- * Return: 0 or -ENOMEM.
+/*
+ * dev->lock; may sleep. Allocates what an area in many pages needs, before the queue is
+ * switched to an IOMMU; kvnet_vq_free() frees it. Returns 0 or -ENOMEM.
  */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq)
 {

@@ -5,8 +5,8 @@
  * kvnet_vq_flush() is the only function that makes used buffers visible. In this order: data
  * and its dirty bits (done before, packet by packet), used entries, pair B, used index, dirty
  * bits of the ring, pair D, the driver's notification setting, call. A call for a few
- * buffers may be deferred (tx_usecs); then it is pending until a timer, the next flush, or a
- * change of the setup makes or drops it.
+ * buffers may be deferred (tx_usecs); then it is pending until a timer, a later poll or a
+ * change of the setup makes it, or the driver turns out not to need it.
  */
 #include "vq.h"
 
@@ -98,7 +98,7 @@ bool kvnet_vq_send_pending_call(struct kvnet_vq *vq)
 	kvnet_vq_assert_session(vq);
 	if (likely(!vq->call_pending))
 		return false;
-	/* A ring that is not mapped may not be readable in this context: call in any case. */
+	/* Outside of the owner's address space only a mapped ring can be read: else call. */
 	return call_driver(vq, 0, !kvnet_ring_is_mapped(&vq->ring) ||
 			   kvnet_ring_should_call(&vq->ring));
 }

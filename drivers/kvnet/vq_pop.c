@@ -151,7 +151,7 @@ static unsigned int used_room_left(const struct kvnet_vq *vq)
  * writable descriptor; the caller goes on by kvnet_vq_pop(), with @nth what this returns. If a
  * buffer cannot be translated, or all would need more than @pieces, it takes none.
  *
- * Context: any session; sleeps never.
+ * Context: any session; does not sleep.
  * Return: number of buffers, pushed already; their segments are vq->iov.
  */
 unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,

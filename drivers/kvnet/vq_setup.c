@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_setup.c - a virtqueue's set-up, see vq.h
+ * vq_setup.c - setup of a virtqueue by vhost ioctls, see vq.h
  *
- * All functions take vq->lock themselves and may sleep, except where noted.
+ * All run in process context with dev->lock held, or before the device is published, and may
+ * sleep. They take vq->lock themselves, which keeps out sessions, except where a comment says
+ * that the caller holds it. A change takes effect when the function returns: what it replaced
+ * (addresses, memory table, eventfd) is not accessed any more.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -16,12 +19,7 @@
 #include "trace.h"
 #include "vq.h"
 
-/**
- * kvnet_vq_reset() - forget the set-up, as far as it is mere numbers
- * @vq: the queue, stopped
- *
- * No addresses, no features, no IOMMU, base 0 and one entry, as vhost begins.
- */
+/* The queue is stopped. As vhost at open: no addresses, features or IOMMU, base 0, size 1. */
 void kvnet_vq_reset(struct kvnet_vq *vq)
 {
 	const struct kvnet_features none = {};
@@ -38,13 +36,6 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	mutex_unlock(&vq->lock);
 }
 
-/**
- * kvnet_vq_init() - when the device is opened
- * @vq: the queue, zeroed
- * @index: its number: 0 receives, 1 transmits
- * @misses: the device's
- * @memlock: the device's
- */
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
 		   const struct kvnet_memlock *memlock)
 {
@@ -57,12 +48,9 @@ void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *mi
 	kvnet_vq_reset(vq);
 }
 
-/**
- * kvnet_vq_alloc_arrays() - memory that the queue needs once it has an owner
- * @vq: the queue
- *
- * Context: the owner; may sleep; dev->lock.
- * Return: 0 or -ENOMEM.
+/*
+ * Called by the owner, at SET_OWNER; without vq->lock, since no session can be opened before
+ * there is a backend. Returns 0 or -ENOMEM.
  */
 int kvnet_vq_alloc_arrays(struct kvnet_vq *vq)
 {
@@ -80,12 +68,6 @@ int kvnet_vq_alloc_arrays(struct kvnet_vq *vq)
 	return 0;
 }
 
-/**
- * kvnet_vq_free_arrays() - undo kvnet_vq_alloc_arrays()
- * @vq: the queue, stopped
- *
- * Context: dev->lock.
- */
 void kvnet_vq_free_arrays(struct kvnet_vq *vq)
 {
 	kvfree(vq->seg);
@@ -96,12 +78,7 @@ void kvnet_vq_free_arrays(struct kvnet_vq *vq)
 	vq->used = NULL;
 }
 
-/**
- * kvnet_vq_free() - let go of what the queue holds
- * @vq: the queue, stopped
- *
- * Context: may sleep; dev->lock.
- */
+/* The queue is stopped. Drops what it allocated and its references. */
 void kvnet_vq_free(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
@@ -125,13 +102,9 @@ static bool ring_num_ok(const struct kvnet_vq *vq, u32 num)
 	return vq->ring.packed || !(num & (num - 1));
 }
 
-/**
- * kvnet_vq_set_num() - VHOST_SET_VRING_NUM
- * @vq: the queue
- * @num: entries
- *
- * Return: 0, -EBUSY with a backend, -EINVAL if not a power of two <= 32768; of
- * a packed ring any number will do.
+/*
+ * VHOST_SET_VRING_NUM. Returns -EBUSY with a backend; -EINVAL for 0, for more than 32768, and
+ * for a split ring if it is no power of two.
  */
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 {
@@ -149,13 +122,13 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 }
 
 /**
- * kvnet_vq_set_addr() - VHOST_SET_VRING_ADDR
- * @vq: the queue, also a running one
- * @a: addresses in the owner's address space, or I/O virtual ones
+ * kvnet_vq_set_addr() - VHOST_SET_VRING_ADDR, also while the queue runs
+ * @vq: the queue
+ * @a: addresses: HVA in the owner's memory, or IOVA behind an IOMMU
  *
- * Return: 0; -EOPNOTSUPP for an unknown flag; -EFAULT for an address that is
- * none; -EINVAL for a misaligned one or, on a running queue, for an area or a
- * log that is not the owner's.
+ * Return: 0; -EOPNOTSUPP for an unknown flag; -EFAULT for an address that does not fit a
+ * pointer; -EINVAL for a misaligned one, or, if the queue has a backend, for an area or a log
+ * outside of the user address range.
  */
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 {
@@ -194,13 +167,9 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 	return ret;
 }
 
-/**
- * kvnet_vq_set_base() - VHOST_SET_VRING_BASE
- * @vq: the queue
- * @base: as from kvnet_vq_get_base()
- *
- * Return: 0, -EBUSY with a backend, -EINVAL if @base has more than 16 bits, and
- * the ring is not packed.
+/*
+ * VHOST_SET_VRING_BASE, see kvnet_ring_base_get() for the format. Returns -EBUSY with a
+ * backend; -EINVAL for a split ring if @base has more than 16 bits.
  */
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 {
@@ -217,12 +186,6 @@ int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base)
 	return ret;
 }
 
-/**
- * kvnet_vq_get_base() - VHOST_GET_VRING_BASE
- * @vq: the queue
- *
- * Return: see kvnet_ring_base_get().
- */
 u32 kvnet_vq_get_base(struct kvnet_vq *vq)
 {
 	u32 base;
@@ -233,12 +196,9 @@ u32 kvnet_vq_get_base(struct kvnet_vq *vq)
 	return base;
 }
 
-/**
- * kvnet_vq_set_endian() - VHOST_SET_VRING_ENDIAN
- * @vq: the queue
- * @endian: of a driver of the legacy interface: VHOST_VRING_*_ENDIAN
- *
- * Return: 0, -EBUSY with a backend, -EINVAL if @endian is neither.
+/*
+ * VHOST_SET_VRING_ENDIAN: byte order of a driver of the legacy interface. Returns -EBUSY with
+ * a backend; -EINVAL for an unknown order.
  */
 int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 {
@@ -271,39 +231,25 @@ static int swap_vq_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int f
 	return 0;
 }
 
-/**
- * kvnet_vq_set_call() - VHOST_SET_VRING_CALL, at any time
- * @vq: the queue
- * @fd: eventfd to signal when buffers are used, or VHOST_FILE_UNBIND
- *
- * When it returns the old eventfd is signalled no more.
- *
- * Return: 0, -EBADF or -EINVAL.
- */
+/* VHOST_SET_VRING_CALL; @fd may be VHOST_FILE_UNBIND. Returns 0, -EBADF or -EINVAL. */
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd)
 {
 	return swap_vq_eventfd(vq, &vq->call, fd);
 }
 
-/**
- * kvnet_vq_set_error() - VHOST_SET_VRING_ERR, at any time
- * @vq: the queue
- * @fd: eventfd to signal when the queue breaks, or VHOST_FILE_UNBIND
- *
- * Return: 0, -EBADF or -EINVAL.
- */
+/* VHOST_SET_VRING_ERR, as kvnet_vq_set_call(). */
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
 {
 	return swap_vq_eventfd(vq, &vq->error, fd);
 }
 
 /**
- * kvnet_vq_set_memtable() - change the memory table, at any time
+ * kvnet_vq_set_memtable() - change the memory table, also while the queue runs
  * @vq: the queue
- * @mem: the new table, or NULL; the queue takes a reference of its own
+ * @mem: the new table, or NULL; the queue takes its own reference
  *
- * When it returns the old table is used no more. A queue that broke may have
- * done so for want of this table, and gets another try.
+ * A queue that broke with the chain still in the ring may have lacked a region of this table:
+ * it runs again.
  */
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 {
@@ -321,20 +267,16 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 }
 
 /**
- * kvnet_vq_set_features() - what the driver has acknowledged, at any time
+ * kvnet_vq_set_features() - set the acknowledged features, also while the queue runs
  * @vq: the queue
- * @f: checked by kvnet_features_check()
+ * @f: checked by kvnet_features_check(); the ring's layout changes only while it is stopped
  * @iotlb: the device's, or NULL without an IOMMU
  *
- * The layout of a ring changes only while the queue is stopped.
+ * Where an IOMMU is switched on or off the ring's addresses lose their meaning: an IOVA is
+ * chosen by the guest, an HVA by the owner, and one must never be used as the other. So they
+ * are cleared, and a running queue waits for VHOST_SET_VRING_ADDR.
  *
- * The caller drops the question that the queue may have for the old IOTLB.
- *
- * Addresses that were I/O virtual are the guest's choice, and none of the owner's, nor the
- * other way round: where there is an IOMMU from now on, or is none any more, the ring is
- * nowhere before the owner says so. A queue that runs waits for that.
- *
- * Context: vq->lock.
+ * Context: vq->lock. The caller cancels an IOTLB miss of the old IOTLB.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
@@ -357,13 +299,14 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 }
 
 /**
- * kvnet_vq_check_setup() - is the queue set up for kvnet_vq_start()?
+ * kvnet_vq_check_setup() - is the setup complete enough for kvnet_vq_start()?
  * @vq: the queue
  *
- * Behind an IOMMU the areas are looked for later.
+ * Behind an IOMMU the areas are checked by the first session.
  *
  * Context: vq->lock.
- * Return: 0; -EFAULT; -EINVAL for a size that does not go with the layout.
+ * Return: 0; -EINVAL for a size that the layout does not allow; -EFAULT for addresses, memory
+ * table or dirty log.
  */
 int kvnet_vq_check_setup(struct kvnet_vq *vq)
 {
@@ -377,12 +320,12 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_start() - the queue has a backend from now on
- * @vq: the queue, checked; not running, or running on another backend
+ * kvnet_vq_start() - start the queue, or start it again on another backend
+ * @vq: the queue, after kvnet_vq_check_setup()
  *
- * Context: the owner; may sleep; vq->lock.
- * Return: 0; -EFAULT, also if the dirty log cannot be written, or -EINVAL for a base
- * that is not in the ring, with the state unchanged.
+ * Context: vq->lock; the owner, since it accesses the ring; may sleep.
+ * Return: 0; with the state unchanged: -EFAULT if ring or dirty log are not accessible, or
+ * -EINVAL for a base outside of the ring.
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
@@ -409,14 +352,7 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	return 0;
 }
 
-/**
- * kvnet_vq_stop() - the queue has no backend any more
- * @vq: the queue, in any state
- *
- * Nothing touches the ring once vq->lock is released.
- *
- * Context: vq->lock.
- */
+/* vq->lock; in any state. No context accesses the ring once vq->lock is released. */
 void kvnet_vq_stop(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
