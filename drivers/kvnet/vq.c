@@ -22,7 +22,7 @@
  * @subclass: for lockdep, when the locks of all queues are taken
  *
  * The holder may be a worker that waits for a page which only the owner can provide
- * (userfaultfd). If the owner is killed it never does. A vhost_task is killed with it; a
+ * (userfaultfd), and never does if it is killed. A vhost_task is killed with the owner; a
  * worker that is a kernel thread is killed here, so that its page fault ends.
  *
  * Context: dev->lock; may sleep. Takes vq->lock on success, with softirq sessions disabled.
@@ -49,8 +49,8 @@ out:
  * kvnet_vq_lock() - take vq->lock to change the setup; cannot fail
  * @vq: the queue
  *
- * Context: dev->lock, as the owner or in the last close; or before the device is published.
- * May sleep. Softirq sessions are disabled on return.
+ * Context: dev->lock, of the owner or from the last close on; or before the device is
+ * published. May sleep. Softirq sessions are disabled on return.
  */
 void kvnet_vq_lock(struct kvnet_vq *vq)
 {

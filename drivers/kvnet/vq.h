@@ -277,7 +277,7 @@ static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 
 /*
  * vq->lock. May a context that cannot fault open a session? Only on a pinned ring, where ring
- * accesses cannot fault, and without a dirty log, which may have to pin a page.
+ * accesses cannot fault, and without a dirty log, which may have to pin a page of the log.
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
@@ -296,7 +296,7 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
  * drivers may read the length of each (DPDK does).
  *
  * Context: session of a thread. At most UIO_MAXIOV pushes between two calls of
- * kvnet_vq_flush_if_full(), or @used overflows.
+ * kvnet_vq_flush_if_full(), or vq->used overflows.
  */
 static inline void kvnet_vq_push(struct kvnet_vq *vq,
 				 const struct kvnet_buf *buf, u32 len)

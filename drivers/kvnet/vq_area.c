@@ -55,7 +55,7 @@ static void pin_ring_areas(struct kvnet_vq *vq)
 		return;
 	/*
 	 * Alignment for the largest access: a descriptor is loaded as two u64. For the other
-	 * areas kvnet_vq_set_addr() checks it, but behind an IOMMU that does not cover the HVA.
+	 * areas kvnet_vq_set_addr() has checked it, but behind an IOMMU of the IOVA only.
 	 */
 	if (!kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
 	    !kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
@@ -139,9 +139,9 @@ static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_mem
 }
 
 /**
- * kvnet_vq_log_ok() - would a dirty log at @base lie in the owner's address range?
+ * kvnet_vq_log_ok() - would a dirty log at @base lie in the user address range?
  * @vq: the queue, with vq->lock held
- * @mem: the memory table to check for; without one there can be no queue
+ * @mem: the memory table to check for; NULL: no log is possible
  * @base: user address of the log
  * @all: check for all of guest memory (VHOST_F_LOG_ALL), not only for the ring
  */
@@ -162,7 +162,7 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem
 	       ring_can_be_logged(vq, mem, &vq->addr, base);
 }
 
-/* Takes vq->lock. A stopped queue accepts any table; a running one needs a log that covers it. */
+/* Takes vq->lock. If the queue has a backend, its dirty log must fit the new table, too. */
 bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
 {
 	bool ok;
@@ -176,8 +176,8 @@ bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
 }
 
 /*
- * vq->lock. May the queue run with these addresses? Behind an IOMMU that is not known before
- * they are translated: true.
+ * vq->lock. May the queue run with these addresses? Behind an IOMMU true: only a session
+ * translates them.
  */
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
 		      const struct kvnet_vq_addr *addr, bool log_used)
@@ -197,8 +197,8 @@ static struct kvnet_area_piece *alloc_area_pieces(struct kvnet_area_piece *old)
 }
 
 /*
- * dev->lock; may sleep. Allocates what an area in many pages needs, before the queue is
- * switched to an IOMMU; kvnet_vq_free() frees it. Returns 0 or -ENOMEM.
+ * dev->lock; may sleep. Allocates the tables for areas that an IOTLB splits into pieces,
+ * before an IOMMU is switched on; kvnet_vq_free() frees them. Returns 0 or -ENOMEM.
  */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq)
 {

@@ -2,11 +2,13 @@
 /*
  * vq_flush.c - publish used buffers and call the driver, see vq.h
  *
- * kvnet_vq_flush() is the only function that makes used buffers visible. In this order: data
- * and its dirty bits (done before, packet by packet), used entries, pair B, used index, dirty
- * bits of the ring, pair D, the driver's notification setting, call. A call for a few
- * buffers may be deferred (tx_usecs); then it is pending until a timer, a later poll or a
- * change of the setup makes it, or the driver turns out not to need it.
+ * kvnet_vq_flush() is the only function that makes used buffers visible. The order, with the
+ * barrier pairs of Documentation/ordering.rst: data and G, its dirty bits (both done before,
+ * packet by packet), used entries, B, used index, G, dirty bits of the ring, D, the driver's
+ * notification setting, call.
+ *
+ * A call for a few buffers may be deferred (tx_usecs). Then it is pending until a timer, a
+ * later poll or a change of the setup makes it, or the driver turns out not to need it.
  */
 #include "vq.h"
 

@@ -2,9 +2,9 @@
 /*
  * vq_pop.c - fetch descriptor chains and translate them, see vq.h
  *
- * The general function handles every chain. The one for single descriptors serves receive
- * buffers, of which a packet may need many; anything that is not simple it leaves in the ring,
- * for the general function to judge.
+ * kvnet_vq_pop() handles every chain. kvnet_vq_pop_push_single() is the fast path for receive
+ * buffers, of which a packet may need many. It leaves in the ring all that is not a single
+ * descriptor, or looks wrong, for kvnet_vq_pop() to validate.
  */
 #include "vq.h"
 
@@ -62,14 +62,14 @@ static __always_inline int translate_chain(struct kvnet_vq *vq,
 /**
  * kvnet_vq_pop() - fetch and translate the next chain
  * @vq: the queue
- * @dir: its direction; a chain with descriptors of the other one breaks the queue
+ * @dir: its direction; a descriptor of the other direction breaks the queue
  * @nth: chains popped for the same packet before; their segments stay in vq->iov, and those
  *	of this chain follow
  * @buf: filled in; its iov is valid until the next pop with @nth 0
  *
  * Context: session of a thread; may sleep.
  * Return: 1; 0 if the ring is empty; -ENOBUFS if this packet would exceed UIO_MAXIOV segments
- * (kvnet_vq_count_pieces() then tells its cost); -EAGAIN for an IOTLB miss; else -errno: the
+ * (kvnet_vq_count_pieces() then returns its cost); -EAGAIN for an IOTLB miss; else -errno: the
  * queue is broken. After -EAGAIN, and after any error in a vCPU session, which breaks
  * nothing, the chain is still in the ring.
  */
@@ -147,9 +147,9 @@ static unsigned int used_room_left(const struct kvnet_vq *vq)
  * @pieces: maximum number of segments in vq->iov, up to UIO_MAXIOV
  * @left: filled in: bytes without a buffer yet
  *
- * The fast path for a pinned ring. It stops at the first chain that is anything else than one
- * writable descriptor; the caller goes on by kvnet_vq_pop(), with @nth what this returns. If a
- * buffer cannot be translated, or all would need more than @pieces, it takes none.
+ * The fast path for a pinned ring. It stops at the first chain that is not one writable
+ * descriptor. A thread continues with kvnet_vq_pop(), and passes the return value as @nth. If
+ * a buffer cannot be translated, or all would need more than @pieces, none is popped.
  *
  * Context: any session; does not sleep.
  * Return: number of buffers, pushed already; their segments are vq->iov.

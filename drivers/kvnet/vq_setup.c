@@ -2,10 +2,10 @@
 /*
  * vq_setup.c - setup of a virtqueue by vhost ioctls, see vq.h
  *
- * All run in process context with dev->lock held, or before the device is published, and may
- * sleep. They take vq->lock themselves, which keeps out sessions, except where a comment says
- * that the caller holds it. A change takes effect when the function returns: what it replaced
- * (addresses, memory table, eventfd) is not accessed any more.
+ * All run in process context, with dev->lock held or before the device is published, and may
+ * sleep. They take vq->lock themselves, which excludes sessions, except where a comment says
+ * that the caller holds it. Once vq->lock is released, what was replaced (addresses, memory
+ * table, eventfd) is not accessed any more.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -352,7 +352,10 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	return 0;
 }
 
-/* vq->lock; in any state. No context accesses the ring once vq->lock is released. */
+/*
+ * vq->lock, in any state; also called by a worker after the owner's death, without dev->lock.
+ * No context accesses the ring once vq->lock is released.
+ */
 void kvnet_vq_stop(struct kvnet_vq *vq)
 {
 	lockdep_assert_held(&vq->lock);
