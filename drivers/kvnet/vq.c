@@ -45,12 +45,10 @@ out:
 	return 0;
 }
 
-/**
- * kvnet_vq_lock() - take vq->lock to change the setup; cannot fail
- * @vq: the queue
- *
- * Context: dev->lock, of the owner or from the last close on; or before the device is
- * published. May sleep. Softirq sessions are disabled on return.
+/*
+ * Takes vq->lock to change the setup; cannot fail. With dev->lock held, by the owner or from
+ * the last close on; or before the device is published. May sleep. Softirq sessions are
+ * disabled on return.
  */
 void kvnet_vq_lock(struct kvnet_vq *vq)
 {
@@ -80,19 +78,16 @@ static void vq_enable_softirq(struct kvnet_vq *vq)
 {
 	vq->enable_softirq = false;
 	/*
-	 * No softirq can be in a session here. Pairs with smp_load_acquire() in
+	 * No softirq is in a session here. Pairs with smp_load_acquire() in
 	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.
 	 */
 	smp_store_release(&vq->softirq_enabled, true);
 }
 
-/**
- * kvnet_vq_freeze() - keep out sessions, to read session fields (netlink)
- * @vq: the queue
- *
- * Context: process context; does not wait for vq->lock. On success the caller holds vq->lock
+/*
+ * Keeps out sessions, so that netlink can read session fields. Process context; does not wait
+ * for vq->lock, and returns false if it is contended. On success the caller holds vq->lock
  * and vq->softirq_lock, must not sleep, and calls kvnet_vq_unfreeze() soon.
- * Return: false if vq->lock is contended.
  */
 bool kvnet_vq_freeze(struct kvnet_vq *vq)
 {
@@ -133,6 +128,7 @@ bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 {
 	if (!spin_trylock(&vq->softirq_lock))
 		return false;
+	/* Pairs with smp_store_release() in vq_enable_softirq(). */
 	if (unlikely(!smp_load_acquire(&vq->softirq_enabled))) {
 		spin_unlock(&vq->softirq_lock);
 		return false;
@@ -249,11 +245,9 @@ void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 	mutex_unlock(&vq->lock);
 }
 
-/**
- * kvnet_vq_end() - flush what was pushed and close the session
- * @vq: the queue
- *
- * Context: worker or vCPU thread; may sleep. Releases vq->lock.
+/*
+ * Flushes what was pushed, ends the batch of dirty logging, and closes the session of a worker
+ * or vCPU thread; may sleep. Releases vq->lock.
  */
 void kvnet_vq_end(struct kvnet_vq *vq)
 {
@@ -377,12 +371,9 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq)
 	return ret;
 }
 
-/**
- * kvnet_vq_pending() - hint: has the driver added chains?
- * @vq: the queue, without a session
- *
- * Context: worker thread; does not wait for vq->lock, but may sleep in a page fault.
- * Return: true also if vq->lock is contended.
+/*
+ * Hint for busy polling, without a session: has the driver added chains? Worker thread; does
+ * not wait for vq->lock (true if it is contended), but may sleep in a page fault.
  */
 bool kvnet_vq_pending(struct kvnet_vq *vq)
 {

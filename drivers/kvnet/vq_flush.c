@@ -56,14 +56,10 @@ static int log_ring_writes(struct kvnet_vq *vq)
 	return likely(!vq->log_used) ? 0 : log_ring_spans(vq);
 }
 
-/**
- * kvnet_vq_end_dirty_log() - log the last writes to the ring, and end the batch
- * @vq: the queue
- *
- * Unpins the current page of the log, and signals log_call if bits were set.
- *
- * Context: vq->lock, at the end of a session or when the queue starts; may sleep.
- * Return: 0, or -EFAULT if the log is not accessible.
+/*
+ * Logs the last writes to the ring, unpins the current page of the log, and signals log_call if
+ * bits were set. vq->lock, at the end of a session or when the queue starts; may sleep.
+ * Returns -EFAULT if the log is not accessible.
  */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq)
 {
@@ -86,14 +82,9 @@ static bool call_driver(struct kvnet_vq *vq, unsigned int n, bool should_call)
 	return should_call;
 }
 
-/**
- * kvnet_vq_send_pending_call() - make the deferred call, if one is pending
- * @vq: the queue
- *
- * A driver that has consumed the used buffers by itself meanwhile is not called.
- *
- * Context: vq->lock, or any session.
- * Return: true if the driver was called.
+/*
+ * Makes the deferred call, if one is pending, unless the driver has consumed the used buffers
+ * by itself meanwhile. vq->lock, or any session. Returns true if the driver was called.
  */
 bool kvnet_vq_send_pending_call(struct kvnet_vq *vq)
 {
@@ -127,13 +118,9 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
 	       kvnet_ring_count_uncalled(r) <= KVNET_VQ_DEFER_MAX;
 }
 
-/**
- * kvnet_vq_flush() - publish what was pushed, and call the driver if it asks for it
- * @vq: the queue
- *
- * See Documentation/ordering.rst for the order.
- *
- * Context: any session; may sleep, except in a softirq.
+/*
+ * Publishes what was pushed, and calls the driver if it asks for it; the order is that of
+ * Documentation/ordering.rst. Any session; may sleep, except in a softirq.
  */
 void kvnet_vq_flush(struct kvnet_vq *vq)
 {

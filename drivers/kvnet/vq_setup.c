@@ -298,15 +298,10 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	kvnet_vq_release_areas(vq);
 }
 
-/**
- * kvnet_vq_check_setup() - is the setup complete enough for kvnet_vq_start()?
- * @vq: the queue
- *
- * Behind an IOMMU the areas are checked by the first session.
- *
- * Context: vq->lock.
- * Return: 0; -EINVAL for a size that the layout does not allow; -EFAULT for addresses, memory
- * table or dirty log.
+/*
+ * vq->lock. Is the setup complete enough for kvnet_vq_start()? Behind an IOMMU the areas are
+ * checked by the first session. Returns -EINVAL for a size that the layout does not allow;
+ * -EFAULT for addresses, memory table or dirty log.
  */
 int kvnet_vq_check_setup(struct kvnet_vq *vq)
 {
