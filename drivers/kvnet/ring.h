@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - a virtqueue's ring as the device sees it: its state and eleven verbs
+ * ring.h - a virtqueue's ring, device side: state and operations of both layouts
  *
- * A ring speaks guest addresses only. It fetches chains, validated and with
- * indirect tables expanded, and gives used buffers back; it never translates
- * an address, logs, signals, allocates or locks. All verbs but pending() are
- * called by the holder of the queue's session (vq->lock); all may sleep on a
- * page fault.
+ * A ring uses guest addresses only. It fetches descriptor chains, validates them and
+ * expands indirect tables, and it publishes used buffers. It does not translate
+ * addresses, log, signal, allocate or lock.
  *
- * There are two layouts, each in a file of its own: virtio 1.3, 2.7 "Split
- * Virtqueues" and 2.8 "Packed Virtqueues". What a verb does is said here, how
- * it does it there.
+ * The caller holds vq->lock or, in a softirq session, vq->softirq_lock. An access to a ring
+ * that is not pinned may sleep on a page fault. Hence vCPU and softirq sessions have
+ * pinned rings only.
+ *
+ * Each layout has a file: virtio 1.3, 2.7 "Split Virtqueues" in ring_split.c, 2.8 "Packed
+ * Virtqueues" in ring_packed.c. What an operation does is documented here, how it does it
+ * there.
  */
 #ifndef _KVNET_RING_H
 #define _KVNET_RING_H
@@ -21,63 +23,58 @@
 #include "area.h"
 #include "chain.h"
 
-/** Avail entries that are fetched from the guest in one copy. */
+/* Avail entries that are read from the guest in one copy. */
 #define KVNET_RING_PREFETCH	64
 
-/** The largest ring, of either layout. */
+/* Entries of the largest ring, of either layout. */
 #define KVNET_RING_MAX		32768
 
-/** Parts of the areas that kvnet_ring_collect_written() may name. */
+/* Spans that kvnet_ring_collect_written() fills in at most. */
 #define KVNET_RING_SPANS	4
 
-/**
- * struct kvnet_ring_span - a part of an area
- * @area: one of the ring's
- * @off: where it begins
- * @len: bytes
- */
+/* A part of one of the ring's areas; offset and length in bytes. */
 struct kvnet_ring_span {
 	const struct kvnet_area *area;
 	u32 off;
 	u32 len;
 };
 
-/** An opaque place in a ring, see kvnet_ring_pos(). */
+/* A position for kvnet_ring_rewind(); opaque to callers. */
 typedef u32 kvnet_ring_pos_t;
 
 /**
  * struct kvnet_ring - the device's side of a ring
  *
- * The session fields belong to the holder of the session; the others change
- * only while the queue has none. A place in a packed ring is a descriptor's
- * index with the wrap counter in bit 15, as in its event suppression areas.
+ * Only the session's context accesses the session fields. The others change only while
+ * the queue has no session. A position in a packed ring is a descriptor's index with the
+ * wrap counter in bit 15, as in its event suppression areas.
  *
- * @last_avail: session; split: next avail entry to fetch; packed: place of the
- *	next descriptor to fetch
- * @last_used: session; next used entry to write; packed: its place
+ * @last_avail: session; split: next avail entry to fetch; packed: position of the next
+ *	descriptor to fetch
+ * @last_used: session; next used entry to write; packed: its position
  * @signalled_used: session; split: @last_used at the last kvnet_ring_should_call()
- * @signalled_used_valid: session; it is known since when the driver was called last
+ * @signalled_used_valid: session; @signalled_used or @used_since_call is valid
  * @kicks_enabled: session; the driver has been asked to kick
- * @wrote_flags: session; flags written since then
- * @wrote_event: session; avail_event, or all of a packed ring's device area,
- *	written since then
- * @unlogged: session; newest used entries, or descriptors, not told by
+ * @wrote_flags: session; split: used flags written since the last
  *	kvnet_ring_collect_written()
- * @avail_idx: session; split: newest avail index seen
+ * @wrote_event: session; split: avail_event written since then; packed: device area
+ * @unlogged: session; used entries (packed: descriptors) written since then, at most @num
+ * @avail_idx: session; split: newest avail index read
  * @head_first: session; split: avail index of the first of @heads
  * @head_n: session; split: valid entries of @heads
- * @n_avail_seen: session; packed: descriptors from @last_avail on that have been seen
- *	to be available
- * @n_in_flight: session; packed: descriptors fetched and not yet put
- * @used_since_call: session; packed: descriptors used since kvnet_ring_should_call()
- * @heads: session; split: avail entries read ahead
- * @num: entries; a power of two in a split ring
+ * @n_avail_seen: session; packed: descriptors from @last_avail on that have been observed
+ *	as available, and rewound
+ * @n_in_flight: session; packed: descriptors fetched and not yet put, at most @num
+ * @used_since_call: session; packed: descriptors used since kvnet_ring_should_call(), at
+ *	most 2 * @num
+ * @heads: session; split: avail entries read ahead, in the driver's byte order
+ * @num: entries, at most KVNET_RING_MAX; a power of two in a split ring
  * @packed: VIRTIO_F_RING_PACKED
  * @in_order: VIRTIO_F_IN_ORDER
  * @le: fields are little-endian
  * @event_idx: VIRTIO_F_EVENT_IDX
  * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
- * @base_valid: @last_avail and @last_used have been set, or moved
+ * @base_valid: the VMM has set the base, or a packed ring has been started
  * @desc: descriptor area
  * @avail: driver area
  * @used: device area
@@ -113,26 +110,17 @@ struct kvnet_ring {
 
 #include "ring_layout.h"
 
-/**
- * kvnet_ring_is_mapped() - is all of the ring mapped into the kernel?
- * @r: the ring
- *
- * Return: true if no access to it can fault.
- */
+/* If so, no access to the ring can fault. */
 static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 {
 	return kvnet_area_is_mapped(&r->desc) && kvnet_area_is_mapped(&r->avail) &&
 	       kvnet_area_is_mapped(&r->used);
 }
 
-/**
- * kvnet_ring_start() - first touch of the areas, before any other verb
- * @r: the ring, with num, addresses and properties set
- *
- * Kicks are off. A split ring goes on from the used index that stands in the
- * ring, as vhost does.
- *
- * Return: 0, -EFAULT, or -EINVAL for a base that is not in the ring.
+/*
+ * The first access to the areas, before any other operation; num, addresses and features
+ * are set. Kicks are disabled. A split ring continues at the used index found in the ring,
+ * as with vhost. Returns 0, -EFAULT, or -EINVAL for a packed base outside of the ring.
  */
 static inline int kvnet_ring_start(struct kvnet_ring *r)
 {
@@ -142,15 +130,14 @@ static inline int kvnet_ring_start(struct kvnet_ring *r)
 /**
  * kvnet_ring_next() - fetch the next descriptor chain
  * @r: the ring
- * @chain: @seg and @cap set by the caller, the rest filled in
+ * @chain: the caller sets @seg and @cap; the other fields are filled in
  * @reader: reads indirect tables
  *
- * On success the ring has moved on by one chain; on any other outcome it
- * stays where it was.
+ * The ring advances by one chain on success, and stays as it is otherwise.
  *
- * Return: 1 with a chain, 0 if there is none, -EFAULT if the ring or a table
- * cannot be read, -EINVAL, -ELOOP or -EMSGSIZE if the driver broke the rules,
- * or what @reader returned.
+ * Return: 1 with a chain; 0 if there is none; -EFAULT if the ring or a table cannot be
+ * read; -EINVAL, -ELOOP or -EMSGSIZE if the driver violated the virtio specification or
+ * the chain exceeds @cap; or the error of @reader.
  */
 static inline int kvnet_ring_next(struct kvnet_ring *r,
 				  struct kvnet_chain *chain,
@@ -161,18 +148,17 @@ static inline int kvnet_ring_next(struct kvnet_ring *r,
 }
 
 /**
- * kvnet_ring_next_single() - fetch the next chains, as long as that is no trouble
+ * kvnet_ring_next_single() - fetch receive buffers by the single-descriptor fast path
  * @r: the ring
- * @seg: filled in: what they refer to
- * @used: filled in: how to give them back, with @len bytes written to them
+ * @seg: filled in: the buffers
+ * @used: filled in: their used elements; @len bytes are distributed over them
  * @max: entries in @seg and @used
- * @len: bytes that they shall hold together
+ * @len: bytes of the packet; no more buffers are fetched than these need
  *
- * For receive buffers, of which a packet may take many: the short way through
- * kvnet_ring_next(), in a ring that is pinned, to chains of one descriptor that is to
- * be written. What else is there is for kvnet_ring_next() to tell.
+ * Fetches chains of one writable descriptor, in a pinned ring. It stops at any other chain,
+ * which is left to kvnet_ring_next().
  *
- * Return: chains that the ring has moved on by.
+ * Return: number of chains fetched.
  */
 static inline unsigned int
 kvnet_ring_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
@@ -189,16 +175,15 @@ kvnet_ring_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
 }
 
 /**
- * kvnet_ring_put() - give buffers back to the driver, all in one step
+ * kvnet_ring_put() - return buffers to the driver; they become visible together
  * @r: the ring
- * @used: the chains and what was written to them; with in_order, in the order
- *	in which they were fetched
- * @n: how many
+ * @used: the chains; with VIRTIO_F_IN_ORDER in the order in which they were fetched
+ * @n: entries in @used
  *
- * The chains become visible together. There are never more than num of them,
- * unless the driver made chains available again before it got them back.
+ * More than num entries occur only if the driver makes a chain available again before
+ * the device has used it.
  *
- * Return: 0; -EFAULT or, for more than num, -EINVAL with nothing made visible.
+ * Return: 0; -EFAULT; -EINVAL for more than num. Nothing becomes visible on error.
  */
 static inline int kvnet_ring_put(struct kvnet_ring *r,
 				 const struct kvnet_used *used, unsigned int n)
@@ -207,14 +192,9 @@ static inline int kvnet_ring_put(struct kvnet_ring *r,
 			   kvnet_ring_split_put(r, used, n);
 }
 
-/**
- * kvnet_ring_kick_off() - tell the driver that kicks are not needed
- * @r: the ring
- *
- * A hint: the driver may kick all the same (2.7.10). With EVENT_IDX nothing
- * is written: the event that was asked for falls behind by itself.
- *
- * Return: 0 or -EFAULT.
+/*
+ * A hint: the driver may still kick (2.7.10). With EVENT_IDX nothing is written: the avail
+ * index outruns the event that was set. Returns 0 or -EFAULT.
  */
 static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
 {
@@ -224,14 +204,16 @@ static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
 }
 
 /**
- * kvnet_ring_kick_on() - ask the driver to kick when it adds another chain
+ * kvnet_ring_kick_on() - ask the driver to kick for further chains
  * @r: the ring
  *
- * Asks for a kick for chains beyond those already seen, fetched or not. To be
- * used after kick_off(): a wish that stands is not renewed.
+ * The event is set for the first chain that has not been observed as available, fetched or
+ * rewound. An event that is enabled already is not set again: call
+ * kvnet_ring_kick_off() first. Includes the full barrier (C) between the request and the
+ * check for new chains.
  *
- * Return: 1 if more chains arrived meanwhile (the caller looks again and does
- * not wait), 0 if not, -EFAULT, or -EINVAL for a nonsensical avail index.
+ * Return: 1 if more chains have arrived (the caller polls again), 0 if not, -EFAULT, or
+ * -EINVAL for an invalid avail index.
  */
 static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
 {
@@ -239,13 +221,14 @@ static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
 }
 
 /**
- * kvnet_ring_should_call() - does the driver want to be told of used buffers?
+ * kvnet_ring_should_call() - does the driver ask for a call for used buffers?
  * @r: the ring
  *
- * To be asked once after each kvnet_ring_put(); includes the full barrier
- * between what was put and the driver's wish.
+ * Called once after each kvnet_ring_put(), and again after kvnet_ring_call_rewind(): each
+ * call moves the start of the driver's event interval. Includes the full barrier (D)
+ * between the used index or descriptors and the driver's notification setting.
  *
- * Return: 1 to call, 0 not to, or -EFAULT.
+ * Return: 1 to call, 0 not to call, or -EFAULT.
  */
 static inline int kvnet_ring_should_call(struct kvnet_ring *r)
 {
@@ -253,24 +236,13 @@ static inline int kvnet_ring_should_call(struct kvnet_ring *r)
 			   kvnet_ring_split_should_call(r);
 }
 
-/**
- * struct kvnet_call_mark - since when the driver has not been called
- * @signalled_used: as in &struct kvnet_ring
- * @signalled_used_valid: likewise
- * @used_since_call: likewise
- */
+/* The fields of struct kvnet_ring that kvnet_ring_should_call() changes. */
 struct kvnet_call_mark {
 	u16 signalled_used;
 	bool signalled_used_valid;
 	u32 used_since_call;
 };
 
-/**
- * kvnet_ring_call_mark() - a point to come back to by kvnet_ring_call_rewind()
- * @r: the ring
- *
- * Return: the point, before kvnet_ring_should_call().
- */
 static inline struct kvnet_call_mark
 kvnet_ring_call_mark(const struct kvnet_ring *r)
 {
@@ -281,12 +253,9 @@ kvnet_ring_call_mark(const struct kvnet_ring *r)
 	};
 }
 
-/**
- * kvnet_ring_call_rewind() - kvnet_ring_should_call() has said so, but not yet
- * @r: the ring
- * @mark: from before
- *
- * To be asked again; a driver that has looked by itself meanwhile says no then.
+/*
+ * Undo kvnet_ring_should_call(), to defer the call. The next one returns 0 if the driver
+ * has meanwhile consumed the used buffers and updated its notification setting.
  */
 static inline void kvnet_ring_call_rewind(struct kvnet_ring *r,
 					  struct kvnet_call_mark mark)
@@ -296,38 +265,27 @@ static inline void kvnet_ring_call_rewind(struct kvnet_ring *r,
 	r->used_since_call = mark.used_since_call;
 }
 
-/**
- * kvnet_ring_count_uncalled() - how much does the driver not know of?
- * @r: the ring, of which it is known since when
- *
- * Return: descriptors used since kvnet_ring_should_call(), but for those put off.
+/*
+ * Used entries (packed: descriptors) since the last kvnet_ring_should_call() that was not
+ * rewound. Only while @signalled_used_valid.
  */
 static inline u32 kvnet_ring_count_uncalled(const struct kvnet_ring *r)
 {
 	return r->packed ? r->used_since_call : (u16)(r->last_used - r->signalled_used);
 }
 
-/**
- * kvnet_ring_pending() - a cheap look: has the driver added chains?
- * @r: the ring
- *
- * Reads one field, and no barrier: the answer may be old.
- *
- * Return: true if so, or if it cannot be told.
+/*
+ * Hint: has the driver added chains? Reads one field without a barrier: the result may be
+ * stale. True if the field cannot be read.
  */
 static inline bool kvnet_ring_pending(const struct kvnet_ring *r)
 {
 	return r->packed ? kvnet_ring_packed_pending(r) : kvnet_ring_split_pending(r);
 }
 
-/**
- * kvnet_ring_collect_written() - what has been written since it was last asked
- * @r: the ring
- * @span: room for KVNET_RING_SPANS
- *
- * For the dirty log.
- *
- * Return: entries filled in at @span.
+/*
+ * For the dirty log: fills in what has been written since the last call, in up to
+ * KVNET_RING_SPANS spans, and returns their number.
  */
 static inline unsigned int kvnet_ring_collect_written(struct kvnet_ring *r,
 						      struct kvnet_ring_span *span)
@@ -336,11 +294,7 @@ static inline unsigned int kvnet_ring_collect_written(struct kvnet_ring *r,
 			   kvnet_ring_split_collect_written(r, span);
 }
 
-/**
- * kvnet_ring_rewind() - un-fetch all chains fetched since @pos was taken
- * @r: the ring
- * @pos: from kvnet_ring_pos(); none of the chains since may have been put
- */
+/* Rewind to @pos; none of the chains fetched since then may have been put. */
 static inline void kvnet_ring_rewind(struct kvnet_ring *r, kvnet_ring_pos_t pos)
 {
 	if (r->packed)
@@ -348,24 +302,15 @@ static inline void kvnet_ring_rewind(struct kvnet_ring *r, kvnet_ring_pos_t pos)
 	r->last_avail = pos;
 }
 
-/**
- * kvnet_ring_pos() - where the next chain will be fetched
- * @r: the ring
- *
- * Return: a place for kvnet_ring_rewind().
- */
 static inline kvnet_ring_pos_t kvnet_ring_pos(const struct kvnet_ring *r)
 {
 	return r->last_avail;
 }
 
-/**
- * kvnet_ring_base_get() - the state that moves with a stopped queue
- * @r: the ring
- *
- * Return: for VHOST_GET_VRING_BASE: the avail index to go on from; of a packed
- * ring the places of the next descriptors to fetch (low 16 bits) and to use. Both
- * wrap counters of one that is new are 1 (virtio 1.3, 2.8.1).
+/*
+ * The value of VHOST_GET_VRING_BASE. Split: the next avail index. Packed: the positions of
+ * the next descriptor to fetch (low 16 bits) and to use (high 16 bits). In a new packed
+ * ring both wrap counters are 1 (virtio 1.3, 2.8.1).
  */
 static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
 {
@@ -377,11 +322,7 @@ static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
 	return r->last_avail | (u32)r->last_used << 16;
 }
 
-/**
- * kvnet_ring_base_set() - go on from a given state
- * @r: the ring, not started
- * @base: as from kvnet_ring_base_get()
- */
+/* @base as from kvnet_ring_base_get(); the ring is not started. */
 static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
 {
 	r->last_avail = base;
@@ -389,33 +330,19 @@ static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
 	r->base_valid = true;
 }
 
-/**
- * kvnet_ring_base_reset() - begin at the beginning
- * @r: the ring, not started
- */
+/* Start at index 0; the ring is not started. */
 static inline void kvnet_ring_base_reset(struct kvnet_ring *r)
 {
 	kvnet_ring_base_set(r, 0);
 	r->base_valid = false;
 }
 
-/**
- * kvnet_ring_desc_size() - size of the descriptor area
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
 static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)
 {
 	return sizeof(struct vring_desc) * r->num;
 }
 
-/**
- * kvnet_ring_avail_size() - size of the driver area, used_event included
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
+/* The driver area, in bytes, with used_event. */
 static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
 {
 	if (r->packed)
@@ -424,12 +351,7 @@ static inline size_t kvnet_ring_avail_size(const struct kvnet_ring *r)
 	       (r->event_idx ? sizeof(__virtio16) : 0);
 }
 
-/**
- * kvnet_ring_used_size() - size of the device area, avail_event included
- * @r: the ring, with num set
- *
- * Return: bytes.
- */
+/* The device area, in bytes, with avail_event. */
 static inline size_t kvnet_ring_used_size(const struct kvnet_ring *r)
 {
 	if (r->packed)

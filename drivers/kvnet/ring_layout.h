@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring_layout.h - the verbs of ring.h in both layouts; included there only
+ * ring_layout.h - the operations of ring.h in both layouts; included by ring.h only
  */
 #ifndef _KVNET_RING_LAYOUT_H
 #define _KVNET_RING_LAYOUT_H

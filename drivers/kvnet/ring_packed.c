@@ -2,12 +2,13 @@
 /*
  * ring_packed.c - the packed virtqueue, device side (virtio 1.3, 2.8)
  *
- * Whatever bytes the driver writes, next() ends within "num" steps of the
- * ring and "count" steps of an indirect table, with a valid chain or with an
- * error; each field is read once. Barriers are named as in
- * Documentation/ordering.rst. Verbs are described in ring.h.
+ * For any bytes that the driver writes, kvnet_ring_packed_next() ends after at most "num"
+ * descriptors of the ring and "count" descriptors of an indirect table, with a valid chain
+ * or with an error. Only the flags of a chain's first descriptor are loaded twice; the
+ * first value counts. Barriers are named as in Documentation/ordering.rst. For contexts and
+ * results see ring.h.
  *
- * A place is a descriptor's index with the wrap counter in bit 15.
+ * A position is a descriptor's index with the wrap counter in bit 15.
  */
 #include "ring.h"
 
@@ -20,7 +21,7 @@
 #define F_AVAIL		BIT(VRING_PACKED_DESC_F_AVAIL)
 #define F_USED		BIT(VRING_PACKED_DESC_F_USED)
 
-/* Flags that mean something in the descriptor of a chain, or of a table. */
+/* Flags that are valid in a descriptor of the ring, and of an indirect table. */
 #define DESC_FLAGS_RING	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
 			 VRING_DESC_F_INDIRECT)
 #define DESC_FLAGS_TABLE	VRING_DESC_F_WRITE
@@ -28,7 +29,7 @@
 /* Descriptors of an indirect table that are read in one copy. */
 #define TABLE_CHUNK	16
 
-/* What is written of a used descriptor, length, id and flags, and where. */
+/* A used descriptor is written from its length on: length, id and flags. */
 #define DESC_TAIL	offsetof(struct vring_packed_desc, len)
 #define DESC_TAIL_FLAGS	offsetof(struct vring_packed_desc, flags)
 
@@ -52,7 +53,7 @@ static u32 pos_to_desc_offset(u16 pos, size_t field)
 	return pos_to_index(pos) * sizeof(struct vring_packed_desc) + field;
 }
 
-/* The place @n descriptors on, @n <= num. */
+/* The position @n descriptors after @pos, @n <= num. */
 static u16 advance_pos(const struct kvnet_ring *r, u16 pos, u32 n)
 {
 	u32 i = pos_to_index(pos) + n;
@@ -62,7 +63,7 @@ static u16 advance_pos(const struct kvnet_ring *r, u16 pos, u32 n)
 	return i | (pos & WRAP);
 }
 
-/* Descriptors from place @a on to place @b, at most a whole ring. */
+/* Descriptors from position @a to position @b, at most num. */
 static u32 descs_between(const struct kvnet_ring *r, u16 a, u16 b)
 {
 	if ((a ^ b) & WRAP)
@@ -77,7 +78,7 @@ static bool desc_is_avail(u16 flags, u16 pos)
 	return !!(flags & F_AVAIL) == wrap && !!(flags & F_USED) != wrap;
 }
 
-/* The flags of a descriptor that may be available. Returns 1, 0 or -EFAULT. */
+/* Returns 1 if the descriptor at @pos is available, 0 if not, or -EFAULT. */
 static inline int check_desc_avail(const struct kvnet_ring *r, u16 pos, u16 *flags)
 {
 	__virtio16 val;
@@ -97,11 +98,11 @@ static struct kvnet_desc decode_packed_desc(u64 addr, u64 rest, u16 mask)
 		.addr = le64_to_cpu((__force __le64)addr),
 		.len = rest,
 		.flags = rest >> 48 & mask,
-		.next = rest >> 32,	/* its id */
+		.next = rest >> 32,	/* the buffer id */
 	};
 }
 
-/* All of its descriptors count, in order; there is no "next" (2.8.7). */
+/* All descriptors of a table count, in their order; there is no "next" (2.8.7). */
 static int add_packed_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
 			    const struct kvnet_reader *reader)
 {
@@ -134,8 +135,8 @@ static int add_packed_table(struct kvnet_chain *chain, const struct kvnet_desc *
 }
 
 /*
- * Read the rest of the chain that starts at last_avail with @d. It was written
- * before that, and flags tell nothing more.
+ * Read the chain that starts at last_avail with @d. The driver has written all of it before
+ * the flags of @d (A), so that the other flags need no check of availability.
  */
 static noinline int read_packed_chain(const struct kvnet_ring *r,
 				      struct kvnet_chain *chain, struct kvnet_desc d,
@@ -149,7 +150,7 @@ static noinline int read_packed_chain(const struct kvnet_ring *r,
 	for (n = 1; ; n++) {
 		chain->count = n;
 		if (d.flags & VRING_DESC_F_INDIRECT) {
-			/* A table is all there is to its chain (2.8.5). */
+			/* An indirect descriptor is the only one of its chain (2.8.5). */
 			if (n > 1 || d.flags & VRING_DESC_F_NEXT)
 				return -EINVAL;
 			return add_packed_table(chain, &d, reader);
@@ -195,7 +196,7 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 		if (ret)
 			return ret;
 	}
-	/* Available again before it was used (2.8.1). */
+	/* The driver made a descriptor available again before it was used (2.8.1). */
 	if (r->n_in_flight + chain->count > r->num)
 		return -EINVAL;
 	r->n_in_flight += chain->count;
@@ -204,7 +205,7 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
-/* Chains that are un-fetched have been seen to be available. */
+/* Rewound chains have been observed as available: kick_on() is for those after. */
 void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos)
 {
 	u32 n = descs_between(r, pos, r->last_avail);
@@ -220,13 +221,13 @@ static u16 make_used_flags(const struct kvnet_used *used, u16 pos)
 	return used->len ? flags | VRING_DESC_F_WRITE : flags;
 }
 
-/* Made in a register: its parts are not stored singly. */
+/* Built in a register: its fields are not stored one by one. */
 static __le64 make_used_tail(const struct kvnet_used *used, u16 flags)
 {
 	return cpu_to_le64(used->len | (u64)used->id << 32 | (u64)flags << 48);
 }
 
-/* Descriptors that a batch of buffers occupies. */
+/* Number of ring descriptors that these buffers occupy. */
 static u32 sum_used_descs(const struct kvnet_used *used, unsigned int n)
 {
 	u32 sum = 0;
@@ -245,7 +246,7 @@ static int write_used_tail(struct kvnet_ring *r, const struct kvnet_used *used,
 				sizeof(tail));
 }
 
-/* Of the first one all but the flags. */
+/* The first used descriptor, without its flags. */
 static int write_used_head(struct kvnet_ring *r, const struct kvnet_used *used)
 {
 	__le64 tail = make_used_tail(used, 0);
@@ -255,8 +256,8 @@ static int write_used_head(struct kvnet_ring *r, const struct kvnet_used *used)
 }
 
 /*
- * The first descriptor's flags are written last: the driver looks at no other
- * before it has seen them (2.8.1, and 2.8.9 for the buffers of one packet).
+ * The first descriptor's flags are written last: the driver reads no other used descriptor
+ * before it has seen these (2.8.1, and 2.8.9 for the buffers of one packet).
  */
 int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 			  unsigned int n)
@@ -288,7 +289,7 @@ int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 			return ret;
 		pos = advance_pos(r, pos, step);
 	}
-	/* B: all else before the first flags; pairs with the driver's rmb. */
+	/* B: all other stores before the first flags; pairs with the driver's rmb. */
 	smp_wmb();
 	if (kvnet_area_store16(&r->desc, pos_to_desc_offset(r->last_used, DESC_TAIL_FLAGS),
 			       packed_from_cpu16(flags)))
@@ -300,7 +301,7 @@ int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	return 0;
 }
 
-/* What the device asks of the driver (2.8.10). */
+/* The device event suppression area (2.8.10). */
 static int write_device_event(struct kvnet_ring *r, u16 flags)
 {
 	r->wrote_event = true;
@@ -323,7 +324,7 @@ static int request_kicks(struct kvnet_ring *r, u16 seen)
 	if (kvnet_area_store16(&r->used, offsetof(struct vring_packed_desc_event,
 						  off_wrap), packed_from_cpu16(seen)))
 		return -EFAULT;
-	/* H: the place before the flags that make it count. */
+	/* H: the position before the flags that make it valid. */
 	smp_wmb();
 	return write_device_event(r, VRING_PACKED_EVENT_FLAG_DESC);
 }
@@ -340,7 +341,7 @@ int kvnet_ring_packed_kick_on(struct kvnet_ring *r)
 			return ret;
 		r->kicks_enabled = true;
 	}
-	/* C: the request before the second look; pairs with the driver's mb. */
+	/* C: the request before the flags are read again; pairs with the driver's mb. */
 	smp_mb();
 	return check_desc_avail(r, seen, &flags);
 }
@@ -353,7 +354,7 @@ int kvnet_ring_packed_should_call(struct kvnet_ring *r)
 	u16 event, now;
 	u32 at;
 
-	/* D: the used descriptors before the wish; pairs with the driver's mb. */
+	/* D: used descriptors before the driver's setting; pairs with the driver's mb. */
 	smp_mb();
 	r->used_since_call = 0;
 	r->signalled_used_valid = true;
@@ -370,13 +371,13 @@ int kvnet_ring_packed_should_call(struct kvnet_ring *r)
 	default:
 		return 1;
 	}
-	/* I: the flags before the place; pairs with the driver's wmb. */
+	/* I: the flags before the position; pairs with the driver's wmb. */
 	smp_rmb();
 	if (kvnet_area_load16(&r->avail, offsetof(struct vring_packed_desc_event,
 						  off_wrap), &val))
 		return -EFAULT;
 	event = packed_to_cpu16(val);
-	/* Both as numbers of descriptors, the event's at most a ring behind. */
+	/* As descriptor counts; an event of the other lap is num behind. */
 	now = pos_to_index(r->last_used);
 	at = pos_to_index(event);
 	if ((event ^ r->last_used) & WRAP)
@@ -398,7 +399,7 @@ unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r,
 	u32 n = r->unlogged, end = pos_to_index(r->last_used), part = min(n, end);
 	struct kvnet_ring_span *to = span;
 
-	/* The newest end before last_used, and may begin in the lap before. */
+	/* The newest descriptors end before last_used; they may wrap. */
 	if (part)
 		*to++ = (struct kvnet_ring_span) {
 			&r->desc, (end - part) * size, part * size };
@@ -415,8 +416,8 @@ unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r,
 }
 
 /*
- * A VMM that tells nothing, or, as DPDK does, only where to begin to fetch,
- * means the beginning.
+ * If the VMM has set no base, or only the position to fetch (0x8000, as DPDK does), both
+ * positions are those of a new ring: index 0, wrap counter 1 (2.8.1).
  */
 static void complete_packed_base(struct kvnet_ring *r)
 {
@@ -441,7 +442,7 @@ int kvnet_ring_packed_start(struct kvnet_ring *r)
 	r->n_in_flight = 0;
 	r->kicks_enabled = false;
 	r->unlogged = 0;
-	/* None for what nobody waits for: who comes to wait asks. */
+	/* Notifications stay disabled until a poll completes. */
 	if (write_device_event(r, VRING_PACKED_EVENT_FLAG_DISABLE))
 		return -EFAULT;
 	return check_desc_avail(r, r->last_avail, &flags) < 0 ? -EFAULT : 0;

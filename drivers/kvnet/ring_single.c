@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ring_single.c - the short way to receive buffers, of both layouts; see ring.h
+ * ring_single.c - single-descriptor fast path for receive buffers, both layouts
  *
- * What it does not take it has read for nothing: next() reads it again, and judges.
+ * For pinned rings. It stops before a descriptor of any other kind: kvnet_ring_next() reads
+ * that again, and validates it.
  */
 #include "ring.h"
 
@@ -24,7 +25,7 @@ static inline size_t add_single_seg(struct kvnet_seg *seg, struct kvnet_used *us
 	return len - part;
 }
 
-/* Of entries that have been read ahead it is known that they are available. */
+/* Entries read ahead have been observed as available: A is in fetch_avail_idx(). */
 unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
 					  struct kvnet_used *used, unsigned int max,
 					  size_t len)

@@ -2,13 +2,13 @@
 /*
  * ring_split.c - the split virtqueue, device side (virtio 1.3, 2.7)
  *
- * Whatever bytes the driver writes, next() ends within "num" steps of the
- * ring and "count" steps of an indirect table, with a valid chain or with an
- * error; each field is read once. Barriers are named as in
- * Documentation/ordering.rst.
+ * For any bytes that the driver writes, kvnet_ring_split_next() ends after at most "num"
+ * descriptors of the ring and "count" descriptors of an indirect table, with a valid chain
+ * or with an error. It reads each field once. Barriers are named as in
+ * Documentation/ordering.rst. For contexts and results see ring.h.
  *
- * A CPU may load ahead of a check that will fail. Hence an index that the
- * driver has a say in is masked as well, where it is used.
+ * The CPU may load speculatively before a bounds check has failed (Spectre v1). Therefore
+ * an index that the driver can influence is also masked, where it is used.
  */
 #include "ring.h"
 
@@ -16,7 +16,7 @@
 #include <linux/kernel.h>
 #include <linux/virtio_byteorder.h>
 
-/* Where things are in the driver and the device area (2.7.6, 2.7.8). */
+/* Offsets in the driver area and the device area (2.7.6, 2.7.8). */
 #define AVAIL_FLAGS	offsetof(struct vring_avail, flags)
 #define AVAIL_IDX	offsetof(struct vring_avail, idx)
 #define USED_FLAGS	offsetof(struct vring_used, flags)
@@ -52,15 +52,15 @@ static u32 avail_event_offset(const struct kvnet_ring *r)
 	return used_entry_offset(r->num);
 }
 
-/* Does the next kvnet_ring_split_next() have to read the avail index? */
+/* If so, the next fetch has to read the avail index. */
 static bool all_seen_is_fetched(const struct kvnet_ring *r)
 {
 	return r->last_avail == r->avail_idx;
 }
 
 /*
- * Read the avail index. Returns 1 if there are chains to fetch, 0 if not. An
- * index that claims more than "num" chains is a lie (2.7.6.1).
+ * Returns 1 if there are chains to fetch, 0 if not. An avail index more than "num" ahead
+ * is invalid (2.7.6.1).
  */
 static int fetch_avail_idx(struct kvnet_ring *r)
 {
@@ -81,7 +81,7 @@ static int fetch_avail_idx(struct kvnet_ring *r)
 	return 1;
 }
 
-/* Read ahead in the avail ring, up to its end or to the newest entry seen. */
+/* Read ahead in the avail ring, up to its end or to the newest avail index read. */
 static __always_inline int fetch_avail_heads(struct kvnet_ring *r)
 {
 	u16 at = r->last_avail & (r->num - 1);
@@ -98,14 +98,10 @@ static __always_inline int fetch_avail_heads(struct kvnet_ring *r)
 	return 0;
 }
 
-/**
- * kvnet_ring_split_read_ahead() - know of more chains than so far, if there are
- * @r: the ring
- *
- * Nothing is done before those that it knows of have been fetched, nor in a ring that
- * is not pinned. What is wrong with them kvnet_ring_split_next() will tell.
- *
- * Return: true if so.
+/*
+ * For kvnet_ring_next_single(): read further avail entries, once those read ahead have been
+ * fetched. Does nothing in a ring that is not pinned. Errors are left to
+ * kvnet_ring_split_next(), which finds them again. Returns true with new entries.
  */
 bool kvnet_ring_split_read_ahead(struct kvnet_ring *r)
 {
@@ -117,7 +113,7 @@ bool kvnet_ring_split_read_ahead(struct kvnet_ring *r)
 	return !fetch_avail_heads(r);
 }
 
-/* The head at last_avail, which is known to be available. */
+/* The head at last_avail, which the avail index covers; or -errno. */
 static int get_avail_head(struct kvnet_ring *r)
 {
 	u16 at = r->last_avail - r->head_first;
@@ -147,7 +143,6 @@ static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i,
 	return 0;
 }
 
-/* Walk the chain that starts with @d. */
 static noinline int walk_split_chain(const struct kvnet_ring *r,
 				     struct kvnet_chain *chain, struct kvnet_desc d,
 				     const struct kvnet_reader *reader)
@@ -210,7 +205,7 @@ int kvnet_ring_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
-/* A struct vring_used_elem made in a register: its parts are not stored singly. */
+/* A struct vring_used_elem, built in a register: its fields are not stored one by one. */
 static u64 make_used_elem(const struct kvnet_used *used, bool le)
 {
 	if (le)
@@ -218,7 +213,7 @@ static u64 make_used_elem(const struct kvnet_used *used, bool le)
 	return (__force u64)cpu_to_be64((u64)used->id << 32 | used->len);
 }
 
-/* User access is worth collecting for. */
+/* For a ring that is not pinned: few user accesses, of many entries each. */
 static int write_used_chunks(struct kvnet_ring *r, u16 at,
 			     const struct kvnet_used *used, unsigned int n)
 {
@@ -236,11 +231,11 @@ static int write_used_chunks(struct kvnet_ring *r, u16 at,
 	return 0;
 }
 
-/* Write @n used entries from slot @at on; they do not cross the ring's end. */
+/* Write @n used entries from slot @at on; they do not wrap. */
 static int write_used_elems(struct kvnet_ring *r, u16 at,
 			    const struct kvnet_used *used, unsigned int n)
 {
-	/* In registers, where no store can change it. */
+	/* A copy for the compiler to keep in registers: the stores below may alias @r. */
 	const struct kvnet_area area = r->used;
 	const bool le = r->le;
 	unsigned int i;
@@ -257,7 +252,7 @@ static int write_used_elems(struct kvnet_ring *r, u16 at,
 	return ret;
 }
 
-/* From @first entries behind last_used on, wherever the ring ends. */
+/* Write @n used entries from @first entries after last_used on; they may wrap. */
 static int write_used_wrapped(struct kvnet_ring *r, unsigned int first,
 			      const struct kvnet_used *used, unsigned int n)
 {
@@ -269,8 +264,8 @@ static int write_used_wrapped(struct kvnet_ring *r, unsigned int first,
 }
 
 /*
- * Of buffers used in order the last of a batch speaks for those before it, in
- * the place of the first (2.7.7.2).
+ * VIRTIO_F_IN_ORDER: the used element of the last buffer of a batch, in the slot of the
+ * first, covers all of them (2.7.7.2).
  */
 static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
 			       unsigned int n)
@@ -313,7 +308,7 @@ int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	smp_wmb();
 	if (kvnet_area_store16(&r->used, USED_IDX, split_from_cpu16(r, idx)))
 		return -EFAULT;
-	/* Moved a whole 2^16 past the last signalled index: forget it. */
+	/* The 16-bit distance to signalled_used has wrapped: it is invalid from here on. */
 	if ((u16)(idx - r->signalled_used) < n)
 		r->signalled_used_valid = false;
 	r->last_used = idx;
@@ -349,7 +344,7 @@ int kvnet_ring_split_kick_on(struct kvnet_ring *r)
 		r->wrote_flags |= !r->event_idx;
 		r->kicks_enabled = true;
 	}
-	/* C: the request before the second look; pairs with the driver's mb. */
+	/* C: the request before the avail index is read again; pairs with the driver's mb. */
 	smp_mb();
 	ret = fetch_avail_idx(r);
 	if (ret < 0)
@@ -363,7 +358,7 @@ int kvnet_ring_split_should_call(struct kvnet_ring *r)
 	bool valid = r->signalled_used_valid;
 	__virtio16 val;
 
-	/* D: the used index before the wish; pairs with the driver's mb. */
+	/* D: the used index before the driver's setting; pairs with the driver's mb. */
 	smp_mb();
 	if (r->notify_on_empty && all_seen_is_fetched(r))
 		return 1;
