@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * area.c - areas in pieces, see area.h
+ * area.c - user accesses to areas of several pieces (behind an IOMMU), see area.h
  */
 #include "area.h"
 
 #include <linux/kernel.h>
 
 /**
- * kvnet_area_find() - where is a part of an area, as far as it is in one piece?
- * @a: an area
- * @off: where the part begins
- * @len: bytes wanted; shortened to what is there in one piece
+ * kvnet_area_find() - the user address of a part of an area
+ * @a: the area
+ * @off: offset of the part
+ * @len: bytes wanted, not 0; shortened to what is contiguous
  *
- * Return: the owner's address, or NULL with @len 0 beyond the area.
+ * Return: the owner's address; NULL, with @len 0, beyond the end of the area.
  */
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 {
@@ -26,7 +26,7 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 		*len = min(*len, a->len - off);
 		return a->base + off;
 	}
-	/* The last piece that begins at or before @off; the first is at 0. */
+	/* Find the last piece that begins at or before @off; the first begins at 0. */
 	while (hi - lo > 1) {
 		mid = lo + (hi - lo) / 2;
 		if (a->piece[mid].off <= off)
@@ -39,15 +39,6 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 	return a->piece[lo].base + (off - a->piece[lo].off);
 }
 
-/**
- * kvnet_area_read_pieces() - kvnet_area_read() for an area in pieces
- * @dst: where to
- * @a: the area
- * @off: where from
- * @len: bytes
- *
- * Return: 0 or -EFAULT.
- */
 int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len)
 {
 	void __user *p;
@@ -62,15 +53,6 @@ int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 l
 	return 0;
 }
 
-/**
- * kvnet_area_write_pieces() - kvnet_area_write() for an area in pieces
- * @a: the area
- * @off: where to
- * @src: where from
- * @len: bytes
- *
- * Return: 0 or -EFAULT.
- */
 int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
 			    u32 len)
 {

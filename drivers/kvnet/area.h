@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * area.h - a ring's areas, and the four accessors through which it touches them
+ * area.h - a ring's areas (descriptor, driver, device) and the accessors to them
  *
- * The ring's areas (descriptor, driver, device) are reached by nothing else.
- * There are two ways: by the kernel's own addresses, if the area's pages are
- * pinned (ring_pin.h); or by plain user access, from a thread that has entered the
- * owner's address space. Then each accessor may sleep on a page fault. All
- * return 0 or -EFAULT.
+ * Rings access their areas only by the accessors here: load16, store16, load_pair, read and
+ * write. An area whose pages are pinned (ring_pin.h) is accessed at kernel addresses.
+ * Otherwise the accessors are user accesses, by a thread that uses the owner's mm, and may
+ * sleep on a page fault. They return 0 or -EFAULT. Offsets are not checked against the
+ * area's length, except in an area of several pieces.
  *
- * An area is one piece of the owner's memory, unless an IOMMU has scattered it.
+ * An area is contiguous in the owner's memory, unless an IOMMU maps it in pieces.
  *
- * What lies there changes at any time. A value that is read is read once.
+ * The guest and the VMM may change the memory at any time: each value is read once.
  */
 #ifndef _KVNET_AREA_H
 #define _KVNET_AREA_H
@@ -22,14 +22,10 @@
 #include <linux/uaccess.h>
 #include <linux/virtio_types.h>
 
-/* Pieces that an area may fall into: the largest one, of 4 KiB pages. */
+/* Enough for the largest area, 512 KiB of descriptors, in pieces of 4 KiB pages. */
 #define KVNET_AREA_PIECES	130
 
-/**
- * struct kvnet_area_piece - a part of an area, contiguous in the owner's memory
- * @base: the owner's address
- * @off: where it begins in the area
- */
+/* A part of an area that is contiguous in the owner's memory, from offset @off on. */
 struct kvnet_area_piece {
 	void __user *base;
 	u32 off;
@@ -37,11 +33,11 @@ struct kvnet_area_piece {
 
 /**
  * struct kvnet_area - one of a ring's areas
- * @kaddr: the kernel's address, if the area is pinned; else NULL
- * @base: the owner's address, if the area is in one piece; else NULL
+ * @kaddr: kernel address while the area is pinned, else NULL
+ * @base: the owner's address if the area is contiguous there, else NULL
  * @len: bytes
  * @n: entries in @piece
- * @piece: by their offset; room for KVNET_AREA_PIECES, or NULL
+ * @piece: sorted by offset; room for KVNET_AREA_PIECES, or NULL
  */
 struct kvnet_area {
 	void *kaddr;
@@ -56,12 +52,7 @@ int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 l
 int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
 			    u32 len);
 
-/**
- * kvnet_area_is_mapped() - is a copy no more than loads and stores?
- * @a: an area
- *
- * Return: true if so: it is pinned, and copies cannot fail.
- */
+/* Pinned: an access cannot fault. */
 static inline bool kvnet_area_is_mapped(const struct kvnet_area *a)
 {
 	return a->kaddr;
@@ -105,15 +96,15 @@ static inline int kvnet_area_store16(const struct kvnet_area *a, u32 off,
 }
 
 /*
- * Most copies are of a few bytes, a number that the compiler knows: by that name
- * it makes loads and stores of them on every architecture.
+ * Most copies have a small constant length: by __builtin_memcpy() the compiler turns them
+ * into loads and stores on every architecture.
  */
 static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off,
 				  u32 len)
 {
 	if (likely(a->kaddr)) {
 		__builtin_memcpy(dst, a->kaddr + off, len);
-		/* The copy is what counts: do not read there again. */
+		/* The caller validates the copy: no second read of guest memory. */
 		barrier();
 		return 0;
 	}
@@ -122,7 +113,7 @@ static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off
 	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
 }
 
-/* A descriptor's two halves, to where the compiler likes them: in registers. */
+/* The two halves of a descriptor, in registers. */
 static __always_inline int kvnet_area_load_pair(const struct kvnet_area *a, u32 off,
 						u64 *first, u64 *second)
 {

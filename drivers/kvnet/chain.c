@@ -12,14 +12,16 @@
 #define INDIRECT_CHUNK	16
 
 /**
- * kvnet_chain_add_table() - append an indirect table (virtio 1.3, 2.7.5.3)
- * @chain: the chain
- * @table: the descriptor that refers to it
- * @le: its descriptors are little-endian
- * @reader: reads it
+ * kvnet_chain_add_table() - append a split ring's indirect table (virtio 1.3, 2.7.5.3)
+ * @chain: the descriptors before the table have been added
+ * @table: the descriptor that refers to the table
+ * @le: the table is little-endian
+ * @reader: reads the table; may sleep
  *
- * Return: 0; -EINVAL, -ELOOP or -EMSGSIZE if the driver broke the rules; or
- * what @reader returned.
+ * Ends after at most as many descriptors as the table has entries.
+ *
+ * Return: 0; -EINVAL, -ELOOP or -EMSGSIZE if the driver violated the virtio specification
+ * or the chain exceeds its cap; or the error of @reader.
  */
 int kvnet_chain_add_table(struct kvnet_chain *chain,
 			  const struct kvnet_desc *table, bool le,
@@ -47,7 +49,7 @@ int kvnet_chain_add_table(struct kvnet_chain *chain,
 			if (ret)
 				return ret;
 		}
-		/* Also where the CPU runs ahead of the check of "next". */
+		/* Spectre v1: the CPU may speculate past the checks of d.next. */
 		at = array_index_nospec(i - first, INDIRECT_CHUNK);
 		d = kvnet_chain_decode_desc(raw[at].addr, raw[at].rest, le);
 		if (d.flags & VRING_DESC_F_INDIRECT)

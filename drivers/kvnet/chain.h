@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chain.h - descriptor chains, out of what the driver has written
+ * chain.h - descriptor chains, built from the descriptors that the driver writes
+ *
+ * Shared by both ring layouts and the fast path. No function here reads guest memory but
+ * kvnet_chain_add_table(), by its reader.
  */
 #ifndef _KVNET_CHAIN_H
 #define _KVNET_CHAIN_H
@@ -11,11 +14,7 @@
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_ring.h>
 
-/**
- * struct kvnet_seg - a piece of guest memory
- * @addr: guest address of the first byte
- * @len: length in bytes, may be 0
- */
+/* A segment of a chain: guest address, and length in bytes, which may be 0. */
 struct kvnet_seg {
 	u64 addr;
 	u32 len;
@@ -23,12 +22,12 @@ struct kvnet_seg {
 
 /**
  * struct kvnet_chain - a descriptor chain, as fetched by kvnet_ring_next()
- * @seg: the caller's array; device-readable segments first, then writable
+ * @seg: the caller's array; device-readable segments first, then writable ones
  * @cap: entries in @seg; a longer chain is -EMSGSIZE
  * @n_out: device-readable segments
  * @n_in: device-writable segments
- * @id: what kvnet_ring_put() gives back to the driver
- * @count: ring descriptors that it occupies; a packed ring's put() must know
+ * @id: returned to the driver by kvnet_ring_put()
+ * @count: ring descriptors of the chain; kvnet_ring_put() needs it in a packed ring
  */
 struct kvnet_chain {
 	struct kvnet_seg *seg;
@@ -40,10 +39,10 @@ struct kvnet_chain {
 };
 
 /**
- * struct kvnet_used - a chain given back to the driver
+ * struct kvnet_used - a chain to be returned to the driver
  * @id: &struct kvnet_chain.id
  * @count: &struct kvnet_chain.count
- * @skippable: used in order, it need not be told of if the next one is
+ * @skippable: with VIRTIO_F_IN_ORDER, the next used element may cover this one
  * @len: bytes written into its device-writable part
  */
 struct kvnet_used {
@@ -53,17 +52,13 @@ struct kvnet_used {
 	u32 len;
 };
 
-/**
- * struct kvnet_reader - how a ring reads guest memory (indirect tables)
- * @read: copies @len bytes at guest address @addr to @dst; 0 or -errno
- * @ctx: handed to @read
- */
+/* Reads indirect tables: copies @len bytes at guest address @addr; 0 or -errno. */
 struct kvnet_reader {
 	int (*read)(void *ctx, u64 addr, void *dst, u32 len);
 	void *ctx;
 };
 
-/* Flags of a split ring's descriptor that mean something. */
+/* The flags that are defined for a split ring's descriptor; all others are ignored. */
 #define KVNET_CHAIN_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
 				 VRING_DESC_F_INDIRECT)
 
@@ -71,8 +66,8 @@ struct kvnet_reader {
  * struct kvnet_desc - a descriptor, in host byte order
  * @addr: guest address
  * @len: bytes
- * @flags: those that are known: VRING_DESC_F_*
- * @next: of a split ring, the next one, with VRING_DESC_F_NEXT; packed: the id
+ * @flags: VRING_DESC_F_*, masked by the layout's defined flags
+ * @next: split: index of the next descriptor, with VRING_DESC_F_NEXT; packed: buffer id
  */
 struct kvnet_desc {
 	u64 addr;
@@ -81,12 +76,9 @@ struct kvnet_desc {
 	u16 next;
 };
 
-/**
- * kvnet_chain_used_batch() - how many buffers can be given back as one?
- * @used: buffers, used in order
- * @n: how many, not 0
- *
- * Return: as many of them as the last one speaks for.
+/*
+ * VIRTIO_F_IN_ORDER: how many of @n buffers, in order of use, does one used element cover?
+ * @n is at least 1.
  */
 static inline unsigned int kvnet_chain_used_batch(const struct kvnet_used *used,
 						  unsigned int n)
@@ -98,14 +90,7 @@ static inline unsigned int kvnet_chain_used_batch(const struct kvnet_used *used,
 	return i + 1;
 }
 
-/**
- * kvnet_chain_decode_desc() - a descriptor in host byte order
- * @addr: the first half of a struct vring_desc, in the driver's byte order
- * @rest: the other half: len, flags, next
- * @le: they are little-endian
- *
- * Return: the descriptor.
- */
+/* @addr and @rest (len, flags, next) are a struct vring_desc in the driver's byte order. */
 static inline struct kvnet_desc kvnet_chain_decode_desc(u64 addr, u64 rest, bool le)
 {
 	if (likely(le)) {
@@ -127,13 +112,12 @@ static inline struct kvnet_desc kvnet_chain_decode_desc(u64 addr, u64 rest, bool
 }
 
 /**
- * kvnet_chain_add() - append a descriptor
+ * kvnet_chain_add() - append a buffer's descriptor
  * @chain: the chain
- * @d: a descriptor of a buffer
+ * @d: not an indirect descriptor
  *
- * Readable segments come before writable (virtio 1.3, 2.7.4.2).
- *
- * Return: 0, -EINVAL for one that breaks this, -EMSGSIZE for one too many.
+ * Return: 0; -EINVAL for a readable segment after a writable one (virtio 1.3, 2.7.4.2);
+ * -EMSGSIZE if the chain has no room.
  */
 static inline int kvnet_chain_add(struct kvnet_chain *chain,
 				  const struct kvnet_desc *d)
@@ -153,22 +137,12 @@ static inline int kvnet_chain_add(struct kvnet_chain *chain,
 	return 0;
 }
 
-/**
- * kvnet_chain_desc_is_single() - is a descriptor all of its chain?
- * @d: the first one
- *
- * Return: true if so: most are.
- */
 static inline bool kvnet_chain_desc_is_single(const struct kvnet_desc *d)
 {
 	return !(d->flags & (VRING_DESC_F_NEXT | VRING_DESC_F_INDIRECT));
 }
 
-/**
- * kvnet_chain_set_single() - a chain of one descriptor
- * @chain: the chain, with room for one
- * @d: the descriptor
- */
+/* The caller has checked that @chain has room for one segment. */
 static inline void kvnet_chain_set_single(struct kvnet_chain *chain,
 					  const struct kvnet_desc *d)
 {
@@ -179,14 +153,9 @@ static inline void kvnet_chain_set_single(struct kvnet_chain *chain,
 	chain->seg[0].len = d->len;
 }
 
-/**
- * kvnet_chain_table_count() - how long is an indirect table?
- * @table: the descriptor that refers to it
- *
- * Those of both layouts have the same size.
- *
- * Return: descriptors in it; 0 for one that is empty, too long, of an odd
- * size, or wraps around.
+/*
+ * The number of descriptors in an indirect table, of either layout. 0 if the table is empty,
+ * too long, of odd size, or wraps around.
  */
 static inline u32 kvnet_chain_table_count(const struct kvnet_desc *table)
 {

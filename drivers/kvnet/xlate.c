@@ -34,15 +34,16 @@ static int find_iotlb_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *
 }
 
 /**
- * kvnet_xlate_span() - where is a piece of guest memory, as far as it is in one?
- * @ctx: what addresses mean
+ * kvnet_xlate_span() - translate as much of a range as is contiguous
+ * @ctx: the translation context
  * @addr: guest address
- * @perm: access wanted, VHOST_ACCESS_RO or VHOST_ACCESS_WO
- * @len: bytes wanted, not 0; shortened to what is there in one piece
+ * @perm: access wanted, VHOST_ACCESS_RO or VHOST_ACCESS_WO; checked by the IOTLB only
+ * @len: bytes wanted, not 0; shortened at the end of the region or IOTLB entry
  * @base: filled in: the owner's address
  *
- * Return: 0; -EFAULT for an address that no region holds; -EAGAIN for one that
- * the IOTLB does not know; -EPERM for one that it does not allow.
+ * Context: vq->lock, or a softirq session; does not sleep.
+ * Return: 0; -EFAULT without a region; -EAGAIN for an IOTLB miss, which @ctx describes;
+ * -EPERM if the IOTLB entry does not allow @perm.
  */
 int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 		     void __user **base)
@@ -53,7 +54,7 @@ int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 	return *base ? 0 : -EFAULT;
 }
 
-/* Wherever it is, and in as many pieces as it is. */
+/* Slow path: the segment crosses regions, is not in the last one, or is empty. */
 static noinline int xlate_seg_slow(struct kvnet_xlate_ctx *ctx,
 				   const struct kvnet_seg *seg, u8 perm,
 				   struct iovec *iov, unsigned int cap)
@@ -81,17 +82,16 @@ static noinline int xlate_seg_slow(struct kvnet_xlate_ctx *ctx,
 }
 
 /**
- * kvnet_xlate_chain() - translate a chain, splitting segments where regions end
- * @ctx: what addresses mean
- * @chain: what to translate
- * @iov: filled in; neighbours in the owner's memory are not joined
+ * kvnet_xlate_chain() - translate a chain, and split its segments where regions end
+ * @ctx: the translation context
+ * @chain: the chain
+ * @iov: filled in, adjacent segments are not merged; undefined after an error
  * @cap: entries in @iov
  *
- * The lengths in @iov add up to those in @chain. Segments of no length vanish.
+ * The lengths in @iov add up to those in @chain. Empty segments are dropped.
  *
- * Return: entries used in @iov; -EFAULT for an address that wraps around;
- * -EMSGSIZE if @iov is too small; as kvnet_xlate_span(). @iov means nothing
- * after an error.
+ * Return: entries used in @iov; -EFAULT for a segment that wraps around; -EMSGSIZE if @iov
+ * is too small; or an error of kvnet_xlate_span().
  */
 int kvnet_xlate_chain(struct kvnet_xlate_ctx *ctx, const struct kvnet_chain *chain,
 		      struct iovec *iov, unsigned int cap)
@@ -102,7 +102,7 @@ int kvnet_xlate_chain(struct kvnet_xlate_ctx *ctx, const struct kvnet_chain *cha
 	int ret;
 
 	for (i = 0; i < chain->n_out + chain->n_in; i++, seg++) {
-		/* Nearly every one is where the one before it was. */
+		/* Fast path: most segments are in the region of the one before. */
 		if (likely(used < cap &&
 			   kvnet_xlate_seg_in_region(region, seg, &iov[used]))) {
 			used++;
@@ -120,15 +120,15 @@ int kvnet_xlate_chain(struct kvnet_xlate_ctx *ctx, const struct kvnet_chain *cha
 }
 
 /**
- * kvnet_xlate_area() - find all of a ring's area behind an IOMMU
- * @ctx: what addresses mean
+ * kvnet_xlate_area() - translate all of a ring's area, behind an IOMMU
+ * @ctx: the translation context
  * @addr: I/O virtual address
- * @perm: access wanted
+ * @perm: access wanted, as kvnet_xlate_span()
  * @size: bytes, not 0
  * @area: filled in; has room for KVNET_AREA_PIECES pieces
  *
- * Return: 0; -EFAULT for an area that wraps around; -EMSGSIZE for one in too
- * many pieces; as kvnet_xlate_span().
+ * Return: 0; -EFAULT if the area wraps around; -EMSGSIZE if it has too many pieces; or an
+ * error of kvnet_xlate_span().
  */
 int kvnet_xlate_area(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 size,
 		     struct kvnet_area *area)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * xlate.h - guest addresses to the owner's memory
+ * xlate.h - translation of guest addresses to the owner's addresses
  *
- * Guest addresses are guest-physical and go by the memory table, or, behind an
- * IOMMU, I/O virtual and go by the IOTLB.
+ * Guest addresses are guest-physical, translated by the memory table, or, behind an IOMMU,
+ * I/O virtual, translated by the IOTLB. A context belongs to one queue.
  */
 #ifndef _KVNET_XLATE_H
 #define _KVNET_XLATE_H
@@ -17,11 +17,11 @@
 #include "ring.h"
 
 /**
- * struct kvnet_xlate_ctx - what guest addresses mean
+ * struct kvnet_xlate_ctx - a queue's translation context
  * @mem: the memory table
- * @iotlb: the IOTLB to go by instead, or NULL
- * @hint: where the last address was found
- * @miss_addr: after -EAGAIN, the address that the IOTLB does not know
+ * @iotlb: the IOTLB that translates instead of @mem, or NULL
+ * @hint: index of the region or entry that was found last; any value is valid
+ * @miss_addr: after -EAGAIN, the I/O virtual address that the IOTLB does not have
  * @miss_perm: after -EAGAIN, the access wanted: VHOST_ACCESS_*
  */
 struct kvnet_xlate_ctx {
@@ -32,7 +32,7 @@ struct kvnet_xlate_ctx {
 	u8 miss_perm;
 };
 
-/* The region that held the last address; behind an IOMMU none. */
+/* The region of the last translation, a guess for the next; NULL behind an IOMMU. */
 static inline const struct kvnet_region *
 kvnet_xlate_last_region(const struct kvnet_xlate_ctx *ctx)
 {
@@ -41,14 +41,7 @@ kvnet_xlate_last_region(const struct kvnet_xlate_ctx *ctx)
 	return &ctx->mem->region[ctx->hint];
 }
 
-/**
- * kvnet_xlate_seg_in_region() - translate a segment that lies in a region
- * @region: the region, or NULL
- * @seg: the segment
- * @iov: filled in
- *
- * Return: false if it is empty, or does not lie there, or not all of it.
- */
+/* False if @region is NULL, or does not hold all of @seg, or @seg is empty. */
 static inline bool kvnet_xlate_seg_in_region(const struct kvnet_region *region,
 					     const struct kvnet_seg *seg,
 					     struct iovec *iov)
