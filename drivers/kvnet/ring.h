@@ -45,9 +45,10 @@ typedef u32 kvnet_ring_pos_t;
 /**
  * struct kvnet_ring - the device's side of a ring
  *
- * Only the session's context accesses the session fields. The others change only while
- * the queue has no session. A position in a packed ring is a descriptor's index with the
- * wrap counter in bit 15, as in its event suppression areas.
+ * The session fields belong to the session, or, while there is none, to the holder of
+ * vq->lock. The others change only while the queue has no session. A position in a packed
+ * ring is a descriptor's index with the wrap counter in bit 15, as in its event suppression
+ * areas.
  *
  * @last_avail: session; split: next avail entry to fetch; packed: position of the next
  *	descriptor to fetch
@@ -110,7 +111,7 @@ struct kvnet_ring {
 
 #include "ring_layout.h"
 
-/* If so, no access to the ring can fault. */
+/* All areas are pinned: no access to the ring can fault. */
 static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 {
 	return kvnet_area_is_mapped(&r->desc) && kvnet_area_is_mapped(&r->avail) &&

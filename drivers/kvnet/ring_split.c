@@ -52,7 +52,7 @@ static u32 avail_event_offset(const struct kvnet_ring *r)
 	return used_entry_offset(r->num);
 }
 
-/* If so, the next fetch has to read the avail index. */
+/* True: the next fetch has to read the avail index. */
 static bool all_seen_is_fetched(const struct kvnet_ring *r)
 {
 	return r->last_avail == r->avail_idx;
