@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hva_map.c - a table of pages, see hva_map.h
+ * hva_map.c - table of cached pages, see hva_map.h
  */
 #include "hva_map.h"
 
@@ -18,18 +18,13 @@ static struct kvnet_hva_slot *find_hva_slot(const struct kvnet_hva_map *t, unsig
 
 static void widen_hva_bounds(struct kvnet_hva_map *t, unsigned long hva)
 {
-	/* Pairs with kvnet_hva_map_may_have_any(): what was below is not written any more. */
+	/* Pairs with kvnet_hva_map_may_have_any(): writes to pages below are complete. */
 	smp_store_release(&t->lowest, t->n ? min(t->lowest, hva) : hva);
-	/* Likewise: what was above. */
+	/* Likewise: writes to pages above. */
 	smp_store_release(&t->highest, t->n ? max(t->highest, hva) : hva);
 }
 
-/**
- * kvnet_hva_map_insert() - remember a page
- * @t: the table
- * @hva: the owner's address, anywhere in the page
- * @kaddr: the kernel's address of the page
- */
+/* The lock of the cache. The page may evict another one. Without slots this does nothing. */
 void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kaddr)
 {
 	struct kvnet_hva_slot *p;
@@ -40,17 +35,18 @@ void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kadd
 	widen_hva_bounds(t, hva & PAGE_MASK);
 	if (!p->kaddr)
 		WRITE_ONCE(t->n, t->n + 1);
-	/* Pairs with kvnet_hva_map_may_have(): the page that was here is not written any more. */
+	/* Pairs with kvnet_hva_map_may_have(): writes to the evicted page are complete. */
 	smp_store_release(&p->hva, hva & PAGE_MASK);
 	p->kaddr = kaddr;
 }
 
 /**
- * kvnet_hva_map_lookup() - where is it?
+ * kvnet_hva_map_lookup() - kernel address of a cached byte
  * @t: the table
- * @hva: the owner's address
+ * @hva: any address
  *
- * Return: the kernel's address, good as far as the page goes; NULL: not known.
+ * Context: the lock of the cache, also while the address is used.
+ * Return: the kernel address of @hva, valid to the end of its page; NULL: not cached.
  */
 void *kvnet_hva_map_lookup(const struct kvnet_hva_map *t, unsigned long hva)
 {
@@ -70,14 +66,17 @@ static void clear_hva_slot(struct kvnet_hva_map *t, struct kvnet_hva_slot *p,
 	if (!p->kaddr || p->hva < first || p->hva > last)
 		return;
 	p->kaddr = NULL;
-	smp_store_release(&t->n, t->n - 1); /* for a reader without a lock */
+	/* Pairs with kvnet_hva_map_may_have_any(), which takes no lock. */
+	smp_store_release(&t->n, t->n - 1);
 }
 
 /**
- * kvnet_hva_map_invalidate() - forget a range
+ * kvnet_hva_map_invalidate() - drop the pages of a range
  * @t: the table
- * @first: the owner's address; of this page and the next ones
- * @last: up to the one that this is in, not below @first
+ * @first: HVA; from its page on
+ * @last: HVA, not below @first; up to its page, inclusive
+ *
+ * Context: the lock of the cache.
  */
 void kvnet_hva_map_invalidate(struct kvnet_hva_map *t, unsigned long first,
 			      unsigned long last)

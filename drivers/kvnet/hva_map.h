@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hva_map.h - a table of pages: where the kernel reaches what an owner's address means
+ * hva_map.h - table of cached pages: HVA (owner's virtual address) to kernel address
  *
- * It forgets: each page has one place in it, from which another page drives it out.
- * So nothing is searched for, and nothing is allocated once it is there.
+ * Direct-mapped: each page has one slot, and another page of the same slot evicts it. So a
+ * lookup does not search, and an insert does not allocate. The lock of the page cache
+ * protects the table; kvnet_hva_map_may_have*() take no lock, for the mmu notifier.
  */
 #ifndef _KVNET_HVA_MAP_H
 #define _KVNET_HVA_MAP_H
@@ -13,13 +14,13 @@
 
 #include <asm/barrier.h>
 
-/* Places; a power of two. Two pages less far apart do not meet. */
+/* A power of two. Pages less than this many pages apart never share a slot. */
 #define KVNET_HVA_MAP_SLOTS	2048
 
 /**
- * struct kvnet_hva_slot - a place
- * @hva: the owner's address of the page, if there is one
- * @kaddr: the kernel's address of it; NULL: none
+ * struct kvnet_hva_slot - a page
+ * @hva: its HVA; stale when @kaddr is NULL
+ * @kaddr: its kernel address; NULL: the slot is free
  */
 struct kvnet_hva_slot {
 	unsigned long hva;
@@ -27,11 +28,11 @@ struct kvnet_hva_slot {
 };
 
 /**
- * struct kvnet_hva_map - a table
- * @slot: KVNET_HVA_MAP_SLOTS places; NULL: nothing can be kept
- * @n: places taken
- * @lowest: no page is below, unless @n is 0
- * @highest: nor above
+ * struct kvnet_hva_map - the table
+ * @slot: KVNET_HVA_MAP_SLOTS entries; NULL: nothing can be cached
+ * @n: occupied slots
+ * @lowest: HVA; no page is below, unless @n is 0
+ * @highest: HVA; no page is above, unless @n is 0
  */
 struct kvnet_hva_map {
 	struct kvnet_hva_slot *slot;
@@ -40,19 +41,19 @@ struct kvnet_hva_map {
 	unsigned long highest;
 };
 
-/* Where a page has its place. */
 static inline unsigned int kvnet_hva_map_index(unsigned long hva)
 {
 	return (hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1);
 }
 
 /**
- * kvnet_hva_map_may_have() - may a page be known?
- * @t: the table, with places
- * @hva: the owner's address, anywhere in the page
+ * kvnet_hva_map_may_have() - may a page be cached?
+ * @t: the table, with slots
+ * @hva: HVA, anywhere in the page
  *
- * Context: any; the table may change meanwhile.
- * Return: false if it is not: all that has been written to it before is seen then.
+ * Context: any, without a lock; the table may change meanwhile.
+ * Return: false: not cached, and the caller sees all that has been written to the page by way
+ * of the table before.
  */
 static inline bool kvnet_hva_map_may_have(const struct kvnet_hva_map *t, unsigned long hva)
 {
@@ -60,19 +61,11 @@ static inline bool kvnet_hva_map_may_have(const struct kvnet_hva_map *t, unsigne
 	return smp_load_acquire(&t->slot[kvnet_hva_map_index(hva)].hva) == (hva & PAGE_MASK);
 }
 
-/**
- * kvnet_hva_map_may_have_any() - may a page of a range be known?
- * @t: the table
- * @first: the owner's address
- * @last: up to this one
- *
- * Context: as for kvnet_hva_map_may_have().
- * Return: likewise.
- */
+/* As kvnet_hva_map_may_have(), for all pages from @first to @last, inclusive. */
 static inline bool kvnet_hva_map_may_have_any(const struct kvnet_hva_map *t, unsigned long first,
 					     unsigned long last)
 {
-	/* Pairs with kvnet_hva_map_invalidate(). */
+	/* Pairs with clear_hva_slot(). */
 	if (!smp_load_acquire(&t->n))
 		return false;
 	/* Pairs with widen_hva_bounds(). */

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * page_cache.c - the owner's memory, reached without a fault; see page_cache.h
+ * page_cache.c - write to the owner's memory without page faults, see page_cache.h
+ *
+ * The worker fills the cache, the sender's softirq writes through it. All devices of an
+ * address space share one mmu notifier. Its callbacks run in the context that changes the
+ * page table and take spinlocks only: the lock of struct kvnet_mm_cache, then that of each
+ * struct kvnet_page_cache.
  */
 #include "page_cache.h"
 
@@ -18,19 +23,15 @@
 #include <linux/string.h>
 #include <linux/uio.h>
 
-/* What has not been used for so long is forgotten. */
+/* A cache is emptied if it has not been used for at least this long. */
 #define SHRINK_AFTER	(20 * HZ)
 
-/* Pages around one that is wanted are likely to be wanted next. */
+/* Pages that are cached together: the neighbours are likely to be needed next. */
 #define FILL_CLUSTER	16
 
-/* So many that are not there, and it is not worth while to look for more. */
+/* Stop filling after this many pages that are not present. */
 #define FILL_MISSES_MAX	1
 
-/**
- * kvnet_page_cache_init() - before first use
- * @c: zeroed
- */
 void kvnet_page_cache_init(struct kvnet_page_cache *c)
 {
 	spin_lock_init(&c->lock);
@@ -39,14 +40,13 @@ void kvnet_page_cache_init(struct kvnet_page_cache *c)
 #if IS_ENABLED(CONFIG_64BIT) && IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
 /**
- * struct kvnet_mm_cache - what all devices of an address space share
- * @mn: the kernel's notifier, with a reference for each device
- * @invalidations: invalidations of the address space: those under way, in the lower half; all
- *		   that have begun, in the upper half
- * @n_pages: pages that are known, of all devices
- * @lock: guards what follows
- * @caches: struct kvnet_page_cache
- * @active: those of them that may know pages
+ * struct kvnet_mm_cache - mmu notifier of an address space, shared by its devices
+ * @mn: the notifier; each device holds a reference
+ * @invalidations: lower half: invalidations in progress; upper half: all that have begun
+ * @n_pages: cached pages of all devices; at 0 the notifier returns without taking @lock
+ * @lock: protects @caches and @active; taken outside the lock of a cache
+ * @caches: list of struct kvnet_page_cache, all of the address space
+ * @active: those with a table, which may have pages
  */
 struct kvnet_mm_cache {
 	struct mmu_notifier mn;
@@ -59,12 +59,13 @@ struct kvnet_mm_cache {
 
 #define INVALIDATION_BEGINS	((1LL << 32) + 1)
 
-/* All that are not freed yet. */
+/* Not freed yet; kvnet_page_cache_exit() waits for 0. */
 static atomic_t n_mm_caches = ATOMIC_INIT(0);
 
 /*
- * c->lock. The releases here and in hva_map.c pair with the acquires in drop_cached_in_all():
- * what sees no page sees all that has been written to it.
+ * c->lock. The releases here and in hva_map.c pair with the acquires in drop_cached_in_all()
+ * and kvnet_hva_map_may_have*(): a notifier that finds a page not cached, without c->lock,
+ * sees all that has been written to it.
  */
 static unsigned int drop_cached(struct kvnet_page_cache *c, unsigned long first, unsigned long last)
 {
@@ -85,7 +86,7 @@ static noinline void drop_cached_locked(struct kvnet_page_cache *c, unsigned lon
 	spin_unlock_bh(&c->lock);
 }
 
-/* A page that a balloon gives back: a VMM with many devices has this often. */
+/* Ballooning drops single pages: check one slot of each device, without its lock. */
 static void drop_cached_page(struct kvnet_mm_cache *m, unsigned long at)
 {
 	struct kvnet_page_cache *c;
@@ -104,7 +105,7 @@ static void drop_cached_range(struct kvnet_mm_cache *m, unsigned long first, uns
 			drop_cached_locked(c, first, last);
 }
 
-/* A softirq writes to none of these pages any more on return. */
+/* On return no softirq writes to these pages any more. */
 static void drop_cached_in_all(struct kvnet_mm_cache *m, unsigned long first, unsigned long last)
 {
 	if (!atomic_long_read_acquire(&m->n_pages))
@@ -121,8 +122,8 @@ static void begin_invalidation(struct kvnet_mm_cache *m, unsigned long first, un
 {
 	atomic64_add(INVALIDATION_BEGINS, &m->invalidations);
 	/*
-	 * Pairs with fill_cached_pages(), which makes its pages known and then looks for a change:
-	 * either it sees this one, or this one sees its pages.
+	 * Pairs with fill_cached_pages(), which adds its pages and then checks for a new
+	 * invalidation: either it sees this one, or this one sees its pages.
 	 */
 	smp_mb__after_atomic();
 	drop_cached_in_all(m, first, last);
@@ -133,20 +134,20 @@ static struct kvnet_mm_cache *mn_to_mm_cache(struct mmu_notifier *mn)
 	return container_of(mn, struct kvnet_mm_cache, mn);
 }
 
-/* Spinlocks only: it may be the OOM killer that cannot wait. */
+/* Spinlocks only: the caller may be the OOM reaper, which must not sleep. */
 static int cache_invalidate_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
 	begin_invalidation(mn_to_mm_cache(mn), range->start, range->end - 1);
 	return 0;
 }
 
-/* Pairs with the acquire in fill_cached_pages(): the page table has changed. */
+/* Pairs with the acquire in fill_cached_pages(), which then sees the changed page table. */
 static void cache_invalidate_end(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
 	atomic64_dec_return_release(&mn_to_mm_cache(mn)->invalidations);
 }
 
-/* The last change, which does not end. */
+/* The last invalidation: it never ends, so the cache stays empty from here on. */
 static void cache_mm_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct kvnet_mm_cache *m = mn_to_mm_cache(mn);
@@ -203,14 +204,15 @@ static void shrink_page_cache(struct work_struct *work)
 }
 
 /**
- * kvnet_page_cache_start() - hear of what happens to the caller's memory
+ * kvnet_page_cache_start() - attach to the mmu notifier of the caller's address space
  * @c: stopped, or initialised
- * @mm: the caller's address space
- * @may_fill: pages may be learnt, if there is memory for the table
+ * @mm: the caller's
+ * @may_fill: pages may be cached; without memory for the table none are, and c->enabled
+ *	      stays false
  *
- * Context: the owner; may sleep.
- * Return: 0; -ERESTARTNOINTR: not while a signal is pending; or -errno: nothing will ever
- * be known.
+ * Context: the owner, with dev->lock; may sleep.
+ * Return: 0; -ERESTARTNOINTR if a signal is pending; or another -errno. On error @c is
+ * stopped.
  */
 int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, bool may_fill)
 {
@@ -223,7 +225,10 @@ int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, boo
 	if (IS_ERR(mn)) {
 		kvfree(c->map.slot);
 		c->map.slot = NULL;
-		/* The first one of an address space takes all of its locks. */
+		/*
+		 * The first device of an address space registers the notifier: this takes
+		 * all locks of the mm, which a signal interrupts.
+		 */
 		return mn == ERR_PTR(-EINTR) ? -ERESTARTNOINTR : PTR_ERR(mn);
 	}
 	INIT_DELAYED_WORK(&c->shrink_work, shrink_page_cache);
@@ -238,10 +243,10 @@ int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, boo
 }
 
 /**
- * kvnet_page_cache_stop() - know nothing
- * @c: in any state; neither worker nor softirq uses it any more
+ * kvnet_page_cache_stop() - detach from the mmu notifier, drop all pages
+ * @c: in any state; neither the worker nor a softirq may use it any more
  *
- * Does not wait for an invalidation: the owner can have one under way all the time.
+ * Does not wait for an invalidation: the owner can always have one in progress.
  *
  * Context: may sleep.
  */
@@ -265,22 +270,21 @@ void kvnet_page_cache_stop(struct kvnet_page_cache *c)
 	mmu_notifier_put(&m->mn);
 }
 
-/**
- * kvnet_page_cache_exit() - nothing calls the module any more
- *
- * Context: module exit, all devices are stopped; may sleep.
- */
+/* Module exit, all devices are stopped: on return no notifier calls the module any more. */
 void kvnet_page_cache_exit(void)
 {
 	mmu_notifier_synchronize();
-	/* It waits for readers, but a CPU's callback may come after another's. */
+	/*
+	 * It waits for a grace period, but free_notifier callbacks of one CPU may run after
+	 * those of another.
+	 */
 	while (atomic_read(&n_mm_caches))
 		fsleep(1000);
 }
 
 /*
- * A page of a file that is written back must not be written without its file system
- * knowing; a device's has no memory of ours behind it.
+ * Anonymous memory, shmem and hugetlb, but no device memory. The file system of any other
+ * file has to be notified before a page that it writes back is written.
  */
 static bool page_is_cacheable(struct page *page)
 {
@@ -291,12 +295,12 @@ static bool page_is_cacheable(struct page *page)
 }
 
 /*
- * Learn up to @n pages from @at on, as far as they are there and may be written; none while
- * the owner's memory changes.
+ * Cache up to @n pages from @at on that are present and writable; none while an
+ * invalidation is in progress.
  */
 static void fill_cached_pages(struct kvnet_page_cache *c, unsigned long at, unsigned int n)
 {
-	/* Before the page table is looked at. */
+	/* Before the page table is read. Pairs with cache_invalidate_end(). */
 	const s64 invalidations = atomic64_read_acquire(&c->mm_cache->invalidations);
 	const unsigned long first = at;
 	struct page *page[FILL_CLUSTER];
@@ -312,7 +316,7 @@ static void fill_cached_pages(struct kvnet_page_cache *c, unsigned long at, unsi
 	for (i = 0; i < got; i++, at += PAGE_SIZE) {
 		if (!page_is_cacheable(page[i]))
 			continue;
-		/* It stays so while it is mapped: the table needs no notes. */
+		/* It stays dirty while it is mapped: writes need not mark it again. */
 		folio_mark_dirty(page_folio(page[i]));
 		kvnet_hva_map_insert(&c->map, at, page_address(page[i]));
 	}
@@ -338,7 +342,7 @@ static bool page_is_cached(struct kvnet_page_cache *c, unsigned long at)
 	return ret;
 }
 
-/* False if the page is not there. */
+/* Returns false if the page of @at is not present. */
 static bool fill_page_cluster(struct kvnet_page_cache *c, unsigned long at)
 {
 	unsigned long first = at & ~(FILL_CLUSTER * PAGE_SIZE - 1);
@@ -346,23 +350,24 @@ static bool fill_page_cluster(struct kvnet_page_cache *c, unsigned long at)
 	if (page_is_cached(c, at))
 		return true;
 	fill_cached_pages(c, first, FILL_CLUSTER);
-	/* One that is missing ends it. */
+	/* A page that is not present, below @at, ends a fill: begin at @at. */
 	if (!page_is_cached(c, at))
 		fill_cached_pages(c, at & PAGE_MASK, FILL_CLUSTER - ((at - first) >> PAGE_SHIFT));
 	return page_is_cached(c, at);
 }
 
 /**
- * kvnet_page_cache_fill() - find pages that are likely to be written soon
- * @c: the owner's; @c->enabled
- * @iov: pieces of the owner's memory
+ * kvnet_page_cache_fill() - cache pages that are likely to be written soon
+ * @c: the owner's; c->enabled is true
+ * @iov: segments of the owner's memory
  * @n: entries in @iov
- * @len: bytes of interest, from the first one on, at most
+ * @len: bytes of interest at most, from the first segment on
  *
- * No page is brought in for this; and where some are not there, others are not.
+ * Faults no page in. If some pages are not present, others of the buffers are most likely
+ * not present, either.
  *
- * Context: in the owner's address space; may sleep, not in a page fault.
- * Return: false if it is not worth while to look for more.
+ * Context: in the owner's address space; may sleep, but not in a page fault.
+ * Return: false if it is not worth while to fill further buffers.
  */
 bool kvnet_page_cache_fill(struct kvnet_page_cache *c, const struct iovec *iov,
 			   unsigned int n, size_t len)
@@ -404,14 +409,14 @@ bool kvnet_page_cache_fill(struct kvnet_page_cache *r, const struct iovec *iov,
 #endif
 
 /**
- * kvnet_page_cache_covers() - can it be written?
+ * kvnet_page_cache_covers() - can these bytes be written through the cache?
  * @c: the owner's
- * @iov: pieces of the owner's memory
+ * @iov: segments of the owner's memory
  * @n: entries in @iov
- * @len: bytes from the first one on
+ * @len: bytes, from the first segment on
  *
- * Context: any but a hard interrupt; @c->lock, till it has been written.
- * Return: true if so.
+ * Context: any but a hard interrupt; the caller holds c->lock until it has written.
+ * Return: true if @iov has @len bytes and all of their pages are cached.
  */
 bool kvnet_page_cache_covers(struct kvnet_page_cache *c, const struct iovec *iov,
 			     unsigned int n, size_t len)
@@ -431,7 +436,7 @@ bool kvnet_page_cache_covers(struct kvnet_page_cache *c, const struct iovec *iov
 	return !len;
 }
 
-/* The place of byte @at of a packet; how much there is in one piece goes to @room. */
+/* The kernel address of byte @at of @iov; @room: bytes that are contiguous from there on. */
 static void *find_cached_piece(const struct kvnet_page_cache *c, const struct iovec *iov,
 			       size_t at, size_t *room)
 {
@@ -444,15 +449,9 @@ static void *find_cached_piece(const struct kvnet_page_cache *c, const struct io
 	return kvnet_hva_map_lookup(&c->map, where);
 }
 
-/**
- * kvnet_page_cache_copy_to() - write to the owner's memory
- * @c: the owner's
- * @iov: pieces of the owner's memory
- * @at: first byte in them
- * @src: what to write
- * @len: bytes; kvnet_page_cache_covers() has said that they can be written
- *
- * Context: as for kvnet_page_cache_covers().
+/*
+ * kvnet_page_cache_covers() has returned true for @at + @len bytes, and the caller has not
+ * released c->lock since. This cannot fail.
  */
 void kvnet_page_cache_copy_to(struct kvnet_page_cache *c, const struct iovec *iov,
 			      size_t at, const void *src, size_t len)
@@ -468,15 +467,9 @@ void kvnet_page_cache_copy_to(struct kvnet_page_cache *c, const struct iovec *io
 	}
 }
 
-/**
- * kvnet_page_cache_copy_skb_to() - kvnet_page_cache_copy_to() of a frame
- * @c: the owner's
- * @iov: pieces of the owner's memory
- * @at: first byte in them
- * @skb: the frame; kvnet_page_cache_covers() has said that all of it can be written
- *
- * Context: as for kvnet_page_cache_covers().
- * Return: 0 or -EFAULT.
+/*
+ * As kvnet_page_cache_copy_to(), for a whole frame. -EFAULT: the frame's own data cannot be
+ * read.
  */
 int kvnet_page_cache_copy_skb_to(struct kvnet_page_cache *c, const struct iovec *iov,
 				 size_t at, const struct sk_buff *skb)

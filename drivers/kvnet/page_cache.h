@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * page_cache.h - pages of the owner's memory that can be written without a fault
+ * page_cache.h - pages of the owner's memory that can be written without a page fault
  *
- * A softirq may neither sleep nor enter the owner's address space: it writes to pages that
- * a worker has found before. Nothing is pinned: whatever takes a page away (munmap, swap,
- * migration, KSM, fork, a balloon) has the page forgotten first, and waits for no more
- * than a write that is under way. Documentation/memory.rst tells more. It needs 64 bits and
- * CONFIG_MMU_NOTIFIER, which KVM selects.
+ * As KVM's gfn_to_pfn_cache. A softirq may neither sleep nor use the owner's address space:
+ * it writes by kernel addresses of pages that the worker has cached before. No page is
+ * pinned: whatever removes a page (munmap, swap, migration, KSM, fork, ballooning) first
+ * invalidates it here by an mmu notifier, and waits at most for a write in progress.
+ * Details: Documentation/memory.rst. Needs 64 bits and CONFIG_MMU_NOTIFIER, which KVM selects.
  */
 #ifndef _KVNET_PAGE_CACHE_H
 #define _KVNET_PAGE_CACHE_H
@@ -24,19 +24,19 @@ struct mm_struct;
 struct sk_buff;
 
 /**
- * struct kvnet_page_cache - what is known of an owner's memory
- * @active_node: in the list of those of an address space that have places in @map
- * @lock: guards @map and what it tells, also against softirqs, which only try it
- * @map: the pages
- * @recently_used: looked at since the last sweep
- * @enabled: pages may be learnt; const while there is an owner
- * @mm_cache: what all devices of the owner share; NULL: stopped
- * @mm_node: in the list of those
- * @on_mm_release: called once when the owner's memory goes: the last thread that has it
- *		   exits, or calls execve(2). Atomic context; it may be the worker's own thread, in
- *		   its last mmput(). Not called any more once kvnet_page_cache_stop() has returned.
- * @shrink_work: forgets everything when it has not been used for a while
- * @n_invalidated: pages taken back, for the statistics
+ * struct kvnet_page_cache - a device's cached pages of the owner's memory
+ * @active_node: entry in the active list of @mm_cache, if @map has slots
+ * @lock: protects @map, the pages in it, and @recently_used; a softirq only tries to take it
+ * @map: HVA to kernel address
+ * @recently_used: used since @shrink_work last ran
+ * @enabled: pages may be cached; const while there is an owner
+ * @mm_cache: shared by all devices of the owner's address space; NULL: stopped
+ * @mm_node: entry in the list of all caches of @mm_cache
+ * @on_mm_release: called once when the owner's memory goes: the last thread that uses it
+ *		   exits, or calls execve(2). Atomic context; that thread may be the worker, in
+ *		   its last mmput(). Not called any more after kvnet_page_cache_stop().
+ * @shrink_work: empties the cache when it has not been used for a while
+ * @n_invalidated: pages that the notifier has invalidated; written with @lock, for fdinfo
  */
 struct kvnet_page_cache {
 	struct list_head active_node;
