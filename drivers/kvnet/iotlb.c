@@ -9,16 +9,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Room for this many entries at first. */
 #define IOTLB_CAPACITY_MIN	16
 
-/**
- * kvnet_iotlb_alloc() - an empty IOTLB
- * @max: entries that there may be
- *
- * Context: may sleep.
- * Return: the IOTLB, or NULL for want of memory.
- */
 struct kvnet_iotlb *kvnet_iotlb_alloc(u32 max)
 {
 	struct kvnet_iotlb *tlb = kvzalloc(sizeof(*tlb), GFP_KERNEL_ACCOUNT);
@@ -28,10 +20,6 @@ struct kvnet_iotlb *kvnet_iotlb_alloc(u32 max)
 	return tlb;
 }
 
-/**
- * kvnet_iotlb_free() - the end of it
- * @tlb: an IOTLB, or NULL
- */
 void kvnet_iotlb_free(struct kvnet_iotlb *tlb)
 {
 	if (!tlb)
@@ -40,7 +28,7 @@ void kvnet_iotlb_free(struct kvnet_iotlb *tlb)
 	kvfree(tlb);
 }
 
-/* The first entry that ends at or after @addr. */
+/* Index of the first entry that ends at or after @addr; n if there is none. */
 static u32 find_iotlb_lower_bound(const struct kvnet_iotlb *tlb, u64 addr)
 {
 	u32 lo = 0, hi = tlb->n, mid;
@@ -75,7 +63,7 @@ static void insert_iotlb_entry(struct kvnet_iotlb *tlb, u32 at,
 	tlb->n++;
 }
 
-/* Room for one entry more, at the cost of another one if need be. */
+/* Capacity for one more entry; at the maximum an entry is evicted, round-robin. */
 static int make_iotlb_room(struct kvnet_iotlb *tlb)
 {
 	struct kvnet_iotlb_entry *entry;
@@ -103,13 +91,13 @@ static int make_iotlb_room(struct kvnet_iotlb *tlb)
 }
 
 /**
- * kvnet_iotlb_invalidate() - forget the translations of a range
+ * kvnet_iotlb_invalidate() - drop the translations of a range
  * @tlb: the IOTLB
  * @iova: first address
- * @last: last address
+ * @last: last address, inclusive; below @iova: nothing is dropped
  *
- * Of an entry that reaches beyond the range the rest is kept, or, where that
- * would take one more entry than there is room for, the greater part of it.
+ * The parts of an entry outside of the range are kept. If that takes one more entry than
+ * there is capacity for, only the larger part is kept. This cannot fail.
  *
  * Context: the locks of all queues.
  */
@@ -148,11 +136,10 @@ void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 /**
  * kvnet_iotlb_update() - add a translation
  * @tlb: the IOTLB
- * @entry: the translation, which takes the place of others of its range
+ * @entry: the translation, copied; replaces all others of its range
  *
- * Context: may sleep; the locks of all queues.
- * Return: 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if there
- * may be no entries at all.
+ * Context: the locks of all queues; may sleep.
+ * Return: 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if the maximum is 0.
  */
 int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
 		       const struct kvnet_iotlb_entry *entry)
@@ -173,10 +160,10 @@ int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
  * kvnet_iotlb_find() - the translation of an address
  * @tlb: the IOTLB
  * @addr: I/O virtual address
- * @hint: index of the entry found last time, updated; any value will do
+ * @hint: index of the last entry found, updated; any value is valid
  *
  * Context: the lock of a queue.
- * Return: the entry that holds @addr, or NULL.
+ * Return: the entry that contains @addr, valid until the lock is released; or NULL.
  */
 const struct kvnet_iotlb_entry *
 kvnet_iotlb_find(const struct kvnet_iotlb *tlb, u64 addr, u32 *hint)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iotlb.h - I/O virtual to owner's virtual addresses, as the VMM has told
+ * iotlb.h - the device IOTLB: I/O virtual to owner's virtual addresses
  *
- * A cache of what the VMM's IOMMU would answer: what is not here has to be
- * asked for, and what is here may be thrown out to make room. Readers hold the
- * lock of a queue, writers those of all queues of the device.
+ * A cache of the translations of the VMM's IOMMU, filled by VHOST_IOTLB_UPDATE. An address
+ * without an entry is an IOTLB miss (iotlb_miss.h); an entry may be evicted to add another.
+ * Readers hold the lock of a queue, writers those of all queues of the device.
  */
 #ifndef _KVNET_IOTLB_H
 #define _KVNET_IOTLB_H
@@ -14,8 +14,8 @@
 /**
  * struct kvnet_iotlb_entry - a translation
  * @iova: I/O virtual address of the first byte
- * @last: I/O virtual address of the last byte
- * @hva: where the owner has mapped it
+ * @last: I/O virtual address of the last byte, inclusive
+ * @hva: the owner's address of the first byte
  * @perm: VHOST_ACCESS_*
  */
 struct kvnet_iotlb_entry {
@@ -28,9 +28,9 @@ struct kvnet_iotlb_entry {
 /**
  * struct kvnet_iotlb - translations, disjoint and sorted by address
  * @n: entries in @entry
- * @capacity: entries that @entry has room for
- * @max: entries that there may ever be
- * @next_victim: the next to be thrown out, modulo @n
+ * @capacity: allocated entries of @entry
+ * @max: limit of @capacity, const
+ * @next_victim: index of the entry to evict next, modulo @n
  * @entry: the translations
  */
 struct kvnet_iotlb {

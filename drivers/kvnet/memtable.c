@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memtable.c - the memory table, see memtable.h
+ * memtable.c - the memory table of VHOST_SET_MEM_TABLE, see memtable.h
  */
 #include "memtable.h"
 
@@ -21,24 +21,22 @@ static int cmp_region(const void *a, const void *b)
 	return ra->gpa < rb->gpa ? -1 : 1;
 }
 
-/* Without the bits that the processor ignores. */
 static u64 untag_hva(u64 hva)
 {
 	return untagged_addr(hva);
 }
 
 /**
- * kvnet_memtable_is_user_range() - can it be the owner's memory?
+ * kvnet_memtable_is_user_range() - may a range be the owner's memory?
  * @hva: its first byte
- * @len: bytes
+ * @len: bytes, not 0
  *
- * Where the processor ignores bits of an address (arm64's tags, x86's LAM) these must be
- * clear, as KVM wants it: the kernel tells of what goes without them. x86 ignores none until
- * a process asks for that, which may be later; before Linux 6.12 access_ok() looks at the
- * sign alone.
+ * Rejects tagged addresses (arm64 TBI, x86 LAM), as KVM does: mmu notifiers report untagged
+ * ranges. A process may enable LAM later, and before Linux 6.12 access_ok() on x86 checks
+ * only the sign, hence the comparison with TASK_SIZE_MAX.
  *
  * Context: the owner.
- * Return: true if so; whether there is anything shows when it is used.
+ * Return: true if so. Whether memory is mapped there shows only on access.
  */
 bool kvnet_memtable_is_user_range(u64 hva, u64 len)
 {
@@ -64,14 +62,13 @@ static int set_region(struct kvnet_region *to,
 }
 
 /**
- * kvnet_memtable_build() - make a table of what the VMM describes
+ * kvnet_memtable_build() - make a table of the VMM's regions
  * @from: the regions, in any order
- * @n: how many; 0 makes an empty table
+ * @n: entries in @from; 0 makes an empty table
  *
- * Context: may sleep.
- * Return: a table with one reference, or ERR_PTR: -ENOMEM; -EFAULT for a
- * region that is empty, wraps around or is not the owner's to map; -EINVAL for
- * regions that overlap.
+ * Context: the owner; may sleep.
+ * Return: a table with one reference, or ERR_PTR: -ENOMEM; -EFAULT for a region that is
+ * empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping regions.
  */
 struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from,
 					    u32 n)
@@ -105,12 +102,6 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/**
- * kvnet_memtable_get() - take a reference
- * @mem: a table, or NULL
- *
- * Return: @mem.
- */
 struct kvnet_memtable *kvnet_memtable_get(struct kvnet_memtable *mem)
 {
 	if (mem)
@@ -118,24 +109,13 @@ struct kvnet_memtable *kvnet_memtable_get(struct kvnet_memtable *mem)
 	return mem;
 }
 
-/**
- * kvnet_memtable_put() - drop a reference, the last one frees
- * @mem: a table, or NULL
- */
 void kvnet_memtable_put(struct kvnet_memtable *mem)
 {
 	if (mem && refcount_dec_and_test(&mem->ref))
 		kvfree(mem);
 }
 
-/**
- * kvnet_memtable_search() - which region holds an address?
- * @mem: the table
- * @addr: guest-physical address
- * @hint: set to the region's index
- *
- * Return: the region, or NULL if none does.
- */
+/* The slow path of kvnet_memtable_find(): a binary search. */
 const struct kvnet_region *kvnet_memtable_search(const struct kvnet_memtable *mem,
 						 u64 addr, u32 *hint)
 {

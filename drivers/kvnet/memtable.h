@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * memtable.h - the memory table: guest-physical to owner's virtual addresses
+ * memtable.h - the memory table: guest-physical to owner's virtual addresses (HVA)
  *
- * A table never changes once built. Each user holds a reference; a queue's
- * reference is swapped under vq->lock, hence the data path needs neither RCU
- * nor atomics.
+ * A table is constant once built. Each user holds a reference. A queue's reference is
+ * swapped under vq->lock, so the data path needs neither RCU nor atomics.
  */
 #ifndef _KVNET_MEMTABLE_H
 #define _KVNET_MEMTABLE_H
@@ -15,10 +14,10 @@
 #include <linux/vhost_types.h>
 
 /**
- * struct kvnet_region - a run of guest memory, contiguous for both sides
+ * struct kvnet_region - guest memory that is contiguous in the guest and in the owner
  * @gpa: guest-physical address of its first byte
- * @last: guest-physical address of its last byte
- * @hva: where the owner has mapped it
+ * @last: guest-physical address of its last byte, inclusive
+ * @hva: the owner's address of its first byte
  */
 struct kvnet_region {
 	u64 gpa;
@@ -27,10 +26,10 @@ struct kvnet_region {
 };
 
 /**
- * struct kvnet_memtable - a table of disjoint regions, sorted by address
- * @ref: users
+ * struct kvnet_memtable - disjoint regions, sorted by guest-physical address
+ * @ref: held by the device and by each of its queues
  * @n: entries in @region
- * @region: the regions
+ * @region: const once built
  */
 struct kvnet_memtable {
 	refcount_t ref;
@@ -52,12 +51,12 @@ static inline bool kvnet_memtable_region_has(const struct kvnet_region *region, 
 }
 
 /**
- * kvnet_memtable_find() - which region holds an address?
+ * kvnet_memtable_find() - the region of an address
  * @mem: the table
  * @addr: guest-physical address
- * @hint: index of the region found last time, updated; any value will do
+ * @hint: index of the last region found, updated; any value is valid
  *
- * Return: the region, or NULL if none does.
+ * Return: the region, or NULL if no region contains @addr.
  */
 static inline const struct kvnet_region *
 kvnet_memtable_find(const struct kvnet_memtable *mem, u64 addr, u32 *hint)
@@ -68,13 +67,13 @@ kvnet_memtable_find(const struct kvnet_memtable *mem, u64 addr, u32 *hint)
 }
 
 /**
- * kvnet_memtable_find_span() - where is a piece of guest memory, as far as it is in one?
+ * kvnet_memtable_find_span() - translate a range as far as it is contiguous
  * @mem: the table
  * @addr: guest-physical address
- * @len: bytes wanted, not 0; shortened to what @addr's region holds
+ * @len: bytes, not 0; shortened to the end of the region
  * @hint: see kvnet_memtable_find()
  *
- * Return: the owner's address of @addr, or NULL if no region holds it.
+ * Return: the owner's address of @addr, or NULL if no region contains it.
  */
 static inline void __user *kvnet_memtable_find_span(const struct kvnet_memtable *mem, u64 addr,
 						    u32 *len, u32 *hint)
@@ -83,7 +82,7 @@ static inline void __user *kvnet_memtable_find_span(const struct kvnet_memtable 
 
 	if (!region)
 		return NULL;
-	/* last - addr cannot wrap; + 1 could, at 2^64 */
+	/* last - addr cannot wrap; + 1 inside of min() could, at 2^64. */
 	*len = min_t(u64, *len - 1, region->last - addr) + 1;
 	return (void __user *)(unsigned long)
 		(region->hva + (addr - region->gpa));
