@@ -8,13 +8,9 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 
-/* A question that has not been answered for so long may be asked again. */
+/* A pending miss without an answer for this long, in jiffies, is queued again. */
 #define MISS_RETRY_AFTER	HZ
 
-/**
- * kvnet_iotlb_miss_init() - before first use
- * @m: the questions, zeroed
- */
 void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m)
 {
 	spin_lock_init(&m->lock);
@@ -22,11 +18,11 @@ void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m)
 }
 
 /**
- * kvnet_iotlb_miss_reset() - there is an IOMMU from now on, or none
- * @m: the questions, all of which are dropped
- * @enabled: which
+ * kvnet_iotlb_miss_reset() - drop all misses, as the IOTLB is created or freed
+ * @m: the misses of the device
+ * @enabled: an IOTLB exists from now on
  *
- * Context: may sleep.
+ * Context: the locks of all queues, or the workers have exited.
  */
 void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
 {
@@ -37,7 +33,7 @@ void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
 	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++)
 		m->q[i].state = KVNET_IOTLB_MISS_NONE;
 	spin_unlock(&m->lock);
-	/* Who waits for questions would wait for ever. */
+	/* A thread in read() returns -EBADFD without an IOTLB; else it would sleep for ever. */
 	wake_up_interruptible(&m->wait);
 }
 
@@ -54,9 +50,9 @@ static bool miss_is_known(const struct kvnet_iotlb_misses *m, const struct kvnet
 }
 
 /*
- * Who waits with poll(), or in read(). What there is is not said: a request of aio's that
- * knows is over at once, by who wakes, and may have the last reference to the file. That is
- * the worker, which would have to wait for its own end.
+ * Wakes VMM threads in poll() and read(), without poll flags: with flags an aio poll completes
+ * inline and may drop the last file reference in the worker, which would then wait for its
+ * own exit.
  */
 static void wake_miss_readers(struct kvnet_iotlb_misses *m)
 {
@@ -64,11 +60,11 @@ static void wake_miss_readers(struct kvnet_iotlb_misses *m)
 }
 
 /**
- * kvnet_iotlb_miss_report() - a queue asks for an address
- * @m: the questions
- * @queue: its number; has no question open
+ * kvnet_iotlb_miss_report() - queue a miss for the VMM
+ * @m: the misses of the device
+ * @queue: index of the queue, which has no other miss
  * @iova: I/O virtual address
- * @perm: access wanted, VHOST_ACCESS_*
+ * @perm: access needed, VHOST_ACCESS_*
  *
  * Context: the lock of the queue.
  */
@@ -79,7 +75,7 @@ void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u
 	bool wake;
 
 	spin_lock(&m->lock);
-	/* The answer that another queue waits for will do. */
+	/* The VMM has read the same miss of another queue: its answer is for both. */
 	wake = !miss_is_known(m, &miss, KVNET_IOTLB_MISS_PENDING);
 	miss.state = wake ? KVNET_IOTLB_MISS_QUEUED : KVNET_IOTLB_MISS_PENDING;
 	miss.read_at = jiffies;
@@ -89,13 +85,7 @@ void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u
 		wake_miss_readers(m);
 }
 
-/**
- * kvnet_iotlb_miss_retry() - ask again what has not been answered for long
- * @m: the questions
- * @queue: its number
- *
- * Context: the lock of the queue.
- */
+/* The lock of the queue. The VMM may be able by now to answer a miss that it has read. */
 void kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
 {
 	struct kvnet_iotlb_miss *miss = &m->q[queue];
@@ -111,13 +101,7 @@ void kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
 		wake_miss_readers(m);
 }
 
-/**
- * kvnet_iotlb_miss_cancel() - a queue does not wait for an answer any more
- * @m: the questions
- * @queue: its number
- *
- * Context: the lock of the queue.
- */
+/* The lock of the queue, which does not wait for an answer any more. */
 void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue)
 {
 	spin_lock(&m->lock);
@@ -126,13 +110,13 @@ void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue)
 }
 
 /**
- * kvnet_iotlb_miss_resolve() - the VMM has told a translation
- * @m: the questions
- * @iova: first address
- * @last: last address
+ * kvnet_iotlb_miss_resolve() - drop the misses that an IOTLB update answers
+ * @m: the misses of the device
+ * @iova: first address of the update
+ * @last: last address, inclusive
  *
  * Context: the locks of all queues.
- * Return: the queues whose question this answers, by bit.
+ * Return: bitmap of the queues whose miss is answered.
  */
 unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u64 last)
 {
@@ -151,13 +135,6 @@ unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u
 	return answered;
 }
 
-/**
- * kvnet_iotlb_miss_is_queued() - is there a question to be read?
- * @m: the questions
- *
- * Context: any but interrupts.
- * Return: true if so.
- */
 bool kvnet_iotlb_miss_is_queued(struct kvnet_iotlb_misses *m)
 {
 	bool ret = false;
@@ -170,7 +147,7 @@ bool kvnet_iotlb_miss_is_queued(struct kvnet_iotlb_misses *m)
 	return ret;
 }
 
-/* m->lock. The same question of another queue goes with it. */
+/* m->lock. Also moves the same miss of another queue: the VMM reads it once. */
 static void move_misses(struct kvnet_iotlb_misses *m, const struct kvnet_iotlb_miss *miss,
 			enum kvnet_iotlb_miss_state from, enum kvnet_iotlb_miss_state to)
 {
@@ -186,12 +163,12 @@ static void move_misses(struct kvnet_iotlb_misses *m, const struct kvnet_iotlb_m
 }
 
 /**
- * kvnet_iotlb_miss_dequeue() - the next question for the VMM
- * @m: the questions
+ * kvnet_iotlb_miss_dequeue() - the next miss for the VMM to read, pending from now on
+ * @m: the misses of the device
  * @miss: filled in
  *
- * Context: any but interrupts.
- * Return: 0; -EAGAIN if there is none now; -EBADFD if there is no IOMMU.
+ * Context: process context; does not sleep.
+ * Return: 0; -EAGAIN if none is queued; -EBADFD if there is no IOTLB.
  */
 int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_miss *miss)
 {
@@ -212,13 +189,7 @@ int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_mi
 	return ret;
 }
 
-/**
- * kvnet_iotlb_miss_requeue() - the VMM did not get the question after all
- * @m: the questions
- * @miss: from kvnet_iotlb_miss_dequeue()
- *
- * Context: any but interrupts.
- */
+/* Undoes kvnet_iotlb_miss_dequeue(): the miss could not be copied to the VMM. */
 void kvnet_iotlb_miss_requeue(struct kvnet_iotlb_misses *m, const struct kvnet_iotlb_miss *miss)
 {
 	spin_lock(&m->lock);

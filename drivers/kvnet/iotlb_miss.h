@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iotlb_miss.h - what the queues ask of the VMM's IOMMU
+ * iotlb_miss.h - IOTLB misses: addresses that queues need and the VMM has to translate
  *
- * A queue that meets an address which the IOTLB does not know stops there and
- * asks for it. So there is never more than one question of a queue. It is asked
- * again only if the driver kicks long after.
+ * A queue stops at the first address without a translation, so it has at most one miss. The
+ * VMM reads misses from the device file (iotlb_msg.c) and answers by VHOST_IOTLB_UPDATE. A
+ * miss that stays unanswered is queued again when the queue's work runs, at the latest by
+ * the timer of kvnet_iommu_complete_unready().
  */
 #ifndef _KVNET_IOTLB_MISS_H
 #define _KVNET_IOTLB_MISS_H
@@ -17,10 +18,10 @@
 #define KVNET_IOTLB_MISS_QUEUES	2
 
 /**
- * enum kvnet_iotlb_miss_state - how far a question has come
- * @KVNET_IOTLB_MISS_NONE: nothing is asked
+ * enum kvnet_iotlb_miss_state - progress of a queue's miss
+ * @KVNET_IOTLB_MISS_NONE: the queue has no miss
  * @KVNET_IOTLB_MISS_QUEUED: to be read by the VMM
- * @KVNET_IOTLB_MISS_PENDING: read, not answered
+ * @KVNET_IOTLB_MISS_PENDING: read by the VMM, not answered
  */
 enum kvnet_iotlb_miss_state {
 	KVNET_IOTLB_MISS_NONE,
@@ -29,10 +30,10 @@ enum kvnet_iotlb_miss_state {
 };
 
 /**
- * struct kvnet_iotlb_miss - a queue's question
- * @state: how far it has come
- * @perm: access wanted, VHOST_ACCESS_*
- * @read_at: in jiffies, when it was read
+ * struct kvnet_iotlb_miss - a queue's miss
+ * @state: if NONE, the other members are stale
+ * @perm: access needed, VHOST_ACCESS_*
+ * @read_at: in jiffies, when it became pending
  * @iova: I/O virtual address
  */
 struct kvnet_iotlb_miss {
@@ -43,12 +44,12 @@ struct kvnet_iotlb_miss {
 };
 
 /**
- * struct kvnet_iotlb_misses - the questions of a device's queues
- * @lock: protects the others but @wait; innermost
- * @wait: who reads
- * @enabled: there is an IOMMU to ask
- * @v2: the VMM wants messages of version 2
- * @q: by queue
+ * struct kvnet_iotlb_misses - the misses of a device
+ * @lock: protects @enabled and @q; innermost, never taken in an interrupt or softirq
+ * @wait: VMM threads in read() or poll() of the device file
+ * @enabled: there is an IOTLB
+ * @v2: the VMM reads messages of version 2; read and written without @lock
+ * @q: by queue index
  */
 struct kvnet_iotlb_misses {
 	spinlock_t lock;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iotlb_msg.c - IOTLB messages: read, write and poll of /dev/kvnet
+ * iotlb_msg.c - IOTLB messages: read(), write() and poll() of /dev/kvnet
  *
- * The formats are those of <linux/vhost_types.h>: version 1 with a hole after
- * the type, version 2 with a reserved word there.
+ * The VMM reads IOTLB misses and writes updates and invalidations, in the formats of
+ * <linux/vhost_types.h>: version 1 has a hole after the type, version 2 a reserved word. All
+ * functions run in threads of the VMM.
  */
 #include <linux/errno.h>
 #include <linux/fs.h>
@@ -14,7 +15,7 @@
 
 #include "kvnet.h"
 
-/* Both formats have the same length, and the same fields in the same places. */
+/* Both formats have the same length and layout, so one copy is for both. */
 static_assert(sizeof(struct vhost_msg) == sizeof(struct vhost_msg_v2));
 static_assert(offsetof(struct vhost_msg, iotlb) ==
 	      offsetof(struct vhost_msg_v2, iotlb));
@@ -34,14 +35,14 @@ static ssize_t copy_miss_to_iter(const struct kvnet_iotlb_miss *miss, bool v2,
 }
 
 /**
- * kvnet_iotlb_msg_read() - read() of an IOTLB miss
+ * kvnet_iotlb_msg_read() - read() of one IOTLB miss
  * @net: the device
- * @to: where to
- * @nonblock: do not wait for one
+ * @to: destination
+ * @nonblock: return -EAGAIN instead of waiting for a miss
  *
  * Context: may sleep, interruptibly.
- * Return: bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD
- * to wait without an IOMMU; -EFAULT with the message still to be read.
+ * Return: bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD instead of
+ * waiting without an IOTLB; -EFAULT, with the miss queued again.
  */
 ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
 			     bool nonblock)
@@ -89,13 +90,13 @@ static int handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg 
 }
 
 /**
- * kvnet_iotlb_msg_write() - write() of an IOTLB update or invalidation
+ * kvnet_iotlb_msg_write() - write() of one IOTLB update or invalidation
  * @net: the device
  * @from: the message
  *
  * Context: may sleep; takes dev->lock.
- * Return: bytes of a message; -EINVAL for one that is none; -EFAULT for one
- * that cannot be carried out, for whatever reason, as with vhost.
+ * Return: sizeof(struct vhost_msg); -EINVAL for an invalid message; -EFAULT for any error in
+ * carrying it out, as with vhost.
  */
 ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from)
 {
@@ -115,14 +116,6 @@ ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from)
 	return handle_iotlb_msg(net, &msg) ? -EFAULT : sizeof(struct vhost_msg);
 }
 
-/**
- * kvnet_iotlb_msg_poll() - poll(): is there an IOTLB miss to be read?
- * @net: the device
- * @file: its file
- * @table: for poll_wait()
- *
- * Return: EPOLLIN | EPOLLRDNORM, or 0.
- */
 __poll_t kvnet_iotlb_msg_poll(struct kvnet_net *net, struct file *file,
 			      poll_table *table)
 {
