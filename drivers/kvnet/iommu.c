@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iommu.c - features, and what comes with them: IOTLB and dirty log
+ * iommu.c - features, IOTLB and dirty log of a device
+ *
+ * All of these can change while the queues run. A change holds dev->lock and the locks of all
+ * queues, so it falls between sessions: after return no queue uses the old state. All
+ * functions run in system calls, except for kvnet_iommu_complete_unready().
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -12,7 +16,7 @@
 #include "kvnet.h"
 #include "trace.h"
 
-/* How long a queue that waits for the VMM's answer rests. */
+/* A queue that waits for the VMM checks this often whether its miss is to be queued again. */
 #define KVNET_IOMMU_RETRY_NS	NSEC_PER_SEC
 
 static void unlock_all_queues(struct kvnet_net *net)
@@ -24,8 +28,8 @@ static void unlock_all_queues(struct kvnet_net *net)
 }
 
 /*
- * dev->lock. On return of 0 no session is open, and none will be; -EINTR: a
- * process that is not the owner has been killed.
+ * dev->lock. On return of 0 no session is open, and none begins until unlock_all_queues();
+ * -EINTR: the caller is not the owner, and is killed while it waits.
  */
 static int lock_all_queues(struct kvnet_net *net)
 {
@@ -44,7 +48,7 @@ static int lock_all_queues(struct kvnet_net *net)
 	return 0;
 }
 
-/* The locks of all queues. Others are checked when they start. */
+/* The locks of all queues. Stopped queues are checked when they start. */
 static bool are_dirty_logs_valid(const struct kvnet_net *net, u64 base, bool all)
 {
 	const struct kvnet_vq *vq;
@@ -60,7 +64,7 @@ static bool are_dirty_logs_valid(const struct kvnet_net *net, u64 base, bool all
 	return true;
 }
 
-/* The locks of all queues. The layout of a ring in use cannot change. */
+/* The locks of all queues. The layout of a running queue's ring cannot change. */
 static bool layout_fits_running_queues(const struct kvnet_net *net,
 				       const struct kvnet_features *f)
 {
@@ -83,8 +87,8 @@ static bool feature_differs(const struct kvnet_features *a, const struct kvnet_f
 }
 
 /*
- * dev->lock. As with vhost anybody may say what the driver has acknowledged; but not what
- * the owner's addresses are, or where bits of a log are set.
+ * dev->lock. Any process that has the file may set features, as with vhost. But only the owner
+ * may change what addresses mean, or have bits of a log set in its memory.
  */
 static int check_features_caller(const struct kvnet_net *net, const struct kvnet_features *f)
 {
@@ -94,7 +98,7 @@ static int check_features_caller(const struct kvnet_net *net, const struct kvnet
 	       feature_differs(f, &net->features, VHOST_F_LOG_ALL) ? -EPERM : 0;
 }
 
-/* The locks of all queues. May they have these features now? 0 or -errno. */
+/* The locks of all queues. */
 static int check_features_in_use(const struct kvnet_net *net, const struct kvnet_features *f)
 {
 	if (!layout_fits_running_queues(net, f))
@@ -106,7 +110,7 @@ static int check_features_in_use(const struct kvnet_net *net, const struct kvnet
 	return 0;
 }
 
-/* dev->lock. What is needed for there to be an IOMMU. */
+/* dev->lock. Returns NULL without memory; arrays of the queues are kept then. */
 static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
 {
 	unsigned int i;
@@ -122,13 +126,13 @@ static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
  * @net: the device
  * @f: checked by kvnet_features_check()
  *
- * With ACCESS_PLATFORM this begins with an empty IOTLB, also if there was one
- * before: VMMs count on that when they start a device again.
+ * With ACCESS_PLATFORM the IOTLB is empty afterwards, also if there was one before: VMMs rely
+ * on that when they start a device again.
  *
  * Context: any process, as with vhost; may sleep; takes dev->lock.
- * Return: 0; -EPERM to another process than the owner, for ACCESS_PLATFORM and LOG_ALL;
- * -EBUSY for another layout of a ring in use; -EFAULT if there can be no dirty log;
- * -ENOMEM; -EINTR.
+ * Return: 0; -EPERM if a process other than the owner changes ACCESS_PLATFORM or LOG_ALL;
+ * -EBUSY for another layout of a running queue's ring; -EFAULT if the dirty log would not be
+ * in user memory; -ENOMEM; -EINTR.
  */
 int kvnet_iommu_set_features(struct kvnet_net *net,
 			     const struct kvnet_features *f)
@@ -159,7 +163,7 @@ int kvnet_iommu_set_features(struct kvnet_net *net,
 		kvnet_iotlb_miss_reset(&net->iotlb_misses, iommu);
 	}
 	unlock_all_queues(net);
-	/* They may have waited for an address of the old IOTLB. */
+	/* A queue may have waited for a translation of the old IOTLB. */
 	for (i = 0; i < KVNET_QUEUES && net->mm; i++)
 		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
 out:
@@ -171,13 +175,13 @@ out:
 /**
  * kvnet_iommu_set_log_base() - VHOST_SET_LOG_BASE, at any time
  * @net: the device
- * @base: of the dirty log, the owner's address
+ * @base: the owner's address of the dirty log
  *
- * When it returns the old log is written no more.
+ * After return the old log is not written any more.
  *
- * Context: dev->lock, of the owner.
- * Return: 0, or -EFAULT with nothing changed if a running queue's log would
- * not be the owner's memory.
+ * Context: the owner, with dev->lock; may sleep.
+ * Return: 0; -EFAULT, with nothing changed, if a running queue's log would not be in user
+ * memory.
  */
 int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 {
@@ -197,10 +201,9 @@ int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 /**
  * kvnet_iommu_set_log_fd() - VHOST_SET_LOG_FD, at any time
  * @net: the device
- * @fd: eventfd to signal when there are new bits in the log, or
- *	VHOST_FILE_UNBIND
+ * @fd: eventfd to signal after bits of the log have been set, or VHOST_FILE_UNBIND
  *
- * Context: dev->lock, of the owner.
+ * Context: the owner, or the last close; dev->lock; may sleep.
  * Return: 0, -EBADF or -EINVAL.
  */
 int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd)
@@ -222,7 +225,7 @@ int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd)
 	return ret;
 }
 
-/* The locks of all queues. What they know of the IOTLB may be wrong now. */
+/* The locks of all queues. Releases ring areas that were found by translations of the range. */
 static void invalidate_range_in_queues(struct kvnet_net *net, u64 iova, u64 last)
 {
 	unsigned int i;
@@ -234,13 +237,13 @@ static void invalidate_range_in_queues(struct kvnet_net *net, u64 iova, u64 last
 /**
  * kvnet_iommu_update_iotlb() - VHOST_IOTLB_UPDATE
  * @net: the device
- * @entry: the translation
+ * @entry: the translation, copied
  *
- * Queues that wait for it go on.
+ * Schedules the queues that wait for it.
  *
  * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOMMU, from a process that is not the owner, or
- * if the memory is not a user's; -EINTR; or as kvnet_iotlb_update().
+ * Return: 0; -EFAULT without an IOTLB, from a process other than the owner, or if @entry is
+ * not user memory; -EINTR; or as kvnet_iotlb_update().
  */
 int kvnet_iommu_update_iotlb(struct kvnet_net *net,
 			     const struct kvnet_iotlb_entry *entry)
@@ -282,13 +285,13 @@ out:
  * kvnet_iommu_invalidate_iotlb() - VHOST_IOTLB_INVALIDATE
  * @net: the device
  * @iova: first address
- * @size: bytes; 0 from address 0 on is everything, as 2^64 cannot be told
+ * @size: bytes; 0 with @iova 0 means all addresses, as 2^64 does not fit
  *
- * When it returns the memory is not touched any more by these addresses.
+ * After return no queue accesses memory by the old translations of the range.
  *
  * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOMMU, or from a process that is not the owner;
- * -EINVAL for a range that wraps around; -EINTR.
+ * Return: 0; -EFAULT without an IOTLB, or from a process other than the owner; -EINVAL for a
+ * range that wraps around; -EINTR.
  */
 int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size)
 {
@@ -314,19 +317,19 @@ int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size)
 }
 
 /**
- * kvnet_iommu_complete_unready() - let a queue rest that has no session to do so in
- * @q: the queue, held
+ * kvnet_iommu_complete_unready() - complete the poll of a queue that cannot begin a session
+ * @q: the queue; its work is SCHED, run by the caller
  *
- * Kicks cannot end that: what can have it run is set-up, or the answer to an IOTLB miss.
- * Till then it looks by itself whether the VMM is to be asked again, see
- * kvnet_vq_retry_miss().
+ * Kicks are not enabled: control events schedule the work, among them the answer to an IOTLB
+ * miss. A queue that waits for the VMM also polls by timer, to have its miss queued again
+ * (kvnet_vq_retry_miss()).
  *
- * Context: the worker thread; does not sleep.
- * Return: true if it rests; false if it is to run again, and still held.
+ * Context: the worker; does not sleep.
+ * Return: true if SCHED is clear; false if the work is to be polled again, still SCHED.
  */
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q)
 {
-	/* Whoever else changes it wakes the queue. */
+	/* Any other context that changes it also schedules the work. */
 	if (READ_ONCE(q->vq.waits_vmm))
 		return kvnet_work_complete_for(&q->work, KVNET_IOMMU_RETRY_NS);
 	return kvnet_work_complete(&q->work, 0);
