@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * dirty_log.c - the dirty log, see dirty_log.h
+ *
+ * The worker writes the log in a queue's session; so does the owner when it starts a queue. One
+ * page of the log stays pinned between marks, until kvnet_dirty_log_end().
  */
 #include "dirty_log.h"
 
@@ -14,12 +17,13 @@
 #include "memtable.h"
 
 /**
- * kvnet_dirty_log_range_ok() - can there be a log of a range?
- * @base: of the log, the owner's address
+ * kvnet_dirty_log_range_ok() - would the log of a range lie in user memory?
+ * @base: the owner's address of the log
  * @gpa: first guest-physical address
  * @len: bytes
  *
- * Return: true if its bits would be in user memory, mapped or not.
+ * Context: the owner.
+ * Return: true if so, whether or not memory is mapped there.
  */
 bool kvnet_dirty_log_range_ok(u64 base, u64 gpa, u64 len)
 {
@@ -41,7 +45,6 @@ static void unpin_log_page(struct kvnet_dirty_log *d)
 	d->page = NULL;
 }
 
-/* Have the page of the log at @addr pinned; most often it is already. */
 static int pin_log_page(struct kvnet_dirty_log *d, unsigned long addr)
 {
 	if (d->page && d->addr == addr)
@@ -55,7 +58,7 @@ static int pin_log_page(struct kvnet_dirty_log *d, unsigned long addr)
 	return 0;
 }
 
-/* Set the bits of pages @nr to @last, as far as they are in one page of log. */
+/* Sets the bits of pages @nr to @last that are in the same page of the log; advances @nr. */
 static int set_log_bits(struct kvnet_dirty_log *d, u64 *nr, u64 last)
 {
 	unsigned long at = d->base + *nr / 8, bit;
@@ -78,7 +81,7 @@ static int set_log_bits(struct kvnet_dirty_log *d, u64 *nr, u64 last)
 }
 
 /**
- * kvnet_dirty_log_mark() - guest memory has been written
+ * kvnet_dirty_log_mark() - set the bits of guest memory that has been written
  * @d: the log
  * @gpa: first guest-physical address
  * @len: bytes
@@ -95,8 +98,9 @@ int kvnet_dirty_log_mark(struct kvnet_dirty_log *d, u64 gpa, u64 len)
 		return 0;
 	last = (gpa + (len - 1)) / KVNET_DIRTY_LOG_PAGE;
 	/*
-	 * G: what was written before its bit is looked at; pairs with the VMM's
-	 * atomic exchange of the bits before it copies the page.
+	 * G: order the write to guest memory before the read of its bit; pairs with the VMM's
+	 * atomic exchange of the bits before it copies the page. So a bit that is found set
+	 * need not be set again.
 	 */
 	smp_mb();
 	while (nr <= last) {
@@ -107,7 +111,7 @@ int kvnet_dirty_log_mark(struct kvnet_dirty_log *d, u64 gpa, u64 len)
 	return 0;
 }
 
-/* The part of [@hva, @hva + @len) that is in a region: its length and address. */
+/* The part of [@hva, @hva + @len) in a region: returns its length, 0 if none; sets @gpa. */
 static u64 clip_to_region(const struct kvnet_region *r, u64 hva, u64 len, u64 *gpa)
 {
 	u64 first = max(hva, r->hva);
@@ -120,13 +124,13 @@ static u64 clip_to_region(const struct kvnet_region *r, u64 hva, u64 len, u64 *g
 }
 
 /**
- * kvnet_dirty_log_hva_ok() - can there be a log of a part of the owner's memory?
- * @base: of the log, the owner's address
- * @mem: where guest memory is in it
+ * kvnet_dirty_log_hva_ok() - kvnet_dirty_log_range_ok() for a range of the owner's memory
+ * @base: the owner's address of the log
+ * @mem: the memory table, maps the range to guest memory
  * @hva: first address
  * @len: bytes
  *
- * Return: as kvnet_dirty_log_range_ok(); true also for what is not the guest's.
+ * Return: true also for memory that is not in @mem.
  */
 bool kvnet_dirty_log_hva_ok(u64 base, const struct kvnet_memtable *mem, u64 hva, u64 len)
 {
@@ -142,14 +146,14 @@ bool kvnet_dirty_log_hva_ok(u64 base, const struct kvnet_memtable *mem, u64 hva,
 }
 
 /**
- * kvnet_dirty_log_mark_hva() - the owner's memory has been written
+ * kvnet_dirty_log_mark_hva() - kvnet_dirty_log_mark() for a range of the owner's memory
  * @d: the log
- * @mem: where guest memory is in it; a page may be there more than once
+ * @mem: the memory table; a page may be in several of its regions, all are marked
  * @hva: first address
  * @len: bytes
  *
- * Context: as kvnet_dirty_log_mark().
- * Return: 0, also if it is not the guest's; -EFAULT: the log cannot be written.
+ * Context: the queue's session; may sleep in a page fault.
+ * Return: 0, also for memory that is not in @mem; -EFAULT if the log cannot be written.
  */
 int kvnet_dirty_log_mark_hva(struct kvnet_dirty_log *d, const struct kvnet_memtable *mem,
 			     u64 hva, u64 len)
@@ -167,11 +171,11 @@ int kvnet_dirty_log_mark_hva(struct kvnet_dirty_log *d, const struct kvnet_memta
 }
 
 /**
- * kvnet_dirty_log_end() - no more for now: let go of the log's memory
+ * kvnet_dirty_log_end() - end a batch: unpin the page of the log
  * @d: the log
  *
  * Context: the queue's session; may sleep.
- * Return: bits set since the last time.
+ * Return: number of bits that have been set since the last call.
  */
 unsigned int kvnet_dirty_log_end(struct kvnet_dirty_log *d)
 {

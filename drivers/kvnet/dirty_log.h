@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dirty_log.h - the dirty log: which pages of guest memory has the device written?
+ * dirty_log.h - the dirty log: pages of guest memory that the device has written
  *
- * One bit for each 4 KiB page, in memory of the VMM, which takes and clears
- * them as it copies the guest elsewhere. A bit is set after its page has been
- * written: whoever clears it then copies what was written, or finds it set.
+ * One bit for each 4 KiB page, in memory of the VMM, which fetches and clears the bits while it
+ * migrates the guest. A bit is set after its page has been written. So a VMM that clears a
+ * bit and then copies the page copies what was written, or finds the bit set later.
  */
 #ifndef _KVNET_DIRTY_LOG_H
 #define _KVNET_DIRTY_LOG_H
@@ -17,9 +17,9 @@ struct page;
 #define KVNET_DIRTY_LOG_PAGE	4096
 
 /**
- * struct kvnet_dirty_log - access to a log
- * @base: the log in the owner's memory
- * @page: a page of it, pinned, or NULL
+ * struct kvnet_dirty_log - a queue's access to the log, protected by vq->lock
+ * @base: the owner's address of the log
+ * @page: a pinned page of the log, or NULL
  * @addr: the owner's address of @page
  * @n_marked: bits set since kvnet_dirty_log_end()
  */
@@ -30,12 +30,6 @@ struct kvnet_dirty_log {
 	unsigned int n_marked;
 };
 
-/**
- * kvnet_dirty_log_needs_end() - is there anything for kvnet_dirty_log_end() to do?
- * @d: the log
- *
- * Return: true if so.
- */
 static inline bool kvnet_dirty_log_needs_end(const struct kvnet_dirty_log *d)
 {
 	return d->page || d->n_marked;
