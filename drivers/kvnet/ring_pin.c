@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ring_pin.c - a ring's areas pinned and mapped into the kernel, see ring_pin.h
+ * ring_pin.c - pin a ring's areas and map them into the kernel, see ring_pin.h
+ *
+ * Pins are FOLL_LONGTERM, and charged to mm->pinned_vm and RLIMIT_MEMLOCK of the owner.
  */
 #include "ring_pin.h"
 
@@ -16,14 +18,13 @@
 #include <linux/vmalloc.h>
 
 /**
- * kvnet_ring_pin_get_account() - the caller's memory is going to be pinned
- * @memlock: filled in
- * @mm: the caller's address space
+ * kvnet_ring_pin_get_account() - prepare to charge pins to the caller
+ * @memlock: filled in; with a reference to the task, but not to @mm
+ * @mm: the caller's
  *
- * As for all pinned memory the caller's RLIMIT_MEMLOCK counts, unless it may
- * lock any.
+ * The caller's RLIMIT_MEMLOCK applies, unless it has CAP_IPC_LOCK.
  *
- * Context: the owner, when it becomes so.
+ * Context: the owner, in VHOST_SET_OWNER.
  */
 void kvnet_ring_pin_get_account(struct kvnet_memlock *memlock, struct mm_struct *mm)
 {
@@ -32,10 +33,7 @@ void kvnet_ring_pin_get_account(struct kvnet_memlock *memlock, struct mm_struct 
 	memlock->unlimited = capable(CAP_IPC_LOCK);
 }
 
-/**
- * kvnet_ring_pin_put_account() - no pins are left
- * @memlock: from kvnet_ring_pin_get_account(), or zeroed
- */
+/* No pages may be charged any more. @memlock may be zeroed. */
 void kvnet_ring_pin_put_account(struct kvnet_memlock *memlock)
 {
 	if (memlock->task)
@@ -54,14 +52,14 @@ static int charge_pinned_pages(const struct kvnet_memlock *memlock, u32 n)
 	return -ENOMEM;
 }
 
-/* Where the next part of an area is that lies in one piece. */
+/* The owner's address of @off in an area; @len: bytes that are contiguous from there on. */
 static unsigned long find_area_part(const struct kvnet_area *a, u32 off, u32 *len)
 {
 	*len = a->len - off;
 	return (unsigned long)kvnet_area_find(a, off, len);
 }
 
-/* Do its pieces make up whole pages, but for the two ends? */
+/* Pages are mapped one after the other, so pieces have to meet at page boundaries. */
 static bool area_is_whole_pages(const struct kvnet_area *a)
 {
 	unsigned long at;
@@ -78,9 +76,8 @@ static bool area_is_whole_pages(const struct kvnet_area *a)
 }
 
 /*
- * Loads of the kernel's own are not of any address on every architecture: on arm64 they
- * are acquiring ones if the kernel was built with LTO. The pieces meet at pages, so it is
- * where the first one begins.
+ * On arm64 with LTO READ_ONCE() is a load-acquire, which faults on unaligned addresses. Pieces
+ * meet at page boundaries, so the start of the first one decides.
  */
 static bool area_is_aligned(const struct kvnet_area *a, u32 align)
 {
@@ -89,7 +86,7 @@ static bool area_is_aligned(const struct kvnet_area *a, u32 align)
 	return IS_ALIGNED(find_area_part(a, 0, &len), align);
 }
 
-/* Hold the pages of an area; all @pin->n of them, or fewer after an error. */
+/* On error the first pin->n pages stay pinned; kvnet_ring_pin_release() unpins them. */
 static int pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a)
 {
 	unsigned long at;
@@ -120,18 +117,17 @@ static void *map_area_pages(struct kvnet_ring_pin *pin)
 }
 
 /**
- * kvnet_ring_pin_area() - reach an area by the kernel's own addresses, if possible
- * @pin: of the area; holds nothing
- * @a: an area that has been found; its kaddr is set on success
- * @align: of the largest word that is loaded or stored there
- * @memlock: whose memory it is
+ * kvnet_ring_pin_area() - pin and map an area, if possible
+ * @pin: of the area; empty
+ * @a: an area whose pieces have been found; its kaddr is set on success
+ * @align: size of the largest word that is loaded or stored there, in bytes
+ * @memlock: account to charge
  *
- * Context: in the owner's address space; may sleep, also for as long as a
- * user's page fault handler takes; vq->lock.
- * Return: 0, or -errno with the area as it was: -EINVAL if its pieces are not
- * whole pages, or its words not aligned; -ENOMEM for want of memory or beyond the owner's limit;
- * -EFAULT and others if its pages cannot be held; -EOPNOTSUPP on hosts whose caches do not
- * see that it is the same memory.
+ * Context: in the owner's address space; vq->lock; may sleep, also for as long as a
+ * userfaultfd handler takes to deliver a page.
+ * Return: 0, or -errno with the area unchanged: -EINVAL if its pieces are not whole pages, or
+ * its words not aligned; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT and others if its pages
+ * cannot be pinned; -EOPNOTSUPP on hosts with aliasing data caches.
  */
 int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
 			const struct kvnet_memlock *memlock)
@@ -172,11 +168,11 @@ err:
 
 /**
  * kvnet_ring_pin_release() - undo kvnet_ring_pin_area()
- * @pin: of the area; may hold nothing
- * @a: the area, reached by user addresses from now on
- * @memlock: as for kvnet_ring_pin_area()
+ * @pin: of the area; may be empty
+ * @a: the area; reached by user accesses from now on
+ * @memlock: the account that @pin is charged to
  *
- * Context: may sleep; vq->lock.
+ * Context: vq->lock; may sleep.
  */
 void kvnet_ring_pin_release(struct kvnet_ring_pin *pin, struct kvnet_area *a,
 			    const struct kvnet_memlock *memlock)
@@ -186,7 +182,7 @@ void kvnet_ring_pin_release(struct kvnet_ring_pin *pin, struct kvnet_area *a,
 		return;
 	vunmap(pin->map);
 	WRITE_ONCE(pin->node_plus_one, 0);
-	/* All may have been written, and none can tell. */
+	/* Writes by the kernel mapping leave no trace, so all pages count as dirty. */
 	unpin_user_pages_dirty_lock(pin->page, pin->n, true);
 	kvfree(pin->page);
 	atomic64_sub(pin->charged, &memlock->mm->pinned_vm);
@@ -196,13 +192,7 @@ void kvnet_ring_pin_release(struct kvnet_ring_pin *pin, struct kvnet_area *a,
 	WRITE_ONCE(pin->charged, 0);
 }
 
-/**
- * kvnet_ring_pin_node() - on which NUMA node are the pages?
- * @pin: the pages
- *
- * Context: any; the pages may change meanwhile.
- * Return: that of the first one; NUMA_NO_NODE if none is held.
- */
+/* NUMA node of the first page, NUMA_NO_NODE without one. Any context; may be stale. */
 int kvnet_ring_pin_node(const struct kvnet_ring_pin *pin)
 {
 	return READ_ONCE(pin->node_plus_one) - 1;

@@ -2,15 +2,14 @@
 /*
  * ring_pin.h - a ring's areas pinned and mapped into the kernel
  *
- * The second way to reach an area, see area.h: its pages are held, counted as
- * the owner's pinned memory (VmPin), and mapped one after the other for the kernel. It
- * is only ever an advantage in speed. Where it cannot be had (a limit, memory
- * of a file that must not be held, pieces that do not meet at page boundaries,
- * words that are not aligned) the area is reached by user addresses as before.
+ * Optional, for speed only: accesses to a mapped area (area.h) are loads and stores that cannot
+ * fault. The pages are pinned, charged to the owner (VmPin), and mapped one after the other.
+ * If that fails (RLIMIT_MEMLOCK, memory of a file that must not be pinned, pieces that do not
+ * meet at page boundaries, words that are not aligned), user accesses are used.
  *
- * An area is pinned while the queue knows where it is, and let go of with that
- * knowledge: when the VMM sets another address or memory table, or invalidates
- * a translation, and when the queue stops.
+ * An area is pinned from when the queue finds its pieces until it releases them: when the
+ * VMM sets other addresses, features or another memory table, or changes a translation of
+ * the area, and when the queue stops.
  */
 #ifndef _KVNET_RING_PIN_H
 #define _KVNET_RING_PIN_H
@@ -24,10 +23,11 @@ struct page;
 struct task_struct;
 
 /**
- * struct kvnet_memlock - whose pinned memory the pages are
- * @mm: the owner's address space, which outlives the pins; NULL: do not pin
- * @task: the owner, whose limit counts
- * @unlimited: it does not
+ * struct kvnet_memlock - account that pinned pages are charged to
+ * @mm: the owner's mm, whose pinned_vm is charged; the device keeps the mm_struct alive
+ *	(mmgrab()) longer than the pins; NULL: do not pin
+ * @task: the owner's, whose RLIMIT_MEMLOCK applies; with a reference
+ * @unlimited: the owner has CAP_IPC_LOCK: no limit applies
  */
 struct kvnet_memlock {
 	struct mm_struct *mm;
@@ -36,12 +36,12 @@ struct kvnet_memlock {
 };
 
 /**
- * struct kvnet_ring_pin - the pages of an area
- * @charged: pages charged to the owner; 0: none is held
+ * struct kvnet_ring_pin - pinned pages of an area; written with vq->lock
+ * @charged: pages charged to the memlock account; 0: none is pinned
  * @n: entries in @page
- * @node_plus_one: the NUMA node of the first page, plus one; 0: none is held
- * @page: pages held
- * @map: where the kernel has mapped them, if it had to
+ * @node_plus_one: NUMA node of the first page, plus one; 0: none is pinned
+ * @page: the pinned pages
+ * @map: their mapping by vmap(); NULL if one page needs none
  */
 struct kvnet_ring_pin {
 	u32 charged;
