@@ -16,14 +16,9 @@
 
 #include "memtable.h"
 
-/**
- * kvnet_dirty_log_range_ok() - would the log of a range lie in user memory?
- * @base: the owner's address of the log
- * @gpa: first guest-physical address
- * @len: bytes
- *
- * Context: the owner.
- * Return: true if so, whether or not memory is mapped there.
+/*
+ * Would the log of a guest-physical range lie in user memory, mapped or not? @base: the owner's
+ * address of the log.
  */
 bool kvnet_dirty_log_range_ok(u64 base, u64 gpa, u64 len)
 {
@@ -123,14 +118,9 @@ static u64 clip_to_region(const struct kvnet_region *r, u64 hva, u64 len, u64 *g
 	return last - first + 1;
 }
 
-/**
- * kvnet_dirty_log_hva_ok() - kvnet_dirty_log_range_ok() for a range of the owner's memory
- * @base: the owner's address of the log
- * @mem: the memory table, maps the range to guest memory
- * @hva: first address
- * @len: bytes
- *
- * Return: true also for memory that is not in @mem.
+/*
+ * kvnet_dirty_log_range_ok() for a range of the owner's memory; true also for what is not in
+ * @mem, and so is not the guest's.
  */
 bool kvnet_dirty_log_hva_ok(u64 base, const struct kvnet_memtable *mem, u64 hva, u64 len)
 {
@@ -145,15 +135,9 @@ bool kvnet_dirty_log_hva_ok(u64 base, const struct kvnet_memtable *mem, u64 hva,
 	return true;
 }
 
-/**
- * kvnet_dirty_log_mark_hva() - kvnet_dirty_log_mark() for a range of the owner's memory
- * @d: the log
- * @mem: the memory table; a page may be in several of its regions, all are marked
- * @hva: first address
- * @len: bytes
- *
- * Context: the queue's session; may sleep in a page fault.
- * Return: 0, also for memory that is not in @mem; -EFAULT if the log cannot be written.
+/*
+ * kvnet_dirty_log_mark() for a range of the owner's memory. A page may be in several regions
+ * of @mem: all are marked. 0 also for what is not in @mem.
  */
 int kvnet_dirty_log_mark_hva(struct kvnet_dirty_log *d, const struct kvnet_memtable *mem,
 			     u64 hva, u64 len)
@@ -170,13 +154,7 @@ int kvnet_dirty_log_mark_hva(struct kvnet_dirty_log *d, const struct kvnet_memta
 	return ret;
 }
 
-/**
- * kvnet_dirty_log_end() - end a batch: unpin the page of the log
- * @d: the log
- *
- * Context: the queue's session; may sleep.
- * Return: number of bits that have been set since the last call.
- */
+/* Session; may sleep. Unpins the log; returns how many bits were set since the last call. */
 unsigned int kvnet_dirty_log_end(struct kvnet_dirty_log *d)
 {
 	unsigned int marks = d->n_marked;

@@ -40,13 +40,9 @@ void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kadd
 	p->kaddr = kaddr;
 }
 
-/**
- * kvnet_hva_map_lookup() - kernel address of a cached byte
- * @t: the table
- * @hva: any address
- *
- * Context: the lock of the cache, also while the address is used.
- * Return: the kernel address of @hva, valid to the end of its page; NULL: not cached.
+/*
+ * The kernel address of @hva, valid to the end of its page; NULL: not cached. The lock of the
+ * cache, which the caller holds for as long as it uses the address.
  */
 void *kvnet_hva_map_lookup(const struct kvnet_hva_map *t, unsigned long hva)
 {
@@ -70,14 +66,7 @@ static void clear_hva_slot(struct kvnet_hva_map *t, struct kvnet_hva_slot *p,
 	smp_store_release(&t->n, t->n - 1);
 }
 
-/**
- * kvnet_hva_map_invalidate() - drop the pages of a range
- * @t: the table
- * @first: HVA; from its page on
- * @last: HVA, not below @first; up to its page, inclusive
- *
- * Context: the lock of the cache.
- */
+/* The lock of the cache. Drops the pages of @first to @last, both inclusive. */
 void kvnet_hva_map_invalidate(struct kvnet_hva_map *t, unsigned long first,
 			      unsigned long last)
 {

@@ -46,14 +46,10 @@ static inline unsigned int kvnet_hva_map_index(unsigned long hva)
 	return (hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1);
 }
 
-/**
- * kvnet_hva_map_may_have() - may a page be cached?
- * @t: the table, with slots
- * @hva: HVA, anywhere in the page
- *
- * Context: any, without a lock; the table may change meanwhile.
- * Return: false: not cached, and the caller sees all that has been written to the page by way
- * of the table before.
+/*
+ * May the page of @hva be cached? Any context, without a lock; the table, which has slots, may
+ * change meanwhile. False: it is not cached, and the caller sees all that has been written
+ * to the page through the table.
  */
 static inline bool kvnet_hva_map_may_have(const struct kvnet_hva_map *t, unsigned long hva)
 {

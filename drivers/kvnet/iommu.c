@@ -172,16 +172,10 @@ out:
 	return ret;
 }
 
-/**
- * kvnet_iommu_set_log_base() - VHOST_SET_LOG_BASE, at any time
- * @net: the device
- * @base: the owner's address of the dirty log
- *
- * After return the old log is not written any more.
- *
- * Context: the owner, with dev->lock; may sleep.
- * Return: 0; -EFAULT, with nothing changed, if a running queue's log would not be in user
- * memory.
+/*
+ * VHOST_SET_LOG_BASE, at any time. The owner, with dev->lock; may sleep. After return the old
+ * log is not written any more. -EFAULT, with nothing changed: a running queue's log would
+ * not be in user memory.
  */
 int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 {
@@ -198,13 +192,9 @@ int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 	return ret;
 }
 
-/**
- * kvnet_iommu_set_log_fd() - VHOST_SET_LOG_FD, at any time
- * @net: the device
- * @fd: eventfd to signal after bits of the log have been set, or VHOST_FILE_UNBIND
- *
- * Context: the owner, or the last close; dev->lock; may sleep.
- * Return: 0, -EBADF or -EINVAL.
+/*
+ * VHOST_SET_LOG_FD, at any time: an eventfd to signal after bits of the log have been set, or
+ * VHOST_FILE_UNBIND. The owner, or the last close; dev->lock; may sleep.
  */
 int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd)
 {
@@ -316,16 +306,13 @@ int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size)
 	return ret;
 }
 
-/**
- * kvnet_iommu_complete_unready() - complete the poll of a queue that cannot begin a session
- * @q: the queue; its work is SCHED, run by the caller
+/*
+ * The worker completes the poll of a queue that cannot begin a session. Does not sleep. True:
+ * SCHED is clear; false: still SCHED, and the work is to be polled again.
  *
  * Kicks are not enabled: control events schedule the work, among them the answer to an IOTLB
- * miss. A queue that waits for the VMM also polls by timer, to have its miss queued again
+ * miss. A queue that waits for the VMM is also polled by timer, to have its miss queued again
  * (kvnet_vq_retry_miss()).
- *
- * Context: the worker; does not sleep.
- * Return: true if SCHED is clear; false if the work is to be polled again, still SCHED.
  */
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q)
 {

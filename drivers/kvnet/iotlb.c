@@ -90,16 +90,10 @@ static int make_iotlb_room(struct kvnet_iotlb *tlb)
 	return 0;
 }
 
-/**
- * kvnet_iotlb_invalidate() - drop the translations of a range
- * @tlb: the IOTLB
- * @iova: first address
- * @last: last address, inclusive; below @iova: nothing is dropped
- *
+/*
+ * The locks of all queues. Drops the translations of @iova to @last, inclusive; cannot fail.
  * The parts of an entry outside of the range are kept. If that takes one more entry than
- * there is capacity for, only the larger part is kept. This cannot fail.
- *
- * Context: the locks of all queues.
+ * there is capacity for, only the larger part is kept.
  */
 void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 {
@@ -156,14 +150,9 @@ int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
 	return 0;
 }
 
-/**
- * kvnet_iotlb_find() - the translation of an address
- * @tlb: the IOTLB
- * @addr: I/O virtual address
- * @hint: index of the last entry found, updated; any value is valid
- *
- * Context: the lock of a queue.
- * Return: the entry that contains @addr, valid until the lock is released; or NULL.
+/*
+ * The lock of a queue, for as long as the entry is used. Returns the entry that contains
+ * @addr, or NULL. @hint: index of the last entry found, updated; any value is valid.
  */
 const struct kvnet_iotlb_entry *
 kvnet_iotlb_find(const struct kvnet_iotlb *tlb, u64 addr, u32 *hint)

@@ -17,12 +17,9 @@ void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m)
 	init_waitqueue_head(&m->wait);
 }
 
-/**
- * kvnet_iotlb_miss_reset() - drop all misses, as the IOTLB is created or freed
- * @m: the misses of the device
- * @enabled: an IOTLB exists from now on
- *
- * Context: the locks of all queues, or the workers have exited.
+/*
+ * The IOTLB is created (@enabled) or freed: drops all misses. The locks of all queues, or the
+ * workers have exited.
  */
 void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
 {
@@ -59,15 +56,7 @@ static void wake_miss_readers(struct kvnet_iotlb_misses *m)
 	wake_up_interruptible(&m->wait);
 }
 
-/**
- * kvnet_iotlb_miss_report() - queue a miss for the VMM
- * @m: the misses of the device
- * @queue: index of the queue, which has no other miss
- * @iova: I/O virtual address
- * @perm: access needed, VHOST_ACCESS_*
- *
- * Context: the lock of the queue.
- */
+/* The lock of the queue, which has no other miss. @perm: access needed, VHOST_ACCESS_*. */
 void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova,
 			     u8 perm)
 {

@@ -26,17 +26,13 @@ static u64 untag_hva(u64 hva)
 	return untagged_addr(hva);
 }
 
-/**
- * kvnet_memtable_is_user_range() - may a range be the owner's memory?
- * @hva: its first byte
- * @len: bytes, not 0
+/*
+ * May a range of @len bytes, not 0, be the owner's memory? Called by the owner. Whether memory
+ * is mapped there shows only on access.
  *
  * Rejects tagged addresses (arm64 TBI, x86 LAM), as KVM does: mmu notifiers report untagged
  * ranges. A process may enable LAM later, and before Linux 6.12 access_ok() on x86 checks
  * only the sign, hence the comparison with TASK_SIZE_MAX.
- *
- * Context: the owner.
- * Return: true if so. Whether memory is mapped there shows only on access.
  */
 bool kvnet_memtable_is_user_range(u64 hva, u64 len)
 {

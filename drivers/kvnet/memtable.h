@@ -50,13 +50,9 @@ static inline bool kvnet_memtable_region_has(const struct kvnet_region *region, 
 	return addr >= region->gpa && addr <= region->last;
 }
 
-/**
- * kvnet_memtable_find() - the region of an address
- * @mem: the table
- * @addr: guest-physical address
- * @hint: index of the last region found, updated; any value is valid
- *
- * Return: the region, or NULL if no region contains @addr.
+/*
+ * Returns the region that contains @addr, or NULL. @hint: index of the last region found,
+ * updated; any value is valid.
  */
 static inline const struct kvnet_region *
 kvnet_memtable_find(const struct kvnet_memtable *mem, u64 addr, u32 *hint)

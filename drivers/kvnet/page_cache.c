@@ -242,13 +242,9 @@ int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, boo
 	return 0;
 }
 
-/**
- * kvnet_page_cache_stop() - detach from the mmu notifier, drop all pages
- * @c: in any state; neither the worker nor a softirq may use it any more
- *
- * Does not wait for an invalidation: the owner can always have one in progress.
- *
- * Context: may sleep.
+/*
+ * May sleep. @c is in any state; neither the worker nor a softirq may use it any more. Does
+ * not wait for an invalidation: the owner can always have one in progress.
  */
 void kvnet_page_cache_stop(struct kvnet_page_cache *c)
 {
@@ -408,15 +404,9 @@ bool kvnet_page_cache_fill(struct kvnet_page_cache *r, const struct iovec *iov,
 
 #endif
 
-/**
- * kvnet_page_cache_covers() - can these bytes be written through the cache?
- * @c: the owner's
- * @iov: segments of the owner's memory
- * @n: entries in @iov
- * @len: bytes, from the first segment on
- *
- * Context: any but a hard interrupt; the caller holds c->lock until it has written.
- * Return: true if @iov has @len bytes and all of their pages are cached.
+/*
+ * True if @iov has @len bytes and all of their pages are cached. The caller holds c->lock
+ * until it has written them. Any context but a hard interrupt.
  */
 bool kvnet_page_cache_covers(struct kvnet_page_cache *c, const struct iovec *iov,
 			     unsigned int n, size_t len)

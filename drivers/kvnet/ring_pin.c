@@ -17,14 +17,9 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-/**
- * kvnet_ring_pin_get_account() - prepare to charge pins to the caller
- * @memlock: filled in; with a reference to the task, but not to @mm
- * @mm: the caller's
- *
- * The caller's RLIMIT_MEMLOCK applies, unless it has CAP_IPC_LOCK.
- *
- * Context: the owner, in VHOST_SET_OWNER.
+/*
+ * The owner, in VHOST_SET_OWNER: its RLIMIT_MEMLOCK applies, unless it has CAP_IPC_LOCK. Takes
+ * a reference to the task, but none to @mm.
  */
 void kvnet_ring_pin_get_account(struct kvnet_memlock *memlock, struct mm_struct *mm)
 {
@@ -166,13 +161,9 @@ err:
 	return ret;
 }
 
-/**
- * kvnet_ring_pin_release() - undo kvnet_ring_pin_area()
- * @pin: of the area; may be empty
- * @a: the area; reached by user accesses from now on
- * @memlock: the account that @pin is charged to
- *
- * Context: vq->lock; may sleep.
+/*
+ * vq->lock; may sleep. Undoes kvnet_ring_pin_area(), if it succeeded: the area is reached by
+ * user accesses from now on.
  */
 void kvnet_ring_pin_release(struct kvnet_ring_pin *pin, struct kvnet_area *a,
 			    const struct kvnet_memlock *memlock)
