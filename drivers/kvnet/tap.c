@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap.c - frames from the host, and what backends there are, see tap.h
+ * tap.c - the backend's socket, and frames from the host to the guest, see tap.h
  *
- * All functions here are for the holder of vq->lock, in the owner's address
- * space, and may sleep, except where noted.
+ * The functions that get a struct kvnet_tap run in the session of its queue:
+ *  - of a worker: vq->lock, the owner's address space, may sleep;
+ *  - of a softirq: vq->softirq_lock, @softirq_session is set. No user memory is accessible:
+ *    kvnet_tap_rx_read_user() is for a worker alone.
+ *
+ * Frames are dequeued in batches, read one by one, and freed together.
  */
 #include "tap.h"
 
@@ -31,10 +35,11 @@ static struct socket *get_backend_socket(struct file *file)
 }
 
 /**
- * kvnet_tap_get() - the socket behind a file descriptor
- * @fd: the owner's descriptor of a tun, a tap, a macvtap or a packet socket
+ * kvnet_tap_get() - get the socket of a backend by its file descriptor
+ * @fd: descriptor of the calling process: a tun, tap, macvtap or raw packet socket
  *
- * Return: the socket, for kvnet_tap_put(), or ERR_PTR(-ENOTSOCK).
+ * Return: the socket with a reference on its file, which kvnet_tap_put() drops; or
+ * ERR_PTR(-ENOTSOCK).
  */
 struct socket *kvnet_tap_get(int fd)
 {
@@ -51,19 +56,14 @@ struct socket *kvnet_tap_get(int fd)
 	return sock;
 }
 
-/**
- * kvnet_tap_put() - drop a socket
- * @sock: from kvnet_tap_get(), or NULL
- *
- * Context: may sleep; no lock needed.
- */
+/* No lock needed. @sock may be NULL. */
 void kvnet_tap_put(struct socket *sock)
 {
 	if (sock)
 		fput(sock->file);
 }
 
-/* NULL for a packet socket */
+/* Returns NULL for a packet socket. */
 static struct ptr_ring *find_tap_ring(struct socket *sock)
 {
 	struct ptr_ring *ring = tun_get_tx_ring(sock->file);
@@ -73,7 +73,6 @@ static struct ptr_ring *find_tap_ring(struct socket *sock)
 	return IS_ERR(ring) ? NULL : ring;
 }
 
-/* There are no more frames, nor any to free. */
 static void reset_rx_batch(struct kvnet_tap *tap)
 {
 	tap->rx_done = 0;
@@ -81,12 +80,10 @@ static void reset_rx_batch(struct kvnet_tap *tap)
 	tap->rx_tail = 0;
 }
 
-/**
- * kvnet_tap_rx_release() - free the frames that have been read
- * @tap: the tap
- *
- * Together, as an interrupt frees what a device has sent: one by one each costs
- * as much as the copy of a short frame. To be called at the end of a turn.
+/*
+ * The caller frees the frames that it has read at the end of a poll, all together, as
+ * drivers do for transmitted packets: freed one by one, each costs as much as the copy of
+ * a short frame.
  */
 void kvnet_tap_rx_release(struct kvnet_tap *tap)
 {
@@ -120,15 +117,16 @@ static void return_rx_batch(struct kvnet_tap *tap)
 }
 
 /**
- * kvnet_tap_attach() - change the tap
- * @tap: the queue's view
- * @sock: from kvnet_tap_get(), now ours; NULL: none
+ * kvnet_tap_attach() - exchange the backend
+ * @tap: the queue's view of it
+ * @sock: from kvnet_tap_get(); its reference moves to @tap; NULL: no backend
  * @ifindex: from kvnet_tap_info_ifindex(); 0: none
  *
- * Frames that were taken from the old tap go back to the front of its queue. Without a
- * tap there is no memory for frames either.
+ * Unread frames return to the front of the old tap's ring. Without a backend the memory
+ * for frames is released, too.
  *
- * Return: the old socket, now the caller's, or NULL.
+ * Context: vq->lock, softirq sessions disabled; may sleep.
+ * Return: the old socket, whose reference is the caller's now, or NULL.
  */
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
 				int ifindex)
@@ -147,14 +145,17 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
 	return old;
 }
 
-/* Others take it with softirqs on: in one it cannot be waited for. */
+/*
+ * Other contexts may hold the lock with softirqs enabled, and a softirq may have interrupted
+ * one on this CPU: so a softirq session only tries.
+ */
 static bool lock_tap_ring(struct kvnet_tap *tap)
 {
 	if (!tap->softirq_session)
 		spin_lock_bh(&tap->ring->consumer_lock);
 	else if (!spin_trylock(&tap->ring->consumer_lock))
 		return false;
-	/* For sparse, which knows no lock that is had only at times. */
+	/* sparse cannot follow a conditionally taken lock */
 	__release(&tap->ring->consumer_lock);
 	return true;
 }
@@ -169,9 +170,9 @@ static void unlock_tap_ring(struct kvnet_tap *tap)
 }
 
 /*
- * A tap with IFF_BACKPRESSURE has stopped its senders. It lets them go on even if its ring
- * has become full since there was room, and drops what they send next: of a ring that is
- * full nothing is told, and what is taken from it next tells of all of it.
+ * A tap with IFF_BACKPRESSURE stops its senders when the ring is full. tun_wake_queue() wakes
+ * them even if the ring has filled again meanwhile, and tun would drop their next frames: so
+ * wake only when the ring is not full. The next batch that is consumed accounts for all.
  */
 static void wake_tap_senders(struct kvnet_tap *tap, unsigned int n)
 {
@@ -203,7 +204,7 @@ static unsigned int consume_rx_batch(struct kvnet_tap *tap)
 static void *peek_rx_frame(struct kvnet_tap *tap)
 {
 	if (tap->rx_head == tap->rx_tail) {
-		/* In a softirq one look is enough: who lets it rest looks again. */
+		/* One batch per softirq poll: completing the poll checks the ring again. */
 		if (tap->softirq_session && tap->rx_tail)
 			return NULL;
 		kvnet_tap_rx_release(tap);
@@ -215,11 +216,9 @@ static void *peek_rx_frame(struct kvnet_tap *tap)
 	return tap->rx[tap->rx_head];
 }
 
-/**
- * kvnet_tap_rx_peek() - length of the next frame to the guest
- * @tap: the tap
- *
- * Return: bytes, as the guest will see it but for the header; 0: no frame.
+/*
+ * Returns the length of the next frame in bytes, with its VLAN tag, without the header; 0
+ * if there is none. Empty frames are dropped.
  */
 size_t kvnet_tap_rx_peek(struct kvnet_tap *tap)
 {
@@ -236,12 +235,7 @@ size_t kvnet_tap_rx_peek(struct kvnet_tap *tap)
 	return 0;
 }
 
-/**
- * kvnet_tap_rx_is_readable() - is there a frame for the guest?
- * @tap: the tap
- *
- * Return: true if so, or if that cannot be told in a softirq.
- */
+/* Conservative: true in a softirq if the ring's lock is contended. */
 bool kvnet_tap_rx_is_readable(struct kvnet_tap *tap)
 {
 	bool empty;
@@ -252,42 +246,25 @@ bool kvnet_tap_rx_is_readable(struct kvnet_tap *tap)
 		return kvnet_packet_is_readable(tap->sock);
 	if (!lock_tap_ring(tap))
 		return true;
-	/* The producer does not wait for the lock: one look, of one piece. */
+	/* The producer does not take this lock: the entry is read once, by READ_ONCE(). */
 	empty = !__ptr_ring_peek(tap->ring);
 	unlock_tap_ring(tap);
 	return !empty;
 }
 
-/**
- * kvnet_tap_rx_may_softirq() - can frames be read in a softirq?
- * @tap: the tap
- *
- * Who reads a packet socket may be made to poll its device.
- *
- * Return: true if so.
- */
+/* Reading a packet socket with SO_BUSY_POLL polls its device: not in a softirq. */
 bool kvnet_tap_rx_may_softirq(const struct kvnet_tap *tap)
 {
 	return tap->ring || !kvnet_packet_busy_polls(tap->sock);
 }
 
-/**
- * kvnet_tap_set_hdr() - how headers look, from now on
- * @tap: the tap
- * @hdr_len: length of the header that the backend makes and takes; 0: none
- * @le: its fields are little-endian
- */
 void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le)
 {
 	tap->hdr_len = hdr_len;
 	tap->le = le;
 }
 
-/**
- * kvnet_tap_rx_start_poll() - a turn that reads frames begins
- * @tap: the tap, after kvnet_tap_set_hdr()
- * @may_copy: copy frames ourselves, where we can do all that the tap would
- */
+/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll, see tap_rx_copy.c. */
 void kvnet_tap_rx_start_poll(struct kvnet_tap *tap, bool may_copy)
 {
 	tap->may_copy = may_copy && tap->is_tun;
@@ -295,7 +272,7 @@ void kvnet_tap_rx_start_poll(struct kvnet_tap *tap, bool may_copy)
 		tap->hdr_kinds_known = 0;
 }
 
-/* The header alone, or all of the frame. */
+/* @to has room for the header alone, or for all of the frame. */
 static int read_packet_frame(struct kvnet_tap *tap, struct iov_iter *to)
 {
 	struct sk_buff *skb = tap->rx[tap->rx_head++];
@@ -310,8 +287,9 @@ static int read_packet_frame(struct kvnet_tap *tap, struct iov_iter *to)
 }
 
 /*
- * The tap frees what it has read: of a socket buffer no more than the reference
- * that it gets here, but for one that it would not have.
+ * recvmsg() frees the frame that it gets by msg_control, also on error. Of a socket buffer it
+ * gets a reference of its own: kvnet keeps one, to free the frame with its batch. An XDP frame
+ * has no reference count: it is the tap's from here on.
  */
 static void *pass_frame_to_tap(struct kvnet_tap *tap, unsigned int at)
 {
@@ -324,7 +302,7 @@ static void *pass_frame_to_tap(struct kvnet_tap *tap, unsigned int at)
 	return frame;
 }
 
-/* Tell those who look for lost packets that this is one. */
+/* By kfree_skb(), not consume_skb(): to drop monitors this frame is a drop. */
 static void drop_refused_frame(struct kvnet_tap *tap, unsigned int at)
 {
 	kfree_skb(tap->rx[at]);
@@ -332,8 +310,8 @@ static void drop_refused_frame(struct kvnet_tap *tap, unsigned int at)
 }
 
 /*
- * @msg has its iterator. The other fields that a tap looks at are set one by one:
- * clearing all of it takes as long as some of the rest.
+ * The caller has set the iterator of @msg. Of the other fields only those are set that a tap
+ * reads: to clear the whole struct costs time for each frame.
  */
 static int recvmsg_frame(struct kvnet_tap *tap, struct msghdr *msg)
 {
@@ -358,18 +336,19 @@ static int recvmsg_frame(struct kvnet_tap *tap, struct msghdr *msg)
 }
 
 /**
- * kvnet_tap_rx_read_user() - read the next frame by way of the tap, header and all
- * @tap: the tap; kvnet_tap_rx_peek() has said that there is a frame
+ * kvnet_tap_rx_read_user() - read the next frame with its header by the tap's recvmsg()
+ * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
  * @iov: the owner's memory
  * @n: entries in @iov
- * @skip: bytes at its front to leave alone
- * @len: bytes wanted behind them; what does not fit is cut off
+ * @skip: bytes at the front of @iov that are not written
+ * @len: bytes to read; the rest of the frame is cut off. Of a packet socket: the length of
+ *	 the header, or that of header and frame.
  *
- * The frame is gone whatever happens. Of a packet socket's frame this is either
- * the header or all. Going through the tap keeps the device's own statistics
- * right and makes the header as the tap is set up.
+ * The frame is consumed, also on error. The tap makes the header as it is configured, and
+ * counts the frame in its device's statistics.
  *
- * Return: length of the frame with header, before cutting off, or -errno.
+ * Context: session of a worker; may sleep.
+ * Return: length of header and frame before it is cut off, or -errno.
  */
 int kvnet_tap_rx_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 			   unsigned int n, size_t skip, size_t len)
@@ -381,20 +360,13 @@ int kvnet_tap_rx_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 	if (skip)
 		iov_iter_advance(&msg.msg_iter, skip);
 	ret = recvmsg_frame(tap, &msg);
-	/* The tap does not say so. */
+	/* A tap ignores faults of the copy: they show as room left in the iterator. */
 	if (ret == len && iov_iter_count(&msg.msg_iter))
 		return -EFAULT;
 	return ret;
 }
 
-/**
- * kvnet_tap_rx_recvmsg() - kvnet_tap_rx_read_user() into the kernel's memory
- * @tap: the tap
- * @buf: where to
- * @len: size of @buf, not 0
- *
- * Return: as kvnet_tap_rx_read_user().
- */
+/* As kvnet_tap_rx_read_user(), but into kernel memory, in any session. @len is not 0. */
 int kvnet_tap_rx_recvmsg(struct kvnet_tap *tap, void *buf, size_t len)
 {
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
@@ -405,12 +377,14 @@ int kvnet_tap_rx_recvmsg(struct kvnet_tap *tap, void *buf, size_t len)
 }
 
 /**
- * kvnet_tap_rx_read() - read the next frame in whatever way is the shortest
- * @tap: the tap; kvnet_tap_rx_peek() has said that there is a frame
- * @buf: where to; zeroed as far as the header, whose fields are aligned
- * @len: size of @buf
+ * kvnet_tap_rx_read() - read the next frame by direct RX, or else by the tap's recvmsg()
+ * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
+ * @buf: kernel memory, aligned for the header's fields; the header's part of it is zeroed
+ * @len: size of @buf: header and frame
  *
- * Return: as kvnet_tap_rx_read_user().
+ * The frame is consumed, also on error.
+ *
+ * Return: length of header and frame, or -errno.
  */
 int kvnet_tap_rx_read(struct kvnet_tap *tap, void *buf, size_t len)
 {
@@ -423,10 +397,7 @@ int kvnet_tap_rx_read(struct kvnet_tap *tap, void *buf, size_t len)
 	return len;
 }
 
-/**
- * kvnet_tap_rx_discard() - drop the next frame
- * @tap: the tap; kvnet_tap_rx_peek() has said that there is a frame
- */
+/* Drops the frame that kvnet_tap_rx_peek() has found. */
 void kvnet_tap_rx_discard(struct kvnet_tap *tap)
 {
 	unsigned int at = tap->rx_head++;

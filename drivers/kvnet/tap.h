@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tap.h - the backend: a queue of a tun, tap or macvtap, or a packet socket
+ * tap.h - the backend: a queue of a tun, tap or macvtap, or a raw packet socket
+ *
+ * "Tap" is any of them. A queue has at most one; it is exchanged under vq->lock. The socket's
+ * sendmsg() and recvmsg() work with all of them, as in vhost_net. Of a tun device the module
+ * can do without: direct RX reads frames from the tap's ring (tap_rx_copy.c), direct TX
+ * passes packets to the network stack (tap_tx_direct.c). Both fall back to the socket for
+ * each frame that needs checks of tun's own.
  */
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
@@ -20,57 +26,60 @@ struct net_device;
 struct ptr_ring;
 struct socket;
 
-/* the module parameter tx_direct, see tap_tx_direct.c */
+/* module parameter tx_direct: may a queue that gets a backend use direct TX? */
 extern bool kvnet_param_tx_direct;
 
-/* Frames that are taken from the tap's ring, or given to it, in one step. */
+/* Frames that are dequeued from the tap's ring, or sent to the tap, in one batch. */
 #define KVNET_TAP_BATCH	64
 
-/* Bytes to the host in one step, with softirqs off: as many as tun takes from vhost_net. */
+/* Bytes in a batch to the host, sent with softirqs off: the most that vhost_net sends. */
 #define KVNET_TAP_BATCH_BYTES	SZ_256K
 
-/* Of a frame that is longer than a page so much is linear at most, and that takes so much. */
+/*
+ * The most bytes in the linear part of a frame that is longer than a page, and the memory
+ * that this part takes. The rest of the frame is a fragment.
+ */
 #define KVNET_TAP_LINEAR_MAX	256
 #define KVNET_TAP_SKB_HEAD	(SKB_DATA_ALIGN(NET_SKB_PAD + NET_IP_ALIGN + \
 						KVNET_TAP_LINEAR_MAX) + \
 				 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
-/* How a tap makes headers is asked anew after so many jiffies. */
+/* The result of a header probe is valid for so many jiffies, see tap_rx_copy.c. */
 #define KVNET_TAP_HDR_VALID_JIFFIES	(HZ / 10)
 
 /**
- * struct kvnet_tap - one queue's view of a tap; of its queue's session
- * @softirq_session: the session is in a softirq
+ * struct kvnet_tap - a queue's view of its tap; session fields of the queue
+ * @softirq_session: the current session is that of a softirq
  * @sock: the tap's socket, with a reference on its file; NULL: no backend
- * @ring: frames from the host to the guest, owned by the tap; NULL for a
- *	  packet socket
- * @hdr_len: length of the header that the backend makes and takes; 0: none
- * @le: its fields are little-endian
- * @is_tun: @ring is that of a tun or tap, whose device can be made to count
- * @may_copy: frames are copied by ourselves where that can be, in this turn
- * @hdr_kinds_known: kinds of frames whose headers we make as the tap does, for some time
- * @hdr_known_since: when the first of them was learnt, in jiffies
- * @rx_dev: the device that the last of these frames are from: a name, not a pointer;
- *	    NULL: to be looked for
- * @rx_ifindex: by which @rx_dev was found; 0: not found
- * @uncounted_packets: frames copied that @rx_dev has not counted yet
+ * @ring: the tap's ring of frames to the guest; lives as long as @sock; NULL: packet socket
+ * @hdr_len: bytes of the header in front of each frame of the tap; 0: none
+ * @le: the header's fields are little-endian
+ * @is_tun: @ring is that of a tun device, the only kind with direct RX and direct TX
+ * @may_copy: direct RX is allowed in this poll
+ * @hdr_kinds_known: bit mask of HDR_KIND_*: kinds of frames with a valid header probe
+ * @hdr_known_since: time of the first of these probes, in jiffies
+ * @rx_dev: device of the last frame of direct RX: compared only, never dereferenced (no
+ *	    reference held); NULL: look it up
+ * @rx_ifindex: interface index of @rx_dev; 0: not a tun device of the socket's namespace
+ * @uncounted_packets: frames of direct RX that @rx_dev has not counted yet
  * @uncounted_bytes: their length
- * @recvmsg_calls: frames read by the socket, for the statistics
- * @rx: frames taken from @ring: to be freed from @rx_done to @rx_head, but for
- *	those that are NULL; not read yet from @rx_head to @rx_tail
+ * @recvmsg_calls: frames read by recvmsg() since rx.c last counted them
+ * @rx: the current batch of frames to the guest. From @rx_done to @rx_head: read, to be
+ *	freed, or NULL if freed already. From @rx_head to @rx_tail: not read yet.
  * @rx_done: see @rx
  * @rx_head: see @rx
  * @rx_tail: see @rx
  * @n_xdp: entries in @xdp
- * @xdp_bytes: length of the frames in @xdp
- * @xdp: frames to the host, not sent yet; empty between two turns. In front of one that
- *	 is longer than a page there is room for the head of a socket buffer
- * @frags: where the frames in @xdp come from
- * @headroom: room in front of the frames in @xdp
- * @tx_ifindex: the tap's device in the socket's namespace, as its file has told, if
- *		frames may go there without the socket; else 0
- * @tx_dev: that device, if it is known to be the tap's: a name, not a pointer
- * @tx_dev_seq: dev_base_seq of the namespace when @tx_dev was learnt
+ * @xdp_bytes: length of the frames in @xdp, in bytes
+ * @xdp: the current batch of frames to the host; empty between polls. In front of a frame
+ *	 that is longer than a page are KVNET_TAP_SKB_HEAD bytes for its linear part.
+ * @frags: memory of the frames in @xdp
+ * @headroom: headroom of each frame in @xdp, in bytes
+ * @tx_ifindex: interface index of the candidate for direct TX; 0: no direct TX
+ * @tx_dev: the device, once probed to be the tap's: compared only, never dereferenced; or
+ *	    NULL
+ * @tx_dev_seq: dev_base_seq of the socket's namespace at the probe: @tx_dev is valid as long
+ *		as that does not change
  */
 struct kvnet_tap {
 	bool softirq_session;
@@ -102,11 +111,11 @@ struct kvnet_tap {
 };
 
 /**
- * struct kvnet_tap_msg - a packet of the guest's, in the owner's memory
- * @iov: its pieces
+ * struct kvnet_tap_msg - a packet from the guest, in the owner's memory
+ * @iov: its segments
  * @n: entries in @iov
- * @skip: bytes at the front that are none of the tap's business
- * @len: bytes behind them: header, if the tap has one, and frame
+ * @skip: bytes at the front that do not go to the tap
+ * @len: bytes behind them: the header, if the tap has one, and the frame
  */
 struct kvnet_tap_msg {
 	const struct iovec *iov;
@@ -134,7 +143,7 @@ int kvnet_tap_rx_read_user(struct kvnet_tap *tap, const struct iovec *iov,
 void kvnet_tap_rx_discard(struct kvnet_tap *tap);
 void kvnet_tap_rx_release(struct kvnet_tap *tap);
 
-/* host to guest, copied by ourselves: tap_rx_copy.c */
+/* host to guest, direct RX: tap_rx_copy.c */
 bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap);
 struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr);
 int kvnet_tap_rx_copy_to_kernel(const struct sk_buff *skb, void *to);
@@ -148,13 +157,12 @@ bool kvnet_tap_tx_may_batch(const struct kvnet_tap *tap);
 bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap);
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
-/* Segments, but no checksum: how this is read differs from tun to tun. */
+/* GSO without a checksum: kernel versions differ in what tun makes of it. */
 static inline bool kvnet_tap_hdr_is_odd(const struct virtio_net_hdr *hdr)
 {
 	return hdr->gso_type && !(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM);
 }
 
-/* Is the batch to be handed over before the next packet? */
 static inline bool kvnet_tap_tx_batch_is_full(const struct kvnet_tap *tap)
 {
 	return tap->n_xdp == KVNET_TAP_BATCH || tap->xdp_bytes >= KVNET_TAP_BATCH_BYTES;
@@ -163,13 +171,13 @@ static inline bool kvnet_tap_tx_batch_is_full(const struct kvnet_tap *tap)
 int kvnet_tap_tx_send_batch(struct kvnet_tap *tap);
 int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
-/* for those who look: tap_info.c */
+/* for netlink and setup: tap_info.c */
 enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock);
 bool kvnet_tap_info_is_tun(const struct net_device *dev);
 int kvnet_tap_info_ifindex(struct socket *sock);
 unsigned int kvnet_tap_info_backlog(struct kvnet_tap *tap);
 
-/* guest to host, past the socket: tap_tx_direct.c */
+/* guest to host, direct TX: tap_tx_direct.c */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex);
 bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap);
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap_tx.c - frames to the host, see tap.h
+ * tap_tx.c - packets from the guest to the tap's socket, see tap.h
  *
- * All functions here are for the holder of vq->lock, in the owner's address
- * space, and may sleep.
+ * All functions here run in a session with vq->lock, in the owner's address space: of a
+ * worker, or of the kicking vCPU thread, with page faults disabled. They may sleep.
  */
 #include "tap.h"
 
@@ -22,41 +22,32 @@
 
 #define SHINFO_LEN	SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 
-/**
- * kvnet_tap_tx_may_batch() - can frames be handed over in batches?
- * @tap: the tap
- *
- * Batches know no back-pressure, hence only with an unlimited send buffer. A
- * packet socket takes none.
- *
- * Return: true if so; may change from turn to turn.
+/*
+ * A batch has no back-pressure: it needs an unlimited send buffer. A packet socket takes no
+ * batches. The result may change from poll to poll, as the VMM sets the send buffer.
  */
 bool kvnet_tap_tx_may_batch(const struct kvnet_tap *tap)
 {
 	return tap->ring && READ_ONCE(tap->sock->sk->sk_sndbuf) == INT_MAX;
 }
 
-/**
- * kvnet_tap_tx_is_writable() - has a limited send buffer room again?
- * @tap: the tap
- *
- * If not, the tap will wake its wait queue with EPOLLOUT.
- *
- * Return: true if so, or if the tap has lost its device: sending fails then.
+/*
+ * If a limited send buffer has no room, vfs_poll() makes the tap wake its wait queue with
+ * EPOLLOUT later. True also if the tap has lost its device: sending fails then.
  */
 bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap)
 {
 	__poll_t mask = vfs_poll(tap->sock->file, NULL);
 
-	/* A packet socket is also in error while its error queue is not empty. */
+	/* A packet socket also reports EPOLLERR while its error queue is not empty. */
 	if (!tap->ring && !READ_ONCE(tap->sock->sk->sk_err))
 		mask &= ~EPOLLERR;
 	return mask & (EPOLLOUT | EPOLLERR);
 }
 
 /*
- * Not by an iterator, which costs more than a short frame does. Nor do sizes of
- * our own need hardened usercopy, which would find out whose memory it is.
+ * Without an iterator, which costs more than the copy of a short frame. Without hardened
+ * usercopy's lookup of the object at @to, too: kvnet has computed its size itself.
  */
 static int copy_packet_from_user(void *to, const struct kvnet_tap_msg *from)
 {
@@ -74,8 +65,8 @@ static int copy_packet_from_user(void *to, const struct kvnet_tap_msg *from)
 }
 
 /*
- * Header and data by one copy, as they come; then the header goes to where tun
- * expects it. Without one the stack is told that there is nothing to know.
+ * One copy for header and data, which are contiguous in the packet; the header then moves to
+ * where tun expects it. Without a header tun gets one of zeroes: no offloads.
  */
 static int fill_tx_frame(const struct kvnet_tap *tap, void *buf, size_t size,
 			 const struct kvnet_tap_msg *from)
@@ -85,11 +76,11 @@ static int fill_tx_frame(const struct kvnet_tap *tap, void *buf, size_t size,
 
 	if (copy_packet_from_user(start, from))
 		return -EFAULT;
-	/* The tap may have been told of a longer one. */
+	/* The VMM may have configured the tap for a longer header. */
 	memset(hdr, 0, KVNET_FEATURES_HDR_MAX);
 	if (!tap->hdr_len)
 		return 0;
-	/* A tap does not look at num_buffers. */
+	/* A tap does not read num_buffers. */
 	if (unlikely(tap->hdr_len == KVNET_FEATURES_HDR_MAX))
 		memcpy(hdr, start, KVNET_FEATURES_HDR_MAX);
 	else
@@ -99,7 +90,7 @@ static int fill_tx_frame(const struct kvnet_tap *tap, void *buf, size_t size,
 	return kvnet_vnet_hdr_fix(hdr, from->len - tap->hdr_len, tap->le);
 }
 
-/* What is the same for all frames of a batch. */
+/* One headroom for all frames of a batch: SOCK_XDP may change at any time. */
 static void start_tx_batch(struct kvnet_tap *tap)
 {
 	bool program = sock_flag(tap->sock->sk, SOCK_XDP);
@@ -110,12 +101,12 @@ static void start_tx_batch(struct kvnet_tap *tap)
 }
 
 /**
- * kvnet_tap_tx_queue() - add a packet to the batch
+ * kvnet_tap_tx_queue() - copy a packet and add it to the batch
  * @tap: the tap, not kvnet_tap_tx_batch_is_full()
- * @from: the packet, header in front
+ * @from: the packet, which begins with its header if the tap has one
  *
- * Return: 0; -EMSGSIZE if it is too long for a batch; -EAGAIN for want of memory;
- * -EFAULT if @from cannot be read; -EINVAL for a nonsensical header.
+ * Return: 0; -EMSGSIZE if the packet has to be sent by kvnet_tap_tx_send_one(); -EAGAIN
+ * without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
  */
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
@@ -127,10 +118,10 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	BUILD_BUG_ON(KVNET_TUN_FRAME_HDR + KVNET_FEATURES_HDR_MAX > NET_SKB_PAD);
 	if (!tap->n_xdp)
 		start_tx_batch(tap);
-	/* A multiple of the cache line, and so is each place in a chunk. */
+	/* A multiple of the cache line, as kvnet_frag_alloc() wants it. */
 	size = SKB_DATA_ALIGN(len + tap->headroom) + SHINFO_LEN;
 	if (unlikely(size > PAGE_SIZE)) {
-		/* The socket would make all of it linear: such a frame is for it alone. */
+		/* For direct TX only: tun would make all of a batch's frame linear. */
 		if (!kvnet_tap_tx_direct_is_ready(tap))
 			return -EMSGSIZE;
 		head = KVNET_TAP_SKB_HEAD;
@@ -153,13 +144,9 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	return 0;
 }
 
-/**
- * kvnet_tap_tx_send_batch() - hand the batch over
- * @tap: the tap
- *
- * The batch is empty afterwards, and its frames belong to the tap or are gone.
- *
- * Return: frames in the batch, or -errno: the tap refused them all.
+/*
+ * Sends the batch by the tap's sendmsg(). It is empty afterwards: its frames are the tap's or,
+ * on error, freed. Returns the number of frames, or -errno if the tap has refused them all.
  */
 int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 {
@@ -189,8 +176,8 @@ int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 }
 
 /*
- * Of a tap -ENOBUFS is want of memory, as -ENOMEM. Of a packet socket it is also what a
- * qdisc or a filter below has dropped, and would drop again.
+ * A tap returns -ENOBUFS, as -ENOMEM, without memory. A packet socket returns it also when a
+ * qdisc or a filter has dropped the packet, and would drop it again.
  */
 static bool send_err_is_nomem(const struct kvnet_tap *tap, int err)
 {
@@ -198,14 +185,14 @@ static bool send_err_is_nomem(const struct kvnet_tap *tap, int err)
 }
 
 /**
- * kvnet_tap_tx_send_one() - hand one packet over
- * @tap: the tap, with no frames queued
- * @from: the packet, with the header that the tap is set up for
+ * kvnet_tap_tx_send_one() - send a packet by the tap's sendmsg(), without a batch
+ * @tap: the tap; its batch is empty, or packets would be reordered
+ * @from: the packet, with the header that the tap is configured for
  *
- * Never with MSG_MORE: a tun that collects packets would keep them, and with
- * them the room in its send buffer, until another one comes.
+ * Never with MSG_MORE: a tun with rx-frames coalescing would keep the packet, and its room in
+ * the send buffer, until the next packet.
  *
- * Return: bytes; -EAGAIN if a limited send buffer is full, or for want of memory; or -errno.
+ * Return: bytes; -EAGAIN if a limited send buffer is full or without memory; or -errno.
  */
 int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {

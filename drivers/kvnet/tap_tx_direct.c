@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap_tx_direct.c - frames to the host past the tap's socket, see tap.h
+ * tap_tx_direct.c - direct TX: packets to the network stack without the tap's sendmsg()
  *
- * What tun does with a batch it does packet by packet. Where that is nothing but
- * to make a socket buffer and to hand it to the stack, we do it ourselves, with
- * buffers of the CPU's NAPI cache. Which taps these are is looked at for each batch;
- * to all others, and for each frame that is out of the ordinary, leads the socket,
- * as it does with vhost_net.
+ * For most frames of a batch tun only builds a socket buffer and passes it to the stack. Here
+ * that is done without tun, with the CPU's NAPI cache of socket buffers. Each batch checks
+ * that the tap allows it; frames that need more (see build_tap_skb()) go to sendmsg(), as with
+ * vhost_net. Frames are passed one by one: a list costs more, since its links are checked and
+ * a bulk free leaves the allocator's fast path.
  *
- * One frame after the other: a list of them takes more (its links are checked, and
- * buffers that are freed together leave the allocator's fast path).
+ * The kernel does not export which device a tap's socket belongs to, so it is probed: a batch
+ * is sent by sendmsg() with softirqs off. If the per-CPU rx counter of the candidate (see
+ * kvnet_tap_info_ifindex()) changes meanwhile, the candidate is the tap's device: nothing else
+ * can change it on this CPU. tun binds a file to one device until that is unregistered, so the
+ * result is valid until dev_base_seq of the socket's network namespace changes.
  *
- * The kernel does not tell the device of a tap's socket. So it is learnt: a batch goes by
- * the socket with softirqs off. If the device that the tap's file has named counts frames
- * on this CPU meanwhile, it is the socket's: nothing else can make it count there. tun ties
- * a file to one device, until the device is unregistered. So what was learnt is true for
- * as long as no interface comes to the socket's network namespace or leaves it.
+ * All functions run in a session with vq->lock, as those of tap_tx.c.
  */
 #include "tap.h"
 
@@ -29,7 +28,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-/* Little-endian headers, whatever the VMM has told the tap about them. */
+/* tun's headers are little-endian, whatever the VMM has configured (TUNSETVNETLE, _BE). */
 #if defined(__LITTLE_ENDIAN) && !IS_ENABLED(CONFIG_TUN_VNET_CROSS_LE)
 #define TUN_IS_LE	true
 #else
@@ -38,12 +37,10 @@
 
 bool kvnet_param_tx_direct = true;
 
-/**
- * kvnet_tap_tx_direct_set_dev() - frames may go to a device, once it is known to be the tap's
- * @tap: with a new socket, or none
- * @ifindex: from kvnet_tap_info_ifindex(), and not yet known to be right
- *
- * With PREEMPT_RT another task may run on this CPU while softirqs are off, and count.
+/*
+ * Sets the candidate for direct TX of a new socket. @ifindex is from kvnet_tap_info_ifindex();
+ * 0: none. Not with PREEMPT_RT, where the probe is not valid: another task may run on this CPU
+ * while softirqs are off, and change the counter.
  */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex)
 {
@@ -60,8 +57,8 @@ static struct net *tap_tx_netns(const struct kvnet_tap *tap)
 }
 
 /*
- * No interface has come to the namespace, or left it, since the device was learnt. If so
- * in an RCU read-side section, the device stays allocated until the end of the section.
+ * No interface has been added to the namespace or removed since the probe. If that is true in
+ * an RCU read-side section, the device stays allocated until the end of the section.
  */
 static bool tx_dev_is_known(const struct kvnet_tap *tap)
 {
@@ -69,9 +66,9 @@ static bool tx_dev_is_known(const struct kvnet_tap *tap)
 }
 
 /*
- * Where frames may go without the socket: to a device that is known to be the tap's,
- * has one queue, no XDP program and no NAPI, and is up. The queue may be another file's,
- * and the tap's detached: tun takes the frames of such a tap all the same.
+ * RCU. Direct TX needs a device that is probed to be the tap's, has one queue, no XDP program
+ * and no NAPI, and is up. That queue may be another file's, and the tap's queue detached: tun
+ * accepts packets of a detached queue, too.
  */
 static struct net_device *find_tx_dev(const struct kvnet_tap *tap)
 {
@@ -86,12 +83,7 @@ static struct net_device *find_tx_dev(const struct kvnet_tap *tap)
 	return dev;
 }
 
-/**
- * kvnet_tap_tx_direct_is_ready() - does a frame that comes now go to the stack without the socket?
- * @tap: the tap
- *
- * Return: true if so, as far as can be told before it is sent.
- */
+/* A hint: it may be wrong by the time that the batch is sent. */
 bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap)
 {
 	bool ret;
@@ -107,7 +99,7 @@ static u64 read_rx_packets(const struct net_device *dev)
 	return u64_stats_read(&this_cpu_ptr(dev->tstats)->rx_packets);
 }
 
-/* Softirqs off, RCU. */
+/* Softirqs off, so that only this batch changes the counter of this CPU; RCU. */
 static int send_and_probe_dev(struct kvnet_tap *tap, struct msghdr *msg)
 {
 	struct net *net = tap_tx_netns(tap);
@@ -127,13 +119,7 @@ static int send_and_probe_dev(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/**
- * kvnet_tap_tx_direct_sendmsg() - give a batch to the socket, and learn from it
- * @tap: the tap
- * @msg: the batch
- *
- * Return: as the socket.
- */
+/* The tap's sendmsg() for a batch, which probes the device if that is needed. */
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 {
 	int ret;
@@ -148,7 +134,7 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/* A header that says nothing is most of them; others are read as tun would. */
+/* Most headers ask for nothing; the others are parsed as tun does. */
 static int apply_vnet_hdr(struct sk_buff *skb, const struct virtio_net_hdr *hdr)
 {
 	if (!(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
@@ -156,7 +142,7 @@ static int apply_vnet_hdr(struct sk_buff *skb, const struct virtio_net_hdr *hdr)
 	return virtio_net_hdr_to_skb(skb, hdr, true);
 }
 
-/* So much as tun would make linear: the next receiver of segments takes it for the headers. */
+/* As tun: the next tap takes the linear part of a GSO frame for the length of its headers. */
 static unsigned int get_linear_len(const struct virtio_net_hdr *hdr)
 {
 	unsigned int len = KVNET_TAP_LINEAR_MAX;
@@ -166,7 +152,7 @@ static unsigned int get_linear_len(const struct virtio_net_hdr *hdr)
 	return clamp_t(unsigned int, len, ETH_HLEN, KVNET_TAP_LINEAR_MAX);
 }
 
-/* Longer than a page: the headers are linear, the rest stays where it is. */
+/* A frame longer than a page: its headers are copied, the rest becomes a fragment. */
 static struct sk_buff *build_long_skb(const struct xdp_buff *xdp, unsigned int len)
 {
 	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start - KVNET_TAP_SKB_HEAD,
@@ -195,7 +181,7 @@ static struct sk_buff *build_short_skb(const struct xdp_buff *xdp, unsigned int 
 	return skb;
 }
 
-/* NULL: leave it to the socket, which counts what is wrong with it. */
+/* Returns NULL for a frame that is left to sendmsg(), which also counts errors. */
 static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 				     struct net_device *dev)
 {
@@ -214,7 +200,7 @@ static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 		return NULL;
 	skb->dev = dev;
 	if (unlikely(apply_vnet_hdr(skb, hdr))) {
-		/* No drop yet: the socket gets the data. */
+		/* Not a drop: the frame's memory is kept for sendmsg(). */
 		get_page(virt_to_head_page(buf));
 		consume_skb(skb);
 		return NULL;
@@ -236,7 +222,7 @@ static void count_dev_rx(struct net_device *dev, unsigned int n, size_t bytes)
 	u64_stats_update_end(&stats->syncp);
 }
 
-/* Up to the first one that is for the socket, so that none overtakes it. */
+/* Stops at the first frame that is left to sendmsg(), so that no frame overtakes it. */
 static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *dev)
 {
 	const struct xdp_buff *xdp = tap->xdp;
@@ -256,13 +242,9 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
 	return i;
 }
 
-/**
- * kvnet_tap_tx_direct_deliver() - give the batch to the stack, as far as the tap need not
- * @tap: the tap
- *
- * What is left in the batch is for the socket.
- *
- * Return: true if the stack got any of it.
+/*
+ * Passes the batch to the stack. Frames that remain in the batch are for
+ * kvnet_tap_tx_send_batch(). Returns true if the stack got at least one frame.
  */
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap)
 {
