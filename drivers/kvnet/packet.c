@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * packet.c - raw packet sockets, see packet.h
+ * packet.c - the receive queue and the frames of a raw packet socket, for tap.c
  *
- * Frames are taken out of the socket's queue as they are, tag and all, and
- * read by tap.c. They stay charged to the socket until they are freed.
+ * Frames are dequeued as socket buffers, with the VLAN tag outside of the data, and read by
+ * tap.c. They stay charged to the socket until they are freed. The functions run in a session
+ * of RX, of a worker or of a softirq, except where noted.
  */
 #include "packet.h"
 
@@ -18,35 +19,19 @@
 
 #include "features.h"
 
-/**
- * kvnet_packet_is_raw() - can this be a backend?
- * @sock: any socket
- *
- * Return: true for a raw packet socket.
- */
+/* May @sock, of any type, be a backend? Any context. */
 bool kvnet_packet_is_raw(const struct socket *sock)
 {
 	return sock->sk->sk_family == AF_PACKET &&
 	       sock->sk->sk_type == SOCK_RAW;
 }
 
-/**
- * kvnet_packet_is_readable() - is there a frame?
- * @sock: the socket
- *
- * Return: true if so.
- */
 bool kvnet_packet_is_readable(const struct socket *sock)
 {
 	return !skb_queue_empty_lockless(&sock->sk->sk_receive_queue);
 }
 
-/**
- * kvnet_packet_busy_polls() - is who reads it made to poll its device?
- * @sock: the socket; it may change at any time
- *
- * Return: true if so.
- */
+/* With SO_BUSY_POLL kvnet_packet_dequeue() polls the device. May change at any time. */
 bool kvnet_packet_busy_polls(const struct socket *sock)
 {
 #ifdef CONFIG_NET_RX_BUSY_POLL
@@ -56,14 +41,7 @@ bool kvnet_packet_busy_polls(const struct socket *sock)
 #endif
 }
 
-/**
- * kvnet_packet_dequeue() - take frames out of the socket's queue
- * @sock: the socket
- * @frame: filled in with socket buffers
- * @max: entries in @frame
- *
- * Return: how many.
- */
+/* Fills up to @max entries of @frame with socket buffers, which are the caller's then. */
 unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame,
 				  unsigned int max)
 {
@@ -75,18 +53,13 @@ unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame,
 		if (!frame[n])
 			break;
 	}
-	/* A fanout that had found the queue full hears that it is not. */
+	/* packet_poll() tells a PACKET_FANOUT group that the queue has room again. */
 	if (!n)
 		vfs_poll(sock->file, NULL);
 	return n;
 }
 
-/**
- * kvnet_packet_requeue() - undo kvnet_packet_dequeue()
- * @sock: the socket
- * @frame: frames to go to the front of its queue
- * @n: how many
- */
+/* Returns frames of kvnet_packet_dequeue() to the front of the queue, in their order. */
 void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n)
 {
 	while (n--)
@@ -94,15 +67,7 @@ void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n)
 	sock->sk->sk_data_ready(sock->sk);
 }
 
-/**
- * kvnet_packet_make_hdr() - make a frame's header
- * @skb: the frame
- * @to: where to
- * @hdr_len: length of the header
- * @le: its fields are little-endian
- *
- * Return: 0, -EINVAL for a frame that no header describes, or -EFAULT.
- */
+/* Returns -EINVAL for a GSO type that no virtio_net_hdr describes; -EFAULT. */
 int kvnet_packet_make_hdr(const struct sk_buff *skb, struct iov_iter *to,
 			  size_t hdr_len, bool le)
 {
@@ -117,7 +82,7 @@ int kvnet_packet_make_hdr(const struct sk_buff *skb, struct iov_iter *to,
 	return copy_to_iter(&u, hdr_len, to) == hdr_len ? 0 : -EFAULT;
 }
 
-/* A tag that hardware would insert stands in the frame that a guest sees. */
+/* The guest sees the VLAN tag in the frame, where hardware would insert it. */
 static int copy_tagged_frame(struct sk_buff *skb, struct iov_iter *to)
 {
 	const int at = offsetof(struct vlan_ethhdr, h_vlan_proto);
@@ -135,13 +100,7 @@ static int copy_tagged_frame(struct sk_buff *skb, struct iov_iter *to)
 	return skb_copy_datagram_iter(skb, at, to, skb->len - at);
 }
 
-/**
- * kvnet_packet_copy() - copy a frame, as it would be on a wire
- * @skb: the frame
- * @to: where to; what does not fit is cut off
- *
- * Return: 0 or -EFAULT.
- */
+/* Copies the frame as on the wire, with its VLAN tag; what does not fit in @to is cut off. */
 int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to)
 {
 	if (skb_vlan_tag_present(skb))

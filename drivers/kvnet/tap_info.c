@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap_info.c - what a tap is, and how much waits in it: for those who look
+ * tap_info.c - what kind of backend a tap is, its interface, and its backlog
+ *
+ * For netlink, for the setup of a queue, and for the coalescing of received frames. The kernel
+ * exports no function that returns the device of a tap's file.
  */
 #include "tap.h"
 
@@ -19,12 +22,7 @@
 #include <net/rtnetlink.h>
 #include <net/sock.h>
 
-/**
- * kvnet_tap_info_kind() - what kind of backend is it?
- * @sock: from kvnet_tap_get(), or NULL
- *
- * Return: the kind.
- */
+/* @sock may be NULL. */
 enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock)
 {
 	if (!sock)
@@ -36,12 +34,7 @@ enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock)
 	return KVNET_BACKEND_PACKET;
 }
 
-/**
- * kvnet_tap_info_is_tun() - is a device one of tun's?
- * @dev: any device
- *
- * Return: true if so; it has @tstats.
- */
+/* RCU, or a reference on @dev. A tun device has @tstats, which the caller may use. */
 bool kvnet_tap_info_is_tun(const struct net_device *dev)
 {
 	const struct rtnl_link_ops *ops = READ_ONCE(dev->rtnl_link_ops);
@@ -50,9 +43,9 @@ bool kvnet_tap_info_is_tun(const struct net_device *dev)
 }
 
 /*
- * By the name that the tap's file tells in /proc/PID/fdinfo/FD. tun takes the RTNL for that.
- * If the device has been moved away from the socket's namespace, a tap that has this name
- * here is another one.
+ * The name is that of the file's /proc/PID/fdinfo/FD, for which tun takes the RTNL. If the
+ * device has moved to another namespace, a tun device of this name here is another one: direct
+ * TX probes the device before it uses it.
  */
 static int get_tun_ifindex(struct socket *sock)
 {
@@ -85,12 +78,12 @@ static int get_packet_ifindex(struct socket *sock)
 }
 
 /**
- * kvnet_tap_info_ifindex() - which interface does a backend belong to?
- * @sock: from kvnet_tap_get()
+ * kvnet_tap_info_ifindex() - find the interface of a backend
+ * @sock: from kvnet_tap_get(), or NULL
  *
- * Context: may sleep; not within a vq->lock.
- * Return: its index in the socket's network namespace; 0: it has none there, or is a
- * macvtap or ipvtap, of whose interface the kernel does not tell.
+ * Context: may sleep; takes the RTNL, so not with vq->lock held.
+ * Return: interface index in the socket's network namespace; 0: none there, or unknown, as
+ * of each macvtap and ipvtap.
  */
 int kvnet_tap_info_ifindex(struct socket *sock)
 {
@@ -119,11 +112,11 @@ static unsigned int ring_frames_of_tap(struct ptr_ring *ring)
 }
 
 /**
- * kvnet_tap_info_backlog() - how many frames wait for the guest?
+ * kvnet_tap_info_backlog() - count the frames that wait for the guest
  * @tap: the tap, with a socket
  *
- * Context: kvnet_vq_freeze(), or a session.
- * Return: frames, in the tap and taken from it.
+ * Context: softirqs off, between kvnet_vq_freeze() and kvnet_vq_unfreeze().
+ * Return: frames in the tap's ring, and dequeued from it but not read yet.
  */
 unsigned int kvnet_tap_info_backlog(struct kvnet_tap *tap)
 {
@@ -133,13 +126,7 @@ unsigned int kvnet_tap_info_backlog(struct kvnet_tap *tap)
 		    skb_queue_len_lockless(&tap->sock->sk->sk_receive_queue));
 }
 
-/**
- * kvnet_tap_info_ring_size() - how many frames can wait in the tap?
- * @tap: with a backend
- *
- * Context: session.
- * Return: as of now (txqueuelen); 0 for a packet socket.
- */
+/* In a session, with a backend. In frames; changes with txqueuelen; 0 for a packet socket. */
 unsigned int kvnet_tap_info_ring_size(const struct kvnet_tap *tap)
 {
 	return tap->ring ? max(READ_ONCE(tap->ring->size), 0) : 0;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap_rx_copy.c - frames copied out of a tap's ring by ourselves, see tap.h
+ * tap_rx_copy.c - direct RX: frames from a tap's ring to the guest without recvmsg()
  *
- * To read a frame by the tap's socket costs more than all else that is done for a
- * short one. But the tap makes the header as it is set up, and counts the frame.
- * What has to be known for that is not told, and may change; so it is found out:
+ * recvmsg() costs more than all else that is done for a short frame. But tun makes the header
+ * as it is configured, counts the frame in its device, and exports neither the configuration
+ * nor the device. So both are found out:
  *
- * How it makes headers: the first frame of each kind is counted by the tap, which makes
- * the header. If ours would have been the same, ours are good for frames of that kind
- * for a tenth of a second: a lone frame would cost as much as many in one turn. A tap
- * that is set up otherwise meanwhile, by whomever, goes on for so long as the guest expects it to.
+ * Header: the first frame of each kind is read by recvmsg(), which also counts it. If the
+ * header is the one that kvnet would make, kvnet makes the headers of that kind for 100 ms.
+ * Not per poll: then each single frame would be a probe. If the tap is configured anew
+ * meanwhile, the guest gets headers of the negotiated format until the 100 ms are over.
  *
- * Where it counts: a frame's device is looked for among those of the socket's network
- * namespace, and counts if it is a tun's. The pointer in the frame is only compared: a
- * frame that was given back to a tap may be older than the tap's device.
+ * Device: skb->dev is compared with the devices of the socket's network namespace; a tun
+ * device counts the frame. The pointer is never dereferenced: a frame that was returned to
+ * the ring (ptr_ring_unconsume()) may be older than the tap's device.
  *
- * Frames of which more would have to be known go by the socket: XDP frames, GSO,
- * VLAN tags that hardware would insert, other devices.
+ * XDP frames, GSO, VLAN tags outside of the data and frames of other devices need more, and
+ * are left to recvmsg(). All functions run in a session of RX, of a worker or of a softirq,
+ * except where noted.
  */
 #include "tap.h"
 
@@ -34,7 +35,7 @@
 
 #include "features.h"
 
-/* Kinds of frames, by what may be in their headers. */
+/* Kinds of frames that are probed apart: their headers have different fields. */
 #define HDR_KIND_NO_CSUM	BIT(0)
 #define HDR_KIND_CSUM	BIT(1)
 
@@ -43,7 +44,7 @@ static struct net *tap_rx_netns(const struct kvnet_tap *tap)
 	return sock_net(tap->sock->sk);
 }
 
-/* Another device than the last time: is it one to count for? */
+/* For a frame of another device than the last one; walks over the namespace's devices. */
 static noinline void find_rx_dev(struct kvnet_tap *tap,
 				 const struct net_device *name)
 {
@@ -63,11 +64,9 @@ static noinline void find_rx_dev(struct kvnet_tap *tap,
 	rcu_read_unlock();
 }
 
-/**
- * kvnet_tap_rx_copy_account() - have the device count what has been copied
- * @tap: the tap
- *
- * To be called before the driver hears of it, and at the end of a turn.
+/*
+ * Adds the frames of direct RX to the statistics of their device. The caller does this before
+ * the guest driver is called for them, and at the end of a poll.
  */
 void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 {
@@ -82,7 +81,7 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 		dev_sw_netstats_tx_add(dev, tap->uncounted_packets, tap->uncounted_bytes);
 		preempt_enable();
 	} else {
-		/* It has gone, or to another namespace: it is to be looked for anew. */
+		/* Unregistered, or moved to another namespace: look it up again. */
 		tap->rx_dev = NULL;
 	}
 	rcu_read_unlock();
@@ -90,7 +89,7 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 	tap->uncounted_bytes = 0;
 }
 
-/* Of a frame without GSO; cannot fail. */
+/* The frame is not GSO, so that virtio_net_hdr_from_skb() cannot fail. */
 static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb,
 			  void *hdr)
 {
@@ -98,7 +97,7 @@ static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb
 		virtio_net_hdr_from_skb(skb, hdr, tap->le, true, 0);
 }
 
-/* The tap counts the frame and makes its header, and we learn from it. */
+/* recvmsg() makes the header and counts the frame; the frame's data is still to be copied. */
 static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_buff *skb,
 					      u8 kind, void *hdr)
 {
@@ -106,11 +105,10 @@ static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_b
 		struct virtio_net_hdr hdr;
 		u8 rest[KVNET_FEATURES_HDR_MAX - sizeof(struct virtio_net_hdr)];
 	} ours = {};
-	/* One that wants nothing would not get an answer, either. */
 	u8 theirs[KVNET_FEATURES_HDR_MAX] = {};
 	int total = tap->hdr_len + skb->len;
 
-	/* A frame that is refused is gone. */
+	/* recvmsg() with room for no byte returns 0 and counts nothing: hence at least 1. */
 	if (kvnet_tap_rx_recvmsg(tap, theirs, tap->hdr_len ?: 1) != total)
 		return ERR_PTR(-EIO);
 	make_vnet_hdr(tap, skb, &ours.hdr);
@@ -124,9 +122,9 @@ static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_b
 }
 
 /*
- * Most often another CPU has just written all that a frame consists of. What is fetched
- * to be written is so when the frame is freed. The third from here may be an XDP frame,
- * of which this is something else, and does no harm.
+ * The sender's CPU has usually just written the frame. Cache lines that will be written when
+ * the frame is freed are prefetched for writing. frame[3] may be the tagged pointer of an XDP
+ * frame: to prefetch a wrong address does no harm.
  */
 static void prefetch_next_frames(const struct kvnet_tap *tap)
 {
@@ -150,11 +148,9 @@ static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
 	       !skb_vlan_tag_present(skb);
 }
 
-/**
- * kvnet_tap_rx_copy_may_get() - can the next frame be taken at once?
- * @tap: the tap; kvnet_tap_rx_peek() has said that there is a frame
- *
- * Return: false if its device is to be looked for, among all of its network namespace.
+/*
+ * After kvnet_tap_rx_peek() has found a frame: may a softirq read it? False if its device
+ * would have to be looked up among all of the network namespace, which may take long.
  */
 bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap)
 {
@@ -164,12 +160,12 @@ bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap)
 }
 
 /**
- * kvnet_tap_rx_copy_get() - take the next frame, if it is one that we copy
- * @tap: the tap; kvnet_tap_rx_peek() has said that there is a frame
- * @hdr: for the header as the tap would make it, zeroed; its fields are aligned
+ * kvnet_tap_rx_copy_get() - dequeue the next frame, if direct RX can read it
+ * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
+ * @hdr: zeroed memory for the header as the tap makes it, aligned for its fields
  *
- * Return: the frame, not to be freed, good until kvnet_tap_rx_release(); NULL if it is
- * still there, for kvnet_tap_rx_read_user(); -EIO if the tap has refused it.
+ * Return: the frame, which is @tap's and valid until kvnet_tap_rx_release(); NULL: nothing is
+ * dequeued, the frame is for recvmsg(); ERR_PTR(-EIO): the tap has refused and dropped it.
  */
 struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 {
@@ -193,13 +189,7 @@ struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 	return skb;
 }
 
-/**
- * kvnet_tap_rx_copy_to_kernel() - copy a frame into the kernel's memory
- * @skb: from kvnet_tap_rx_copy_get()
- * @to: room for all of it
- *
- * Return: 0 or -EFAULT.
- */
+/* @skb is from kvnet_tap_rx_copy_get(); @to has room for all of it. */
 int kvnet_tap_rx_copy_to_kernel(const struct sk_buff *skb, void *to)
 {
 	if (unlikely(skb_is_nonlinear(skb)))
@@ -208,16 +198,7 @@ int kvnet_tap_rx_copy_to_kernel(const struct sk_buff *skb, void *to)
 	return 0;
 }
 
-/**
- * kvnet_tap_rx_copy_to_user() - copy a frame with its header into the owner's memory
- * @skb: from kvnet_tap_rx_copy_get()
- * @hdr: the header
- * @hdr_len: its length
- * @iov: the owner's memory, with room for both
- * @n: entries in @iov
- *
- * Return: 0 or -EFAULT.
- */
+/* Session of a worker; may sleep. @iov has room for header and frame in the owner's memory. */
 int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr,
 			      size_t hdr_len, const struct iovec *iov, unsigned int n)
 {

@@ -46,8 +46,8 @@ bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap)
 }
 
 /*
- * Without an iterator, which costs more than the copy of a short frame. Without hardened
- * usercopy's lookup of the object at @to, too: kvnet has computed its size itself.
+ * An iterator costs more than the copy of a short frame. compat_copy_from_user() also skips
+ * hardened usercopy, which would look up the object at @to: the sizes are kvnet's own.
  */
 static int copy_packet_from_user(void *to, const struct kvnet_tap_msg *from)
 {
