@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * backend_info.c - the interface of a queue, see backend_info.h
- */
+/* backend_info.c - which interface a queue's backend is, see backend_info.h */
 #include "backend_info.h"
 
 #include <linux/net.h>
@@ -10,22 +8,19 @@
 
 #include "tap.h"
 
-/**
- * kvnet_backend_info_init() - before first use
- * @info: the port, zeroed
- */
+/* @info is zeroed. */
 void kvnet_backend_info_init(struct kvnet_backend_info *info)
 {
 	spin_lock_init(&info->lock);
 }
 
 /**
- * kvnet_backend_info_set() - the queue gets another backend
- * @info: the port
- * @sock: from kvnet_tap_get(); NULL: none
+ * kvnet_backend_info_set() - record the queue's new backend
+ * @info: of the queue
+ * @sock: from kvnet_tap_get(), used only during the call; NULL: none
  * @ifindex: from kvnet_tap_info_ifindex(); 0: none
  *
- * Context: may sleep; calls exclude each other.
+ * Context: vq->lock of the queue; may sleep.
  */
 void kvnet_backend_info_set(struct kvnet_backend_info *info, struct socket *sock, int ifindex)
 {
@@ -40,12 +35,9 @@ void kvnet_backend_info_set(struct kvnet_backend_info *info, struct socket *sock
 		put_net(netns);
 }
 
-/**
- * kvnet_backend_info_get() - look
- * @info: the port
- * @copy: filled in, but for the lock; for kvnet_backend_info_put()
- *
- * Context: any process.
+/*
+ * Process context, without vq->lock. Fills in @copy except for its lock, with a reference on
+ * the namespace, which kvnet_backend_info_put() drops.
  */
 void kvnet_backend_info_get(struct kvnet_backend_info *info, struct kvnet_backend_info *copy)
 {
@@ -56,10 +48,6 @@ void kvnet_backend_info_get(struct kvnet_backend_info *info, struct kvnet_backen
 	spin_unlock(&info->lock);
 }
 
-/**
- * kvnet_backend_info_put() - have looked
- * @copy: from kvnet_backend_info_get()
- */
 void kvnet_backend_info_put(struct kvnet_backend_info *copy)
 {
 	if (copy->netns)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * backend_info.h - which interface a queue's packets come from, for those who look
+ * backend_info.h - which interface a queue's backend is, for netlink
  *
- * They have no vq->lock, which may be held for long, nor the backend's file.
+ * A netlink dump takes no vq->lock, which a worker may hold for long, and has no reference on
+ * the backend's file: so the queue keeps a copy, with a lock of its own.
  */
 #ifndef _KVNET_BACKEND_INFO_H
 #define _KVNET_BACKEND_INFO_H
@@ -15,11 +16,11 @@ struct net;
 struct socket;
 
 /**
- * struct kvnet_backend_info - an interface
- * @lock: guards the rest
- * @kind: of backend
- * @ifindex: in @netns; 0: there is none, or it cannot be told
- * @netns: its namespace, with a reference; NULL: no backend
+ * struct kvnet_backend_info - the backend of a queue
+ * @lock: guards the members below; innermost; process context only
+ * @kind: kind of backend; also read without @lock
+ * @ifindex: interface index in @netns; 0: none, or unknown
+ * @netns: network namespace of the backend, with a reference; NULL: no backend
  */
 struct kvnet_backend_info {
 	spinlock_t lock;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * features.c - the feature table, see features.h
- */
+/* features.c - pure functions on feature bits, see features.h */
 #include "features.h"
 
 #include <linux/errno.h>
@@ -12,9 +10,8 @@
 #include <linux/virtio_ring.h>
 
 /*
- * Bit 27 is VIRTIO_F_ANY_LAYOUT to a legacy driver and
- * VHOST_NET_F_VIRTIO_NET_HDR to the VMM, which clears it from what the driver
- * acknowledged before it tells us.
+ * Bit 27 is VIRTIO_F_ANY_LAYOUT to a legacy driver, and VHOST_NET_F_VIRTIO_NET_HDR to the VMM,
+ * which removes it from the driver's features before VHOST_SET_FEATURES.
  */
 static const u8 offered_bits[] = {
 	VIRTIO_NET_F_MRG_RXBUF,
@@ -32,11 +29,7 @@ static const u8 offered_bits[] = {
 	VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO,
 };
 
-/**
- * kvnet_features_offered() - for VHOST_GET_FEATURES
- *
- * Return: the features that a VMM may set.
- */
+/* For VHOST_GET_FEATURES: the features that a VMM may set. */
 struct kvnet_features kvnet_features_offered(void)
 {
 	struct kvnet_features all = {};
@@ -47,12 +40,9 @@ struct kvnet_features kvnet_features_offered(void)
 	return all;
 }
 
-/**
- * kvnet_features_check() - may the VMM set these?
- * @f: from VHOST_SET_FEATURES or VHOST_SET_FEATURES_ARRAY
- *
- * Return: 0, or -EOPNOTSUPP if one of them is not offered, or for a packed ring
- * of a legacy driver.
+/*
+ * For VHOST_SET_FEATURES. Returns -EOPNOTSUPP for a feature that is not offered, and for a
+ * packed ring without VIRTIO_F_VERSION_1: a legacy driver has none.
  */
 int kvnet_features_check(const struct kvnet_features *f)
 {
@@ -68,25 +58,19 @@ int kvnet_features_check(const struct kvnet_features *f)
 	return 0;
 }
 
-/**
- * kvnet_features_is_le() - byte order of rings and headers
- * @f: as acknowledged by the driver
- * @legacy_le: what a driver of the legacy interface uses
- *
- * Return: true if little-endian: always since virtio 1.0; before that it was
- * the guest's own.
+/*
+ * Byte order of rings and headers: little-endian since virtio 1.0. A legacy driver uses the
+ * guest's own, which the VMM has set (@legacy_le).
  */
 bool kvnet_features_is_le(const struct kvnet_features *f, bool legacy_le)
 {
 	return kvnet_features_has(f, VIRTIO_F_VERSION_1) || legacy_le;
 }
 
-/**
- * kvnet_features_hdr_len() - length of the header between driver and device
- * @f: as acknowledged by the driver
- *
- * Return: bytes: 24 with the offsets of a UDP tunnel, which follow the hash,
- * negotiated or not; 12 with num_buffers; else 10 (virtio 1.3, 5.1.6).
+/*
+ * Length in bytes of the header between driver and device (virtio 1.3, 5.1.6): 24 with the
+ * offsets of a UDP tunnel, which follow the hash fields even if these are not negotiated; 12
+ * with num_buffers; else 10.
  */
 size_t kvnet_features_hdr_len(const struct kvnet_features *f)
 {
@@ -99,12 +83,9 @@ size_t kvnet_features_hdr_len(const struct kvnet_features *f)
 	return sizeof(struct virtio_net_hdr);
 }
 
-/**
- * kvnet_features_tap_hdr_len() - length of the header that the backend handles
- * @f: as acknowledged by the driver
- *
- * Return: bytes: that between driver and device, or 0 if the backend has none
- * and we make it up and drop it ourselves.
+/*
+ * Length in bytes of the header between kvnet and the tap: as that of the driver, or 0 if the
+ * tap has no header. Then RX makes an empty one, and TX drops the driver's.
  */
 size_t kvnet_features_tap_hdr_len(const struct kvnet_features *f)
 {

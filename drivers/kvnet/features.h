@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * features.h - what kvnet offers, what may go together, what follows from it
+ * features.h - the feature bits that kvnet offers, their dependencies, and what follows from
+ * them: byte order and header lengths
  */
 #ifndef _KVNET_FEATURES_H
 #define _KVNET_FEATURES_H
@@ -9,12 +10,12 @@
 #include <linux/types.h>
 #include <linux/vhost_types.h>
 
-/* Feature bits come in words of 64. */
+/* In words of 64 bits, as in struct vhost_features_array. */
 #define KVNET_FEATURES_WORDS	2
 
 #define KVNET_FEATURES_BACKEND	BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
 
-/* The longest header that the features can ask for, in bytes. */
+/* The longest header of any set of features, in bytes. */
 #define KVNET_FEATURES_HDR_MAX	24
 
 /**
@@ -25,13 +26,6 @@ struct kvnet_features {
 	u64 word[KVNET_FEATURES_WORDS];
 };
 
-/**
- * kvnet_features_has() - is a feature in the set?
- * @f: the set
- * @bit: its number
- *
- * Return: true if so.
- */
 static inline bool kvnet_features_has(const struct kvnet_features *f, unsigned int bit)
 {
 	return f->word[bit / 64] & BIT_ULL(bit % 64);

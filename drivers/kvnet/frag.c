@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * frag.c - memory for frames, see frag.h
+ * frag.c - chunks of pages, and the fragments that are cut from them, see frag.h
+ *
+ * The functions for a struct kvnet_frags need the lock that guards it, vq->lock of TX, and
+ * may sleep. The stack frees fragments on any CPU, at any time, by put_page(): the chunk's
+ * page reference count is all that both sides share.
  */
 #include "frag.h"
 
@@ -11,7 +15,7 @@
 #include <linux/mm.h>
 #include <linux/page_ref.h>
 
-/* Not worth an effort: there is another way. */
+/* No direct reclaim: if it fails, a smaller order does, or the packet goes without a batch. */
 #define CHUNK_GFP	((GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | \
 			 __GFP_NOWARN | __GFP_NORETRY | __GFP_NOMEMALLOC)
 
@@ -20,7 +24,7 @@ static u32 chunk_refs_for(u32 size)
 	return size / SMP_CACHE_BYTES + 1;
 }
 
-/* As long as can be, or else no longer than is needed now. One page is worth an effort. */
+/* A whole chunk, or else only what @need takes. Order 0 may use direct reclaim. */
 static struct page *alloc_frag_chunk(u32 need, u32 *size)
 {
 	unsigned int order = get_order(KVNET_FRAG_MAX);
@@ -35,8 +39,8 @@ static struct page *alloc_frag_chunk(u32 need, u32 *size)
 }
 
 /*
- * Have all fragments come back? Whoever gave one back had done with it before, by
- * the full barrier in put_page().
+ * All fragments of the chunk are freed. The stack's accesses to a fragment come before its
+ * put_page(), whose atomic operation is a full barrier.
  */
 static bool chunk_is_idle(const struct kvnet_frag_chunk *c)
 {
@@ -61,9 +65,9 @@ static void release_chunk(struct kvnet_frag_chunk *c)
 }
 
 /*
- * The first one that is back, so that no more are in use than there are frames on
- * their way, and these are warm. Else one that is new, in the place of the oldest
- * if there is no other.
+ * The first idle chunk is reused: so the number of chunks in use follows the number of frames
+ * in flight, and they stay in the CPU's cache. Without an idle chunk a new one is allocated,
+ * which replaces the oldest if all are in use.
  */
 static struct kvnet_frag_chunk *get_next_chunk(struct kvnet_frags *f, u32 need)
 {
@@ -91,12 +95,14 @@ static struct kvnet_frag_chunk *get_next_chunk(struct kvnet_frags *f, u32 need)
 }
 
 /**
- * kvnet_frag_alloc() - cut off a fragment
- * @f: where from
- * @size: bytes, a multiple of the cache line, at most KVNET_FRAG_MAX
+ * kvnet_frag_alloc() - cut a fragment from the current chunk
+ * @f: the chunks
+ * @size: in bytes, a multiple of the cache line
  *
- * Return: the fragment, for whoever frees it by kvnet_frag_free() or, in the
- * stack, as the head of a socket buffer; or NULL: no memory.
+ * Context: the lock that guards @f; may sleep.
+ * Return: the fragment, aligned to the cache line, with one page reference, which
+ * kvnet_frag_free() drops, or the stack that gets it as the head of a socket buffer; NULL
+ * without memory, or if @size exceeds KVNET_FRAG_MAX.
  */
 void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size)
 {
@@ -118,19 +124,12 @@ void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size)
 	return frag;
 }
 
-/**
- * kvnet_frag_free() - give a fragment back
- * @frag: from kvnet_frag_alloc()
- */
 void kvnet_frag_free(void *frag)
 {
 	put_page(virt_to_head_page(frag));
 }
 
-/**
- * kvnet_frag_drain() - let go of all chunks
- * @f: what is left of it; fragments live on
- */
+/* Fragments that are still in use keep their chunk's pages until they are freed. */
 void kvnet_frag_drain(struct kvnet_frags *f)
 {
 	unsigned int i;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * frag.h - memory for frames that others will free
+ * frag.h - memory for frames that the network stack will free
  *
- * Frames to the host are cut from a chunk of pages, each with a reference on it, as
- * the stack frees them: by put_page(). The kernel's own page_frag_alloc() would do,
- * but since Linux 6.13 it gives no fragment longer than a page unless there happens
- * to be room in its chunk; and it has one chunk only. A batch of frames takes
- * several, which are all back when the stack is through with it: new ones in their
- * place would have to be found and, on most kernels, be cleared.
+ * Frames to the host are fragments of a chunk of pages. Each has a page reference, which the
+ * stack drops by put_page(). page_frag_alloc() does the same, but since Linux 6.13 it returns
+ * no fragment longer than a page unless its chunk happens to have room, and it has only one
+ * chunk. A batch takes several chunks, all of which are idle again once the stack has freed
+ * the batch: to reuse them saves allocating and, on most kernels, clearing new pages.
  */
 #ifndef _KVNET_FRAG_H
 #define _KVNET_FRAG_H
@@ -16,18 +15,18 @@
 
 struct page;
 
-/* The longest fragment, and the size of a chunk, if there is memory. */
+/* Bytes of the longest fragment and of a chunk; without memory a chunk is smaller. */
 #define KVNET_FRAG_MAX	32768UL
 
-/* Chunks that are kept: enough for a batch of frames of an Ethernet's MTU. */
+/* Enough chunks for a batch of frames of Ethernet's MTU. */
 #define KVNET_FRAG_CHUNKS	6
 
 /**
- * struct kvnet_frag_chunk - what fragments are cut from
- * @page: the chunk, or NULL
+ * struct kvnet_frag_chunk - pages that fragments are cut from
+ * @page: the head page, or NULL
  * @size: of the chunk, in bytes
- * @refs: references on the chunk that are ours: one for each fragment that may
- *	  yet be cut from it, and one that keeps it
+ * @refs: page references that the chunk holds: one for each fragment that may yet be cut
+ *	  from it, and one that keeps it
  */
 struct kvnet_frag_chunk {
 	struct page *page;
@@ -36,10 +35,10 @@ struct kvnet_frag_chunk {
 };
 
 /**
- * struct kvnet_frags - where fragments come from
- * @cur: the chunk that they are cut from now, or NULL
- * @offset: where in it the next fragment begins
- * @oldest: index of the chunk that makes room when none is back
+ * struct kvnet_frags - the chunks of a queue; guarded by vq->lock
+ * @cur: current chunk, an element of @chunk, or NULL
+ * @offset: offset of the next fragment in @cur, in bytes
+ * @oldest: index of the chunk that is replaced next if none is idle
  * @chunk: all chunks
  */
 struct kvnet_frags {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * vnet_hdr.c - the packet header, see vnet_hdr.h
- */
+/* vnet_hdr.c - pure functions on the kernel's copy of a packet header, see vnet_hdr.h */
 #include "vnet_hdr.h"
 
 #include <linux/errno.h>
@@ -9,16 +7,15 @@
 #include <linux/virtio_byteorder.h>
 
 /**
- * kvnet_vnet_hdr_fix() - make a driver's header fit to be handed to the stack
+ * kvnet_vnet_hdr_fix() - make the guest driver's header valid for the stack
  * @hdr: the kernel's copy of the header
  * @len: bytes of the packet behind the header
  * @le: fields are little-endian
  *
- * The checksum field must lie within what the header calls headers, since
- * that much is guaranteed to be linear; hdr_len is only a hint (5.1.6.2) and
- * is enlarged.
+ * The stack makes hdr_len bytes linear, and the checksum field must be among them. hdr_len is
+ * only a hint of the driver (virtio 1.3, 5.1.6.2), and is enlarged if it is too small.
  *
- * Return: 0, or -EINVAL if the checksum lies beyond the packet.
+ * Return: 0, or -EINVAL if the checksum field lies beyond the packet.
  */
 int kvnet_vnet_hdr_fix(struct virtio_net_hdr *hdr, size_t len, bool le)
 {
@@ -35,13 +32,7 @@ int kvnet_vnet_hdr_fix(struct virtio_net_hdr *hdr, size_t len, bool le)
 	return 0;
 }
 
-/**
- * kvnet_vnet_hdr_set_num_buffers() - write num_buffers
- * @hdr: the kernel's copy of the header
- * @hdr_len: its length; a header of 10 bytes has no such field
- * @n: buffers that the packet takes
- * @le: fields are little-endian
- */
+/* A header of 10 bytes (legacy, without VIRTIO_NET_F_MRG_RXBUF) has no such field. */
 void kvnet_vnet_hdr_set_num_buffers(void *hdr, size_t hdr_len, u16 n, bool le)
 {
 	struct virtio_net_hdr_mrg_rxbuf *mrg = hdr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * vnet_hdr.h - the header in front of each packet (virtio 1.3, 5.1.6)
+ * vnet_hdr.h - struct virtio_net_hdr in front of each packet (virtio 1.3, 5.1.6)
  */
 #ifndef _KVNET_VNET_HDR_H
 #define _KVNET_VNET_HDR_H
