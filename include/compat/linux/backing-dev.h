@@ -7,10 +7,10 @@
 #include <linux/version.h>
 
 /*
- * Pin @n pages from @at on to be written for as long as one likes, unless a file
- * system wants to know when they are. Since Linux 6.5 pin_user_pages_fast() asks that
- * itself (FOLL_LONGTERM), page by page. Before, it is asked here, in the section of
- * mmap_lock in which the pages are pinned: else others may be mapped by then.
+ * Pin @n pages from @at on for writing, without a time limit; refuse pages of a file system
+ * that tracks writes. Since Linux 6.5 pin_user_pages_fast() checks this itself for each page
+ * (FOLL_LONGTERM). For older kernels it is checked here, under the same mmap_lock as the pin:
+ * else other pages might be mapped in between.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 static inline bool compat_writes_tracked(struct mm_struct *mm, unsigned long at,

@@ -4,10 +4,7 @@
 
 #include_next <linux/cacheinfo.h>
 
-/*
- * Has a page that is mapped twice two places in a cache? Linux 6.9 has learnt to say so; of
- * the hosts that KVM runs on MIPS may.
- */
+/* Linux 6.9. Of the architectures with KVM only MIPS may have an aliasing data cache. */
 #ifndef cpu_dcache_is_aliasing
 #define cpu_dcache_is_aliasing()	IS_ENABLED(CONFIG_MIPS)
 #endif

@@ -4,7 +4,7 @@
 
 #include_next <linux/if_tun.h>
 
-/* Linux 7.3: whoever consumes a tap's ring lets its senders go on. */
+/* Linux 7.3: the consumer of a tap's ring has to wake stopped senders. */
 #ifdef IFF_BACKPRESSURE
 #define COMPAT_TUN_STOPS_SENDERS	true
 #else
@@ -16,9 +16,8 @@ static inline void tun_wake_queue(struct file *file, int consumed)
 #endif
 
 /*
- * What stands in front of a frame that is handed over by TUN_MSG_PTR: a header
- * of tun's own with the buffer's size, or, later, the packet's header alone.
- * The Makefile has looked which one this kernel wants.
+ * In front of a frame of TUN_MSG_PTR old kernels want tun's own header with the buffer's
+ * size, newer ones the packet's header alone. drivers/kvnet/Kbuild detects which.
  */
 #ifdef KVNET_HAVE_TUN_XDP_HDR
 #define KVNET_TUN_FRAME_HDR	offsetof(struct tun_xdp_hdr, gso)
@@ -33,7 +32,7 @@ static inline void *kvnet_tun_frame_init(void *buf, int size)
 #else
 #define KVNET_TUN_FRAME_HDR	0
 
-/* An error if the kernel has it after all. */
+/* A build error if this kernel has the struct: then the detection in Kbuild was wrong. */
 struct tun_xdp_hdr {
 	char not_in_this_kernel;
 };

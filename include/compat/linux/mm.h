@@ -6,9 +6,9 @@
 #include <linux/version.h>
 
 /*
- * Up to @n pages from @at on, as far as they are there and do as @flags (FOLL_WRITE) say, each
- * with a reference. Linux 6.5 and older bring in huge pages of hugetlbfs even so (FOLL_NOFAULT), if
- * they do more than look into the page tables.
+ * Get a reference on each of up to @n pages from @at on, if they are present and permit what
+ * @flags (FOLL_WRITE) asks for. Up to Linux 6.5 FOLL_NOFAULT still faults in pages of hugetlbfs
+ * on the slow path, so only the lock-free walk of the page tables is used there.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define compat_get_user_pages_nofault(at, n, flags, page) \

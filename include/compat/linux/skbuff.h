@@ -7,9 +7,9 @@
 #include <linux/version.h>
 
 /*
- * Free what nobody else has, together, on this CPU. napi_consume_skb() does so for less,
- * but since Linux 6.19 leaves it to the CPU that has allocated it, with an interrupt: that
- * of who sends, whose time it then is.
+ * Drop the last references of a list of socket buffers together, on this CPU.
+ * napi_consume_skb() is cheaper, but since Linux 6.19 it defers the free to the CPU that has
+ * allocated the buffer, by an interrupt: that is the sender's CPU, and its time.
  */
 static inline void compat_consume_skbs(struct sk_buff *list, bool softirq_session)
 {

@@ -13,21 +13,21 @@
 #endif
 
 /*
- * A vCPU does such work before it is in its guest again where KVM's loop is the common one
- * (x86, arm64, RISC-V, LoongArch; its option's name is VIRT_ on new kernels); elsewhere at
- * its next return to user space, which may be never.
+ * A vCPU thread runs task_work before it enters the guest where KVM has the common loop (x86,
+ * arm64, RISC-V, LoongArch; new kernels name the option VIRT_*). Elsewhere it does so at its
+ * next return to user space, which may never come.
  */
 #if defined(CONFIG_KVM_XFER_TO_GUEST_WORK) || defined(CONFIG_VIRT_XFER_TO_GUEST_WORK) || \
 	!IS_ENABLED(CONFIG_KVM)
 #define COMPAT_VCPU_DOES_TASK_WORK
 #endif
 
-/* Without RCU Tasks nobody knows when a thread that was preempted in our code has left it. */
+/* Without RCU Tasks there is no wait for threads that were preempted in the module's code. */
 #if defined(CONFIG_TASKS_RCU) || !defined(CONFIG_PREEMPTION)
 #define COMPAT_TASKS_CAN_BE_WAITED_FOR
 #endif
 
-/* drivers/kvnet/Kbuild has looked: Debian exports it, Linux itself does not. */
+/* drivers/kvnet/Kbuild detects it: Debian exports task_work_add(), mainline does not. */
 #if defined(KVNET_HAVE_TASK_WORK) && defined(COMPAT_VCPU_DOES_TASK_WORK) && \
 	defined(COMPAT_TASKS_CAN_BE_WAITED_FOR)
 #define COMPAT_HAVE_TASK_WORK	true
@@ -38,13 +38,13 @@ static inline int compat_task_work_add(struct task_struct *task,
 	return task_work_add(task, work, TWA_RESUME);
 }
 
-/* Until each thread that was running our code has left it. */
+/* Waits until each thread that was running the module's code has left it; may sleep. */
 static inline void compat_synchronize_tasks(void)
 {
 #ifdef CONFIG_TASKS_RCU
 	synchronize_rcu_tasks();
 #else
-	/* no preemption: a thread in our code is in a read section */
+	/* without preemption all code of the module is an RCU read-side section */
 	synchronize_rcu();
 #endif
 }

@@ -5,9 +5,9 @@
 #include_next <linux/uaccess.h>
 
 /*
- * Copies of no more than there is: hardened usercopy need not find out whose
- * memory it is, which takes longer than the copy of a short frame. Not there where
- * architectures want all of it inline.
+ * For copies whose size is known to fit: without hardened usercopy, whose lookup of the kernel
+ * object takes longer than the copy of a short frame. Architectures that inline all of the
+ * copy do not have the functions without the check.
  */
 #ifdef INLINE_COPY_FROM_USER
 #define compat_copy_from_user	copy_from_user
