@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chardev.c - /dev/kvnet, and /dev/vhost-net in its place: the file and its nodes
+ * chardev.c - the character devices /dev/kvnet and, with replace_vhost_net, /dev/vhost-net
+ *
+ * file->private_data is NULL until the first read(), write(), poll() or ioctl() creates the
+ * device. It never changes after that, so readers need no lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -12,7 +15,7 @@
 
 #include "kvnet.h"
 
-/* NULL: nothing has been asked of the file yet. */
+/* NULL if no call has created the device yet. */
 static struct kvnet_net *chardev_find_net(struct file *file)
 {
 	/* Pairs with the cmpxchg() of chardev_get_or_create_net(). */
@@ -20,8 +23,8 @@ static struct kvnet_net *chardev_find_net(struct file *file)
 }
 
 /*
- * The device, which the first call makes, whichever that is: open() comes with the lock of all
- * misc devices held, and a tenant whose memory is short would have others wait for it.
+ * Not in open(): misc_open() holds the mutex of all misc devices. A VMM at its memory cgroup
+ * limit would make the users of every other misc device wait for its allocation.
  */
 static struct kvnet_net *chardev_get_or_create_net(struct file *file)
 {
@@ -32,7 +35,7 @@ static struct kvnet_net *chardev_get_or_create_net(struct file *file)
 	net = kvnet_dev_create();
 	if (IS_ERR(net))
 		return net;
-	/* Another thread may have been faster. */
+	/* Another thread may have created it first. */
 	first = cmpxchg(&file->private_data, NULL, net);
 	if (!first)
 		return net;
@@ -68,7 +71,7 @@ static __poll_t chardev_poll(struct file *file, poll_table *table)
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
-	/* It was the misc device. */
+	/* misc_open() stored the miscdevice here. */
 	file->private_data = NULL;
 	return 0;
 }
@@ -109,15 +112,15 @@ static const struct file_operations chardev_fops = {
 };
 
 /*
- * Misc devices: DPDK takes no other for a kernel backend. They cannot be opened before they
- * have operations.
+ * A misc device, because DPDK accepts only the misc major for a vhost-kernel backend. There are
+ * no fops before kvnet_chardev_enable(): open() fails until then.
  */
 static struct miscdevice chardev_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = KBUILD_MODNAME,
 };
 
-/* For VMMs that know no other name. */
+/* For VMMs that cannot be given another path. */
 static struct miscdevice chardev_vhost_net_misc = {
 	.minor = VHOST_NET_MINOR,
 	.name = "vhost-net",
@@ -135,10 +138,10 @@ static int register_vhost_net_node(void)
 }
 
 /**
- * kvnet_chardev_register() - make /dev/kvnet, which nobody can open yet
- * @replace: and take vhost_net's place as /dev/vhost-net
+ * kvnet_chardev_register() - create the device nodes; open() fails on them
+ * @replace: also create /dev/vhost-net
  *
- * Return: 0; -EBUSY if vhost_net has its place; -errno.
+ * Return: 0; -EBUSY if @replace is set and vhost_net is loaded; or another -errno.
  */
 int kvnet_chardev_register(bool replace)
 {
@@ -154,9 +157,7 @@ int kvnet_chardev_register(bool replace)
 	return ret;
 }
 
-/**
- * kvnet_chardev_enable() - from now on the nodes can be opened
- */
+/* Last step of module init: a successful open() takes a module reference. */
 void kvnet_chardev_enable(void)
 {
 	WRITE_ONCE(chardev_misc.fops, &chardev_fops);
@@ -164,9 +165,6 @@ void kvnet_chardev_enable(void)
 		WRITE_ONCE(chardev_vhost_net_misc.fops, &chardev_fops);
 }
 
-/**
- * kvnet_chardev_unregister() - remove the device nodes, which nobody has open
- */
 void kvnet_chardev_unregister(void)
 {
 	if (chardev_replaces_vhost_net)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev.c - the life of a device: memory, backend, kicks
+ * dev.c - a device: creation, memory table, backend, kick eventfds, fdinfo
  *
- * Each function says whether it wants dev->lock held; the others take it.
+ * No function here takes dev->lock. The owner calls the handlers of vhost ioctls with dev->lock
+ * held, in any state of the queue. kvnet_vq_lock() excludes sessions of the worker, the vCPU
+ * thread and the softirq: once a handler has released vq->lock, none of them uses the old table
+ * or tap.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -15,12 +18,6 @@
 #include "kvnet.h"
 #include "netlink.h"
 
-/**
- * kvnet_dev_of_queue() - which device is a queue of?
- * @q: the queue
- *
- * Return: the device.
- */
 struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
 {
 	return container_of(q - q->vq.index, struct kvnet_net, q[0]);
@@ -50,12 +47,7 @@ void kvnet_dev_reset_busy_poll(struct kvnet_net *net)
 	WRITE_ONCE(net->q[KVNET_TX].work.busy_poll_us, us);
 }
 
-/**
- * kvnet_dev_is_rx_direct() - are frames copied out of a tap's ring?
- * @net: the device
- *
- * Return: true if so, where that can be.
- */
+/* The device's setting, or the module parameter if netlink has set none (-1). Takes no lock. */
 bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 {
 	int rx_direct = READ_ONCE(net->rx_direct);
@@ -78,7 +70,11 @@ static void put_net_for_workers(struct kvnet_workers *workers)
 	kvnet_dev_put(workers_to_net(workers));
 }
 
-/* The end of the device takes each queue's lock before it is told: this comes first, or not. */
+/*
+ * WORKERS_START_NTF must not follow DEV_DEL_NTF. stop_and_unregister_dev() sets @stopping, then
+ * takes each vq->lock, and only then sends DEV_DEL_NTF: it waits for the notification here, or
+ * @stopping is seen here.
+ */
 static void notify_workers_started(struct kvnet_work *work)
 {
 	struct mutex *lock = &container_of(work, struct kvnet_queue, work)->vq.lock;
@@ -90,7 +86,7 @@ static void notify_workers_started(struct kvnet_work *work)
 	mutex_unlock(lock);
 }
 
-/* Kernel threads do not end with the owner's process. */
+/* Kernel threads do not exit with the owner's process. Atomic context, see on_mm_release. */
 static void kill_workers_of_dead_mm(struct kvnet_page_cache *cache)
 {
 	kvnet_workers_kill(&container_of(cache, struct kvnet_net, page_cache)->workers);
@@ -103,11 +99,7 @@ static const struct kvnet_workers_ops dev_workers_ops = {
 	.put = put_net_for_workers,
 };
 
-/**
- * kvnet_dev_create() - a device without an owner
- *
- * Return: the device or ERR_PTR(-ENOMEM).
- */
+/* A device without an owner; the caller has the only reference. ERR_PTR(-ENOMEM) on failure. */
 struct kvnet_net *kvnet_dev_create(void)
 {
 	struct kvnet_net *net = kvzalloc(sizeof(*net), GFP_KERNEL_ACCOUNT);
@@ -130,7 +122,7 @@ struct kvnet_net *kvnet_dev_create(void)
 	return net;
 }
 
-/* vq->lock. The old tap's socket is now the caller's. */
+/* Caller holds vq->lock, and gets the reference to the old tap's socket. */
 static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
 	lockdep_assert_held(&q->vq.lock);
@@ -148,12 +140,12 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 }
 
 /**
- * kvnet_backend_detach() - have a queue without a backend
+ * kvnet_backend_detach() - remove the queue's backend
  * @q: the queue, in any state
  *
- * Context: may sleep; vq->lock.
- * Return: the socket that was its tap, for kvnet_tap_put(), or NULL. Nothing
- * touches it nor the ring any more once vq->lock is released.
+ * Context: caller holds vq->lock; may sleep.
+ * Return: the old tap's socket, for kvnet_tap_put(), or NULL. Neither the socket nor the ring is
+ * accessed once the caller has released vq->lock.
  */
 struct socket *kvnet_backend_detach(struct kvnet_queue *q)
 {
@@ -163,7 +155,7 @@ struct socket *kvnet_backend_detach(struct kvnet_queue *q)
 	return swap_queue_tap(q, NULL, 0);
 }
 
-/* dev->lock. Nothing touches the ring or the tap any more on return. */
+/* Caller holds dev->lock. On return neither the ring nor the tap is accessed. */
 static void remove_queue_backend(struct kvnet_queue *q)
 {
 	struct socket *old;
@@ -175,11 +167,12 @@ static void remove_queue_backend(struct kvnet_queue *q)
 }
 
 /**
- * kvnet_backend_swap_kick() - exchange the eventfd that the driver kicks
+ * kvnet_backend_swap_kick() - replace the kick eventfd
  * @q: the queue
- * @file: the new one or NULL; on return the old one, which wakes nobody any more
+ * @file: in: the new eventfd or NULL, whose reference the queue takes; out: the old one, whose
+ *	  reference the caller gets. The old eventfd schedules no work on return
  *
- * Context: may sleep; vq->lock.
+ * Context: caller holds vq->lock; may sleep.
  */
 void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file)
 {
@@ -189,26 +182,29 @@ void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file)
 		kvnet_watch_start(&q->kick_watch, q->kick_file);
 }
 
-/* vq->lock. The new tap is watched, or all goes on as before; what was broken may be mended. */
+/*
+ * Caller holds vq->lock. On failure the queue keeps its old tap, but kvnet_vq_start() may have
+ * restarted a broken queue.
+ */
 static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
 {
 	int ret = kvnet_watch_check(sock->file);
 
 	if (!ret)
 		ret = kvnet_vq_start(&q->vq);
-	/* To start may have taken long, and its device has gone meanwhile. */
+	/* kvnet_vq_start() may sleep: the tap may have lost its netdev meanwhile. */
 	if (!ret && !kvnet_watch_change(&q->tap_watch, sock->file)) {
 		if (!q->tap.sock)
 			kvnet_vq_stop(&q->vq);
 		ret = -EINVAL;
 	}
-	/* The start has told the driver not to kick, and the queue may rest. */
+	/* kvnet_vq_start() disabled kicks, and the work may be idle: poll to re-enable them. */
 	if (ret)
 		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
 
-/* dev->lock */
+/* Caller holds dev->lock. Takes the caller's reference to @sock, also on failure. */
 static int set_queue_backend(struct kvnet_queue *q, struct socket *sock)
 {
 	int ret, ifindex = kvnet_tap_info_ifindex(sock);
@@ -231,7 +227,7 @@ out:
 	return ret;
 }
 
-/* dev->lock. The old eventfd wakes the queue no more on return. */
+/* Caller holds dev->lock. Takes the caller's reference to @file, also on failure. */
 static int set_queue_kick(struct kvnet_queue *q, struct file *file)
 {
 	int ret = 0;
@@ -248,15 +244,15 @@ static int set_queue_kick(struct kvnet_queue *q, struct file *file)
 }
 
 /**
- * kvnet_backend_set_mem_table() - VHOST_SET_MEM_TABLE, at any time
+ * kvnet_backend_set_mem_table() - VHOST_SET_MEM_TABLE
  * @net: the device
- * @mem: the new table; the caller's reference is taken over on success
+ * @mem: the new table; the device takes the caller's reference on success
  *
- * The old table is not used any more on return.
+ * No queue uses the old table on return.
  *
- * Context: dev->lock, of the owner.
- * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue
- * does not reach so far.
+ * Context: the owner, with dev->lock held; may sleep.
+ * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue is too small
+ * for @mem.
  */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem)
 {
@@ -275,15 +271,7 @@ int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *me
 	return 0;
 }
 
-/**
- * kvnet_backend_set_vring_addr() - VHOST_SET_VRING_ADDR, at any time
- * @net: the device
- * @index: the queue, in range
- * @a: addresses
- *
- * Context: dev->lock, of the owner.
- * Return: as kvnet_vq_set_addr().
- */
+/* VHOST_SET_VRING_ADDR, by the owner with dev->lock held; returns as kvnet_vq_set_addr(). */
 int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 				 const struct vhost_vring_addr *a)
 {
@@ -291,20 +279,15 @@ int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 	int ret = kvnet_vq_set_addr(&q->vq, a);
 
 	lockdep_assert_held(&net->lock);
-	/* It may have waited for an address of the old ring. */
+	/* The queue may be waiting for its addresses, or for an IOTLB entry of the old ring. */
 	if (!ret)
 		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
 
-/**
- * kvnet_backend_set_kick() - VHOST_SET_VRING_KICK, at any time
- * @net: the device
- * @index: the queue, in range
- * @fd: eventfd, or VHOST_FILE_UNBIND
- *
- * Context: dev->lock, of the owner.
- * Return: 0, -EBADF or -EINVAL.
+/*
+ * VHOST_SET_VRING_KICK, by the owner with dev->lock held; may sleep. Returns 0; -EBADF or
+ * -EINVAL if @fd is not an eventfd; -EIO if the owner is dead.
  */
 int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 {
@@ -320,17 +303,17 @@ int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 }
 
 /**
- * kvnet_backend_set() - VHOST_NET_SET_BACKEND, at any time
+ * kvnet_backend_set() - VHOST_NET_SET_BACKEND
  * @net: the device
  * @index: the queue, in range
- * @fd: a tap, or VHOST_FILE_UNBIND, which cannot fail
+ * @fd: a tap or packet socket, or VHOST_FILE_UNBIND, which cannot fail
  *
- * On return the old backend and, without a new one, the ring are not touched
- * any more. Frames that had been taken from the old tap are back in it.
+ * On success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
+ * Frames dequeued from the old tap but not yet received are back at the front of its queue.
  *
- * Context: dev->lock, of the owner.
- * Return: 0; -EFAULT if the queue is not set up; -ENOTSOCK if @fd is no tap;
- * -EINVAL for a tap without a device.
+ * Context: the owner, with dev->lock held; may sleep.
+ * Return: 0; -EFAULT or -EINVAL if the queue is not set up; -ENOTSOCK if @fd is no tap; -EINVAL
+ * for a tap without a netdev; -EIO if the owner is dead.
  */
 int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 {
@@ -357,19 +340,13 @@ int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 	return ret;
 }
 
-/* VHOST_SET_VRING_BUSYLOOP_TIMEOUT, in us; 0: no spinning */
+/* VHOST_SET_VRING_BUSYLOOP_TIMEOUT: in us; 0: no busy polling */
 void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us)
 {
 	WRITE_ONCE(net->q[index].work.busy_poll_us, us);
 }
 
-/**
- * kvnet_dev_show_fdinfo() - print state and counters, for /proc/<pid>/fdinfo/<fd>
- * @net: the device
- * @m: where to
- *
- * Context: any process that may look; takes no lock.
- */
+/* /proc/PID/fdinfo/FD. Takes no lock: a holder of vq->lock may wait for a page of the VMM. */
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 {
 	static const char * const name[] = { "kvnet.rx", "kvnet.tx" };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev_close.c - the end of a device
+ * dev_close.c - the last close of a device, and its reference count
  *
- * When close() has returned, tap, eventfds and the ring's pages are free, and the owner's memory
- * is not kept. A work item waits for threads that have not exited yet, and for operators that
- * still look at the device; the module is in use until then.
+ * When close() returns, the tap, the eventfds and the pinned ring pages are released, and no
+ * kernel thread uses the owner's mm. A work item then waits for workers that have not exited and
+ * for registry readers, so that close() does not. It holds a module reference until it is done.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -12,14 +12,12 @@
 
 #include "kvnet.h"
 
-/* Of our own, for kvnet_dev_module_exit(). */
+/* A workqueue of its own, so that kvnet_dev_module_exit() can wait for the work items. */
 static struct workqueue_struct *dev_release_wq;
 
-/**
- * kvnet_dev_put() - the file, or a thread to which it was lent, has done with a device
- * @net: the device, which has no owner any more if this is the last reference
- *
- * Context: any process.
+/*
+ * References belong to the file, until release_closed_dev() has run, and to each task_work that
+ * is pending. The device has no owner when the last one is dropped. Process context.
  */
 void kvnet_dev_put(struct kvnet_net *net)
 {
@@ -36,17 +34,17 @@ static void release_closed_dev(struct work_struct *work)
 	kvnet_dev_release_owner(net);
 	mutex_unlock(&net->lock);
 	kvnet_dev_put(net);
-	/* kvnet_dev_module_exit() waits for what follows. */
+	/* kvnet_dev_module_exit() waits until this function has returned. */
 	module_put(THIS_MODULE);
 }
 
 /**
- * kvnet_dev_close() - end of a device, in whatever state
- * @net: the device; a task_work that a vCPU thread has not run yet may refer to it, too
+ * kvnet_dev_close() - the last close of the file
+ * @net: the device, in any state; a pending task_work may still hold a reference
  *
- * Waits for a worker that is at a queue, as vhost_net does.
+ * Waits for a worker that polls, as vhost_net does.
  *
- * Context: the last close of the file; may sleep.
+ * Context: takes dev->lock; may sleep.
  */
 void kvnet_dev_close(struct kvnet_net *net)
 {
@@ -64,7 +62,7 @@ int kvnet_dev_module_init(void)
 	return dev_release_wq ? 0 : -ENOMEM;
 }
 
-/* At module exit: nothing is under way but last instructions. */
+/* A work item that has dropped its module reference may not have returned yet. */
 void kvnet_dev_module_exit(void)
 {
 	destroy_workqueue(dev_release_wq);

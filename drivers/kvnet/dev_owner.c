@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev_owner.c - whose memory a device serves, from its becoming so to its death
+ * dev_owner.c - the owner of a device: SET_OWNER, RESET_OWNER, the owner's death
  *
- * The device knows the owner's address space, but does not keep it alive: a
- * process that is killed takes its memory with it, also if somebody else still
- * has the device's file. What else it had, each worker gives back before it ends.
+ * The device refers to the owner's mm by mmgrab(), which does not keep the address space: the
+ * memory of a killed owner is freed even if another process still holds the file open. Each
+ * worker releases the tap, kick eventfds and pinned ring pages before it exits.
  */
 #include <linux/errno.h>
 #include <linux/file.h>
@@ -15,7 +15,7 @@
 #include "kvnet.h"
 #include "netlink.h"
 
-/* Both may sleep, so not with vq->lock held. */
+/* These may be the last references: call without vq->lock. */
 static void put_tap_and_kick(struct socket *tap, struct file *kick)
 {
 	kvnet_tap_put(tap);
@@ -24,13 +24,13 @@ static void put_tap_and_kick(struct socket *tap, struct file *kick)
 }
 
 /**
- * kvnet_dev_handle_owner_death() - the owner is dead, and the workers serve no more
- * @workers: the device's workers
+ * kvnet_dev_handle_owner_death() - release what a dead owner must not keep
+ * @workers: the device's workers; they poll no more
  *
- * What an owner that is dead must not keep is let go of. Other threads of its
- * process may be in an ioctl still, but start nothing again.
+ * Another thread of the owner's process may still be in an ioctl: @owner_dead keeps it from
+ * attaching a tap or an eventfd again.
  *
- * Context: each worker's thread; may sleep.
+ * Context: each worker's thread, before it exits; takes vq->lock; may sleep.
  */
 void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
 {
@@ -39,7 +39,7 @@ void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
 	struct socket *tap;
 	struct file *kick;
 
-	/* The last close does all of it. */
+	/* kvnet_dev_stop() releases all of it. */
 	if (READ_ONCE(workers->stopping))
 		return;
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
@@ -47,7 +47,7 @@ void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
 		mutex_lock(&q->vq.lock);
 		kvnet_vq_disable_softirq(&q->vq);
 		WRITE_ONCE(q->owner_dead, true);
-		/* Others may watch the error eventfd. */
+		/* Signals the error eventfd, which another process may poll. */
 		kvnet_vq_break(&q->vq, -EOWNERDEAD);
 		tap = kvnet_backend_detach(q);
 		kvnet_backend_swap_kick(q, &kick);
@@ -56,7 +56,7 @@ void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
 	}
 }
 
-/* dev->lock and vq->lock, which it releases. */
+/* Caller holds dev->lock and vq->lock; releases vq->lock. */
 static void finish_queue_stop(struct kvnet_queue *q)
 {
 	struct file *kick = NULL;
@@ -69,14 +69,15 @@ static void finish_queue_stop(struct kvnet_queue *q)
 }
 
 /*
- * Nothing comes from the driver or the tap any more, and operators find no device. Nothing
- * runs a queue from then on but its worker, which finds no backend. dev->lock.
+ * Caller holds dev->lock. On return no kick, tap or timer schedules a queue's work, neither vCPU
+ * threads nor softirqs run it, and the registry does not find the device. Only the workers may
+ * still poll; they find no backend.
  */
 static void stop_and_unregister_dev(struct kvnet_net *net)
 {
 	unsigned int i;
 
-	/* Before the locks, see notify_workers_started(). */
+	/* Before each vq->lock is taken, see notify_workers_started(). */
 	WRITE_ONCE(net->workers.stopping, true);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		kvnet_vq_lock(&net->q[i].vq);
@@ -89,19 +90,22 @@ static void stop_and_unregister_dev(struct kvnet_net *net)
 }
 
 /**
- * kvnet_dev_stop() - the last close: nothing of the owner's is used any more
+ * kvnet_dev_stop() - release everything of the owner's, for the last close
  * @net: the device, with or without an owner
  *
- * Tap, eventfds, the pages of rings and the page cache are let go of. Kernel threads have
- * left the owner's memory.
+ * On return the tap, the eventfds, the pinned ring pages and the page cache are released, and no
+ * kernel thread uses the owner's mm.
  *
- * Context: may sleep, while a worker is at a queue; dev->lock.
+ * Context: caller holds dev->lock; sleeps while a worker polls.
  */
 void kvnet_dev_stop(struct kvnet_net *net)
 {
 	unsigned int i;
 
-	/* A kernel thread may wait for a page that an owner that exits does not deliver. */
+	/*
+	 * Kill first: a kernel thread may hold vq->lock while it waits for a page (userfaultfd)
+	 * that an exiting owner never delivers.
+	 */
 	WRITE_ONCE(net->workers.stopping, true);
 	kvnet_workers_kill(&net->workers);
 	stop_and_unregister_dev(net);
@@ -115,12 +119,12 @@ void kvnet_dev_stop(struct kvnet_net *net)
 }
 
 /**
- * kvnet_dev_release_owner() - the device has no owner any more
- * @net: the device, stopped, which no operator looks at
+ * kvnet_dev_release_owner() - reset the device to its state after kvnet_dev_create()
+ * @net: the device, stopped and unregistered, without registry readers
  *
- * As after kvnet_dev_create(), but for the counters.
+ * Only the counters keep their values.
  *
- * Context: may sleep, until the workers have exited; dev->lock.
+ * Context: caller holds dev->lock; sleeps until the workers have exited.
  */
 void kvnet_dev_release_owner(struct kvnet_net *net)
 {
@@ -155,14 +159,9 @@ void kvnet_dev_release_owner(struct kvnet_net *net)
 		mmdrop(mm);
 }
 
-/**
- * kvnet_dev_reset_owner() - VHOST_RESET_OWNER: give the device back
- * @net: the device
- *
- * Stops it and forgets all set-up; another process may become the owner.
- *
- * Context: dev->lock, of the owner; may sleep, until operators have looked and the workers
- *	    have exited.
+/*
+ * VHOST_RESET_OWNER, by the owner with dev->lock held. Sleeps until the registry readers are gone
+ * and the workers have exited. Any process may become the owner after that.
  */
 void kvnet_dev_reset_owner(struct kvnet_net *net)
 {
@@ -172,27 +171,15 @@ void kvnet_dev_reset_owner(struct kvnet_net *net)
 	kvnet_dev_release_owner(net);
 }
 
-/**
- * kvnet_dev_check_owner() - is the caller the owner?
- * @net: the device
- *
- * Context: dev->lock.
- * Return: 0 or -EPERM.
- */
 int kvnet_dev_check_owner(const struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
 	return net->mm && net->mm == current->mm ? 0 : -EPERM;
 }
 
-/**
- * kvnet_dev_owner_is_dead() - has the owner died?
- * @net: the device, of who has found it (registry.h)
- *
- * A worker takes notice a moment later than who waits for the process.
- *
- * Context: any.
- * Return: true if so: it serves nobody, nor will.
+/*
+ * The caller is a registry reader, so that the PID is valid. A worker sets @owner_dead some time
+ * after waitpid() for the owner may have returned: hence the check of the PID.
  */
 bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 {
@@ -201,15 +188,14 @@ bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 }
 
 /**
- * kvnet_dev_set_owner() - VHOST_SET_OWNER: the caller's memory is served
+ * kvnet_dev_set_owner() - VHOST_SET_OWNER: create the workers and register the device
  * @net: the device
  *
- * The device knows the address space from now on, but does not keep it alive:
- * it goes when the process goes, and the queues stop.
+ * mmgrab() keeps the mm_struct, not the address space: the queues stop when the process exits.
  *
- * Context: dev->lock.
- * Return: 0; -EBUSY if there is an owner; -EAGAIN beyond a limit of tasks;
- *	   -ERESTARTNOINTR: a signal comes first; or -errno.
+ * Context: caller holds dev->lock; may sleep.
+ * Return: 0; -EBUSY if the device has an owner; -EAGAIN if a limit of tasks is reached;
+ *	   -ERESTARTNOINTR if a signal is pending; or another -errno.
  */
 int kvnet_dev_set_owner(struct kvnet_net *net)
 {
@@ -236,7 +222,7 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 				  net->page_cache.enabled);
 	if (ret)
 		goto err_page_cache;
-	/* From now on others than the owner see it, and set what they like. */
+	/* From here on netlink callers see the device, and may set its policy. */
 	ret = kvnet_registry_register(net);
 	if (ret)
 		goto err_workers;
@@ -260,14 +246,7 @@ err_free:
 	return ret;
 }
 
-/**
- * kvnet_dev_set_fork_from_owner() - VHOST_SET_FORK_FROM_OWNER: what thread is made
- * @net: the device
- * @fork: one of the owner's process; else a kernel thread
- *
- * Context: dev->lock.
- * Return: 0; -EBUSY if there is an owner; -EOPNOTSUPP if the kernel cannot.
- */
+/* Caller holds dev->lock. -EOPNOTSUPP: this kernel has no vhost_task (before Linux 6.11). */
 int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork)
 {
 	lockdep_assert_held(&net->lock);

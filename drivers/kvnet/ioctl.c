@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ioctl.c - decode, copy and validate what the VMM says
+ * ioctl.c - vhost ioctls: copy the arguments from user space, validate and dispatch them
  *
- * The ABI is that of <linux/vhost.h>; values and errno are those of vhost_net,
- * see Documentation/uapi.rst. No state of its own.
+ * The ABI is <linux/vhost.h>; values and errno are those of vhost_net, see
+ * Documentation/uapi.rst. All functions run in process context and may sleep. This file has no
+ * state of its own.
  */
 #include <linux/err.h>
 #include <linux/nospec.h>
@@ -40,7 +41,7 @@ static long ioctl_set_features(struct kvnet_net *net, void __user *argp)
 	return check_and_set_features(net, &f);
 }
 
-/* Words that the VMM may speak of: ours, and others as long as they are 0. */
+/* Limit of a feature array, in words. Words from KVNET_FEATURES_WORDS on have to be 0. */
 #define KVNET_IOCTL_FEATURE_WORDS_MAX	64
 
 static long ioctl_get_features_array(void __user *argp)
@@ -93,7 +94,10 @@ static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)
 	return 0;
 }
 
-/* Before there is an owner, who is going to fork. */
+/*
+ * Only before SET_OWNER, which creates the workers. kvnet_dev_set_fork_from_owner() repeats the
+ * check for an owner under dev->lock.
+ */
 static long ioctl_set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 {
 	int ret;
@@ -168,7 +172,7 @@ static u32 vring_endian_of(const struct kvnet_vq *vq)
 			       VHOST_VRING_BIG_ENDIAN;
 }
 
-/* Commands of { index, num }. */
+/* Commands that take struct vhost_vring_state */
 static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
 			      unsigned int cmd, void __user *argp)
 {
@@ -201,7 +205,7 @@ static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
 	return copy_to_user(argp, &s, sizeof(s)) ? -EFAULT : 0;
 }
 
-/* Commands of { index, fd }. */
+/* Commands that take struct vhost_vring_file */
 static long ioctl_vring_file(struct kvnet_net *net, unsigned int index,
 			     unsigned int cmd, void __user *argp)
 {
@@ -223,8 +227,8 @@ static long ioctl_vring_file(struct kvnet_net *net, unsigned int index,
 }
 
 /*
- * All of these begin with the queue's index, and so, to vhost and its users,
- * does whatever is unknown.
+ * All vring ioctls begin with the queue index. vhost_net reads it for unknown commands, too: a
+ * bad index is -ENOBUFS there before the command is found to be unknown.
  */
 static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd,
 				 void __user *argp)
@@ -278,7 +282,7 @@ static long ioctl_set_log_fd(struct kvnet_net *net, int __user *argp)
 	return kvnet_iommu_set_log_fd(net, fd);
 }
 
-/* dev->lock, of the owner */
+/* Called by the owner, with dev->lock held. */
 static long dispatch_owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 				 void __user *argp)
 {
@@ -297,7 +301,7 @@ static long dispatch_owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 	}
 }
 
-/* dev->lock */
+/* Called with dev->lock held. */
 static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 				  void __user *argp)
 {
@@ -309,15 +313,7 @@ static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd,
 	return ret ? ret : dispatch_owner_ioctl(net, cmd, argp);
 }
 
-/**
- * kvnet_ioctl() - what the VMM wants
- * @net: the device
- * @cmd: VHOST_*
- * @argp: its argument
- *
- * Context: any process that has the device; may sleep; takes dev->lock.
- * Return: 0 or -errno, see Documentation/uapi.rst.
- */
+/* Any process that has the file may call it, as with vhost_net. Takes dev->lock; may sleep. */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
 	long ret;
@@ -340,7 +336,11 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 	case VHOST_GET_FORK_FROM_OWNER:
 		return ioctl_get_fork_from_owner(net, argp);
 	}
-	/* Nobody but the owner touches user memory with it held. */
+	/*
+	 * Only the owner accesses user memory with dev->lock held: another process that has the
+	 * file cannot hold the lock across a page fault. The owner may fault, and its page may
+	 * never come (userfaultfd): hence killable.
+	 */
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
 	ret = dispatch_locked_ioctl(net, cmd, argp);

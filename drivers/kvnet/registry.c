@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * registry.c - all devices that have an owner, see registry.h
+ * registry.c - table of the devices that have an owner, see registry.h
+ *
+ * The xarray's lock guards the table and makes lookup and reference one step. Ids are allocated
+ * cyclically, so that an id is not reused soon.
  */
 #include "registry.h"
 
@@ -15,16 +18,9 @@
 #include "kvnet.h"
 
 static DEFINE_XARRAY_ALLOC1(registry_devices);
-/* Numbers are not used again soon. */
 static u32 registry_next_id = 1;
 
-/**
- * kvnet_registry_register() - a device gets an owner
- * @net: the device
- *
- * Context: the owner; may sleep; dev->lock.
- * Return: 0 or -ENOMEM.
- */
+/* Called by the new owner, with dev->lock held; may sleep. Returns 0 or -ENOMEM. */
 int kvnet_registry_register(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;
@@ -32,7 +28,10 @@ int kvnet_registry_register(struct kvnet_net *net)
 
 	entry->netns = get_net(current->nsproxy->net_ns);
 	entry->owner = get_task_pid(current, PIDTYPE_TGID);
-	/* Who is told has not asked: there is one namespace whose numbers all may take for theirs. */
+	/*
+	 * For notifications: their listeners may be in any PID namespace, so they carry a PID
+	 * of the initial namespace only.
+	 */
 	entry->pid = task_active_pid_ns(current) == &init_pid_ns ? task_tgid_nr(current) : 0;
 	strscpy(entry->comm, current->group_leader->comm, sizeof(entry->comm));
 	ret = xa_alloc_cyclic(&registry_devices, &entry->id, net, xa_limit_32b, &registry_next_id,
@@ -40,21 +39,14 @@ int kvnet_registry_register(struct kvnet_net *net)
 	WRITE_ONCE(entry->registered, ret >= 0);
 	if (entry->registered)
 		return 0;
-	/* What has no room keeps the number that was found for it. */
+	/* xa_alloc_cyclic() may have written an id although it failed. */
 	WRITE_ONCE(entry->id, 0);
 	put_pid(entry->owner);
 	put_net(entry->netns);
 	return -ENOMEM;
 }
 
-/**
- * kvnet_registry_unregister() - nobody finds a device any more
- * @net: the device, listed or not
- *
- * Who has found it has it still.
- *
- * Context: may sleep; dev->lock.
- */
+/* Caller holds dev->lock. Readers that have a reference keep it. @net need not be registered. */
 void kvnet_registry_unregister(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;
@@ -64,12 +56,7 @@ void kvnet_registry_unregister(struct kvnet_net *net)
 	WRITE_ONCE(entry->registered, false);
 }
 
-/**
- * kvnet_registry_wait_for_readers() - wait for those who have found a device
- * @net: the device, after kvnet_registry_unregister()
- *
- * Context: may sleep, until they have done.
- */
+/* After kvnet_registry_unregister(): sleeps until the last reader has put its reference. */
 void kvnet_registry_wait_for_readers(struct kvnet_net *net)
 {
 	atomic_t *readers = &net->registry.readers;
@@ -77,13 +64,7 @@ void kvnet_registry_wait_for_readers(struct kvnet_net *net)
 	wait_var_event(readers, !atomic_read(readers));
 }
 
-/**
- * kvnet_registry_release_entry() - a device is to be without an owner
- * @net: the device, after kvnet_registry_unregister(), which nobody has any more who has found it
- *	here
- *
- * Context: any process; dev->lock.
- */
+/* Caller holds dev->lock. After kvnet_registry_wait_for_readers(): readers use these fields. */
 void kvnet_registry_release_entry(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;
@@ -95,7 +76,7 @@ void kvnet_registry_release_entry(struct kvnet_net *net)
 	put_net(entry->netns);
 }
 
-/* Under the array's lock. */
+/* Caller holds the xarray's lock. */
 static bool try_get_registered(struct kvnet_net *net, const struct net *netns)
 {
 	if (!net_eq(net->registry.netns, netns))
@@ -105,12 +86,12 @@ static bool try_get_registered(struct kvnet_net *net, const struct net *netns)
 }
 
 /**
- * kvnet_registry_get() - a device by its number
- * @netns: where the caller is
- * @id: the number
+ * kvnet_registry_get() - look up a device by its id
+ * @netns: the caller's network namespace; devices of other namespaces are not found
+ * @id: the device's id
  *
- * Context: any process.
- * Return: the device, for kvnet_registry_put(); NULL: there is none, for such a caller.
+ * Context: process context; does not sleep.
+ * Return: the device, for kvnet_registry_put(), or NULL.
  */
 struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id)
 {
@@ -125,11 +106,11 @@ struct kvnet_net *kvnet_registry_get(const struct net *netns, u32 id)
 }
 
 /**
- * kvnet_registry_next() - a device, and then the next one
- * @netns: where the caller is
- * @id: where to begin; on return the number of the device
+ * kvnet_registry_next() - look up the device with the least id that is not below @id
+ * @netns: as for kvnet_registry_get()
+ * @id: in: where to begin; out: the id of the device that is returned
  *
- * Context: any process.
+ * Context: as kvnet_registry_get().
  * Return: as kvnet_registry_get().
  */
 struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id)
@@ -146,12 +127,6 @@ struct kvnet_net *kvnet_registry_next(const struct net *netns, unsigned long *id
 	return net;
 }
 
-/**
- * kvnet_registry_put() - the caller has done
- * @net: from kvnet_registry_get() or kvnet_registry_next()
- *
- * Context: any process.
- */
 void kvnet_registry_put(struct kvnet_net *net)
 {
 	atomic_t *readers = &net->registry.readers;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * registry.h - all devices that have an owner, by number and network namespace
+ * registry.h - table of the devices that have an owner, by id and network namespace
  *
- * Who has got one by kvnet_registry_get() or kvnet_registry_next() has it until
- * kvnet_registry_put(): its owner is not let go of before that. So nobody who has it waits
- * for what the owner may hold meanwhile: dev->lock, a vq->lock. Yet it may be for long, where
- * his control groups let him wait; the last close does not wait for that (dev_close.c).
+ * A reader gets a device by kvnet_registry_get() or kvnet_registry_next() and releases it by
+ * kvnet_registry_put(). The owner is not released in between: RESET_OWNER waits for the readers
+ * with dev->lock held. So a reader must not wait for dev->lock or a vq->lock. A reader can still
+ * take long, when its cgroup throttles it: the last close does not wait for readers, a work item
+ * does (dev_close.c).
  */
 #ifndef _KVNET_REGISTRY_H
 #define _KVNET_REGISTRY_H
@@ -20,13 +21,13 @@ struct pid;
 
 /**
  * struct kvnet_registry_entry - a device's entry
- * @id: its number; 0: it has none, nor any of what follows
- * @registered: it is to be found; changes with dev->lock
- * @readers: who have got it just now
- * @netns: the owner's, with a reference; const with @id
- * @owner: the process, with a reference; const with @id
- * @pid: its number in the initial PID namespace, or 0: it is in another; const with @id
- * @comm: its command, as it was
+ * @id: from 1; 0: the device has no owner, and @netns and @owner are invalid
+ * @registered: lookups find the device; written with dev->lock held
+ * @readers: references of readers
+ * @netns: network namespace of the owner, with a reference; const while @id is set
+ * @owner: the owner's process, with a reference; const while @id is set
+ * @pid: the owner's PID if it is in the initial PID namespace, else 0; const while @id is set
+ * @comm: the owner's command name at SET_OWNER
  */
 struct kvnet_registry_entry {
 	u32 id;
