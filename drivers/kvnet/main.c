@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - kvnet: virtio-net backend in the kernel; load, unload, parameters
+ * main.c - module parameters, init and exit
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -73,19 +73,15 @@ module_param_named(fork_owner_control, kvnet_param_fork_owner_control, bool, 064
 MODULE_PARM_DESC(fork_owner_control,
 		 "A VMM may choose kernel threads, which RLIMIT_NPROC and pids.max do not bound; else SET_FORK_FROM_OWNER is unknown (default N)");
 
-/**
- * kvnet_param_fork_from_owner() - what a worker is, if the VMM does not say
- *
- * Return: true for a thread of the owner's process.
- */
+/* The default of a device: true if its workers are threads of the owner's process. */
 bool kvnet_param_fork_from_owner(void)
 {
 	return fork_from_owner_default && kvnet_thread_has_vhost_task();
 }
 
 /*
- * When this fails, the module is freed, whoever has a reference to it: an open file, or a
- * list of netlink's that goes on. So nobody gets one before nothing can fail any more.
+ * If init fails, the module is freed even if its reference count is not 0 (an open file, a
+ * running netlink dump). So no step that hands out references precedes one that may fail.
  */
 static int __init kvnet_init(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink.c - the generic-netlink family: who may ask what, and lists in pieces
+ * netlink.c - the generic-netlink family: operations, permissions, get requests and dumps
  *
- * A caller has to do with devices of its socket's network namespace only: to it, there
- * are no others. It needs CAP_NET_ADMIN there.
+ * A caller sees only the devices of its socket's network namespace, and needs CAP_NET_ADMIN in
+ * the user namespace that owns it.
  *
- * A list never waits for a VMM: what is in it is read without vq->lock and dev->lock,
- * which may be held while a page is waited for.
+ * A dump must not wait for a VMM. So it takes no dev->lock and waits for no vq->lock: their
+ * holders may wait for a page of the VMM.
  */
 #include "netlink.h"
 
@@ -19,7 +19,7 @@
 #include "kvnet.h"
 #include "registry.h"
 
-/* Where the next piece of a list begins. */
+/* Where the next part of a dump begins: in cb->ctx, which is zeroed when the dump starts. */
 struct dump_cursor {
 	unsigned long id;
 	unsigned int index;
@@ -33,7 +33,6 @@ static struct dump_cursor *dump_cursor_of(struct netlink_callback *cb)
 	return (struct dump_cursor *)cb->ctx;
 }
 
-/* One message of a list; 0 or -EMSGSIZE. */
 static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			struct kvnet_net *net, unsigned int index,
 			int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
@@ -53,7 +52,7 @@ static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd
 	return ret;
 }
 
-/* The device to go on with, or the one that is asked for. */
+/* Returns a registry reference. A device may go away between two parts of a dump. */
 static struct kvnet_net *dump_next_dev(const struct net *netns, struct dump_cursor *cursor)
 {
 	unsigned long id = cursor->id;
@@ -68,7 +67,7 @@ static struct kvnet_net *dump_next_dev(const struct net *netns, struct dump_curs
 	return net;
 }
 
-/* So much of a list as there is room for. */
+/* Fills @skb; netlink calls it again for the next part until it returns 0. */
 static int dump_messages(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 unsigned int n,
 			 int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
@@ -120,7 +119,7 @@ static int netlink_start_dump(struct netlink_callback *cb)
 	return 0;
 }
 
-/* Of all devices, or of one, which has to be there. */
+/* The dump covers all devices, or the one of attribute DEV, which has to exist. */
 static int netlink_start_dump_of_dev(struct netlink_callback *cb)
 {
 	const struct nlattr *dev;
@@ -232,7 +231,7 @@ static const struct genl_multicast_group netlink_mcgrps[] = {
 };
 
 struct genl_family kvnet_netlink_family __ro_after_init = {
-	/* KVNET_FAMILY_NAME, but in the laboratory's copies */
+	/* KVNET_FAMILY_NAME, except in copies of the module built under another name */
 	.name = KBUILD_MODNAME,
 	.version = KVNET_FAMILY_VERSION,
 	.netnsok = true,
@@ -244,19 +243,11 @@ struct genl_family kvnet_netlink_family __ro_after_init = {
 	.n_mcgrps = ARRAY_SIZE(netlink_mcgrps),
 };
 
-/**
- * kvnet_netlink_register() - the family is there from now on
- *
- * Return: 0 or -errno.
- */
 int __init kvnet_netlink_register(void)
 {
 	return genl_register_family(&kvnet_netlink_family);
 }
 
-/**
- * kvnet_netlink_unregister() - the family is gone; there is no device
- */
 void kvnet_netlink_unregister(void)
 {
 	genl_unregister_family(&kvnet_netlink_family);

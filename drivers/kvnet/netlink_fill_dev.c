@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_fill_dev.c - what the generic-netlink family tells of devices
+ * netlink_fill_dev.c - attributes of a device in netlink messages
  *
- * Called by who asks, whose PID and cgroup namespaces are those that numbers and paths
- * are for. Nothing here, nor in netlink_fill_queue.c, waits for a VMM.
+ * Runs in the netlink caller's context and may sleep: PIDs and cgroup paths are those of its
+ * namespaces. The caller holds a registry reference. Neither this file nor netlink_fill_queue.c
+ * takes dev->lock or waits for a vq->lock: their holders may wait for a page of the VMM.
  */
 #include "netlink.h"
 
@@ -29,35 +30,19 @@ static int fill_flag(struct sk_buff *skb, int type, bool set)
 	return set ? nla_put_flag(skb, type) : 0;
 }
 
-/**
- * kvnet_netlink_fill_u64() - tell of a number that may be large
- * @skb: where to
- * @type: of the attribute
- * @value: the number
- *
- * Not aligned: of padding the kernel's own tool knew nothing up to 6.12, at least.
- *
- * Return: 0 or -EMSGSIZE.
- */
+/* Not nla_put_64bit(): the kernel's own tool does not know pad attributes, at least up to 6.12. */
 int kvnet_netlink_fill_u64(struct sk_buff *skb, int type, u64 value)
 {
 	return nla_put(skb, type, sizeof(value), &value);
 }
 
-/**
- * kvnet_netlink_fill_nonzero_u32() - tell of a number, unless it is 0
- * @skb: where to
- * @type: of the attribute
- * @number: the number
- *
- * Return: 0 or -EMSGSIZE.
- */
+/* For PIDs and priorities: 0 means that the number does not exist, and is left out. */
 int kvnet_netlink_fill_nonzero_u32(struct sk_buff *skb, int type, u32 number)
 {
 	return number ? nla_put_u32(skb, type, number) : 0;
 }
 
-/* What is known of the owner while it lives. */
+/* Copied under rcu_read_lock(). The cgroup's fields are valid only if the owner is alive. */
 struct owner_info {
 	bool dead;
 	char comm[TASK_COMM_LEN];
@@ -65,7 +50,10 @@ struct owner_info {
 	char cgroup_path[KVNET_NETLINK_TEXT_SIZE];
 };
 
-/* A path out of the reader's cgroup namespace ("/../x") would tell the names beside it. */
+/*
+ * No path for a cgroup outside of the caller's cgroup namespace: "/../x" would disclose names
+ * outside of it. Caller holds rcu_read_lock().
+ */
 static void read_owner_cgroup(struct owner_info *o, struct task_struct *task)
 {
 	struct cgroup *root = current->nsproxy->cgroup_ns->root_cset->dfl_cgrp;
@@ -76,7 +64,7 @@ static void read_owner_cgroup(struct owner_info *o, struct task_struct *task)
 	if (!cgroup_is_descendant(cgroup, root))
 		return;
 	len = kernfs_path_from_node(cgroup->kn, root->kn, o->cgroup_path, sizeof(o->cgroup_path));
-	/* Of one that did not fit some kernels say how much they have written. */
+	/* On truncation some kernels return the length that they have written. */
 	if (len <= 0 || len >= sizeof(o->cgroup_path) - 1)
 		o->cgroup_path[0] = 0;
 }
@@ -140,7 +128,7 @@ static int fill_interface(struct sk_buff *skb, const struct kvnet_backend_info *
 	       nla_put_u32(skb, KVNET_A_DEV_IFINDEX, info->ifindex) ? -EMSGSIZE : 0;
 }
 
-/* That of the first queue which has one. */
+/* The backend of the first queue that has one. */
 static int fill_backend(struct sk_buff *skb, struct kvnet_net *net)
 {
 	struct kvnet_backend_info info = {};
@@ -196,7 +184,7 @@ static int fill_policy(struct sk_buff *skb, struct kvnet_net *net)
 	return 0;
 }
 
-/* That of the first ring which is pinned. */
+/* The NUMA node of the first ring that is pinned. */
 static int fill_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
 {
 	int node = NUMA_NO_NODE;
@@ -207,14 +195,7 @@ static int fill_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
 	return node == NUMA_NO_NODE ? 0 : nla_put_s32(skb, KVNET_A_DEV_MEMORY_NODE, node);
 }
 
-/**
- * kvnet_netlink_fill_dev() - tell of a device
- * @skb: where to
- * @net: the device, from the registry
- *
- * Context: who asks; may sleep.
- * Return: 0; -EMSGSIZE if there is no room; -ENOMEM.
- */
+/* Returns 0, -EMSGSIZE if @skb has no room, or -ENOMEM. */
 int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net)
 {
 	int ret;

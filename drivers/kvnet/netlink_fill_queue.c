@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_fill_queue.c - what the generic-netlink family tells of queues, and of who serves them
+ * netlink_fill_queue.c - attributes of a queue, and of its worker, in netlink messages
  *
- * See netlink_fill_dev.c.
+ * Contexts and locks are those of netlink_fill_dev.c.
  */
 #include "netlink.h"
 
@@ -92,7 +92,10 @@ static int fill_queue_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 	       nla_put_u32(skb, KVNET_A_QUEUE_ERROR, -READ_ONCE(vq->error_code)) : 0;
 }
 
-/* What belongs to sessions. Nobody waits for it for long. */
+/*
+ * Session fields: needs the queue frozen. They are left out if another context holds vq->lock,
+ * since its holder may wait for a page of the VMM.
+ */
 static int fill_ring_position(struct sk_buff *skb, struct kvnet_queue *q)
 {
 	const struct kvnet_ring *ring = &q->vq.ring;
@@ -114,15 +117,6 @@ static int fill_ring_position(struct sk_buff *skb, struct kvnet_queue *q)
 	return has_tap && is_rx ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0;
 }
 
-/**
- * kvnet_netlink_fill_queue() - tell of a queue
- * @skb: where to
- * @net: the device, from the registry
- * @index: the queue, in range
- *
- * Context: as kvnet_netlink_fill_dev().
- * Return: as kvnet_netlink_fill_dev().
- */
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_queue *q = &net->q[index];
@@ -142,9 +136,9 @@ int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigne
 	return 0;
 }
 
-/*** a worker ***/
+/*** attributes of a worker ***/
 
-/* A list that is too long is left out. */
+/* pi_lock keeps cpus_ptr stable. A list that is too long is left out. */
 static int fill_allowed_cpus(struct sk_buff *skb, struct task_struct *task)
 {
 	struct cpumask *cpus = kmalloc(cpumask_size(), GFP_KERNEL);
@@ -202,15 +196,7 @@ static int fill_worker_polling(struct sk_buff *skb, const struct kvnet_workers *
 	return 0;
 }
 
-/**
- * kvnet_netlink_fill_worker() - tell of a worker
- * @skb: where to
- * @net: the device, from the registry
- * @index: the worker, in range
- *
- * Context: as kvnet_netlink_fill_dev().
- * Return: as kvnet_netlink_fill_dev().
- */
+/* Without a task the worker has not started yet: the thread's attributes are left out. */
 int kvnet_netlink_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_workers *workers = &net->workers;

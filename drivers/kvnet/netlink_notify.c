@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_notify.c - what happens to devices, told to whoever listens in the owner's namespace
+ * netlink_notify.c - notifications to listeners in the owner's network namespace
  *
- * Who listens too slowly, or when there is no memory, is told that something is missing.
+ * A listener whose socket buffer overruns gets -ENOBUFS from its socket, as with any multicast
+ * group. It also gets -ENOBUFS for a notification that could not be built, for want of memory.
+ * Either way it knows to dump again.
  */
 #include "netlink.h"
 
@@ -18,7 +20,7 @@ static void drop_notification(struct kvnet_net *net, struct sk_buff *skb)
 	genl_set_err(&kvnet_netlink_family, net->registry.netns, 0, 0, -ENOBUFS);
 }
 
-/* The header of an event; NULL if nobody listens, or there is no memory. */
+/* NULL if the device is not registered, has no listeners, or memory is short. */
 static struct sk_buff *begin_notification(struct kvnet_net *net, u8 cmd, void **msg)
 {
 	struct sk_buff *skb;
@@ -45,11 +47,11 @@ static void send_notification(struct kvnet_net *net, struct sk_buff *skb, void *
 }
 
 /**
- * kvnet_netlink_notify_dev() - a device has an owner, or none any more; or all of its workers
+ * kvnet_netlink_notify_dev() - a device got or lost its owner, or all its workers have started
  * @net: the device
  * @cmd: KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF
  *
- * Context: may sleep; dev->lock, or a worker.
+ * Context: dev->lock, or a worker's thread, which keeps the registry entry; may sleep.
  */
 void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd)
 {
@@ -80,36 +82,20 @@ static void notify_of_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
 			  (type ? nla_put_u32(skb, type, value) : 0));
 }
 
-/**
- * kvnet_netlink_notify_queue_start() - a queue has got a backend
- * @vq: the queue
- * @backend: what kind
- *
- * Context: may sleep; vq->lock; the device is listed, or has no owner.
+/*
+ * The notifications of a queue: called with vq->lock held; may sleep. The device is registered,
+ * or has no owner; a worker that calls them has not exited, which keeps the registry entry.
  */
 void kvnet_netlink_notify_queue_start(struct kvnet_vq *vq, enum kvnet_backend backend)
 {
 	notify_of_queue(vq, KVNET_CMD_QUEUE_START_NTF, KVNET_A_QUEUE_BACKEND, backend);
 }
 
-/**
- * kvnet_netlink_notify_queue_stop() - a queue has no backend any more
- * @vq: the queue
- *
- * Context: as kvnet_netlink_notify_queue_start().
- */
 void kvnet_netlink_notify_queue_stop(struct kvnet_vq *vq)
 {
 	notify_of_queue(vq, KVNET_CMD_QUEUE_STOP_NTF, 0, 0);
 }
 
-/**
- * kvnet_netlink_notify_queue_broken() - a queue has broken
- * @vq: the queue
- * @err: how, -errno
- *
- * Context: as kvnet_netlink_notify_queue_start().
- */
 void kvnet_netlink_notify_queue_broken(struct kvnet_vq *vq, int err)
 {
 	notify_of_queue(vq, KVNET_CMD_QUEUE_BROKEN_NTF, KVNET_A_QUEUE_ERROR, -err);

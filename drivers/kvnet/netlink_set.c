@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_set.c - the generic-netlink family's one command: set a device's policy
+ * netlink_set.c - KVNET_CMD_DEV_SET: set a device's policy
  *
- * All that can be refused is refused before anything happens.
+ * Process context, without dev->lock and vq->lock: fields of the policy are single words that
+ * their readers load once. All checks precede the first change, so a request that fails changes
+ * nothing.
  */
 #include "netlink.h"
 
@@ -30,7 +32,7 @@ static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_
 	return 0;
 }
 
-/* Who has not watched its owner's memory from the first cannot begin to. */
+/* The page cache is set up at SET_OWNER only: it cannot be enabled later. */
 static int check_rx_inline_supported(const struct kvnet_net *net, const struct nlattr *a,
 				     struct netlink_ext_ack *extack)
 {
@@ -40,7 +42,7 @@ static int check_rx_inline_supported(const struct kvnet_net *net, const struct n
 	return -EOPNOTSUPP;
 }
 
-/* This cannot fail. What is not there is NULL. */
+/* Cannot fail. An attribute that the request lacks is NULL in @policy. */
 static void apply_policy(struct kvnet_net *net, struct nlattr **policy)
 {
 	const struct nlattr *a = policy[KVNET_A_POLICY_POLL_US];
@@ -83,14 +85,7 @@ static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
 	return ret;
 }
 
-/**
- * kvnet_netlink_set_dev() - KVNET_CMD_DEV_SET
- * @skb: the request
- * @info: its attributes
- *
- * Context: any process; may sleep.
- * Return: 0 or -errno, with a message of what was wrong.
- */
+/* Returns 0, or -errno with an extack message. */
 int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *policy[KVNET_A_POLICY_MAX + 1];

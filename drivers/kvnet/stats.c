@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stats.c - read-out of the counters, see stats.h
+ * stats.c - reads and prints the counters, see stats.h
+ *
+ * Readers take no lock and do not slow down the data path.
  */
 #include "stats.h"
 
@@ -16,34 +18,16 @@ static const char * const hist_names[] = {
 	KVNET_HISTS(HIST_NAME)
 };
 
-/**
- * kvnet_stats_init() - begin at zero
- * @stats: the counters
- */
 void kvnet_stats_init(struct kvnet_stats *stats)
 {
 	u64_stats_init(&stats->syncp);
 }
 
-/**
- * kvnet_stats_name() - what is a counter called?
- * @which: the counter
- *
- * Return: its name.
- */
 const char *kvnet_stats_name(enum kvnet_stat which)
 {
 	return stat_names[which];
 }
 
-/**
- * kvnet_stats_read() - what has been counted
- * @stats: the counters
- * @which: the counter
- *
- * Context: any; does not disturb the data path.
- * Return: how much.
- */
 u64 kvnet_stats_read(const struct kvnet_stats *stats, enum kvnet_stat which)
 {
 	unsigned int start;
@@ -56,25 +40,11 @@ u64 kvnet_stats_read(const struct kvnet_stats *stats, enum kvnet_stat which)
 	return val;
 }
 
-/**
- * kvnet_stats_hist_name() - what is a histogram called?
- * @which: the histogram
- *
- * Return: its name.
- */
 const char *kvnet_stats_hist_name(enum kvnet_hist_id which)
 {
 	return hist_names[which];
 }
 
-/**
- * kvnet_stats_hist_read() - how often which values have come
- * @stats: the counters
- * @which: the histogram
- * @hist: filled in
- *
- * Context: any; does not disturb the data path.
- */
 void kvnet_stats_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
 			   struct kvnet_hist *hist)
 {
@@ -86,7 +56,7 @@ void kvnet_stats_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id w
 	} while (u64_stats_fetch_retry(&stats->syncp, start));
 }
 
-/* A word for each bucket that is not empty: its least value, and how often. */
+/* "MIN:COUNT" for each bucket that is not empty; MIN is the least value of the bucket. */
 static void show_histogram(struct seq_file *m, const char *prefix,
 			   const struct kvnet_stats *stats, enum kvnet_hist_id which)
 {
@@ -105,16 +75,7 @@ static void show_histogram(struct seq_file *m, const char *prefix,
 	seq_putc(m, '\n');
 }
 
-/**
- * kvnet_stats_show() - print one line for each counter: "<prefix>.<name>:\tN"
- * @m: where to
- * @prefix: the queue's name
- * @stats: the counters
- *
- * And one for each histogram.
- *
- * Context: any; does not disturb the data path.
- */
+/* fdinfo: "PREFIX.NAME:\tN" for each counter, then a line for each histogram. */
 void kvnet_stats_show(struct seq_file *m, const char *prefix,
 		      const struct kvnet_stats *stats)
 {

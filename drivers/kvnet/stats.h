@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stats.h - what each queue counts; Documentation/debugging.rst explains
+ * stats.h - counters and histograms of a queue, see Documentation/debugging.rst
  */
 #ifndef _KVNET_STATS_H
 #define _KVNET_STATS_H
@@ -13,7 +13,7 @@
 
 struct seq_file;
 
-/* The laboratory has a copy that counts nothing (scripts/uncounted.sh). */
+/* scripts/uncounted.sh builds a copy without counters, to measure what they cost. */
 #ifdef KVNET_NO_STATS
 #define KVNET_STATS_ENABLED	false
 #else
@@ -21,39 +21,38 @@ struct seq_file;
 #endif
 
 /*
- * The one list of counters: X(name). Anything named drop_* is a packet that
- * went nowhere, with the reason.
+ * The list of counters: X(name). A drop_* counter counts packets that were dropped, by reason.
  */
 #define KVNET_STATS(X)							\
-	X(packets)		/* packets passed on */			\
-	X(packets_inline)	/* of these, not by the worker */	\
-	X(bytes)		/* their bytes, headers not counted */	\
-	X(polls)		/* turns of the worker */		\
-	X(polls_inline)		/* turns of a vCPU (TX), or of a softirq (RX) */ \
-	X(inline_skip_uncached)	/* left to the worker: page not known */ \
-	X(inline_skip_busy)	/* the same: set-up changes, or a log */ \
-	X(inline_skip_complex)	/* the same: nothing simple */		\
-	X(inline_skip_burst)	/* the same: more than a few */		\
+	X(packets)		/* transmitted or received */		\
+	X(packets_inline)	/* of these, in polls_inline */		\
+	X(bytes)		/* without the virtio_net_hdr */		\
+	X(polls)		/* polls by the worker */		\
+	X(polls_inline)		/* by vCPU threads (TX), in softirq (RX) */ \
+	X(inline_skip_uncached)	/* RX, left to the worker: page not cached */ \
+	X(inline_skip_busy)	/* the same: setup changes, or dirty log */ \
+	X(inline_skip_complex)	/* the same: takes more than a copy */	\
+	X(inline_skip_burst)	/* the same: more than a few frames */	\
 	X(inline_throttled)	/* softirqs waited or called for too long */ \
-	X(moderated)		/* nothing left: looks again after a while */ \
-	X(budget_exhausted)	/* turns that ended with the budget */	\
-	X(flushes)		/* used buffers published */		\
-	X(calls)		/* interrupts asked of the driver */	\
-	X(calls_suppressed)	/* flushes that the driver let be quiet */ \
-	X(calls_deferred)	/* flushes that it may hear of later */	\
-	X(batches)		/* batches handed to the tap */		\
-	X(batches_direct)	/* of these, past the tap's socket */	\
-	X(packets_direct)	/* packets, past the tap's socket */	\
-	X(packets_unbatched)	/* packets handed over one by one */	\
-	X(packets_recvmsg)	/* packets read by a call of the tap */	\
-	X(no_buf)		/* stopped: the driver gave no buffers */ \
-	X(sndbuf_full)		/* stopped: no room in the tap, or no memory */ \
-	X(iotlb_misses)		/* stopped: to ask the VMM's IOMMU */	\
-	X(broken)		/* stopped: the driver broke the rules */ \
+	X(moderated)		/* TX: polled by timer; RX: coalesced */ \
+	X(budget_exhausted)	/* polls that used up their budget */	\
+	X(flushes)		/* times used buffers were published */	\
+	X(calls)		/* interrupts of the guest driver */	\
+	X(calls_suppressed)	/* flushes without a call: not needed */ \
+	X(calls_deferred)	/* flushes whose call is deferred */	\
+	X(batches)		/* batches sent to the tap */		\
+	X(batches_direct)	/* of these, without its sendmsg() */	\
+	X(packets_direct)	/* packets, without its sendmsg() */	\
+	X(packets_unbatched)	/* packets sent one by one */		\
+	X(packets_recvmsg)	/* packets read by the tap's recvmsg() */ \
+	X(no_buf)		/* stopped: no receive buffers */	\
+	X(sndbuf_full)		/* stopped: tap is full, or no memory */ \
+	X(iotlb_misses)		/* stopped: IOTLB miss sent to the VMM */ \
+	X(broken)		/* stopped: spec violated, or ring fault */ \
 	X(drop_short)		/* shorter than an Ethernet header */	\
 	X(drop_long)		/* longer than any packet can be */	\
-	X(drop_header)		/* virtio_net_hdr makes no sense */	\
-	X(drop_fault)		/* guest memory could not be reached */	\
+	X(drop_header)		/* invalid virtio_net_hdr */		\
+	X(drop_fault)		/* guest memory not accessible */	\
 	X(drop_oversize)	/* the driver's buffers are too small */ \
 	X(drop_tap)		/* the tap refused it */
 
@@ -66,8 +65,8 @@ enum kvnet_stat {
 
 /* The histograms: X(name). */
 #define KVNET_HISTS(X)							\
-	X(poll_packets)		/* a turn's: passed on or dropped */	\
-	X(wake_latency_ns)	/* from what woke the queue to the turn */
+	X(poll_packets)		/* per poll, with dropped packets */	\
+	X(wake_latency_ns)	/* from the event to its poll */
 
 #define KVNET_HIST_ENUM(name)	KVNET_HIST_##name,
 enum kvnet_hist_id {
@@ -76,10 +75,10 @@ enum kvnet_hist_id {
 };
 
 /**
- * struct kvnet_stats - the counters of a queue
- * @syncp: keeps a 64-bit counter whole on 32-bit hosts
- * @count: written by the holder of the session only; that of KVNET_STAT_NONE is not used
- * @hist: likewise
+ * struct kvnet_stats - counters of a queue
+ * @syncp: protects 64-bit counters from torn reads on 32-bit hosts
+ * @count: written within a session; KVNET_STAT_NONE is not used
+ * @hist: written within a session
  */
 struct kvnet_stats {
 	struct u64_stats_sync syncp;
@@ -87,7 +86,7 @@ struct kvnet_stats {
 	struct kvnet_hist hist[KVNET_HIST_MAX];
 };
 
-/* Who reads on a 32-bit host waits for who writes, and must not have preempted him. */
+/* On 32-bit the reader spins on the seqcount, so the writer must not be preempted. */
 static inline void kvnet_stats_write_begin(struct kvnet_stats *stats)
 {
 	if (BITS_PER_LONG == 32)
@@ -102,12 +101,7 @@ static inline void kvnet_stats_write_end(struct kvnet_stats *stats)
 		preempt_enable();
 }
 
-/**
- * kvnet_stats_add() - count
- * @stats: the queue's counters; the caller holds vq->lock
- * @which: the counter
- * @n: how much
- */
+/* Within a session (vq->lock, or a softirq's), so that writers exclude each other. */
 static inline void kvnet_stats_add(struct kvnet_stats *stats,
 				   enum kvnet_stat which, u64 n)
 {
@@ -125,10 +119,10 @@ static inline void kvnet_stats_inc(struct kvnet_stats *stats,
 }
 
 /**
- * kvnet_stats_add_poll() - a turn has ended
- * @stats: the queue's counters; the caller holds vq->lock, or a session
- * @packets: that it has passed on or dropped
- * @latency_ns: kvnet_work_consume_wake_latency(), when it began
+ * kvnet_stats_add_poll() - add a poll to the histograms, within a session
+ * @stats: the queue's counters
+ * @packets: packets of the poll, with those that were dropped
+ * @latency_ns: kvnet_work_consume_wake_latency() at the begin of the poll; 0: not sampled
  */
 static inline void kvnet_stats_add_poll(struct kvnet_stats *stats,
 					unsigned int packets, u64 latency_ns)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace.c - the one place where the tracepoints are made
+ * trace.c - defines the tracepoints of trace.h
  */
-/* First: what these include has tracepoints of its own. */
+/* Before CREATE_TRACE_POINTS: these headers include tracepoints of the kernel. */
 #include "work.h"
 #include "vq.h"
 

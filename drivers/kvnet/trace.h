@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * trace.h - tracepoints; a queue is named by its owner's pid and its index
+ * trace.h - tracepoints
+ *
+ * Events name a queue by the PID of the owner and the index of the queue.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kvnet
@@ -16,7 +18,7 @@
 #include "vq.h"
 #endif
 
-/* So that programs that read the events know the names behind the numbers. */
+/* Exports the values to user space, for the __print_symbolic() formats below. */
 TRACE_DEFINE_ENUM(KVNET_WORK_IDLE);
 TRACE_DEFINE_ENUM(KVNET_WORK_REPOLL);
 TRACE_DEFINE_ENUM(KVNET_WORK_COMPLETE);
@@ -49,19 +51,17 @@ DECLARE_EVENT_CLASS(kvnet_vq_event,
 		  __entry->avail_idx, __entry->last_used)
 );
 
-/* The queue's backend was set. */
 DEFINE_EVENT(kvnet_vq_event, kvnet_vq_start,
 	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
 
-/* The queue's backend was removed. */
 DEFINE_EVENT(kvnet_vq_event, kvnet_vq_stop,
 	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
 
-/* Kicks were asked for; the worker is about to sleep. */
+/* Kicks were enabled: the poll completes unless more chains have arrived. */
 DEFINE_EVENT(kvnet_vq_event, kvnet_vq_kick_on,
 	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
 
-/* A chain was fetched. */
+/* A descriptor chain was popped. */
 TRACE_EVENT(kvnet_pop,
 	TP_PROTO(const struct kvnet_vq *vq, u16 id, unsigned int segs,
 		 size_t len),
@@ -84,7 +84,7 @@ TRACE_EVENT(kvnet_pop,
 		  __entry->index, __entry->id, __entry->segs, __entry->len)
 );
 
-/* Used buffers were published, and the driver was called or not. */
+/* Used buffers were published; call: the driver is interrupted now. */
 TRACE_EVENT(kvnet_flush,
 	TP_PROTO(const struct kvnet_vq *vq, unsigned int n, bool call),
 	TP_ARGS(vq, n, call),
@@ -104,7 +104,7 @@ TRACE_EVENT(kvnet_flush,
 		  __entry->index, __entry->n, __entry->call)
 );
 
-/* The driver broke the rules, or its memory is gone. */
+/* The virtio spec was violated, guest memory is not accessible, or the owner died. */
 TRACE_EVENT(kvnet_vq_broken,
 	TP_PROTO(const struct kvnet_vq *vq, int err),
 	TP_ARGS(vq, err),
@@ -124,7 +124,7 @@ TRACE_EVENT(kvnet_vq_broken,
 		  __entry->index, __entry->last_avail, __entry->err)
 );
 
-/* The queue waits for the VMM's IOMMU; perm 1: to read, 2: to write. */
+/* The queue waits for an IOTLB update; perm is VHOST_ACCESS_*: 1 read, 2 write. */
 TRACE_EVENT(kvnet_iotlb_miss,
 	TP_PROTO(const struct kvnet_vq *vq, u64 iova, u8 perm),
 	TP_ARGS(vq, iova, perm),
@@ -144,7 +144,7 @@ TRACE_EVENT(kvnet_iotlb_miss,
 		  __entry->index, __entry->iova, __entry->perm)
 );
 
-/* The VMM told a translation. */
+/* The VMM sent an IOTLB update. */
 TRACE_EVENT(kvnet_iotlb_update,
 	TP_PROTO(const struct kvnet_iotlb_entry *e, int ret),
 	TP_ARGS(e, ret),
@@ -167,7 +167,7 @@ TRACE_EVENT(kvnet_iotlb_update,
 		  __entry->ret)
 );
 
-/* The VMM took translations back. */
+/* The VMM invalidated a range of the IOTLB. */
 TRACE_EVENT(kvnet_iotlb_invalidate,
 	TP_PROTO(u64 iova, u64 last, int ret),
 	TP_ARGS(iova, last, ret),
@@ -185,7 +185,7 @@ TRACE_EVENT(kvnet_iotlb_invalidate,
 		  __entry->ret)
 );
 
-/* A packet went nowhere; reason is the number of the drop_* counter. */
+/* A packet was dropped; reason: KVNET_STAT_drop_*. */
 TRACE_EVENT(kvnet_drop,
 	TP_PROTO(const struct kvnet_vq *vq, enum kvnet_stat reason),
 	TP_ARGS(vq, reason),
@@ -209,7 +209,7 @@ TRACE_EVENT(kvnet_drop,
 				   { KVNET_STAT_drop_tap, "tap" }))
 );
 
-/* An event ended a queue's rest; who brought it may do the work, or wake a worker. */
+/* An event scheduled the queue's work: to run inline, or on its worker. */
 TRACE_EVENT(kvnet_work_event,
 	TP_PROTO(pid_t owner, unsigned int source, unsigned int event),
 	TP_ARGS(owner, source, event),
@@ -231,7 +231,7 @@ TRACE_EVENT(kvnet_work_event,
 				   { KVNET_EV_CTRL, "ctrl" }))
 );
 
-/* A kick, or the tap, woke a queue. */
+/* The work was queued to its worker. */
 TRACE_EVENT(kvnet_worker_wake,
 	TP_PROTO(pid_t owner, unsigned int source, unsigned int events),
 	TP_ARGS(owner, source, events),
@@ -253,7 +253,7 @@ TRACE_EVENT(kvnet_worker_wake,
 				{ KVNET_EV_CTRL, "ctrl" }))
 );
 
-/* A queue's turn ended. */
+/* A poll ended: by the worker, a vCPU thread or a softirq. */
 TRACE_EVENT(kvnet_poll,
 	TP_PROTO(pid_t owner, unsigned int source, int verdict),
 	TP_ARGS(owner, source, verdict),
@@ -274,7 +274,7 @@ TRACE_EVENT(kvnet_poll,
 				   { KVNET_WORK_COMPLETE, "complete" }))
 );
 
-/* The worker stopped spinning. */
+/* The worker stopped busy polling; hit: it found work. */
 TRACE_EVENT(kvnet_busy_poll,
 	TP_PROTO(pid_t owner, u64 spun_ns, u64 window_ns, bool hit),
 	TP_ARGS(owner, spun_ns, window_ns, hit),

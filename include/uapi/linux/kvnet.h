@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * kvnet: the generic-netlink family, as Documentation/netlink/specs/kvnet.yaml
- * specifies it. What each of these means stands there.
+ * kvnet.h - the generic-netlink family of kvnet
+ *
+ * Documentation/netlink/specs/kvnet.yaml specifies the family and documents each value.
  */
 #ifndef _UAPI_LINUX_KVNET_H
 #define _UAPI_LINUX_KVNET_H
