@@ -178,8 +178,8 @@ int kvnet_dev_check_owner(const struct kvnet_net *net)
 }
 
 /*
- * The caller is a registry reader, so that the PID is valid. A worker sets @owner_dead some time
- * after waitpid() for the owner may have returned: hence the check of the PID.
+ * The caller is a registry reader, which keeps the struct pid. A worker may set @owner_dead only
+ * after waitpid() for the owner has returned: hence the check of the PID.
  */
 bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 {

@@ -30,7 +30,7 @@ static int fill_flag(struct sk_buff *skb, int type, bool set)
 	return set ? nla_put_flag(skb, type) : 0;
 }
 
-/* Not nla_put_64bit(): the kernel's own tool does not know pad attributes, at least up to 6.12. */
+/* Not nla_put_64bit(): the kernel's own tool, at least up to 6.12, knows no pad attributes. */
 int kvnet_netlink_fill_u64(struct sk_buff *skb, int type, u64 value)
 {
 	return nla_put(skb, type, sizeof(value), &value);
