@@ -65,7 +65,7 @@ take_kvnet()
 			case $key in
 			kvnet.?x.kicks:) NOW[kicks]=$((${NOW[kicks]:-0} + value)) ;;
 			kvnet.?x.calls:) NOW[calls]=$((${NOW[calls]:-0} + value)) ;;
-			kvnet.rx.polls_inline: | kvnet.rx.soft_* | kvnet.rx.polls:) key=${key#kvnet.rx.} NOW[rx_${key%:}]=$((${NOW[rx_${key%:}]:-0} + value)) ;;
+			kvnet.rx.polls_inline: | kvnet.rx.inline_skip_* | kvnet.rx.polls:) key=${key#kvnet.rx.} NOW[rx_${key%:}]=$((${NOW[rx_${key%:}]:-0} + value)) ;;
 			esac
 		done < "$file"
 	done
