@@ -12,66 +12,66 @@
 unsigned int kvnet_param_max_mem_regions = 509;
 module_param_named(max_mem_regions, kvnet_param_max_mem_regions, uint, 0444);
 MODULE_PARM_DESC(max_mem_regions,
-		 "Most regions in a memory table (default 509)");
+		 "Maximum number of regions in a memory table (default 509)");
 
 unsigned int kvnet_param_max_iotlb_entries = 2048;
 module_param_named(max_iotlb_entries, kvnet_param_max_iotlb_entries, uint, 0644);
 MODULE_PARM_DESC(max_iotlb_entries,
-		 "Most translations that a device keeps of a vIOMMU's, for IOTLBs made from now on (default 2048)");
+		 "Maximum number of IOTLB entries per device; applies when an IOTLB is created (default 2048)");
 
 static bool replace_vhost_net;
 module_param(replace_vhost_net, bool, 0444);
 MODULE_PARM_DESC(replace_vhost_net,
-		 "Be /dev/vhost-net too, for VMMs that know no other name; vhost_net must not be loaded (default N)");
+		 "Also provide /dev/vhost-net, for VMMs that cannot be given another path; vhost_net must not be loaded (default N)");
 
 unsigned int kvnet_param_poll_us = 50;
 module_param_named(poll_us, kvnet_param_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
-		 "Longest spin before a worker sleeps, in us, for devices opened from now on; 0: none (default 50)");
+		 "Maximum busy polling of a worker before it sleeps, in us; applies at open; 0: off (default 50)");
 
 bool kvnet_param_pin_rings = true;
 module_param_named(pin_rings, kvnet_param_pin_rings, bool, 0644);
 MODULE_PARM_DESC(pin_rings,
-		 "Pin the pages of rings and map them into the kernel, for devices that get an owner from now on (default Y)");
+		 "Pin the rings' pages and map them into the kernel; applies at SET_OWNER (default Y)");
 
 bool kvnet_param_tx_inline = true;
 module_param_named(tx_inline, kvnet_param_tx_inline, bool, 0644);
 MODULE_PARM_DESC(tx_inline,
-		 "A vCPU that kicks sends a lone packet itself, of devices that get an owner from now on, where the kernel can (default Y)");
+		 "The vCPU thread that kicks transmits a single packet itself, if the kernel exports task_work_add(); applies at SET_OWNER (default Y)");
 
 bool kvnet_param_rx_inline = true;
 module_param_named(rx_inline, kvnet_param_rx_inline, bool, 0644);
 MODULE_PARM_DESC(rx_inline,
-		 "Who puts a lone frame into a tap copies it into the guest, of devices that get an owner from now on, where the kernel can (default Y)");
+		 "Receive a single frame in its sender's softirq instead of waking the worker; applies at SET_OWNER (default Y)");
 
 unsigned int kvnet_param_tx_usecs = 400;
 module_param_named(tx_usecs, kvnet_param_tx_usecs, uint, 0644);
 MODULE_PARM_DESC(tx_usecs,
-		 "Longest time until a driver hears of a few packets that have been sent, in us, of devices that receive in place; 0: at once (default 400)");
+		 "Maximum delay of an interrupt for a few transmitted packets, in us, of devices with rx_inline; 0: no delay (default 400)");
 
 unsigned int kvnet_param_rx_usecs = 100;
 module_param_named(rx_usecs, kvnet_param_rx_usecs, uint, 0644);
 MODULE_PARM_DESC(rx_usecs,
-		 "Longest time that short frames of a stream wait for more, in us, of devices that get an owner from now on; 0: they do not (default 100)");
+		 "Maximum time that short frames of a stream are coalesced, in us; applies at SET_OWNER; 0: off (default 100)");
 
 bool kvnet_param_rx_direct = true;
 module_param_named(rx_direct, kvnet_param_rx_direct, bool, 0644);
 MODULE_PARM_DESC(rx_direct,
-		 "Copy frames out of a tap's ring, where nothing tells the way from a call of the tap (default Y)");
+		 "Read frames from the tap's ring instead of by the tap's recvmsg(), where the result is the same (default Y)");
 
 module_param_named(tx_direct, kvnet_param_tx_direct, bool, 0644);
 MODULE_PARM_DESC(tx_direct,
-		 "Frames go to the host past the tap's socket where that is the same but for the time it takes, for backends set from now on (default Y)");
+		 "Pass frames to the network stack instead of to the tap's sendmsg(), where the result is the same; applies at SET_BACKEND (default Y)");
 
 static bool fork_from_owner_default = true;
 module_param(fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
-		 "Workers are threads of the VMM, unless it chooses otherwise; else kernel threads, as on kernels before 6.11 (default Y)");
+		 "Workers are threads of the VMM unless it asks for kernel threads; before Linux 6.11 always kernel threads (default Y)");
 
 bool kvnet_param_fork_owner_control;
 module_param_named(fork_owner_control, kvnet_param_fork_owner_control, bool, 0644);
 MODULE_PARM_DESC(fork_owner_control,
-		 "A VMM may choose kernel threads, which RLIMIT_NPROC and pids.max do not bound; else SET_FORK_FROM_OWNER is unknown (default N)");
+		 "Allow VHOST_SET_FORK_FROM_OWNER: kernel threads are not limited by RLIMIT_NPROC and pids.max (default N)");
 
 /* The default of a device: true if its workers are threads of the owner's process. */
 bool kvnet_param_fork_from_owner(void)

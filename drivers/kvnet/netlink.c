@@ -150,7 +150,7 @@ static int netlink_get_dev(struct sk_buff *skb, struct genl_info *info)
 	int ret = -EMSGSIZE;
 
 	if (!id) {
-		NL_SET_ERR_MSG(info->extack, "which device? id is missing");
+		NL_SET_ERR_MSG(info->extack, "missing attribute id");
 		return -EINVAL;
 	}
 	reply = genlmsg_new(KVNET_NETLINK_MSG_SIZE, GFP_KERNEL);

@@ -26,7 +26,7 @@ const struct nla_policy kvnet_policy_nl_policy[] = {
 static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
 {
 	if (a && nla_get_u8(a) && !kvnet_task_work_is_supported()) {
-		NL_SET_ERR_MSG_ATTR(extack, a, "this kernel does not let vCPUs do that");
+		NL_SET_ERR_MSG_ATTR(extack, a, "tx-inline: this kernel does not export task_work_add()");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -38,7 +38,8 @@ static int check_rx_inline_supported(const struct kvnet_net *net, const struct n
 {
 	if (!a || !nla_get_u8(a) || READ_ONCE(net->page_cache.enabled))
 		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, a, "not for a device that got its owner with rx_inline=0, nor on each kernel");
+	NL_SET_ERR_MSG_ATTR(extack, a,
+			    "rx-inline: the device got its owner with rx_inline=0, or this kernel lacks CONFIG_MMU_NOTIFIER");
 	return -EOPNOTSUPP;
 }
 
@@ -92,11 +93,11 @@ int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info)
 	int ret;
 
 	if (!info->attrs[KVNET_A_DEV_ID]) {
-		NL_SET_ERR_MSG(info->extack, "which device? id is missing");
+		NL_SET_ERR_MSG(info->extack, "missing attribute id");
 		return -EINVAL;
 	}
 	if (!info->attrs[KVNET_A_DEV_POLICY]) {
-		NL_SET_ERR_MSG(info->extack, "set what? policy is missing");
+		NL_SET_ERR_MSG(info->extack, "missing attribute policy");
 		return -EINVAL;
 	}
 	ret = nla_parse_nested(policy, KVNET_A_POLICY_MAX, info->attrs[KVNET_A_DEV_POLICY],
