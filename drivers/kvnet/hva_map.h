@@ -59,7 +59,7 @@ static inline bool kvnet_hva_map_may_have(const struct kvnet_hva_map *t, unsigne
 
 /* As kvnet_hva_map_may_have(), for all pages from @first to @last, inclusive. */
 static inline bool kvnet_hva_map_may_have_any(const struct kvnet_hva_map *t, unsigned long first,
-					     unsigned long last)
+					      unsigned long last)
 {
 	/* Pairs with clear_hva_slot(). */
 	if (!smp_load_acquire(&t->n))
