@@ -45,19 +45,19 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "throttle.h"
-#include "workers.h"
-#include "vnet_hdr.h"
-#include "rx_mod.h"
-#include "watch.h"
-#include "kick_mod.h"
-#include "busy_poll.h"
-#include "backend_info.h"
-#include "registry.h"
-#include "page_cache.h"
-#include "work.h"
-#include "tap.h"
-#include "vq.h"
+#include "worker/throttle.h"
+#include "worker/workers.h"
+#include "tap/vnet_hdr.h"
+#include "worker/rx_mod.h"
+#include "worker/watch.h"
+#include "worker/kick_mod.h"
+#include "worker/busy_poll.h"
+#include "tap/backend_info.h"
+#include "obs/registry.h"
+#include "mem/page_cache.h"
+#include "worker/work.h"
+#include "tap/tap.h"
+#include "vq/vq.h"
 
 struct file;
 struct mm_struct;

@@ -5,9 +5,9 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "task_work.h"
+#include "worker/task_work.h"
 #include "kvnet.h"
-#include "netlink.h"
+#include "nl/netlink.h"
 
 unsigned int kvnet_param_max_mem_regions = 509;
 module_param_named(max_mem_regions, kvnet_param_max_mem_regions, uint, 0444);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A device side that has nothing in mind but the text of virtio 1.3: the verbs
- * of drivers/kvnet/ring.h, one entry at a time, for tests of the driver side and
+ * of drivers/kvnet/vq/ring.h, one entry at a time, for tests of the driver side and
  * as a third opinion. Takes the place of that header.
  */
 #ifndef _KVNET_RING_H

@@ -14,7 +14,7 @@
 #include <linux/virtio_config.h>
 
 #include "kvnet.h"
-#include "trace.h"
+#include "obs/trace.h"
 
 /* A queue that waits for the VMM checks this often whether its miss is to be queued again. */
 #define KVNET_IOMMU_RETRY_NS	NSEC_PER_SEC

@@ -14,8 +14,8 @@
 
 #ifndef _KVNET_TRACE_ONCE
 #define _KVNET_TRACE_ONCE
-#include "work.h"
-#include "vq.h"
+#include "worker/work.h"
+#include "vq/vq.h"
 #endif
 
 /* Exports the values to user space, for the __print_symbolic() formats below. */

@@ -15,9 +15,9 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
-#include "workers.h"
+#include "worker/workers.h"
 #include "kvnet.h"
-#include "registry.h"
+#include "obs/registry.h"
 
 /* Where the next part of a dump begins: in cb->ctx, which is zeroed when the dump starts. */
 struct dump_cursor {

@@ -21,9 +21,9 @@
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
-#include "workers.h"
+#include "worker/workers.h"
 #include "kvnet.h"
-#include "registry.h"
+#include "obs/registry.h"
 
 static int fill_flag(struct sk_buff *skb, int type, bool set)
 {

@@ -16,7 +16,7 @@
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_config.h>
 
-#include "trace.h"
+#include "obs/trace.h"
 #include "vq.h"
 
 /* The queue is stopped. As vhost at open: no addresses, features or IOMMU, base 0, size 1. */

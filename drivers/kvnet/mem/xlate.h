@@ -14,7 +14,7 @@
 #include "area.h"
 #include "iotlb.h"
 #include "memtable.h"
-#include "ring.h"
+#include "vq/ring.h"
 
 /**
  * struct kvnet_xlate_ctx - a queue's translation context

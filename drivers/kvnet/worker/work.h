@@ -17,7 +17,7 @@
 
 #include "run_state.h"
 #include "task_work.h"
-#include "stats.h"
+#include "obs/stats.h"
 
 /* One of so many kicks or frames that schedule a work is timestamped. A power of two. */
 #define KVNET_WORK_SAMPLE_EVERY	16

@@ -13,7 +13,7 @@
 #include <linux/vhost.h>
 
 #include "kvnet.h"
-#include "netlink.h"
+#include "nl/netlink.h"
 
 /* These may be the last references: call without vq->lock. */
 static void put_tap_and_kick(struct socket *tap, struct file *kick)

@@ -12,7 +12,7 @@
 #include <net/genetlink.h>
 
 #include "kvnet.h"
-#include "registry.h"
+#include "obs/registry.h"
 
 static void drop_notification(struct kvnet_net *net, struct sk_buff *skb)
 {

@@ -16,7 +16,7 @@
 #include <linux/vhost.h>
 
 #include "kvnet.h"
-#include "netlink.h"
+#include "nl/netlink.h"
 
 struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
 {

@@ -12,7 +12,7 @@
 #include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 
-#include "trace.h"
+#include "obs/trace.h"
 
 /*
  * Reads an indirect table; in a session of a thread, in the owner's address space. The table

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 #include <linux/virtio_ring.h>
 
-#include "area.h"
+#include "mem/area.h"
 #include "chain.h"
 
 /* Avail entries that are read from the guest in one copy. */

@@ -13,7 +13,7 @@
 
 #include "workers.h"
 #include "work.h"
-#include "trace.h"
+#include "obs/trace.h"
 
 /* Only while no other task wants this CPU. */
 static bool should_busy_poll(const struct kvnet_worker *w)

@@ -22,16 +22,16 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-#include "tx_mod.h"
-#include "dirty_log.h"
+#include "worker/tx_mod.h"
+#include "mem/dirty_log.h"
 #include "features.h"
-#include "iotlb_miss.h"
-#include "watch.h"
-#include "ring_pin.h"
+#include "mem/iotlb_miss.h"
+#include "worker/watch.h"
+#include "mem/ring_pin.h"
 #include "ring.h"
-#include "stats.h"
-#include "thread.h"
-#include "xlate.h"
+#include "obs/stats.h"
+#include "worker/thread.h"
+#include "mem/xlate.h"
 
 struct vhost_vring_addr;
 

@@ -15,7 +15,7 @@
 #include <linux/wait_bit.h>
 
 #include "workers.h"
-#include "trace.h"
+#include "obs/trace.h"
 #include "worker.h"
 
 /* Atomic: the tasklets of a CPU that goes offline run on another CPU. */

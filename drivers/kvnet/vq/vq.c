@@ -14,7 +14,7 @@
 #include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 
-#include "trace.h"
+#include "obs/trace.h"
 
 /**
  * kvnet_vq_lock_killable() - take vq->lock to change the setup

@@ -15,9 +15,9 @@
 #include <linux/topology.h>
 #include <net/genetlink.h>
 
-#include "workers.h"
+#include "worker/workers.h"
 #include "kvnet.h"
-#include "worker.h"
+#include "worker/worker.h"
 
 static int fill_counter(struct sk_buff *skb, const char *name, u64 value)
 {

@@ -11,10 +11,10 @@
 #include <linux/errno.h>
 #include <net/genetlink.h>
 
-#include "workers.h"
-#include "task_work.h"
+#include "worker/workers.h"
+#include "worker/task_work.h"
 #include "kvnet.h"
-#include "registry.h"
+#include "obs/registry.h"
 
 const struct nla_policy kvnet_policy_nl_policy[] = {
 	[KVNET_A_POLICY_POLL_US] = { .type = NLA_U32 },

@@ -14,7 +14,7 @@
 
 #include <linux/errno.h>
 
-#include "trace.h"
+#include "obs/trace.h"
 
 /*
  * Without an IOMMU the VMM has set the guest-physical address of the device area
