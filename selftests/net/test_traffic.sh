@@ -22,16 +22,16 @@ workers_rest()
 {
 	local turns
 
-	turns=$(kvnet_counter '.*.runs') || return
+	turns=$(kvnet_counter '.*.polls') || return
 	for _ in {1..10}; do
-		[ "$(kvnet_counter '.*.runs')" = "$turns" ] || return
+		[ "$(kvnet_counter '.*.polls')" = "$turns" ] || return
 	done
 }
 
 test_quiet_when_idle()
 {
 	[ "$BACKEND" = kvnet ] || return 0
-	wait_until 20 workers_rest || fail "the workers do not rest: $(kvnet_counters | grep runs)"
+	wait_until 20 workers_rest || fail "the workers do not rest: $(kvnet_counters | grep polls)"
 }
 
 run_test "traffic: guest boots" guest_need
