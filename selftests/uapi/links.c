@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Network devices by netlink: see links.h. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -228,4 +231,18 @@ int link_new_netns(void)
 
 	rig_enter_netns();
 	return old;
+}
+
+/* Creates br0 if @port is 0, else makes that interface a port of it. */
+void link_bridge(int port)
+{
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
+
+	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
+	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
+		ksft_skip("no bridge: %s", strerror(errno));
+	if (port)
+		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
+	close(fd);
 }

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -64,19 +63,6 @@ CASE(a_lone_frame_is_received_by_who_brings_it)
 
 static struct rig many[TAPS];
 
-static void bridge_of(int port)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
-
-	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
-	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
-		ksft_skip("no bridge: %s", strerror(errno));
-	if (port)
-		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
-	close(fd);
-}
-
 static void bridge_up(struct rig *br)
 {
 	rig_link(br, true);
@@ -90,10 +76,10 @@ static void open_many(struct rig *br)
 	unsigned int i;
 
 	rig_enter_netns();
-	bridge_of(0);
+	link_bridge(0);
 	for (i = 0; i < TAPS; i++) {
 		rig_open(&many[i], &(struct rig_cfg){ .here = true });
-		bridge_of(many[i].ifindex);
+		link_bridge(many[i].ifindex);
 		vdev_no_spin(&many[i].v);
 		rig = many[i];
 		place_touch();
@@ -211,13 +197,13 @@ static void open_before(struct rig *br, struct rig *port)
 	struct pollfd p;
 
 	rig_enter_netns();
-	bridge_of(0);
+	link_bridge(0);
 	p = (struct pollfd){ .fd = rig_tap_new(port, TAP_BARE), .events = POLLIN };
 	port->inject = rig_packet_socket(port, 0, false);
 	rig_open(&rig, &(struct rig_cfg){ .here = true });
 	/* a bridge has its newest port first */
-	bridge_of(port->ifindex);
-	bridge_of(rig.ifindex);
+	link_bridge(port->ifindex);
+	link_bridge(rig.ifindex);
 	place_ready();
 	bridge_up(br);
 	/* a port of a bridge does not forward at once */

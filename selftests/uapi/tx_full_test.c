@@ -12,7 +12,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/netlink.h>
 #include <linux/net_tstamp.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -90,19 +89,6 @@ static void let_go(void)
 	ASSERT_EQ(plug(false, TCQ_PLUG_RELEASE_INDEFINITE), 0);
 }
 
-static void bridge_of(int port)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
-
-	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
-	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
-		ksft_skip("no bridge: %s", strerror(errno));
-	if (port)
-		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
-	close(fd);
-}
-
 /* Kinds of backend that can be full, each on the way to the far end of a pair. */
 static int by_bridge(void)
 {
@@ -110,9 +96,9 @@ static int by_bridge(void)
 	int fd = rig_tap_new(&rig, 0), sndbuf = SNDBUF;
 
 	ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
-	bridge_of(0);
-	bridge_of(near);
-	bridge_of(rig.ifindex);
+	link_bridge(0);
+	link_bridge(near);
+	link_bridge(rig.ifindex);
 	rig_link(&br, true);
 	return fd;
 }

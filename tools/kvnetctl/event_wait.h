@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EVENT_WAIT_END	1	/* ^C, SIGTERM, SIGHUP; or nobody reads any more */
+#define EVENT_WAIT_END	1	/* ^C, SIGTERM, SIGHUP; or the reader of the output is gone */
 #define EVENT_WAIT_READ	2	/* there is something to read */
 #define EVENT_WAIT_RESIZE	4	/* the terminal has another size */
 #define EVENT_WAIT_RELOAD	8	/* SIGHUP, where that is not the end */

@@ -28,7 +28,7 @@ struct mm_struct;
 struct kvnet_task_work {
 	struct callback_head head;
 	unsigned long queued;
-	void (*run)(struct kvnet_task_work *loan);
+	void (*run)(struct kvnet_task_work *work);
 };
 
 /*

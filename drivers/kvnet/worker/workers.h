@@ -30,9 +30,9 @@ struct mm_struct;
  */
 struct kvnet_workers_ops {
 	void (*started)(struct kvnet_work *src);
-	void (*owner_died)(struct kvnet_workers *crew);
-	void (*get)(struct kvnet_workers *crew);
-	void (*put)(struct kvnet_workers *crew);
+	void (*owner_died)(struct kvnet_workers *workers);
+	void (*get)(struct kvnet_workers *workers);
+	void (*put)(struct kvnet_workers *workers);
 };
 
 /**
