@@ -16,6 +16,7 @@
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/net.h>
 #include <linux/ptr_ring.h>
 #include <linux/skb_array.h>
@@ -178,6 +179,8 @@ static void wake_tap_senders(struct kvnet_tap *tap, unsigned int n)
 {
 	struct ptr_ring *ring = tap->ring;
 
+	/* Else spin_unlock_bh() runs softirqs, with the ring's consumer_lock held. */
+	lockdep_assert(softirq_count());
 	if (!COMPAT_TUN_STOPS_SENDERS)
 		return;
 	spin_lock_bh(&ring->producer_lock);
