@@ -165,21 +165,17 @@ struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q);
 extern const struct kvnet_work_ops kvnet_rx_ops;
 extern const struct kvnet_work_ops kvnet_tx_ops;
 
-/* Creation, and ioctls of the owner (dev->lock held): dev.c */
+/* The life of a device: dev.c */
 struct kvnet_net *kvnet_dev_create(void);
-int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
-int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
-				 const struct vhost_vring_addr *a);
-int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd);
-int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd);
-void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us);
-void kvnet_dev_reset_busy_poll(struct kvnet_net *net);
-bool kvnet_dev_is_rx_direct(const struct kvnet_net *net);
+void kvnet_dev_put(struct kvnet_net *net);
+void kvnet_dev_close(struct kvnet_net *net);
+int kvnet_dev_module_init(void);
+void kvnet_dev_module_exit(void);
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
-struct socket *kvnet_backend_detach(struct kvnet_queue *q);
-void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
+bool kvnet_dev_is_rx_direct(const struct kvnet_net *net);
+void kvnet_dev_reset_busy_poll(struct kvnet_net *net);
 
-/* SET_OWNER and RESET_OWNER (dev->lock held), and the death of the owner: dev_owner.c */
+/* SET_OWNER and RESET_OWNER (dev->lock held), and the death of the owner: dev.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
 int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork);
@@ -189,11 +185,15 @@ void kvnet_dev_release_owner(struct kvnet_net *net);
 bool kvnet_dev_owner_is_dead(const struct kvnet_net *net);
 void kvnet_dev_handle_owner_death(struct kvnet_workers *workers);
 
-/* The last close: dev_close.c */
-void kvnet_dev_put(struct kvnet_net *net);
-void kvnet_dev_close(struct kvnet_net *net);
-int kvnet_dev_module_init(void);
-void kvnet_dev_module_exit(void);
+/* Setup of a queue, by ioctls of the owner (dev->lock held): backend.c */
+int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
+int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
+				 const struct vhost_vring_addr *a);
+int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd);
+int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd);
+void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us);
+struct socket *kvnet_backend_detach(struct kvnet_queue *q);
+void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
 
 /* Features, IOTLB and dirty log; the locks stand there: iommu.c */
 int kvnet_iommu_set_features(struct kvnet_net *net,

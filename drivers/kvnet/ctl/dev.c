@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dev.c - a device: creation, memory table, backend, kick eventfds, fdinfo
+ * dev.c - the life of a device: creation, owner, stop, last close
  *
- * No function here takes dev->lock. The owner calls the handlers of vhost ioctls with dev->lock
- * held, in any state of the queue. kvnet_vq_lock() excludes sessions of the worker, the vCPU
- * thread and the softirq: once a handler has released vq->lock, none of them uses the old table
- * or tap.
+ * The device refers to the owner's mm by mmgrab(), which does not keep the address space: the
+ * memory of a killed owner is freed even if another process still holds the file open. Each
+ * worker releases the tap, kick eventfds and pinned ring pages before it exits.
+ *
+ * When close() returns, the tap, the eventfds and the pinned ring pages are released, and no
+ * kernel thread uses the owner's mm. A work item then waits for workers that have not exited and
+ * for registry readers, so that close() does not. It holds a module reference until it is done.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vhost.h>
+#include <linux/workqueue.h>
 
 #include "kvnet.h"
 #include "nl/netlink.h"
+
+/* A workqueue of its own, so that kvnet_dev_module_exit() can wait for the work items. */
+static struct workqueue_struct *dev_release_wq;
 
 struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
 {
@@ -55,6 +66,16 @@ bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
 }
 
+/*
+ * References belong to the file, until release_closed_dev() has run, and to each task_work that
+ * is pending. The device has no owner when the last one is dropped. Process context.
+ */
+void kvnet_dev_put(struct kvnet_net *net)
+{
+	if (refcount_dec_and_test(&net->refs))
+		kvfree(net);
+}
+
 static struct kvnet_net *workers_to_net(struct kvnet_workers *workers)
 {
 	return container_of(workers, struct kvnet_net, workers);
@@ -84,6 +105,47 @@ static void notify_workers_started(struct kvnet_work *work)
 		kvnet_netlink_notify_dev(workers_to_net(work->workers),
 					 KVNET_CMD_WORKERS_START_NTF);
 	mutex_unlock(lock);
+}
+
+/* These may be the last references: call without vq->lock. */
+static void put_tap_and_kick(struct socket *tap, struct file *kick)
+{
+	kvnet_tap_put(tap);
+	if (kick)
+		fput(kick);
+}
+
+/**
+ * kvnet_dev_handle_owner_death() - release what a dead owner must not keep
+ * @workers: the device's workers; they poll no more
+ *
+ * Another thread of the owner's process may still be in an ioctl: @owner_dead keeps it from
+ * attaching a tap or an eventfd again.
+ *
+ * Context: each worker's thread, before it exits; takes vq->lock; may sleep.
+ */
+void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
+{
+	struct kvnet_net *net = container_of(workers, struct kvnet_net, workers);
+	struct kvnet_queue *q;
+	struct socket *tap;
+	struct file *kick;
+
+	/* kvnet_dev_stop() releases all of it. */
+	if (READ_ONCE(workers->stopping))
+		return;
+	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
+		kick = NULL;
+		mutex_lock(&q->vq.lock);
+		kvnet_vq_disable_softirq(&q->vq);
+		WRITE_ONCE(q->owner_dead, true);
+		/* Signals the error eventfd, which another process may poll. */
+		kvnet_vq_break(&q->vq, -EOWNERDEAD);
+		tap = kvnet_backend_detach(q);
+		kvnet_backend_swap_kick(q, &kick);
+		mutex_unlock(&q->vq.lock);
+		put_tap_and_kick(tap, kick);
+	}
 }
 
 /* Kernel threads do not exit with the owner's process. Atomic context, see on_mm_release. */
@@ -122,228 +184,249 @@ struct kvnet_net *kvnet_dev_create(void)
 	return net;
 }
 
-/* Caller holds vq->lock, and gets the reference to the old tap's socket. */
-static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
+int kvnet_dev_check_owner(const struct kvnet_net *net)
 {
-	lockdep_assert_held(&q->vq.lock);
-	WRITE_ONCE(q->no_room, false);
-	kvnet_kick_mod_reset(&q->kick_mod);
-	kvnet_rx_mod_reset(&q->rx_mod);
-	q->vq.tx_mod = (struct kvnet_tx_mod) {};
-	if (sock || q->tap.sock)
-		kvnet_backend_info_set(&q->backend_info, sock, ifindex);
-	if (sock)
-		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
-	else if (q->tap.sock)
-		kvnet_netlink_notify_queue_stop(&q->vq);
-	return kvnet_tap_attach(&q->tap, sock, ifindex);
-}
-
-/**
- * kvnet_backend_detach() - remove the queue's backend
- * @q: the queue, in any state
- *
- * Context: caller holds vq->lock; may sleep.
- * Return: the old tap's socket, for kvnet_tap_put(), or NULL. Neither the socket nor the ring is
- * accessed once the caller has released vq->lock.
- */
-struct socket *kvnet_backend_detach(struct kvnet_queue *q)
-{
-	lockdep_assert_held(&q->vq.lock);
-	kvnet_watch_stop(&q->tap_watch);
-	kvnet_vq_stop(&q->vq);
-	return swap_queue_tap(q, NULL, 0);
-}
-
-/* Caller holds dev->lock. On return neither the ring nor the tap is accessed. */
-static void remove_queue_backend(struct kvnet_queue *q)
-{
-	struct socket *old;
-
-	kvnet_vq_lock(&q->vq);
-	old = kvnet_backend_detach(q);
-	mutex_unlock(&q->vq.lock);
-	kvnet_tap_put(old);
-}
-
-/**
- * kvnet_backend_swap_kick() - replace the kick eventfd
- * @q: the queue
- * @file: in: the new eventfd or NULL, whose reference the queue takes; out: the old one, whose
- *	  reference the caller gets. The old eventfd schedules no work on return
- *
- * Context: caller holds vq->lock; may sleep.
- */
-void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file)
-{
-	kvnet_watch_stop(&q->kick_watch);
-	swap(q->kick_file, *file);
-	if (q->kick_file)
-		kvnet_watch_start(&q->kick_watch, q->kick_file);
+	lockdep_assert_held(&net->lock);
+	return net->mm && net->mm == current->mm ? 0 : -EPERM;
 }
 
 /*
- * Caller holds vq->lock. On failure the queue keeps its old tap, but kvnet_vq_start() may have
- * restarted a broken queue.
+ * The caller is a registry reader, which keeps the struct pid. A worker may set @owner_dead only
+ * after waitpid() for the owner has returned: hence the check of the PID.
  */
-static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
+bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 {
-	int ret = kvnet_watch_check(sock->file);
-
-	if (!ret)
-		ret = kvnet_vq_start(&q->vq);
-	/* kvnet_vq_start() may sleep: the tap may have lost its netdev meanwhile. */
-	if (!ret && !kvnet_watch_change(&q->tap_watch, sock->file)) {
-		if (!q->tap.sock)
-			kvnet_vq_stop(&q->vq);
-		ret = -EINVAL;
-	}
-	/* kvnet_vq_start() disabled kicks, and the work may be idle: poll to re-enable them. */
-	if (ret)
-		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
-	return ret;
-}
-
-/* Caller holds dev->lock. Takes the caller's reference to @sock, also on failure. */
-static int set_queue_backend(struct kvnet_queue *q, struct socket *sock)
-{
-	int ret, ifindex = kvnet_tap_info_ifindex(sock);
-	struct socket *old = NULL;
-
-	kvnet_vq_lock(&q->vq);
-	ret = q->owner_dead ? -EIO : kvnet_vq_check_setup(&q->vq);
-	if (ret || sock == q->tap.sock)
-		goto out;
-
-	ret = start_queue_on_tap(q, sock);
-	if (ret)
-		goto out;
-	old = swap_queue_tap(q, sock, ifindex);
-	sock = NULL;
-out:
-	mutex_unlock(&q->vq.lock);
-	kvnet_tap_put(sock);
-	kvnet_tap_put(old);
-	return ret;
-}
-
-/* Caller holds dev->lock. Takes the caller's reference to @file, also on failure. */
-static int set_queue_kick(struct kvnet_queue *q, struct file *file)
-{
-	int ret = 0;
-
-	kvnet_vq_lock(&q->vq);
-	if (q->owner_dead)
-		ret = -EIO;
-	else
-		kvnet_backend_swap_kick(q, &file);
-	mutex_unlock(&q->vq.lock);
-	if (file)
-		fput(file);
-	return ret;
+	return READ_ONCE(net->q[0].owner_dead) ||
+	       !pid_has_task(net->registry.owner, PIDTYPE_TGID);
 }
 
 /**
- * kvnet_backend_set_mem_table() - VHOST_SET_MEM_TABLE
+ * kvnet_dev_set_owner() - VHOST_SET_OWNER: create the workers and register the device
  * @net: the device
- * @mem: the new table; the device takes the caller's reference on success
  *
- * No queue uses the old table on return.
+ * mmgrab() keeps the mm_struct, not the address space: the queues stop when the process exits.
  *
- * Context: the owner, with dev->lock held; may sleep.
- * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue is too small
- * for @mem.
+ * Context: caller holds dev->lock; may sleep.
+ * Return: 0; -EBUSY if the device has an owner; -EAGAIN if a limit of tasks is reached;
+ *	   -ERESTARTNOINTR if a signal is pending; or another -errno.
  */
-int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem)
+int kvnet_dev_set_owner(struct kvnet_net *net)
 {
-	unsigned int i;
+	struct mm_struct *mm = current->mm;
+	int i, ret;
 
 	lockdep_assert_held(&net->lock);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		if (!kvnet_vq_memtable_ok(&net->q[i].vq, mem))
-			return -EFAULT;
+	if (net->mm)
+		return -EBUSY;
+	if (!mm)
+		return -EINVAL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_set_memtable(&net->q[i].vq, mem);
-		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
+		ret = kvnet_vq_alloc_arrays(&net->q[i].vq);
+		if (ret)
+			goto err_free;
+		net->q[i].owner_dead = false;
 	}
-	swap(net->mem, mem);
-	kvnet_memtable_put(mem);
+	ret = kvnet_page_cache_start(&net->page_cache, mm, READ_ONCE(kvnet_param_rx_inline));
+	if (ret && ret != -EOPNOTSUPP)
+		goto err_free;
+	net->q[KVNET_RX].rx_usecs = min(READ_ONCE(kvnet_param_rx_usecs), 10000U);
+	ret = kvnet_workers_start(&net->workers, mm, net->fork_from_owner,
+				  READ_ONCE(kvnet_param_tx_inline),
+				  net->page_cache.enabled);
+	if (ret)
+		goto err_page_cache;
+	/* From here on netlink callers see the device, and may set its policy. */
+	ret = kvnet_registry_register(net);
+	if (ret)
+		goto err_workers;
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.worker = &net->workers.worker[i].thread;
+	mmgrab(mm);
+	WRITE_ONCE(net->mm, mm);
+	if (READ_ONCE(kvnet_param_pin_rings))
+		kvnet_ring_pin_get_account(&net->memlock, mm);
+	kvnet_netlink_notify_dev(net, KVNET_CMD_DEV_ADD_NTF);
+	kvnet_workers_note_started(net->workers.work[0]);
+	return 0;
+
+err_workers:
+	kvnet_workers_stop(&net->workers);
+err_page_cache:
+	kvnet_page_cache_stop(&net->page_cache);
+err_free:
+	for (i = 0; i < KVNET_QUEUES; i++)
+		kvnet_vq_free_arrays(&net->q[i].vq);
+	return ret;
+}
+
+/* Caller holds dev->lock. -EOPNOTSUPP: this kernel has no vhost_task (before Linux 6.11). */
+int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork)
+{
+	lockdep_assert_held(&net->lock);
+	if (net->mm)
+		return -EBUSY;
+	if (fork && !kvnet_thread_has_vhost_task())
+		return -EOPNOTSUPP;
+	WRITE_ONCE(net->fork_from_owner, fork);
 	return 0;
 }
 
-/* VHOST_SET_VRING_ADDR, by the owner with dev->lock held; returns as kvnet_vq_set_addr(). */
-int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
-				 const struct vhost_vring_addr *a)
+/* Caller holds dev->lock and vq->lock; releases vq->lock. */
+static void finish_queue_stop(struct kvnet_queue *q)
 {
-	struct kvnet_queue *q = &net->q[index];
-	int ret = kvnet_vq_set_addr(&q->vq, a);
+	struct file *kick = NULL;
+	struct socket *tap;
 
-	lockdep_assert_held(&net->lock);
-	/* The queue may be waiting for its addresses, or for an IOTLB entry of the old ring. */
-	if (!ret)
-		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
-	return ret;
+	tap = kvnet_backend_detach(q);
+	kvnet_backend_swap_kick(q, &kick);
+	mutex_unlock(&q->vq.lock);
+	put_tap_and_kick(tap, kick);
 }
 
 /*
- * VHOST_SET_VRING_KICK, by the owner with dev->lock held; may sleep. Returns 0; -EBADF or
- * -EINVAL if @fd is not an eventfd; -EIO if the owner is dead.
+ * Caller holds dev->lock. On return no kick, tap or timer schedules a queue's work, neither vCPU
+ * threads nor softirqs run it, and the registry does not find the device. Only the workers may
+ * still poll; they find no backend.
  */
-int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
+static void stop_and_unregister_dev(struct kvnet_net *net)
 {
-	struct file *file = NULL;
+	unsigned int i;
 
-	lockdep_assert_held(&net->lock);
-	if (fd != VHOST_FILE_UNBIND) {
-		file = eventfd_fget(fd);
-		if (IS_ERR(file))
-			return PTR_ERR(file);
+	/* Before each vq->lock is taken, see notify_workers_started(). */
+	WRITE_ONCE(net->workers.stopping, true);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_lock(&net->q[i].vq);
+		finish_queue_stop(&net->q[i]);
 	}
-	return set_queue_kick(&net->q[index], file);
+	kvnet_workers_cancel_timers(&net->workers);
+	kvnet_workers_cancel_inline(&net->workers);
+	kvnet_netlink_notify_dev(net, KVNET_CMD_DEV_DEL_NTF);
+	kvnet_registry_unregister(net);
 }
 
 /**
- * kvnet_backend_set() - VHOST_NET_SET_BACKEND
- * @net: the device
- * @index: the queue, in range
- * @fd: a tap or packet socket, or VHOST_FILE_UNBIND, which cannot fail
+ * kvnet_dev_stop() - release everything of the owner's, for the last close
+ * @net: the device, with or without an owner
  *
- * On success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
- * Frames dequeued from the old tap but not yet received are back at the front of its queue.
+ * On return the tap, the eventfds, the pinned ring pages and the page cache are released, and no
+ * kernel thread uses the owner's mm.
  *
- * Context: the owner, with dev->lock held; may sleep.
- * Return: 0; -EFAULT or -EINVAL if the queue is not set up; -ENOTSOCK if @fd is no tap; -EINVAL
- * for a tap without a netdev; -EIO if the owner is dead.
+ * Context: caller holds dev->lock; sleeps while a worker polls.
  */
-int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
+void kvnet_dev_stop(struct kvnet_net *net)
 {
-	struct kvnet_queue *q = &net->q[index];
-	struct socket *sock;
-	int ret;
+	unsigned int i;
 
-	lockdep_assert_held(&net->lock);
-	if (fd == VHOST_FILE_UNBIND) {
-		remove_queue_backend(q);
-		return 0;
+	/*
+	 * Kill first: a kernel thread may hold vq->lock while it waits for a page (userfaultfd)
+	 * that an exiting owner never delivers.
+	 */
+	WRITE_ONCE(net->workers.stopping, true);
+	kvnet_workers_kill(&net->workers);
+	stop_and_unregister_dev(net);
+	kvnet_page_cache_stop(&net->page_cache);
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_set_call(&net->q[i].vq, VHOST_FILE_UNBIND);
+		kvnet_vq_set_error(&net->q[i].vq, VHOST_FILE_UNBIND);
 	}
-	kvnet_vq_lock(&q->vq);
-	ret = kvnet_vq_check_setup(&q->vq);
-	mutex_unlock(&q->vq.lock);
-	if (ret)
-		return ret;
-	sock = kvnet_tap_get(fd);
-	if (IS_ERR(sock))
-		return PTR_ERR(sock);
-	ret = set_queue_backend(q, sock);
-	if (!ret)
-		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
-	return ret;
+	kvnet_iommu_set_log_fd(net, VHOST_FILE_UNBIND);
+	kvnet_workers_wait_unuse_mm(&net->workers);
 }
 
-/* VHOST_SET_VRING_BUSYLOOP_TIMEOUT: in us; 0: no busy polling */
-void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us)
+/**
+ * kvnet_dev_release_owner() - reset the device to its state after kvnet_dev_create()
+ * @net: the device, stopped and unregistered, without registry readers
+ *
+ * Only the counters keep their values.
+ *
+ * Context: caller holds dev->lock; sleeps until the workers have exited.
+ */
+void kvnet_dev_release_owner(struct kvnet_net *net)
 {
-	WRITE_ONCE(net->q[index].work.busy_poll_us, us);
+	struct mm_struct *mm = net->mm;
+	unsigned int i;
+
+	kvnet_page_cache_stop(&net->page_cache);
+	kvnet_workers_stop(&net->workers);
+	kvnet_registry_release_entry(net);
+	for (i = 0; i < KVNET_QUEUES; i++)
+		net->q[i].vq.worker = NULL;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		kvnet_vq_free(&net->q[i].vq);
+		kvnet_vq_reset(&net->q[i].vq);
+	}
+	kvnet_ring_pin_put_account(&net->memlock);
+	kvnet_memtable_put(net->mem);
+	kvnet_eventfd_put(net->log_call);
+	kvnet_iotlb_free(net->iotlb);
+	kvnet_iotlb_miss_reset(&net->iotlb_misses, false);
+	WRITE_ONCE(net->iotlb_misses.v2, false);
+	net->mem = NULL;
+	net->log_call = NULL;
+	net->iotlb = NULL;
+	WRITE_ONCE(net->mm, NULL);
+	for (i = 0; i < KVNET_FEATURES_WORDS; i++)
+		WRITE_ONCE(net->features.word[i], 0);
+	kvnet_dev_reset_busy_poll(net);
+	WRITE_ONCE(net->rx_direct, -1);
+	WRITE_ONCE(net->fork_from_owner, kvnet_param_fork_from_owner());
+	if (mm)
+		mmdrop(mm);
+}
+
+/*
+ * VHOST_RESET_OWNER, by the owner with dev->lock held. Sleeps until the registry readers are gone
+ * and the workers have exited. Any process may become the owner after that.
+ */
+void kvnet_dev_reset_owner(struct kvnet_net *net)
+{
+	lockdep_assert_held(&net->lock);
+	stop_and_unregister_dev(net);
+	kvnet_registry_wait_for_readers(net);
+	kvnet_dev_release_owner(net);
+}
+
+static void release_closed_dev(struct work_struct *work)
+{
+	struct kvnet_net *net = container_of(work, struct kvnet_net, release_work);
+
+	kvnet_registry_wait_for_readers(net);
+	mutex_lock(&net->lock);
+	kvnet_dev_release_owner(net);
+	mutex_unlock(&net->lock);
+	kvnet_dev_put(net);
+	/* kvnet_dev_module_exit() waits until this function has returned. */
+	module_put(THIS_MODULE);
+}
+
+/**
+ * kvnet_dev_close() - the last close of the file
+ * @net: the device, in any state; a pending task_work may still hold a reference
+ *
+ * Waits for a worker that polls, as vhost_net does.
+ *
+ * Context: takes dev->lock; may sleep.
+ */
+void kvnet_dev_close(struct kvnet_net *net)
+{
+	mutex_lock(&net->lock);
+	kvnet_dev_stop(net);
+	mutex_unlock(&net->lock);
+	__module_get(THIS_MODULE);
+	INIT_WORK(&net->release_work, release_closed_dev);
+	queue_work(dev_release_wq, &net->release_work);
+}
+
+int kvnet_dev_module_init(void)
+{
+	dev_release_wq = alloc_workqueue("kvnet", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	return dev_release_wq ? 0 : -ENOMEM;
+}
+
+/* A work item that has dropped its module reference may not have returned yet. */
+void kvnet_dev_module_exit(void)
+{
+	destroy_workqueue(dev_release_wq);
 }
 
 /* /proc/PID/fdinfo/FD. Takes no lock: a holder of vq->lock may wait for a page of the VMM. */

@@ -6,7 +6,7 @@
  * kvnet_registry_put(). The owner is not released in between: RESET_OWNER waits for the readers
  * with dev->lock held. So a reader must not wait for dev->lock or a vq->lock. A reader can still
  * take long, when its cgroup throttles it: the last close does not wait for readers, a work item
- * does (dev_close.c).
+ * does (dev.c).
  */
 #ifndef _KVNET_REGISTRY_H
 #define _KVNET_REGISTRY_H
