@@ -14,7 +14,7 @@ allowed()
 	main) echo "chardev ioctl dev kvnet netlink task_work worker stats trace" ;;
 	chardev) echo "kvnet" ;;
 	ioctl) echo "dev kvnet vq workers worker memtable features watch tap busy_poll stats trace" ;;
-	dev | backend | iommu | iotlb_msg) echo "kvnet netlink vq worker memtable iotlb iotlb_miss features stats trace" ;;
+	dev | backend | iommu) echo "kvnet netlink vq worker memtable iotlb iotlb_miss features stats trace" ;;
 	kvnet) echo "dev backend_info registry kick_mod rx_mod throttle page_cache watch vq tap vnet_hdr workers work busy_poll features stats trace" ;;
 	tx | rx | rx_common | rx_inline) echo "kvnet rx_common kick_mod rx_mod page_cache dev vq tap vnet_hdr features worker busy_poll ring stats trace" ;;
 	kick_mod | rx_mod) echo "ewma" ;;

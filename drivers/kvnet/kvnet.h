@@ -205,7 +205,7 @@ int kvnet_iommu_update_iotlb(struct kvnet_net *net,
 int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size);
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q);
 
-/* read(), write() and poll() of IOTLB messages: iotlb_msg.c */
+/* read(), write() and poll() of IOTLB messages: iommu.c */
 ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
 			     bool nonblock);
 ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from);

@@ -3,7 +3,7 @@
  * iotlb_miss.h - IOTLB misses: addresses that queues need and the VMM has to translate
  *
  * A queue stops at the first address without a translation, so it has at most one miss. The
- * VMM reads misses from the device file (iotlb_msg.c) and answers by VHOST_IOTLB_UPDATE. A
+ * VMM reads misses from the device file (iommu.c) and answers by VHOST_IOTLB_UPDATE. A
  * miss that stays unanswered is queued again when the queue's work runs, at the latest by
  * the timer of kvnet_iommu_complete_unready().
  */
