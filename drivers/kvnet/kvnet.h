@@ -195,22 +195,14 @@ void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 
 struct socket *kvnet_backend_detach(struct kvnet_queue *q);
 void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
 
-/* Features, IOTLB and dirty log; the locks stand there: iommu.c */
-int kvnet_iommu_set_features(struct kvnet_net *net,
-			     const struct kvnet_features *f);
+/* Features, dirty log and IOTLB messages; the locks stand there: iommu.c */
+int kvnet_iommu_set_features(struct kvnet_net *net, const struct kvnet_features *f);
 int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base);
 int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd);
-int kvnet_iommu_update_iotlb(struct kvnet_net *net,
-			     const struct kvnet_iotlb_entry *entry);
-int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size);
+ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool nonblock);
+ssize_t kvnet_iommu_write_msg(struct kvnet_net *net, struct iov_iter *from);
+__poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_table *table);
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q);
-
-/* read(), write() and poll() of IOTLB messages: iommu.c */
-ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
-			     bool nonblock);
-ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from);
-__poll_t kvnet_iotlb_msg_poll(struct kvnet_net *net, struct file *file,
-			      poll_table *table);
 
 /* Decodes the vhost ioctls and takes dev->lock: ioctl.c */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);

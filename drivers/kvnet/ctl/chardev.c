@@ -50,7 +50,7 @@ static ssize_t chardev_read(struct kiocb *iocb, struct iov_iter *to)
 
 	if (IS_ERR(net))
 		return PTR_ERR(net);
-	return kvnet_iotlb_msg_read(net, to,
+	return kvnet_iommu_read_msg(net, to,
 				    file->f_flags & O_NONBLOCK ||
 				    iocb->ki_flags & IOCB_NOWAIT);
 }
@@ -59,14 +59,14 @@ static ssize_t chardev_write(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct kvnet_net *net = chardev_get_or_create_net(iocb->ki_filp);
 
-	return IS_ERR(net) ? PTR_ERR(net) : kvnet_iotlb_msg_write(net, from);
+	return IS_ERR(net) ? PTR_ERR(net) : kvnet_iommu_write_msg(net, from);
 }
 
 static __poll_t chardev_poll(struct file *file, poll_table *table)
 {
 	struct kvnet_net *net = chardev_get_or_create_net(file);
 
-	return IS_ERR(net) ? EPOLLERR : kvnet_iotlb_msg_poll(net, file, table);
+	return IS_ERR(net) ? EPOLLERR : kvnet_iommu_poll_msg(net, file, table);
 }
 
 static int chardev_open(struct inode *inode, struct file *file)

@@ -25,20 +25,13 @@ static long ioctl_get_features(void __user *argp)
 	return copy_u64_to_user(kvnet_features_offered().word[0], argp);
 }
 
-static long check_and_set_features(struct kvnet_net *net, const struct kvnet_features *f)
-{
-	int ret = kvnet_features_check(f);
-
-	return ret ? ret : kvnet_iommu_set_features(net, f);
-}
-
 static long ioctl_set_features(struct kvnet_net *net, void __user *argp)
 {
 	struct kvnet_features f = {};
 
 	if (copy_from_user(&f.word[0], argp, sizeof(f.word[0])))
 		return -EFAULT;
-	return check_and_set_features(net, &f);
+	return kvnet_iommu_set_features(net, &f);
 }
 
 /* Limit of a feature array, in words. Words from KVNET_FEATURES_WORDS on have to be 0. */
@@ -78,7 +71,7 @@ static long ioctl_set_features_array(struct kvnet_net *net, void __user *argp)
 		else if (word[i])
 			return -EOPNOTSUPP;
 	}
-	return check_and_set_features(net, &f);
+	return kvnet_iommu_set_features(net, &f);
 }
 
 static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)

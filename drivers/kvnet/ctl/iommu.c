@@ -27,94 +27,62 @@
 /* A queue that waits for the VMM checks this often whether its miss is to be queued again. */
 #define KVNET_IOMMU_RETRY_NS	NSEC_PER_SEC
 
-static void unlock_all_queues(struct kvnet_net *net)
-{
-	unsigned int i;
-
-	for (i = 0; i < KVNET_QUEUES; i++)
-		mutex_unlock(&net->q[i].vq.lock);
-}
-
 /*
  * dev->lock. On return of 0 no session is open, and none begins until unlock_all_queues();
  * -EINTR: the caller is not the owner, and is killed while it waits.
  */
 static int lock_all_queues(struct kvnet_net *net)
 {
-	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&net->lock);
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		ret = kvnet_vq_lock_killable(&net->q[i].vq, i);
-		if (!ret)
-			continue;
-		while (i--)
-			mutex_unlock(&net->q[i].vq.lock);
+	ret = kvnet_vq_lock_killable(&net->q[KVNET_RX].vq, KVNET_RX);
+	if (ret)
 		return ret;
-	}
-	return 0;
+	ret = kvnet_vq_lock_killable(&net->q[KVNET_TX].vq, KVNET_TX);
+	if (ret)
+		mutex_unlock(&net->q[KVNET_RX].vq.lock);
+	return ret;
 }
 
-/* The locks of all queues. Stopped queues are checked when they start. */
-static bool are_dirty_logs_valid(const struct kvnet_net *net, u64 base, bool all)
+static void unlock_all_queues(struct kvnet_net *net)
 {
-	const struct kvnet_vq *vq;
-	unsigned int i;
-
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		vq = &net->q[i].vq;
-		all |= kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
-		if (vq->state != KVNET_VQ_STOPPED &&
-		    !kvnet_vq_log_ok(vq, vq->xlate.mem, base, all))
-			return false;
-	}
-	return true;
-}
-
-/* The locks of all queues. The layout of a running queue's ring cannot change. */
-static bool layout_fits_running_queues(const struct kvnet_net *net,
-				       const struct kvnet_features *f)
-{
-	const struct kvnet_vq *vq;
-	unsigned int i;
-
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		vq = &net->q[i].vq;
-		if (vq->state != KVNET_VQ_STOPPED &&
-		    vq->ring.packed != kvnet_features_has(f, VIRTIO_F_RING_PACKED))
-			return false;
-	}
-	return true;
-}
-
-static bool feature_differs(const struct kvnet_features *a, const struct kvnet_features *b,
-			    unsigned int bit)
-{
-	return kvnet_features_has(a, bit) != kvnet_features_has(b, bit);
+	mutex_unlock(&net->q[KVNET_TX].vq.lock);
+	mutex_unlock(&net->q[KVNET_RX].vq.lock);
 }
 
 /*
  * dev->lock. Any process that has the file may set features, as with vhost. But only the owner
  * may change what addresses mean, or have bits of a log set in its memory.
  */
-static int check_features_caller(const struct kvnet_net *net, const struct kvnet_features *f)
+static bool may_set_features(const struct kvnet_net *net, const struct kvnet_features *f)
 {
-	if (!net->mm || !kvnet_dev_check_owner(net))
-		return 0;
-	return feature_differs(f, &net->features, VIRTIO_F_ACCESS_PLATFORM) ||
-	       feature_differs(f, &net->features, VHOST_F_LOG_ALL) ? -EPERM : 0;
+	const struct kvnet_features *old = &net->features;
+
+	return !net->mm || !kvnet_dev_check_owner(net) ||
+	       (kvnet_features_has(f, VIRTIO_F_ACCESS_PLATFORM) ==
+		kvnet_features_has(old, VIRTIO_F_ACCESS_PLATFORM) &&
+		kvnet_features_has(f, VHOST_F_LOG_ALL) ==
+		kvnet_features_has(old, VHOST_F_LOG_ALL));
 }
 
-/* The locks of all queues. */
+/* The locks of all queues. Stopped queues are checked when they start. */
 static int check_features_in_use(const struct kvnet_net *net, const struct kvnet_features *f)
 {
-	if (!layout_fits_running_queues(net, f))
-		return -EBUSY;
-	/* All queues have the same log. */
-	if (kvnet_features_has(f, VHOST_F_LOG_ALL) &&
-	    !are_dirty_logs_valid(net, net->q[KVNET_RX].vq.dirty_log.base, true))
-		return -EFAULT;
+	const struct kvnet_vq *vq;
+	unsigned int i;
+
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		vq = &net->q[i].vq;
+		if (vq->state == KVNET_VQ_STOPPED)
+			continue;
+		/* The layout of a running queue's ring cannot change. */
+		if (vq->ring.packed != kvnet_features_has(f, VIRTIO_F_RING_PACKED))
+			return -EBUSY;
+		if (kvnet_features_has(f, VHOST_F_LOG_ALL) &&
+		    !kvnet_vq_log_ok(vq, vq->xlate.mem, vq->dirty_log.base, true))
+			return -EFAULT;
+	}
 	return 0;
 }
 
@@ -132,33 +100,36 @@ static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
 /**
  * kvnet_iommu_set_features() - VHOST_SET_FEATURES, at any time
  * @net: the device
- * @f: checked by kvnet_features_check()
+ * @f: the features, not checked yet
  *
  * With ACCESS_PLATFORM the IOTLB is empty afterwards, also if there was one before: VMMs rely
  * on that when they start a device again.
  *
  * Context: any process, as with vhost; may sleep; takes dev->lock.
- * Return: 0; -EPERM if a process other than the owner changes ACCESS_PLATFORM or LOG_ALL;
- * -EBUSY for another layout of a running queue's ring; -EFAULT if the dirty log would not be
- * in user memory; -ENOMEM; -EINTR.
+ * Return: 0; as kvnet_features_check(); -EPERM if a process other than the owner changes
+ * ACCESS_PLATFORM or LOG_ALL; -EBUSY for another layout of a running queue's ring; -EFAULT if
+ * the dirty log would not be in user memory; -ENOMEM; -EINTR.
  */
-int kvnet_iommu_set_features(struct kvnet_net *net,
-			     const struct kvnet_features *f)
+int kvnet_iommu_set_features(struct kvnet_net *net, const struct kvnet_features *f)
 {
 	bool iommu = kvnet_features_has(f, VIRTIO_F_ACCESS_PLATFORM);
+	int i, ret = kvnet_features_check(f);
 	struct kvnet_iotlb *iotlb = NULL;
-	unsigned int i;
-	int ret = 0;
 
+	if (ret)
+		return ret;
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
-	ret = check_features_caller(net, f);
-	if (!ret && iommu) {
+	ret = -EPERM;
+	if (!may_set_features(net, f))
+		goto out;
+	ret = -ENOMEM;
+	if (iommu) {
 		iotlb = alloc_iotlb_for_queues(net);
-		ret = iotlb ? 0 : -ENOMEM;
+		if (!iotlb)
+			goto out;
 	}
-	if (!ret)
-		ret = lock_all_queues(net);
+	ret = lock_all_queues(net);
 	if (ret)
 		goto out;
 	ret = check_features_in_use(net, f);
@@ -187,13 +158,18 @@ out:
  */
 int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 {
-	int ret = lock_all_queues(net);
-	unsigned int i;
+	bool log_all = kvnet_features_has(&net->features, VHOST_F_LOG_ALL);
+	int i, ret = lock_all_queues(net);
+	const struct kvnet_vq *vq;
 
 	if (ret)
 		return ret;
-	if (!are_dirty_logs_valid(net, base, false))
-		ret = -EFAULT;
+	for (i = 0; i < KVNET_QUEUES; i++) {
+		vq = &net->q[i].vq;
+		if (vq->state != KVNET_VQ_STOPPED &&
+		    !kvnet_vq_log_ok(vq, vq->xlate.mem, base, log_all))
+			ret = -EFAULT;
+	}
 	for (i = 0; i < KVNET_QUEUES && !ret; i++)
 		net->q[i].vq.dirty_log.base = base;
 	unlock_all_queues(net);
@@ -232,38 +208,19 @@ static void invalidate_range_in_queues(struct kvnet_net *net, u64 iova, u64 last
 		kvnet_vq_invalidate_range(&net->q[i].vq, iova, last);
 }
 
-/**
- * kvnet_iommu_update_iotlb() - VHOST_IOTLB_UPDATE
- * @net: the device
- * @entry: the translation, copied
- *
- * Schedules the queues that wait for it.
- *
- * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOTLB, from a process other than the owner, or if @entry is
- * not user memory; -EINTR; or as kvnet_iotlb_update().
- */
-int kvnet_iommu_update_iotlb(struct kvnet_net *net,
-			     const struct kvnet_iotlb_entry *entry)
+/* dev->lock and the locks of all queues. Schedules the queues that wait for @entry. */
+static int update_iotlb(struct kvnet_net *net, const struct kvnet_iotlb_entry *entry, u64 size)
 {
-	u64 len = entry->last - entry->iova + 1;
 	unsigned long answered;
 	unsigned int i;
 	int ret;
 
-	if (mutex_lock_killable(&net->lock))
-		return -EINTR;
-	ret = -EFAULT;
-	if (!net->iotlb || kvnet_dev_check_owner(net) || !len ||
-	    !kvnet_memtable_is_user_range(entry->hva, len))
-		goto out;
-	ret = lock_all_queues(net);
-	if (ret)
-		goto out;
+	if (!kvnet_memtable_is_user_range(entry->hva, size))
+		return -EFAULT;
 	invalidate_range_in_queues(net, entry->iova, entry->last);
 	ret = kvnet_iotlb_update(net->iotlb, entry);
 	if (ret)
-		goto unlock;
+		return ret;
 	answered = kvnet_iotlb_miss_resolve(&net->iotlb_misses, entry->iova, entry->last);
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		if (!(answered & BIT(i)))
@@ -271,46 +228,61 @@ int kvnet_iommu_update_iotlb(struct kvnet_net *net,
 		WRITE_ONCE(net->q[i].vq.waits_vmm, false);
 		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
 	}
-unlock:
-	unlock_all_queues(net);
-out:
-	mutex_unlock(&net->lock);
-	trace_kvnet_iotlb_update(entry, ret);
-	return ret;
+	return 0;
 }
 
-/**
- * kvnet_iommu_invalidate_iotlb() - VHOST_IOTLB_INVALIDATE
- * @net: the device
- * @iova: first address
- * @size: bytes; 0 with @iova 0 means all addresses, as 2^64 does not fit
- *
- * After return no queue accesses memory by the old translations of the range.
- *
- * Context: may sleep; takes dev->lock.
- * Return: 0; -EFAULT without an IOTLB, or from a process other than the owner; -EINVAL for a
- * range that wraps around; -EINTR.
+/*
+ * The locks of all queues. After return no queue accesses memory by the old translations of
+ * the range. A @size of 0 is for all addresses at @iova 0, as 2^64 does not fit, else for none.
  */
-int kvnet_iommu_invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 size)
+static int invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 last, u64 size)
 {
-	u64 last = iova + size - 1;
+	if (size && last < iova)
+		return -EINVAL;
+	invalidate_range_in_queues(net, iova, last);
+	kvnet_iotlb_invalidate(net->iotlb, iova, last);
+	return 0;
+}
+
+/* The locks of all queues. */
+static int handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg *msg)
+{
+	const struct kvnet_iotlb_entry entry = {
+		.iova = msg->iova,
+		.last = msg->iova + msg->size - 1,
+		.hva = msg->uaddr,
+		.perm = msg->perm,
+	};
+	int ret;
+
+	switch (msg->type) {
+	case VHOST_IOTLB_UPDATE:
+		ret = update_iotlb(net, &entry, msg->size);
+		trace_kvnet_iotlb_update(&entry, ret);
+		return ret;
+	case VHOST_IOTLB_INVALIDATE:
+		ret = invalidate_iotlb(net, entry.iova, entry.last, msg->size);
+		trace_kvnet_iotlb_invalidate(entry.iova, entry.last, ret);
+		return ret;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* -EFAULT without an IOTLB, or from a process other than the owner. Takes dev->lock. */
+static int lock_and_handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg *msg)
+{
 	int ret = -EFAULT;
 
-	if (iova && !size)
-		return 0;
-	if (last < iova)
-		return -EINVAL;
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
 	if (net->iotlb && !kvnet_dev_check_owner(net))
 		ret = lock_all_queues(net);
 	if (!ret) {
-		invalidate_range_in_queues(net, iova, last);
-		kvnet_iotlb_invalidate(net->iotlb, iova, last);
+		ret = handle_iotlb_msg(net, msg);
 		unlock_all_queues(net);
 	}
 	mutex_unlock(&net->lock);
-	trace_kvnet_iotlb_invalidate(iova, last, ret);
 	return ret;
 }
 
@@ -333,18 +305,12 @@ static ssize_t copy_miss_to_iter(const struct kvnet_iotlb_miss *miss, bool v2,
 	       sizeof(msg) : -EFAULT;
 }
 
-/**
- * kvnet_iotlb_msg_read() - read() of one IOTLB miss
- * @net: the device
- * @to: destination
- * @nonblock: return -EAGAIN instead of waiting for a miss
- *
- * Context: may sleep, interruptibly.
- * Return: bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD instead of
- * waiting without an IOTLB; -EFAULT, with the miss queued again.
+/*
+ * read() of one IOTLB miss. Sleeps, interruptibly, until there is one, unless @nonblock. Returns
+ * bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD instead of waiting
+ * without an IOTLB; -EFAULT, with the miss queued again.
  */
-ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
-			     bool nonblock)
+ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool nonblock)
 {
 	struct kvnet_iotlb_misses *m = &net->iotlb_misses;
 	struct kvnet_iotlb_miss miss;
@@ -369,35 +335,12 @@ ssize_t kvnet_iotlb_msg_read(struct kvnet_net *net, struct iov_iter *to,
 	return ret;
 }
 
-static int handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg *msg)
-{
-	const struct kvnet_iotlb_entry entry = {
-		.iova = msg->iova,
-		.last = msg->iova + msg->size - 1,
-		.hva = msg->uaddr,
-		.perm = msg->perm,
-	};
-
-	switch (msg->type) {
-	case VHOST_IOTLB_UPDATE:
-		return kvnet_iommu_update_iotlb(net, &entry);
-	case VHOST_IOTLB_INVALIDATE:
-		return kvnet_iommu_invalidate_iotlb(net, msg->iova, msg->size);
-	default:
-		return -EINVAL;
-	}
-}
-
-/**
- * kvnet_iotlb_msg_write() - write() of one IOTLB update or invalidation
- * @net: the device
- * @from: the message
- *
- * Context: may sleep; takes dev->lock.
- * Return: sizeof(struct vhost_msg); -EINVAL for an invalid message; -EFAULT for any error in
- * carrying it out, as with vhost.
+/*
+ * write() of one IOTLB update or invalidation. May sleep; takes dev->lock. Returns
+ * sizeof(struct vhost_msg); -EINVAL for an invalid message; -EFAULT for any error in carrying
+ * it out, as with vhost.
  */
-ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from)
+ssize_t kvnet_iommu_write_msg(struct kvnet_net *net, struct iov_iter *from)
 {
 	const size_t skip = offsetof(struct vhost_msg, iotlb) - sizeof(int);
 	struct vhost_iotlb_msg msg;
@@ -412,11 +355,10 @@ ssize_t kvnet_iotlb_msg_write(struct kvnet_net *net, struct iov_iter *from)
 		return -EINVAL;
 	if (msg.type == VHOST_IOTLB_UPDATE && !msg.size)
 		return -EINVAL;
-	return handle_iotlb_msg(net, &msg) ? -EFAULT : sizeof(struct vhost_msg);
+	return lock_and_handle_iotlb_msg(net, &msg) ? -EFAULT : sizeof(struct vhost_msg);
 }
 
-__poll_t kvnet_iotlb_msg_poll(struct kvnet_net *net, struct file *file,
-			      poll_table *table)
+__poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_table *table)
 {
 	poll_wait(file, &net->iotlb_misses.wait, table);
 	return kvnet_iotlb_miss_is_queued(&net->iotlb_misses) ? EPOLLIN | EPOLLRDNORM : 0;
