@@ -178,7 +178,6 @@ void kvnet_dev_reset_busy_poll(struct kvnet_net *net);
 /* SET_OWNER and RESET_OWNER (dev->lock held), and the death of the owner: dev.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
-int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork);
 void kvnet_dev_reset_owner(struct kvnet_net *net);
 void kvnet_dev_stop(struct kvnet_net *net);
 void kvnet_dev_release_owner(struct kvnet_net *net);
@@ -191,7 +190,6 @@ int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 				 const struct vhost_vring_addr *a);
 int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd);
-void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us);
 struct socket *kvnet_backend_detach(struct kvnet_queue *q);
 void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
 

@@ -232,9 +232,3 @@ int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
 	return ret;
 }
-
-/* VHOST_SET_VRING_BUSYLOOP_TIMEOUT: in us; 0: no busy polling */
-void kvnet_backend_set_busy_poll(struct kvnet_net *net, unsigned int index, u32 us)
-{
-	WRITE_ONCE(net->q[index].work.busy_poll_us, us);
-}

@@ -259,18 +259,6 @@ err_free:
 	return ret;
 }
 
-/* Caller holds dev->lock. -EOPNOTSUPP: this kernel has no vhost_task (before Linux 6.11). */
-int kvnet_dev_set_fork_from_owner(struct kvnet_net *net, bool fork)
-{
-	lockdep_assert_held(&net->lock);
-	if (net->mm)
-		return -EBUSY;
-	if (fork && !kvnet_thread_has_vhost_task())
-		return -EOPNOTSUPP;
-	WRITE_ONCE(net->fork_from_owner, fork);
-	return 0;
-}
-
 /* Caller holds dev->lock and vq->lock; releases vq->lock. */
 static void finish_queue_stop(struct kvnet_queue *q)
 {

@@ -20,11 +20,6 @@ static long copy_u64_to_user(u64 val, void __user *argp)
 	return copy_to_user(argp, &val, sizeof(val)) ? -EFAULT : 0;
 }
 
-static long ioctl_get_features(void __user *argp)
-{
-	return copy_u64_to_user(kvnet_features_offered().word[0], argp);
-}
-
 static long ioctl_set_features(struct kvnet_net *net, void __user *argp)
 {
 	struct kvnet_features f = {};
@@ -87,26 +82,26 @@ static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)
 	return 0;
 }
 
-/*
- * Only before SET_OWNER, which creates the workers. kvnet_dev_set_fork_from_owner() repeats the
- * check for an owner under dev->lock.
- */
+/* Only before SET_OWNER, which creates the workers. */
 static long ioctl_set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 {
-	int ret;
+	int ret = 0;
 	u8 mode;
 
 	if (!READ_ONCE(kvnet_param_fork_owner_control))
 		return -ENOTTY;
-	if (READ_ONCE(net->mm))
-		return -EBUSY;
 	if (get_user(mode, argp))
 		return -EFAULT;
-	if (mode != VHOST_FORK_OWNER_TASK && mode != VHOST_FORK_OWNER_KTHREAD)
-		return -EINVAL;
 	if (mutex_lock_killable(&net->lock))
 		return -EINTR;
-	ret = kvnet_dev_set_fork_from_owner(net, mode == VHOST_FORK_OWNER_TASK);
+	if (net->mm)
+		ret = -EBUSY;
+	else if (mode != VHOST_FORK_OWNER_TASK && mode != VHOST_FORK_OWNER_KTHREAD)
+		ret = -EINVAL;
+	else if (mode == VHOST_FORK_OWNER_TASK && !kvnet_thread_has_vhost_task())
+		ret = -EOPNOTSUPP;
+	else
+		WRITE_ONCE(net->fork_from_owner, mode == VHOST_FORK_OWNER_TASK);
 	mutex_unlock(&net->lock);
 	return ret;
 }
@@ -116,7 +111,7 @@ static long ioctl_get_fork_from_owner(const struct kvnet_net *net, u8 __user *ar
 	if (!READ_ONCE(kvnet_param_fork_owner_control))
 		return -ENOTTY;
 	return put_user(READ_ONCE(net->fork_from_owner) ? VHOST_FORK_OWNER_TASK :
-					       VHOST_FORK_OWNER_KTHREAD, argp);
+							  VHOST_FORK_OWNER_KTHREAD, argp);
 }
 
 static long ioctl_set_mem_table(struct kvnet_net *net, void __user *argp)
@@ -149,8 +144,7 @@ static long ioctl_set_mem_table(struct kvnet_net *net, void __user *argp)
 	return ret;
 }
 
-static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index,
-				 void __user *argp)
+static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index, void __user *argp)
 {
 	struct vhost_vring_addr addr;
 
@@ -159,15 +153,9 @@ static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index,
 	return kvnet_backend_set_vring_addr(net, index, &addr);
 }
 
-static u32 vring_endian_of(const struct kvnet_vq *vq)
-{
-	return vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN :
-			       VHOST_VRING_BIG_ENDIAN;
-}
-
 /* Commands that take struct vhost_vring_state */
-static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
-			      unsigned int cmd, void __user *argp)
+static long ioctl_vring_state(struct kvnet_net *net, unsigned int index, unsigned int cmd,
+			      void __user *argp)
 {
 	struct kvnet_vq *vq = &net->q[index].vq;
 	struct vhost_vring_state s;
@@ -182,10 +170,10 @@ static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
 	case VHOST_SET_VRING_ENDIAN:
 		return kvnet_vq_set_endian(vq, s.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
-		kvnet_backend_set_busy_poll(net, index, s.num);
+		WRITE_ONCE(net->q[index].work.busy_poll_us, s.num);
 		return 0;
 	case VHOST_GET_VRING_ENDIAN:
-		s.num = vring_endian_of(vq);
+		s.num = vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN : VHOST_VRING_BIG_ENDIAN;
 		break;
 	case VHOST_GET_VRING_BASE:
 		s.num = kvnet_vq_get_base(vq);
@@ -199,8 +187,8 @@ static long ioctl_vring_state(struct kvnet_net *net, unsigned int index,
 }
 
 /* Commands that take struct vhost_vring_file */
-static long ioctl_vring_file(struct kvnet_net *net, unsigned int index,
-			     unsigned int cmd, void __user *argp)
+static long ioctl_vring_file(struct kvnet_net *net, unsigned int index, unsigned int cmd,
+			     void __user *argp)
 {
 	struct kvnet_vq *vq = &net->q[index].vq;
 	struct vhost_vring_file f;
@@ -223,8 +211,7 @@ static long ioctl_vring_file(struct kvnet_net *net, unsigned int index,
  * All vring ioctls begin with the queue index. vhost_net reads it for unknown commands, too: a
  * bad index is -ENOBUFS there before the command is found to be unknown.
  */
-static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd,
-				 void __user *argp)
+static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
 	u32 index;
 
@@ -275,10 +262,16 @@ static long ioctl_set_log_fd(struct kvnet_net *net, int __user *argp)
 	return kvnet_iommu_set_log_fd(net, fd);
 }
 
-/* Called by the owner, with dev->lock held. */
-static long dispatch_owner_ioctl(struct kvnet_net *net, unsigned int cmd,
-				 void __user *argp)
+/* Called with dev->lock held. */
+static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
+	int ret;
+
+	if (cmd == VHOST_SET_OWNER)
+		return kvnet_dev_set_owner(net);
+	ret = kvnet_dev_check_owner(net);
+	if (ret)
+		return ret;
 	switch (cmd) {
 	case VHOST_SET_MEM_TABLE:
 		return ioctl_set_mem_table(net, argp);
@@ -294,18 +287,6 @@ static long dispatch_owner_ioctl(struct kvnet_net *net, unsigned int cmd,
 	}
 }
 
-/* Called with dev->lock held. */
-static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd,
-				  void __user *argp)
-{
-	int ret;
-
-	if (cmd == VHOST_SET_OWNER)
-		return kvnet_dev_set_owner(net);
-	ret = kvnet_dev_check_owner(net);
-	return ret ? ret : dispatch_owner_ioctl(net, cmd, argp);
-}
-
 /* Any process that has the file may call it, as with vhost_net. Takes dev->lock; may sleep. */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
@@ -313,7 +294,7 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 
 	switch (cmd) {
 	case VHOST_GET_FEATURES:
-		return ioctl_get_features(argp);
+		return copy_u64_to_user(kvnet_features_offered().word[0], argp);
 	case VHOST_SET_FEATURES:
 		return ioctl_set_features(net, argp);
 	case VHOST_GET_FEATURES_ARRAY:
