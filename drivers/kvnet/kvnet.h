@@ -206,7 +206,7 @@ bool kvnet_iommu_complete_unready(struct kvnet_queue *q);
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);
 
 /* The character device: chardev.c */
-int kvnet_chardev_register(bool replace);
+int kvnet_chardev_register(bool replace_vhost_net);
 void kvnet_chardev_enable(void);
 void kvnet_chardev_unregister(void);
 

@@ -50,8 +50,7 @@ static ssize_t chardev_read(struct kiocb *iocb, struct iov_iter *to)
 
 	if (IS_ERR(net))
 		return PTR_ERR(net);
-	return kvnet_iommu_read_msg(net, to,
-				    file->f_flags & O_NONBLOCK ||
+	return kvnet_iommu_read_msg(net, to, file->f_flags & O_NONBLOCK ||
 				    iocb->ki_flags & IOCB_NOWAIT);
 }
 
@@ -128,32 +127,19 @@ static struct miscdevice chardev_vhost_net_misc = {
 
 static bool chardev_replaces_vhost_net;
 
-static int register_vhost_net_node(void)
+/* Creates the nodes, which open() finds but cannot open. -EBUSY: vhost_net is loaded. */
+int kvnet_chardev_register(bool replace_vhost_net)
 {
-	int ret = misc_register(&chardev_vhost_net_misc);
+	int ret = misc_register(&chardev_misc);
 
+	if (ret || !replace_vhost_net)
+		return ret;
+	ret = misc_register(&chardev_vhost_net_misc);
 	if (ret == -EBUSY)
 		pr_err("replace_vhost_net: vhost_net is loaded; rmmod vhost_net first, or load kvnet without it\n");
-	return ret;
-}
-
-/**
- * kvnet_chardev_register() - create the device nodes; open() fails on them
- * @replace: also create /dev/vhost-net
- *
- * Return: 0; -EBUSY if @replace is set and vhost_net is loaded; or another -errno.
- */
-int kvnet_chardev_register(bool replace)
-{
-	int ret = replace ? register_vhost_net_node() : 0;
-
 	if (ret)
-		return ret;
-	ret = misc_register(&chardev_misc);
-	if (!ret)
-		chardev_replaces_vhost_net = replace;
-	else if (replace)
-		misc_deregister(&chardev_vhost_net_misc);
+		misc_deregister(&chardev_misc);
+	chardev_replaces_vhost_net = !ret;
 	return ret;
 }
 
@@ -161,8 +147,7 @@ int kvnet_chardev_register(bool replace)
 void kvnet_chardev_enable(void)
 {
 	WRITE_ONCE(chardev_misc.fops, &chardev_fops);
-	if (chardev_replaces_vhost_net)
-		WRITE_ONCE(chardev_vhost_net_misc.fops, &chardev_fops);
+	WRITE_ONCE(chardev_vhost_net_misc.fops, &chardev_fops);
 }
 
 void kvnet_chardev_unregister(void)
