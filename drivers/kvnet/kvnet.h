@@ -173,16 +173,12 @@ int kvnet_dev_module_init(void);
 void kvnet_dev_module_exit(void);
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
 bool kvnet_dev_is_rx_direct(const struct kvnet_net *net);
-void kvnet_dev_reset_busy_poll(struct kvnet_net *net);
 
-/* SET_OWNER and RESET_OWNER (dev->lock held), and the death of the owner: dev.c */
+/* The owner; dev->lock held, unless noted: dev.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
 void kvnet_dev_reset_owner(struct kvnet_net *net);
-void kvnet_dev_stop(struct kvnet_net *net);
-void kvnet_dev_release_owner(struct kvnet_net *net);
 bool kvnet_dev_owner_is_dead(const struct kvnet_net *net);
-void kvnet_dev_handle_owner_death(struct kvnet_workers *workers);
 
 /* Setup of a queue, by ioctls of the owner (dev->lock held): backend.c */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
@@ -190,8 +186,7 @@ int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 				 const struct vhost_vring_addr *a);
 int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd);
 int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd);
-struct socket *kvnet_backend_detach(struct kvnet_queue *q);
-void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file);
+void kvnet_backend_stop_and_unlock(struct kvnet_queue *q);
 
 /* Features, dirty log and IOTLB messages; the locks stand there: iommu.c */
 int kvnet_iommu_set_features(struct kvnet_net *net, const struct kvnet_features *f);

@@ -2,10 +2,9 @@
 /*
  * backend.c - setup of a queue by the VMM: memory table, ring addresses, kick eventfd, tap
  *
- * No function here takes dev->lock. The owner calls the handlers of vhost ioctls with dev->lock
- * held, in any state of the queue. kvnet_vq_lock() excludes sessions of the worker, the vCPU
- * thread and the softirq: once a handler has released vq->lock, none of them uses the old table
- * or tap.
+ * The owner calls the handlers of vhost ioctls with dev->lock held, in any state of the queue; they
+ * may sleep. kvnet_vq_lock() excludes sessions of the worker, the vCPU thread and the softirq:
+ * once a handler has released vq->lock, none of them uses the old table or tap.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -19,132 +18,63 @@
 static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
 	lockdep_assert_held(&q->vq.lock);
+	if (!sock && !q->tap.sock)
+		return NULL;
 	WRITE_ONCE(q->no_room, false);
 	kvnet_kick_mod_reset(&q->kick_mod);
 	kvnet_rx_mod_reset(&q->rx_mod);
 	q->vq.tx_mod = (struct kvnet_tx_mod) {};
-	if (sock || q->tap.sock)
-		kvnet_backend_info_set(&q->backend_info, sock, ifindex);
+	kvnet_backend_info_set(&q->backend_info, sock, ifindex);
 	if (sock)
 		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
-	else if (q->tap.sock)
+	else
 		kvnet_netlink_notify_queue_stop(&q->vq);
 	return kvnet_tap_attach(&q->tap, sock, ifindex);
 }
 
-/**
- * kvnet_backend_detach() - remove the queue's backend
- * @q: the queue, in any state
- *
- * Context: caller holds vq->lock; may sleep.
- * Return: the old tap's socket, for kvnet_tap_put(), or NULL. Neither the socket nor the ring is
- * accessed once the caller has released vq->lock.
+/*
+ * Caller holds vq->lock, and gets the reference to the old tap's socket. Once vq->lock is
+ * released, no context accesses that socket or the ring.
  */
-struct socket *kvnet_backend_detach(struct kvnet_queue *q)
+static struct socket *detach_queue_tap(struct kvnet_queue *q)
 {
-	lockdep_assert_held(&q->vq.lock);
 	kvnet_watch_stop(&q->tap_watch);
 	kvnet_vq_stop(&q->vq);
 	return swap_queue_tap(q, NULL, 0);
 }
 
-/* Caller holds dev->lock. On return neither the ring nor the tap is accessed. */
-static void remove_queue_backend(struct kvnet_queue *q)
-{
-	struct socket *old;
-
-	kvnet_vq_lock(&q->vq);
-	old = kvnet_backend_detach(q);
-	mutex_unlock(&q->vq.lock);
-	kvnet_tap_put(old);
-}
-
-/**
- * kvnet_backend_swap_kick() - replace the kick eventfd
- * @q: the queue
- * @file: in: the new eventfd or NULL, whose reference the queue takes; out: the old one, whose
- *	  reference the caller gets. The old eventfd schedules no work on return
- *
- * Context: caller holds vq->lock; may sleep.
+/*
+ * Caller holds vq->lock; passes its reference to @file, and gets that to the old eventfd, which
+ * schedules no work any more.
  */
-void kvnet_backend_swap_kick(struct kvnet_queue *q, struct file **file)
+static struct file *swap_queue_kick(struct kvnet_queue *q, struct file *file)
 {
+	lockdep_assert_held(&q->vq.lock);
 	kvnet_watch_stop(&q->kick_watch);
-	swap(q->kick_file, *file);
+	swap(q->kick_file, file);
 	if (q->kick_file)
 		kvnet_watch_start(&q->kick_watch, q->kick_file);
+	return file;
 }
 
 /*
- * Caller holds vq->lock. On failure the queue keeps its old tap, but kvnet_vq_start() may have
- * restarted a broken queue.
+ * Removes tap and kick eventfd, in any state of the queue; may sleep. Caller holds vq->lock,
+ * which is released before the references are put: they may be the last.
  */
-static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
+void kvnet_backend_stop_and_unlock(struct kvnet_queue *q)
 {
-	int ret = kvnet_watch_check(sock->file);
+	struct socket *tap = detach_queue_tap(q);
+	struct file *kick = swap_queue_kick(q, NULL);
 
-	if (!ret)
-		ret = kvnet_vq_start(&q->vq);
-	/* kvnet_vq_start() may sleep: the tap may have lost its netdev meanwhile. */
-	if (!ret && !kvnet_watch_change(&q->tap_watch, sock->file)) {
-		if (!q->tap.sock)
-			kvnet_vq_stop(&q->vq);
-		ret = -EINVAL;
-	}
-	/* kvnet_vq_start() disabled kicks, and the work may be idle: poll to re-enable them. */
-	if (ret)
-		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
-	return ret;
-}
-
-/* Caller holds dev->lock. Takes the caller's reference to @sock, also on failure. */
-static int set_queue_backend(struct kvnet_queue *q, struct socket *sock)
-{
-	int ret, ifindex = kvnet_tap_info_ifindex(sock);
-	struct socket *old = NULL;
-
-	kvnet_vq_lock(&q->vq);
-	ret = q->owner_dead ? -EIO : kvnet_vq_check_setup(&q->vq);
-	if (ret || sock == q->tap.sock)
-		goto out;
-
-	ret = start_queue_on_tap(q, sock);
-	if (ret)
-		goto out;
-	old = swap_queue_tap(q, sock, ifindex);
-	sock = NULL;
-out:
 	mutex_unlock(&q->vq.lock);
-	kvnet_tap_put(sock);
-	kvnet_tap_put(old);
-	return ret;
+	kvnet_tap_put(tap);
+	if (kick)
+		fput(kick);
 }
 
-/* Caller holds dev->lock. Takes the caller's reference to @file, also on failure. */
-static int set_queue_kick(struct kvnet_queue *q, struct file *file)
-{
-	int ret = 0;
-
-	kvnet_vq_lock(&q->vq);
-	if (q->owner_dead)
-		ret = -EIO;
-	else
-		kvnet_backend_swap_kick(q, &file);
-	mutex_unlock(&q->vq.lock);
-	if (file)
-		fput(file);
-	return ret;
-}
-
-/**
- * kvnet_backend_set_mem_table() - VHOST_SET_MEM_TABLE
- * @net: the device
- * @mem: the new table; the device takes the caller's reference on success
- *
- * No queue uses the old table on return.
- *
- * Context: the owner, with dev->lock held; may sleep.
- * Return: 0, or -EFAULT with nothing changed if the dirty log of a running queue is too small
+/*
+ * VHOST_SET_MEM_TABLE. Takes the caller's reference to @mem on success; no queue uses the old
+ * table on return. -EFAULT, with nothing changed: the dirty log of a running queue is too small
  * for @mem.
  */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem)
@@ -164,7 +94,7 @@ int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *me
 	return 0;
 }
 
-/* VHOST_SET_VRING_ADDR, by the owner with dev->lock held; returns as kvnet_vq_set_addr(). */
+/* VHOST_SET_VRING_ADDR; returns as kvnet_vq_set_addr(). */
 int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 				 const struct vhost_vring_addr *a)
 {
@@ -179,12 +109,14 @@ int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 }
 
 /*
- * VHOST_SET_VRING_KICK, by the owner with dev->lock held; may sleep. Returns 0; -EBADF or
- * -EINVAL if @fd is not an eventfd; -EIO if the owner is dead.
+ * VHOST_SET_VRING_KICK. Returns 0; -EBADF or -EINVAL if @fd is not an eventfd; -EIO if the owner
+ * is dead.
  */
 int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 {
+	struct kvnet_queue *q = &net->q[index];
 	struct file *file = NULL;
+	int ret = 0;
 
 	lockdep_assert_held(&net->lock);
 	if (fd != VHOST_FILE_UNBIND) {
@@ -192,7 +124,61 @@ int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 		if (IS_ERR(file))
 			return PTR_ERR(file);
 	}
-	return set_queue_kick(&net->q[index], file);
+	kvnet_vq_lock(&q->vq);
+	if (q->owner_dead)
+		ret = -EIO;
+	else
+		file = swap_queue_kick(q, file);
+	mutex_unlock(&q->vq.lock);
+	if (file)
+		fput(file);
+	return ret;
+}
+
+/*
+ * Caller holds vq->lock. On failure the queue keeps its old tap, but kvnet_vq_start() may have
+ * restarted a broken queue, and has disabled kicks.
+ */
+static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
+{
+	int ret;
+
+	if (q->owner_dead)
+		return -EIO;
+	ret = kvnet_watch_check(sock->file);
+	if (ret)
+		return ret;
+	ret = kvnet_vq_start(&q->vq);
+	if (ret)
+		return ret;
+	/* kvnet_vq_start() may sleep: the tap may have lost its netdev meanwhile. */
+	if (kvnet_watch_change(&q->tap_watch, sock->file))
+		return 0;
+	if (!q->tap.sock)
+		kvnet_vq_stop(&q->vq);
+	return -EINVAL;
+}
+
+static int set_queue_backend(struct kvnet_queue *q, int fd)
+{
+	struct socket *sock = kvnet_tap_get(fd), *unused = sock;
+	int ifindex, ret = 0;
+
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	/* Before vq->lock, as it takes the RTNL. */
+	ifindex = kvnet_tap_info_ifindex(sock);
+	kvnet_vq_lock(&q->vq);
+	if (sock != q->tap.sock) {
+		ret = start_queue_on_tap(q, sock);
+		if (!ret)
+			unused = swap_queue_tap(q, sock, ifindex);
+	}
+	mutex_unlock(&q->vq.lock);
+	/* kvnet_vq_start() disables kicks, and the work may be idle: poll to enable them. */
+	kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
+	kvnet_tap_put(unused);
+	return ret;
 }
 
 /**
@@ -204,31 +190,25 @@ int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
  * On success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
  * Frames dequeued from the old tap but not yet received are back at the front of its queue.
  *
- * Context: the owner, with dev->lock held; may sleep.
  * Return: 0; -EFAULT or -EINVAL if the queue is not set up; -ENOTSOCK if @fd is no tap; -EINVAL
  * for a tap without a netdev; -EIO if the owner is dead.
  */
 int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 {
 	struct kvnet_queue *q = &net->q[index];
-	struct socket *sock;
+	struct socket *old;
 	int ret;
 
 	lockdep_assert_held(&net->lock);
+	kvnet_vq_lock(&q->vq);
 	if (fd == VHOST_FILE_UNBIND) {
-		remove_queue_backend(q);
+		old = detach_queue_tap(q);
+		mutex_unlock(&q->vq.lock);
+		kvnet_tap_put(old);
 		return 0;
 	}
-	kvnet_vq_lock(&q->vq);
 	ret = kvnet_vq_check_setup(&q->vq);
 	mutex_unlock(&q->vq.lock);
-	if (ret)
-		return ret;
-	sock = kvnet_tap_get(fd);
-	if (IS_ERR(sock))
-		return PTR_ERR(sock);
-	ret = set_queue_backend(q, sock);
-	if (!ret)
-		kvnet_work_schedule(&q->work, KVNET_EV_CTRL);
-	return ret;
+	/* dev->lock keeps the setup as it was checked. */
+	return ret ? ret : set_queue_backend(q, fd);
 }

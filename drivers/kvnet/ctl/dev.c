@@ -12,7 +12,6 @@
  */
 #include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pid.h>
@@ -50,12 +49,15 @@ static void init_dev_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_watch_init(&q->tap_watch, &q->work, KVNET_EV_TAP, tap_mask);
 }
 
-void kvnet_dev_reset_busy_poll(struct kvnet_net *net)
+/* What ioctls and netlink set, as it is before they do. */
+static void reset_dev_settings(struct kvnet_net *net)
 {
 	unsigned int us = READ_ONCE(kvnet_param_poll_us);
 
 	WRITE_ONCE(net->q[KVNET_RX].work.busy_poll_us, us);
 	WRITE_ONCE(net->q[KVNET_TX].work.busy_poll_us, us);
+	WRITE_ONCE(net->rx_direct, -1);
+	WRITE_ONCE(net->fork_from_owner, kvnet_param_fork_from_owner());
 }
 
 /* The device's setting, or the module parameter if netlink has set none (-1). Takes no lock. */
@@ -92,9 +94,9 @@ static void put_net_for_workers(struct kvnet_workers *workers)
 }
 
 /*
- * WORKERS_START_NTF must not follow DEV_DEL_NTF. stop_and_unregister_dev() sets @stopping, then
- * takes each vq->lock, and only then sends DEV_DEL_NTF: it waits for the notification here, or
- * @stopping is seen here.
+ * WORKERS_START_NTF must not follow DEV_DEL_NTF. stop_dev() sets @stopping, then takes each
+ * vq->lock, and only then sends DEV_DEL_NTF: it waits for the notification here, or @stopping is
+ * seen here.
  */
 static void notify_workers_started(struct kvnet_work *work)
 {
@@ -107,44 +109,26 @@ static void notify_workers_started(struct kvnet_work *work)
 	mutex_unlock(lock);
 }
 
-/* These may be the last references: call without vq->lock. */
-static void put_tap_and_kick(struct socket *tap, struct file *kick)
-{
-	kvnet_tap_put(tap);
-	if (kick)
-		fput(kick);
-}
-
-/**
- * kvnet_dev_handle_owner_death() - release what a dead owner must not keep
- * @workers: the device's workers; they poll no more
- *
- * Another thread of the owner's process may still be in an ioctl: @owner_dead keeps it from
- * attaching a tap or an eventfd again.
- *
- * Context: each worker's thread, before it exits; takes vq->lock; may sleep.
+/*
+ * Each worker calls it before it exits: releases what a dead owner must not keep. Another thread
+ * of the owner's process may still be in an ioctl: @owner_dead keeps it from attaching a tap or
+ * an eventfd again. Takes vq->lock; may sleep.
  */
-void kvnet_dev_handle_owner_death(struct kvnet_workers *workers)
+static void handle_owner_death(struct kvnet_workers *workers)
 {
-	struct kvnet_net *net = container_of(workers, struct kvnet_net, workers);
+	struct kvnet_net *net = workers_to_net(workers);
 	struct kvnet_queue *q;
-	struct socket *tap;
-	struct file *kick;
 
-	/* kvnet_dev_stop() releases all of it. */
+	/* stop_dev() releases all of it. */
 	if (READ_ONCE(workers->stopping))
 		return;
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
-		kick = NULL;
 		mutex_lock(&q->vq.lock);
 		kvnet_vq_disable_softirq(&q->vq);
 		WRITE_ONCE(q->owner_dead, true);
 		/* Signals the error eventfd, which another process may poll. */
 		kvnet_vq_break(&q->vq, -EOWNERDEAD);
-		tap = kvnet_backend_detach(q);
-		kvnet_backend_swap_kick(q, &kick);
-		mutex_unlock(&q->vq.lock);
-		put_tap_and_kick(tap, kick);
+		kvnet_backend_stop_and_unlock(q);
 	}
 }
 
@@ -156,7 +140,7 @@ static void kill_workers_of_dead_mm(struct kvnet_page_cache *cache)
 
 static const struct kvnet_workers_ops dev_workers_ops = {
 	.started = notify_workers_started,
-	.owner_died = kvnet_dev_handle_owner_death,
+	.owner_died = handle_owner_death,
 	.get = get_net_for_workers,
 	.put = put_net_for_workers,
 };
@@ -178,9 +162,7 @@ struct kvnet_net *kvnet_dev_create(void)
 	net->page_cache.on_mm_release = kill_workers_of_dead_mm;
 	init_dev_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_dev_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);
-	kvnet_dev_reset_busy_poll(net);
-	net->fork_from_owner = kvnet_param_fork_from_owner();
-	net->rx_direct = -1;
+	reset_dev_settings(net);
 	return net;
 }
 
@@ -200,15 +182,10 @@ bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 	       !pid_has_task(net->registry.owner, PIDTYPE_TGID);
 }
 
-/**
- * kvnet_dev_set_owner() - VHOST_SET_OWNER: create the workers and register the device
- * @net: the device
- *
- * mmgrab() keeps the mm_struct, not the address space: the queues stop when the process exits.
- *
- * Context: caller holds dev->lock; may sleep.
- * Return: 0; -EBUSY if the device has an owner; -EAGAIN if a limit of tasks is reached;
- *	   -ERESTARTNOINTR if a signal is pending; or another -errno.
+/*
+ * VHOST_SET_OWNER: creates the workers and registers the device. Caller holds dev->lock; may
+ * sleep. Returns 0; -EBUSY if the device has an owner; -EAGAIN if a limit of tasks is reached;
+ * -ERESTARTNOINTR if a signal is pending; or another -errno.
  */
 int kvnet_dev_set_owner(struct kvnet_net *net)
 {
@@ -218,8 +195,6 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 	lockdep_assert_held(&net->lock);
 	if (net->mm)
 		return -EBUSY;
-	if (!mm)
-		return -EINVAL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		ret = kvnet_vq_alloc_arrays(&net->q[i].vq);
 		if (ret)
@@ -231,8 +206,7 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 		goto err_free;
 	net->q[KVNET_RX].rx_usecs = min(READ_ONCE(kvnet_param_rx_usecs), 10000U);
 	ret = kvnet_workers_start(&net->workers, mm, net->fork_from_owner,
-				  READ_ONCE(kvnet_param_tx_inline),
-				  net->page_cache.enabled);
+				  READ_ONCE(kvnet_param_tx_inline), net->page_cache.enabled);
 	if (ret)
 		goto err_page_cache;
 	/* From here on netlink callers see the device, and may set its policy. */
@@ -259,146 +233,98 @@ err_free:
 	return ret;
 }
 
-/* Caller holds dev->lock and vq->lock; releases vq->lock. */
-static void finish_queue_stop(struct kvnet_queue *q)
-{
-	struct file *kick = NULL;
-	struct socket *tap;
-
-	tap = kvnet_backend_detach(q);
-	kvnet_backend_swap_kick(q, &kick);
-	mutex_unlock(&q->vq.lock);
-	put_tap_and_kick(tap, kick);
-}
-
 /*
- * Caller holds dev->lock. On return no kick, tap or timer schedules a queue's work, neither vCPU
- * threads nor softirqs run it, and the registry does not find the device. Only the workers may
- * still poll; they find no backend.
+ * Releases everything of the owner's; the device may have none. On return the tap, the eventfds,
+ * the pinned ring pages and the page cache are released, no context runs a queue's work, and no
+ * kernel thread uses the owner's mm. Caller holds dev->lock; sleeps while a worker polls.
  */
-static void stop_and_unregister_dev(struct kvnet_net *net)
+static void stop_dev(struct kvnet_net *net)
 {
-	unsigned int i;
+	struct kvnet_queue *q;
 
 	/* Before each vq->lock is taken, see notify_workers_started(). */
 	WRITE_ONCE(net->workers.stopping, true);
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_lock(&net->q[i].vq);
-		finish_queue_stop(&net->q[i]);
+	/*
+	 * A kernel thread may hold vq->lock while it waits for a page (userfaultfd) that an exiting
+	 * owner never delivers.
+	 */
+	kvnet_workers_kill(&net->workers);
+	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
+		kvnet_vq_lock(&q->vq);
+		q->vq.log_call = NULL;
+		kvnet_backend_stop_and_unlock(q);
+		kvnet_vq_set_call(&q->vq, VHOST_FILE_UNBIND);
+		kvnet_vq_set_error(&q->vq, VHOST_FILE_UNBIND);
 	}
+	kvnet_eventfd_put(net->log_call);
+	net->log_call = NULL;
 	kvnet_workers_cancel_timers(&net->workers);
 	kvnet_workers_cancel_inline(&net->workers);
 	kvnet_netlink_notify_dev(net, KVNET_CMD_DEV_DEL_NTF);
 	kvnet_registry_unregister(net);
-}
-
-/**
- * kvnet_dev_stop() - release everything of the owner's, for the last close
- * @net: the device, with or without an owner
- *
- * On return the tap, the eventfds, the pinned ring pages and the page cache are released, and no
- * kernel thread uses the owner's mm.
- *
- * Context: caller holds dev->lock; sleeps while a worker polls.
- */
-void kvnet_dev_stop(struct kvnet_net *net)
-{
-	unsigned int i;
-
-	/*
-	 * Kill first: a kernel thread may hold vq->lock while it waits for a page (userfaultfd)
-	 * that an exiting owner never delivers.
-	 */
-	WRITE_ONCE(net->workers.stopping, true);
-	kvnet_workers_kill(&net->workers);
-	stop_and_unregister_dev(net);
 	kvnet_page_cache_stop(&net->page_cache);
-	for (i = 0; i < KVNET_QUEUES; i++) {
-		kvnet_vq_set_call(&net->q[i].vq, VHOST_FILE_UNBIND);
-		kvnet_vq_set_error(&net->q[i].vq, VHOST_FILE_UNBIND);
-	}
-	kvnet_iommu_set_log_fd(net, VHOST_FILE_UNBIND);
 	kvnet_workers_wait_unuse_mm(&net->workers);
 }
 
-/**
- * kvnet_dev_release_owner() - reset the device to its state after kvnet_dev_create()
- * @net: the device, stopped and unregistered, without registry readers
- *
- * Only the counters keep their values.
- *
- * Context: caller holds dev->lock; sleeps until the workers have exited.
+/*
+ * After stop_dev(): back to the state after kvnet_dev_create(), but for the counters. Caller
+ * holds dev->lock; sleeps until the registry readers are gone and the workers have exited.
  */
-void kvnet_dev_release_owner(struct kvnet_net *net)
+static void release_owner(struct kvnet_net *net)
 {
 	struct mm_struct *mm = net->mm;
 	unsigned int i;
 
-	kvnet_page_cache_stop(&net->page_cache);
+	kvnet_registry_wait_for_readers(net);
 	kvnet_workers_stop(&net->workers);
 	kvnet_registry_release_entry(net);
-	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.worker = NULL;
 	for (i = 0; i < KVNET_QUEUES; i++) {
+		net->q[i].vq.worker = NULL;
 		kvnet_vq_free(&net->q[i].vq);
 		kvnet_vq_reset(&net->q[i].vq);
 	}
 	kvnet_ring_pin_put_account(&net->memlock);
 	kvnet_memtable_put(net->mem);
-	kvnet_eventfd_put(net->log_call);
 	kvnet_iotlb_free(net->iotlb);
 	kvnet_iotlb_miss_reset(&net->iotlb_misses, false);
 	WRITE_ONCE(net->iotlb_misses.v2, false);
 	net->mem = NULL;
-	net->log_call = NULL;
 	net->iotlb = NULL;
 	WRITE_ONCE(net->mm, NULL);
 	for (i = 0; i < KVNET_FEATURES_WORDS; i++)
 		WRITE_ONCE(net->features.word[i], 0);
-	kvnet_dev_reset_busy_poll(net);
-	WRITE_ONCE(net->rx_direct, -1);
-	WRITE_ONCE(net->fork_from_owner, kvnet_param_fork_from_owner());
+	reset_dev_settings(net);
 	if (mm)
 		mmdrop(mm);
 }
 
-/*
- * VHOST_RESET_OWNER, by the owner with dev->lock held. Sleeps until the registry readers are gone
- * and the workers have exited. Any process may become the owner after that.
- */
+/* VHOST_RESET_OWNER, by the owner with dev->lock held. Any process may be the next owner. */
 void kvnet_dev_reset_owner(struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
-	stop_and_unregister_dev(net);
-	kvnet_registry_wait_for_readers(net);
-	kvnet_dev_release_owner(net);
+	stop_dev(net);
+	release_owner(net);
 }
 
 static void release_closed_dev(struct work_struct *work)
 {
 	struct kvnet_net *net = container_of(work, struct kvnet_net, release_work);
 
-	kvnet_registry_wait_for_readers(net);
 	mutex_lock(&net->lock);
-	kvnet_dev_release_owner(net);
+	release_owner(net);
 	mutex_unlock(&net->lock);
 	kvnet_dev_put(net);
 	/* kvnet_dev_module_exit() waits until this function has returned. */
 	module_put(THIS_MODULE);
 }
 
-/**
- * kvnet_dev_close() - the last close of the file
- * @net: the device, in any state; a pending task_work may still hold a reference
- *
- * Waits for a worker that polls, as vhost_net does.
- *
- * Context: takes dev->lock; may sleep.
+/*
+ * The last close of the file. Waits for a worker that polls, as vhost_net does. Takes dev->lock.
  */
 void kvnet_dev_close(struct kvnet_net *net)
 {
 	mutex_lock(&net->lock);
-	kvnet_dev_stop(net);
+	stop_dev(net);
 	mutex_unlock(&net->lock);
 	__module_get(THIS_MODULE);
 	INIT_WORK(&net->release_work, release_closed_dev);
@@ -427,10 +353,8 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 	unsigned int i;
 
 	seq_printf(m, "kvnet.id:\t%u\n", READ_ONCE(net->registry.id));
-	seq_printf(m, "kvnet.features:\t0x%llx\n",
-		   READ_ONCE(net->features.word[0]));
-	seq_printf(m, "kvnet.features_hi:\t0x%llx\n",
-		   READ_ONCE(net->features.word[1]));
+	seq_printf(m, "kvnet.features:\t0x%llx\n", READ_ONCE(net->features.word[0]));
+	seq_printf(m, "kvnet.features_hi:\t0x%llx\n", READ_ONCE(net->features.word[1]));
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		q = &net->q[i];
 		what = state[READ_ONCE(q->vq.state)];
@@ -439,10 +363,8 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 		seq_printf(m, "%s.state:\t%s\n", name[i], what);
 		seq_printf(m, "%s.access:\t%s\n", name[i],
 			   READ_ONCE(q->vq.pin[0].charged) ? "pinned" : "user");
-		seq_printf(m, "%s.kicks:\t%lu\n", name[i],
-			   atomic_long_read(&q->work.kicks));
-		seq_printf(m, "%s.wakeups:\t%lu\n", name[i],
-			   atomic_long_read(&q->work.wakeups));
+		seq_printf(m, "%s.kicks:\t%lu\n", name[i], atomic_long_read(&q->work.kicks));
+		seq_printf(m, "%s.wakeups:\t%lu\n", name[i], atomic_long_read(&q->work.wakeups));
 		seq_printf(m, "%s.busy_poll_hits:\t%lu\n", name[i],
 			   READ_ONCE(q->work.busy_poll_hits));
 		seq_printf(m, "%s.busy_poll_misses:\t%lu\n", name[i],
