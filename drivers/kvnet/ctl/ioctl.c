@@ -15,58 +15,42 @@
 #include "features.h"
 #include "kvnet.h"
 
-static long copy_u64_to_user(u64 val, void __user *argp)
+/* Limit of a feature array, in words. Words from KVNET_FEATURES_WORDS on are 0. */
+#define KVNET_IOCTL_FEATURE_WORDS_MAX	64
+
+static long get_features(void __user *words, u64 count)
 {
-	return copy_to_user(argp, &val, sizeof(val)) ? -EFAULT : 0;
+	const struct kvnet_features f = kvnet_features_offered();
+	u64 n = min_t(u64, count, KVNET_FEATURES_WORDS);
+
+	if (copy_to_user(words, f.word, n * sizeof(u64)) ||
+	    clear_user(words + n * sizeof(u64), (count - n) * sizeof(u64)))
+		return -EFAULT;
+	return 0;
 }
 
-static long ioctl_set_features(struct kvnet_net *net, void __user *argp)
+static long set_features(struct kvnet_net *net, const void __user *words, u64 count)
 {
-	struct kvnet_features f = {};
+	struct kvnet_features f;
+	int ret = copy_struct_from_user(f.word, sizeof(f.word), words, count * sizeof(u64));
 
-	if (copy_from_user(&f.word[0], argp, sizeof(f.word[0])))
-		return -EFAULT;
+	/* -E2BIG: a word that kvnet does not know is not 0. */
+	if (ret)
+		return ret == -E2BIG ? -EOPNOTSUPP : ret;
 	return kvnet_iommu_set_features(net, &f);
 }
 
-/* Limit of a feature array, in words. Words from KVNET_FEATURES_WORDS on have to be 0. */
-#define KVNET_IOCTL_FEATURE_WORDS_MAX	64
-
-static long ioctl_get_features_array(void __user *argp)
+static long ioctl_features_array(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
-	const struct kvnet_features f = kvnet_features_offered();
-	u64 count, n;
+	u64 count;
 
 	if (copy_from_user(&count, argp, sizeof(count)))
 		return -EFAULT;
 	if (count > KVNET_IOCTL_FEATURE_WORDS_MAX)
 		return -E2BIG;
 	argp += sizeof(count);
-	n = min_t(u64, count, KVNET_FEATURES_WORDS);
-	if (copy_to_user(argp, f.word, n * sizeof(u64)) ||
-	    clear_user(argp + n * sizeof(u64), (count - n) * sizeof(u64)))
-		return -EFAULT;
-	return 0;
-}
-
-static long ioctl_set_features_array(struct kvnet_net *net, void __user *argp)
-{
-	struct kvnet_features f = {};
-	u64 word[KVNET_IOCTL_FEATURE_WORDS_MAX], count, i;
-
-	if (copy_from_user(&count, argp, sizeof(count)))
-		return -EFAULT;
-	if (count > KVNET_IOCTL_FEATURE_WORDS_MAX)
-		return -E2BIG;
-	if (copy_from_user(word, argp + sizeof(count), count * sizeof(u64)))
-		return -EFAULT;
-	for (i = 0; i < count; i++) {
-		if (i < KVNET_FEATURES_WORDS)
-			f.word[i] = word[i];
-		else if (word[i])
-			return -EOPNOTSUPP;
-	}
-	return kvnet_iommu_set_features(net, &f);
+	return cmd == VHOST_GET_FEATURES_ARRAY ? get_features(argp, count) :
+						 set_features(net, argp, count);
 }
 
 static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)
@@ -77,8 +61,7 @@ static long ioctl_set_backend_features(struct kvnet_net *net, void __user *argp)
 		return -EFAULT;
 	if (features & ~KVNET_FEATURES_BACKEND)
 		return -EOPNOTSUPP;
-	WRITE_ONCE(net->iotlb_misses.v2,
-		   features & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2));
+	WRITE_ONCE(net->iotlb_misses.v2, features & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2));
 	return 0;
 }
 
@@ -294,15 +277,14 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 
 	switch (cmd) {
 	case VHOST_GET_FEATURES:
-		return copy_u64_to_user(kvnet_features_offered().word[0], argp);
+		return get_features(argp, 1);
 	case VHOST_SET_FEATURES:
-		return ioctl_set_features(net, argp);
+		return set_features(net, argp, 1);
 	case VHOST_GET_FEATURES_ARRAY:
-		return ioctl_get_features_array(argp);
 	case VHOST_SET_FEATURES_ARRAY:
-		return ioctl_set_features_array(net, argp);
+		return ioctl_features_array(net, cmd, argp);
 	case VHOST_GET_BACKEND_FEATURES:
-		return copy_u64_to_user(KVNET_FEATURES_BACKEND, argp);
+		return put_user(KVNET_FEATURES_BACKEND, (u64 __user *)argp);
 	case VHOST_SET_BACKEND_FEATURES:
 		return ioctl_set_backend_features(net, argp);
 	case VHOST_SET_FORK_FROM_OWNER:
