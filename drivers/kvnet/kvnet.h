@@ -215,7 +215,7 @@ extern bool kvnet_param_rx_inline;
 extern unsigned int kvnet_param_tx_usecs;
 extern unsigned int kvnet_param_rx_usecs;
 extern bool kvnet_param_rx_direct;
+extern bool kvnet_param_fork_from_owner;
 extern bool kvnet_param_fork_owner_control;
-bool kvnet_param_fork_from_owner(void);
 
 #endif /* _KVNET_KVNET_H */

@@ -63,8 +63,8 @@ module_param_named(tx_direct, kvnet_param_tx_direct, bool, 0644);
 MODULE_PARM_DESC(tx_direct,
 		 "Pass frames to the network stack instead of to the tap's sendmsg(), where the result is the same; applies at SET_BACKEND (default Y)");
 
-static bool fork_from_owner_default = true;
-module_param(fork_from_owner_default, bool, 0444);
+bool kvnet_param_fork_from_owner = true;
+module_param_named(fork_from_owner_default, kvnet_param_fork_from_owner, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
 		 "Workers are threads of the VMM unless it asks for kernel threads; before Linux 6.11 always kernel threads (default Y)");
 
@@ -72,12 +72,6 @@ bool kvnet_param_fork_owner_control;
 module_param_named(fork_owner_control, kvnet_param_fork_owner_control, bool, 0644);
 MODULE_PARM_DESC(fork_owner_control,
 		 "Allow VHOST_SET_FORK_FROM_OWNER: kernel threads are not limited by RLIMIT_NPROC and pids.max (default N)");
-
-/* The default of a device: true if its workers are threads of the owner's process. */
-bool kvnet_param_fork_from_owner(void)
-{
-	return fork_from_owner_default && kvnet_thread_has_vhost_task();
-}
 
 /*
  * If init fails, the module is freed even if its reference count is not 0 (an open file, a

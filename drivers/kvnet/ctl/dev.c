@@ -57,7 +57,8 @@ static void reset_dev_settings(struct kvnet_net *net)
 	WRITE_ONCE(net->q[KVNET_RX].work.busy_poll_us, us);
 	WRITE_ONCE(net->q[KVNET_TX].work.busy_poll_us, us);
 	WRITE_ONCE(net->rx_direct, -1);
-	WRITE_ONCE(net->fork_from_owner, kvnet_param_fork_from_owner());
+	WRITE_ONCE(net->fork_from_owner,
+		   kvnet_param_fork_from_owner && kvnet_thread_has_vhost_task());
 }
 
 /* The device's setting, or the module parameter if netlink has set none (-1). Takes no lock. */
