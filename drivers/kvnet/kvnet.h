@@ -40,6 +40,7 @@
 #ifndef _KVNET_KVNET_H
 #define _KVNET_KVNET_H
 
+#include <linux/container_of.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -159,8 +160,6 @@ struct kvnet_net {
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
-struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q);
-
 /* What the three contexts run: rx.c (softirq: rx_inline.c), tx.c */
 extern const struct kvnet_work_ops kvnet_rx_ops;
 extern const struct kvnet_work_ops kvnet_tx_ops;
@@ -172,7 +171,6 @@ void kvnet_dev_close(struct kvnet_net *net);
 int kvnet_dev_module_init(void);
 void kvnet_dev_module_exit(void);
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
-bool kvnet_dev_is_rx_direct(const struct kvnet_net *net);
 
 /* The owner; dev->lock held, unless noted: dev.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
@@ -217,5 +215,18 @@ extern unsigned int kvnet_param_rx_usecs;
 extern bool kvnet_param_rx_direct;
 extern bool kvnet_param_fork_from_owner;
 extern bool kvnet_param_fork_owner_control;
+
+static inline struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
+{
+	return container_of(q - q->vq.index, struct kvnet_net, q[0]);
+}
+
+/* The device's setting, or the module parameter if netlink has set none (-1). Takes no lock. */
+static inline bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
+{
+	int rx_direct = READ_ONCE(net->rx_direct);
+
+	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
+}
 
 #endif /* _KVNET_KVNET_H */

@@ -28,11 +28,6 @@
 /* A workqueue of its own, so that kvnet_dev_module_exit() can wait for the work items. */
 static struct workqueue_struct *dev_release_wq;
 
-struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
-{
-	return container_of(q - q->vq.index, struct kvnet_net, q[0]);
-}
-
 static void init_dev_queue(struct kvnet_net *net, unsigned int index,
 			   const struct kvnet_work_ops *ops, __poll_t tap_mask)
 {
@@ -59,14 +54,6 @@ static void reset_dev_settings(struct kvnet_net *net)
 	WRITE_ONCE(net->rx_direct, -1);
 	WRITE_ONCE(net->fork_from_owner,
 		   kvnet_param_fork_from_owner && kvnet_thread_has_vhost_task());
-}
-
-/* The device's setting, or the module parameter if netlink has set none (-1). Takes no lock. */
-bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
-{
-	int rx_direct = READ_ONCE(net->rx_direct);
-
-	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
 }
 
 /*
@@ -236,8 +223,9 @@ err_free:
 
 /*
  * Releases everything of the owner's; the device may have none. On return the tap, the eventfds,
- * the pinned ring pages and the page cache are released, no context runs a queue's work, and no
- * kernel thread uses the owner's mm. Caller holds dev->lock; sleeps while a worker polls.
+ * the pinned ring pages and the page cache are released, no kernel thread uses the owner's mm,
+ * and only the workers may still poll, without a backend. Caller holds dev->lock; sleeps while a
+ * worker polls.
  */
 static void stop_dev(struct kvnet_net *net)
 {
