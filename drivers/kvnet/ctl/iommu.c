@@ -178,7 +178,7 @@ int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 
 /*
  * VHOST_SET_LOG_FD, at any time: an eventfd to signal after bits of the log have been set, or
- * VHOST_FILE_UNBIND. The owner, or the last close; dev->lock; may sleep.
+ * VHOST_FILE_UNBIND. The owner, with dev->lock; may sleep.
  */
 int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd)
 {
