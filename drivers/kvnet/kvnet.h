@@ -42,6 +42,7 @@
 
 #include <linux/container_of.h>
 #include <linux/mutex.h>
+#include <linux/pid.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -176,7 +177,6 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
 void kvnet_dev_reset_owner(struct kvnet_net *net);
-bool kvnet_dev_owner_is_dead(const struct kvnet_net *net);
 
 /* Setup of a queue, by ioctls of the owner (dev->lock held): backend.c */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
@@ -227,6 +227,16 @@ static inline bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 	int rx_direct = READ_ONCE(net->rx_direct);
 
 	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
+}
+
+/*
+ * The caller is a registry reader, which keeps the struct pid. A worker may set @owner_dead only
+ * after waitpid() for the owner has returned: hence the check of the PID.
+ */
+static inline bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
+{
+	return READ_ONCE(net->q[0].owner_dead) ||
+	       !pid_has_task(net->registry.owner, PIDTYPE_TGID);
 }
 
 #endif /* _KVNET_KVNET_H */

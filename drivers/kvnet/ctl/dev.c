@@ -14,7 +14,6 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/pid.h>
 #include <linux/poll.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -158,16 +157,6 @@ int kvnet_dev_check_owner(const struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
 	return net->mm && net->mm == current->mm ? 0 : -EPERM;
-}
-
-/*
- * The caller is a registry reader, which keeps the struct pid. A worker may set @owner_dead only
- * after waitpid() for the owner has returned: hence the check of the PID.
- */
-bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
-{
-	return READ_ONCE(net->q[0].owner_dead) ||
-	       !pid_has_task(net->registry.owner, PIDTYPE_TGID);
 }
 
 /*
