@@ -211,8 +211,8 @@ TRACE_EVENT(kvnet_drop,
 
 /* An event scheduled the queue's work: to run inline, or on its worker. */
 TRACE_EVENT(kvnet_work_event,
-	TP_PROTO(pid_t owner, unsigned int source, unsigned int event),
-	TP_ARGS(owner, source, event),
+	TP_PROTO(pid_t owner, unsigned int work, unsigned int event),
+	TP_ARGS(owner, work, event),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
 		__field(unsigned int, index)
@@ -220,7 +220,7 @@ TRACE_EVENT(kvnet_work_event,
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->index = source;
+		__entry->index = work;
 		__entry->event = event;
 	),
 	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->index,
@@ -233,8 +233,8 @@ TRACE_EVENT(kvnet_work_event,
 
 /* The work was queued to its worker. */
 TRACE_EVENT(kvnet_worker_wake,
-	TP_PROTO(pid_t owner, unsigned int source, unsigned int events),
-	TP_ARGS(owner, source, events),
+	TP_PROTO(pid_t owner, unsigned int work, unsigned int events),
+	TP_ARGS(owner, work, events),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
 		__field(unsigned int, index)
@@ -242,7 +242,7 @@ TRACE_EVENT(kvnet_worker_wake,
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->index = source;
+		__entry->index = work;
 		__entry->event = events;
 	),
 	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->index,
@@ -255,8 +255,8 @@ TRACE_EVENT(kvnet_worker_wake,
 
 /* A poll ended: by the worker, a vCPU thread or a softirq. */
 TRACE_EVENT(kvnet_poll,
-	TP_PROTO(pid_t owner, unsigned int source, int verdict),
-	TP_ARGS(owner, source, verdict),
+	TP_PROTO(pid_t owner, unsigned int work, int result),
+	TP_ARGS(owner, work, result),
 	TP_STRUCT__entry(
 		__field(pid_t, owner)
 		__field(unsigned int, index)
@@ -264,8 +264,8 @@ TRACE_EVENT(kvnet_poll,
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->index = source;
-		__entry->result = verdict;
+		__entry->index = work;
+		__entry->result = result;
 	),
 	TP_printk("owner=%d vq=%u result=%s", __entry->owner, __entry->index,
 		  __print_symbolic(__entry->result,
