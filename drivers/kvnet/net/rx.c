@@ -348,14 +348,13 @@ static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 		return true;
 	more = q->no_room ? kvnet_vq_kick_on(&q->vq) == 1 :
 			    kvnet_tap_rx_is_readable(&q->tap);
-	if (more)
-		return kvnet_work_reschedule(&q->work);
-	/*
-	 * Takes effect at the end of the session. A sender's softirq that runs before finds
-	 * softirq sessions disabled, and queues the work to the worker.
-	 */
-	q->vq.enable_softirq = !q->no_room && q->work.event_inline && kvnet_rx_inline_may_poll(q);
-	return false;
+	return more && kvnet_work_reschedule(&q->work);
+}
+
+/* The poll is complete: may a sender's softirq serve the next frame? */
+static bool may_inline_rx(const struct kvnet_queue *q)
+{
+	return !q->no_room && q->work.event_inline && kvnet_rx_inline_may_poll(q);
 }
 
 static enum kvnet_work_result rx_poll(struct kvnet_work *work)
@@ -385,7 +384,7 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 		if (frames || kvnet_worker_may_complete(work))
 			result = complete_rx(q, frames) ? KVNET_WORK_REPOLL : KVNET_WORK_COMPLETE;
 	}
-	kvnet_vq_end(&q->vq);
+	kvnet_vq_end(&q->vq, result == KVNET_WORK_COMPLETE && may_inline_rx(q));
 	return result;
 }
 
@@ -414,7 +413,7 @@ static bool rx_rearm(struct kvnet_work *work)
 	if (!kvnet_vq_begin(&q->vq))
 		return !kvnet_iommu_complete_unready(q);
 	more = complete_rx(q, get_rx_coalesce_frames(q));
-	kvnet_vq_end(&q->vq);
+	kvnet_vq_end(&q->vq, !more && may_inline_rx(q));
 	return more;
 }
 

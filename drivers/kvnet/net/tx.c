@@ -242,7 +242,6 @@ static bool complete_tx(struct kvnet_queue *q)
 		return kvnet_work_reschedule(&q->work);
 	if (q->vq.call_pending)
 		start_call_timer(q, now);
-	q->vq.enable_softirq = q->vq.call_pending;
 	return false;
 }
 
@@ -280,6 +279,12 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 	return result;
 }
 
+/* The next event may be the timer of a pending call: tx_poll_softirq() serves it. */
+static void end_tx_session(struct kvnet_queue *q, bool completed)
+{
+	kvnet_vq_end(&q->vq, completed && q->vq.call_pending);
+}
+
 /*
  * A tun device passes frames to the stack in the same call. A macvtap or a packet socket
  * queues them to the lower device or to the CPU, where frames of the worker and of a vCPU
@@ -309,7 +314,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 		WRITE_ONCE(work->event_inline, kvnet_budget_was_small(&budget) &&
 				      may_inline_tx(q) &&
 				      !kvnet_kick_mod_is_stream(&q->kick_mod));
-	kvnet_vq_end(&q->vq);
+	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result;
 }
 
@@ -326,7 +331,7 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 		return KVNET_WORK_REPOLL;
 	if (unlikely(!may_inline_tx(q))) {
 		WRITE_ONCE(work->event_inline, false);
-		kvnet_vq_end(&q->vq);
+		kvnet_vq_end(&q->vq, false);
 		return KVNET_WORK_REPOLL;
 	}
 	begin = local_clock();
@@ -338,7 +343,7 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 	kvnet_kick_mod_note_vcpu(&q->kick_mod, local_clock() - begin);
 	if (result != KVNET_WORK_COMPLETE || kvnet_kick_mod_is_stream(&q->kick_mod))
 		WRITE_ONCE(work->event_inline, false);
-	kvnet_vq_end(&q->vq);
+	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result == KVNET_WORK_COMPLETE ? result : KVNET_WORK_REPOLL;
 }
 
@@ -388,7 +393,7 @@ static bool tx_rearm(struct kvnet_work *work)
 	if (!kvnet_vq_begin(&q->vq))
 		return !kvnet_iommu_complete_unready(q);
 	more = complete_tx(q);
-	kvnet_vq_end(&q->vq);
+	end_tx_session(q, !more);
 	return more;
 }
 

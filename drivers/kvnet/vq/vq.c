@@ -74,16 +74,6 @@ void kvnet_vq_disable_softirq(struct kvnet_vq *vq)
 	spin_unlock_bh(&vq->softirq_lock);
 }
 
-static void vq_enable_softirq(struct kvnet_vq *vq)
-{
-	vq->enable_softirq = false;
-	/*
-	 * No softirq is in a session here. Pairs with smp_load_acquire() in
-	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.
-	 */
-	smp_store_release(&vq->softirq_enabled, true);
-}
-
 /*
  * Keeps out sessions, so that netlink can read session fields. Process context; does not wait
  * for vq->lock, and returns false if it is contended. On success the caller holds vq->lock
@@ -128,7 +118,7 @@ bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 {
 	if (!spin_trylock(&vq->softirq_lock))
 		return false;
-	/* Pairs with smp_store_release() in vq_enable_softirq(). */
+	/* Pairs with smp_store_release() in kvnet_vq_end(). */
 	if (unlikely(!smp_load_acquire(&vq->softirq_enabled))) {
 		spin_unlock(&vq->softirq_lock);
 		return false;
@@ -245,11 +235,17 @@ void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 	mutex_unlock(&vq->lock);
 }
 
-/*
- * Flushes what was pushed, ends the batch of dirty logging, and closes the session of a worker
- * or vCPU thread; may sleep. Releases vq->lock.
+/**
+ * kvnet_vq_end() - close a session of a worker or vCPU thread
+ * @vq: the queue
+ * @enable_softirq: softirqs may open sessions from now on; the poll is complete. A softirq that
+ *	ran between the completion and this call has left the work to the worker
+ *
+ * Flushes what was pushed, and ends the batch of dirty logging.
+ *
+ * Context: session of a thread; may sleep. Releases vq->lock.
  */
-void kvnet_vq_end(struct kvnet_vq *vq)
+void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 {
 	int ret = 0;
 
@@ -263,9 +259,12 @@ void kvnet_vq_end(struct kvnet_vq *vq)
 		pagefault_enable();
 	vq->vcpu_session = false;
 	vq->may_defer_call = false;
-	/* No session field may be accessed after this. */
-	if (vq->enable_softirq)
-		vq_enable_softirq(vq);
+	/*
+	 * No session field may be accessed after this. Pairs with smp_load_acquire() in
+	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.
+	 */
+	if (enable_softirq)
+		smp_store_release(&vq->softirq_enabled, true);
 	mutex_unlock(&vq->lock);
 }
 

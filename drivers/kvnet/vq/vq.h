@@ -114,7 +114,6 @@ struct kvnet_vq_addr {
  * @softirq_lock: held during a session in a softirq, which cannot take @lock
  * @softirq_enabled: softirqs may open sessions; changes with @lock held, to false also with
  *	@softirq_lock
- * @enable_softirq: session; kvnet_vq_end() sets @softirq_enabled
  * @state: session; netlink and fdinfo read it without a lock
  * @waits_vmm: session; no session until the VMM answers an IOTLB miss, or @waits_addr; read
  *	without a lock, too
@@ -161,7 +160,6 @@ struct kvnet_vq {
 	struct mutex lock;
 	spinlock_t softirq_lock;
 	bool softirq_enabled;
-	bool enable_softirq;
 	enum kvnet_vq_state state;
 	bool waits_vmm;
 	bool waits_addr;
@@ -238,7 +236,7 @@ void kvnet_vq_lock(struct kvnet_vq *vq);
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass);
 bool kvnet_vq_begin(struct kvnet_vq *vq);
 bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq);
-void kvnet_vq_end(struct kvnet_vq *vq);
+void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq);
 void kvnet_vq_disable_softirq(struct kvnet_vq *vq);
 bool kvnet_vq_freeze(struct kvnet_vq *vq);
 void kvnet_vq_unfreeze(struct kvnet_vq *vq);
