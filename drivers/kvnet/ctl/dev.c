@@ -325,8 +325,14 @@ void kvnet_dev_module_exit(void)
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 {
 	static const char * const name[] = { "kvnet.rx", "kvnet.tx" };
-	static const char * const state[] = { "stopped", "running", "broken" };
-	const char *what;
+	static const char * const state[] = {
+		[KVNET_VQ_STOPPED] = "stopped",
+		[KVNET_VQ_READY] = "running",
+		[KVNET_VQ_WAITS_IOTLB] = "waits for the IOMMU",
+		[KVNET_VQ_WAITS_ADDR] = "waits for the IOMMU",
+		[KVNET_VQ_BROKEN_RETRY] = "broken",
+		[KVNET_VQ_BROKEN] = "broken",
+	};
 	struct kvnet_queue *q;
 	unsigned int i;
 
@@ -335,10 +341,7 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 	seq_printf(m, "kvnet.features_hi:\t0x%llx\n", READ_ONCE(net->features.word[1]));
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		q = &net->q[i];
-		what = state[READ_ONCE(q->vq.state)];
-		if (READ_ONCE(q->vq.waits_vmm))
-			what = "waits for the IOMMU";
-		seq_printf(m, "%s.state:\t%s\n", name[i], what);
+		seq_printf(m, "%s.state:\t%s\n", name[i], state[READ_ONCE(q->vq.state)]);
 		seq_printf(m, "%s.access:\t%s\n", name[i],
 			   READ_ONCE(q->vq.pin[0].charged) ? "pinned" : "user");
 		seq_printf(m, "%s.kicks:\t%lu\n", name[i], atomic_long_read(&q->work.kicks));

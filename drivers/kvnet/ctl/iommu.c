@@ -225,7 +225,7 @@ static int update_iotlb(struct kvnet_net *net, const struct kvnet_iotlb_entry *e
 	for (i = 0; i < KVNET_QUEUES; i++) {
 		if (!(answered & BIT(i)))
 			continue;
-		WRITE_ONCE(net->q[i].vq.waits_vmm, false);
+		kvnet_vq_change_state(&net->q[i].vq, KVNET_VQ_ON_ANSWER);
 		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
 	}
 	return 0;
@@ -375,7 +375,7 @@ __poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_tab
 bool kvnet_iommu_complete_unready(struct kvnet_queue *q)
 {
 	/* Any other context that changes it also schedules the work. */
-	if (READ_ONCE(q->vq.waits_vmm))
+	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
 		return kvnet_work_complete_for(&q->work, KVNET_IOMMU_RETRY_NS);
 	return kvnet_work_complete(&q->work, 0);
 }

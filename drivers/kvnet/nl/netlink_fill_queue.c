@@ -78,14 +78,16 @@ static int fill_histograms(struct sk_buff *skb, const struct kvnet_vq *vq)
 
 static int fill_queue_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 {
-	enum kvnet_vq_state state = READ_ONCE(vq->state);
-	u32 nl_state = KVNET_QUEUE_STATE_STOPPED;
+	static const u8 nl_states[] = {
+		[KVNET_VQ_STOPPED] = KVNET_QUEUE_STATE_STOPPED,
+		[KVNET_VQ_READY] = KVNET_QUEUE_STATE_RUNNING,
+		[KVNET_VQ_WAITS_IOTLB] = KVNET_QUEUE_STATE_WAITING,
+		[KVNET_VQ_WAITS_ADDR] = KVNET_QUEUE_STATE_WAITING,
+		[KVNET_VQ_BROKEN_RETRY] = KVNET_QUEUE_STATE_BROKEN,
+		[KVNET_VQ_BROKEN] = KVNET_QUEUE_STATE_BROKEN,
+	};
+	u32 nl_state = nl_states[READ_ONCE(vq->state)];
 
-	if (state == KVNET_VQ_BROKEN)
-		nl_state = KVNET_QUEUE_STATE_BROKEN;
-	else if (state == KVNET_VQ_RUNNING)
-		nl_state = READ_ONCE(vq->waits_vmm) ? KVNET_QUEUE_STATE_WAITING :
-						KVNET_QUEUE_STATE_RUNNING;
 	if (nla_put_u32(skb, KVNET_A_QUEUE_STATE, nl_state))
 		return -EMSGSIZE;
 	return nl_state == KVNET_QUEUE_STATE_BROKEN ?

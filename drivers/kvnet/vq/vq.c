@@ -16,6 +16,72 @@
 
 #include "obs/trace.h"
 
+#define WAITING_STATES	(BIT(KVNET_VQ_WAITS_IOTLB) | BIT(KVNET_VQ_WAITS_ADDR))
+#define RUNNING_STATES	(BIT(KVNET_VQ_READY) | WAITING_STATES)
+#define BROKEN_STATES	(BIT(KVNET_VQ_BROKEN_RETRY) | BIT(KVNET_VQ_BROKEN))
+
+/* In the states @from, the event changes the state to @to. */
+static const struct {
+	u8 from;
+	u8 to;
+} transitions[] = {
+	[KVNET_VQ_ON_START] = { BIT(KVNET_VQ_STOPPED) | BROKEN_STATES, KVNET_VQ_READY },
+	[KVNET_VQ_ON_STOP] = { RUNNING_STATES | BROKEN_STATES, KVNET_VQ_STOPPED },
+	[KVNET_VQ_ON_MISS] = { BIT(KVNET_VQ_READY), KVNET_VQ_WAITS_IOTLB },
+	[KVNET_VQ_ON_ANSWER] = { BIT(KVNET_VQ_WAITS_IOTLB), KVNET_VQ_READY },
+	[KVNET_VQ_ON_IOMMU] = { RUNNING_STATES | BIT(KVNET_VQ_BROKEN_RETRY), KVNET_VQ_WAITS_ADDR },
+	[KVNET_VQ_ON_ADDR] = { WAITING_STATES, KVNET_VQ_READY },
+	[KVNET_VQ_ON_MEMTABLE] = { BIT(KVNET_VQ_BROKEN_RETRY), KVNET_VQ_READY },
+	[KVNET_VQ_ON_BAD_CHAIN] = { RUNNING_STATES, KVNET_VQ_BROKEN_RETRY },
+	[KVNET_VQ_ON_BREAK] = { RUNNING_STATES, KVNET_VQ_BROKEN },
+};
+
+static bool event_changes_state(const struct kvnet_vq *vq, enum kvnet_vq_event event)
+{
+	return BIT(vq->state) & transitions[event].from;
+}
+
+/* vq->lock, with softirq sessions disabled. The only function that changes the state. */
+void kvnet_vq_change_state(struct kvnet_vq *vq, enum kvnet_vq_event event)
+{
+	lockdep_assert_held(&vq->lock);
+	if (!event_changes_state(vq, event))
+		return;
+	if (vq->state == KVNET_VQ_WAITS_IOTLB)
+		kvnet_iotlb_miss_cancel(vq->iotlb_misses, vq->index);
+	WRITE_ONCE(vq->state, transitions[event].to);
+}
+
+static void break_queue(struct kvnet_vq *vq, int err, enum kvnet_vq_event event)
+{
+	lockdep_assert_held(&vq->lock);
+	if (!event_changes_state(vq, event))
+		return;
+	kvnet_vq_send_pending_call(vq);
+	WRITE_ONCE(vq->error_code, err);
+	kvnet_vq_change_state(vq, event);
+	kvnet_stats_inc(&vq->stats, KVNET_STAT_broken);
+	trace_kvnet_vq_broken(vq, err);
+	kvnet_eventfd_signal(vq->error);
+	if (vq->on_broken)
+		vq->on_broken(vq, err);
+}
+
+/**
+ * kvnet_vq_break() - stop a running queue after an error
+ * @vq: the queue; one that does not run stays as it is
+ * @err: the reason, -errno
+ *
+ * Signals the error eventfd. What was pushed before is still flushed by kvnet_vq_end().
+ *
+ * Context: vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds
+ * wrong to the worker, which finds it again and breaks the queue.
+ */
+void kvnet_vq_break(struct kvnet_vq *vq, int err)
+{
+	break_queue(vq, err, KVNET_VQ_ON_BREAK);
+}
+
 /**
  * kvnet_vq_lock_killable() - take vq->lock to change the setup
  * @vq: the queue
@@ -136,18 +202,16 @@ void kvnet_vq_end_softirq(struct kvnet_vq *vq)
 }
 
 /*
- * vq->lock. A session, or its beginning, failed with @err. -EAGAIN: an IOTLB miss, report it
- * and wait for the VMM. Else the queue is broken; as the chain is still in the ring, another
- * memory table may repair it.
+ * vq->lock. A session, or its beginning, failed with @err, with the chain still in the ring.
+ * -EAGAIN: an IOTLB miss, report it and wait for the VMM. Else the queue is broken.
  */
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 {
 	if (err != -EAGAIN) {
-		kvnet_vq_break(vq, err);
-		vq->retry = true;
+		break_queue(vq, err, KVNET_VQ_ON_BAD_CHAIN);
 		return;
 	}
-	WRITE_ONCE(vq->waits_vmm, true);
+	kvnet_vq_change_state(vq, KVNET_VQ_ON_MISS);
 	kvnet_stats_inc(&vq->stats, KVNET_STAT_iotlb_misses);
 	trace_kvnet_iotlb_miss(vq, vq->xlate.miss_addr, vq->xlate.miss_perm);
 	kvnet_iotlb_miss_report(vq->iotlb_misses, vq->index, vq->xlate.miss_addr,
@@ -157,19 +221,8 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 /* Makes the ring accessible, with kicks off. */
 static int prepare_ring(struct kvnet_vq *vq)
 {
-	int ret;
-
-	if (!vq->has_areas) {
-		ret = kvnet_vq_find_areas(vq);
-		if (ret)
-			return ret;
-	}
-	if (!vq->ring_started) {
-		ret = kvnet_ring_start(&vq->ring);
-		if (ret)
-			return ret;
-		vq->ring_started = true;
-	}
+	if (!vq->has_areas)
+		return kvnet_vq_open_ring(vq);
 	return kvnet_ring_kick_off(&vq->ring);
 }
 
@@ -230,7 +283,7 @@ bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 {
 	mutex_lock(&vq->lock);
-	if (vq->waits_vmm)
+	if (vq->state == KVNET_VQ_WAITS_IOTLB)
 		kvnet_iotlb_miss_retry(vq->iotlb_misses, vq->index);
 	mutex_unlock(&vq->lock);
 }
@@ -266,32 +319,6 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 	if (enable_softirq)
 		smp_store_release(&vq->softirq_enabled, true);
 	mutex_unlock(&vq->lock);
-}
-
-/**
- * kvnet_vq_break() - stop a running queue after an error
- * @vq: the queue; one that does not run stays as it is
- * @err: the reason, -errno
- *
- * Signals the error eventfd. What was pushed before is still flushed by kvnet_vq_end().
- *
- * Context: vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds
- * wrong to the worker, which finds it again and breaks the queue.
- */
-void kvnet_vq_break(struct kvnet_vq *vq, int err)
-{
-	lockdep_assert_held(&vq->lock);
-	if (vq->state != KVNET_VQ_RUNNING)
-		return;
-	kvnet_vq_send_pending_call(vq);
-	WRITE_ONCE(vq->error_code, err);
-	WRITE_ONCE(vq->state, KVNET_VQ_BROKEN);
-	vq->retry = false;
-	kvnet_stats_inc(&vq->stats, KVNET_STAT_broken);
-	trace_kvnet_vq_broken(vq, err);
-	kvnet_eventfd_signal(vq->error);
-	if (vq->on_broken)
-		vq->on_broken(vq, err);
 }
 
 void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason)

@@ -45,18 +45,36 @@ struct vhost_vring_addr;
 #define KVNET_VQ_USED_MAX	(KVNET_VQ_BATCH + UIO_MAXIOV)
 
 /**
- * enum kvnet_vq_state - whether a queue runs
+ * enum kvnet_vq_state - whether sessions can be opened, and if not, what the queue waits for
  * @KVNET_VQ_STOPPED: no backend; ring size, base and layout may change
- * @KVNET_VQ_RUNNING: has a backend; sessions can be opened
- * @KVNET_VQ_BROKEN: has a backend, but an error stopped the queue: the driver violated the
- *	specification, guest memory or the dirty log is not accessible, or the owner died.
- *	Setting another backend starts it again, and so does another memory table if
- *	@kvnet_vq.retry
+ * @KVNET_VQ_READY: sessions can be opened; the first one resolves the areas, if released
+ * @KVNET_VQ_WAITS_IOTLB: for the VMM to answer an IOTLB miss, of a buffer or of the ring
+ * @KVNET_VQ_WAITS_ADDR: for VHOST_SET_VRING_ADDR: an IOMMU was switched on or off
+ * @KVNET_VQ_BROKEN_RETRY: broken with the offending chain still in the ring: another memory
+ *	table or another backend starts the queue again
+ * @KVNET_VQ_BROKEN: an error stopped the queue until another backend is set: the ring or the
+ *	dirty log could not be written, or the owner died
  */
 enum kvnet_vq_state {
 	KVNET_VQ_STOPPED,
-	KVNET_VQ_RUNNING,
+	KVNET_VQ_READY,
+	KVNET_VQ_WAITS_IOTLB,
+	KVNET_VQ_WAITS_ADDR,
+	KVNET_VQ_BROKEN_RETRY,
 	KVNET_VQ_BROKEN,
+};
+
+/* What changes a queue's state: kvnet_vq_change_state(). */
+enum kvnet_vq_event {
+	KVNET_VQ_ON_START,	/* a backend is set */
+	KVNET_VQ_ON_STOP,	/* the backend is removed */
+	KVNET_VQ_ON_MISS,	/* the IOTLB has no translation */
+	KVNET_VQ_ON_ANSWER,	/* the VMM has updated or emptied the IOTLB */
+	KVNET_VQ_ON_IOMMU,	/* an IOMMU is switched on or off */
+	KVNET_VQ_ON_ADDR,	/* VHOST_SET_VRING_ADDR */
+	KVNET_VQ_ON_MEMTABLE,	/* VHOST_SET_MEM_TABLE */
+	KVNET_VQ_ON_BAD_CHAIN,	/* the ring or a chain of it cannot be used */
+	KVNET_VQ_ON_BREAK,	/* any other error */
 };
 
 /**
@@ -114,16 +132,11 @@ struct kvnet_vq_addr {
  * @softirq_lock: held during a session in a softirq, which cannot take @lock
  * @softirq_enabled: softirqs may open sessions; changes with @lock held, to false also with
  *	@softirq_lock
- * @state: session; netlink and fdinfo read it without a lock
- * @waits_vmm: session; no session until the VMM answers an IOTLB miss, or @waits_addr; read
- *	without a lock, too
- * @waits_addr: session; no session until VHOST_SET_VRING_ADDR: an IOMMU was switched on or
- *	off while the queue ran
+ * @state: session; netlink, fdinfo and kvnet_iommu_complete_unready() read it without a lock
  * @error_code: -errno that broke the queue; written with @lock held
- * @retry: session; broken with the offending chain still in the ring, so that another memory
- *	table may help
- * @has_areas: session; the areas of @ring are resolved, and pinned if possible
- * @ring_started: session; kvnet_ring_start() has succeeded
+ * @has_areas: session; the areas of @ring are resolved, and the ring is started on them.
+ *	Independent of @state: waiting for a buffer's translation does not release them, and a
+ *	change of the setup releases them while the queue waits
  * @vcpu_session: session of a vCPU thread, with page faults disabled
  * @may_defer_call: session; the call for a few used buffers may be deferred
  * @call_pending: session; a deferred call has not been made: the context that completes the
@@ -161,12 +174,8 @@ struct kvnet_vq {
 	spinlock_t softirq_lock;
 	bool softirq_enabled;
 	enum kvnet_vq_state state;
-	bool waits_vmm;
-	bool waits_addr;
 	int error_code;
-	bool retry;
 	bool has_areas;
-	bool ring_started;
 	bool vcpu_session;
 	bool may_defer_call;
 	bool call_pending;
@@ -222,7 +231,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq);
 
 /* Addresses of the ring and of its dirty log; vq->lock held, unless noted: vq_area.c */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq);
-int kvnet_vq_find_areas(struct kvnet_vq *vq);
+int kvnet_vq_open_ring(struct kvnet_vq *vq);
 void kvnet_vq_release_areas(struct kvnet_vq *vq);
 void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last);
 bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
@@ -242,6 +251,7 @@ bool kvnet_vq_freeze(struct kvnet_vq *vq);
 void kvnet_vq_unfreeze(struct kvnet_vq *vq);
 bool kvnet_vq_begin_softirq(struct kvnet_vq *vq);
 void kvnet_vq_end_softirq(struct kvnet_vq *vq);
+void kvnet_vq_change_state(struct kvnet_vq *vq, enum kvnet_vq_event event);
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len);
 void kvnet_vq_retry_miss(struct kvnet_vq *vq);
@@ -270,7 +280,7 @@ static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)
 /* vq->lock. A session can be opened, unless the ring turns out not to be accessible. */
 static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 {
-	return vq->state == KVNET_VQ_RUNNING && !vq->waits_vmm;
+	return vq->state == KVNET_VQ_READY;
 }
 
 /*
@@ -279,9 +289,8 @@ static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
-	return kvnet_vq_is_ready(vq) && vq->has_areas && vq->ring_started &&
-	       kvnet_ring_is_mapped(&vq->ring) && !vq->log_used &&
-	       !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
+	return kvnet_vq_is_ready(vq) && vq->has_areas && kvnet_ring_is_mapped(&vq->ring) &&
+	       !vq->log_used && !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
 /**

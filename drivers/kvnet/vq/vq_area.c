@@ -66,15 +66,15 @@ static void pin_ring_areas(struct kvnet_vq *vq)
 }
 
 /**
- * kvnet_vq_find_areas() - resolve the ring's areas, and pin them if possible
+ * kvnet_vq_open_ring() - resolve the ring's areas, pin them if possible, and start the ring
  * @vq: the queue, with its areas released
  *
  * Context: vq->lock, in the owner's address space: the worker, or without an IOMMU the owner;
  * may sleep.
- * Return: 0; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss; or as
- * kvnet_xlate_area().
+ * Return: 0, with kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an
+ * IOTLB miss; or as kvnet_xlate_area() and kvnet_ring_start().
  */
-int kvnet_vq_find_areas(struct kvnet_vq *vq)
+int kvnet_vq_open_ring(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
 	int ret;
@@ -92,11 +92,15 @@ int kvnet_vq_find_areas(struct kvnet_vq *vq)
 	if (ret)
 		return ret;
 	pin_ring_areas(vq);
-	vq->has_areas = true;
-	return 0;
+	ret = kvnet_ring_start(r);
+	if (ret)
+		kvnet_vq_release_areas(vq);
+	else
+		vq->has_areas = true;
+	return ret;
 }
 
-/* vq->lock; may sleep. Unpins the areas; kvnet_vq_find_areas() resolves them again. */
+/* vq->lock; may sleep. Unpins the areas; kvnet_vq_open_ring() resolves them again. */
 void kvnet_vq_release_areas(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;

@@ -84,7 +84,7 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 
 	lockdep_assert_held(&vq->lock);
 	/* The dirty log may have broken the queue during this session. */
-	if (unlikely(vq->state != KVNET_VQ_RUNNING))
+	if (unlikely(!kvnet_vq_is_ready(vq)))
 		return -EIO;
 	if (!nth) {
 		vq->n_seg = 0;
@@ -167,7 +167,7 @@ unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned 
 	kvnet_vq_assert_session(vq);
 	vq->n_iov = 0;
 	max = min(max, used_room_left(vq));
-	if (likely(vq->state == KVNET_VQ_RUNNING))
+	if (likely(kvnet_vq_is_ready(vq)))
 		n = kvnet_ring_next_single(&vq->ring, vq->seg, used, max, len);
 	if (n) {
 		chain.seg = vq->seg;

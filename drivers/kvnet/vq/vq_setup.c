@@ -159,9 +159,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 		vq->addr = addr;
 		vq->log_used = log_used;
 		kvnet_vq_release_areas(vq);
-		vq->waits_addr = false;
-		WRITE_ONCE(vq->waits_vmm, false);
-		kvnet_iotlb_miss_cancel(vq->iotlb_misses, vq->index);
+		kvnet_vq_change_state(vq, KVNET_VQ_ON_ADDR);
 	}
 	mutex_unlock(&vq->lock);
 	return ret;
@@ -260,8 +258,8 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 	old = vq->xlate.mem;
 	vq->xlate.mem = mem;
 	kvnet_vq_release_areas(vq);
-	if (mem && vq->state == KVNET_VQ_BROKEN && vq->retry)
-		WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
+	if (mem)
+		kvnet_vq_change_state(vq, KVNET_VQ_ON_MEMTABLE);
 	mutex_unlock(&vq->lock);
 	kvnet_memtable_put(old);
 }
@@ -276,7 +274,7 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
  * chosen by the guest, an HVA by the owner, and one must never be used as the other. So they
  * are cleared, and a running queue waits for VHOST_SET_VRING_ADDR.
  *
- * Context: vq->lock. The caller cancels an IOTLB miss of the old IOTLB.
+ * Context: vq->lock. The queue does not wait for the old IOTLB any more.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
@@ -285,8 +283,9 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	if (!vq->xlate.iotlb != !iotlb) {
 		vq->addr = (struct kvnet_vq_addr) { 0 };
 		vq->log_used = false;
-		vq->waits_addr = vq->state != KVNET_VQ_STOPPED;
+		kvnet_vq_change_state(vq, KVNET_VQ_ON_IOMMU);
 	}
+	kvnet_vq_change_state(vq, KVNET_VQ_ON_ANSWER);
 	vq->features = *f;
 	vq->ring.le = kvnet_features_is_le(f, vq->legacy_le);
 	vq->ring.packed = kvnet_features_has(f, VIRTIO_F_RING_PACKED);
@@ -294,7 +293,6 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	vq->ring.event_idx = kvnet_features_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_features_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
 	vq->xlate.iotlb = iotlb;
-	WRITE_ONCE(vq->waits_vmm, vq->waits_addr);
 	kvnet_vq_release_areas(vq);
 }
 
@@ -329,9 +327,7 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	lockdep_assert_held(&vq->lock);
 	kvnet_vq_release_areas(vq);
 	if (!vq->xlate.iotlb) {
-		ret = kvnet_vq_find_areas(vq);
-		if (!ret)
-			ret = kvnet_ring_start(&vq->ring);
+		ret = kvnet_vq_open_ring(vq);
 		logged = kvnet_vq_end_dirty_log(vq);
 		if (!ret)
 			ret = logged;
@@ -340,9 +336,8 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 			return ret;
 		}
 	}
-	vq->ring_started = !vq->xlate.iotlb;
 	vq->n_used = 0;
-	WRITE_ONCE(vq->state, KVNET_VQ_RUNNING);
+	kvnet_vq_change_state(vq, KVNET_VQ_ON_START);
 	trace_kvnet_vq_start(vq);
 	return 0;
 }
@@ -356,10 +351,7 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	lockdep_assert_held(&vq->lock);
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
-	WRITE_ONCE(vq->state, KVNET_VQ_STOPPED);
+	kvnet_vq_change_state(vq, KVNET_VQ_ON_STOP);
 	kvnet_vq_release_areas(vq);
-	vq->waits_addr = false;
-	WRITE_ONCE(vq->waits_vmm, false);
-	kvnet_iotlb_miss_cancel(vq->iotlb_misses, vq->index);
 	trace_kvnet_vq_stop(vq);
 }
