@@ -153,6 +153,17 @@ static inline void kvnet_chain_set_single(struct kvnet_chain *chain,
 	chain->seg[0].len = d->len;
 }
 
+/* A buffer of one writable descriptor takes up to @len bytes; returns the bytes that remain. */
+static inline size_t kvnet_chain_add_single(struct kvnet_seg *seg, struct kvnet_used *used,
+					    u64 addr, u32 part, u16 id, size_t len)
+{
+	seg->addr = addr;
+	seg->len = part;
+	part = min_t(size_t, part, len);
+	*used = (struct kvnet_used) { .id = id, .count = 1, .len = part };
+	return len - part;
+}
+
 /*
  * The number of descriptors in an indirect table, of either layout. 0 if the table is empty,
  * too long, of odd size, or wraps around.

@@ -205,6 +205,50 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
+unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r,
+					   struct kvnet_seg *seg,
+					   struct kvnet_used *used, unsigned int max,
+					   size_t len)
+{
+	const u16 mask = F_AVAIL | F_USED | VRING_DESC_F_NEXT |
+			 VRING_DESC_F_WRITE | VRING_DESC_F_INDIRECT;
+	u16 wrap = r->last_avail & WRAP, flags;
+	u32 i = r->last_avail & ~WRAP, at;
+	unsigned int n;
+	__virtio16 val;
+	u64 addr, rest;
+
+	if (!kvnet_area_is_mapped(&r->desc) || r->n_in_flight >= r->num)
+		return 0;
+	max = min(max, r->num - r->n_in_flight);
+	for (n = 0; n < max && len; n++) {
+		at = i * sizeof(struct vring_packed_desc);
+		if (kvnet_area_load16(&r->desc, at +
+				      offsetof(struct vring_packed_desc, flags),
+				      &val))
+			break;
+		flags = __virtio16_to_cpu(true, val);
+		if ((flags & mask) != ((wrap ? F_AVAIL : F_USED) |
+				       VRING_DESC_F_WRITE))
+			break;
+		/* A: as in kvnet_ring_packed_next(). */
+		smp_rmb();
+		if (kvnet_area_load_pair(&r->desc, at, &addr, &rest))
+			break;
+		rest = le64_to_cpu((__force __le64)rest);
+		len = kvnet_chain_add_single(seg++, used++, le64_to_cpu((__force __le64)addr),
+					     rest, rest >> 32, len);
+		if (++i == r->num) {
+			i = 0;
+			wrap ^= WRAP;
+		}
+	}
+	r->last_avail = i | wrap;
+	r->n_in_flight += n;
+	r->n_avail_seen -= min_t(unsigned int, r->n_avail_seen, n);
+	return n;
+}
+
 /* Rewound chains have been observed as available: kick_on() is for those after. */
 void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos)
 {

@@ -14,6 +14,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/virtio_byteorder.h>
 
 /* Offsets in the driver area and the device area (2.7.6, 2.7.8). */
@@ -203,6 +204,39 @@ int kvnet_ring_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	}
 	r->last_avail++;
 	return 1;
+}
+
+/* Entries read ahead have been observed as available: A is in fetch_avail_idx(). */
+unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
+					  struct kvnet_used *used, unsigned int max,
+					  size_t len)
+{
+	u16 first = r->last_avail - r->head_first;
+	const bool le = r->le;
+	unsigned int n, at;
+	struct kvnet_desc d;
+	u64 addr, rest;
+	u32 head;
+
+	if (!kvnet_area_is_mapped(&r->desc) || first >= r->head_n)
+		return 0;
+	max = min_t(unsigned int, max, r->head_n - first);
+	for (n = 0; n < max && len; n++) {
+		at = (first + n) & (KVNET_RING_PREFETCH - 1);
+		head = __virtio16_to_cpu(le, r->heads[at]);
+		if (head >= r->num)
+			break;
+		head &= r->num - 1;
+		if (kvnet_area_load_pair(&r->desc, head * sizeof(struct vring_desc),
+					 &addr, &rest))
+			break;
+		d = kvnet_chain_decode_desc(addr, rest, le);
+		if (d.flags != VRING_DESC_F_WRITE)
+			break;
+		len = kvnet_chain_add_single(seg++, used++, d.addr, d.len, head, len);
+	}
+	r->last_avail += n;
+	return n;
 }
 
 /* A struct vring_used_elem, built in a register: its fields are not stored one by one. */
