@@ -228,14 +228,9 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 int kvnet_vq_check_setup(struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
-
-/* Addresses of the ring and of its dirty log; vq->lock held, unless noted: vq_area.c */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq);
 int kvnet_vq_open_ring(struct kvnet_vq *vq);
-void kvnet_vq_release_areas(struct kvnet_vq *vq);
 void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last);
-bool kvnet_vq_addr_ok(const struct kvnet_vq *vq,
-		      const struct kvnet_vq_addr *addr, bool log_used);
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all);
 bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem);
@@ -259,8 +254,6 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
-
-/* Used buffers, calls and the log of ring writes; in a session: vq_flush.c */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq);
 void kvnet_vq_flush(struct kvnet_vq *vq);
 bool kvnet_vq_send_pending_call(struct kvnet_vq *vq);
