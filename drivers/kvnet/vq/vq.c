@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq.c - locks and sessions of a virtqueue, see vq.h
+ * vq.c - state, locks, sessions and flush of a virtqueue, see vq.h
  *
  * Two locks guard a session: vq->lock for threads, vq->softirq_lock for softirqs, which cannot
  * take a mutex. A thread that takes vq->lock for a session or for setup disables softirq
@@ -67,19 +67,20 @@ static void break_queue(struct kvnet_vq *vq, int err, enum kvnet_vq_event event)
 		vq->on_broken(vq, err);
 }
 
-/**
- * kvnet_vq_break() - stop a running queue after an error
- * @vq: the queue; one that does not run stays as it is
- * @err: the reason, -errno
- *
- * Signals the error eventfd. What was pushed before is still flushed by kvnet_vq_end().
- *
- * Context: vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds
- * wrong to the worker, which finds it again and breaks the queue.
+/*
+ * An error stops the queue, if it runs. What was pushed before is still flushed by kvnet_vq_end().
+ * vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds wrong to the
+ * worker, which finds it again and breaks the queue.
  */
 void kvnet_vq_break(struct kvnet_vq *vq, int err)
 {
 	break_queue(vq, err, KVNET_VQ_ON_BREAK);
+}
+
+static void begin_setup(struct kvnet_vq *vq)
+{
+	kvnet_vq_disable_softirq(vq);
+	kvnet_vq_send_pending_call(vq);
 }
 
 /**
@@ -106,8 +107,7 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 		kvnet_thread_kill(worker);
 	mutex_lock_nested(&vq->lock, subclass);
 out:
-	kvnet_vq_disable_softirq(vq);
-	kvnet_vq_send_pending_call(vq);
+	begin_setup(vq);
 	return 0;
 }
 
@@ -121,8 +121,7 @@ void kvnet_vq_lock(struct kvnet_vq *vq)
 	if (!kvnet_vq_lock_killable(vq, 0))
 		return;
 	mutex_lock(&vq->lock);
-	kvnet_vq_disable_softirq(vq);
-	kvnet_vq_send_pending_call(vq);
+	begin_setup(vq);
 }
 
 /*
@@ -170,15 +169,11 @@ void kvnet_vq_unfreeze(struct kvnet_vq *vq)
 	local_bh_enable();
 }
 
-/**
- * kvnet_vq_begin_softirq() - open a session in a softirq
- * @vq: the queue; its work is SCHED, and the caller runs it
- *
- * The ring is pinned and there is no dirty log, as checked when the last session enabled
- * this. Chains are popped by kvnet_vq_pop_push_single() only.
- *
- * Context: softirq. Takes vq->softirq_lock on success.
- * Return: false: leave the work to the worker.
+/*
+ * Opens a session in a softirq, which runs the queue's work. The ring is pinned and there is no
+ * dirty log, as checked when the last session enabled this. Chains are popped by
+ * kvnet_vq_pop_push_single() only. Takes vq->softirq_lock on success; false: leave the work to
+ * the worker.
  */
 bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 {
@@ -194,7 +189,7 @@ bool kvnet_vq_begin_softirq(struct kvnet_vq *vq)
 	return true;
 }
 
-/* Closes a session of kvnet_vq_begin_softirq(), with all that was pushed flushed. */
+/* Without a flush: the softirq has flushed what it pushed. */
 void kvnet_vq_end_softirq(struct kvnet_vq *vq)
 {
 	__acquire(&vq->softirq_lock);
@@ -218,21 +213,10 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 				vq->xlate.miss_perm);
 }
 
-/* Makes the ring accessible, with kicks off. */
-static int prepare_ring(struct kvnet_vq *vq)
-{
-	if (!vq->has_areas)
-		return kvnet_vq_open_ring(vq);
-	return kvnet_ring_kick_off(&vq->ring);
-}
-
-/**
- * kvnet_vq_begin() - open a session of the worker
- * @vq: the queue
- *
- * Context: worker thread, in the owner's address space; may sleep. Takes vq->lock on success,
- * with kicks off and softirq sessions disabled.
- * Return: false if the queue does not run, or waits for the VMM.
+/*
+ * Opens a session of the worker, which uses the owner's mm; may sleep. Takes vq->lock on success,
+ * with kicks off and softirq sessions disabled; false: the queue does not run, or waits for the
+ * VMM.
  */
 bool kvnet_vq_begin(struct kvnet_vq *vq)
 {
@@ -241,7 +225,7 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 	mutex_lock(&vq->lock);
 	kvnet_vq_disable_softirq(vq);
 	if (kvnet_vq_is_ready(vq)) {
-		ret = prepare_ring(vq);
+		ret = vq->has_areas ? kvnet_ring_kick_off(&vq->ring) : kvnet_vq_open_ring(vq);
 		if (!ret)
 			return true;
 		kvnet_vq_handle_error(vq, ret);
@@ -250,16 +234,11 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 	return false;
 }
 
-/**
- * kvnet_vq_begin_vcpu() - open a session of a vCPU thread
- * @vq: the queue
- *
- * The thread may be the one that would resolve a page fault (userfaultfd), so it must not
- * wait for one: page faults are disabled during the session. A chain that kvnet_vq_pop()
- * cannot access then stays in the ring, for the worker.
- *
- * Context: task_work, in the owner's address space. Takes vq->lock on success, with kicks off.
- * Return: false: leave the work to the worker.
+/*
+ * Opens a session of a vCPU thread, in task_work. The thread may be the one that would resolve a
+ * page fault (userfaultfd), so it must not wait for one: page faults are disabled during the
+ * session, and a chain that kvnet_vq_pop() cannot access stays in the ring, for the worker. Takes
+ * vq->lock on success, with kicks off; false: leave the work to the worker.
  */
 bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 {
@@ -374,15 +353,11 @@ int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len)
 	return ret;
 }
 
-/**
- * kvnet_vq_kick_on() - ask the driver for a kick, and check for chains once more (pair C)
- * @vq: the queue
- *
- * The driver kicks for chains beyond those that the ring has observed, popped or not. So a
- * poll that found the ring empty must not read ahead again before it asks.
- *
- * Context: session of a thread; may sleep.
- * Return: 1 if chains arrived meanwhile, 0 if not, -errno: the queue is broken.
+/*
+ * Asks the driver for a kick, and checks for chains once more (pair C). The driver kicks for chains
+ * beyond those that the ring has observed, popped or not: a poll that found the ring empty must not
+ * read ahead again before it asks. Session of a thread; may sleep. Returns 1 if chains arrived
+ * meanwhile, 0 if not, -errno: the queue is broken.
  */
 int kvnet_vq_kick_on(struct kvnet_vq *vq)
 {
@@ -454,9 +429,9 @@ static int log_ring_writes(struct kvnet_vq *vq)
 }
 
 /*
- * Logs the last writes to the ring, unpins the current page of the log, and signals log_call if
- * bits were set. vq->lock, at the end of a session or when the queue starts; may sleep.
- * Returns -EFAULT if the log is not accessible.
+ * At the end of a session, and when the queue starts: logs the last writes to the ring, unpins the
+ * current page of the log, and signals log_call if bits were set. vq->lock; may sleep. Returns
+ * -EFAULT if the log is not accessible.
  */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq)
 {

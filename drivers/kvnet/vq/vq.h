@@ -77,22 +77,14 @@ enum kvnet_vq_event {
 	KVNET_VQ_ON_BREAK,	/* any other error */
 };
 
-/**
- * struct kvnet_buf - a descriptor chain, translated to the owner's addresses
- * @iov: its segments in the owner's memory; part of kvnet_vq.iov
- * @n: entries in @iov
- * @len: sum of the lengths in @iov
- * @id: buffer ID, returned to the driver in the used ring
- * @count: ring descriptors that the chain occupies
- * @writable: the device writes to it (RX)
- */
+/* A descriptor chain, translated to the owner's addresses. */
 struct kvnet_buf {
-	const struct iovec *iov;
-	unsigned int n;
-	size_t len;
-	u16 id;
-	u16 count;
-	bool writable;
+	const struct iovec *iov;	/* its segments: a part of kvnet_vq.iov */
+	unsigned int n;			/* entries in @iov */
+	size_t len;			/* sum of the lengths in @iov */
+	u16 id;				/* buffer ID, returned to the driver in the used ring */
+	u16 count;			/* ring descriptors that the chain occupies */
+	bool writable;			/* the device writes to it (RX) */
 };
 
 /* What kvnet_vq_rewind() returns to: the next chain to fetch, and the chains pushed. */
@@ -107,105 +99,66 @@ enum kvnet_vq_dir {
 	KVNET_VQ_TO_DRIVER,
 };
 
-/**
- * struct kvnet_vq_addr - the ring's addresses, from VHOST_SET_VRING_ADDR
- * @desc: descriptor area: HVA in the owner's memory, or IOVA behind an IOMMU
- * @avail: driver area, likewise
- * @used: device area, likewise
- * @log: guest-physical address of the device area, for the dirty log
- */
+/* VHOST_SET_VRING_ADDR: HVA in the owner's memory, or IOVA behind an IOMMU. */
 struct kvnet_vq_addr {
-	u64 desc;
-	u64 avail;
-	u64 used;
-	u64 log;
+	u64 desc;	/* descriptor area */
+	u64 avail;	/* driver area */
+	u64 used;	/* device area */
+	u64 log;	/* its guest-physical address, for the dirty log */
 };
 
-/**
- * struct kvnet_vq - a virtqueue
- *
- * Session fields belong to the holder of @lock, or, while @softirq_enabled, to the holder of
- * @softirq_lock. A holder of @lock calls kvnet_vq_disable_softirq() before it touches them.
- * Setup fields change with @lock held. All others are constant while there is an owner.
- *
- * @lock: held during a session of a thread, and to change the setup
- * @softirq_lock: held during a session in a softirq, which cannot take @lock
- * @softirq_enabled: softirqs may open sessions; changes with @lock held, to false also with
- *	@softirq_lock
- * @state: session; netlink, fdinfo and kvnet_iommu_complete_unready() read it without a lock
- * @error_code: -errno that broke the queue; written with @lock held
- * @has_areas: session; the areas of @ring are resolved, and the ring is started on them.
- *	Independent of @state: waiting for a buffer's translation does not release them, and a
- *	change of the setup releases them while the queue waits
- * @vcpu_session: session of a vCPU thread, with page faults disabled
- * @may_defer_call: session; the call for a few used buffers may be deferred
- * @call_pending: session; a deferred call has not been made: the context that completes the
- *	poll starts the timer for it, or makes it
- * @tx_mod: session; whether deferring calls has saved any (TX)
- * @n_used: session; entries in @used
- * @n_seg: session; entries in @seg, all of the packet popped last
- * @n_iov: session; entries in @iov, all of the packet popped last
- * @ring: session
- * @pin: session; pinned pages of the areas desc, avail, used
- * @used: session; chains pushed and not yet flushed; room for KVNET_VQ_USED_MAX
- * @seg: session; segments in guest addresses; room for UIO_MAXIOV
- * @iov: session; segments in the owner's addresses; room for UIO_MAXIOV
- * @dirty_log: session; its base is setup
- * @stats: written in a session
- * @xlate: setup, except for its hints and the last miss, which belong to the session; holds
- *	a reference on its memory table
- * @addr: setup
- * @features: setup; acknowledged by the driver
- * @legacy_le: setup; a driver of the legacy interface is little-endian
- * @log_used: setup; writes to the ring are logged dirty (VHOST_VRING_F_LOG)
- * @log_call: setup; eventfd signalled for new bits in the dirty log, or NULL; borrowed from
- *	the device
- * @call: setup; eventfd signalled for used buffers, with a reference, or NULL
- * @error: setup; eventfd signalled when the queue breaks, with a reference, or NULL
- * @on_broken: called when the queue breaks, with @lock held, or NULL; const after init
- * @iotlb_misses: the device's; const after init
- * @worker: the queue's worker thread, or NULL without an owner; changes with dev->lock held
- * @memlock: the device's memlock account; the pointer is const after init
- * @owner: PID of the owner, for tracepoints
- * @index: KVNET_RX or KVNET_TX
+/*
+ * A virtqueue. Session fields belong to the holder of @lock, or, while @softirq_enabled, to the
+ * holder of @softirq_lock. A holder of @lock calls kvnet_vq_disable_softirq() before it touches
+ * them. Setup fields change with @lock held.
  */
 struct kvnet_vq {
-	struct mutex lock;
-	spinlock_t softirq_lock;
-	bool softirq_enabled;
-	enum kvnet_vq_state state;
-	int error_code;
+	struct mutex lock;		/* session of a thread, or a change of the setup */
+	spinlock_t softirq_lock;	/* session of a softirq, which cannot take @lock */
+	bool softirq_enabled;		/* changes with @lock, to false also with @softirq_lock */
+
+	/* Session */
+	enum kvnet_vq_state state;	/* also read without a lock */
+	int error_code;			/* -errno that broke the queue; likewise */
+	/*
+	 * The areas of @ring are resolved, and the ring is started on them. Independent of @state:
+	 * waiting for a buffer's translation does not release them, and a change of the setup
+	 * releases them while the queue waits.
+	 */
 	bool has_areas;
-	bool vcpu_session;
-	bool may_defer_call;
+	bool vcpu_session;		/* page faults are disabled */
+	bool may_defer_call;		/* for a few used buffers */
+	/* A deferred call was not made: completing the poll starts its timer, or makes it. */
 	bool call_pending;
-	struct kvnet_tx_mod tx_mod;
-	unsigned int n_used;
-	unsigned int n_seg;
-	unsigned int n_iov;
+	struct kvnet_tx_mod tx_mod;	/* whether deferring calls has saved any (TX) */
+	unsigned int n_used;		/* entries in @used: pushed and not yet flushed */
+	unsigned int n_seg;		/* entries in @seg, all of the packet popped last */
+	unsigned int n_iov;		/* entries in @iov, likewise */
 	struct kvnet_ring ring;
-	struct kvnet_ring_pin pin[3];
-	struct kvnet_used *used;
-	struct kvnet_seg *seg;
-	struct iovec *iov;
-	struct kvnet_dirty_log dirty_log;
+	struct kvnet_ring_pin pin[3];	/* areas desc, avail, used */
+	struct kvnet_used *used;	/* room for KVNET_VQ_USED_MAX */
+	struct kvnet_seg *seg;		/* guest addresses; room for UIO_MAXIOV */
+	struct iovec *iov;		/* the owner's addresses; room for UIO_MAXIOV */
+	struct kvnet_dirty_log dirty_log;	/* its base is setup */
 	struct kvnet_stats stats;
 
-	struct kvnet_xlate_ctx xlate;
+	/* Setup */
+	struct kvnet_xlate_ctx xlate;	/* has a reference on the table; hints, miss: session */
 	struct kvnet_vq_addr addr;
-	struct kvnet_features features;
-	bool legacy_le;
-	bool log_used;
-	struct eventfd_ctx *log_call;
-	struct eventfd_ctx *call;
-	struct eventfd_ctx *error;
+	struct kvnet_features features;	/* acknowledged by the driver */
+	bool legacy_le;			/* a driver of the legacy interface is little-endian */
+	bool log_used;			/* log writes to the ring (VHOST_VRING_F_LOG) */
+	struct eventfd_ctx *log_call;	/* new bits in the dirty log; the device's, or NULL */
+	struct eventfd_ctx *call;	/* used buffers; with a reference, or NULL */
+	struct eventfd_ctx *error;	/* the queue broke; with a reference, or NULL */
 
-	void (*on_broken)(struct kvnet_vq *vq, int err);
+	/* Const while there is an owner */
+	void (*on_broken)(struct kvnet_vq *vq, int err);	/* with @lock held; or NULL */
 	struct kvnet_iotlb_misses *iotlb_misses;
-	struct kvnet_thread *worker;
+	struct kvnet_thread *worker;	/* NULL without an owner */
 	const struct kvnet_memlock *memlock;
-	pid_t owner;
-	u16 index;
+	pid_t owner;			/* for tracepoints */
+	u16 index;			/* KVNET_RX or KVNET_TX */
 };
 
 /* Setup, by ioctls; these take vq->lock, unless noted: vq_setup.c */
@@ -286,17 +239,13 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 	       !vq->log_used && !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
-/**
- * kvnet_vq_push() - return a chain to the driver; visible from the next flush on
- * @vq: the queue
- * @buf: from kvnet_vq_pop(); chains are pushed in the order in which they were popped
- * @len: bytes written to it; the data must be written before the flush
+/*
+ * Returns a chain of kvnet_vq_pop() to the driver, in the order of the pops; visible from the next
+ * flush on. Before that @len bytes of data must be written to it. Session of a thread; at most
+ * UIO_MAXIOV pushes between two calls of kvnet_vq_flush_if_full(), or vq->used overflows.
  *
  * With VIRTIO_F_IN_ORDER, TX chains may share one used element, RX chains each get their own:
  * drivers may read the length of each (DPDK does).
- *
- * Context: session of a thread. At most UIO_MAXIOV pushes between two calls of
- * kvnet_vq_flush_if_full(), or vq->used overflows.
  */
 static inline void kvnet_vq_push(struct kvnet_vq *vq,
 				 const struct kvnet_buf *buf, u32 len)
@@ -310,15 +259,10 @@ static inline void kvnet_vq_push(struct kvnet_vq *vq,
 	};
 }
 
-/**
- * kvnet_vq_log_write() - mark the first bytes of the packet popped last in the dirty log
- * @vq: the queue
- * @len: bytes written
- *
- * To be called after the data is written and before the flush (pair G).
- *
- * Context: session of a thread; may sleep.
- * Return: 0, or -errno: the log is not accessible, and the queue is broken.
+/*
+ * Marks the first @len bytes of the packet popped last in the dirty log: after the data is written
+ * and before the flush (pair G). Session of a thread; may sleep. Returns 0, or -errno: the log is
+ * not accessible, and the queue is broken.
  */
 static inline int kvnet_vq_log_write(struct kvnet_vq *vq, size_t len)
 {
