@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_setup.c - setup of a virtqueue by vhost ioctls, see vq.h
+ * vq_setup.c - setup of a virtqueue by vhost ioctls, and the areas of its ring, see vq.h
  *
  * All run in process context, with dev->lock held or before the device is published, and may
  * sleep. They take vq->lock themselves, which excludes sessions, except where a comment says
  * that the caller holds it. Once vq->lock is released, what was replaced (addresses, memory
  * table, eventfd) is not accessed any more.
+ *
+ * The ring's areas are resolved once: when the queue starts or, behind an IOMMU, by the first
+ * session. If possible their pages are pinned and mapped into the kernel, so that ring accesses
+ * cannot fault. A change of addresses, memory table or translations releases them; the next
+ * session resolves them again.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -27,28 +32,15 @@ static void __user *get_user_area_ptr(u64 addr, size_t size)
 	return access_ok(p, size) ? p : NULL;
 }
 
-static bool user_areas_ok(const struct kvnet_ring *r,
-			  const struct kvnet_vq_addr *addr)
+static int resolve_area(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr, u8 perm,
+			size_t size)
 {
-	return get_user_area_ptr(addr->desc, kvnet_ring_desc_size(r)) &&
-	       get_user_area_ptr(addr->avail, kvnet_ring_avail_size(r)) &&
-	       get_user_area_ptr(addr->used, kvnet_ring_used_size(r));
-}
-
-static int find_user_area(struct kvnet_area *area, u64 addr, size_t size)
-{
+	if (vq->xlate.iotlb)
+		return kvnet_xlate_area(&vq->xlate, addr, perm, size, area);
 	area->base = get_user_area_ptr(addr, size);
 	area->len = size;
 	area->n = 0;
 	return area->base ? 0 : -EFAULT;
-}
-
-static int find_ring_area(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr,
-			  u8 perm, size_t size)
-{
-	if (!vq->xlate.iotlb)
-		return find_user_area(area, addr, size);
-	return kvnet_xlate_area(&vq->xlate, addr, perm, size, area);
 }
 
 /* Best effort: pins all areas or none, so that a queue is either pinned or not. */
@@ -70,7 +62,6 @@ static void pin_ring_areas(struct kvnet_vq *vq)
 	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
 }
 
-/* vq->lock; may sleep. Unpins the areas; kvnet_vq_open_ring() resolves them again. */
 static void release_areas(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
@@ -81,14 +72,11 @@ static void release_areas(struct kvnet_vq *vq)
 	kvnet_ring_pin_release(&vq->pin[2], &r->used, vq->memlock);
 }
 
-/**
- * kvnet_vq_open_ring() - resolve the ring's areas, pin them if possible, and start the ring
- * @vq: the queue, with its areas released
- *
- * Context: vq->lock, in the owner's address space: the worker, or without an IOMMU the owner;
- * may sleep.
- * Return: 0, with kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an
- * IOTLB miss; or as kvnet_xlate_area() and kvnet_ring_start().
+/*
+ * The areas are released: resolves them, pins them if possible, and starts the ring. vq->lock, in
+ * the owner's address space: the worker, or without an IOMMU the owner; may sleep. Returns 0, with
+ * kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss; or as
+ * kvnet_xlate_area() and kvnet_ring_start().
  */
 int kvnet_vq_open_ring(struct kvnet_vq *vq)
 {
@@ -96,23 +84,21 @@ int kvnet_vq_open_ring(struct kvnet_vq *vq)
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	ret = find_ring_area(vq, &r->desc, vq->addr.desc,
-			     r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO,
-			     kvnet_ring_desc_size(r));
+	ret = resolve_area(vq, &r->desc, vq->addr.desc,
+			   r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO, kvnet_ring_desc_size(r));
 	if (!ret)
-		ret = find_ring_area(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
-				     kvnet_ring_avail_size(r));
+		ret = resolve_area(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
+				   kvnet_ring_avail_size(r));
 	if (!ret)
-		ret = find_ring_area(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
-				     kvnet_ring_used_size(r));
+		ret = resolve_area(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
+				   kvnet_ring_used_size(r));
 	if (ret)
 		return ret;
 	pin_ring_areas(vq);
 	ret = kvnet_ring_start(r);
 	if (ret)
 		release_areas(vq);
-	else
-		vq->has_areas = true;
+	vq->has_areas = !ret;
 	return ret;
 }
 
@@ -143,16 +129,13 @@ static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_mem
 	const struct kvnet_ring *r = &vq->ring;
 
 	return kvnet_dirty_log_range_ok(base, addr->log, kvnet_ring_used_size(r)) &&
-	       (!r->packed || kvnet_dirty_log_hva_ok(base, mem, addr->desc,
-						     kvnet_ring_desc_size(r)));
+	       (!r->packed ||
+		kvnet_dirty_log_hva_ok(base, mem, addr->desc, kvnet_ring_desc_size(r)));
 }
 
-/**
- * kvnet_vq_log_ok() - would a dirty log at @base lie in the user address range?
- * @vq: the queue, with vq->lock held
- * @mem: the memory table to check for; NULL: no log is possible
- * @base: user address of the log
- * @all: check for all of guest memory (VHOST_F_LOG_ALL), not only for the ring
+/*
+ * vq->lock. Would a dirty log at @base for the memory of @mem lie in the user address range? @all:
+ * the bits of all of guest memory (VHOST_F_LOG_ALL), not only of the ring. False without a table.
  */
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all)
@@ -195,14 +178,15 @@ static bool addresses_ok(const struct kvnet_vq *vq, const struct kvnet_vq_addr *
 
 	if (vq->xlate.iotlb)
 		return true;
-	return user_areas_ok(r, addr) &&
+	return get_user_area_ptr(addr->desc, kvnet_ring_desc_size(r)) &&
+	       get_user_area_ptr(addr->avail, kvnet_ring_avail_size(r)) &&
+	       get_user_area_ptr(addr->used, kvnet_ring_used_size(r)) &&
 	       (!log_used || ring_can_be_logged(vq, vq->xlate.mem, addr, vq->dirty_log.base));
 }
 
 static struct kvnet_area_piece *alloc_area_pieces(struct kvnet_area_piece *old)
 {
-	return old ? old : kvmalloc_array(KVNET_AREA_PIECES, sizeof(*old),
-					  GFP_KERNEL_ACCOUNT);
+	return old ? old : kvmalloc_array(KVNET_AREA_PIECES, sizeof(*old), GFP_KERNEL_ACCOUNT);
 }
 
 /*
@@ -254,12 +238,9 @@ void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *mi
  */
 int kvnet_vq_alloc_arrays(struct kvnet_vq *vq)
 {
-	vq->seg = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->seg),
-				 GFP_KERNEL_ACCOUNT);
-	vq->iov = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->iov),
-				 GFP_KERNEL_ACCOUNT);
-	vq->used = kvmalloc_array(KVNET_VQ_USED_MAX, sizeof(*vq->used),
-				  GFP_KERNEL_ACCOUNT);
+	vq->seg = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->seg), GFP_KERNEL_ACCOUNT);
+	vq->iov = kvmalloc_array(UIO_MAXIOV, sizeof(*vq->iov), GFP_KERNEL_ACCOUNT);
+	vq->used = kvmalloc_array(KVNET_VQ_USED_MAX, sizeof(*vq->used), GFP_KERNEL_ACCOUNT);
 	if (!vq->seg || !vq->iov || !vq->used) {
 		kvnet_vq_free_arrays(vq);
 		return -ENOMEM;
@@ -321,14 +302,10 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 	return ret;
 }
 
-/**
- * kvnet_vq_set_addr() - VHOST_SET_VRING_ADDR, also while the queue runs
- * @vq: the queue
- * @a: addresses: HVA in the owner's memory, or IOVA behind an IOMMU
- *
- * Return: 0; -EOPNOTSUPP for an unknown flag; -EFAULT for an address that does not fit a
- * pointer; -EINVAL for a misaligned one, or, if the queue has a backend, for an area or a log
- * outside of the user address range.
+/*
+ * VHOST_SET_VRING_ADDR, also while the queue runs. Returns 0; -EOPNOTSUPP for an unknown flag;
+ * -EFAULT for an address that does not fit a pointer; -EINVAL for a misaligned one, or, if the queue
+ * has a backend, for an area or a log outside of the user address range.
  */
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 {
@@ -405,8 +382,7 @@ int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 	kvnet_vq_lock(vq);
 	if (vq->state != KVNET_VQ_STOPPED) {
 		ret = -EBUSY;
-	} else if (endian != VHOST_VRING_LITTLE_ENDIAN &&
-		   endian != VHOST_VRING_BIG_ENDIAN) {
+	} else if (endian != VHOST_VRING_LITTLE_ENDIAN && endian != VHOST_VRING_BIG_ENDIAN) {
 		ret = -EINVAL;
 	} else {
 		vq->legacy_le = endian == VHOST_VRING_LITTLE_ENDIAN;
@@ -441,13 +417,9 @@ int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
 	return swap_vq_eventfd(vq, &vq->error, fd);
 }
 
-/**
- * kvnet_vq_set_memtable() - change the memory table, also while the queue runs
- * @vq: the queue
- * @mem: the new table, or NULL; the queue takes its own reference
- *
- * A queue that broke with the chain still in the ring may have lacked a region of this table:
- * it runs again.
+/*
+ * Changes the memory table, also while the queue runs; takes a reference. A queue that broke with
+ * the chain still in the ring may have lacked a region of this table: it runs again.
  */
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 {
@@ -464,17 +436,13 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 	kvnet_memtable_put(old);
 }
 
-/**
- * kvnet_vq_set_features() - set the acknowledged features, also while the queue runs
- * @vq: the queue
- * @f: checked by kvnet_features_check(); the ring's layout changes only while it is stopped
- * @iotlb: the device's, or NULL without an IOMMU
+/*
+ * vq->lock. Sets the acknowledged features, also while the queue runs; but the ring's layout changes
+ * only while it is stopped. The queue does not wait for the old IOTLB any more.
  *
- * Where an IOMMU is switched on or off the ring's addresses lose their meaning: an IOVA is
- * chosen by the guest, an HVA by the owner, and one must never be used as the other. So they
- * are cleared, and a running queue waits for VHOST_SET_VRING_ADDR.
- *
- * Context: vq->lock. The queue does not wait for the old IOTLB any more.
+ * Where an IOMMU is switched on or off the ring's addresses lose their meaning: an IOVA is chosen by
+ * the guest, an HVA by the owner, and one must never be used as the other. So they are cleared, and
+ * a running queue waits for VHOST_SET_VRING_ADDR.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
@@ -512,13 +480,10 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq)
 	return addresses_ok(vq, &vq->addr, false) ? 0 : -EFAULT;
 }
 
-/**
- * kvnet_vq_start() - start the queue, or start it again on another backend
- * @vq: the queue, after kvnet_vq_check_setup()
- *
- * Context: vq->lock; the owner, since it accesses the ring; may sleep.
- * Return: 0; with the state unchanged: -EFAULT if ring or dirty log are not accessible, or
- * -EINVAL for a base outside of the ring.
+/*
+ * After kvnet_vq_check_setup(): starts the queue, or starts it again on another backend. vq->lock;
+ * the owner, since it accesses the ring; may sleep. Returns 0; with the state unchanged: -EFAULT if
+ * ring or dirty log are not accessible, or -EINVAL for a base outside of the ring.
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
