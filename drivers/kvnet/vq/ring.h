@@ -42,71 +42,42 @@ struct kvnet_ring_span {
 /* A position for kvnet_ring_rewind(); opaque to callers. */
 typedef u32 kvnet_ring_pos_t;
 
-/**
- * struct kvnet_ring - the device's side of a ring
- *
- * The session fields belong to the session, or, while there is none, to the holder of
- * vq->lock. The others change only while the queue has no session. A position in a packed
- * ring is a descriptor's index with the wrap counter in bit 15, as in its event suppression
- * areas.
- *
- * @last_avail: session; split: next avail entry to fetch; packed: position of the next
- *	descriptor to fetch
- * @last_used: session; next used entry to write; packed: its position
- * @signalled_used: session; split: @last_used at the last kvnet_ring_should_call()
- * @signalled_used_valid: session; @signalled_used or @used_since_call is valid
- * @kicks_enabled: session; the driver has been asked to kick
- * @wrote_flags: session; split: used flags written since the last
- *	kvnet_ring_collect_written()
- * @wrote_event: session; split: avail_event written since then; packed: device area
- * @unlogged: session; used entries (packed: descriptors) written since then, at most @num
- * @avail_idx: session; split: newest avail index read
- * @head_first: session; split: avail index of the first of @heads
- * @head_n: session; split: valid entries of @heads
- * @n_avail_seen: session; packed: descriptors from @last_avail on that have been observed
- *	as available, and rewound
- * @n_in_flight: session; packed: descriptors fetched and not yet put, at most @num
- * @used_since_call: session; packed: descriptors used since kvnet_ring_should_call(), at
- *	most 2 * @num
- * @heads: session; split: avail entries read ahead, in the driver's byte order
- * @num: entries, at most KVNET_RING_MAX; a power of two in a split ring
- * @packed: VIRTIO_F_RING_PACKED
- * @in_order: VIRTIO_F_IN_ORDER
- * @le: fields are little-endian
- * @event_idx: VIRTIO_F_EVENT_IDX
- * @notify_on_empty: VIRTIO_F_NOTIFY_ON_EMPTY
- * @base_valid: the VMM has set the base, or a packed ring has been started
- * @desc: descriptor area
- * @avail: driver area
- * @used: device area
+/*
+ * The device's side of a ring. The session fields belong to the session, or, while there is
+ * none, to the holder of vq->lock. The others change only while the queue has no session. A
+ * position in a packed ring is a descriptor's index with the wrap counter in bit 15, as in its
+ * event suppression areas.
  */
 struct kvnet_ring {
-	u16 last_avail;
-	u16 last_used;
-	u16 signalled_used;
-	bool signalled_used_valid;
-	bool kicks_enabled;
-	bool wrote_flags;
-	bool wrote_event;
-	u32 unlogged;
-	u16 avail_idx;
-	u16 head_first;
-	u16 head_n;
+	/* Session */
+	u16 last_avail;			/* split: avail index of the next chain; packed: position */
+	u16 last_used;			/* next used entry to write; packed: its position */
+	u16 signalled_used;		/* split: @last_used at the last should_call() */
+	bool signalled_used_valid;	/* of @signalled_used or @used_since_call */
+	bool kicks_enabled;		/* the driver has been asked to kick */
+	/* Since the last kvnet_ring_collect_written() */
+	bool wrote_flags;		/* split: used flags */
+	bool wrote_event;		/* split: avail_event; packed: device area */
+	u32 unlogged;			/* used entries (packed: descriptors), at most @num */
+	u16 avail_idx;			/* split: newest avail index read */
+	u16 head_first;			/* split: avail index of the first of @heads */
+	u16 head_n;			/* split: valid entries of @heads */
+	/* Packed: descriptors from @last_avail on that were observed as available, and rewound */
 	u16 n_avail_seen;
-	u32 n_in_flight;
-	u32 used_since_call;
-	__virtio16 heads[KVNET_RING_PREFETCH];
+	u32 n_in_flight;		/* packed: descriptors fetched and not put, at most @num */
+	u32 used_since_call;		/* packed: since the last should_call(), at most 2 * @num */
+	__virtio16 heads[KVNET_RING_PREFETCH];	/* split: read ahead, in the driver's byte order */
 
-	u32 num;
+	u32 num;			/* at most KVNET_RING_MAX; split: a power of two */
 	bool packed;
 	bool in_order;
-	bool le;
+	bool le;			/* fields are little-endian */
 	bool event_idx;
 	bool notify_on_empty;
-	bool base_valid;
+	bool base_valid;		/* the VMM has set it, or a packed ring has been started */
 	struct kvnet_area desc;
-	struct kvnet_area avail;
-	struct kvnet_area used;
+	struct kvnet_area avail;	/* driver area */
+	struct kvnet_area used;		/* device area */
 };
 
 /* The operations below in both layouts: ring_split.c and ring_packed.c. */
@@ -151,9 +122,9 @@ static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 }
 
 /*
- * The first access to the areas, before any other operation; num, addresses and features
- * are set. Kicks are disabled. A split ring continues at the used index found in the ring,
- * as with vhost. Returns 0, -EFAULT, or -EINVAL for a packed base outside of the ring.
+ * The first access to the areas after they were resolved; num and features are set. Disables
+ * kicks. A split ring continues at the used index found in the ring, as with vhost. Returns 0,
+ * -EFAULT, or -EINVAL for a packed base outside of the ring.
  */
 static inline int kvnet_ring_start(struct kvnet_ring *r)
 {
@@ -162,36 +133,26 @@ static inline int kvnet_ring_start(struct kvnet_ring *r)
 
 /**
  * kvnet_ring_next() - fetch the next descriptor chain
- * @r: the ring
+ * @r: the ring, advances by one chain on success only
  * @chain: the caller sets @seg and @cap; the other fields are filled in
  * @reader: reads indirect tables
- *
- * The ring advances by one chain on success, and stays as it is otherwise.
  *
  * Return: 1 with a chain; 0 if there is none; -EFAULT if the ring or a table cannot be
  * read; -EINVAL, -ELOOP or -EMSGSIZE if the driver violated the virtio specification or
  * the chain exceeds @cap; or the error of @reader.
  */
-static inline int kvnet_ring_next(struct kvnet_ring *r,
-				  struct kvnet_chain *chain,
+static inline int kvnet_ring_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 				  const struct kvnet_reader *reader)
 {
 	return r->packed ? kvnet_ring_packed_next(r, chain, reader) :
 			   kvnet_ring_split_next(r, chain, reader);
 }
 
-/**
- * kvnet_ring_next_single() - fetch receive buffers by the single-descriptor fast path
- * @r: the ring
- * @seg: filled in: the buffers
- * @used: filled in: their used elements; @len bytes are distributed over them
- * @max: entries in @seg and @used
- * @len: bytes of the packet; no more buffers are fetched than these need
- *
- * Fetches chains of one writable descriptor, in a pinned ring. It stops at any other chain,
- * which is left to kvnet_ring_next().
- *
- * Return: number of chains fetched.
+/*
+ * Fast path of a pinned ring: fetches up to @max chains of one writable descriptor, as many as
+ * a packet of @len bytes needs. @seg and @used are filled in; the bytes are distributed over
+ * @used. Stops at any other chain, which kvnet_ring_next() reads again and validates. Returns
+ * the number of chains.
  */
 static inline unsigned int
 kvnet_ring_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
@@ -207,22 +168,16 @@ kvnet_ring_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
 	return kvnet_ring_split_next_single(r, seg, used, max, len);
 }
 
-/**
- * kvnet_ring_put() - return buffers to the driver; they become visible together
- * @r: the ring
- * @used: the chains; with VIRTIO_F_IN_ORDER in the order in which they were fetched
- * @n: entries in @used
- *
- * More than num entries occur only if the driver makes a chain available again before
- * the device has used it.
- *
- * Return: 0; -EFAULT; -EINVAL for more than num. Nothing becomes visible on error.
+/*
+ * Returns @n chains to the driver, with VIRTIO_F_IN_ORDER in the order in which they were
+ * fetched; they become visible together. Returns 0; -EFAULT; or -EINVAL for more than num,
+ * which occur only if the driver makes a chain available again before it is used. Nothing
+ * becomes visible on error.
  */
-static inline int kvnet_ring_put(struct kvnet_ring *r,
-				 const struct kvnet_used *used, unsigned int n)
+static inline int kvnet_ring_put(struct kvnet_ring *r, const struct kvnet_used *used,
+				 unsigned int n)
 {
-	return r->packed ? kvnet_ring_packed_put(r, used, n) :
-			   kvnet_ring_split_put(r, used, n);
+	return r->packed ? kvnet_ring_packed_put(r, used, n) : kvnet_ring_split_put(r, used, n);
 }
 
 /*
@@ -236,37 +191,27 @@ static inline int kvnet_ring_kick_off(struct kvnet_ring *r)
 	return r->packed ? kvnet_ring_packed_kick_off(r) : kvnet_ring_split_kick_off(r);
 }
 
-/**
- * kvnet_ring_kick_on() - ask the driver to kick for further chains
- * @r: the ring
- *
- * The event is set for the first chain that has not been observed as available, fetched or
- * rewound. An event that is enabled already is not set again: call
- * kvnet_ring_kick_off() first. Includes the full barrier (C) between the request and the
- * check for new chains.
- *
- * Return: 1 if more chains have arrived (the caller polls again), 0 if not, -EFAULT, or
- * -EINVAL for an invalid avail index.
+/*
+ * Asks the driver to kick for the first chain that has not been observed as available, fetched
+ * or rewound. An event that is enabled already is not set again: call kvnet_ring_kick_off()
+ * first. Includes the full barrier (C) between the request and the check for new chains.
+ * Returns 1 if more chains have arrived (the caller polls again), 0 if not, -EFAULT, or -EINVAL
+ * for an invalid avail index.
  */
 static inline int kvnet_ring_kick_on(struct kvnet_ring *r)
 {
 	return r->packed ? kvnet_ring_packed_kick_on(r) : kvnet_ring_split_kick_on(r);
 }
 
-/**
- * kvnet_ring_should_call() - does the driver ask for a call for used buffers?
- * @r: the ring
- *
- * Called once after each kvnet_ring_put(), and again after kvnet_ring_call_rewind(): each
- * call moves the start of the driver's event interval. Includes the full barrier (D)
- * between the used index or descriptors and the driver's notification setting.
- *
- * Return: 1 to call, 0 not to call, or -EFAULT.
+/*
+ * Does the driver ask for a call for used buffers? Once after each kvnet_ring_put(), and again
+ * after kvnet_ring_call_rewind(): each time moves the start of the driver's event interval.
+ * Includes the full barrier (D) between the used index or descriptors and the driver's
+ * notification setting. Returns 1 to call, 0 not to call, or -EFAULT.
  */
 static inline int kvnet_ring_should_call(struct kvnet_ring *r)
 {
-	return r->packed ? kvnet_ring_packed_should_call(r) :
-			   kvnet_ring_split_should_call(r);
+	return r->packed ? kvnet_ring_packed_should_call(r) : kvnet_ring_split_should_call(r);
 }
 
 /* The fields of struct kvnet_ring that kvnet_ring_should_call() changes. */
@@ -276,8 +221,7 @@ struct kvnet_call_mark {
 	u32 used_since_call;
 };
 
-static inline struct kvnet_call_mark
-kvnet_ring_call_mark(const struct kvnet_ring *r)
+static inline struct kvnet_call_mark kvnet_ring_call_mark(const struct kvnet_ring *r)
 {
 	return (struct kvnet_call_mark) {
 		.signalled_used = r->signalled_used,
@@ -350,8 +294,7 @@ static inline u32 kvnet_ring_base_get(const struct kvnet_ring *r)
 	if (!r->packed)
 		return r->last_avail;
 	if (!r->base_valid)
-		return BIT(VRING_PACKED_EVENT_F_WRAP_CTR) |
-		       BIT(VRING_PACKED_EVENT_F_WRAP_CTR + 16);
+		return BIT(VRING_PACKED_EVENT_F_WRAP_CTR) | BIT(VRING_PACKED_EVENT_F_WRAP_CTR + 16);
 	return r->last_avail | (u32)r->last_used << 16;
 }
 
@@ -389,8 +332,7 @@ static inline size_t kvnet_ring_used_size(const struct kvnet_ring *r)
 {
 	if (r->packed)
 		return sizeof(struct vring_packed_desc_event);
-	return sizeof(struct vring_used) +
-	       sizeof(struct vring_used_elem) * r->num +
+	return sizeof(struct vring_used) + sizeof(struct vring_used_elem) * r->num +
 	       (r->event_idx ? sizeof(__virtio16) : 0);
 }
 

@@ -68,9 +68,9 @@ static void break_queue(struct kvnet_vq *vq, int err, enum kvnet_vq_event event)
 }
 
 /*
- * An error stops the queue, if it runs. What was pushed before is still flushed by kvnet_vq_end().
- * vq->lock; may sleep. Never from a softirq session: a softirq leaves what it finds wrong to the
- * worker, which finds it again and breaks the queue.
+ * An error stops the queue, if it runs. What was pushed before is still flushed by
+ * kvnet_vq_end(). vq->lock; may sleep. Never from a softirq session: a softirq leaves what it
+ * finds wrong to the worker, which finds it again and breaks the queue.
  */
 void kvnet_vq_break(struct kvnet_vq *vq, int err)
 {
@@ -214,9 +214,9 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 }
 
 /*
- * Opens a session of the worker, which uses the owner's mm; may sleep. Takes vq->lock on success,
- * with kicks off and softirq sessions disabled; false: the queue does not run, or waits for the
- * VMM.
+ * Opens a session of the worker, which uses the owner's mm; may sleep. Takes vq->lock on
+ * success, with kicks off and softirq sessions disabled; false: the queue does not run, or
+ * waits for the VMM.
  */
 bool kvnet_vq_begin(struct kvnet_vq *vq)
 {
@@ -235,10 +235,10 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 }
 
 /*
- * Opens a session of a vCPU thread, in task_work. The thread may be the one that would resolve a
- * page fault (userfaultfd), so it must not wait for one: page faults are disabled during the
- * session, and a chain that kvnet_vq_pop() cannot access stays in the ring, for the worker. Takes
- * vq->lock on success, with kicks off; false: leave the work to the worker.
+ * Opens a session of a vCPU thread, in task_work. The thread may be the one that would resolve
+ * a page fault (userfaultfd), so it must not wait for one: page faults are disabled during the
+ * session, and a chain that kvnet_vq_pop() cannot access stays in the ring, for the worker.
+ * Takes vq->lock on success, with kicks off; false: leave the work to the worker.
  */
 bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 {
@@ -354,10 +354,10 @@ int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len)
 }
 
 /*
- * Asks the driver for a kick, and checks for chains once more (pair C). The driver kicks for chains
- * beyond those that the ring has observed, popped or not: a poll that found the ring empty must not
- * read ahead again before it asks. Session of a thread; may sleep. Returns 1 if chains arrived
- * meanwhile, 0 if not, -errno: the queue is broken.
+ * Asks the driver for a kick, and checks for chains once more (pair C). The driver kicks for
+ * chains beyond those that the ring has observed, popped or not: a poll that found the ring
+ * empty must not read ahead again before it asks. Session of a thread; may sleep. Returns 1 if
+ * chains arrived meanwhile, 0 if not, -errno: the queue is broken.
  */
 int kvnet_vq_kick_on(struct kvnet_vq *vq)
 {
@@ -429,9 +429,9 @@ static int log_ring_writes(struct kvnet_vq *vq)
 }
 
 /*
- * At the end of a session, and when the queue starts: logs the last writes to the ring, unpins the
- * current page of the log, and signals log_call if bits were set. vq->lock; may sleep. Returns
- * -EFAULT if the log is not accessible.
+ * At the end of a session, and when the queue starts: logs the last writes to the ring, unpins
+ * the current page of the log, and signals log_call if bits were set. vq->lock; may sleep.
+ * Returns -EFAULT if the log is not accessible.
  */
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq)
 {
@@ -491,14 +491,14 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
 }
 
 /*
- * Publishes what was pushed, and calls the driver if it asks for it: the only function that makes
- * used buffers visible. The order, with the barrier pairs of Documentation/ordering.rst: data and
- * G, its dirty bits (both done before, packet by packet), used entries, B, used index, G, dirty
- * bits of the ring, D, the driver's notification setting, call. Any session; may sleep, except in
- * a softirq.
+ * Publishes what was pushed, and calls the driver if it asks for it: the only function that
+ * makes used buffers visible. The order, with the barrier pairs of Documentation/ordering.rst:
+ * data and G, its dirty bits (both done before, packet by packet), used entries, B, used index,
+ * G, dirty bits of the ring, D, the driver's notification setting, call. Any session; may
+ * sleep, except in a softirq.
  *
- * A call for a few buffers may be deferred (tx_usecs). Then it is pending until a timer, a later
- * poll or a change of the setup makes it, or the driver turns out not to need it.
+ * A call for a few buffers may be deferred (tx_usecs). Then it is pending until a timer, a
+ * later poll or a change of the setup makes it, or the driver turns out not to need it.
  */
 void kvnet_vq_flush(struct kvnet_vq *vq)
 {

@@ -121,9 +121,9 @@ struct kvnet_vq {
 	enum kvnet_vq_state state;	/* also read without a lock */
 	int error_code;			/* -errno that broke the queue; likewise */
 	/*
-	 * The areas of @ring are resolved, and the ring is started on them. Independent of @state:
-	 * waiting for a buffer's translation does not release them, and a change of the setup
-	 * releases them while the queue waits.
+	 * The areas of @ring are resolved, and the ring is started on them. Independent of
+	 * @state: waiting for a buffer's translation does not release them, and a change of the
+	 * setup releases them while the queue waits.
 	 */
 	bool has_areas;
 	bool vcpu_session;		/* page faults are disabled */
@@ -240,9 +240,9 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 }
 
 /*
- * Returns a chain of kvnet_vq_pop() to the driver, in the order of the pops; visible from the next
- * flush on. Before that @len bytes of data must be written to it. Session of a thread; at most
- * UIO_MAXIOV pushes between two calls of kvnet_vq_flush_if_full(), or vq->used overflows.
+ * Returns a chain of kvnet_vq_pop() to the driver, in the order of the pops; visible from the
+ * next flush on. Before that @len bytes of data must be written to it. Session of a thread; at
+ * most UIO_MAXIOV pushes between two calls of kvnet_vq_flush_if_full(), or vq->used overflows.
  *
  * With VIRTIO_F_IN_ORDER, TX chains may share one used element, RX chains each get their own:
  * drivers may read the length of each (DPDK does).
@@ -260,9 +260,9 @@ static inline void kvnet_vq_push(struct kvnet_vq *vq,
 }
 
 /*
- * Marks the first @len bytes of the packet popped last in the dirty log: after the data is written
- * and before the flush (pair G). Session of a thread; may sleep. Returns 0, or -errno: the log is
- * not accessible, and the queue is broken.
+ * Marks the first @len bytes of the packet popped last in the dirty log: after the data is
+ * written and before the flush (pair G). Session of a thread; may sleep. Returns 0, or -errno:
+ * the log is not accessible, and the queue is broken.
  */
 static inline int kvnet_vq_log_write(struct kvnet_vq *vq, size_t len)
 {

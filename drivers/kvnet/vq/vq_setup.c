@@ -73,10 +73,10 @@ static void release_areas(struct kvnet_vq *vq)
 }
 
 /*
- * The areas are released: resolves them, pins them if possible, and starts the ring. vq->lock, in
- * the owner's address space: the worker, or without an IOMMU the owner; may sleep. Returns 0, with
- * kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss; or as
- * kvnet_xlate_area() and kvnet_ring_start().
+ * The areas are released: resolves them, pins them if possible, and starts the ring. vq->lock,
+ * in the owner's address space: the worker, or without an IOMMU the owner; may sleep. Returns
+ * 0, with kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss;
+ * or as kvnet_xlate_area() and kvnet_ring_start().
  */
 int kvnet_vq_open_ring(struct kvnet_vq *vq)
 {
@@ -134,8 +134,9 @@ static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_mem
 }
 
 /*
- * vq->lock. Would a dirty log at @base for the memory of @mem lie in the user address range? @all:
- * the bits of all of guest memory (VHOST_F_LOG_ALL), not only of the ring. False without a table.
+ * vq->lock. Would a dirty log at @base for the memory of @mem lie in the user address range?
+ * @all: the bits of all of guest memory (VHOST_F_LOG_ALL), not only of the ring. False without
+ * a table.
  */
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all)
@@ -304,8 +305,8 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
 
 /*
  * VHOST_SET_VRING_ADDR, also while the queue runs. Returns 0; -EOPNOTSUPP for an unknown flag;
- * -EFAULT for an address that does not fit a pointer; -EINVAL for a misaligned one, or, if the queue
- * has a backend, for an area or a log outside of the user address range.
+ * -EFAULT for an address that does not fit a pointer; -EINVAL for a misaligned one, or, if the
+ * queue has a backend, for an area or a log outside of the user address range.
  */
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 {
@@ -418,8 +419,8 @@ int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
 }
 
 /*
- * Changes the memory table, also while the queue runs; takes a reference. A queue that broke with
- * the chain still in the ring may have lacked a region of this table: it runs again.
+ * Changes the memory table, also while the queue runs; takes a reference. A queue that broke
+ * with the chain still in the ring may have lacked a region of this table: it runs again.
  */
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 {
@@ -437,12 +438,12 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 }
 
 /*
- * vq->lock. Sets the acknowledged features, also while the queue runs; but the ring's layout changes
- * only while it is stopped. The queue does not wait for the old IOTLB any more.
+ * vq->lock. Sets the acknowledged features, also while the queue runs; but the ring's layout
+ * changes only while it is stopped. The queue does not wait for the old IOTLB any more.
  *
- * Where an IOMMU is switched on or off the ring's addresses lose their meaning: an IOVA is chosen by
- * the guest, an HVA by the owner, and one must never be used as the other. So they are cleared, and
- * a running queue waits for VHOST_SET_VRING_ADDR.
+ * Where an IOMMU is switched on or off the ring's addresses lose their meaning: an IOVA is
+ * chosen by the guest, an HVA by the owner, and one must never be used as the other. So they
+ * are cleared, and a running queue waits for VHOST_SET_VRING_ADDR.
  */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb)
@@ -481,9 +482,10 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq)
 }
 
 /*
- * After kvnet_vq_check_setup(): starts the queue, or starts it again on another backend. vq->lock;
- * the owner, since it accesses the ring; may sleep. Returns 0; with the state unchanged: -EFAULT if
- * ring or dirty log are not accessible, or -EINVAL for a base outside of the ring.
+ * After kvnet_vq_check_setup(): starts the queue, or starts it again on another backend.
+ * vq->lock; the owner, since it accesses the ring; may sleep. Returns 0; with the state
+ * unchanged: -EFAULT if ring or dirty log are not accessible, or -EINVAL for a base outside of
+ * the ring.
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
