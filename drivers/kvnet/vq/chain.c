@@ -11,20 +11,13 @@
 /* Descriptors of an indirect table that are read in one copy. */
 #define INDIRECT_CHUNK	16
 
-/**
- * kvnet_chain_add_table() - append a split ring's indirect table (virtio 1.3, 2.7.5.3)
- * @chain: the descriptors before the table have been added
- * @table: the descriptor that refers to the table
- * @le: the table is little-endian
- * @reader: reads the table; may sleep
- *
- * Ends after at most as many descriptors as the table has entries.
- *
- * Return: 0; -EINVAL, -ELOOP or -EMSGSIZE if the driver violated the virtio specification
- * or the chain exceeds its cap; or the error of @reader.
+/*
+ * Appends a split ring's indirect table (virtio 1.3, 2.7.5.3), to which @table refers; @le: it is
+ * little-endian. Ends after at most as many descriptors as the table has entries. Returns 0;
+ * -EINVAL, -ELOOP or -EMSGSIZE if the driver violated the virtio specification or the chain
+ * exceeds its cap; or the error of @reader, which may sleep.
  */
-int kvnet_chain_add_table(struct kvnet_chain *chain,
-			  const struct kvnet_desc *table, bool le,
+int kvnet_chain_add_table(struct kvnet_chain *chain, const struct kvnet_desc *table, bool le,
 			  const struct kvnet_reader *reader)
 {
 	struct {

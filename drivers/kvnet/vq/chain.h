@@ -20,36 +20,22 @@ struct kvnet_seg {
 	u32 len;
 };
 
-/**
- * struct kvnet_chain - a descriptor chain, as fetched by kvnet_ring_next()
- * @seg: the caller's array; device-readable segments first, then writable ones
- * @cap: entries in @seg; a longer chain is -EMSGSIZE
- * @n_out: device-readable segments
- * @n_in: device-writable segments
- * @id: returned to the driver by kvnet_ring_put()
- * @count: ring descriptors of the chain; kvnet_ring_put() needs it in a packed ring
- */
+/* A descriptor chain, as fetched by kvnet_ring_next(). */
 struct kvnet_chain {
-	struct kvnet_seg *seg;
-	unsigned int cap;
-	unsigned int n_out;
-	unsigned int n_in;
-	u16 id;
-	u16 count;
+	struct kvnet_seg *seg;	/* the caller's array; readable segments, then writable ones */
+	unsigned int cap;	/* entries in @seg; a longer chain is -EMSGSIZE */
+	unsigned int n_out;	/* device-readable segments */
+	unsigned int n_in;	/* device-writable segments */
+	u16 id;			/* returned to the driver by kvnet_ring_put() */
+	u16 count;		/* ring descriptors; kvnet_ring_put() of a packed ring needs it */
 };
 
-/**
- * struct kvnet_used - a chain to be returned to the driver
- * @id: &struct kvnet_chain.id
- * @count: &struct kvnet_chain.count
- * @skippable: with VIRTIO_F_IN_ORDER, the next used element may cover this one
- * @len: bytes written into its device-writable part
- */
+/* A chain to be returned to the driver. */
 struct kvnet_used {
 	u16 id;
 	u16 count;
-	bool skippable;
-	u32 len;
+	bool skippable;	/* with VIRTIO_F_IN_ORDER, the next used element may cover this one */
+	u32 len;	/* bytes written into its device-writable part */
 };
 
 /* Reads indirect tables: copies @len bytes at guest address @addr; 0 or -errno. */
@@ -62,18 +48,12 @@ struct kvnet_reader {
 #define KVNET_CHAIN_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
 				 VRING_DESC_F_INDIRECT)
 
-/**
- * struct kvnet_desc - a descriptor, in host byte order
- * @addr: guest address
- * @len: bytes
- * @flags: VRING_DESC_F_*, masked by the layout's defined flags
- * @next: split: index of the next descriptor, with VRING_DESC_F_NEXT; packed: buffer id
- */
+/* A descriptor, in host byte order. */
 struct kvnet_desc {
 	u64 addr;
 	u32 len;
-	u16 flags;
-	u16 next;
+	u16 flags;	/* VRING_DESC_F_*, masked by the layout's defined flags */
+	u16 next;	/* split: with VRING_DESC_F_NEXT, an index; packed: the buffer id */
 };
 
 /*
@@ -111,16 +91,11 @@ static inline struct kvnet_desc kvnet_chain_decode_desc(u64 addr, u64 rest, bool
 	};
 }
 
-/**
- * kvnet_chain_add() - append a buffer's descriptor
- * @chain: the chain
- * @d: not an indirect descriptor
- *
- * Return: 0; -EINVAL for a readable segment after a writable one (virtio 1.3, 2.7.4.2);
- * -EMSGSIZE if the chain has no room.
+/*
+ * Appends a descriptor that is not indirect. Returns 0; -EINVAL for a readable segment after a
+ * writable one (virtio 1.3, 2.7.4.2); -EMSGSIZE if the chain has no room.
  */
-static inline int kvnet_chain_add(struct kvnet_chain *chain,
-				  const struct kvnet_desc *d)
+static inline int kvnet_chain_add(struct kvnet_chain *chain, const struct kvnet_desc *d)
 {
 	unsigned int n = chain->n_out + chain->n_in;
 
@@ -179,8 +154,7 @@ static inline u32 kvnet_chain_table_count(const struct kvnet_desc *table)
 	return count;
 }
 
-int kvnet_chain_add_table(struct kvnet_chain *chain,
-			  const struct kvnet_desc *table, bool le,
+int kvnet_chain_add_table(struct kvnet_chain *chain, const struct kvnet_desc *table, bool le,
 			  const struct kvnet_reader *reader);
 
 #endif /* _KVNET_CHAIN_H */

@@ -5,10 +5,8 @@
  * For any bytes that the driver writes, kvnet_ring_packed_next() ends after at most "num"
  * descriptors of the ring and "count" descriptors of an indirect table, with a valid chain
  * or with an error. Only the flags of a chain's first descriptor are loaded twice; the
- * first value counts. Barriers are named as in Documentation/ordering.rst. For contexts and
- * results see ring.h.
- *
- * A position is a descriptor's index with the wrap counter in bit 15.
+ * first value counts. Barriers are named as in Documentation/ordering.rst. For contexts,
+ * results and positions see ring.h.
  */
 #include "ring.h"
 
@@ -22,8 +20,7 @@
 #define F_USED		BIT(VRING_PACKED_DESC_F_USED)
 
 /* Flags that are valid in a descriptor of the ring, and of an indirect table. */
-#define DESC_FLAGS_RING	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
-			 VRING_DESC_F_INDIRECT)
+#define DESC_FLAGS_RING	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | VRING_DESC_F_INDIRECT)
 #define DESC_FLAGS_TABLE	VRING_DESC_F_WRITE
 
 /* Descriptors of an indirect table that are read in one copy. */
@@ -32,6 +29,10 @@
 /* A used descriptor is written from its length on: length, id and flags. */
 #define DESC_TAIL	offsetof(struct vring_packed_desc, len)
 #define DESC_TAIL_FLAGS	offsetof(struct vring_packed_desc, flags)
+
+/* Offsets in the driver and the device event suppression area (2.8.10). */
+#define EVENT_OFF_WRAP	offsetof(struct vring_packed_desc_event, off_wrap)
+#define EVENT_FLAGS	offsetof(struct vring_packed_desc_event, flags)
 
 static u16 packed_to_cpu16(__virtio16 val)
 {
@@ -83,8 +84,7 @@ static inline int check_desc_avail(const struct kvnet_ring *r, u16 pos, u16 *fla
 {
 	__virtio16 val;
 
-	if (kvnet_area_load16(&r->desc, pos_to_desc_offset(pos, offsetof(struct
-			 vring_packed_desc, flags)), &val))
+	if (kvnet_area_load16(&r->desc, pos_to_desc_offset(pos, DESC_TAIL_FLAGS), &val))
 		return -EFAULT;
 	*flags = packed_to_cpu16(val);
 	return desc_is_avail(*flags, pos);
@@ -184,7 +184,7 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	if (kvnet_area_load_pair(&r->desc, pos_to_desc_offset(r->last_avail, 0), &addr, &rest))
 		return -EFAULT;
 	d = decode_packed_desc(addr, rest, 0);
-	/* What was looked at is what counts, it may be another now. */
+	/* The driver may have changed the flags since they were read: the first value counts. */
 	d.flags = flags & DESC_FLAGS_RING;
 	chain->id = d.next;
 	chain->n_out = 0;
@@ -205,13 +205,11 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	return 1;
 }
 
-unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r,
-					   struct kvnet_seg *seg,
+unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
 					   struct kvnet_used *used, unsigned int max,
 					   size_t len)
 {
-	const u16 mask = F_AVAIL | F_USED | VRING_DESC_F_NEXT |
-			 VRING_DESC_F_WRITE | VRING_DESC_F_INDIRECT;
+	const u16 mask = F_AVAIL | F_USED | DESC_FLAGS_RING;
 	u16 wrap = r->last_avail & WRAP, flags;
 	u32 i = r->last_avail & ~WRAP, at;
 	unsigned int n;
@@ -223,13 +221,10 @@ unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r,
 	max = min(max, r->num - r->n_in_flight);
 	for (n = 0; n < max && len; n++) {
 		at = i * sizeof(struct vring_packed_desc);
-		if (kvnet_area_load16(&r->desc, at +
-				      offsetof(struct vring_packed_desc, flags),
-				      &val))
+		if (kvnet_area_load16(&r->desc, at + DESC_TAIL_FLAGS, &val))
 			break;
-		flags = __virtio16_to_cpu(true, val);
-		if ((flags & mask) != ((wrap ? F_AVAIL : F_USED) |
-				       VRING_DESC_F_WRITE))
+		flags = packed_to_cpu16(val);
+		if ((flags & mask) != ((wrap ? F_AVAIL : F_USED) | VRING_DESC_F_WRITE))
 			break;
 		/* A: as in kvnet_ring_packed_next(). */
 		smp_rmb();
@@ -281,8 +276,7 @@ static u32 sum_used_descs(const struct kvnet_used *used, unsigned int n)
 	return sum;
 }
 
-static int write_used_tail(struct kvnet_ring *r, const struct kvnet_used *used,
-			   u16 pos)
+static int write_used_tail(struct kvnet_ring *r, const struct kvnet_used *used, u16 pos)
 {
 	__le64 tail = make_used_tail(used, make_used_flags(used, pos));
 
@@ -345,12 +339,10 @@ int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
 	return 0;
 }
 
-/* The device event suppression area (2.8.10). */
 static int write_device_event(struct kvnet_ring *r, u16 flags)
 {
 	r->wrote_event = true;
-	return kvnet_area_store16(&r->used, offsetof(struct vring_packed_desc_event,
-						     flags), packed_from_cpu16(flags));
+	return kvnet_area_store16(&r->used, EVENT_FLAGS, packed_from_cpu16(flags));
 }
 
 int kvnet_ring_packed_kick_off(struct kvnet_ring *r)
@@ -365,8 +357,7 @@ static int request_kicks(struct kvnet_ring *r, u16 seen)
 {
 	if (!r->event_idx)
 		return write_device_event(r, VRING_PACKED_EVENT_FLAG_ENABLE);
-	if (kvnet_area_store16(&r->used, offsetof(struct vring_packed_desc_event,
-						  off_wrap), packed_from_cpu16(seen)))
+	if (kvnet_area_store16(&r->used, EVENT_OFF_WRAP, packed_from_cpu16(seen)))
 		return -EFAULT;
 	/* H: the position before the flags that make it valid. */
 	smp_wmb();
@@ -402,8 +393,7 @@ int kvnet_ring_packed_should_call(struct kvnet_ring *r)
 	smp_mb();
 	r->used_since_call = 0;
 	r->signalled_used_valid = true;
-	if (kvnet_area_load16(&r->avail, offsetof(struct vring_packed_desc_event,
-						  flags), &val))
+	if (kvnet_area_load16(&r->avail, EVENT_FLAGS, &val))
 		return -EFAULT;
 	switch (packed_to_cpu16(val) & 3) {
 	case VRING_PACKED_EVENT_FLAG_DISABLE:
@@ -417,8 +407,7 @@ int kvnet_ring_packed_should_call(struct kvnet_ring *r)
 	}
 	/* I: the flags before the position; pairs with the driver's wmb. */
 	smp_rmb();
-	if (kvnet_area_load16(&r->avail, offsetof(struct vring_packed_desc_event,
-						  off_wrap), &val))
+	if (kvnet_area_load16(&r->avail, EVENT_OFF_WRAP, &val))
 		return -EFAULT;
 	event = packed_to_cpu16(val);
 	/* As descriptor counts; an event of the other lap is num behind. */
@@ -445,15 +434,13 @@ unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r,
 
 	/* The newest descriptors end before last_used; they may wrap. */
 	if (part)
-		*to++ = (struct kvnet_ring_span) {
-			&r->desc, (end - part) * size, part * size };
+		*to++ = (struct kvnet_ring_span) { &r->desc, (end - part) * size, part * size };
 	if (n > part)
-		*to++ = (struct kvnet_ring_span) {
-			&r->desc, (r->num - (n - part)) * size,
-			(n - part) * size };
+		*to++ = (struct kvnet_ring_span) { &r->desc, (r->num - (n - part)) * size,
+						   (n - part) * size };
 	if (r->wrote_event)
-		*to++ = (struct kvnet_ring_span) {
-			&r->used, 0, sizeof(struct vring_packed_desc_event) };
+		*to++ = (struct kvnet_ring_span) { &r->used, 0,
+						   sizeof(struct vring_packed_desc_event) };
 	r->unlogged = 0;
 	r->wrote_event = false;
 	return to - span;
@@ -477,8 +464,7 @@ int kvnet_ring_packed_start(struct kvnet_ring *r)
 	u16 flags;
 
 	complete_packed_base(r);
-	if (pos_to_index(r->last_avail) >= r->num ||
-	    pos_to_index(r->last_used) >= r->num)
+	if (pos_to_index(r->last_avail) >= r->num || pos_to_index(r->last_used) >= r->num)
 		return -EINVAL;
 	r->signalled_used_valid = false;
 	r->used_since_call = 0;

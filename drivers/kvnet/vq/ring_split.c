@@ -137,8 +137,7 @@ static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i,
 	u64 addr, rest;
 
 	i &= r->num - 1;
-	if (kvnet_area_load_pair(&r->desc, i * sizeof(struct vring_desc), &addr,
-				 &rest))
+	if (kvnet_area_load_pair(&r->desc, i * sizeof(struct vring_desc), &addr, &rest))
 		return -EFAULT;
 	*d = kvnet_chain_decode_desc(addr, rest, r->le);
 	return 0;
@@ -208,8 +207,7 @@ int kvnet_ring_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 
 /* Entries read ahead have been observed as available: A is in fetch_avail_idx(). */
 unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
-					  struct kvnet_used *used, unsigned int max,
-					  size_t len)
+					  struct kvnet_used *used, unsigned int max, size_t len)
 {
 	u16 first = r->last_avail - r->head_first;
 	const bool le = r->le;
@@ -227,8 +225,7 @@ unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg
 		if (head >= r->num)
 			break;
 		head &= r->num - 1;
-		if (kvnet_area_load_pair(&r->desc, head * sizeof(struct vring_desc),
-					 &addr, &rest))
+		if (kvnet_area_load_pair(&r->desc, head * sizeof(struct vring_desc), &addr, &rest))
 			break;
 		d = kvnet_chain_decode_desc(addr, rest, le);
 		if (d.flags != VRING_DESC_F_WRITE)
@@ -248,8 +245,8 @@ static u64 make_used_elem(const struct kvnet_used *used, bool le)
 }
 
 /* For a ring that is not pinned: few user accesses, of many entries each. */
-static int write_used_chunks(struct kvnet_ring *r, u16 at,
-			     const struct kvnet_used *used, unsigned int n)
+static int write_used_chunks(struct kvnet_ring *r, u16 at, const struct kvnet_used *used,
+			     unsigned int n)
 {
 	u64 elem[32];
 	unsigned int i, part;
@@ -280,8 +277,7 @@ static int write_used_elems(struct kvnet_ring *r, u16 at,
 		return write_used_chunks(r, at, used, n);
 	for (i = 0; i < n && !ret; i++) {
 		elem = make_used_elem(&used[i], le);
-		ret = kvnet_area_write(&area, used_entry_offset(at + i), &elem,
-				       sizeof(elem));
+		ret = kvnet_area_write(&area, used_entry_offset(at + i), &elem, sizeof(elem));
 	}
 	return ret;
 }
@@ -429,19 +425,16 @@ unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r,
 	struct kvnet_ring_span *to = span;
 
 	if (n || r->wrote_flags)
-		*to++ = (struct kvnet_ring_span) {
-			&r->used, 0, used_entry_offset(0) };
+		*to++ = (struct kvnet_ring_span) { &r->used, 0, used_entry_offset(0) };
 	if (part)
-		*to++ = (struct kvnet_ring_span) {
-			&r->used, used_entry_offset(at), used_entry_offset(part) -
-			used_entry_offset(0) };
+		*to++ = (struct kvnet_ring_span) { &r->used, used_entry_offset(at),
+						   part * sizeof(struct vring_used_elem) };
 	if (n > part)
-		*to++ = (struct kvnet_ring_span) {
-			&r->used, used_entry_offset(0), used_entry_offset(n - part) -
-			used_entry_offset(0) };
+		*to++ = (struct kvnet_ring_span) { &r->used, used_entry_offset(0),
+						   (n - part) * sizeof(struct vring_used_elem) };
 	if (r->wrote_event && r->event_idx)
-		*to++ = (struct kvnet_ring_span) {
-			&r->used, avail_event_offset(r), sizeof(__virtio16) };
+		*to++ = (struct kvnet_ring_span) { &r->used, avail_event_offset(r),
+						   sizeof(__virtio16) };
 	r->unlogged = 0;
 	r->wrote_flags = false;
 	r->wrote_event = false;
