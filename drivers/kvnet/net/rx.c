@@ -70,13 +70,10 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 	return 1;
 }
 
-/**
- * kvnet_rx_prepare_header() - zero the header in the queue's @bounce
- * @t: the poll
- *
- * The driver's header may be longer than the tap's, and ends where the tap's ends.
- *
- * Return: where the tap's header goes; a short packet follows directly behind it.
+/*
+ * Zeroes the header in @bounce. The driver's header may be longer than the tap's, and ends
+ * where the tap's ends. Returns where the tap's header goes; a short packet follows directly
+ * behind it.
  */
 u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
 {
@@ -86,15 +83,9 @@ u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
 	return q->bounce + t->hdr_len - q->tap.hdr_len;
 }
 
-/**
- * kvnet_rx_read_short_frame() - read header and packet into the queue's @bounce
- * @t: the poll
- * @buffers: number of buffers of the packet, for its header
- * @len: bytes of the packet, at most KVNET_RX_COPYBREAK
- *
- * Consumes the frame, also on error.
- *
- * Return: 0 or -EIO.
+/*
+ * Reads header and packet into @bounce; @len: at most KVNET_RX_COPYBREAK. Consumes the frame,
+ * also on error. Returns 0 or -EIO.
  */
 int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
 			      size_t len)
@@ -120,8 +111,7 @@ static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buff
 		return -EIO;
 	len += t->hdr_len;
 	if (likely(iov->iov_len >= len))
-		return compat_copy_to_user(iov->iov_base, q->bounce, len) ?
-		       -EFAULT : 0;
+		return compat_copy_to_user(iov->iov_base, q->bounce, len) ? -EFAULT : 0;
 	iov_iter_init(&to, ITER_DEST, iov, q->vq.n_iov, len);
 	return _copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
 }
@@ -137,8 +127,7 @@ static int store_num_buffers(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	if (t->hdr_len < at + sizeof(n))
 		return 0;
 	if (likely(vq->iov->iov_len >= at + sizeof(n)))
-		return put_user((__force u16)n,
-				(u16 __user *)(vq->iov->iov_base + at));
+		return put_user((__force u16)n, (u16 __user *)(vq->iov->iov_base + at));
 	iov_iter_init(&to, ITER_DEST, vq->iov, vq->n_iov, at + sizeof(n));
 	iov_iter_advance(&to, at);
 	return copy_to_iter(&n, sizeof(n), &to) == sizeof(n) ? 0 : -EFAULT;
@@ -180,20 +169,15 @@ static int copy_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffe
 	if (IS_ERR(skb))
 		return PTR_ERR(skb);
 	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
-	return kvnet_tap_rx_copy_to_user(skb, q->bounce, t->hdr_len, q->vq.iov,
-					 q->vq.n_iov);
-}
-
-static enum kvnet_stat rx_drop_reason(int err)
-{
-	return err == -EFAULT ? KVNET_STAT_drop_fault : KVNET_STAT_drop_tap;
+	return kvnet_tap_rx_copy_to_user(skb, q->bounce, t->hdr_len, q->vq.iov, q->vq.n_iov);
 }
 
 /* Counts a packet of @len bytes as received, or as dropped if @err is an -errno. */
 void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
 {
 	if (err) {
-		kvnet_vq_count_drop(&q->vq, rx_drop_reason(err));
+		kvnet_vq_count_drop(&q->vq, err == -EFAULT ? KVNET_STAT_drop_fault :
+							     KVNET_STAT_drop_tap);
 		return;
 	}
 	WRITE_ONCE(q->packet_count, q->packet_count + 1);
@@ -205,8 +189,7 @@ void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
 void kvnet_rx_flush(struct kvnet_queue *q)
 {
 	if (q->tap.recvmsg_calls)
-		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_recvmsg,
-				q->tap.recvmsg_calls);
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_recvmsg, q->tap.recvmsg_calls);
 	q->tap.recvmsg_calls = 0;
 	kvnet_tap_rx_copy_account(&q->tap);
 	kvnet_vq_flush(&q->vq);
@@ -266,12 +249,9 @@ static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
 	return KVNET_WORK_REPOLL;
 }
 
-/**
- * kvnet_rx_update_mode() - choose inline RX or the worker for the next frame
- * @q: the queue
- * @now_ns: local clock
- * @frames: frames of this poll
- * @small: frames were short on average; only the budget or an uncached page left any
+/*
+ * Chooses inline RX or the worker for the next frame, after a poll of so many. @small: they were
+ * short on average, and only the budget or an uncached page left any.
  */
 void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
 {

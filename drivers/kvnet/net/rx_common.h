@@ -7,16 +7,11 @@
 
 #include "kvnet.h"
 
-/**
- * struct kvnet_rx_poll_ctx - constants of one poll
- * @q: the queue
- * @hdr_len: length of the driver's header, in bytes
- * @buffers_max: maximum buffers of a packet; 1 without VIRTIO_NET_F_MRG_RXBUF
- */
+/* Constant during a poll. */
 struct kvnet_rx_poll_ctx {
 	struct kvnet_queue *q;
-	size_t hdr_len;
-	unsigned int buffers_max;
+	size_t hdr_len;			/* of the driver's header, in bytes */
+	unsigned int buffers_max;	/* of a packet; 1 without VIRTIO_NET_F_MRG_RXBUF */
 };
 
 static inline struct kvnet_queue *kvnet_rx_work_to_queue(struct kvnet_work *work)

@@ -51,11 +51,9 @@ static void fill_page_cache_ahead(struct kvnet_queue *q)
 	kvnet_vq_rewind(vq, mark);
 }
 
-/**
- * kvnet_rx_inline_prepare() - remove the reason why the last frame was not received inline
- * @q: the queue
- *
- * Context: session of the worker, which uses the owner's mm; may sleep.
+/*
+ * Removes the reason why the last frame was not received inline. Session of the worker, which
+ * uses the owner's mm; may sleep.
  */
 void kvnet_rx_inline_prepare(struct kvnet_queue *q)
 {

@@ -26,10 +26,10 @@
 /* Kick moderation is for polls whose packets are not longer than this on average, in bytes. */
 #define TX_SMALL_MEAN_LEN	2048
 
-/* Constant during a poll. @hdr_len: length of the driver's header, in bytes. */
+/* Constant during a poll. */
 struct tx_poll_ctx {
 	struct kvnet_queue *q;
-	size_t hdr_len;
+	size_t hdr_len;	/* of the driver's header, in bytes */
 	bool may_batch;
 };
 
@@ -67,8 +67,7 @@ static void send_tx_batch(struct kvnet_queue *q)
 		return;
 	if (kvnet_tap_tx_direct_deliver(&q->tap)) {
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches_direct);
-		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_direct,
-				n - q->tap.n_xdp);
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_direct, n - q->tap.n_xdp);
 	}
 	left = q->tap.n_xdp;
 	left_bytes = q->tap.xdp_bytes;
