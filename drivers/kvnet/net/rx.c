@@ -264,26 +264,21 @@ void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames
 		WRITE_ONCE(q->work.event_inline, enable);
 }
 
-static void update_mode_by_budget(struct kvnet_queue *q, const struct kvnet_budget *budget)
-{
-	int frames = KVNET_BUDGET_PACKETS - budget->packets;
-	int bytes = KVNET_BUDGET_BYTES - budget->bytes;
-
-	kvnet_rx_update_mode(q, local_clock(), frames,
-			     !q->no_room && bytes <= frames * KVNET_RX_MOD_SHORT_LEN);
-}
-
 /* Flush first: the guest need not wait until the frames are freed. */
 static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 {
 	u64 latency_ns = kvnet_work_consume_wake_latency(&q->work);
 	struct kvnet_budget budget;
 	enum kvnet_work_result result;
+	int frames, bytes;
 
 	kvnet_budget_start(&budget);
 	result = receive_frames(q, &budget);
-	update_mode_by_budget(q, &budget);
-	kvnet_stats_add_poll(&q->vq.stats, KVNET_BUDGET_PACKETS - budget.packets, latency_ns);
+	frames = KVNET_BUDGET_PACKETS - budget.packets;
+	bytes = KVNET_BUDGET_BYTES - budget.bytes;
+	kvnet_rx_update_mode(q, local_clock(), frames,
+			     !q->no_room && bytes <= frames * KVNET_RX_MOD_SHORT_LEN);
+	kvnet_stats_add_poll(&q->vq.stats, frames, latency_ns);
 
 	kvnet_rx_flush(q);
 	kvnet_tap_rx_release(&q->tap);
