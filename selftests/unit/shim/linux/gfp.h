@@ -16,4 +16,9 @@ struct page;
 /* The test that wants pages has them. */
 struct page *alloc_pages(unsigned int gfp, unsigned int order);
 
+static inline struct page *alloc_page(unsigned int gfp)
+{
+	return alloc_pages(gfp, 0);
+}
+
 #endif /* UNIT_SHIM_LINUX_GFP_H */

@@ -3,6 +3,7 @@
 #define UNIT_SHIM_LINUX_MM_H
 
 #include <linux/errno.h>
+#include <linux/mm_types.h>
 #include <linux/overflow.h>
 #include <linux/types.h>
 
@@ -17,14 +18,14 @@
 #define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
 #define FOLL_WRITE		1
 
-struct page {
-	void *host;
-	int ref;
-};
-
 /* The test that wants pages has them, see linux/gfp.h. */
 struct page *virt_to_head_page(const void *p);
 void put_page(struct page *page);
+
+static inline void get_page(struct page *page)
+{
+	page->ref++;
+}
 
 static inline void *page_address(const struct page *page)
 {
