@@ -134,7 +134,7 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	if (!ret && head && kvnet_tap_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
 		ret = -EMSGSIZE;
 	if (unlikely(ret)) {
-		kvnet_frag_free(buf);
+		skb_free_frag(buf);
 		return ret;
 	}
 	xdp_init_buff(xdp, size, NULL);
@@ -171,7 +171,7 @@ int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 	if (ret >= 0)
 		return n;
 	for (i = 0; i < n; i++)
-		kvnet_frag_free(tap->xdp[i].data_hard_start);
+		skb_free_frag(tap->xdp[i].data_hard_start);
 	return ret;
 }
 
