@@ -9,14 +9,4 @@ static inline int page_ref_count(const struct page *page)
 	return page->ref;
 }
 
-static inline void page_ref_add(struct page *page, int n)
-{
-	page->ref += n;
-}
-
-static inline void page_ref_sub(struct page *page, int n)
-{
-	page->ref -= n;
-}
-
 #endif /* UNIT_SHIM_LINUX_PAGE_REF_H */
