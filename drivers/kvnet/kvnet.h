@@ -54,7 +54,7 @@
 #include "worker/watch.h"
 #include "worker/kick_mod.h"
 #include "worker/busy_poll.h"
-#include "tap/backend_info.h"
+#include "tap/tap_info.h"
 #include "obs/registry.h"
 #include "mem/page_cache.h"
 #include "worker/work.h"
@@ -80,7 +80,7 @@ enum {
  * @vq: the virtqueue
  * @work: schedules polls of this queue: by its worker, a vCPU thread or a softirq
  * @tap: the backend; used in sessions, attached and detached under vq.lock
- * @backend_info: kind and interface of the backend, for readers without vq.lock
+ * @tap_info: kind and interface of the backend, for readers without vq.lock
  * @no_room: the last poll stopped without receive buffers (RX), or because the tap's send
  *	     buffer is full (TX); under vq.lock, RX also reads it without
  * @kick_mod: kick moderation (TX); under vq.lock
@@ -102,7 +102,7 @@ struct kvnet_queue {
 	struct kvnet_vq vq;
 	struct kvnet_work work;
 	struct kvnet_tap tap;
-	struct kvnet_backend_info backend_info;
+	struct kvnet_tap_info tap_info;
 	bool no_room;
 	struct kvnet_kick_mod kick_mod;
 	const unsigned long *reverse_count;

@@ -24,7 +24,7 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 	kvnet_kick_mod_reset(&q->kick_mod);
 	kvnet_rx_mod_reset(&q->rx_mod);
 	q->vq.tx_mod = (struct kvnet_tx_mod) {};
-	kvnet_backend_info_set(&q->backend_info, sock, ifindex);
+	kvnet_tap_info_set(&q->tap_info, sock, ifindex);
 	if (sock)
 		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
 	else

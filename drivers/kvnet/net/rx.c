@@ -291,7 +291,7 @@ static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 	if (!q->rx_mod.may_coalesce)
 		return 0;
 	return kvnet_rx_mod_start(&q->rx_mod, local_clock(), q->rx_usecs * NSEC_PER_USEC,
-				  kvnet_tap_info_ring_size(&q->tap));
+				  kvnet_tap_rx_ring_size(&q->tap));
 }
 
 /* Complete the poll until the tap has more than @rx_frames, or the timer expires. */

@@ -112,39 +112,39 @@ out:
 	return ret;
 }
 
-static int fill_interface(struct sk_buff *skb, const struct kvnet_backend_info *info)
+static int fill_interface(struct sk_buff *skb, struct net *netns, int ifindex)
 {
 	char name[IFNAMSIZ] = "";
 	struct net_device *dev;
 
 	rcu_read_lock();
-	dev = dev_get_by_index_rcu(info->netns, info->ifindex);
+	dev = dev_get_by_index_rcu(netns, ifindex);
 	if (dev)
 		strscpy(name, dev->name, sizeof(name));
 	rcu_read_unlock();
 	if (!name[0])
 		return 0;
 	return nla_put_string(skb, KVNET_A_DEV_IFNAME, name) ||
-	       nla_put_u32(skb, KVNET_A_DEV_IFINDEX, info->ifindex) ? -EMSGSIZE : 0;
+	       nla_put_u32(skb, KVNET_A_DEV_IFINDEX, ifindex) ? -EMSGSIZE : 0;
 }
 
 /* The backend of the first queue that has one. */
 static int fill_backend(struct sk_buff *skb, struct kvnet_net *net)
 {
-	struct kvnet_backend_info info = {};
+	struct net *netns = NULL;
+	int ret, ifindex;
 	unsigned int i;
-	int ret;
 
-	for (i = 0; i < KVNET_QUEUES && !info.netns; i++)
-		kvnet_backend_info_get(&net->q[i].backend_info, &info);
-	if (!info.netns)
+	for (i = 0; i < KVNET_QUEUES && !netns; i++)
+		netns = kvnet_tap_info_get(&net->q[i].tap_info, &ifindex);
+	if (!netns)
 		return 0;
-	ret = fill_interface(skb, &info);
-	if (!ret && (nla_put_u32(skb, KVNET_A_DEV_BACKEND_NETNS_INUM, info.netns->ns.inum) ||
+	ret = fill_interface(skb, netns, ifindex);
+	if (!ret && (nla_put_u32(skb, KVNET_A_DEV_BACKEND_NETNS_INUM, netns->ns.inum) ||
 		     kvnet_netlink_fill_u64(skb, KVNET_A_DEV_BACKEND_NETNS_COOKIE,
-					    info.netns->net_cookie)))
+					    netns->net_cookie)))
 		ret = -EMSGSIZE;
-	kvnet_backend_info_put(&info);
+	put_net(netns);
 	return ret;
 }
 

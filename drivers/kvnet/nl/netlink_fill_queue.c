@@ -111,7 +111,7 @@ static int fill_ring_position(struct sk_buff *skb, struct kvnet_queue *q)
 	used = ring->last_used;
 	has_tap = q->tap.sock;
 	if (has_tap && is_rx)
-		backlog = kvnet_tap_info_backlog(&q->tap);
+		backlog = kvnet_tap_rx_backlog(&q->tap);
 	kvnet_vq_unfreeze(&q->vq);
 	if (nla_put_u32(skb, KVNET_A_QUEUE_AVAIL, avail) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_USED, used))
@@ -129,7 +129,7 @@ int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigne
 	    nla_put_u32(skb, KVNET_A_QUEUE_SIZE, READ_ONCE(q->vq.ring.num)) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_ACCESS, READ_ONCE(q->vq.pin[0].charged) ?
 			KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, READ_ONCE(q->backend_info.kind)) ||
+	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, READ_ONCE(q->tap_info.kind)) ||
 	    fill_ring_position(skb, q) ||
 	    nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ||
 	    fill_counters(skb, q) ||

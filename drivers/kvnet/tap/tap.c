@@ -24,6 +24,7 @@
 #include <net/sock.h>
 
 #include "packet.h"
+#include "tap_info.h"
 
 static struct socket *get_backend_socket(struct file *file)
 {
@@ -137,7 +138,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
 	return_rx_batch(tap);
 	tap->sock = sock;
 	tap->ring = sock ? find_tap_ring(sock) : NULL;
-	tap->is_tun = tap->ring && !IS_ERR(tun_get_tx_ring(sock->file));
+	tap->is_tun = kvnet_tap_info_kind(sock) == KVNET_BACKEND_TAP;
 	tap->rx_dev = NULL;
 	tap->rx_ifindex = 0;
 	kvnet_tap_tx_direct_set_dev(tap, ifindex);
@@ -407,4 +408,39 @@ void kvnet_tap_rx_discard(struct kvnet_tap *tap)
 
 	tun_ptr_free(tap->rx[at]);
 	tap->rx[at] = NULL;
+}
+
+static unsigned int count_ring_frames(struct ptr_ring *ring)
+{
+	unsigned int n;
+
+	spin_lock(&ring->consumer_lock);
+	n = READ_ONCE(ring->producer) + ring->size - ring->consumer_head;
+	if (n >= ring->size)
+		n -= ring->size;
+	if (!n && __ptr_ring_peek(ring))
+		n = ring->size;
+	spin_unlock(&ring->consumer_lock);
+	return n;
+}
+
+/**
+ * kvnet_tap_rx_backlog() - count the frames that wait for the guest
+ * @tap: the tap, with a socket
+ *
+ * Context: softirqs off, between kvnet_vq_freeze() and kvnet_vq_unfreeze().
+ * Return: frames in the tap's ring, and dequeued from it but not read yet.
+ */
+unsigned int kvnet_tap_rx_backlog(struct kvnet_tap *tap)
+{
+	unsigned int n = tap->rx_tail - tap->rx_head;
+
+	return n + (tap->ring ? count_ring_frames(tap->ring) :
+		    skb_queue_len_lockless(&tap->sock->sk->sk_receive_queue));
+}
+
+/* In a session, with a backend. In frames; changes with txqueuelen; 0 for a packet socket. */
+unsigned int kvnet_tap_rx_ring_size(const struct kvnet_tap *tap)
+{
+	return tap->ring ? max(READ_ONCE(tap->ring->size), 0) : 0;
 }

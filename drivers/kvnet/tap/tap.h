@@ -12,7 +12,6 @@
 #define _KVNET_TAP_H
 
 #include <linux/if_ether.h>
-#include <linux/kvnet.h>
 #include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
@@ -136,7 +135,8 @@ void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le);
 void kvnet_tap_rx_start_poll(struct kvnet_tap *tap, bool may_copy);
 size_t kvnet_tap_rx_peek(struct kvnet_tap *tap);
 bool kvnet_tap_rx_is_readable(struct kvnet_tap *tap);
-unsigned int kvnet_tap_info_ring_size(const struct kvnet_tap *tap);
+unsigned int kvnet_tap_rx_ring_size(const struct kvnet_tap *tap);
+unsigned int kvnet_tap_rx_backlog(struct kvnet_tap *tap);
 bool kvnet_tap_rx_may_softirq(const struct kvnet_tap *tap);
 int kvnet_tap_rx_recvmsg(struct kvnet_tap *tap, void *buf, size_t len);
 int kvnet_tap_rx_read(struct kvnet_tap *tap, void *buf, size_t len);
@@ -178,12 +178,6 @@ static inline bool kvnet_tap_tx_batch_is_full(const struct kvnet_tap *tap)
 
 int kvnet_tap_tx_send_batch(struct kvnet_tap *tap);
 int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
-
-/* for netlink and setup: tap_info.c */
-enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock);
-bool kvnet_tap_info_is_tun(const struct net_device *dev);
-int kvnet_tap_info_ifindex(struct socket *sock);
-unsigned int kvnet_tap_info_backlog(struct kvnet_tap *tap);
 
 /* guest to host, direct TX: tap_tx_direct.c */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tap_info.c - what kind of backend a tap is, its interface, and its backlog
+ * tap_info.c - what kind of backend a tap is, and its interface, see tap_info.h
  *
- * For netlink, for the setup of a queue, and for the coalescing of received frames. The kernel
- * exports no function that returns the device of a tap's file.
+ * The kernel exports no function that returns the device of a tap's file.
  */
-#include "tap.h"
+#include "tap_info.h"
 
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -14,9 +13,7 @@
 #include <linux/if_tun.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
-#include <linux/ptr_ring.h>
 #include <linux/seq_file.h>
-#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 #include <net/rtnetlink.h>
@@ -97,37 +94,38 @@ int kvnet_tap_info_ifindex(struct socket *sock)
 	}
 }
 
-static unsigned int ring_frames_of_tap(struct ptr_ring *ring)
-{
-	unsigned int n;
-
-	spin_lock(&ring->consumer_lock);
-	n = READ_ONCE(ring->producer) + ring->size - ring->consumer_head;
-	if (n >= ring->size)
-		n -= ring->size;
-	if (!n && __ptr_ring_peek(ring))
-		n = ring->size;
-	spin_unlock(&ring->consumer_lock);
-	return n;
-}
-
 /**
- * kvnet_tap_info_backlog() - count the frames that wait for the guest
- * @tap: the tap, with a socket
+ * kvnet_tap_info_set() - record the queue's new backend
+ * @info: of the queue
+ * @sock: from kvnet_tap_get(), used only during the call; NULL: none
+ * @ifindex: from kvnet_tap_info_ifindex(); 0: none
  *
- * Context: softirqs off, between kvnet_vq_freeze() and kvnet_vq_unfreeze().
- * Return: frames in the tap's ring, and dequeued from it but not read yet.
+ * Context: vq->lock of the queue; may sleep.
  */
-unsigned int kvnet_tap_info_backlog(struct kvnet_tap *tap)
+void kvnet_tap_info_set(struct kvnet_tap_info *info, struct socket *sock, int ifindex)
 {
-	unsigned int n = tap->rx_tail - tap->rx_head;
+	struct net *netns = sock ? get_net(sock_net(sock->sk)) : NULL;
 
-	return n + (tap->ring ? ring_frames_of_tap(tap->ring) :
-		    skb_queue_len_lockless(&tap->sock->sk->sk_receive_queue));
+	spin_lock(&info->lock);
+	swap(info->netns, netns);
+	info->ifindex = ifindex;
+	WRITE_ONCE(info->kind, kvnet_tap_info_kind(sock));
+	spin_unlock(&info->lock);
+	if (netns)
+		put_net(netns);
 }
 
-/* In a session, with a backend. In frames; changes with txqueuelen; 0 for a packet socket. */
-unsigned int kvnet_tap_info_ring_size(const struct kvnet_tap *tap)
+/*
+ * Process context, without vq->lock. Returns the namespace of @ifindex with a reference, for
+ * put_net(), or NULL without a backend.
+ */
+struct net *kvnet_tap_info_get(struct kvnet_tap_info *info, int *ifindex)
 {
-	return tap->ring ? max(READ_ONCE(tap->ring->size), 0) : 0;
+	struct net *netns;
+
+	spin_lock(&info->lock);
+	*ifindex = info->ifindex;
+	netns = info->netns ? get_net(info->netns) : NULL;
+	spin_unlock(&info->lock);
+	return netns;
 }

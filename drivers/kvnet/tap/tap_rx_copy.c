@@ -34,6 +34,7 @@
 #include <net/sock.h>
 
 #include "features.h"
+#include "tap_info.h"
 
 /* Kinds of frames that are probed apart: their headers have different fields. */
 #define HDR_KIND_NO_CSUM	BIT(0)

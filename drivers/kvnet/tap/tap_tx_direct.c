@@ -28,6 +28,8 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "tap_info.h"
+
 /* tun's headers are little-endian, whatever the VMM has configured (TUNSETVNETLE, _BE). */
 #if defined(__LITTLE_ENDIAN) && !IS_ENABLED(CONFIG_TUN_VNET_CROSS_LE)
 #define TUN_IS_LE	true

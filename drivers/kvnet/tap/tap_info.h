@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * backend_info.h - which interface a queue's backend is, for netlink
+ * tap_info.h - what kind of backend a tap is, and its interface
  *
  * A netlink dump takes no vq->lock, which a worker may hold for long, and has no reference on
  * the backend's file: so the queue keeps a copy, with a lock of its own.
  */
-#ifndef _KVNET_BACKEND_INFO_H
-#define _KVNET_BACKEND_INFO_H
+#ifndef _KVNET_TAP_INFO_H
+#define _KVNET_TAP_INFO_H
 
 #include <linux/kvnet.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct net;
+struct net_device;
 struct socket;
 
 /**
- * struct kvnet_backend_info - the backend of a queue
+ * struct kvnet_tap_info - the backend of a queue, for netlink
  * @lock: guards the members below; innermost; process context only
  * @kind: kind of backend; also read without @lock
  * @ifindex: interface index in @netns; 0: none, or unknown
  * @netns: network namespace of the backend, with a reference; NULL: no backend
  */
-struct kvnet_backend_info {
+struct kvnet_tap_info {
 	spinlock_t lock;
 	enum kvnet_backend kind;
 	int ifindex;
 	struct net *netns;
 };
 
-void kvnet_backend_info_init(struct kvnet_backend_info *info);
-void kvnet_backend_info_set(struct kvnet_backend_info *info, struct socket *sock, int ifindex);
-void kvnet_backend_info_get(struct kvnet_backend_info *info, struct kvnet_backend_info *copy);
-void kvnet_backend_info_put(struct kvnet_backend_info *copy);
+enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock);
+bool kvnet_tap_info_is_tun(const struct net_device *dev);
+int kvnet_tap_info_ifindex(struct socket *sock);
+void kvnet_tap_info_set(struct kvnet_tap_info *info, struct socket *sock, int ifindex);
+struct net *kvnet_tap_info_get(struct kvnet_tap_info *info, int *ifindex);
 
-#endif /* _KVNET_BACKEND_INFO_H */
+#endif /* _KVNET_TAP_INFO_H */
