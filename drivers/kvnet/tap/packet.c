@@ -4,7 +4,7 @@
  *
  * Frames are dequeued as socket buffers, with the VLAN tag outside of the data, and read by
  * tap.c. They stay charged to the socket until they are freed. The functions run in a session
- * of RX, of a worker or of a softirq, except where noted.
+ * of RX, of a worker or of a softirq.
  */
 #include "packet.h"
 
@@ -12,6 +12,7 @@
 #include <linux/if_vlan.h>
 #include <linux/net.h>
 #include <linux/poll.h>
+#include <linux/skb_array.h>
 #include <linux/skbuff.h>
 #include <linux/uio.h>
 #include <linux/virtio_net.h>
@@ -19,31 +20,8 @@
 
 #include "features.h"
 
-/* May @sock, of any type, be a backend? Any context. */
-bool kvnet_packet_is_raw(const struct socket *sock)
-{
-	return sock->sk->sk_family == AF_PACKET &&
-	       sock->sk->sk_type == SOCK_RAW;
-}
-
-bool kvnet_packet_is_readable(const struct socket *sock)
-{
-	return !skb_queue_empty_lockless(&sock->sk->sk_receive_queue);
-}
-
-/* With SO_BUSY_POLL kvnet_packet_dequeue() polls the device. May change at any time. */
-bool kvnet_packet_busy_polls(const struct socket *sock)
-{
-#ifdef CONFIG_NET_RX_BUSY_POLL
-	return READ_ONCE(sock->sk->sk_ll_usec);
-#else
-	return false;
-#endif
-}
-
 /* Fills up to @max entries of @frame with socket buffers, which are the caller's then. */
-unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame,
-				  unsigned int max)
+unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame, unsigned int max)
 {
 	unsigned int n;
 	int err;
@@ -68,8 +46,8 @@ void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n)
 }
 
 /* Returns -EINVAL for a GSO type that no virtio_net_hdr describes; -EFAULT. */
-int kvnet_packet_make_hdr(const struct sk_buff *skb, struct iov_iter *to,
-			  size_t hdr_len, bool le)
+static int make_packet_hdr(const struct sk_buff *skb, struct iov_iter *to, size_t hdr_len,
+			   bool le)
 {
 	union {
 		struct virtio_net_hdr hdr;
@@ -100,10 +78,18 @@ static int copy_tagged_frame(struct sk_buff *skb, struct iov_iter *to)
 	return skb_copy_datagram_iter(skb, at, to, skb->len - at);
 }
 
-/* Copies the frame as on the wire, with its VLAN tag; what does not fit in @to is cut off. */
-int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to)
+/*
+ * Copies a header of @hdr_len bytes, and the frame as on the wire, with its VLAN tag. @to has
+ * room for the header alone, or also for the frame; what does not fit is cut off. Returns the
+ * length of header and frame, or -errno.
+ */
+int kvnet_packet_read(struct sk_buff *skb, struct iov_iter *to, size_t hdr_len, bool le)
 {
-	if (skb_vlan_tag_present(skb))
-		return copy_tagged_frame(skb, to);
-	return skb_copy_datagram_iter(skb, 0, to, skb->len);
+	int ret = hdr_len + __skb_array_len_with_tag(skb);
+	int err = hdr_len ? make_packet_hdr(skb, to, hdr_len, le) : 0;
+
+	if (!err && iov_iter_count(to))
+		err = skb_vlan_tag_present(skb) ? copy_tagged_frame(skb, to) :
+		      skb_copy_datagram_iter(skb, 0, to, skb->len);
+	return err ? err : ret;
 }

@@ -11,14 +11,8 @@ struct iov_iter;
 struct sk_buff;
 struct socket;
 
-bool kvnet_packet_is_raw(const struct socket *sock);
-bool kvnet_packet_is_readable(const struct socket *sock);
-bool kvnet_packet_busy_polls(const struct socket *sock);
-unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame,
-				  unsigned int max);
+unsigned int kvnet_packet_dequeue(struct socket *sock, void **frame, unsigned int max);
 void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n);
-int kvnet_packet_make_hdr(const struct sk_buff *skb, struct iov_iter *to,
-			  size_t hdr_len, bool le);
-int kvnet_packet_copy(struct sk_buff *skb, struct iov_iter *to);
+int kvnet_packet_read(struct sk_buff *skb, struct iov_iter *to, size_t hdr_len, bool le);
 
 #endif /* _KVNET_PACKET_H */

@@ -26,14 +26,9 @@
 #include "packet.h"
 #include "tap_info.h"
 
-static struct socket *get_backend_socket(struct file *file)
+static bool is_raw_packet_socket(const struct socket *sock)
 {
-	struct socket *sock = sock_from_file(file);
-
-	if (sock)
-		return kvnet_packet_is_raw(sock) ? sock : ERR_PTR(-ENOTSOCK);
-	sock = tun_get_socket(file);
-	return IS_ERR(sock) ? tap_get_socket(file) : sock;
+	return sock->sk->sk_family == AF_PACKET && sock->sk->sk_type == SOCK_RAW;
 }
 
 /**
@@ -50,7 +45,14 @@ struct socket *kvnet_tap_get(int fd)
 
 	if (!file)
 		return ERR_PTR(-ENOTSOCK);
-	sock = get_backend_socket(file);
+	sock = sock_from_file(file);
+	if (!sock) {
+		sock = tun_get_socket(file);
+		if (IS_ERR(sock))
+			sock = tap_get_socket(file);
+	} else if (!is_raw_packet_socket(sock)) {
+		sock = ERR_PTR(-ENOTSOCK);
+	}
 	if (IS_ERR(sock)) {
 		fput(file);
 		return ERR_PTR(-ENOTSOCK);
@@ -247,7 +249,7 @@ bool kvnet_tap_rx_is_readable(struct kvnet_tap *tap)
 	if (tap->rx_head != tap->rx_tail)
 		return true;
 	if (!tap->ring)
-		return kvnet_packet_is_readable(tap->sock);
+		return !skb_queue_empty_lockless(&tap->sock->sk->sk_receive_queue);
 	if (!lock_tap_ring(tap))
 		return true;
 	/* The producer does not take this lock: the entry is read once, by READ_ONCE(). */
@@ -256,10 +258,17 @@ bool kvnet_tap_rx_is_readable(struct kvnet_tap *tap)
 	return !empty;
 }
 
-/* Reading a packet socket with SO_BUSY_POLL polls its device: not in a softirq. */
+/*
+ * Reading a packet socket with SO_BUSY_POLL, which may change at any time, polls its device:
+ * not in a softirq.
+ */
 bool kvnet_tap_rx_may_softirq(const struct kvnet_tap *tap)
 {
-	return tap->ring || !kvnet_packet_busy_polls(tap->sock);
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	return tap->ring || !READ_ONCE(tap->sock->sk->sk_ll_usec);
+#else
+	return true;
+#endif
 }
 
 void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le)
@@ -276,66 +285,39 @@ void kvnet_tap_rx_start_poll(struct kvnet_tap *tap, bool may_copy)
 		tap->hdr_kinds_known = 0;
 }
 
-/* @to has room for the header alone, or for all of the frame. */
-static int read_packet_frame(struct kvnet_tap *tap, struct iov_iter *to)
-{
-	struct sk_buff *skb = tap->rx[tap->rx_head++];
-	int ret = tap->hdr_len + __skb_array_len_with_tag(skb);
-	int err = 0;
-
-	if (tap->hdr_len)
-		err = kvnet_packet_make_hdr(skb, to, tap->hdr_len, tap->le);
-	if (!err && iov_iter_count(to))
-		err = kvnet_packet_copy(skb, to);
-	return err ? err : ret;
-}
-
 /*
+ * The caller has set the iterator of @msg. Of the other fields only those are set that a tap
+ * reads: to clear the whole struct costs time for each frame.
+ *
  * recvmsg() frees the frame that it gets by msg_control, also on error. Of a socket buffer it
  * gets a reference of its own: kvnet keeps one, to free the frame with its batch. An XDP frame
  * has no reference count: it is the tap's from here on.
  */
-static void *pass_frame_to_tap(struct kvnet_tap *tap, unsigned int at)
-{
-	void *frame = tap->rx[at];
-
-	if (tun_is_xdp_frame(frame))
-		tap->rx[at] = NULL;
-	else
-		skb_get(frame);
-	return frame;
-}
-
-/* By kfree_skb(), not consume_skb(): to drop monitors this frame is a drop. */
-static void drop_refused_frame(struct kvnet_tap *tap, unsigned int at)
-{
-	kfree_skb(tap->rx[at]);
-	tap->rx[at] = NULL;
-}
-
-/*
- * The caller has set the iterator of @msg. Of the other fields only those are set that a tap
- * reads: to clear the whole struct costs time for each frame.
- */
 static int recvmsg_frame(struct kvnet_tap *tap, struct msghdr *msg)
 {
-	unsigned int at = tap->rx_head;
+	void **frame = &tap->rx[tap->rx_head++];
 	int ret;
 
 	if (!tap->ring)
-		return read_packet_frame(tap, &msg->msg_iter);
-	tap->rx_head++;
+		return kvnet_packet_read(*frame, &msg->msg_iter, tap->hdr_len, tap->le);
 	tap->recvmsg_calls++;
 	msg->msg_name = NULL;
 	msg->msg_namelen = 0;
 	msg->msg_flags = 0;
 	msg->msg_controllen = 0;
-	msg->msg_control = pass_frame_to_tap(tap, at);
+	msg->msg_control = *frame;
+	if (tun_is_xdp_frame(*frame))
+		*frame = NULL;
+	else
+		skb_get(*frame);
 	ret = tap->sock->ops->recvmsg(tap->sock, msg,
 				      iov_iter_count(&msg->msg_iter),
 				      MSG_DONTWAIT | MSG_TRUNC);
-	if (ret < 0)
-		drop_refused_frame(tap, at);
+	if (ret < 0) {
+		/* By kfree_skb(), not consume_skb(): to drop monitors this frame is a drop. */
+		kfree_skb(*frame);
+		*frame = NULL;
+	}
 	return ret;
 }
 
