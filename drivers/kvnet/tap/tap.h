@@ -11,13 +11,10 @@
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
 
-#include <linux/if_ether.h>
 #include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
 #include <linux/uio.h>
-#include <linux/virtio_byteorder.h>
-#include <linux/virtio_net.h>
 #include <net/xdp.h>
 
 #include "frag.h"
@@ -158,18 +155,6 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap);
 bool kvnet_tap_tx_may_batch(const struct kvnet_tap *tap);
 bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap);
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
-
-/*
- * Of direct TX, so little-endian. GSO without a checksum: kernel versions differ in what tun makes
- * of it. Headers shorter than Ethernet's: tun refuses them in a packet that is sent alone.
- */
-static inline bool kvnet_tap_hdr_is_odd(const struct virtio_net_hdr *hdr)
-{
-	u16 hdr_len = __virtio16_to_cpu(true, hdr->hdr_len);
-
-	return (hdr->gso_type && !(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)) ||
-	       (hdr_len && hdr_len < ETH_HLEN);
-}
 
 static inline bool kvnet_tap_tx_batch_is_full(const struct kvnet_tap *tap)
 {

@@ -40,11 +40,6 @@
 #define HDR_KIND_NO_CSUM	BIT(0)
 #define HDR_KIND_CSUM	BIT(1)
 
-static struct net *tap_rx_netns(const struct kvnet_tap *tap)
-{
-	return sock_net(tap->sock->sk);
-}
-
 /* For a frame of another device than the last one; walks over the namespace's devices. */
 static noinline void find_rx_dev(struct kvnet_tap *tap,
 				 const struct net_device *name)
@@ -56,7 +51,7 @@ static noinline void find_rx_dev(struct kvnet_tap *tap,
 	tap->rx_ifindex = 0;
 	tap->hdr_kinds_known = 0;
 	rcu_read_lock();
-	for_each_netdev_rcu(tap_rx_netns(tap), dev) {
+	for_each_netdev_rcu(sock_net(tap->sock->sk), dev) {
 		if (dev == name && kvnet_tap_info_is_tun(dev)) {
 			tap->rx_ifindex = dev->ifindex;
 			break;
@@ -76,7 +71,7 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 	if (!tap->uncounted_packets)
 		return;
 	rcu_read_lock();
-	dev = dev_get_by_index_rcu(tap_rx_netns(tap), tap->rx_ifindex);
+	dev = dev_get_by_index_rcu(sock_net(tap->sock->sk), tap->rx_ifindex);
 	if (dev && dev == tap->rx_dev && kvnet_tap_info_is_tun(dev)) {
 		preempt_disable();
 		dev_sw_netstats_tx_add(dev, tap->uncounted_packets, tap->uncounted_bytes);

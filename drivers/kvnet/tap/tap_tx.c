@@ -131,7 +131,7 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 		return size > min(PAGE_SIZE, KVNET_FRAG_MAX) ? -EMSGSIZE : -EAGAIN;
 	buf += head;
 	ret = fill_tx_frame(tap, buf, size, from);
-	if (!ret && head && kvnet_tap_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
+	if (!ret && head && kvnet_vnet_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
 		ret = -EMSGSIZE;
 	if (unlikely(ret)) {
 		skb_free_frag(buf);
@@ -175,15 +175,6 @@ int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 	return ret;
 }
 
-/*
- * A tap returns -ENOBUFS, as -ENOMEM, without memory. A packet socket returns it also when a
- * qdisc or a filter has dropped the packet, and would drop it again.
- */
-static bool send_err_is_nomem(const struct kvnet_tap *tap, int err)
-{
-	return err == -ENOMEM || (err == -ENOBUFS && tap->ring);
-}
-
 /**
  * kvnet_tap_tx_send_one() - send a packet by the tap's sendmsg(), without a batch
  * @tap: the tap; its batch is empty, or packets would be reordered
@@ -203,5 +194,11 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 		      from->skip + from->len);
 	iov_iter_advance(&msg.msg_iter, from->skip);
 	ret = tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
-	return unlikely(send_err_is_nomem(tap, ret)) ? -EAGAIN : ret;
+	/*
+	 * A tap returns -ENOBUFS, as -ENOMEM, without memory. A packet socket returns it also
+	 * when a qdisc or a filter has dropped the packet, and would drop it again.
+	 */
+	if (unlikely(ret == -ENOMEM || (ret == -ENOBUFS && tap->ring)))
+		return -EAGAIN;
+	return ret;
 }

@@ -29,6 +29,7 @@
 #include <net/sock.h>
 
 #include "tap_info.h"
+#include "vnet_hdr.h"
 
 /* tun's headers are little-endian, whatever the VMM has configured (TUNSETVNETLE, _BE). */
 #if defined(__LITTLE_ENDIAN) && !IS_ENABLED(CONFIG_TUN_VNET_CROSS_LE)
@@ -53,18 +54,14 @@ void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex)
 	tap->tx_dev = NULL;
 }
 
-static struct net *tap_tx_netns(const struct kvnet_tap *tap)
-{
-	return sock_net(tap->sock->sk);
-}
-
 /*
  * No interface has been added to the namespace or removed since the probe. If that is true in
  * an RCU read-side section, the device stays allocated until the end of the section.
  */
 static bool tx_dev_is_known(const struct kvnet_tap *tap)
 {
-	return tap->tx_dev && READ_ONCE(tap_tx_netns(tap)->dev_base_seq) == tap->tx_dev_seq;
+	return tap->tx_dev &&
+	       READ_ONCE(sock_net(tap->sock->sk)->dev_base_seq) == tap->tx_dev_seq;
 }
 
 /*
@@ -78,7 +75,7 @@ static struct net_device *find_tx_dev(const struct kvnet_tap *tap)
 
 	if (!tap->le || sock_flag(tap->sock->sk, SOCK_XDP) || !tx_dev_is_known(tap))
 		return NULL;
-	dev = dev_get_by_index_rcu(tap_tx_netns(tap), tap->tx_ifindex);
+	dev = dev_get_by_index_rcu(sock_net(tap->sock->sk), tap->tx_ifindex);
 	if (!dev || dev != tap->tx_dev || READ_ONCE(dev->real_num_rx_queues) != 1 ||
 	    !list_empty(&dev->napi_list) || !(READ_ONCE(dev->flags) & IFF_UP))
 		return NULL;
@@ -101,47 +98,36 @@ static u64 read_rx_packets(const struct net_device *dev)
 	return u64_stats_read(&this_cpu_ptr(dev->tstats)->rx_packets);
 }
 
-/* Softirqs off, so that only this batch changes the counter of this CPU; RCU. */
-static int send_and_probe_dev(struct kvnet_tap *tap, struct msghdr *msg)
-{
-	struct net *net = tap_tx_netns(tap);
-	unsigned int seq = READ_ONCE(net->dev_base_seq);
-	struct net_device *dev = dev_get_by_index_rcu(net, tap->tx_ifindex);
-	u64 before;
-	int ret;
-
-	if (!dev || !kvnet_tap_info_is_tun(dev))
-		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
-	before = read_rx_packets(dev);
-	ret = tap->sock->ops->sendmsg(tap->sock, msg, 0);
-	if (read_rx_packets(dev) != before) {
-		tap->tx_dev = dev;
-		tap->tx_dev_seq = seq;
-	}
-	return ret;
-}
-
-/* The tap's sendmsg() for a batch, which probes the device if that is needed. */
+/*
+ * The tap's sendmsg() for a batch, which probes the device if that is needed: softirqs are
+ * off, so that only this batch changes the counter of this CPU.
+ */
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 {
+	struct net *net = sock_net(tap->sock->sk);
+	struct net_device *dev;
+	unsigned int seq;
+	u64 before = 0;
 	int ret;
 
 	if (!tap->tx_ifindex || tx_dev_is_known(tap))
 		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
 	local_bh_disable();
 	rcu_read_lock();
-	ret = send_and_probe_dev(tap, msg);
+	seq = READ_ONCE(net->dev_base_seq);
+	dev = dev_get_by_index_rcu(net, tap->tx_ifindex);
+	if (dev && !kvnet_tap_info_is_tun(dev))
+		dev = NULL;
+	if (dev)
+		before = read_rx_packets(dev);
+	ret = tap->sock->ops->sendmsg(tap->sock, msg, 0);
+	if (dev && read_rx_packets(dev) != before) {
+		tap->tx_dev = dev;
+		tap->tx_dev_seq = seq;
+	}
 	rcu_read_unlock();
 	local_bh_enable();
 	return ret;
-}
-
-/* Most headers ask for nothing; the others are parsed as tun does. */
-static int apply_vnet_hdr(struct sk_buff *skb, const struct virtio_net_hdr *hdr)
-{
-	if (!(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
-		return 0;
-	return virtio_net_hdr_to_skb(skb, hdr, true);
 }
 
 /* As tun: the next tap takes the linear part of a GSO frame for the length of its headers. */
@@ -192,7 +178,7 @@ static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 	unsigned int len = xdp->data_end - xdp->data;
 	struct sk_buff *skb;
 
-	if (unlikely(kvnet_tap_hdr_is_odd(hdr)))
+	if (unlikely(kvnet_vnet_hdr_is_odd(hdr)))
 		return NULL;
 	if (xdp->frame_sz > PAGE_SIZE)
 		skb = build_long_skb(xdp, len);
@@ -201,7 +187,9 @@ static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 	if (unlikely(!skb))
 		return NULL;
 	skb->dev = dev;
-	if (unlikely(apply_vnet_hdr(skb, hdr))) {
+	/* Most headers ask for nothing; the others are parsed as tun does. */
+	if (unlikely((hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) &&
+		     virtio_net_hdr_to_skb(skb, hdr, true))) {
 		/* Not a drop: the frame's memory is kept for sendmsg(). */
 		get_page(virt_to_head_page(buf));
 		consume_skb(skb);

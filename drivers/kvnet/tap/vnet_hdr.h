@@ -5,10 +5,24 @@
 #ifndef _KVNET_VNET_HDR_H
 #define _KVNET_VNET_HDR_H
 
+#include <linux/if_ether.h>
 #include <linux/types.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_net.h>
 
 int kvnet_vnet_hdr_fix(struct virtio_net_hdr *hdr, size_t len, bool le);
 void kvnet_vnet_hdr_set_num_buffers(void *hdr, size_t hdr_len, u16 n, bool le);
+
+/*
+ * Of direct TX, so little-endian. GSO without a checksum: kernel versions differ in what tun makes
+ * of it. Headers shorter than Ethernet's: tun refuses them in a packet that is sent alone.
+ */
+static inline bool kvnet_vnet_hdr_is_odd(const struct virtio_net_hdr *hdr)
+{
+	u16 hdr_len = __virtio16_to_cpu(true, hdr->hdr_len);
+
+	return (hdr->gso_type && !(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)) ||
+	       (hdr_len && hdr_len < ETH_HLEN);
+}
 
 #endif /* _KVNET_VNET_HDR_H */
