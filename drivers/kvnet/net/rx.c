@@ -26,7 +26,7 @@ struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
-	kvnet_tap_rx_start_poll(&q->tap, kvnet_dev_is_rx_direct(kvnet_dev_of_queue(q)));
+	kvnet_tap_rx_copy_start_poll(&q->tap, kvnet_dev_is_rx_direct(kvnet_dev_of_queue(q)));
 	return (struct kvnet_rx_poll_ctx) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),
@@ -93,7 +93,7 @@ int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int bu
 	struct kvnet_queue *q = t->q;
 	size_t total = q->tap.hdr_len + len;
 
-	if (kvnet_tap_rx_read(&q->tap, kvnet_rx_prepare_header(t), total) != total)
+	if (kvnet_tap_rx_copy_read(&q->tap, kvnet_rx_prepare_header(t), total) != total)
 		return -EIO;
 	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	return 0;

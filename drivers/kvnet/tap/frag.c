@@ -57,15 +57,11 @@ static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 	return alloc_chunk_pages(c, need) ? c : NULL;
 }
 
-/**
- * kvnet_frag_alloc() - cut a fragment from the current chunk
- * @f: the chunks
- * @size: in bytes, a multiple of the cache line
- *
- * Context: the lock that guards @f; may sleep.
- * Return: the fragment, aligned to the cache line, with one page reference, which
- * skb_free_frag() drops, or the stack that gets it as the head of a socket buffer; NULL
- * without memory, or if @size exceeds KVNET_FRAG_MAX.
+/*
+ * Caller holds the lock that guards @f; may sleep. @size is a multiple of the cache line.
+ * Returns a fragment, aligned to the cache line, with one page reference, which skb_free_frag()
+ * drops, or the stack that gets it as the head of a socket buffer; NULL without memory, or if
+ * @size exceeds KVNET_FRAG_MAX.
  */
 void *kvnet_frag_alloc(struct kvnet_frags *f, u32 size)
 {

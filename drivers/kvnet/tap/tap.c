@@ -15,7 +15,6 @@
 #include <linux/file.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
-#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/net.h>
 #include <linux/ptr_ring.h>
@@ -31,12 +30,9 @@ static bool is_raw_packet_socket(const struct socket *sock)
 	return sock->sk->sk_family == AF_PACKET && sock->sk->sk_type == SOCK_RAW;
 }
 
-/**
- * kvnet_tap_get() - get the socket of a backend by its file descriptor
- * @fd: descriptor of the calling process: a tun, tap, macvtap or raw packet socket
- *
- * Return: the socket with a reference on its file, which kvnet_tap_put() drops; or
- * ERR_PTR(-ENOTSOCK).
+/*
+ * @fd: a tun, tap, macvtap or raw packet socket of the calling process. Returns its socket with
+ * a reference on the file, which kvnet_tap_put() drops, or ERR_PTR(-ENOTSOCK).
  */
 struct socket *kvnet_tap_get(int fd)
 {
@@ -120,20 +116,16 @@ static void return_rx_batch(struct kvnet_tap *tap)
 	reset_rx_batch(tap);
 }
 
-/**
- * kvnet_tap_attach() - exchange the backend
- * @tap: the queue's view of it
- * @sock: from kvnet_tap_get(); its reference moves to @tap; NULL: no backend
- * @ifindex: from kvnet_tap_info_ifindex(); 0: none
+/*
+ * Exchanges the backend. The reference of @sock (NULL: no backend) moves to @tap, and the
+ * caller gets that of the returned one, or NULL. @ifindex is from kvnet_tap_info_ifindex().
  *
- * Unread frames return to the front of the old tap's ring. Without a backend the memory
- * for frames is released, too.
+ * Unread frames return to the front of the old tap's ring. Without a backend the memory for
+ * frames is released, too.
  *
  * Context: vq->lock, softirq sessions disabled; may sleep.
- * Return: the old socket, whose reference is the caller's now, or NULL.
  */
-struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock,
-				int ifindex)
+struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int ifindex)
 {
 	struct socket *old = tap->sock;
 
@@ -277,14 +269,6 @@ void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le)
 	tap->le = le;
 }
 
-/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll, see tap_rx_copy.c. */
-void kvnet_tap_rx_start_poll(struct kvnet_tap *tap, bool may_copy)
-{
-	tap->may_copy = may_copy && tap->is_tun;
-	if (time_after(jiffies, tap->hdr_known_since + KVNET_TAP_HDR_VALID_JIFFIES))
-		tap->hdr_kinds_known = 0;
-}
-
 /*
  * The caller has set the iterator of @msg. Of the other fields only those are set that a tap
  * reads: to clear the whole struct costs time for each frame.
@@ -310,8 +294,7 @@ static int recvmsg_frame(struct kvnet_tap *tap, struct msghdr *msg)
 		*frame = NULL;
 	else
 		skb_get(*frame);
-	ret = tap->sock->ops->recvmsg(tap->sock, msg,
-				      iov_iter_count(&msg->msg_iter),
+	ret = tap->sock->ops->recvmsg(tap->sock, msg, iov_iter_count(&msg->msg_iter),
 				      MSG_DONTWAIT | MSG_TRUNC);
 	if (ret < 0) {
 		/* By kfree_skb(), not consume_skb(): to drop monitors this frame is a drop. */
@@ -321,23 +304,17 @@ static int recvmsg_frame(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/**
- * kvnet_tap_rx_read_user() - read the next frame with its header by the tap's recvmsg()
- * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
- * @iov: the owner's memory
- * @n: entries in @iov
- * @skip: bytes at the front of @iov that are not written
- * @len: bytes to read; the rest of the frame is cut off. Of a packet socket: the length of
- *	 the header, or that of header and frame.
+/*
+ * Session of a worker; may sleep. After kvnet_tap_rx_peek() has found a frame: reads it with
+ * its header into the owner's memory, @skip bytes behind the start of @iov. The tap makes the
+ * header as it is configured, and counts the frame in its device's statistics.
  *
- * The frame is consumed, also on error. The tap makes the header as it is configured, and
- * counts the frame in its device's statistics.
- *
- * Context: session of a worker; may sleep.
- * Return: length of header and frame before it is cut off, or -errno.
+ * The frame is consumed, also on error. What exceeds @len is cut off; with a packet socket
+ * @len is the length of the header, or that of header and frame. Returns the length of both
+ * before it is cut off, or -errno.
  */
-int kvnet_tap_rx_read_user(struct kvnet_tap *tap, const struct iovec *iov,
-			   unsigned int n, size_t skip, size_t len)
+int kvnet_tap_rx_read_user(struct kvnet_tap *tap, const struct iovec *iov, unsigned int n,
+			   size_t skip, size_t len)
 {
 	struct msghdr msg;
 	int ret;
@@ -360,27 +337,6 @@ int kvnet_tap_rx_recvmsg(struct kvnet_tap *tap, void *buf, size_t len)
 
 	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &vec, 1, len);
 	return recvmsg_frame(tap, &msg);
-}
-
-/**
- * kvnet_tap_rx_read() - read the next frame by direct RX, or else by the tap's recvmsg()
- * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
- * @buf: kernel memory, aligned for the header's fields; the header's part of it is zeroed
- * @len: size of @buf: header and frame
- *
- * The frame is consumed, also on error.
- *
- * Return: length of header and frame, or -errno.
- */
-int kvnet_tap_rx_read(struct kvnet_tap *tap, void *buf, size_t len)
-{
-	struct sk_buff *skb = kvnet_tap_rx_copy_get(tap, buf);
-
-	if (!skb)
-		return kvnet_tap_rx_recvmsg(tap, buf, len);
-	if (IS_ERR(skb) || kvnet_tap_rx_copy_to_kernel(skb, buf + tap->hdr_len))
-		return -EIO;
-	return len;
 }
 
 /* Drops the frame that kvnet_tap_rx_peek() has found. */
@@ -406,12 +362,11 @@ static unsigned int count_ring_frames(struct ptr_ring *ring)
 	return n;
 }
 
-/**
- * kvnet_tap_rx_backlog() - count the frames that wait for the guest
- * @tap: the tap, with a socket
+/*
+ * The number of frames that wait for the guest: in the tap's ring, or dequeued from it and not
+ * read yet. With a backend.
  *
  * Context: softirqs off, between kvnet_vq_freeze() and kvnet_vq_unfreeze().
- * Return: frames in the tap's ring, and dequeued from it but not read yet.
  */
 unsigned int kvnet_tap_rx_backlog(struct kvnet_tap *tap)
 {

@@ -74,13 +74,10 @@ static int get_packet_ifindex(struct socket *sock)
 	       0 : sll->sll_ifindex;
 }
 
-/**
- * kvnet_tap_info_ifindex() - find the interface of a backend
- * @sock: from kvnet_tap_get(), or NULL
- *
- * Context: may sleep; takes the RTNL, so not with vq->lock held.
- * Return: interface index in the socket's network namespace; 0: none there, or unknown, as
- * of each macvtap and ipvtap.
+/*
+ * May sleep; takes the RTNL, so not with vq->lock held. @sock may be NULL. Returns the interface
+ * index in the socket's network namespace; 0: none there, or unknown, as of each macvtap and
+ * ipvtap.
  */
 int kvnet_tap_info_ifindex(struct socket *sock)
 {
@@ -94,13 +91,9 @@ int kvnet_tap_info_ifindex(struct socket *sock)
 	}
 }
 
-/**
- * kvnet_tap_info_set() - record the queue's new backend
- * @info: of the queue
- * @sock: from kvnet_tap_get(), used only during the call; NULL: none
- * @ifindex: from kvnet_tap_info_ifindex(); 0: none
- *
- * Context: vq->lock of the queue; may sleep.
+/*
+ * vq->lock of the queue; may sleep. Records the new backend; no reference on @sock, which may be
+ * NULL, is kept. @ifindex is from kvnet_tap_info_ifindex().
  */
 void kvnet_tap_info_set(struct kvnet_tap_info *info, struct socket *sock, int ifindex)
 {

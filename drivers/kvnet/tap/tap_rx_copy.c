@@ -36,9 +36,20 @@
 #include "features.h"
 #include "tap_info.h"
 
+/* The result of a header probe is valid for so many jiffies. */
+#define HDR_VALID_JIFFIES	(HZ / 10)
+
 /* Kinds of frames that are probed apart: their headers have different fields. */
 #define HDR_KIND_NO_CSUM	BIT(0)
-#define HDR_KIND_CSUM	BIT(1)
+#define HDR_KIND_CSUM		BIT(1)
+
+/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll. */
+void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
+{
+	tap->may_copy = may_copy && tap->is_tun;
+	if (time_after(jiffies, tap->hdr_known_since + HDR_VALID_JIFFIES))
+		tap->hdr_kinds_known = 0;
+}
 
 /* For a frame of another device than the last one; walks over the namespace's devices. */
 static noinline void find_rx_dev(struct kvnet_tap *tap,
@@ -155,12 +166,11 @@ bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap)
 	return !frame_is_copyable(tap, tap->rx[tap->rx_head]) || skb->dev == tap->rx_dev;
 }
 
-/**
- * kvnet_tap_rx_copy_get() - dequeue the next frame, if direct RX can read it
- * @tap: the tap, after kvnet_tap_rx_peek() has found a frame
- * @hdr: zeroed memory for the header as the tap makes it, aligned for its fields
+/*
+ * After kvnet_tap_rx_peek() has found a frame: dequeues it, if direct RX can read it. @hdr is
+ * zeroed memory for the header as the tap makes it, aligned for its fields.
  *
- * Return: the frame, which is @tap's and valid until kvnet_tap_rx_release(); NULL: nothing is
+ * Returns the frame, which is @tap's and valid until kvnet_tap_rx_release(); NULL: nothing is
  * dequeued, the frame is for recvmsg(); ERR_PTR(-EIO): the tap has refused and dropped it.
  */
 struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
@@ -185,16 +195,30 @@ struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 	return skb;
 }
 
-/* @skb is from kvnet_tap_rx_copy_get(); @to has room for all of it. */
-int kvnet_tap_rx_copy_to_kernel(const struct sk_buff *skb, void *to)
+/*
+ * After kvnet_tap_rx_peek() has found a frame: reads it into @buf, of @len bytes for header and
+ * frame, the former zeroed and aligned for its fields; by recvmsg() if direct RX cannot. The
+ * frame is consumed, also on error. Returns the length of header and frame, or -errno.
+ */
+int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len)
 {
+	struct sk_buff *skb = kvnet_tap_rx_copy_get(tap, buf);
+
+	if (!skb)
+		return kvnet_tap_rx_recvmsg(tap, buf, len);
+	if (IS_ERR(skb))
+		return PTR_ERR(skb);
+	buf += tap->hdr_len;
 	if (unlikely(skb_is_nonlinear(skb)))
-		return skb_copy_bits(skb, 0, to, skb->len);
-	memcpy(to, skb->data, skb->len);
-	return 0;
+		return skb_copy_bits(skb, 0, buf, skb->len) ? -EIO : len;
+	memcpy(buf, skb->data, skb->len);
+	return len;
 }
 
-/* Session of a worker; may sleep. @iov has room for header and frame in the owner's memory. */
+/*
+ * Session of a worker; may sleep. @skb is from kvnet_tap_rx_copy_get(); @iov has room for header
+ * and frame in the owner's memory.
+ */
 int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr,
 			      size_t hdr_len, const struct iovec *iov, unsigned int n)
 {

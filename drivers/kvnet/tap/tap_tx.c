@@ -100,13 +100,10 @@ static void start_tx_batch(struct kvnet_tap *tap)
 				       (program ? XDP_PACKET_HEADROOM : 0));
 }
 
-/**
- * kvnet_tap_tx_queue() - copy a packet and add it to the batch
- * @tap: the tap, not kvnet_tap_tx_batch_is_full()
- * @from: the packet, which begins with its header if the tap has one
- *
- * Return: 0; -EMSGSIZE if the packet has to be sent by kvnet_tap_tx_send_one(); -EAGAIN
- * without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
+/*
+ * Copies a packet and adds it to the batch, which is not full. Returns 0; -EMSGSIZE if the
+ * packet has to be sent by kvnet_tap_tx_send_one(); -EAGAIN without memory; -EFAULT if @from
+ * cannot be read; -EINVAL for an invalid header.
  */
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
@@ -175,15 +172,11 @@ int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 	return ret;
 }
 
-/**
- * kvnet_tap_tx_send_one() - send a packet by the tap's sendmsg(), without a batch
- * @tap: the tap; its batch is empty, or packets would be reordered
- * @from: the packet, with the header that the tap is configured for
- *
+/*
+ * Sends a packet by the tap's sendmsg(). The batch is empty, or packets would be reordered.
  * Never with MSG_MORE: a tun with rx-frames coalescing would keep the packet, and its room in
- * the send buffer, until the next packet.
- *
- * Return: bytes; -EAGAIN if a limited send buffer is full or without memory; or -errno.
+ * the send buffer, until the next packet. Returns the length in bytes; -EAGAIN if a limited
+ * send buffer is full or without memory; or -errno.
  */
 int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
