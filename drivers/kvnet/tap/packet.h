@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * packet.h - a raw packet socket (AF_PACKET) as backend, used by tap.c
- */
+/* packet.h - a raw packet socket (AF_PACKET) as backend, used by tap.c */
 #ifndef _KVNET_PACKET_H
 #define _KVNET_PACKET_H
 

@@ -52,8 +52,7 @@ void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
 }
 
 /* For a frame of another device than the last one; walks over the namespace's devices. */
-static noinline void find_rx_dev(struct kvnet_tap *tap,
-				 const struct net_device *name)
+static noinline void find_rx_dev(struct kvnet_tap *tap, const struct net_device *name)
 {
 	struct net_device *dev;
 
@@ -97,8 +96,7 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 }
 
 /* The frame is not GSO, so that virtio_net_hdr_from_skb() cannot fail. */
-static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb,
-			  void *hdr)
+static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb, void *hdr)
 {
 	if (tap->hdr_len)
 		virtio_net_hdr_from_skb(skb, hdr, tap->le, true, 0);
@@ -161,9 +159,9 @@ static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
  */
 bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap)
 {
-	const struct sk_buff *skb = tap->rx[tap->rx_head];
+	struct sk_buff *skb = tap->rx[tap->rx_head];
 
-	return !frame_is_copyable(tap, tap->rx[tap->rx_head]) || skb->dev == tap->rx_dev;
+	return !frame_is_copyable(tap, skb) || skb->dev == tap->rx_dev;
 }
 
 /*
@@ -219,16 +217,15 @@ int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len)
  * Session of a worker; may sleep. @skb is from kvnet_tap_rx_copy_get(); @iov has room for header
  * and frame in the owner's memory.
  */
-int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr,
-			      size_t hdr_len, const struct iovec *iov, unsigned int n)
+int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr, size_t hdr_len,
+			      const struct iovec *iov, unsigned int n)
 {
 	struct iov_iter to;
 
-	if (likely(iov->iov_len >= hdr_len + skb->len &&
-		   !skb_is_nonlinear(skb)))
+	if (likely(iov->iov_len >= hdr_len + skb->len && !skb_is_nonlinear(skb)))
 		return compat_copy_to_user(iov->iov_base, hdr, hdr_len) ||
-		       compat_copy_to_user(iov->iov_base + hdr_len, skb->data,
-					   skb->len) ? -EFAULT : 0;
+		       compat_copy_to_user(iov->iov_base + hdr_len, skb->data, skb->len) ?
+		       -EFAULT : 0;
 	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + skb->len);
 	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
 		return -EFAULT;

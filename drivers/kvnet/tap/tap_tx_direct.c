@@ -130,26 +130,23 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/* As tun: the next tap takes the linear part of a GSO frame for the length of its headers. */
-static unsigned int get_linear_len(const struct virtio_net_hdr *hdr)
-{
-	unsigned int len = KVNET_TAP_LINEAR_MAX;
-
-	if (hdr->gso_type)
-		len = __virtio16_to_cpu(true, hdr->hdr_len);
-	return clamp_t(unsigned int, len, ETH_HLEN, KVNET_TAP_LINEAR_MAX);
-}
-
-/* A frame longer than a page: its headers are copied, the rest becomes a fragment. */
+/*
+ * A frame longer than a page: its headers are copied, the rest becomes a fragment. As with
+ * tun: the next tap takes the linear part of a GSO frame for the length of its headers.
+ */
 static struct sk_buff *build_long_skb(const struct xdp_buff *xdp, unsigned int len)
 {
 	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start - KVNET_TAP_SKB_HEAD,
 					     KVNET_TAP_SKB_HEAD);
-	unsigned int linear = get_linear_len(xdp->data_hard_start + KVNET_TUN_FRAME_HDR);
+	const struct virtio_net_hdr *hdr = xdp->data_hard_start + KVNET_TUN_FRAME_HDR;
 	struct page *page = virt_to_head_page(xdp->data);
+	unsigned int linear = KVNET_TAP_LINEAR_MAX;
 
 	if (unlikely(!skb))
 		return NULL;
+	if (hdr->gso_type)
+		linear = __virtio16_to_cpu(true, hdr->hdr_len);
+	linear = clamp_t(unsigned int, linear, ETH_HLEN, KVNET_TAP_LINEAR_MAX);
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
 	skb_put_data(skb, xdp->data, linear);
 	get_page(page);
@@ -170,8 +167,7 @@ static struct sk_buff *build_short_skb(const struct xdp_buff *xdp, unsigned int 
 }
 
 /* Returns NULL for a frame that is left to sendmsg(), which also counts errors. */
-static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
-				     struct net_device *dev)
+static struct sk_buff *build_tap_skb(const struct xdp_buff *xdp, struct net_device *dev)
 {
 	void *buf = xdp->data_hard_start;
 	const struct virtio_net_hdr *hdr = buf + KVNET_TUN_FRAME_HDR;
