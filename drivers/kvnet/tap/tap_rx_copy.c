@@ -106,18 +106,15 @@ static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb
 static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_buff *skb,
 					      u8 kind, void *hdr)
 {
-	struct {
-		struct virtio_net_hdr hdr;
-		u8 rest[KVNET_FEATURES_HDR_MAX - sizeof(struct virtio_net_hdr)];
-	} ours = {};
+	u8 ours[KVNET_FEATURES_HDR_MAX] __aligned(8) = {};
 	u8 theirs[KVNET_FEATURES_HDR_MAX] = {};
 	int total = tap->hdr_len + skb->len;
 
 	/* recvmsg() with room for no byte returns 0 and counts nothing: hence at least 1. */
 	if (kvnet_tap_rx_recvmsg(tap, theirs, tap->hdr_len ?: 1) != total)
 		return ERR_PTR(-EIO);
-	make_vnet_hdr(tap, skb, &ours.hdr);
-	if (!memcmp(&ours, theirs, tap->hdr_len)) {
+	make_vnet_hdr(tap, skb, ours);
+	if (!memcmp(ours, theirs, tap->hdr_len)) {
 		if (!tap->hdr_kinds_known)
 			tap->hdr_known_since = jiffies;
 		tap->hdr_kinds_known |= kind;
