@@ -113,22 +113,20 @@ static u32 read_len(struct input *in)
 static void check_chain(struct kvnet_xlate_ctx *space, struct input *in)
 {
 	struct kvnet_seg seg[MAX_SEGS];
-	struct kvnet_chain chain = { .seg = seg };
-	unsigned int cap = take8(in) % (MAX_PIECES + 1), i, n;
+	unsigned int cap = take8(in) % (MAX_PIECES + 1), i, n, n_out;
 	int want = 0, ret;
 
 	n = take8(in) % (MAX_SEGS + 1);
-	chain.n_out = take8(in) % (n + 1);
-	chain.n_in = n - chain.n_out;
+	n_out = take8(in) % (n + 1);
 	for (i = 0; i < n; i++) {
 		seg[i].addr = read_addr(in);
 		seg[i].len = read_len(in);
 		if (want >= 0)
-			want = ref_pieces(seg[i].addr, seg[i].len, i < chain.n_out ?
+			want = ref_pieces(seg[i].addr, seg[i].len, i < n_out ?
 					  VHOST_ACCESS_RO : VHOST_ACCESS_WO, want, cap);
 	}
 	got[cap].iov_len = 12345;
-	ret = kvnet_xlate_chain(space, &chain, got, cap);
+	ret = kvnet_xlate_segs(space, seg, n_out, n - n_out, got, cap);
 	EXPECT_EQ(got[cap].iov_len, 12345);
 	EXPECT_EQ(ret, want);
 	for (i = 0; (int)i < ret; i++) {

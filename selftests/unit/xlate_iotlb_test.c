@@ -170,13 +170,10 @@ CASE(xlate_iotlb_chain)
 	space = space_of(layout, ARRAY_SIZE(layout));
 	for (i = 0; i < ARRAY_SIZE(chains); i++) {
 		const struct chain_row *row = &chains[i];
-		struct kvnet_chain c = {
-			.seg = (void *)row->seg, .n_out = row->n_out,
-			.n_in = row->n_in,
-		};
 
 		unit_context("%s", row->what);
-		EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, row->cap), row->ret);
+		EXPECT_EQ(kvnet_xlate_segs(&space, row->seg, row->n_out, row->n_in, iov, row->cap),
+			  row->ret);
 		if (row->ret == -EAGAIN)
 			expect_miss(&space, row->miss, row->perm);
 	}
@@ -187,7 +184,6 @@ CASE(xlate_iotlb_chain)
 CASE(xlate_iotlb_miss_by_miss)
 {
 	struct kvnet_seg seg[2] = { { 1000, 100 }, { 5000, 50 } };
-	struct kvnet_chain c = { .seg = seg, .n_out = 1, .n_in = 1 };
 	struct kvnet_iotlb_entry e;
 	struct kvnet_xlate_ctx space;
 	struct iovec iov[150];
@@ -196,7 +192,7 @@ CASE(xlate_iotlb_miss_by_miss)
 	shim_reset();
 	space = space_of(NULL, 0);
 	for (i = 0; i < 150; i++) {
-		EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 150), -EAGAIN);
+		EXPECT_EQ(kvnet_xlate_segs(&space, seg, 1, 1, iov, 150), -EAGAIN);
 		expect_miss(&space, i < 100 ? 1000 + i : 4900 + i,
 			    i < 100 ? RO : WO);
 		e.iova = e.last = space.miss_addr;
@@ -204,8 +200,8 @@ CASE(xlate_iotlb_miss_by_miss)
 		e.hva = 100000 + 2 * i;
 		EXPECT_EQ(kvnet_iotlb_update(space.iotlb, &e), 0);
 	}
-	EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 149), -EMSGSIZE);
-	EXPECT_EQ(kvnet_xlate_chain(&space, &c, iov, 150), 150);
+	EXPECT_EQ(kvnet_xlate_segs(&space, seg, 1, 1, iov, 149), -EMSGSIZE);
+	EXPECT_EQ(kvnet_xlate_segs(&space, seg, 1, 1, iov, 150), 150);
 	for (i = 0; i < 150; i++)
 		EXPECT_EQ((uintptr_t)iov[i].iov_base, 100000 + 2 * i);
 	kvnet_iotlb_free(space.iotlb);
@@ -397,10 +393,8 @@ static void area_round(struct kvnet_xlate_ctx *space, const struct model *m)
 static void chain_round(struct kvnet_xlate_ctx *space, const struct model *m)
 {
 	struct kvnet_seg seg[4];
-	struct kvnet_chain c = {
-		.seg = seg, .n_out = unit_below(3), .n_in = unit_below(3),
-	};
-	unsigned int i, k, n = c.n_out + c.n_in;
+	unsigned int n_out = unit_below(3), n_in = unit_below(3), n = n_out + n_in;
+	unsigned int i, k;
 	struct iovec iov[256];
 	u64 miss, off = 0;
 	int want = 0, ret;
@@ -411,10 +405,10 @@ static void chain_round(struct kvnet_xlate_ctx *space, const struct model *m)
 		seg[i].len = unit_below(60);
 	}
 	for (i = 0; i < n && !want; i++) {
-		perm = i < c.n_out ? RO : WO;
+		perm = i < n_out ? RO : WO;
 		want = model_walk(m, seg[i].addr, seg[i].len, perm, &miss);
 	}
-	ret = kvnet_xlate_chain(space, &c, iov, ARRAY_SIZE(iov));
+	ret = kvnet_xlate_segs(space, seg, n_out, n_in, iov, ARRAY_SIZE(iov));
 	EXPECT_EQ(ret < 0 ? ret : 0, want);
 	if (want == -EAGAIN)
 		expect_miss(space, miss, perm);

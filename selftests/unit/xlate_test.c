@@ -35,8 +35,7 @@ static int xlate(struct kvnet_memtable *mem, u32 *hint, const struct kvnet_seg *
 		 unsigned int n, struct iovec *iov, unsigned int cap)
 {
 	struct kvnet_xlate_ctx space = { .mem = mem, .hint = *hint };
-	struct kvnet_chain chain = { .seg = (void *)seg, .n_out = n };
-	int ret = kvnet_xlate_chain(&space, &chain, iov, cap);
+	int ret = kvnet_xlate_segs(&space, seg, n, 0, iov, cap);
 
 	*hint = space.hint;
 	return ret;

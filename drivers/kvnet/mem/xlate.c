@@ -82,34 +82,34 @@ static noinline int xlate_seg_slow(struct kvnet_xlate_ctx *ctx,
 }
 
 /**
- * kvnet_xlate_chain() - translate a chain, and split its segments where regions end
+ * kvnet_xlate_segs() - translate a chain, and split its segments where regions end
  * @ctx: the translation context
- * @chain: the chain
+ * @seg: @n_out device-readable segments, then @n_in writable ones
+ * @n_out: number of readable segments
+ * @n_in: number of writable segments
  * @iov: filled in, adjacent segments are not merged; undefined after an error
  * @cap: entries in @iov
  *
- * The lengths in @iov add up to those in @chain. Empty segments are dropped.
+ * The lengths in @iov add up to those in @seg. Empty segments are dropped.
  *
  * Return: entries used in @iov; -EFAULT for a segment that wraps around; -EMSGSIZE if @iov
  * is too small; or an error of kvnet_xlate_span().
  */
-int kvnet_xlate_chain(struct kvnet_xlate_ctx *ctx, const struct kvnet_chain *chain,
-		      struct iovec *iov, unsigned int cap)
+int kvnet_xlate_segs(struct kvnet_xlate_ctx *ctx, const struct kvnet_seg *seg,
+		     unsigned int n_out, unsigned int n_in, struct iovec *iov, unsigned int cap)
 {
 	const struct kvnet_region *region = kvnet_xlate_last_region(ctx);
-	const struct kvnet_seg *seg = chain->seg;
 	unsigned int i, used = 0;
 	int ret;
 
-	for (i = 0; i < chain->n_out + chain->n_in; i++, seg++) {
+	for (i = 0; i < n_out + n_in; i++, seg++) {
 		/* Fast path: most segments are in the region of the one before. */
 		if (likely(used < cap &&
 			   kvnet_xlate_seg_in_region(region, seg, &iov[used]))) {
 			used++;
 			continue;
 		}
-		ret = xlate_seg_slow(ctx, seg, i < chain->n_out ?
-				     VHOST_ACCESS_RO : VHOST_ACCESS_WO,
+		ret = xlate_seg_slow(ctx, seg, i < n_out ? VHOST_ACCESS_RO : VHOST_ACCESS_WO,
 				     iov + used, cap - used);
 		if (ret < 0)
 			return ret;

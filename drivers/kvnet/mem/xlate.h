@@ -14,7 +14,7 @@
 #include "area.h"
 #include "iotlb.h"
 #include "memtable.h"
-#include "vq/ring.h"
+#include "seg.h"
 
 /**
  * struct kvnet_xlate_ctx - a queue's translation context
@@ -58,8 +58,8 @@ static inline bool kvnet_xlate_seg_in_region(const struct kvnet_region *region,
 
 int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 		     void __user **base);
-int kvnet_xlate_chain(struct kvnet_xlate_ctx *ctx, const struct kvnet_chain *chain,
-		      struct iovec *iov, unsigned int cap);
+int kvnet_xlate_segs(struct kvnet_xlate_ctx *ctx, const struct kvnet_seg *seg,
+		     unsigned int n_out, unsigned int n_in, struct iovec *iov, unsigned int cap);
 int kvnet_xlate_area(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 size,
 		     struct kvnet_area *area);
 

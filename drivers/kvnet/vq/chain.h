@@ -14,11 +14,7 @@
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_ring.h>
 
-/* A segment of a chain: guest address, and length in bytes, which may be 0. */
-struct kvnet_seg {
-	u64 addr;
-	u32 len;
-};
+#include "mem/seg.h"
 
 /* A descriptor chain, as fetched by kvnet_ring_next(). */
 struct kvnet_chain {

@@ -37,7 +37,7 @@ static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 	return 0;
 }
 
-/* As kvnet_xlate_chain(); @len is set to the sum of the lengths. */
+/* As kvnet_xlate_segs(); @len is set to the sum of the lengths. */
 static __always_inline int translate_chain(struct kvnet_vq *vq,
 					   const struct kvnet_chain *chain,
 					   struct iovec *iov, unsigned int cap,
@@ -52,7 +52,7 @@ static __always_inline int translate_chain(struct kvnet_vq *vq,
 		*len = iov->iov_len;
 		return 1;
 	}
-	n = kvnet_xlate_chain(&vq->xlate, chain, iov, cap);
+	n = kvnet_xlate_segs(&vq->xlate, chain->seg, chain->n_out, chain->n_in, iov, cap);
 	*len = 0;
 	for (i = 0; i < n; i++)
 		*len += iov[i].iov_len;
