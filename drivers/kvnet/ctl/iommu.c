@@ -308,13 +308,14 @@ static ssize_t copy_miss_to_iter(const struct kvnet_iotlb_miss *miss, bool v2,
 /*
  * read() of one IOTLB miss. Sleeps, interruptibly, until there is one, unless @nonblock. Returns
  * bytes; 0 if a message does not fit; -EAGAIN, -ERESTARTSYS; -EBADFD instead of waiting
- * without an IOTLB; -EFAULT, with the miss queued again.
+ * without an IOTLB; -EFAULT: the miss stays pending until it is
+ * retried.
  */
 ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool nonblock)
 {
 	struct kvnet_iotlb_misses *m = &net->iotlb_misses;
 	struct kvnet_iotlb_miss miss;
-	ssize_t ret;
+	int ret;
 
 	if (iov_iter_count(to) < sizeof(struct vhost_msg))
 		return 0;
@@ -329,10 +330,7 @@ ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool no
 		if (ret)
 			return ret;
 	}
-	ret = copy_miss_to_iter(&miss, READ_ONCE(m->v2), to);
-	if (ret < 0)
-		kvnet_iotlb_miss_requeue(m, &miss);
-	return ret;
+	return copy_miss_to_iter(&miss, READ_ONCE(m->v2), to);
 }
 
 /*

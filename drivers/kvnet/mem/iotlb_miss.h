@@ -4,8 +4,8 @@
  *
  * A queue stops at the first address without a translation, so it has at most one miss. The
  * VMM reads misses from the device file (iommu.c) and answers by VHOST_IOTLB_UPDATE. A
- * miss that stays unanswered is queued again when the queue's work runs, at the latest by
- * the timer of kvnet_iommu_complete_unready().
+ * miss that stays pending is queued again (retried) when the queue's work runs, at the latest
+ * by the timer of kvnet_iommu_complete_unready().
  */
 #ifndef _KVNET_IOTLB_MISS_H
 #define _KVNET_IOTLB_MISS_H
@@ -17,21 +17,15 @@
 
 #define KVNET_IOTLB_MISS_QUEUES	2
 
-/**
- * enum kvnet_iotlb_miss_state - progress of a queue's miss
- * @KVNET_IOTLB_MISS_NONE: the queue has no miss
- * @KVNET_IOTLB_MISS_QUEUED: to be read by the VMM
- * @KVNET_IOTLB_MISS_PENDING: read by the VMM, not answered
- */
 enum kvnet_iotlb_miss_state {
-	KVNET_IOTLB_MISS_NONE,
-	KVNET_IOTLB_MISS_QUEUED,
-	KVNET_IOTLB_MISS_PENDING,
+	KVNET_IOTLB_MISS_NONE,		/* the other members are stale */
+	KVNET_IOTLB_MISS_QUEUED,	/* to be read by the VMM */
+	KVNET_IOTLB_MISS_PENDING,	/* read by the VMM, not answered */
 };
 
 /**
  * struct kvnet_iotlb_miss - a queue's miss
- * @state: if NONE, the other members are stale
+ * @state: progress
  * @perm: access needed, VHOST_ACCESS_*
  * @read_at: in jiffies, when it became pending
  * @iova: I/O virtual address
@@ -67,7 +61,6 @@ void kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue);
 void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue);
 unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u64 last);
 int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_miss *miss);
-void kvnet_iotlb_miss_requeue(struct kvnet_iotlb_misses *m, const struct kvnet_iotlb_miss *miss);
 bool kvnet_iotlb_miss_is_queued(struct kvnet_iotlb_misses *m);
 
 #endif /* _KVNET_IOTLB_MISS_H */
