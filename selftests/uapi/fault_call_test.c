@@ -43,7 +43,7 @@ static bool write_message(struct injector *in, unsigned int n, uint8_t type)
 
 static struct vhost_msg_v2 miss;
 
-/* One that could not be read is still there. */
+/* One that could not be read is retried. */
 static bool read_miss(struct injector *in, unsigned int n, uint8_t type)
 {
 	ssize_t got;

@@ -88,18 +88,16 @@ CASE(without_platform_there_are_no_messages)
 		  -EFAULT);
 }
 
-/* What cannot be told is told the next time; vhost_net forgets it. */
+/* A miss that could not be read is retried, as one without an answer; vhost_net forgets it. */
 static void read_into_nowhere(void)
 {
 	uint8_t *nowhere = rig.v.host + rig.v.host_span - 4096;
-	unsigned int i;
 
 	if (vdev_is_vhost())
 		return;
-	/* each queue may have one */
-	for (i = 0; i < 3; i++)
+	while (iommu_readable(&io, 0))
 		EXPECT(read(rig.v.fd, nowhere, 256) == -1 && errno == EFAULT);
-	EXPECT(iommu_readable(&io, 0));
+	EXPECT(iommu_readable(&io, 5000));
 }
 
 CASE(a_miss_is_read_and_answered)
