@@ -127,35 +127,30 @@ CASE(miss_of_both_queues)
 	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 1);
 }
 
-/* Only what was read, and a second after that; the clock may wrap. */
-CASE(miss_repeated)
+/* Reported again while it waits: queued again only once read, and a second after that; the clock may wrap. */
+CASE(miss_reported_again)
 {
 	struct kvnet_iotlb_misses m = new_misses();
 
 	jiffies = -50UL;
-	kvnet_iotlb_miss_retry(&m, 1);
-	expect_none(&m, -EAGAIN);
 	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	jiffies += 1000;
-	kvnet_iotlb_miss_retry(&m, 1);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	EXPECT_EQ(m.wait.wakes, 1);
 	expect_take(&m, 100, WO);
-	kvnet_iotlb_miss_retry(&m, 1);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	jiffies += HZ;
-	kvnet_iotlb_miss_retry(&m, 1);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	expect_none(&m, -EAGAIN);
 	jiffies++;
-	kvnet_iotlb_miss_retry(&m, 0);
-	expect_none(&m, -EAGAIN);
-	kvnet_iotlb_miss_retry(&m, 1);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	EXPECT_EQ(m.wait.wakes, 2);
 	expect_take(&m, 100, WO);
-	kvnet_iotlb_miss_retry(&m, 1);
+	kvnet_iotlb_miss_report(&m, 1, 100, WO);
 	expect_none(&m, -EAGAIN);
 	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 100, 100), 2);
-	jiffies += 2 * HZ;
-	kvnet_iotlb_miss_retry(&m, 1);
-	expect_none(&m, -EAGAIN);
+	kvnet_iotlb_miss_report(&m, 1, 101, RO);
+	expect_take(&m, 101, RO);
 }
 
 CASE(miss_cancelled)

@@ -44,33 +44,27 @@ void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
 	wake_miss_readers(m);
 }
 
-/* The lock of the queue, which has no other miss. @perm: access needed, VHOST_ACCESS_*. */
+/*
+ * The lock of the queue, which reports its miss again while it waits: the VMM may be able by now
+ * to answer a miss that it has read. @perm: access needed, VHOST_ACCESS_*.
+ */
 void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova,
 			     u8 perm)
 {
-	spin_lock(&m->lock);
-	m->q[queue] = (struct kvnet_iotlb_miss) {
-		.state = KVNET_IOTLB_MISS_QUEUED,
-		.perm = perm,
-		.iova = iova,
-	};
-	spin_unlock(&m->lock);
-	wake_miss_readers(m);
-}
-
-/* The lock of the queue. The VMM may be able by now to answer a miss that it has read. */
-void kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
-{
 	struct kvnet_iotlb_miss *miss = &m->q[queue];
-	bool retry;
+	bool report;
 
 	spin_lock(&m->lock);
-	retry = miss->state == KVNET_IOTLB_MISS_PENDING &&
-		time_after(jiffies, miss->read_at + MISS_RETRY_AFTER);
-	if (retry)
+	report = miss->state == KVNET_IOTLB_MISS_NONE ||
+		 (miss->state == KVNET_IOTLB_MISS_PENDING &&
+		  time_after(jiffies, miss->read_at + MISS_RETRY_AFTER));
+	if (report) {
 		miss->state = KVNET_IOTLB_MISS_QUEUED;
+		miss->perm = perm;
+		miss->iova = iova;
+	}
 	spin_unlock(&m->lock);
-	if (retry)
+	if (report)
 		wake_miss_readers(m);
 }
 

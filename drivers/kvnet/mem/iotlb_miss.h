@@ -4,8 +4,8 @@
  *
  * A queue stops at the first address without a translation, so it has at most one miss. The
  * VMM reads misses from the device file (iommu.c) and answers by VHOST_IOTLB_UPDATE. A
- * miss that stays pending is queued again (retried) when the queue's work runs, at the latest
- * by the timer of kvnet_iommu_complete_unready().
+ * miss that stays pending is queued again when the queue's work runs, at the latest by the
+ * timer of kvnet_iommu_complete_unready().
  */
 #ifndef _KVNET_IOTLB_MISS_H
 #define _KVNET_IOTLB_MISS_H
@@ -57,7 +57,6 @@ void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m);
 void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled);
 void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova,
 			     u8 perm);
-void kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue);
 void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue);
 unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u64 last);
 int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_miss *miss);

@@ -196,6 +196,12 @@ void kvnet_vq_end_softirq(struct kvnet_vq *vq)
 	spin_unlock(&vq->softirq_lock);
 }
 
+static void report_miss(struct kvnet_vq *vq)
+{
+	kvnet_iotlb_miss_report(vq->iotlb_misses, vq->index, vq->xlate.miss_addr,
+				vq->xlate.miss_perm);
+}
+
 /*
  * vq->lock. A session, or its beginning, failed with @err, with the chain still in the ring.
  * -EAGAIN: an IOTLB miss, report it and wait for the VMM. Else the queue is broken.
@@ -209,8 +215,7 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_MISS);
 	kvnet_stats_inc(&vq->stats, KVNET_STAT_iotlb_misses);
 	trace_kvnet_iotlb_miss(vq, vq->xlate.miss_addr, vq->xlate.miss_perm);
-	kvnet_iotlb_miss_report(vq->iotlb_misses, vq->index, vq->xlate.miss_addr,
-				vq->xlate.miss_perm);
+	report_miss(vq);
 }
 
 /*
@@ -263,7 +268,7 @@ void kvnet_vq_retry_miss(struct kvnet_vq *vq)
 {
 	mutex_lock(&vq->lock);
 	if (vq->state == KVNET_VQ_WAITS_IOTLB)
-		kvnet_iotlb_miss_retry(vq->iotlb_misses, vq->index);
+		report_miss(vq);
 	mutex_unlock(&vq->lock);
 }
 
