@@ -9,6 +9,8 @@
 #ifndef _KVNET_HVA_MAP_H
 #define _KVNET_HVA_MAP_H
 
+#include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/types.h>
 
@@ -17,11 +19,7 @@
 /* A power of two. Pages less than this many pages apart never share a slot. */
 #define KVNET_HVA_MAP_SLOTS	2048
 
-/**
- * struct kvnet_hva_slot - a page
- * @hva: its HVA; stale when @kaddr is NULL
- * @kaddr: its kernel address; NULL: the slot is free
- */
+/* A page: its HVA, stale when @kaddr is NULL; its kernel address, or NULL: the slot is free */
 struct kvnet_hva_slot {
 	unsigned long hva;
 	void *kaddr;
@@ -29,8 +27,8 @@ struct kvnet_hva_slot {
 
 /**
  * struct kvnet_hva_map - the table
- * @slot: KVNET_HVA_MAP_SLOTS entries; NULL: nothing can be cached
- * @n: occupied slots
+ * @slot: KVNET_HVA_MAP_SLOTS entries
+ * @n: occupied slots; while it is 0, @slot may be NULL
  * @lowest: HVA; no page is below, unless @n is 0
  * @highest: HVA; no page is above, unless @n is 0
  */
@@ -41,9 +39,10 @@ struct kvnet_hva_map {
 	unsigned long highest;
 };
 
-static inline unsigned int kvnet_hva_map_index(unsigned long hva)
+static inline struct kvnet_hva_slot *kvnet_hva_map_slot(const struct kvnet_hva_map *t,
+							unsigned long hva)
 {
-	return (hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1);
+	return &t->slot[(hva >> PAGE_SHIFT) & (KVNET_HVA_MAP_SLOTS - 1)];
 }
 
 /*
@@ -54,26 +53,79 @@ static inline unsigned int kvnet_hva_map_index(unsigned long hva)
 static inline bool kvnet_hva_map_may_have(const struct kvnet_hva_map *t, unsigned long hva)
 {
 	/* Pairs with kvnet_hva_map_insert(). */
-	return smp_load_acquire(&t->slot[kvnet_hva_map_index(hva)].hva) == (hva & PAGE_MASK);
+	return smp_load_acquire(&kvnet_hva_map_slot(t, hva)->hva) == (hva & PAGE_MASK);
 }
 
 /* As kvnet_hva_map_may_have(), for all pages from @first to @last, inclusive. */
 static inline bool kvnet_hva_map_may_have_any(const struct kvnet_hva_map *t, unsigned long first,
 					      unsigned long last)
 {
-	/* Pairs with clear_hva_slot(). */
+	/* Pairs with kvnet_hva_map_invalidate(). */
 	if (!smp_load_acquire(&t->n))
 		return false;
-	/* Pairs with widen_hva_bounds(). */
+	/* Pairs with kvnet_hva_map_insert(). */
 	if (last < smp_load_acquire(&t->lowest))
 		return false;
 	/* Likewise. */
 	return (first & PAGE_MASK) <= smp_load_acquire(&t->highest);
 }
 
-void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kaddr);
-void *kvnet_hva_map_lookup(const struct kvnet_hva_map *t, unsigned long hva);
-void kvnet_hva_map_invalidate(struct kvnet_hva_map *t, unsigned long first,
-			      unsigned long last);
+/* The lock of the cache. The page may evict another one. */
+static inline void kvnet_hva_map_insert(struct kvnet_hva_map *t, unsigned long hva, void *kaddr)
+{
+	struct kvnet_hva_slot *p = kvnet_hva_map_slot(t, hva);
+
+	hva &= PAGE_MASK;
+	/* Pairs with kvnet_hva_map_may_have_any(): writes to pages below are complete. */
+	smp_store_release(&t->lowest, t->n ? min(t->lowest, hva) : hva);
+	/* Likewise: writes to pages above. */
+	smp_store_release(&t->highest, t->n ? max(t->highest, hva) : hva);
+	if (!p->kaddr)
+		WRITE_ONCE(t->n, t->n + 1);
+	/* Pairs with kvnet_hva_map_may_have(): writes to the evicted page are complete. */
+	smp_store_release(&p->hva, hva);
+	p->kaddr = kaddr;
+}
+
+/*
+ * The kernel address of @hva, valid to the end of its page; NULL: not cached. The lock of the
+ * cache, which the caller holds for as long as it uses the address.
+ */
+static inline void *kvnet_hva_map_lookup(const struct kvnet_hva_map *t, unsigned long hva)
+{
+	const struct kvnet_hva_slot *p;
+
+	if (!t->n)
+		return NULL;
+	p = kvnet_hva_map_slot(t, hva);
+	if (!p->kaddr || p->hva != (hva & PAGE_MASK))
+		return NULL;
+	return p->kaddr + (hva & ~PAGE_MASK);
+}
+
+/* The lock of the cache. Drops the pages of @first to @last, both inclusive. */
+static inline void kvnet_hva_map_invalidate(struct kvnet_hva_map *t, unsigned long first,
+					    unsigned long last)
+{
+	struct kvnet_hva_slot *p;
+	unsigned long i, n;
+
+	if (!t->n)
+		return;
+	first = max(first & PAGE_MASK, t->lowest);
+	last = min(last, t->highest);
+	if (first > last)
+		return;
+	n = (last - first) >> PAGE_SHIFT;
+	n = n < KVNET_HVA_MAP_SLOTS ? n + 1 : KVNET_HVA_MAP_SLOTS;
+	for (i = 0; i < n && t->n; i++) {
+		p = kvnet_hva_map_slot(t, first + (i << PAGE_SHIFT));
+		if (!p->kaddr || p->hva < first || p->hva > last)
+			continue;
+		p->kaddr = NULL;
+		/* Pairs with kvnet_hva_map_may_have_any(), which takes no lock. */
+		smp_store_release(&t->n, t->n - 1);
+	}
+}
 
 #endif /* _KVNET_HVA_MAP_H */
