@@ -178,12 +178,16 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 			goto err_free;
 		net->q[i].owner_dead = false;
 	}
-	ret = kvnet_page_cache_start(&net->page_cache, mm, READ_ONCE(kvnet_param_rx_inline));
-	if (ret && ret != -EOPNOTSUPP)
+	/* The end of the owner's memory kills kernel threads, see kill_workers_of_dead_mm(). */
+	if (!net->fork_from_owner)
+		ret = kvnet_page_cache_start(&net->page_cache);
+	if (ret)
 		goto err_free;
 	net->q[KVNET_RX].rx_usecs = min(READ_ONCE(kvnet_param_rx_usecs), 10000U);
 	ret = kvnet_workers_start(&net->workers, mm, net->fork_from_owner,
-				  READ_ONCE(kvnet_param_tx_inline), net->page_cache.enabled);
+				  READ_ONCE(kvnet_param_tx_inline),
+				  READ_ONCE(kvnet_param_rx_inline) &&
+				  kvnet_page_cache_is_supported());
 	if (ret)
 		goto err_page_cache;
 	/* From here on netlink callers see the device, and may set its policy. */

@@ -3,9 +3,10 @@
  * page_cache.c - write to the owner's memory without page faults, see page_cache.h
  *
  * The worker fills the cache, the sender's softirq writes through it. All devices of an
- * address space share one mmu notifier. Its callbacks run in the context that changes the
- * page table and take spinlocks only: the lock of struct kvnet_mm_cache, then that of each
- * struct kvnet_page_cache.
+ * address space share one mmu notifier, which a device attaches to when it first fills its
+ * cache: until then it costs the owner nothing. The notifier's callbacks run in the context that
+ * changes the page table and take spinlocks only: the lock of struct kvnet_mm_cache, then that
+ * of each struct kvnet_page_cache.
  */
 #include "page_cache.h"
 
@@ -17,7 +18,10 @@
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/mmu_notifier.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -29,9 +33,6 @@
 /* Pages that are cached together: the neighbours are likely to be needed next. */
 #define FILL_CLUSTER	16
 
-/* Stop filling after this many pages that are not present. */
-#define FILL_MISSES_MAX	1
-
 void kvnet_page_cache_init(struct kvnet_page_cache *c)
 {
 	spin_lock_init(&c->lock);
@@ -41,12 +42,11 @@ void kvnet_page_cache_init(struct kvnet_page_cache *c)
 
 /**
  * struct kvnet_mm_cache - mmu notifier of an address space, shared by its devices
- * @mn: the notifier; each device holds a reference
+ * @mn: the notifier; each device that is attached holds a reference
  * @invalidations: lower half: invalidations in progress; upper half: all that have begun
  * @n_pages: cached pages of all devices; at 0 the notifier returns without taking @lock
- * @lock: protects @caches and @active; taken outside the lock of a cache
- * @caches: list of struct kvnet_page_cache, all of the address space
- * @active: those with a table, which may have pages
+ * @lock: protects @caches; taken outside the lock of a cache
+ * @caches: list of struct kvnet_page_cache, all that are attached
  */
 struct kvnet_mm_cache {
 	struct mmu_notifier mn;
@@ -54,7 +54,6 @@ struct kvnet_mm_cache {
 	atomic_long_t n_pages;
 	spinlock_t lock;
 	struct list_head caches;
-	struct list_head active;
 };
 
 #define INVALIDATION_BEGINS	((1LL << 32) + 1)
@@ -63,7 +62,7 @@ struct kvnet_mm_cache {
 static atomic_t n_mm_caches = ATOMIC_INIT(0);
 
 /*
- * c->lock. The releases here and in hva_map.c pair with the acquires in drop_cached_in_all()
+ * c->lock. The releases here and in hva_map.h pair with the acquires in drop_cached_in_all()
  * and kvnet_hva_map_may_have*(): a notifier that finds a page not cached, without c->lock,
  * sees all that has been written to it.
  */
@@ -91,7 +90,7 @@ static void drop_cached_page(struct kvnet_mm_cache *m, unsigned long at)
 {
 	struct kvnet_page_cache *c;
 
-	list_for_each_entry(c, &m->active, active_node)
+	list_for_each_entry(c, &m->caches, mm_node)
 		if (kvnet_hva_map_may_have(&c->map, at))
 			drop_cached_locked(c, at, at);
 }
@@ -100,7 +99,7 @@ static void drop_cached_range(struct kvnet_mm_cache *m, unsigned long first, uns
 {
 	struct kvnet_page_cache *c;
 
-	list_for_each_entry(c, &m->active, active_node)
+	list_for_each_entry(c, &m->caches, mm_node)
 		if (kvnet_hva_map_may_have_any(&c->map, first, last))
 			drop_cached_locked(c, first, last);
 }
@@ -168,7 +167,6 @@ static struct mmu_notifier *alloc_mm_cache(struct mm_struct *mm)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&m->lock);
 	INIT_LIST_HEAD(&m->caches);
-	INIT_LIST_HEAD(&m->active);
 	atomic_inc(&n_mm_caches);
 	return &m->mn;
 }
@@ -203,43 +201,53 @@ static void shrink_page_cache(struct work_struct *work)
 		schedule_delayed_work(&c->shrink_work, SHRINK_AFTER);
 }
 
-/**
- * kvnet_page_cache_start() - attach to the mmu notifier of the caller's address space
- * @c: stopped, or initialised
- * @mm: the caller's
- * @may_fill: pages may be cached; without memory for the table none are, and c->enabled
- *	      stays false
+/*
+ * Caller uses the owner's address space, and holds its mmap_lock for writing. Returns 0; -ENOMEM;
+ * -EINTR: a signal interrupted the kernel while it took all locks of the address space.
  *
- * Context: the owner, with dev->lock; may sleep.
- * Return: 0; -ERESTARTNOINTR if a signal is pending; or another -errno. On error @c is
- * stopped.
+ * The notifier sees an invalidation from beginning to end, or not at all. The kernel holds
+ * mmap_lock, the lock of a VMA, or one of the reverse maps from the beginning of an invalidation
+ * to its end, and registers a notifier with all of these held for writing
+ * (mm_take_all_locks()). So @invalidations may begin at 0. An invalidation that the notifier has
+ * not seen has ended before: fill_cached_pages() reads the page table as it left it.
  */
-int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, bool may_fill)
+static int attach_to_mm(struct kvnet_page_cache *c)
 {
+	struct kvnet_hva_slot *slot;
 	struct mmu_notifier *mn;
 
-	if (may_fill && !cpu_dcache_is_aliasing())
-		c->map.slot = kvcalloc(KVNET_HVA_MAP_SLOTS, sizeof(*c->map.slot),
-				       GFP_KERNEL_ACCOUNT);
-	mn = mmu_notifier_get(&page_cache_mn_ops, mm);
+	slot = kvcalloc(KVNET_HVA_MAP_SLOTS, sizeof(*slot), GFP_KERNEL_ACCOUNT);
+	if (!slot)
+		return -ENOMEM;
+	mn = mmu_notifier_get_locked(&page_cache_mn_ops, current->mm);
 	if (IS_ERR(mn)) {
-		kvfree(c->map.slot);
-		c->map.slot = NULL;
-		/*
-		 * The first device of an address space registers the notifier: this takes
-		 * all locks of the mm, which a signal interrupts.
-		 */
-		return mn == ERR_PTR(-EINTR) ? -ERESTARTNOINTR : PTR_ERR(mn);
+		kvfree(slot);
+		return PTR_ERR(mn);
 	}
 	INIT_DELAYED_WORK(&c->shrink_work, shrink_page_cache);
+	c->map.slot = slot;
 	c->mm_cache = mn_to_mm_cache(mn);
 	spin_lock(&c->mm_cache->lock);
 	list_add(&c->mm_node, &c->mm_cache->caches);
-	if (c->map.slot)
-		list_add(&c->active_node, &c->mm_cache->active);
 	spin_unlock(&c->mm_cache->lock);
-	WRITE_ONCE(c->enabled, !!c->map.slot);
 	return 0;
+}
+
+/*
+ * Attaches to the mmu notifier: the owner, for on_mm_release, or the worker, with vq->lock, when
+ * it first fills the cache. May sleep; the owner's death ends the wait for mmap_lock. Returns 0;
+ * -ERESTARTNOINTR if a signal is pending; -ENOMEM.
+ */
+int kvnet_page_cache_start(struct kvnet_page_cache *c)
+{
+	struct mm_struct *mm = current->mm;
+	int ret;
+
+	if (mmap_write_lock_killable(mm))
+		return -ERESTARTNOINTR;
+	ret = attach_to_mm(c);
+	mmap_write_unlock(mm);
+	return ret == -EINTR ? -ERESTARTNOINTR : ret;
 }
 
 /*
@@ -252,11 +260,8 @@ void kvnet_page_cache_stop(struct kvnet_page_cache *c)
 
 	if (!m)
 		return;
-	WRITE_ONCE(c->enabled, false);
 	spin_lock(&m->lock);
 	list_del(&c->mm_node);
-	if (c->map.slot)
-		list_del(&c->active_node);
 	spin_unlock(&m->lock);
 	cancel_delayed_work_sync(&c->shrink_work);
 	atomic_long_sub(c->map.n, &m->n_pages);
@@ -354,41 +359,56 @@ static bool fill_page_cluster(struct kvnet_page_cache *c, unsigned long at)
 
 /**
  * kvnet_page_cache_fill() - cache pages that are likely to be written soon
- * @c: the owner's; c->enabled is true
+ * @c: the owner's
  * @iov: segments of the owner's memory
  * @n: entries in @iov
  * @len: bytes of interest at most, from the first segment on
  *
- * Faults no page in. If some pages are not present, others of the buffers are most likely
- * not present, either.
+ * Faults no page in. If a page is not present, others of the buffers are most likely not
+ * present, either.
  *
- * Context: in the owner's address space; may sleep, but not in a page fault.
+ * Context: the worker, with vq->lock, in the owner's address space; may sleep, but not in a
+ * page fault.
  * Return: false if it is not worth while to fill further buffers.
  */
 bool kvnet_page_cache_fill(struct kvnet_page_cache *c, const struct iovec *iov,
 			   unsigned int n, size_t len)
 {
-	unsigned int n_missing = 0;
 	unsigned long at, end;
 
-	for (; n-- && len && n_missing < FILL_MISSES_MAX; iov++) {
+	/* A later fill tries again, so as not to wait behind a change of the owner's memory. */
+	if (!c->mm_cache &&
+	    (rwsem_is_locked(&current->mm->mmap_lock) || kvnet_page_cache_start(c)))
+		return false;
+	for (; n-- && len; iov++) {
 		at = (unsigned long)iov->iov_base;
 		end = at + min(len, iov->iov_len);
 		len -= end - at;
 		for (; at < end; at = (at & PAGE_MASK) + PAGE_SIZE)
-			n_missing += !fill_page_cluster(c, at);
+			if (!fill_page_cluster(c, at))
+				return false;
 	}
-	return n_missing < FILL_MISSES_MAX;
+	return true;
+}
+
+bool kvnet_page_cache_is_supported(void)
+{
+	return !cpu_dcache_is_aliasing();
 }
 
 #else
 
-int kvnet_page_cache_start(struct kvnet_page_cache *r, struct mm_struct *mm, bool cache)
+bool kvnet_page_cache_is_supported(void)
 {
-	return -EOPNOTSUPP;
+	return false;
 }
 
-void kvnet_page_cache_stop(struct kvnet_page_cache *r)
+int kvnet_page_cache_start(struct kvnet_page_cache *c)
+{
+	return 0;
+}
+
+void kvnet_page_cache_stop(struct kvnet_page_cache *c)
 {
 }
 
@@ -396,7 +416,7 @@ void kvnet_page_cache_exit(void)
 {
 }
 
-bool kvnet_page_cache_fill(struct kvnet_page_cache *r, const struct iovec *iov,
+bool kvnet_page_cache_fill(struct kvnet_page_cache *c, const struct iovec *iov,
 			   unsigned int n, size_t len)
 {
 	return false;

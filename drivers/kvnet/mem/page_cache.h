@@ -20,39 +20,36 @@
 
 struct iovec;
 struct kvnet_mm_cache;
-struct mm_struct;
 struct sk_buff;
 
 /**
  * struct kvnet_page_cache - a device's cached pages of the owner's memory
- * @active_node: entry in the active list of @mm_cache, if @map has slots
+ * @mm_node: entry in the list of caches of @mm_cache
  * @lock: protects @map, the pages in it, and @recently_used; a softirq only tries to take it
  * @map: HVA to kernel address
  * @recently_used: used since @shrink_work last ran
- * @enabled: pages may be cached; const while there is an owner
- * @mm_cache: shared by all devices of the owner's address space; NULL: stopped
- * @mm_node: entry in the list of all caches of @mm_cache
- * @on_mm_release: called once when the owner's memory goes: the last thread that uses it
- *		   exits, or calls execve(2). Atomic context; that thread may be the worker, in
- *		   its last mmput(). Not called any more after kvnet_page_cache_stop().
+ * @mm_cache: shared by all devices of the owner's address space; NULL until the first fill or
+ *	      kvnet_page_cache_start(), and after kvnet_page_cache_stop()
+ * @on_mm_release: called once, if @mm_cache is there, when the owner's memory goes: the last
+ *		   thread that uses it exits, or calls execve(2). Atomic context; that thread may
+ *		   be the worker, in its last mmput()
  * @shrink_work: empties the cache when it has not been used for a while
  * @n_invalidated: pages that the notifier has invalidated; written with @lock, for fdinfo
  */
 struct kvnet_page_cache {
-	struct list_head active_node;
+	struct list_head mm_node;
 	spinlock_t lock;
 	struct kvnet_hva_map map;
 	bool recently_used;
-	bool enabled;
 	struct kvnet_mm_cache *mm_cache;
-	struct list_head mm_node;
-	void (*on_mm_release)(struct kvnet_page_cache *r);
+	void (*on_mm_release)(struct kvnet_page_cache *c);
 	struct delayed_work shrink_work;
 	unsigned long n_invalidated;
 };
 
 void kvnet_page_cache_init(struct kvnet_page_cache *c);
-int kvnet_page_cache_start(struct kvnet_page_cache *c, struct mm_struct *mm, bool may_fill);
+bool kvnet_page_cache_is_supported(void);
+int kvnet_page_cache_start(struct kvnet_page_cache *c);
 void kvnet_page_cache_stop(struct kvnet_page_cache *c);
 void kvnet_page_cache_exit(void);
 bool kvnet_page_cache_fill(struct kvnet_page_cache *c, const struct iovec *iov,

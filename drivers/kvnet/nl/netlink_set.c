@@ -32,15 +32,13 @@ static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_
 	return 0;
 }
 
-/* The page cache is set up at SET_OWNER only: it cannot be enabled later. */
-static int check_rx_inline_supported(const struct kvnet_net *net, const struct nlattr *a,
-				     struct netlink_ext_ack *extack)
+static int check_rx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
 {
-	if (!a || !nla_get_u8(a) || READ_ONCE(net->page_cache.enabled))
-		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, a,
-			    "rx-inline: the device got its owner with rx_inline=0, or this kernel lacks CONFIG_MMU_NOTIFIER");
-	return -EOPNOTSUPP;
+	if (a && nla_get_u8(a) && !kvnet_page_cache_is_supported()) {
+		NL_SET_ERR_MSG_ATTR(extack, a, "rx-inline: this kernel lacks CONFIG_MMU_NOTIFIER");
+		return -EOPNOTSUPP;
+	}
+	return 0;
 }
 
 /* Cannot fail. An attribute that the request lacks is NULL in @policy. */
@@ -66,7 +64,7 @@ static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
 {
 	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
 	struct kvnet_net *net;
-	int ret;
+	int ret = 0;
 
 	net = kvnet_registry_get(genl_info_net(info), nla_get_u32(id));
 	if (!net) {
@@ -77,11 +75,8 @@ static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "the device's owner is dead");
 		ret = -EOWNERDEAD;
 	} else {
-		ret = check_rx_inline_supported(net, policy[KVNET_A_POLICY_RX_INLINE],
-						info->extack);
-	}
-	if (!ret)
 		apply_policy(net, policy);
+	}
 	kvnet_registry_put(net);
 	return ret;
 }
@@ -104,5 +99,7 @@ int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info)
 			       kvnet_policy_nl_policy, info->extack);
 	if (!ret)
 		ret = check_tx_inline_supported(policy[KVNET_A_POLICY_TX_INLINE], info->extack);
+	if (!ret)
+		ret = check_rx_inline_supported(policy[KVNET_A_POLICY_RX_INLINE], info->extack);
 	return ret ? ret : set_policy_of_dev(info, policy);
 }
