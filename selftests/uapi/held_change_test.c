@@ -29,6 +29,9 @@ static void be_owner(int tell, int go)
 
 	ASSERT(at != MAP_FAILED);
 	rig_open(&rig, &(struct rig_cfg){ .here = true });
+	/* it is told of changes from its first page on */
+	place_ready();
+	place_warm_up();
 	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
 	ASSERT_EQ(read(go, &c, 1), 1);
 	close(rig.v.fd);
@@ -80,6 +83,29 @@ CASE(last_close)
 CASE(last_close_kernel_threads)
 {
 	closed_last("kthread");
+}
+
+/* A device without a page in its cache is not told: its owner's memory changes as without it. */
+CASE(no_page_no_notifier)
+{
+	uint8_t *at;
+	pid_t owner;
+
+	held_begin("task");
+	hold(CHANGES_MEMORY);
+	owner = ASSERT_SYS(fork());
+	if (!owner) {
+		at = mmap(NULL, SOME_PAGES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		ASSERT(at != MAP_FAILED);
+		rig_open(&rig, &(struct rig_cfg){ .here = true });
+		EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
+		ASSERT_SYS(madvise(at, SOME_PAGES, MADV_DONTNEED));
+		_exit(ksft_failed());
+	}
+	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
+	EXPECT(!held(CHANGES_MEMORY));
+	let_go();
 }
 
 static struct {

@@ -226,20 +226,21 @@ CASE(receiving)
 	EXPECT(WAIT_FOR(5000, received_in_place(1)));
 }
 
-CASE(receiving_of_who_has_not_watched)
+CASE(receiving_is_enabled_later)
 {
 	char before;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net shows nothing");
 	before = vdev_parameter("rx_inline", 'N');
-	netlink_begin(&(struct rig_cfg){ 0 });
+	netlink_begin(&(struct rig_cfg){ .bufs = FEW });
 	vdev_parameter("rx_inline", before);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), -EOPNOTSUPP);
-	EXPECT(strstr(genl.said, "rx_inline"));
+	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 0);
-	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
-	flow_one(&vmm);
+	EXPECT_EQ(received_in_place(20), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 1);
+	EXPECT(WAIT_FOR(5000, received_in_place(1)));
 }
 
 /*** rights ***/
