@@ -54,34 +54,10 @@ static unsigned long find_area_part(const struct kvnet_area *a, u32 off, u32 *le
 	return (unsigned long)kvnet_area_find(a, off, len);
 }
 
-/* Pages are mapped one after the other, so pieces have to meet at page boundaries. */
-static bool area_is_whole_pages(const struct kvnet_area *a)
-{
-	unsigned long at;
-	u32 off, len;
-
-	for (off = 0; off < a->len; off += len) {
-		at = find_area_part(a, off, &len);
-		if (off && !PAGE_ALIGNED(at))
-			return false;
-		if (off + len < a->len && !PAGE_ALIGNED(at + len))
-			return false;
-	}
-	return true;
-}
-
 /*
- * On arm64 with LTO READ_ONCE() is a load-acquire, which faults on unaligned addresses. Pieces
- * meet at page boundaries, so the start of the first one decides.
+ * Pages are mapped one after the other, so pieces have to meet at page boundaries. On error the
+ * first pin->n pages stay pinned; kvnet_ring_pin_release() unpins them.
  */
-static bool area_is_aligned(const struct kvnet_area *a, u32 align)
-{
-	u32 len;
-
-	return IS_ALIGNED(find_area_part(a, 0, &len), align);
-}
-
-/* On error the first pin->n pages stay pinned; kvnet_ring_pin_release() unpins them. */
 static int pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a)
 {
 	unsigned long at;
@@ -91,6 +67,8 @@ static int pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a
 	pin->n = 0;
 	for (off = 0; off < a->len; off += len) {
 		at = find_area_part(a, off, &len);
+		if ((off && !PAGE_ALIGNED(at)) || (off + len < a->len && !PAGE_ALIGNED(at + len)))
+			return -EINVAL;
 		needed = (offset_in_page(at) + len - 1) / PAGE_SIZE + 1;
 		got = compat_pin_longterm(at & PAGE_MASK, needed,
 					  pin->page + pin->n);
@@ -115,14 +93,13 @@ static void *map_area_pages(struct kvnet_ring_pin *pin)
  * kvnet_ring_pin_area() - pin and map an area, if possible
  * @pin: of the area; empty
  * @a: an area whose pieces have been found; its kaddr is set on success
- * @align: size of the largest word that is loaded or stored there, in bytes
+ * @align: size of the largest word that is loaded or stored there, in bytes. On arm64 with LTO
+ *	   READ_ONCE() is a load-acquire, which faults on unaligned addresses
  * @memlock: account to charge
  *
  * Context: in the owner's address space; vq->lock; may sleep, also for as long as a
  * userfaultfd handler takes to deliver a page.
- * Return: 0, or -errno with the area unchanged: -EINVAL if its pieces are not whole pages, or
- * its words not aligned; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT and others if its pages
- * cannot be pinned; -EOPNOTSUPP on hosts with aliasing data caches.
+ * Return: 0, or -errno with the area unchanged.
  */
 int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
 			const struct kvnet_memlock *memlock)
@@ -133,9 +110,9 @@ int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 al
 
 	if (cpu_dcache_is_aliasing())
 		return -EOPNOTSUPP;
-	if (!a->len || !area_is_aligned(a, align) || !area_is_whole_pages(a))
-		return -EINVAL;
 	first = offset_in_page(find_area_part(a, 0, &len));
+	if (!len || !IS_ALIGNED(first, align))
+		return -EINVAL;
 	n = (first + a->len - 1) / PAGE_SIZE + 1;
 	if (charge_pinned_pages(memlock, n))
 		return -ENOMEM;
@@ -147,11 +124,10 @@ int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 al
 	ret = pin_area_pages(pin, a);
 	if (ret)
 		goto err;
+	ret = -ENOMEM;
 	a->kaddr = map_area_pages(pin);
-	if (!a->kaddr) {
-		ret = -ENOMEM;
+	if (!a->kaddr)
 		goto err;
-	}
 	a->kaddr += first;
 	WRITE_ONCE(pin->node_plus_one, page_to_nid(pin->page[0]) + 1);
 	return 0;
