@@ -6,13 +6,9 @@
 
 #include <linux/kernel.h>
 
-/**
- * kvnet_area_find() - the user address of a part of an area
- * @a: the area
- * @off: offset of the part
- * @len: bytes wanted, not 0; shortened to what is contiguous
- *
- * Return: the owner's address; NULL, with @len 0, beyond the end of the area.
+/*
+ * Returns the owner's address of @off in the area; @len: bytes wanted, not 0, shortened to what is
+ * contiguous. NULL, with @len 0, beyond the end of the area.
  */
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 {

@@ -75,14 +75,9 @@ static int set_log_bits(struct kvnet_dirty_log *d, u64 *nr, u64 last)
 	return 0;
 }
 
-/**
- * kvnet_dirty_log_mark() - set the bits of guest memory that has been written
- * @d: the log
- * @gpa: first guest-physical address
- * @len: bytes
- *
- * Context: the queue's session; may sleep in a page fault.
- * Return: 0, or -EFAULT if the log cannot be written.
+/*
+ * Sets the bits of guest-physical memory that has been written. Returns 0, or -EFAULT if the log
+ * cannot be written. The queue's session; may sleep in a page fault.
  */
 int kvnet_dirty_log_mark(struct kvnet_dirty_log *d, u64 gpa, u64 len)
 {

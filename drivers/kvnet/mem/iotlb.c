@@ -127,13 +127,9 @@ void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
 	}
 }
 
-/**
- * kvnet_iotlb_update() - add a translation
- * @tlb: the IOTLB
- * @entry: the translation, copied; replaces all others of its range
- *
- * Context: the locks of all queues; may sleep.
- * Return: 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if the maximum is 0.
+/*
+ * The locks of all queues; may sleep. Copies @entry, which replaces all others of its range.
+ * Returns 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if the maximum is 0.
  */
 int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
 		       const struct kvnet_iotlb_entry *entry)

@@ -57,14 +57,10 @@ static int set_region(struct kvnet_region *to,
 	return 0;
 }
 
-/**
- * kvnet_memtable_build() - make a table of the VMM's regions
- * @from: the regions, in any order
- * @n: entries in @from; 0 makes an empty table
- *
- * Context: the owner; may sleep.
- * Return: a table with one reference, or ERR_PTR: -ENOMEM; -EFAULT for a region that is
- * empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping regions.
+/*
+ * Makes a table of @n regions, in any order, with one reference; or ERR_PTR: -ENOMEM; -EFAULT for
+ * a region that is empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping
+ * regions. The owner; may sleep.
  */
 struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from,
 					    u32 n)

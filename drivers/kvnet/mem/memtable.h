@@ -62,14 +62,9 @@ kvnet_memtable_find(const struct kvnet_memtable *mem, u64 addr, u32 *hint)
 	return kvnet_memtable_search(mem, addr, hint);
 }
 
-/**
- * kvnet_memtable_find_span() - translate a range as far as it is contiguous
- * @mem: the table
- * @addr: guest-physical address
- * @len: bytes, not 0; shortened to the end of the region
- * @hint: see kvnet_memtable_find()
- *
- * Return: the owner's address of @addr, or NULL if no region contains it.
+/*
+ * Returns the owner's address of @addr, or NULL if no region contains it. @len: bytes, not 0,
+ * shortened to the end of the region; @hint: see kvnet_memtable_find().
  */
 static inline void __user *kvnet_memtable_find_span(const struct kvnet_memtable *mem, u64 addr,
 						    u32 *len, u32 *hint)

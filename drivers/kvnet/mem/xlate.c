@@ -9,11 +9,6 @@
 #include <linux/kernel.h>
 #include <linux/vhost_types.h>
 
-static void __user *hva_to_user_ptr(u64 hva)
-{
-	return (void __user *)(unsigned long)hva;
-}
-
 static int find_iotlb_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 			   void __user **base)
 {
@@ -29,21 +24,16 @@ static int find_iotlb_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *
 		return -EPERM;
 	/* last - addr cannot wrap; + 1 could, at 2^64 */
 	*len = min_t(u64, *len - 1, e->last - addr) + 1;
-	*base = hva_to_user_ptr(e->hva + (addr - e->iova));
+	*base = (void __user *)(unsigned long)(e->hva + (addr - e->iova));
 	return 0;
 }
 
-/**
- * kvnet_xlate_span() - translate as much of a range as is contiguous
- * @ctx: the translation context
- * @addr: guest address
- * @perm: access wanted, VHOST_ACCESS_RO or VHOST_ACCESS_WO; checked by the IOTLB only
- * @len: bytes wanted, not 0; shortened at the end of the region or IOTLB entry
- * @base: filled in: the owner's address
- *
- * Context: vq->lock, or a softirq session; does not sleep.
- * Return: 0; -EFAULT without a region; -EAGAIN for an IOTLB miss, which @ctx describes;
- * -EPERM if the IOTLB entry does not allow @perm.
+/*
+ * Translates as much of a range as is contiguous. @perm: access wanted, VHOST_ACCESS_RO or
+ * VHOST_ACCESS_WO, checked by the IOTLB only; @len: bytes wanted, not 0, shortened at the end of
+ * the region or IOTLB entry. Returns 0; -EFAULT without a region; -EAGAIN for an IOTLB miss,
+ * which @ctx describes; -EPERM if the IOTLB entry does not allow @perm. Any session; does not
+ * sleep.
  */
 int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 		     void __user **base)
@@ -119,16 +109,10 @@ int kvnet_xlate_segs(struct kvnet_xlate_ctx *ctx, const struct kvnet_seg *seg,
 	return used;
 }
 
-/**
- * kvnet_xlate_area() - translate all of a ring's area, behind an IOMMU
- * @ctx: the translation context
- * @addr: I/O virtual address
- * @perm: access wanted, as kvnet_xlate_span()
- * @size: bytes, not 0
- * @area: filled in; has room for KVNET_AREA_PIECES pieces
- *
- * Return: 0; -EFAULT if the area wraps around; -EMSGSIZE if it has too many pieces; or an
- * error of kvnet_xlate_span().
+/*
+ * Translates a ring's area of @size bytes, not 0, behind an IOMMU; @area has room for
+ * KVNET_AREA_PIECES pieces. Returns 0; -EFAULT if it wraps around; -EMSGSIZE if it has too many
+ * pieces; or an error of kvnet_xlate_span().
  */
 int kvnet_xlate_area(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 size,
 		     struct kvnet_area *area)
