@@ -27,8 +27,7 @@ extern struct genl_family kvnet_netlink_family;
 int kvnet_netlink_register(void);
 void kvnet_netlink_unregister(void);
 
-/* Contents of messages: netlink_fill_dev.c, netlink_fill_queue.c */
-int kvnet_netlink_fill_u64(struct sk_buff *skb, int type, u64 value);
+/* Contents of messages: netlink_fill.c */
 int kvnet_netlink_fill_nonzero_u32(struct sk_buff *skb, int type, u32 number);
 int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net);
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
