@@ -16,7 +16,7 @@
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --source-newest  only that of one with several CPUs
-#   scripts/setup.sh --ynl         that, with the schema of netlink specifications (scripts/ynl.sh)
+#   scripts/setup.sh --ynl         that, with the schema of netlink specifications (ynl.sh, netlink-gen.sh)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
 #   scripts/setup.sh --fuzz        packages, and clang with libFuzzer
@@ -341,10 +341,10 @@ newest_source()
 # was not unpacked
 unpack_schema()
 {
-	local deb file=Documentation/netlink/genetlink.yaml
+	local deb file=Documentation/netlink/genetlink-legacy.yaml
 
 	deb=$(fetch_deb linux-source-6.12)
-	entry_needed ynl "${deb##*/}" || return 0
+	entry_needed ynl "${deb##*/} $file" || return 0
 	dpkg --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.12.tar.xz |
 		tar -xJ -C "$ENTRY" --strip-components=3 --wildcards "*/$file" || die "unpacking $file failed"
 	entry_made

@@ -16,7 +16,7 @@ main()
 
 	"$TOP/scripts/setup.sh" --ynl
 	"$TOP/scripts/build-module.sh" uml
-	"$TOP/scripts/uml.sh" --name ynl --timeout 300 --add "$BUILD/uml-src/tools/net/ynl:ynl" --add "$BUILD/ynl/genetlink.yaml" \
+	"$TOP/scripts/uml.sh" --name ynl --timeout 300 --add "$BUILD/uml-src/tools/net/ynl:ynl" --add "$BUILD/ynl/genetlink-legacy.yaml" \
 		--add "$TOP/Documentation/netlink/specs/kvnet.yaml" -- "$TOP/scripts/vm/ynl.sh" || status=$?
 	return $status
 }

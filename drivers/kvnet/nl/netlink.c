@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink.c - the generic-netlink family: operations, permissions, get requests and dumps
+ * netlink.c - the generic-netlink family: get requests and dumps
  *
  * A caller sees only the devices of its socket's network namespace, and needs CAP_NET_ADMIN in
  * the user namespace that owns it.
@@ -15,6 +15,7 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
+#include "netlink_gen.h"
 #include "worker/workers.h"
 #include "kvnet.h"
 #include "obs/registry.h"
@@ -97,51 +98,46 @@ static int dump_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned in
 	return kvnet_netlink_fill_dev(skb, net);
 }
 
-static int netlink_dump_devs(struct sk_buff *skb, struct netlink_callback *cb)
+int kvnet_nl_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump_messages(skb, cb, KVNET_CMD_DEV_GET, 1, dump_fill_dev);
 }
 
-static int netlink_dump_queues(struct sk_buff *skb, struct netlink_callback *cb)
+int kvnet_nl_queue_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump_messages(skb, cb, KVNET_CMD_QUEUE_GET, KVNET_QUEUES, kvnet_netlink_fill_queue);
 }
 
-static int netlink_dump_workers(struct sk_buff *skb, struct netlink_callback *cb)
+int kvnet_nl_worker_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump_messages(skb, cb, KVNET_CMD_WORKER_GET, KVNET_WORKERS_MAX,
 			     kvnet_netlink_fill_worker);
 }
 
-static int netlink_start_dump(struct netlink_callback *cb)
+/* The dump covers all devices, or the one of attribute DEV, which has to exist. */
+int kvnet_nl_dump_start(struct netlink_callback *cb)
 {
+	struct dump_cursor *cursor = dump_cursor_of(cb);
+	const struct nlattr *dev;
+	struct kvnet_net *net;
+
 	cb->min_dump_alloc = KVNET_NETLINK_MSG_SIZE;
+	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
+	dev = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, KVNET_A_QUEUE_DEV);
+	if (!dev)
+		return 0;
+	net = kvnet_registry_get(sock_net(cb->skb->sk), nla_get_u32(dev));
+	if (!net) {
+		NL_SET_ERR_MSG_ATTR(cb->extack, dev, "no such device");
+		return -ENODEV;
+	}
+	kvnet_registry_put(net);
+	cursor->id = nla_get_u32(dev);
+	cursor->one_dev = true;
 	return 0;
 }
 
-/* The dump covers all devices, or the one of attribute DEV, which has to exist. */
-static int netlink_start_dump_of_dev(struct netlink_callback *cb)
-{
-	const struct nlattr *dev;
-	struct kvnet_net *net;
-	struct dump_cursor *cursor = dump_cursor_of(cb);
-
-	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
-	dev = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, KVNET_A_QUEUE_DEV);
-	if (dev) {
-		net = kvnet_registry_get(sock_net(cb->skb->sk), nla_get_u32(dev));
-		if (!net) {
-			NL_SET_ERR_MSG_ATTR(cb->extack, dev, "no such device");
-			return -ENODEV;
-		}
-		kvnet_registry_put(net);
-		cursor->id = nla_get_u32(dev);
-		cursor->one_dev = true;
-	}
-	return netlink_start_dump(cb);
-}
-
-static int netlink_get_dev(struct sk_buff *skb, struct genl_info *info)
+int kvnet_nl_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
 	struct kvnet_net *net;
@@ -174,57 +170,9 @@ static int netlink_get_dev(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(reply, info);
 }
 
-static const struct nla_policy netlink_dev_get_nl_policy[] = {
-	[KVNET_A_DEV_ID] = { .type = NLA_U32 },
-};
-
-static const struct nla_policy netlink_dev_set_nl_policy[] = {
-	[KVNET_A_DEV_ID] = { .type = NLA_U32 },
-	[KVNET_A_DEV_POLICY] = { .type = NLA_NESTED, .len = KVNET_A_POLICY_MAX,
-				 .nested_policy = kvnet_policy_nl_policy },
-};
-
-static const struct nla_policy netlink_dump_of_dev_nl_policy[] = {
-	[KVNET_A_QUEUE_DEV] = { .type = NLA_U32 },
-};
-
-static const struct genl_ops netlink_ops[] = {
-	{
-		.cmd = KVNET_CMD_DEV_GET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = netlink_dev_get_nl_policy,
-		.maxattr = ARRAY_SIZE(netlink_dev_get_nl_policy) - 1,
-		.doit = netlink_get_dev,
-		.start = netlink_start_dump,
-		.dumpit = netlink_dump_devs,
-	},
-	{
-		.cmd = KVNET_CMD_DEV_SET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = netlink_dev_set_nl_policy,
-		.maxattr = ARRAY_SIZE(netlink_dev_set_nl_policy) - 1,
-		.doit = kvnet_netlink_set_dev,
-	},
-	{
-		.cmd = KVNET_CMD_QUEUE_GET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = netlink_dump_of_dev_nl_policy,
-		.maxattr = ARRAY_SIZE(netlink_dump_of_dev_nl_policy) - 1,
-		.start = netlink_start_dump_of_dev,
-		.dumpit = netlink_dump_queues,
-	},
-	{
-		.cmd = KVNET_CMD_WORKER_GET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = netlink_dump_of_dev_nl_policy,
-		.maxattr = ARRAY_SIZE(netlink_dump_of_dev_nl_policy) - 1,
-		.start = netlink_start_dump_of_dev,
-		.dumpit = netlink_dump_workers,
-	},
-};
-
+/* The generator of netlink_gen.c knows no flags of groups. */
 static const struct genl_multicast_group netlink_mcgrps[] = {
-	{
+	[KVNET_NLGRP_EVENTS] = {
 		.name = KVNET_MCGRP_EVENTS,
 		.flags = GENL_MCAST_CAP_NET_ADMIN,
 	},
@@ -237,8 +185,8 @@ struct genl_family kvnet_netlink_family __ro_after_init = {
 	.netnsok = true,
 	.parallel_ops = true,
 	.module = THIS_MODULE,
-	.ops = netlink_ops,
-	.n_ops = ARRAY_SIZE(netlink_ops),
+	.split_ops = kvnet_nl_ops,
+	.n_split_ops = ARRAY_SIZE(kvnet_nl_ops),
 	.mcgrps = netlink_mcgrps,
 	.n_mcgrps = ARRAY_SIZE(netlink_mcgrps),
 };

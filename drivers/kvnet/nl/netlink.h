@@ -2,7 +2,8 @@
 /*
  * netlink.h - the generic-netlink family, which shows and configures devices
  *
- * Documentation/netlink/specs/kvnet.yaml specifies the messages.
+ * Documentation/netlink/specs/kvnet.yaml specifies the messages. scripts/netlink-gen.sh makes
+ * netlink_gen.c of it: operations with their permissions, and policies of attributes.
  */
 #ifndef _KVNET_NETLINK_H
 #define _KVNET_NETLINK_H
@@ -12,7 +13,6 @@
 #include <net/netlink.h>
 
 struct genl_family;
-struct genl_info;
 struct kvnet_net;
 struct kvnet_vq;
 struct sk_buff;
@@ -32,10 +32,6 @@ int kvnet_netlink_fill_nonzero_u32(struct sk_buff *skb, int type, u32 number);
 int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net);
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
 int kvnet_netlink_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
-
-/* KVNET_CMD_DEV_SET: netlink_set.c */
-extern const struct nla_policy kvnet_policy_nl_policy[];
-int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info);
 
 /* Notifications: netlink_notify.c */
 void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd);

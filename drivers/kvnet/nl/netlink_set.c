@@ -11,17 +11,11 @@
 #include <linux/errno.h>
 #include <net/genetlink.h>
 
+#include "netlink_gen.h"
 #include "worker/workers.h"
 #include "worker/task_work.h"
 #include "kvnet.h"
 #include "obs/registry.h"
-
-const struct nla_policy kvnet_policy_nl_policy[] = {
-	[KVNET_A_POLICY_POLL_US] = { .type = NLA_U32 },
-	[KVNET_A_POLICY_TX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
-	[KVNET_A_POLICY_RX_DIRECT] = NLA_POLICY_MAX(NLA_U8, 1),
-	[KVNET_A_POLICY_RX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
-};
 
 static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
 {
@@ -82,7 +76,7 @@ static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
 }
 
 /* Returns 0, or -errno with an extack message. */
-int kvnet_netlink_set_dev(struct sk_buff *skb, struct genl_info *info)
+int kvnet_nl_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *policy[KVNET_A_POLICY_MAX + 1];
 	int ret;
