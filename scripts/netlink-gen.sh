@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Makes C of the specification of the netlink family, by the kernel's generator (that of Linux
-# 6.12): policies and operations of the module.
+# 6.12): the uapi header, and the policies and operations of the module.
 #
 #   scripts/netlink-gen.sh            writes the files
 #   scripts/netlink-gen.sh --check    are they what the specification gives?
@@ -37,6 +37,7 @@ main()
 	install -D "$TOP/$SPEC" "$DIR/$SPEC"
 	cp "$SCHEMA" "$DIR/Documentation/netlink"
 	touch "$DIR/MAINTAINERS"
+	generate uapi header include/uapi/linux/kvnet.h
 	generate kernel source drivers/kvnet/nl/netlink_gen.c
 	generate kernel header drivers/kvnet/nl/netlink_gen.h
 }

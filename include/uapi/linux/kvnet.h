@@ -1,15 +1,23 @@
-/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
-/*
- * kvnet.h - the generic-netlink family of kvnet
- *
- * Documentation/netlink/specs/kvnet.yaml specifies the family and documents each value.
- */
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/kvnet.yaml */
+/* YNL-GEN uapi header */
+
 #ifndef _UAPI_LINUX_KVNET_H
 #define _UAPI_LINUX_KVNET_H
 
 #define KVNET_FAMILY_NAME	"kvnet"
 #define KVNET_FAMILY_VERSION	1
 
+/**
+ * enum kvnet_queue_state - State of a queue.
+ * @KVNET_QUEUE_STATE_STOPPED: The queue has no backend.
+ * @KVNET_QUEUE_STATE_RUNNING: The queue forwards packets.
+ * @KVNET_QUEUE_STATE_BROKEN: The guest or the VMM violated the virtio
+ *   specification, or the owner is dead; attribute error has the reason.
+ * @KVNET_QUEUE_STATE_WAITING: The queue waits for an IOTLB update from the
+ *   VMM, or, after ACCESS_PLATFORM has changed, for SET_VRING_ADDR.
+ */
 enum kvnet_queue_state {
 	KVNET_QUEUE_STATE_STOPPED,
 	KVNET_QUEUE_STATE_RUNNING,
@@ -17,16 +25,30 @@ enum kvnet_queue_state {
 	KVNET_QUEUE_STATE_WAITING,
 };
 
+/**
+ * enum kvnet_ring_layout - Format of the rings.
+ */
 enum kvnet_ring_layout {
 	KVNET_RING_LAYOUT_SPLIT,
 	KVNET_RING_LAYOUT_PACKED,
 };
 
+/**
+ * enum kvnet_ring_access - How the kernel accesses the queue's ring.
+ * @KVNET_RING_ACCESS_USER: By user accesses, at the owner's addresses.
+ * @KVNET_RING_ACCESS_PINNED: By a kernel mapping of its pinned pages.
+ */
 enum kvnet_ring_access {
 	KVNET_RING_ACCESS_USER,
 	KVNET_RING_ACCESS_PINNED,
 };
 
+/**
+ * enum kvnet_backend - Source or destination of a queue's packets.
+ * @KVNET_BACKEND_TAP: A queue of a tun or tap.
+ * @KVNET_BACKEND_MACVTAP: A queue of a macvtap or ipvtap.
+ * @KVNET_BACKEND_PACKET: A packet socket.
+ */
 enum kvnet_backend {
 	KVNET_BACKEND_NONE,
 	KVNET_BACKEND_TAP,
@@ -34,11 +56,20 @@ enum kvnet_backend {
 	KVNET_BACKEND_PACKET,
 };
 
+/**
+ * enum kvnet_worker_kind - What kind of thread a worker is.
+ * @KVNET_WORKER_KIND_KTHREAD: A kernel thread, in the owner's cgroups.
+ * @KVNET_WORKER_KIND_TASK: A thread of the owner's process.
+ */
 enum kvnet_worker_kind {
 	KVNET_WORKER_KIND_KTHREAD,
 	KVNET_WORKER_KIND_TASK,
 };
 
+/**
+ * enum kvnet_sched - Scheduling class, numbered as SCHED_* of <linux/sched.h>.
+ * @KVNET_SCHED_ISO: Number reserved by Linux, not used.
+ */
 enum kvnet_sched {
 	KVNET_SCHED_OTHER,
 	KVNET_SCHED_FIFO,
