@@ -20,13 +20,25 @@
 #include "kvnet.h"
 #include "obs/registry.h"
 
-/* Where the next part of a dump begins: in cb->ctx, which is zeroed when the dump starts. */
+/* Where the next part of a dump begins, in cb->ctx. kvnet_nl_dump_start() sets it. */
 struct dump_cursor {
 	unsigned long id;
+	unsigned long last_id;
 	unsigned int index;
-	bool one_dev;
-	bool done;
 };
+
+typedef int (*fill_fn)(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
+
+/* Returns a registry reference, or NULL with an extack message. */
+struct kvnet_net *kvnet_netlink_get_dev(const struct net *netns, const struct nlattr *id,
+					struct netlink_ext_ack *extack)
+{
+	struct kvnet_net *net = kvnet_registry_get(netns, nla_get_u32(id));
+
+	if (!net)
+		NL_SET_ERR_MSG_ATTR(extack, id, "no such device");
+	return net;
+}
 
 static struct dump_cursor *dump_cursor_of(struct netlink_callback *cb)
 {
@@ -35,9 +47,7 @@ static struct dump_cursor *dump_cursor_of(struct netlink_callback *cb)
 }
 
 static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
-			struct kvnet_net *net, unsigned int index,
-			int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
-				    unsigned int index))
+			struct kvnet_net *net, unsigned int index, fill_fn fill)
 {
 	void *msg = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 				&kvnet_netlink_family, NLM_F_MULTI, cmd);
@@ -57,50 +67,47 @@ static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd
 static struct kvnet_net *dump_next_dev(const struct net *netns, struct dump_cursor *cursor)
 {
 	unsigned long id = cursor->id;
-	struct kvnet_net *net;
+	struct kvnet_net *net = kvnet_registry_next(netns, &id);
 
-	if (cursor->done)
+	if (net && id > cursor->last_id) {
+		kvnet_registry_put(net);
 		return NULL;
-	net = cursor->one_dev ? kvnet_registry_get(netns, id) : kvnet_registry_next(netns, &id);
+	}
 	if (id != cursor->id)
 		cursor->index = 0;
 	cursor->id = id;
 	return net;
 }
 
-/* Fills @skb; netlink calls it again for the next part until it returns 0. */
+/*
+ * @n messages for each device. Fills @skb; netlink calls it again for the next part until it
+ * returns 0.
+ */
 static int dump_messages(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
-			 unsigned int n,
-			 int (*fill)(struct sk_buff *skb, struct kvnet_net *net,
-				     unsigned int index))
+			 unsigned int n, fill_fn fill)
 {
 	struct dump_cursor *cursor = dump_cursor_of(cb);
 	struct kvnet_net *net;
 	int ret = 0;
 
 	while (!ret && (net = dump_next_dev(sock_net(skb->sk), cursor))) {
-		while (cursor->index < n && !ret) {
+		while (!ret && cursor->index < n) {
 			ret = dump_message(skb, cb, cmd, net, cursor->index, fill);
-			cursor->index += !ret;
+			if (!ret)
+				cursor->index++;
 		}
 		kvnet_registry_put(net);
-		if (ret)
-			break;
-		cursor->done = cursor->one_dev;
-		cursor->index = 0;
-		cursor->id++;
+		if (!ret) {
+			cursor->index = 0;
+			cursor->id++;
+		}
 	}
-	return skb->len ? skb->len : ret;
-}
-
-static int dump_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
-{
-	return kvnet_netlink_fill_dev(skb, net);
+	return skb->len ?: ret;
 }
 
 int kvnet_nl_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return dump_messages(skb, cb, KVNET_CMD_DEV_GET, 1, dump_fill_dev);
+	return dump_messages(skb, cb, KVNET_CMD_DEV_GET, 1, kvnet_netlink_fill_dev);
 }
 
 int kvnet_nl_queue_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -122,51 +129,41 @@ int kvnet_nl_dump_start(struct netlink_callback *cb)
 	struct kvnet_net *net;
 
 	cb->min_dump_alloc = KVNET_NETLINK_MSG_SIZE;
+	cursor->last_id = ULONG_MAX;
 	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
 	dev = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, KVNET_A_QUEUE_DEV);
 	if (!dev)
 		return 0;
-	net = kvnet_registry_get(sock_net(cb->skb->sk), nla_get_u32(dev));
-	if (!net) {
-		NL_SET_ERR_MSG_ATTR(cb->extack, dev, "no such device");
+	net = kvnet_netlink_get_dev(sock_net(cb->skb->sk), dev, cb->extack);
+	if (!net)
 		return -ENODEV;
-	}
 	kvnet_registry_put(net);
 	cursor->id = nla_get_u32(dev);
-	cursor->one_dev = true;
+	cursor->last_id = cursor->id;
 	return 0;
 }
 
 int kvnet_nl_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
 	struct kvnet_net *net;
 	struct sk_buff *reply;
-	void *msg;
-	int ret = -EMSGSIZE;
+	int ret = -ENOMEM;
 
-	if (!id) {
-		NL_SET_ERR_MSG(info->extack, "missing attribute id");
+	if (GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_ID))
 		return -EINVAL;
-	}
-	reply = genlmsg_new(KVNET_NETLINK_MSG_SIZE, GFP_KERNEL);
-	if (!reply)
-		return -ENOMEM;
-	net = kvnet_registry_get(genl_info_net(info), nla_get_u32(id));
-	if (!net) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such device");
-		nlmsg_free(reply);
+	net = kvnet_netlink_get_dev(genl_info_net(info), info->attrs[KVNET_A_DEV_ID],
+				    info->extack);
+	if (!net)
 		return -ENODEV;
-	}
-	msg = genlmsg_put_reply(reply, info, &kvnet_netlink_family, 0, KVNET_CMD_DEV_GET);
-	if (msg)
-		ret = kvnet_netlink_fill_dev(reply, net);
+	reply = genlmsg_new(KVNET_NETLINK_MSG_SIZE, GFP_KERNEL);
+	if (reply && genlmsg_put_reply(reply, info, &kvnet_netlink_family, 0, KVNET_CMD_DEV_GET))
+		ret = kvnet_netlink_fill_dev(reply, net, 0);
 	kvnet_registry_put(net);
 	if (ret) {
 		nlmsg_free(reply);
 		return ret;
 	}
-	genlmsg_end(reply, msg);
+	nlmsg_end(reply, nlmsg_hdr(reply));
 	return genlmsg_reply(reply, info);
 }
 

@@ -15,6 +15,7 @@
 struct genl_family;
 struct kvnet_net;
 struct kvnet_vq;
+struct net;
 struct sk_buff;
 
 /* Limit of a cgroup path, or of a CPU list, in bytes with the NUL. */
@@ -26,10 +27,11 @@ struct sk_buff;
 extern struct genl_family kvnet_netlink_family;
 int kvnet_netlink_register(void);
 void kvnet_netlink_unregister(void);
+struct kvnet_net *kvnet_netlink_get_dev(const struct net *netns, const struct nlattr *id,
+					struct netlink_ext_ack *extack);
 
-/* Contents of messages: netlink_fill.c */
-int kvnet_netlink_fill_nonzero_u32(struct sk_buff *skb, int type, u32 number);
-int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net);
+/* Contents of messages: netlink_fill.c. A device has one message, that of index 0. */
+int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
 int kvnet_netlink_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
 

@@ -40,7 +40,7 @@ static int fill_u64(struct sk_buff *skb, int type, u64 value)
 }
 
 /* For PIDs and priorities: 0 means that the number does not exist, and is left out. */
-int kvnet_netlink_fill_nonzero_u32(struct sk_buff *skb, int type, u32 number)
+static int fill_nonzero_u32(struct sk_buff *skb, int type, u32 number)
 {
 	return number ? nla_put_u32(skb, type, number) : 0;
 }
@@ -106,7 +106,7 @@ static int fill_owner(struct sk_buff *skb, const struct kvnet_net *net)
 	if (o->dead)
 		goto out;
 	ret = -EMSGSIZE;
-	if (kvnet_netlink_fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID,
+	if (fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID,
 		       pid_nr_ns(entry->owner, task_active_pid_ns(current))) ||
 	    fill_u64(skb, KVNET_A_DEV_CGROUP_ID, o->cgroup_id) ||
 	    (o->cgroup_path[0] && nla_put_string(skb, KVNET_A_DEV_CGROUP, o->cgroup_path)))
@@ -200,7 +200,7 @@ static int fill_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
 }
 
 /* Returns 0, -EMSGSIZE if @skb has no room, or -ENOMEM. */
-int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net)
+int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	int ret;
 
@@ -370,13 +370,13 @@ static int fill_thread(struct sk_buff *skb, struct task_struct *task)
 
 	if (ret)
 		return ret;
-	if (kvnet_netlink_fill_nonzero_u32(skb, KVNET_A_WORKER_TID,
+	if (fill_nonzero_u32(skb, KVNET_A_WORKER_TID,
 		       task_pid_nr_ns(task, task_active_pid_ns(current))) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_CPU, cpu) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_NODE, cpu_to_node(cpu)) ||
 	    nla_put_s32(skb, KVNET_A_WORKER_NICE, task_nice(task)) ||
 	    nla_put_u32(skb, KVNET_A_WORKER_SCHED, task->policy) ||
-	    kvnet_netlink_fill_nonzero_u32(skb, KVNET_A_WORKER_RT_PRIORITY, task->rt_priority) ||
+	    fill_nonzero_u32(skb, KVNET_A_WORKER_RT_PRIORITY, task->rt_priority) ||
 	    fill_u64(skb, KVNET_A_WORKER_RUN_NS, READ_ONCE(task->se.sum_exec_runtime)))
 		return -EMSGSIZE;
 	return 0;

@@ -21,7 +21,7 @@ static void drop_notification(struct kvnet_net *net, struct sk_buff *skb)
 }
 
 /* NULL if the device is not registered, has no listeners, or memory is short. */
-static struct sk_buff *begin_notification(struct kvnet_net *net, u8 cmd, void **msg)
+static struct sk_buff *begin_notification(struct kvnet_net *net, u8 cmd)
 {
 	struct sk_buff *skb;
 
@@ -29,41 +29,35 @@ static struct sk_buff *begin_notification(struct kvnet_net *net, u8 cmd, void **
 	    !genl_has_listeners(&kvnet_netlink_family, net->registry.netns, 0))
 		return NULL;
 	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	*msg = skb ? genlmsg_put(skb, 0, 0, &kvnet_netlink_family, 0, cmd) : NULL;
-	if (*msg)
+	if (skb && genlmsg_put(skb, 0, 0, &kvnet_netlink_family, 0, cmd))
 		return skb;
 	drop_notification(net, skb);
 	return NULL;
 }
 
-static void send_notification(struct kvnet_net *net, struct sk_buff *skb, void *msg, int err)
+static void send_notification(struct kvnet_net *net, struct sk_buff *skb, int err)
 {
 	if (err) {
 		drop_notification(net, skb);
 		return;
 	}
-	genlmsg_end(skb, msg);
+	nlmsg_end(skb, nlmsg_hdr(skb));
 	genlmsg_multicast_netns(&kvnet_netlink_family, net->registry.netns, skb, 0, 0, GFP_KERNEL);
 }
 
-/**
- * kvnet_netlink_notify_dev() - a device got or lost its owner, or all its workers have started
- * @net: the device
- * @cmd: KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF
- *
- * Context: dev->lock, or a worker's thread, which keeps the registry entry; may sleep.
+/*
+ * @cmd is KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF. Called with
+ * dev->lock held, or by a worker's thread, which keeps the registry entry; may sleep.
  */
 void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd)
 {
 	const struct kvnet_registry_entry *entry = &net->registry;
-	struct sk_buff *skb;
-	void *msg;
+	struct sk_buff *skb = begin_notification(net, cmd);
 
-	skb = begin_notification(net, cmd, &msg);
 	if (!skb)
 		return;
-	send_notification(net, skb, msg, nla_put_u32(skb, KVNET_A_DEV_ID, entry->id) ?:
-			  kvnet_netlink_fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID, entry->pid) ?:
+	send_notification(net, skb, nla_put_u32(skb, KVNET_A_DEV_ID, entry->id) ?:
+			  (entry->pid ? nla_put_u32(skb, KVNET_A_DEV_OWNER_PID, entry->pid) : 0) ?:
 			  nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, entry->comm));
 }
 
@@ -71,13 +65,12 @@ static void notify_of_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
 {
 	struct kvnet_net *net = kvnet_dev_of_queue(container_of(vq, struct kvnet_queue, vq));
 	struct sk_buff *skb;
-	void *msg;
 
 	lockdep_assert_held(&vq->lock);
-	skb = begin_notification(net, cmd, &msg);
+	skb = begin_notification(net, cmd);
 	if (!skb)
 		return;
-	send_notification(net, skb, msg, nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->registry.id) ?:
+	send_notification(net, skb, nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->registry.id) ?:
 			  nla_put_u32(skb, KVNET_A_QUEUE_INDEX, vq->index) ?:
 			  (type ? nla_put_u32(skb, type, value) : 0));
 }

@@ -17,19 +17,25 @@
 #include "kvnet.h"
 #include "obs/registry.h"
 
-static int check_tx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
+static int check_policy(const struct kvnet_net *net, struct nlattr **policy,
+			struct genl_info *info)
 {
-	if (a && nla_get_u8(a) && !kvnet_task_work_is_supported()) {
-		NL_SET_ERR_MSG_ATTR(extack, a, "tx-inline: this kernel does not export task_work_add()");
+	const struct nlattr *tx_inline = policy[KVNET_A_POLICY_TX_INLINE];
+	const struct nlattr *rx_inline = policy[KVNET_A_POLICY_RX_INLINE];
+
+	if (kvnet_dev_owner_is_dead(net)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[KVNET_A_DEV_ID],
+				    "the device's owner is dead");
+		return -EOWNERDEAD;
+	}
+	if (tx_inline && nla_get_u8(tx_inline) && !kvnet_task_work_is_supported()) {
+		NL_SET_ERR_MSG_ATTR(info->extack, tx_inline,
+				    "tx-inline: this kernel does not export task_work_add()");
 		return -EOPNOTSUPP;
 	}
-	return 0;
-}
-
-static int check_rx_inline_supported(const struct nlattr *a, struct netlink_ext_ack *extack)
-{
-	if (a && nla_get_u8(a) && !kvnet_page_cache_is_supported()) {
-		NL_SET_ERR_MSG_ATTR(extack, a, "rx-inline: this kernel lacks CONFIG_MMU_NOTIFIER");
+	if (rx_inline && nla_get_u8(rx_inline) && !kvnet_page_cache_is_supported()) {
+		NL_SET_ERR_MSG_ATTR(info->extack, rx_inline,
+				    "rx-inline: this kernel lacks CONFIG_MMU_NOTIFIER");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -54,46 +60,26 @@ static void apply_policy(struct kvnet_net *net, struct nlattr **policy)
 		WRITE_ONCE(net->workers.allow_softirq, nla_get_u8(a));
 }
 
-static int set_policy_of_dev(struct genl_info *info, struct nlattr **policy)
-{
-	const struct nlattr *id = info->attrs[KVNET_A_DEV_ID];
-	struct kvnet_net *net;
-	int ret = 0;
-
-	net = kvnet_registry_get(genl_info_net(info), nla_get_u32(id));
-	if (!net) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such device");
-		return -ENODEV;
-	}
-	if (kvnet_dev_owner_is_dead(net)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "the device's owner is dead");
-		ret = -EOWNERDEAD;
-	} else {
-		apply_policy(net, policy);
-	}
-	kvnet_registry_put(net);
-	return ret;
-}
-
-/* Returns 0, or -errno with an extack message. */
 int kvnet_nl_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *policy[KVNET_A_POLICY_MAX + 1];
+	struct kvnet_net *net;
 	int ret;
 
-	if (!info->attrs[KVNET_A_DEV_ID]) {
-		NL_SET_ERR_MSG(info->extack, "missing attribute id");
+	if (GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_ID) ||
+	    GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_POLICY))
 		return -EINVAL;
-	}
-	if (!info->attrs[KVNET_A_DEV_POLICY]) {
-		NL_SET_ERR_MSG(info->extack, "missing attribute policy");
-		return -EINVAL;
-	}
 	ret = nla_parse_nested(policy, KVNET_A_POLICY_MAX, info->attrs[KVNET_A_DEV_POLICY],
 			       kvnet_policy_nl_policy, info->extack);
+	if (ret)
+		return ret;
+	net = kvnet_netlink_get_dev(genl_info_net(info), info->attrs[KVNET_A_DEV_ID],
+				    info->extack);
+	if (!net)
+		return -ENODEV;
+	ret = check_policy(net, policy, info);
 	if (!ret)
-		ret = check_tx_inline_supported(policy[KVNET_A_POLICY_TX_INLINE], info->extack);
-	if (!ret)
-		ret = check_rx_inline_supported(policy[KVNET_A_POLICY_RX_INLINE], info->extack);
-	return ret ? ret : set_policy_of_dev(info, policy);
+		apply_policy(net, policy);
+	kvnet_registry_put(net);
+	return ret;
 }
