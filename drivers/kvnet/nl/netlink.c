@@ -10,7 +10,7 @@
  */
 #include "netlink.h"
 
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/module.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
@@ -29,21 +29,21 @@ struct dump_cursor {
 
 typedef int (*fill_fn)(struct sk_buff *skb, struct kvnet_net *net, unsigned int index);
 
-/* Returns a registry reference, or NULL with an extack message. */
+/* Returns a registry reference, or an error with an extack message. */
 struct kvnet_net *kvnet_netlink_get_dev(const struct net *netns, const struct nlattr *id,
 					struct netlink_ext_ack *extack)
 {
-	struct kvnet_net *net = kvnet_registry_get(netns, nla_get_u32(id));
+	struct kvnet_net *net;
 
-	if (!net)
-		NL_SET_ERR_MSG_ATTR(extack, id, "no such device");
-	return net;
-}
-
-static struct dump_cursor *dump_cursor_of(struct netlink_callback *cb)
-{
-	BUILD_BUG_ON(sizeof(struct dump_cursor) > sizeof(cb->ctx));
-	return (struct dump_cursor *)cb->ctx;
+	if (!id) {
+		NL_SET_ERR_MSG(extack, "missing attribute id");
+		return ERR_PTR(-EINVAL);
+	}
+	net = kvnet_registry_get(netns, nla_get_u32(id));
+	if (net)
+		return net;
+	NL_SET_ERR_MSG_ATTR(extack, id, "no such device");
+	return ERR_PTR(-ENODEV);
 }
 
 static int dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
@@ -86,7 +86,7 @@ static struct kvnet_net *dump_next_dev(const struct net *netns, struct dump_curs
 static int dump_messages(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 unsigned int n, fill_fn fill)
 {
-	struct dump_cursor *cursor = dump_cursor_of(cb);
+	struct dump_cursor *cursor = (void *)cb->ctx;
 	struct kvnet_net *net;
 	int ret = 0;
 
@@ -124,19 +124,20 @@ int kvnet_nl_worker_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 /* The dump covers all devices, or the one of attribute DEV, which has to exist. */
 int kvnet_nl_dump_start(struct netlink_callback *cb)
 {
-	struct dump_cursor *cursor = dump_cursor_of(cb);
+	struct dump_cursor *cursor = (void *)cb->ctx;
 	const struct nlattr *dev;
 	struct kvnet_net *net;
 
+	BUILD_BUG_ON(sizeof(*cursor) > sizeof(cb->ctx));
+	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
 	cb->min_dump_alloc = KVNET_NETLINK_MSG_SIZE;
 	cursor->last_id = ULONG_MAX;
-	BUILD_BUG_ON((int)KVNET_A_QUEUE_DEV != (int)KVNET_A_WORKER_DEV);
 	dev = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, KVNET_A_QUEUE_DEV);
 	if (!dev)
 		return 0;
 	net = kvnet_netlink_get_dev(sock_net(cb->skb->sk), dev, cb->extack);
-	if (!net)
-		return -ENODEV;
+	if (IS_ERR(net))
+		return PTR_ERR(net);
 	kvnet_registry_put(net);
 	cursor->id = nla_get_u32(dev);
 	cursor->last_id = cursor->id;
@@ -149,12 +150,10 @@ int kvnet_nl_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct sk_buff *reply;
 	int ret = -ENOMEM;
 
-	if (GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_ID))
-		return -EINVAL;
 	net = kvnet_netlink_get_dev(genl_info_net(info), info->attrs[KVNET_A_DEV_ID],
 				    info->extack);
-	if (!net)
-		return -ENODEV;
+	if (IS_ERR(net))
+		return PTR_ERR(net);
 	reply = genlmsg_new(KVNET_NETLINK_MSG_SIZE, GFP_KERNEL);
 	if (reply && genlmsg_put_reply(reply, info, &kvnet_netlink_family, 0, KVNET_CMD_DEV_GET))
 		ret = kvnet_netlink_fill_dev(reply, net, 0);

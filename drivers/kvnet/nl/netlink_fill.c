@@ -28,11 +28,6 @@
 #include "kvnet.h"
 #include "obs/registry.h"
 
-static int fill_flag(struct sk_buff *skb, int type, bool set)
-{
-	return set ? nla_put_flag(skb, type) : 0;
-}
-
 /* Not nla_put_64bit(): the kernel's own tool, at least up to 6.12, knows no pad attributes. */
 static int fill_u64(struct sk_buff *skb, int type, u64 value)
 {
@@ -92,27 +87,21 @@ static int fill_owner(struct sk_buff *skb, const struct kvnet_net *net)
 {
 	const struct kvnet_registry_entry *entry = &net->registry;
 	struct owner_info *o = kzalloc(sizeof(*o), GFP_KERNEL);
-	int ret = -EMSGSIZE;
+	pid_t pid = pid_nr_ns(entry->owner, task_active_pid_ns(current));
+	int ret;
 
 	if (!o)
 		return -ENOMEM;
 	read_owner_info(o, net);
-	if (nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, o->comm) ||
-	    fill_flag(skb, KVNET_A_DEV_OWNER_DEAD, o->dead) ||
-	    nla_put_u32(skb, KVNET_A_DEV_NETNS_INUM, entry->netns->ns.inum) ||
-	    fill_u64(skb, KVNET_A_DEV_NETNS_COOKIE, entry->netns->net_cookie))
-		goto out;
-	ret = 0;
-	if (o->dead)
-		goto out;
-	ret = -EMSGSIZE;
-	if (fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID,
-		       pid_nr_ns(entry->owner, task_active_pid_ns(current))) ||
-	    fill_u64(skb, KVNET_A_DEV_CGROUP_ID, o->cgroup_id) ||
-	    (o->cgroup_path[0] && nla_put_string(skb, KVNET_A_DEV_CGROUP, o->cgroup_path)))
-		goto out;
-	ret = 0;
-out:
+	ret = nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, o->comm) ?:
+	      (o->dead ? nla_put_flag(skb, KVNET_A_DEV_OWNER_DEAD) : 0) ?:
+	      nla_put_u32(skb, KVNET_A_DEV_NETNS_INUM, entry->netns->ns.inum) ?:
+	      fill_u64(skb, KVNET_A_DEV_NETNS_COOKIE, entry->netns->net_cookie);
+	if (!ret && !o->dead)
+		ret = fill_nonzero_u32(skb, KVNET_A_DEV_OWNER_PID, pid) ?:
+		      fill_u64(skb, KVNET_A_DEV_CGROUP_ID, o->cgroup_id) ?:
+		      (o->cgroup_path[0] ?
+		       nla_put_string(skb, KVNET_A_DEV_CGROUP, o->cgroup_path) : 0);
 	kfree(o);
 	return ret;
 }
@@ -129,8 +118,8 @@ static int fill_interface(struct sk_buff *skb, struct net *netns, int ifindex)
 	rcu_read_unlock();
 	if (!name[0])
 		return 0;
-	return nla_put_string(skb, KVNET_A_DEV_IFNAME, name) ||
-	       nla_put_u32(skb, KVNET_A_DEV_IFINDEX, ifindex) ? -EMSGSIZE : 0;
+	return nla_put_string(skb, KVNET_A_DEV_IFNAME, name) ?:
+	       nla_put_u32(skb, KVNET_A_DEV_IFINDEX, ifindex);
 }
 
 /* The backend of the first queue that has one. */
@@ -144,10 +133,9 @@ static int fill_backend(struct sk_buff *skb, struct kvnet_net *net)
 		netns = kvnet_tap_info_get(&net->q[i].tap_info, &ifindex);
 	if (!netns)
 		return 0;
-	ret = fill_interface(skb, netns, ifindex);
-	if (!ret && (nla_put_u32(skb, KVNET_A_DEV_BACKEND_NETNS_INUM, netns->ns.inum) ||
-		     fill_u64(skb, KVNET_A_DEV_BACKEND_NETNS_COOKIE, netns->net_cookie)))
-		ret = -EMSGSIZE;
+	ret = fill_interface(skb, netns, ifindex) ?:
+	      nla_put_u32(skb, KVNET_A_DEV_BACKEND_NETNS_INUM, netns->ns.inum) ?:
+	      fill_u64(skb, KVNET_A_DEV_BACKEND_NETNS_COOKIE, netns->net_cookie);
 	put_net(netns);
 	return ret;
 }
@@ -155,6 +143,7 @@ static int fill_backend(struct sk_buff *skb, struct kvnet_net *net)
 static int fill_features(struct sk_buff *skb, const struct kvnet_net *net)
 {
 	const struct kvnet_features all = kvnet_features_offered();
+	u32 layout = KVNET_RING_LAYOUT_SPLIT;
 	struct kvnet_features f;
 	unsigned int i;
 
@@ -164,20 +153,19 @@ static int fill_features(struct sk_buff *skb, const struct kvnet_net *net)
 		    fill_u64(skb, KVNET_A_DEV_FEATURES_OFFERED, all.word[i]))
 			return -EMSGSIZE;
 	}
-	return nla_put_u32(skb, KVNET_A_DEV_LAYOUT,
-			   kvnet_features_has(&f, VIRTIO_F_RING_PACKED) ?
-			   KVNET_RING_LAYOUT_PACKED : KVNET_RING_LAYOUT_SPLIT) ||
-	       fill_flag(skb, KVNET_A_DEV_IN_ORDER, kvnet_features_has(&f, VIRTIO_F_IN_ORDER)) ?
-	       -EMSGSIZE : 0;
+	if (kvnet_features_has(&f, VIRTIO_F_RING_PACKED))
+		layout = KVNET_RING_LAYOUT_PACKED;
+	return nla_put_u32(skb, KVNET_A_DEV_LAYOUT, layout) ?:
+	       (kvnet_features_has(&f, VIRTIO_F_IN_ORDER) ?
+		nla_put_flag(skb, KVNET_A_DEV_IN_ORDER) : 0);
 }
 
 static int fill_policy(struct sk_buff *skb, struct kvnet_net *net)
 {
 	struct nlattr *nest = nla_nest_start(skb, KVNET_A_DEV_POLICY);
 
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, KVNET_A_POLICY_POLL_US,
+	if (!nest ||
+	    nla_put_u32(skb, KVNET_A_POLICY_POLL_US,
 			max(READ_ONCE(net->q[KVNET_RX].work.busy_poll_us),
 			    READ_ONCE(net->q[KVNET_TX].work.busy_poll_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_INLINE, READ_ONCE(net->workers.allow_vcpu)) ||
@@ -202,20 +190,14 @@ static int fill_memory_node(struct sk_buff *skb, const struct kvnet_net *net)
 /* Returns 0, -EMSGSIZE if @skb has no room, or -ENOMEM. */
 int kvnet_netlink_fill_dev(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
-	int ret;
-
-	if (nla_put_u32(skb, KVNET_A_DEV_ID, net->registry.id) ||
-	    nla_put_u32(skb, KVNET_A_DEV_QUEUES, KVNET_QUEUES) ||
-	    nla_put_u32(skb, KVNET_A_DEV_WORKERS, net->workers.n))
-		return -EMSGSIZE;
-	ret = fill_owner(skb, net);
-	if (!ret)
-		ret = fill_backend(skb, net);
-	if (!ret)
-		ret = fill_features(skb, net);
-	if (!ret)
-		ret = fill_memory_node(skb, net);
-	return ret ? ret : fill_policy(skb, net);
+	return nla_put_u32(skb, KVNET_A_DEV_ID, net->registry.id) ?:
+	       nla_put_u32(skb, KVNET_A_DEV_QUEUES, KVNET_QUEUES) ?:
+	       nla_put_u32(skb, KVNET_A_DEV_WORKERS, net->workers.n) ?:
+	       fill_owner(skb, net) ?:
+	       fill_backend(skb, net) ?:
+	       fill_features(skb, net) ?:
+	       fill_memory_node(skb, net) ?:
+	       fill_policy(skb, net);
 }
 
 /*** attributes of a queue ***/
@@ -236,29 +218,27 @@ static int fill_counters(struct sk_buff *skb, const struct kvnet_queue *q)
 	unsigned int i;
 
 	for (i = KVNET_STAT_NONE + 1; i < KVNET_STAT_MAX; i++)
-		if (fill_counter(skb, kvnet_stats_name(i),
-				 kvnet_stats_read(&q->vq.stats, i)))
+		if (fill_counter(skb, kvnet_stats_name(i), kvnet_stats_read(&q->vq.stats, i)))
 			return -EMSGSIZE;
-	if (fill_counter(skb, "busy_poll_hits", READ_ONCE(q->work.busy_poll_hits)) ||
-	    fill_counter(skb, "busy_poll_misses", READ_ONCE(q->work.busy_poll_misses)))
-		return -EMSGSIZE;
-	if (fill_u64(skb, KVNET_A_QUEUE_KICKS, atomic_long_read(&q->work.kicks)) ||
-	    fill_u64(skb, KVNET_A_QUEUE_WAKEUPS, atomic_long_read(&q->work.wakeups)))
-		return -EMSGSIZE;
-	return 0;
+	return fill_counter(skb, "busy_poll_hits", READ_ONCE(q->work.busy_poll_hits)) ?:
+	       fill_counter(skb, "busy_poll_misses", READ_ONCE(q->work.busy_poll_misses)) ?:
+	       fill_u64(skb, KVNET_A_QUEUE_KICKS, atomic_long_read(&q->work.kicks)) ?:
+	       fill_u64(skb, KVNET_A_QUEUE_WAKEUPS, atomic_long_read(&q->work.wakeups));
 }
 
-static int fill_histogram(struct sk_buff *skb, const char *name,
-			  const struct kvnet_hist *hist)
+static int fill_histogram(struct sk_buff *skb, const struct kvnet_vq *vq, unsigned int which)
 {
 	struct nlattr *nest = nla_nest_start(skb, KVNET_A_QUEUE_HISTOGRAMS);
+	struct kvnet_hist hist;
 	unsigned int i;
 
-	if (!nest || nla_put_string(skb, KVNET_A_HISTOGRAM_NAME, name) ||
-	    fill_u64(skb, KVNET_A_HISTOGRAM_SUM, hist->sum))
+	kvnet_stats_hist_read(&vq->stats, which, &hist);
+	if (!nest ||
+	    nla_put_string(skb, KVNET_A_HISTOGRAM_NAME, kvnet_stats_hist_name(which)) ||
+	    fill_u64(skb, KVNET_A_HISTOGRAM_SUM, hist.sum))
 		return -EMSGSIZE;
-	for (i = 0; i < kvnet_hist_used_buckets(hist); i++)
-		if (fill_u64(skb, KVNET_A_HISTOGRAM_BUCKETS, hist->bucket[i]))
+	for (i = 0; i < kvnet_hist_used_buckets(&hist); i++)
+		if (fill_u64(skb, KVNET_A_HISTOGRAM_BUCKETS, hist.bucket[i]))
 			return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -266,15 +246,12 @@ static int fill_histogram(struct sk_buff *skb, const char *name,
 
 static int fill_histograms(struct sk_buff *skb, const struct kvnet_vq *vq)
 {
-	struct kvnet_hist hist;
 	unsigned int i;
+	int ret = 0;
 
-	for (i = 0; i < KVNET_HIST_MAX; i++) {
-		kvnet_stats_hist_read(&vq->stats, i, &hist);
-		if (fill_histogram(skb, kvnet_stats_hist_name(i), &hist))
-			return -EMSGSIZE;
-	}
-	return 0;
+	for (i = 0; i < KVNET_HIST_MAX && !ret; i++)
+		ret = fill_histogram(skb, vq, i);
+	return ret;
 }
 
 static int fill_queue_state(struct sk_buff *skb, const struct kvnet_vq *vq)
@@ -289,10 +266,9 @@ static int fill_queue_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 	};
 	u32 nl_state = nl_states[READ_ONCE(vq->state)];
 
-	if (nla_put_u32(skb, KVNET_A_QUEUE_STATE, nl_state))
-		return -EMSGSIZE;
-	return nl_state == KVNET_QUEUE_STATE_BROKEN ?
-	       nla_put_u32(skb, KVNET_A_QUEUE_ERROR, -READ_ONCE(vq->error_code)) : 0;
+	return nla_put_u32(skb, KVNET_A_QUEUE_STATE, nl_state) ?:
+	       (nl_state == KVNET_QUEUE_STATE_BROKEN ?
+		nla_put_u32(skb, KVNET_A_QUEUE_ERROR, -READ_ONCE(vq->error_code)) : 0);
 }
 
 /*
@@ -302,41 +278,38 @@ static int fill_queue_state(struct sk_buff *skb, const struct kvnet_vq *vq)
 static int fill_ring_position(struct sk_buff *skb, struct kvnet_queue *q)
 {
 	const struct kvnet_ring *ring = &q->vq.ring;
-	bool has_tap, is_rx = q->vq.index == KVNET_RX;
 	unsigned int backlog = 0;
+	bool has_backlog;
 	u16 avail, used;
 
 	if (!kvnet_vq_freeze(&q->vq))
 		return 0;
 	avail = ring->last_avail;
 	used = ring->last_used;
-	has_tap = q->tap.sock;
-	if (has_tap && is_rx)
+	has_backlog = q->tap.sock && q->vq.index == KVNET_RX;
+	if (has_backlog)
 		backlog = kvnet_tap_rx_backlog(&q->tap);
 	kvnet_vq_unfreeze(&q->vq);
-	if (nla_put_u32(skb, KVNET_A_QUEUE_AVAIL, avail) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_USED, used))
-		return -EMSGSIZE;
-	return has_tap && is_rx ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0;
+	return nla_put_u32(skb, KVNET_A_QUEUE_AVAIL, avail) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_USED, used) ?:
+	       (has_backlog ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0);
 }
 
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_queue *q = &net->q[index];
 
-	if (nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->registry.id) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_INDEX, index) ||
-	    fill_queue_state(skb, &q->vq) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_SIZE, READ_ONCE(q->vq.ring.num)) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_ACCESS, READ_ONCE(q->vq.pin[0].charged) ?
-			KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, READ_ONCE(q->tap_info.kind)) ||
-	    fill_ring_position(skb, q) ||
-	    nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ||
-	    fill_counters(skb, q) ||
-	    fill_histograms(skb, &q->vq))
-		return -EMSGSIZE;
-	return 0;
+	return nla_put_u32(skb, KVNET_A_QUEUE_DEV, net->registry.id) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_INDEX, index) ?:
+	       fill_queue_state(skb, &q->vq) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_SIZE, READ_ONCE(q->vq.ring.num)) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_ACCESS, READ_ONCE(q->vq.pin[0].charged) ?
+			   KVNET_RING_ACCESS_PINNED : KVNET_RING_ACCESS_USER) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_BACKEND, READ_ONCE(q->tap_info.kind)) ?:
+	       fill_ring_position(skb, q) ?:
+	       nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ?:
+	       fill_counters(skb, q) ?:
+	       fill_histograms(skb, &q->vq);
 }
 
 /*** attributes of a worker ***/
@@ -365,49 +338,33 @@ static int fill_allowed_cpus(struct sk_buff *skb, struct task_struct *task)
 
 static int fill_thread(struct sk_buff *skb, struct task_struct *task)
 {
+	pid_t tid = task_pid_nr_ns(task, task_active_pid_ns(current));
 	unsigned int cpu = task_cpu(task);
-	int ret = fill_allowed_cpus(skb, task);
 
-	if (ret)
-		return ret;
-	if (fill_nonzero_u32(skb, KVNET_A_WORKER_TID,
-		       task_pid_nr_ns(task, task_active_pid_ns(current))) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_CPU, cpu) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_NODE, cpu_to_node(cpu)) ||
-	    nla_put_s32(skb, KVNET_A_WORKER_NICE, task_nice(task)) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_SCHED, task->policy) ||
-	    fill_nonzero_u32(skb, KVNET_A_WORKER_RT_PRIORITY, task->rt_priority) ||
-	    fill_u64(skb, KVNET_A_WORKER_RUN_NS, READ_ONCE(task->se.sum_exec_runtime)))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int fill_worker_polling(struct sk_buff *skb, const struct kvnet_workers *workers,
-			       unsigned int index)
-{
-	const struct kvnet_worker *w = &workers->worker[index];
-
-	if (nla_put_u32(skb, KVNET_A_WORKER_KIND, w->thread.vtsk ?
-			KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_QUEUES, index) ||
-	    fill_u64(skb, KVNET_A_WORKER_POLL_NS, READ_ONCE(w->busy_poll.window_ns)) ||
-	    fill_u64(skb, KVNET_A_WORKER_POLL_MAX_NS, kvnet_work_busy_poll_ns(w->work)))
-		return -EMSGSIZE;
-	return 0;
+	return fill_allowed_cpus(skb, task) ?:
+	       fill_nonzero_u32(skb, KVNET_A_WORKER_TID, tid) ?:
+	       nla_put_u32(skb, KVNET_A_WORKER_CPU, cpu) ?:
+	       nla_put_u32(skb, KVNET_A_WORKER_NODE, cpu_to_node(cpu)) ?:
+	       nla_put_s32(skb, KVNET_A_WORKER_NICE, task_nice(task)) ?:
+	       nla_put_u32(skb, KVNET_A_WORKER_SCHED, task->policy) ?:
+	       fill_nonzero_u32(skb, KVNET_A_WORKER_RT_PRIORITY, task->rt_priority) ?:
+	       fill_u64(skb, KVNET_A_WORKER_RUN_NS, READ_ONCE(task->se.sum_exec_runtime));
 }
 
 /* Without a task the worker has not started yet: the thread's attributes are left out. */
 int kvnet_netlink_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
-	struct kvnet_workers *workers = &net->workers;
-	struct task_struct *task;
+	const struct kvnet_worker *w = &net->workers.worker[index];
+	struct task_struct *task = kvnet_thread_get_task(&w->thread);
 	int ret;
 
-	if (nla_put_u32(skb, KVNET_A_WORKER_DEV, net->registry.id) ||
-	    nla_put_u32(skb, KVNET_A_WORKER_INDEX, index))
-		return -EMSGSIZE;
-	task = kvnet_thread_get_task(&workers->worker[index].thread);
-	ret = fill_worker_polling(skb, workers, index);
+	ret = nla_put_u32(skb, KVNET_A_WORKER_DEV, net->registry.id) ?:
+	      nla_put_u32(skb, KVNET_A_WORKER_INDEX, index) ?:
+	      nla_put_u32(skb, KVNET_A_WORKER_KIND, w->thread.vtsk ?
+			  KVNET_WORKER_KIND_TASK : KVNET_WORKER_KIND_KTHREAD) ?:
+	      nla_put_u32(skb, KVNET_A_WORKER_QUEUES, index) ?:
+	      fill_u64(skb, KVNET_A_WORKER_POLL_NS, READ_ONCE(w->busy_poll.window_ns)) ?:
+	      fill_u64(skb, KVNET_A_WORKER_POLL_MAX_NS, kvnet_work_busy_poll_ns(w->work));
 	if (!task)
 		return ret;
 	if (!ret)

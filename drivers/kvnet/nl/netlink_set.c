@@ -8,7 +8,7 @@
  */
 #include "netlink.h"
 
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <net/genetlink.h>
 
 #include "netlink_gen.h"
@@ -16,6 +16,17 @@
 #include "worker/task_work.h"
 #include "kvnet.h"
 #include "obs/registry.h"
+
+/* An attribute that the request lacks is NULL in @policy. */
+static int parse_policy(struct nlattr **policy, struct genl_info *info)
+{
+	if (!info->attrs[KVNET_A_DEV_POLICY]) {
+		NL_SET_ERR_MSG(info->extack, "missing attribute policy");
+		return -EINVAL;
+	}
+	return nla_parse_nested(policy, KVNET_A_POLICY_MAX, info->attrs[KVNET_A_DEV_POLICY],
+				kvnet_policy_nl_policy, info->extack);
+}
 
 static int check_policy(const struct kvnet_net *net, struct nlattr **policy,
 			struct genl_info *info)
@@ -41,7 +52,6 @@ static int check_policy(const struct kvnet_net *net, struct nlattr **policy,
 	return 0;
 }
 
-/* Cannot fail. An attribute that the request lacks is NULL in @policy. */
 static void apply_policy(struct kvnet_net *net, struct nlattr **policy)
 {
 	const struct nlattr *a = policy[KVNET_A_POLICY_POLL_US];
@@ -66,18 +76,13 @@ int kvnet_nl_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	struct kvnet_net *net;
 	int ret;
 
-	if (GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_ID) ||
-	    GENL_REQ_ATTR_CHECK(info, KVNET_A_DEV_POLICY))
-		return -EINVAL;
-	ret = nla_parse_nested(policy, KVNET_A_POLICY_MAX, info->attrs[KVNET_A_DEV_POLICY],
-			       kvnet_policy_nl_policy, info->extack);
-	if (ret)
-		return ret;
 	net = kvnet_netlink_get_dev(genl_info_net(info), info->attrs[KVNET_A_DEV_ID],
 				    info->extack);
-	if (!net)
-		return -ENODEV;
-	ret = check_policy(net, policy, info);
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	ret = parse_policy(policy, info);
+	if (!ret)
+		ret = check_policy(net, policy, info);
 	if (!ret)
 		apply_policy(net, policy);
 	kvnet_registry_put(net);
