@@ -47,12 +47,10 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "worker/throttle.h"
 #include "worker/workers.h"
 #include "tap/vnet_hdr.h"
-#include "worker/rx_mod.h"
+#include "worker/moderation.h"
 #include "worker/watch.h"
-#include "worker/kick_mod.h"
 #include "worker/busy_poll.h"
 #include "tap/tap_info.h"
 #include "obs/registry.h"
@@ -83,7 +81,6 @@ enum {
  * @tap_info: kind and interface of the backend, for readers without vq.lock
  * @no_room: the last poll stopped without receive buffers (RX), or because the tap's send
  *	     buffer is full (TX); under vq.lock, RX also reads it without
- * @kick_mod: kick moderation (TX); under vq.lock
  * @reverse_count: @packet_count of the other queue, read without its lock; const after init
  * @packet_count: packets transmitted or received; written in a session
  * @rx_mod: latency mode and coalescing of received frames (RX); in a session
@@ -104,10 +101,9 @@ struct kvnet_queue {
 	struct kvnet_tap tap;
 	struct kvnet_tap_info tap_info;
 	bool no_room;
-	struct kvnet_kick_mod kick_mod;
 	const unsigned long *reverse_count;
 	unsigned long packet_count;
-	struct kvnet_rx_mod rx_mod;
+	struct kvnet_rx_moderation rx_mod;
 	struct kvnet_throttle throttle;
 	u32 rx_usecs;
 	struct kvnet_page_cache *page_cache;

@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "throttle.h"
+#include "moderation.h"
 #include "unit.h"
 
 #define MS	1000000ULL
@@ -20,7 +20,7 @@ static void begin(void)
 
 static bool is_up(void)
 {
-	return kvnet_throttle_is_active(&bar, now);
+	return kvnet_moderation_is_throttled(&bar, now);
 }
 
 /* So many, unless there are to be no more; returns how many there were. */
@@ -30,7 +30,7 @@ static unsigned int calls(unsigned int n, u64 ns)
 
 	for (i = 0; i < n && !is_up(); i++) {
 		now += ns;
-		EXPECT_TRUE(kvnet_throttle_account(&bar, now, ns) == is_up());
+		EXPECT_TRUE(kvnet_moderation_throttle_account(&bar, now, ns) == is_up());
 	}
 	return i;
 }
@@ -139,13 +139,13 @@ CASE(a_thousandth_of_the_time)
 CASE(no_time_is_believed_that_is_absurd)
 {
 	begin();
-	EXPECT_TRUE(kvnet_throttle_account(&bar, now, 3600 * SECOND));
+	EXPECT_TRUE(kvnet_moderation_throttle_account(&bar, now, 3600 * SECOND));
 	EXPECT_TRUE(is_up());
 	now += 1000 * SECOND;
 	EXPECT_TRUE(!is_up());
 	begin();
 	calls(1, KVNET_THROTTLE_LIMIT_NS);
-	EXPECT_TRUE(kvnet_throttle_account(&bar, now, (1ULL << 63) - 1));
+	EXPECT_TRUE(kvnet_moderation_throttle_account(&bar, now, (1ULL << 63) - 1));
 	now += 999 * SECOND;
 	EXPECT_TRUE(is_up());
 	now += 20 * SECOND;
@@ -156,8 +156,8 @@ CASE(a_clock_that_goes_back)
 {
 	begin();
 	calls(1, KVNET_THROTTLE_QUICK_NS);
-	EXPECT_TRUE(!kvnet_throttle_account(&bar, now, -1ULL));
-	EXPECT_TRUE(!kvnet_throttle_account(&bar, now, 1ULL << 63));
+	EXPECT_TRUE(!kvnet_moderation_throttle_account(&bar, now, -1ULL));
+	EXPECT_TRUE(!kvnet_moderation_throttle_account(&bar, now, 1ULL << 63));
 	EXPECT_TRUE(!is_up());
 	EXPECT_EQ(bar.excess_ns, 0);
 	/* Nor does it pay anything back. */

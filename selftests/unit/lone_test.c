@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "rx_mod.h"
+#include "moderation.h"
 #include "unit.h"
 
 /* Of a stream, frames that are so far apart are not. */
@@ -12,22 +12,27 @@
 /* As long as anybody waits. */
 #define LONG	100000
 
-static struct kvnet_rx_mod lone;
+static struct kvnet_rx_moderation lone;
 static unsigned long answers;
 static u64 now;
 
 static void begin(void)
 {
-	kvnet_rx_mod_reset(&lone);
+	kvnet_moderation_rx_reset(&lone);
 	now = 1000000000;
 	answers = 0;
+}
+
+static unsigned long lone_cost(void)
+{
+	return ewma_kvnet_ns_read(&lone.inline_ns);
 }
 
 static void turns(unsigned int n, u64 gap, unsigned int frames, bool small)
 {
 	while (n--) {
 		now += gap;
-		kvnet_rx_mod_update(&lone, now, frames, small, answers);
+		kvnet_moderation_rx_update(&lone, now, frames, small, answers);
 	}
 }
 
@@ -84,22 +89,22 @@ CASE(it_takes_some_to_believe)
 CASE(a_stream_is_left_alone_for_a_while)
 {
 	begin();
-	EXPECT_TRUE(kvnet_rx_mod_should_poll(&lone, now));
+	EXPECT_TRUE(kvnet_moderation_rx_should_poll(&lone, now));
 	turns(KVNET_RX_MOD_POLLS + 1, 1, 1, true);
-	EXPECT_TRUE(!kvnet_rx_mod_should_poll(&lone, now));
-	EXPECT_TRUE(!kvnet_rx_mod_should_poll(&lone, now + KVNET_RX_MOD_BACKOFF_NS - 1));
-	EXPECT_TRUE(kvnet_rx_mod_should_poll(&lone, now + KVNET_RX_MOD_BACKOFF_NS));
+	EXPECT_TRUE(!kvnet_moderation_rx_should_poll(&lone, now));
+	EXPECT_TRUE(!kvnet_moderation_rx_should_poll(&lone, now + KVNET_RX_MOD_BACKOFF_NS - 1));
+	EXPECT_TRUE(kvnet_moderation_rx_should_poll(&lone, now + KVNET_RX_MOD_BACKOFF_NS));
 	/* A clock that goes back does not keep anybody waiting. */
-	EXPECT_TRUE(kvnet_rx_mod_should_poll(&lone, now - 1));
+	EXPECT_TRUE(kvnet_moderation_rx_should_poll(&lone, now - 1));
 	turns(1000, APART - 1, 1, true);
 	EXPECT_TRUE(!lone.latency_mode);
 	turns(KVNET_RX_MOD_POLLS, APART, 1, true);
-	EXPECT_TRUE(kvnet_rx_mod_should_poll(&lone, now));
+	EXPECT_TRUE(kvnet_moderation_rx_should_poll(&lone, now));
 }
 
 static bool may_wait(void)
 {
-	return kvnet_rx_mod_start(&lone, now, LONG, 1000);
+	return kvnet_moderation_rx_coalesce(&lone, now, LONG, 1000);
 }
 
 /* Not the first ones; and who is woken now looks at those that come now. */
@@ -156,10 +161,10 @@ CASE(nobody_waits_twice)
 {
 	begin();
 	turns(KVNET_RX_MOD_POLLS + 1, 1, 1, true);
-	EXPECT_TRUE(kvnet_rx_mod_start(&lone, now + LONG - 1, LONG, 1000));
-	EXPECT_TRUE(!kvnet_rx_mod_start(&lone, now + LONG, LONG, 1000));
-	EXPECT_TRUE(!kvnet_rx_mod_start(&lone, now - 1, LONG, 1000));
-	EXPECT_TRUE(!kvnet_rx_mod_start(&lone, now, 0, 1000));
+	EXPECT_TRUE(kvnet_moderation_rx_coalesce(&lone, now + LONG - 1, LONG, 1000));
+	EXPECT_TRUE(!kvnet_moderation_rx_coalesce(&lone, now + LONG, LONG, 1000));
+	EXPECT_TRUE(!kvnet_moderation_rx_coalesce(&lone, now - 1, LONG, 1000));
+	EXPECT_TRUE(!kvnet_moderation_rx_coalesce(&lone, now, 0, 1000));
 }
 
 /* Else the tap drops the others, and tells nobody. */
@@ -170,13 +175,14 @@ CASE(no_more_wait_than_there_is_room_for)
 	begin();
 	turns(KVNET_RX_MOD_POLLS + 1, 1, 1, true);
 	for (room = 0; room < 1000; room++)
-		EXPECT_EQ(kvnet_rx_mod_start(&lone, now, LONG, room), room < 128 ? room / 4 : 32);
-	EXPECT_EQ(kvnet_rx_mod_start(&lone, now, LONG, ~0U), 32);
+		EXPECT_EQ(kvnet_moderation_rx_coalesce(&lone, now, LONG, room),
+			  room < 128 ? room / 4 : 32);
+	EXPECT_EQ(kvnet_moderation_rx_coalesce(&lone, now, LONG, ~0U), 32);
 	/* None have waited: they have come together. */
 	turns(1, 1, 1, true);
 	for (room = 0; room < KVNET_RX_MOD_POLLS; room++) {
 		lone.may_coalesce = true;
-		EXPECT_EQ(kvnet_rx_mod_start(&lone, now, LONG, 3), 0);
+		EXPECT_EQ(kvnet_moderation_rx_coalesce(&lone, now, LONG, 3), 0);
 		turns(1, 8 * APART, 8, true);
 	}
 	EXPECT_TRUE(!lone.latency_mode);
@@ -256,7 +262,7 @@ CASE(nothing_is_no_frame)
 CASE(a_slow_host_needs_more_time)
 {
 	begin();
-	kvnet_rx_mod_note_inline(&lone, KVNET_RX_MOD_GAP_MIN_NS);
+	kvnet_moderation_note_inline(&lone.inline_ns, KVNET_RX_MOD_GAP_MIN_NS);
 	turns(KVNET_RX_MOD_POLLS, KVNET_RX_MOD_GAP_MIN_NS * KVNET_RX_MOD_GAP_FACTOR, 1, true);
 	EXPECT_TRUE(lone.latency_mode);
 	turns(KVNET_RX_MOD_POLLS, KVNET_RX_MOD_GAP_MIN_NS * KVNET_RX_MOD_GAP_FACTOR - 1, 1, true);
@@ -269,7 +275,7 @@ CASE(requests_are_lone_ones)
 	unsigned int i;
 
 	begin();
-	kvnet_rx_mod_note_inline(&lone, KVNET_RX_MOD_GAP_MIN_NS);
+	kvnet_moderation_note_inline(&lone.inline_ns, KVNET_RX_MOD_GAP_MIN_NS);
 	for (i = 0; i < 100; i++) {
 		answers++;
 		turns(1, 1, 1, true);
@@ -297,17 +303,17 @@ CASE(cost_is_learnt)
 	unsigned int i;
 
 	begin();
-	kvnet_rx_mod_note_inline(&lone, 8000);
-	kvnet_rx_mod_note_inline(&lone, 16000);
-	EXPECT_EQ(lone.inline_ewma_ns, 9000);
+	kvnet_moderation_note_inline(&lone.inline_ns, 8000);
+	kvnet_moderation_note_inline(&lone.inline_ns, 16000);
+	EXPECT_EQ(lone_cost(), 9000);
 	for (i = 0; i < 100; i++)
-		kvnet_rx_mod_note_inline(&lone, 16000);
-	EXPECT_EQ(lone.inline_ewma_ns, 16000);
+		kvnet_moderation_note_inline(&lone.inline_ns, 16000);
+	EXPECT_EQ(lone_cost(), 15999);
 	for (i = 0; i < 100; i++)
-		kvnet_rx_mod_note_inline(&lone, ~0ULL - i % 2 * (1ULL << 32));
-	EXPECT_TRUE(lone.inline_ewma_ns <= 1000000);
+		kvnet_moderation_note_inline(&lone.inline_ns, ~0ULL - i % 2 * (1ULL << 32));
+	EXPECT_TRUE(lone_cost() <= 1000000);
 	begin();
-	kvnet_rx_mod_note_inline(&lone, (1ULL << 32) + 1);
+	kvnet_moderation_note_inline(&lone.inline_ns, (1ULL << 32) + 1);
 	turns(KVNET_RX_MOD_POLLS, KVNET_RX_MOD_GAP_FACTOR * 1000000, 1, true);
 	EXPECT_TRUE(lone.latency_mode);
 	turns(KVNET_RX_MOD_POLLS, KVNET_RX_MOD_GAP_FACTOR * 1000000 - 1, 1, true);

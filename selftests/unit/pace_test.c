@@ -5,12 +5,12 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "kick_mod.h"
+#include "moderation.h"
 #include "unit.h"
 
 #define US	1000ULL
 
-static struct kvnet_kick_mod pace;
+static struct kvnet_tx_moderation pace;
 static u64 now;
 static unsigned long answers;
 
@@ -21,11 +21,16 @@ static struct {
 
 static void begin(void)
 {
-	kvnet_kick_mod_reset(&pace);
+	kvnet_moderation_tx_reset(&pace);
 	now = 1000000000;
 	answers = 5;
 	memset(&count, 0, sizeof(count));
 	count.shortest = ~0U;
+}
+
+static unsigned long cost(void)
+{
+	return ewma_kvnet_ns_read(&pace.inline_ns);
 }
 
 /*
@@ -55,8 +60,8 @@ static void run(u64 gap, u64 cost, unsigned int packets, unsigned int every)
 		if (every)
 			answers += (sent + n) / every - sent / every;
 		sent += n;
-		kvnet_kick_mod_note_sent(&pace, n);
-		delay = kvnet_kick_mod_update(&pace, now, answers);
+		kvnet_moderation_tx_note_sent(&pace, n, 0);
+		delay = kvnet_moderation_tx_update(&pace, now, answers);
 		count.longest = max(count.longest, delay);
 		if (delay)
 			count.shortest = min(count.shortest, delay);
@@ -144,8 +149,8 @@ static unsigned int bulk(unsigned int each, unsigned int times)
 
 	while (times--) {
 		now += 300 * each;
-		kvnet_kick_mod_note_sent(&pace, each);
-		delay = kvnet_kick_mod_update(&pace, now, answers);
+		kvnet_moderation_tx_note_sent(&pace, each, 0);
+		delay = kvnet_moderation_tx_update(&pace, now, answers);
 		looks += !!delay;
 		now += max(delay, (u32)(30 * US));
 	}
@@ -157,7 +162,7 @@ CASE(a_kick_for_many_needs_no_look)
 	begin();
 	EXPECT_EQ(bulk(1024, 1000), 0);
 	EXPECT_EQ(bulk(64, 1000), 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 	EXPECT_TRUE(bulk(63, 1000) > 0);
 }
 
@@ -199,15 +204,15 @@ CASE(a_stream_that_ends_is_kicked_for_again)
 	EXPECT_TRUE(pace.delay_ns > 0);
 	/* Nothing once may be by chance. */
 	now += pace.delay_ns;
-	EXPECT_TRUE(kvnet_kick_mod_update(&pace, now, answers) > 0);
+	EXPECT_TRUE(kvnet_moderation_tx_update(&pace, now, answers) > 0);
 	now += pace.delay_ns;
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 	/* And the next packet is a lone one. */
 	now += 100;
-	kvnet_kick_mod_note_sent(&pace, 1);
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	kvnet_moderation_tx_note_sent(&pace, 1, 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 }
 
 /* Requests, however fast they are. */
@@ -219,8 +224,8 @@ CASE(a_guest_that_waits_for_each_packet_is_kicked_for)
 	begin();
 	for (i = 0; i < 2000; i++) {
 		now += max(delay, (u32)(500 * US) - delay);
-		kvnet_kick_mod_note_sent(&pace, 1);
-		delay = kvnet_kick_mod_update(&pace, now, answers);
+		kvnet_moderation_tx_note_sent(&pace, 1, 0);
+		delay = kvnet_moderation_tx_update(&pace, now, answers);
 		looks += !!delay;
 	}
 	EXPECT_TRUE(looks < 40);
@@ -251,8 +256,8 @@ CASE(an_answer_to_a_stream_ends_it)
 	EXPECT_TRUE(pace.delay_ns > 0);
 	now += pace.delay_ns;
 	answers += 4;
-	kvnet_kick_mod_note_sent(&pace, 8);
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
+	kvnet_moderation_tx_note_sent(&pace, 8, 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
 }
 
 /* However many they are. */
@@ -262,17 +267,17 @@ CASE(very_many_answers_to_a_stream_end_it)
 	run(1 * US, 3 * US, 1000, 0);
 	now += pace.delay_ns;
 	answers += 1UL << 32;
-	kvnet_kick_mod_note_sent(&pace, 8);
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
+	kvnet_moderation_tx_note_sent(&pace, 8, 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
 }
 
 CASE(long_packets_end_it)
 {
 	begin();
 	run(1 * US, 3 * US, 1000, 0);
-	kvnet_kick_mod_note_long(&pace);
+	kvnet_moderation_tx_note_sent(&pace, 2, 2 * KVNET_MODERATION_SHORT_LEN + 1);
 	now += US;
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
 }
 
 /* A kick for nothing is none. */
@@ -282,7 +287,7 @@ CASE(kicks_without_packets)
 
 	begin();
 	for (i = 0; i < 1000; i++)
-		EXPECT_EQ(kvnet_kick_mod_update(&pace, ++now, answers), 0);
+		EXPECT_EQ(kvnet_moderation_tx_update(&pace, ++now, answers), 0);
 	EXPECT_EQ(pace.stream_packets, 0);
 }
 
@@ -294,12 +299,12 @@ CASE(a_stream_is_one_when_looking_was_of_no_use)
 	begin();
 	for (i = 0; i < 1000; i++) {
 		run(10 * US, 0, 1, 0);
-		lone += !kvnet_kick_mod_is_stream(&pace) && !pace.delay_ns;
+		lone += !kvnet_moderation_tx_is_stream(&pace) && !pace.delay_ns;
 	}
 	EXPECT_TRUE(lone < 20);
 	answers += 1000;
 	run(10 * US, 0, 1, 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 }
 
 /* Kicked for, one by one, by a guest that has time for it. */
@@ -309,11 +314,11 @@ CASE(packets_far_apart_are_no_stream)
 
 	for (i = 0; i < 2; i++) {
 		begin();
-		kvnet_kick_mod_note_vcpu(&pace, 1000);
-		run(KVNET_KICK_MOD_GAP_FACTOR * 1000 - i, 0, 15, 0);
+		kvnet_moderation_note_inline(&pace.inline_ns, 1000);
+		run(KVNET_TX_MOD_GAP_FACTOR * 1000 - i, 0, 15, 0);
 		pace.stream_threshold = 1024;
-		run(KVNET_KICK_MOD_GAP_FACTOR * 1000 - i, 0, 100, 0);
-		EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), i);
+		run(KVNET_TX_MOD_GAP_FACTOR * 1000 - i, 0, 100, 0);
+		EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), i);
 	}
 }
 
@@ -321,12 +326,12 @@ CASE(packets_far_apart_are_no_stream)
 CASE(packets_that_come_closer_are_a_stream)
 {
 	begin();
-	kvnet_kick_mod_note_vcpu(&pace, 1000);
+	kvnet_moderation_note_inline(&pace.inline_ns, 1000);
 	pace.stream_threshold = 1024;
-	run(2 * KVNET_KICK_MOD_GAP_FACTOR * 1000, 0, 100, 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	run(2 * KVNET_TX_MOD_GAP_FACTOR * 1000, 0, 100, 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 	run(1000, 0, 20, 0);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 1);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 1);
 }
 
 /* One that is looked after already is not kicked for. */
@@ -335,8 +340,8 @@ CASE(a_guest_that_is_looked_after_does_not_kick)
 	begin();
 	run(1 * US, 3 * US, 1000, 0);
 	EXPECT_TRUE(pace.delay_ns > 0);
-	EXPECT_TRUE(pace.stream_packets >= KVNET_KICK_MOD_STREAM);
-	EXPECT_EQ(kvnet_kick_mod_is_stream(&pace), 0);
+	EXPECT_TRUE(pace.stream_packets >= KVNET_TX_MOD_STREAM);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&pace), 0);
 }
 
 /* What a packet costs is what some have cost, and no time is believed that is absurd. */
@@ -345,16 +350,16 @@ CASE(cost_is_learnt)
 	unsigned int i;
 
 	begin();
-	kvnet_kick_mod_note_vcpu(&pace, 8000);
-	kvnet_kick_mod_note_vcpu(&pace, 16000);
-	EXPECT_EQ(pace.vcpu_ewma_ns, 9000);
+	kvnet_moderation_note_inline(&pace.inline_ns, 8000);
+	kvnet_moderation_note_inline(&pace.inline_ns, 16000);
+	EXPECT_EQ(cost(), 9000);
 	for (i = 0; i < 100; i++)
-		kvnet_kick_mod_note_vcpu(&pace, 16000);
-	EXPECT_EQ(pace.vcpu_ewma_ns, 16000);
+		kvnet_moderation_note_inline(&pace.inline_ns, 16000);
+	EXPECT_EQ(cost(), 15999);
 	begin();
-	EXPECT_EQ(pace.vcpu_ewma_ns, 0);
-	kvnet_kick_mod_note_vcpu(&pace, (1ULL << 32) + 1);
-	EXPECT_EQ(pace.vcpu_ewma_ns, 1000000);
+	EXPECT_EQ(cost(), 0);
+	kvnet_moderation_note_inline(&pace.inline_ns, (1ULL << 32) + 1);
+	EXPECT_EQ(cost(), 1000000);
 }
 
 /* The clock goes back, counters wrap: no more than a kick too many. */
@@ -363,12 +368,12 @@ CASE(strange_numbers)
 	begin();
 	run(1 * US, 3 * US, 10, 0);
 	now = 0;
-	kvnet_kick_mod_note_sent(&pace, 1);
-	EXPECT_EQ(kvnet_kick_mod_update(&pace, now, answers), 0);
+	kvnet_moderation_tx_note_sent(&pace, 1, 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&pace, now, answers), 0);
 	answers = 2;
-	kvnet_kick_mod_note_sent(&pace, ~0U);
-	EXPECT_TRUE(kvnet_kick_mod_update(&pace, ~0ULL, answers) <= 250 * US);
-	EXPECT_TRUE(kvnet_kick_mod_update(&pace, 5, answers) <= 250 * US);
+	kvnet_moderation_tx_note_sent(&pace, ~0U, 0);
+	EXPECT_TRUE(kvnet_moderation_tx_update(&pace, ~0ULL, answers) <= 250 * US);
+	EXPECT_TRUE(kvnet_moderation_tx_update(&pace, 5, answers) <= 250 * US);
 	begin();
 	run(1 * US, 3 * US, 100000, 0);
 	EXPECT_TRUE(count.kicks <= 17);

@@ -21,9 +21,8 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 	if (!sock && !q->tap.sock)
 		return NULL;
 	WRITE_ONCE(q->no_room, false);
-	kvnet_kick_mod_reset(&q->kick_mod);
-	kvnet_rx_mod_reset(&q->rx_mod);
-	q->vq.tx_mod = (struct kvnet_tx_mod) {};
+	kvnet_moderation_rx_reset(&q->rx_mod);
+	kvnet_moderation_tx_reset(&q->vq.tx_mod);
 	kvnet_tap_info_set(&q->tap_info, sock, ifindex);
 	if (sock)
 		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));

@@ -35,7 +35,6 @@ static void init_dev_queue(struct kvnet_net *net, unsigned int index,
 	kvnet_vq_init(&q->vq, index, &net->iotlb_misses, &net->memlock);
 	q->vq.on_broken = kvnet_netlink_notify_queue_broken;
 	spin_lock_init(&q->tap_info.lock);
-	kvnet_kick_mod_reset(&q->kick_mod);
 	q->reverse_count = &net->q[!index].packet_count;
 	q->page_cache = &net->page_cache;
 	kvnet_work_init(&q->work, &net->workers, ops);

@@ -250,16 +250,17 @@ static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
 }
 
 /*
- * Chooses inline RX or the worker for the next frame, after a poll of so many. @small: they were
- * short on average, and only the budget or an uncached page left any.
+ * Chooses inline RX or the worker for the next frame, after a poll of so many. @all_short: they
+ * were short on average, and only the budget or an uncached page left any.
  */
-void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small)
+void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool all_short)
 {
-	bool enable;
+	bool enable = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
+						 READ_ONCE(*q->reverse_count));
 
-	kvnet_rx_mod_update(&q->rx_mod, now_ns, frames, small, READ_ONCE(*q->reverse_count));
 	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
-	enable = q->rx_mod.latency_mode && !kvnet_throttle_is_active(&q->throttle, now_ns);
+	if (kvnet_moderation_is_throttled(&q->throttle, now_ns))
+		enable = false;
 	if (enable != q->work.event_inline)
 		WRITE_ONCE(q->work.event_inline, enable);
 }
@@ -277,7 +278,7 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	frames = KVNET_BUDGET_PACKETS - budget.packets;
 	bytes = KVNET_BUDGET_BYTES - budget.bytes;
 	kvnet_rx_update_mode(q, local_clock(), frames,
-			     !q->no_room && bytes <= frames * KVNET_RX_MOD_SHORT_LEN);
+			     !q->no_room && bytes <= frames * KVNET_MODERATION_SHORT_LEN);
 	kvnet_stats_add_poll(&q->vq.stats, frames, latency_ns);
 
 	kvnet_rx_flush(q);
@@ -290,8 +291,9 @@ static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 {
 	if (!q->rx_mod.may_coalesce)
 		return 0;
-	return kvnet_rx_mod_start(&q->rx_mod, local_clock(), q->rx_usecs * NSEC_PER_USEC,
-				  kvnet_tap_rx_ring_size(&q->tap));
+	return kvnet_moderation_rx_coalesce(&q->rx_mod, local_clock(),
+					    q->rx_usecs * NSEC_PER_USEC,
+					    kvnet_tap_rx_ring_size(&q->tap));
 }
 
 /* Complete the poll until the tap has more than @rx_frames, or the timer expires. */
@@ -371,7 +373,7 @@ static bool rx_pending(struct kvnet_work *work)
 	if (READ_ONCE(q->no_room))
 		return kvnet_vq_pending(&q->vq);
 	/* Without vq->lock: decides only when to poll, and rx_rearm() checks with the lock. */
-	if (!data_race(kvnet_rx_mod_should_poll(&q->rx_mod, local_clock())))
+	if (!data_race(kvnet_moderation_rx_should_poll(&q->rx_mod, local_clock())))
 		return false;
 	if (!mutex_trylock(&q->vq.lock))
 		return true;

@@ -26,7 +26,8 @@ int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int bu
 			      size_t len);
 void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err);
 void kvnet_rx_flush(struct kvnet_queue *q);
-void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool small);
+void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames,
+			  bool all_short);
 
 /* rx_inline.c: the first runs in softirq context, the others in a session of the worker */
 enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work);

@@ -45,7 +45,7 @@ static void fill_page_cache_ahead(struct kvnet_queue *q)
 					       &left)) {
 		pieces -= vq->n_iov;
 		if (!kvnet_page_cache_fill(q->page_cache, vq->iov, vq->n_iov,
-					   KVNET_FEATURES_HDR_MAX + KVNET_RX_MOD_SHORT_LEN))
+					   KVNET_FEATURES_HDR_MAX + KVNET_MODERATION_SHORT_LEN))
 			break;
 	}
 	kvnet_vq_rewind(vq, mark);
@@ -57,7 +57,7 @@ static void fill_page_cache_ahead(struct kvnet_queue *q)
  */
 void kvnet_rx_inline_prepare(struct kvnet_queue *q)
 {
-	struct kvnet_rx_mod *p = &q->rx_mod;
+	struct kvnet_rx_moderation *p = &q->rx_mod;
 
 	kvnet_stats_inc(&q->vq.stats, p->inline_skip);
 	if (p->inline_skip == KVNET_STAT_inline_skip_uncached && kvnet_rx_inline_may_poll(q))
@@ -124,7 +124,7 @@ static enum kvnet_stat receive_frame_inline(const struct kvnet_rx_poll_ctx *t, s
 	size_t left;
 	int ret;
 
-	if (len > KVNET_RX_MOD_SHORT_LEN || !kvnet_tap_rx_copy_may_get(&q->tap))
+	if (len > KVNET_MODERATION_SHORT_LEN || !kvnet_tap_rx_copy_may_get(&q->tap))
 		return skip;
 	buffers = kvnet_vq_pop_push_single(&q->vq, t->hdr_len + len,
 					   min(t->buffers_max, INLINE_BUFFERS_MAX),
@@ -158,7 +158,8 @@ static void flush_rx_inline(struct kvnet_queue *q, u64 waited)
 	/* Time the next event, too: the throttle needs each late frame, not one in 16. */
 	if (unlikely(waited > KVNET_THROTTLE_QUICK_NS))
 		WRITE_ONCE(q->work.sample_count, 0);
-	if (unlikely(kvnet_throttle_account(&q->throttle, now, waited + (now - begin))))
+	if (unlikely(kvnet_moderation_throttle_account(&q->throttle, now,
+						       waited + (now - begin))))
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_inline_throttled);
 }
 
@@ -189,7 +190,7 @@ static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 	}
 	now = local_clock();
 	if (n == 1)
-		kvnet_rx_mod_note_inline(&q->rx_mod, now - begin);
+		kvnet_moderation_note_inline(&q->rx_mod.inline_ns, now - begin);
 	kvnet_rx_update_mode(q, now, n, skip == KVNET_STAT_NONE ||
 			     skip == KVNET_STAT_inline_skip_uncached);
 	return skip;

@@ -23,9 +23,6 @@
 /* Above the longest GSO packet: BIG TCP stays below 2^19. */
 #define TX_PACKET_MAX	(1U << 19)
 
-/* Kick moderation is for polls whose packets are not longer than this on average, in bytes. */
-#define TX_SMALL_MEAN_LEN	2048
-
 /* Constant during a poll. */
 struct tx_poll_ctx {
 	struct kvnet_queue *q;
@@ -182,28 +179,25 @@ static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q,
  */
 static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 {
-	u32 cap = min(READ_ONCE(kvnet_param_tx_usecs), 10000U) * NSEC_PER_USEC;
-	u32 gap = q->kick_mod.gap_ns;
+	u32 max_ns = min(READ_ONCE(kvnet_param_tx_usecs), 10000U) * NSEC_PER_USEC;
+	u32 ns = kvnet_moderation_tx_call_delay(&q->vq.tx_mod, now_ns, max_ns);
 
-	cap = kvnet_tx_mod_remaining_ns(&q->vq.tx_mod, now_ns, cap);
-	kvnet_work_start_timer(&q->work, now_ns,
-			       kvnet_tx_mod_delay_ns(gap, KVNET_TX_MOD_GAPS_MIN, cap),
-			       kvnet_tx_mod_delay_ns(gap, KVNET_TX_MOD_GAPS_MAX, cap), true);
+	kvnet_work_start_timer(&q->work, now_ns, ns / 2, ns, true);
 }
 
 /* Read the clock only if the queue was ever throttled. */
 static bool calls_are_throttled(const struct kvnet_queue *q)
 {
 	return unlikely(q->throttle.duration_ns) &&
-	       kvnet_throttle_is_active(&q->throttle, local_clock());
+	       kvnet_moderation_is_throttled(&q->throttle, local_clock());
 }
 
 static bool may_defer_tx_call(struct kvnet_queue *q)
 {
 	return READ_ONCE(q->work.workers->allow_softirq) && READ_ONCE(kvnet_param_tx_usecs) &&
-	       !q->no_room &&
-	       !q->kick_mod.delay_ns && kvnet_vq_may_inline(&q->vq) && kvnet_task_work_cpu_ok() &&
-	       !calls_are_throttled(q) && kvnet_tx_mod_may_defer(&q->vq.tx_mod);
+	       !q->no_room && !q->vq.tx_mod.delay_ns && kvnet_vq_may_inline(&q->vq) &&
+	       kvnet_task_work_cpu_ok() && !calls_are_throttled(q) &&
+	       kvnet_moderation_tx_may_defer(&q->vq.tx_mod);
 }
 
 /*
@@ -226,7 +220,8 @@ static bool complete_tx(struct kvnet_queue *q)
 			return true;
 		more = kvnet_tap_tx_is_writable(&q->tap);
 	} else {
-		ns = kvnet_kick_mod_update(&q->kick_mod, now, READ_ONCE(*q->reverse_count));
+		ns = kvnet_moderation_tx_update(&q->vq.tx_mod, now,
+						READ_ONCE(*q->reverse_count));
 		if (ns) {
 			kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
 			kvnet_vq_send_pending_call(&q->vq);
@@ -256,11 +251,7 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 	send_tx_batch(q);
 	packets = all.packets - budget->packets;
 	kvnet_stats_add_poll(&q->vq.stats, packets, latency_ns);
-	/* Kick moderation is for streams of small packets. */
-	if (all.bytes - budget->bytes > packets * TX_SMALL_MEAN_LEN)
-		kvnet_kick_mod_note_long(&q->kick_mod);
-	else
-		kvnet_kick_mod_note_sent(&q->kick_mod, packets);
+	kvnet_moderation_tx_note_sent(&q->vq.tx_mod, packets, all.bytes - budget->bytes);
 	if (q->no_room)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
 	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
@@ -312,7 +303,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	if (budget.packets < KVNET_BUDGET_PACKETS)
 		WRITE_ONCE(work->event_inline, kvnet_budget_was_small(&budget) &&
 				      may_inline_tx(q) &&
-				      !kvnet_kick_mod_is_stream(&q->kick_mod));
+				      !kvnet_moderation_tx_is_stream(&q->vq.tx_mod));
 	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result;
 }
@@ -336,11 +327,11 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 	begin = local_clock();
 	packets_before = q->packet_count;
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls_inline);
-	kvnet_budget_start_vcpu(&budget, q->kick_mod.delay_ns);
+	kvnet_budget_start_vcpu(&budget, q->vq.tx_mod.delay_ns);
 	result = tx_poll_session(q, &budget);
 	kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_inline, q->packet_count - packets_before);
-	kvnet_kick_mod_note_vcpu(&q->kick_mod, local_clock() - begin);
-	if (result != KVNET_WORK_COMPLETE || kvnet_kick_mod_is_stream(&q->kick_mod))
+	kvnet_moderation_note_inline(&q->vq.tx_mod.inline_ns, local_clock() - begin);
+	if (result != KVNET_WORK_COMPLETE || kvnet_moderation_tx_is_stream(&q->vq.tx_mod))
 		WRITE_ONCE(work->event_inline, false);
 	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result == KVNET_WORK_COMPLETE ? result : KVNET_WORK_REPOLL;
@@ -352,9 +343,9 @@ static void call_from_softirq(struct kvnet_queue *q)
 	u64 now, begin = local_clock();
 
 	if (kvnet_vq_send_pending_call(&q->vq))
-		kvnet_tx_mod_note_timer_call(&q->vq.tx_mod);
+		kvnet_moderation_tx_note_call(&q->vq.tx_mod, true);
 	now = local_clock();
-	if (unlikely(kvnet_throttle_account(&q->throttle, now, now - begin)))
+	if (unlikely(kvnet_moderation_throttle_account(&q->throttle, now, now - begin)))
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_inline_throttled);
 }
 

@@ -483,7 +483,7 @@ static void drop_seen_call(struct kvnet_vq *vq)
 		return;
 	}
 	vq->call_pending = false;
-	kvnet_tx_mod_note_unneeded(&vq->tx_mod);
+	kvnet_moderation_tx_note_call(&vq->tx_mod, false);
 }
 
 /* Few used buffers on a large ring: the driver is not short of descriptors. */
@@ -536,7 +536,7 @@ void kvnet_vq_flush(struct kvnet_vq *vq)
 	}
 	kvnet_ring_call_rewind(&vq->ring, mark);
 	if (!vq->call_pending)
-		kvnet_tx_mod_note_deferred(&vq->tx_mod);
+		kvnet_moderation_tx_note_deferred(&vq->tx_mod);
 	vq->call_pending = true;
 	kvnet_stats_inc(&vq->stats, KVNET_STAT_calls_deferred);
 	trace_kvnet_flush(vq, n, false);

@@ -22,7 +22,7 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-#include "worker/tx_mod.h"
+#include "worker/moderation.h"
 #include "mem/dirty_log.h"
 #include "features.h"
 #include "mem/iotlb_miss.h"
@@ -130,7 +130,6 @@ struct kvnet_vq {
 	bool may_defer_call;		/* for a few used buffers */
 	/* A deferred call was not made: completing the poll starts its timer, or makes it. */
 	bool call_pending;
-	struct kvnet_tx_mod tx_mod;	/* whether deferring calls has saved any (TX) */
 	unsigned int n_used;		/* entries in @used: pushed and not yet flushed */
 	unsigned int n_seg;		/* entries in @seg, all of the packet popped last */
 	unsigned int n_iov;		/* entries in @iov, likewise */
@@ -140,6 +139,7 @@ struct kvnet_vq {
 	struct kvnet_seg *seg;		/* guest addresses; room for UIO_MAXIOV */
 	struct iovec *iov;		/* the owner's addresses; room for UIO_MAXIOV */
 	struct kvnet_dirty_log dirty_log;	/* its base is setup */
+	struct kvnet_tx_moderation tx_mod;	/* deferred calls, kick moderation (TX) */
 	struct kvnet_stats stats;
 
 	/* Setup */
