@@ -10,7 +10,7 @@
 #define SOME		40
 #define ROUND		24
 
-/* tx_mod.h: as often as the timer called, and how seldom it is tried after that. */
+/* moderation.h: as often as the timer called, and how seldom it is tried after that. */
 #define LATE		4
 #define TRY		16
 

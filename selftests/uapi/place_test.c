@@ -36,7 +36,7 @@
 #define TAPS		8
 #define PENDING		4	/* of a CPU's softirq, work.h */
 #define LONG_FILTER	2000	/* instructions */
-#define LONG_WAIT	2000	/* us: 20 times what throttle.h takes for quick */
+#define LONG_WAIT	2000	/* us: 20 times KVNET_THROTTLE_QUICK_NS */
 
 CASE(a_lone_frame_is_received_by_who_brings_it)
 {

@@ -15,7 +15,7 @@
 #include "tracing.h"
 #include "xdp.h"
 
-#define WAIT		32	/* frames that wake nobody, rx_mod.h */
+#define WAIT		32	/* frames that do not wake the worker, moderation.h */
 #define ROOM		4	/* for each of them, of the tap */
 #define FEW		8
 #define BULK		16	/* frames that XDP redirects at a time */
