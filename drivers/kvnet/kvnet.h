@@ -81,6 +81,8 @@ enum {
  * @tap_info: kind and interface of the backend, for readers without vq.lock
  * @no_room: the last poll stopped without receive buffers (RX), or because the tap's send
  *	     buffer is full (TX); under vq.lock, RX also reads it without
+ * @small_poll: the last poll found little to do, so that an inline context may serve the next
+ *		event; in a session
  * @reverse_count: @packet_count of the other queue, read without its lock; const after init
  * @packet_count: packets transmitted or received; written in a session
  * @rx_mod: latency mode and coalescing of received frames (RX); in a session
@@ -101,6 +103,7 @@ struct kvnet_queue {
 	struct kvnet_tap tap;
 	struct kvnet_tap_info tap_info;
 	bool no_room;
+	bool small_poll;
 	const unsigned long *reverse_count;
 	unsigned long packet_count;
 	struct kvnet_rx_moderation rx_mod;

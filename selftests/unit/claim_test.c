@@ -26,7 +26,8 @@ enum { FIRST, SECOND, EVENTS };
 static struct kvnet_run_state claim;
 static unsigned int news[EVENTS];	/* what the events are about */
 static unsigned int event[EVENTS];
-static int as;				/* how those who bring them hold it */
+static int offer;			/* the inline context that could serve them */
+static enum kvnet_run_context given[EVENTS];	/* to which context each gave it */
 static unsigned int asked;		/* the events rested for */
 static int begin;			/* the state before */
 static unsigned int holders;		/* by whom it is held in the end */
@@ -41,6 +42,8 @@ static void reset(void)
 	news[SECOND] = 0;
 	seen[FIRST] = 0;
 	seen[SECOND] = 0;
+	given[FIRST] = KVNET_RUN_NONE;
+	given[SECOND] = KVNET_RUN_NONE;
 	holders = 0;
 	saw_change = false;
 }
@@ -48,7 +51,8 @@ static void reset(void)
 static void comes(unsigned int i)
 {
 	WRITE_ONCE(news[i], 1);
-	if (kvnet_run_state_schedule_prep(&claim, event[i], as))
+	given[i] = kvnet_run_state_schedule_prep(&claim, event[i], offer);
+	if (given[i] != KVNET_RUN_NONE)
 		holders++;
 }
 
@@ -128,7 +132,7 @@ static const struct litmus two = {
 static void set_up(int state, unsigned int first, unsigned int second)
 {
 	begin = state;
-	as = KVNET_RUN_STATE_SCHED;
+	offer = 0;
 	event[FIRST] = first;
 	event[SECOND] = second;
 }
@@ -281,8 +285,8 @@ CASE(it_is_lent_once)
 		.check = check_lent,
 	};
 
-	set_up(KVNET_EV_KICK, KVNET_EV_KICK, KVNET_EV_KICK);
-	as = KVNET_RUN_STATE_TASK_WORK;
+	set_up(KVNET_EV_KICK | KVNET_EV_VCPU(KVNET_EV_KICK), KVNET_EV_KICK, KVNET_EV_KICK);
+	offer = KVNET_EV_VCPU(KVNET_EV_KICK);
 	EXPECT_TRUE(try(&lend, 0) > 1);
 }
 
@@ -310,6 +314,153 @@ CASE(what_is_lent_is_begun_or_called_off)
 	set_up(KVNET_RUN_STATE_TASK_WORK, KVNET_EV_KICK, 0);
 	try(&take, 0);
 	EXPECT_EQ(woken, 0);
+}
+
+/*** permission ***/
+
+static enum kvnet_run_context expected;
+
+static void check_context(void)
+{
+	EXPECT_EQ(given[FIRST], expected);
+	EXPECT_EQ(claim.state.counter, expected == KVNET_RUN_NONE ? begin :
+		  expected == KVNET_RUN_VCPU ? (int)KVNET_RUN_STATE_TASK_WORK :
+		  (int)KVNET_RUN_STATE_SCHED);
+}
+
+/* The word that the event replaces decides, whatever the event has to offer. */
+static void event_of_idle_work(int state, unsigned int what, int could,
+			       enum kvnet_run_context context)
+{
+	static const struct litmus alone = {
+		.reset = reset, .thread = { first_comes }, .n = 1, .check = check_context,
+	};
+
+	set_up(state, what, 0);
+	offer = could;
+	expected = context;
+	EXPECT_TRUE(litmus_all(&alone) > 0);
+}
+
+CASE(context_needs_permission_and_offer)
+{
+	const unsigned int events[] = { KVNET_EV_KICK, KVNET_EV_TAP, KVNET_EV_TIMER };
+	int vcpu, softirq;
+	unsigned int i, e;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		e = events[i];
+		vcpu = KVNET_EV_VCPU(e);
+		softirq = KVNET_EV_SOFTIRQ(e);
+		event_of_idle_work(e, e, 0, KVNET_RUN_WORKER);
+		event_of_idle_work(e, e, vcpu, KVNET_RUN_WORKER);
+		event_of_idle_work(e, e, softirq, KVNET_RUN_WORKER);
+		event_of_idle_work(e | vcpu, e, 0, KVNET_RUN_WORKER);
+		event_of_idle_work(e | vcpu, e, vcpu, KVNET_RUN_VCPU);
+		event_of_idle_work(e | vcpu, e, softirq, KVNET_RUN_WORKER);
+		event_of_idle_work(e | softirq, e, 0, KVNET_RUN_WORKER);
+		event_of_idle_work(e | softirq, e, vcpu, KVNET_RUN_WORKER);
+		event_of_idle_work(e | softirq, e, softirq, KVNET_RUN_SOFTIRQ);
+		/* permission for another event, and events that are not enabled */
+		e = events[(i + 1) % ARRAY_SIZE(events)];
+		event_of_idle_work(e | events[i] | vcpu, e, KVNET_EV_VCPU(e), KVNET_RUN_WORKER);
+		event_of_idle_work(events[i] | vcpu | softirq, e, KVNET_EV_VCPU(e), KVNET_RUN_NONE);
+		event_of_idle_work(events[i] | vcpu | softirq, KVNET_EV_CTRL, 0, KVNET_RUN_WORKER);
+	}
+}
+
+/* The word has no permission before: only what is published with the event may be used. */
+static void check_permission(void)
+{
+	const int vcpu = KVNET_EV_VCPU(event[FIRST]), softirq = KVNET_EV_SOFTIRQ(event[FIRST]);
+
+	check();
+	if (given[FIRST] == KVNET_RUN_NONE)
+		return;
+	EXPECT_EQ(given[FIRST], asked & offer & vcpu ? KVNET_RUN_VCPU :
+		  asked & offer & softirq ? KVNET_RUN_SOFTIRQ : KVNET_RUN_WORKER);
+}
+
+CASE(permission_comes_with_the_event)
+{
+	static const struct litmus publish = {
+		.reset = reset, .thread = { first_comes, rests }, .n = 2,
+		.check = check_permission,
+	};
+	const unsigned int events[] = { KVNET_EV_KICK, KVNET_EV_TAP, KVNET_EV_TIMER };
+	unsigned int i, may, could;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		for (may = 0; may < 3; may++) {
+			for (could = 0; could < 3; could++) {
+				const unsigned int bits[] = {
+					0, KVNET_EV_VCPU(events[i]), KVNET_EV_SOFTIRQ(events[i])
+				};
+
+				set_up(KVNET_RUN_STATE_SCHED, events[i], 0);
+				offer = bits[could];
+				EXPECT_TRUE(try(&publish, events[i] | bits[may]) > 4);
+				EXPECT_EQ(lost, 0);
+				EXPECT_EQ(several, 0);
+				EXPECT_TRUE(woken > 0);
+			}
+		}
+	}
+}
+
+/*** the timer ***/
+
+static unsigned int timer_started;
+
+static void reset_timer(void)
+{
+	reset();
+	timer_started = 0;
+}
+
+/* As kvnet_work_complete_for(): no recheck, but the timer is started afterwards. */
+static void completes_for(void)
+{
+	if (!kvnet_run_state_complete(&claim, asked)) {
+		holders++;
+		return;
+	}
+	WRITE_ONCE(timer_started, 1);
+}
+
+static void timer_expires(void)
+{
+	if (!READ_ONCE(timer_started))
+		return;
+	woken++;
+	comes(FIRST);
+	EXPECT_TRUE(holders > 0);
+}
+
+static void check_timer(void)
+{
+	EXPECT_EQ(is_held(), holders > 0);
+	EXPECT_TRUE(holders <= 1);
+}
+
+CASE(expired_timer_finds_its_event_enabled)
+{
+	static const struct litmus timer = {
+		.reset = reset_timer, .thread = { timer_expires, completes_for }, .n = 2,
+		.check = check_timer,
+	};
+	static const struct litmus change = {
+		.reset = reset_timer, .thread = { timer_expires, completes_for, second_comes },
+		.n = 3, .check = check_timer,
+	};
+
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_TIMER, 0);
+	offer = KVNET_EV_VCPU(KVNET_EV_TIMER);
+	try(&timer, KVNET_EV_TIMER | KVNET_EV_VCPU(KVNET_EV_TIMER));
+	EXPECT_TRUE(woken > 0);
+	set_up(KVNET_RUN_STATE_SCHED, KVNET_EV_TIMER, KVNET_EV_CTRL);
+	try(&change, KVNET_EV_TIMER);
+	EXPECT_TRUE(woken > 0);
 }
 
 /* What this test is good for: it notices when there is no barrier. */

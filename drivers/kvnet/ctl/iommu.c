@@ -374,6 +374,6 @@ bool kvnet_iommu_complete_unready(struct kvnet_queue *q)
 {
 	/* Any other context that changes it also schedules the work. */
 	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
-		return kvnet_work_complete_for(&q->work, KVNET_IOMMU_RETRY_NS);
+		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, KVNET_IOMMU_RETRY_NS);
 	return kvnet_work_complete(&q->work, 0);
 }

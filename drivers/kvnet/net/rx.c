@@ -255,14 +255,11 @@ static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
  */
 void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool all_short)
 {
-	bool enable = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
-						 READ_ONCE(*q->reverse_count));
+	bool few_short = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
+						    READ_ONCE(*q->reverse_count));
 
 	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
-	if (kvnet_moderation_is_throttled(&q->throttle, now_ns))
-		enable = false;
-	if (enable != q->work.event_inline)
-		WRITE_ONCE(q->work.event_inline, enable);
+	q->small_poll = few_short && !kvnet_moderation_is_throttled(&q->throttle, now_ns);
 }
 
 /* Flush first: the guest need not wait until the frames are freed. */
@@ -305,8 +302,14 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 	kvnet_watch_set(&q->tap_watch, true, q->tap.ring, rx_frames);
 	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP | KVNET_EV_TIMER))
 		return true;
-	kvnet_work_start_timer(&q->work, local_clock(), ns / 2, ns, false);
+	kvnet_work_start_timer(&q->work, local_clock(), ns / 2, ns);
 	return false;
+}
+
+/* May a sender's softirq serve the next frame? */
+static bool may_inline_rx(const struct kvnet_queue *q)
+{
+	return !q->no_room && q->small_poll && kvnet_rx_inline_may_poll(q);
 }
 
 /*
@@ -316,22 +319,19 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
  */
 static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 {
+	unsigned int events = q->no_room ? KVNET_EV_KICK : KVNET_EV_TAP;
 	bool more;
 
 	if (rx_frames)
 		return complete_rx_coalesced(q, rx_frames);
+	if (may_inline_rx(q))
+		events |= KVNET_EV_SOFTIRQ(KVNET_EV_TAP);
 	kvnet_watch_set(&q->tap_watch, !q->no_room, NULL, 0);
-	if (!kvnet_work_complete(&q->work, q->no_room ? KVNET_EV_KICK : KVNET_EV_TAP))
+	if (!kvnet_work_complete(&q->work, events))
 		return true;
 	more = q->no_room ? kvnet_vq_kick_on(&q->vq) == 1 :
 			    kvnet_tap_rx_is_readable(&q->tap);
 	return more && kvnet_work_reschedule(&q->work);
-}
-
-/* The poll is complete: may a sender's softirq serve the next frame? */
-static bool may_inline_rx(const struct kvnet_queue *q)
-{
-	return !q->no_room && q->work.event_inline && kvnet_rx_inline_may_poll(q);
 }
 
 static enum kvnet_work_result rx_poll(struct kvnet_work *work)

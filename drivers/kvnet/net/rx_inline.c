@@ -199,7 +199,11 @@ static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 /* Returns true if there are more frames: SCHED is set, and the caller still owns the work. */
 static bool complete_rx_inline(struct kvnet_queue *q)
 {
-	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP))
+	unsigned int events = KVNET_EV_TAP;
+
+	if (q->small_poll)
+		events |= KVNET_EV_SOFTIRQ(KVNET_EV_TAP);
+	if (!kvnet_work_complete(&q->work, events))
 		return true;
 	return kvnet_tap_rx_is_readable(&q->tap) && kvnet_work_reschedule(&q->work);
 }
@@ -215,7 +219,8 @@ enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work)
 		return KVNET_WORK_REPOLL;
 	}
 	q->tap.softirq_session = true;
-	q->rx_mod.inline_skip = kvnet_tap_rx_may_softirq(&q->tap) ? receive_frames_inline(q) :
+	/* The policy or the socket's options may have changed since the last session. */
+	q->rx_mod.inline_skip = kvnet_rx_inline_may_poll(q) ? receive_frames_inline(q) :
 				KVNET_STAT_inline_skip_complex;
 	if (q->rx_mod.inline_skip != KVNET_STAT_NONE || complete_rx_inline(q))
 		result = KVNET_WORK_REPOLL;

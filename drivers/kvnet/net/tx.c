@@ -182,7 +182,7 @@ static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 	u32 max_ns = min(READ_ONCE(kvnet_param_tx_usecs), 10000U) * NSEC_PER_USEC;
 	u32 ns = kvnet_moderation_tx_call_delay(&q->vq.tx_mod, now_ns, max_ns);
 
-	kvnet_work_start_timer(&q->work, now_ns, ns / 2, ns, true);
+	kvnet_work_start_timer(&q->work, now_ns, ns / 2, ns);
 }
 
 /* Read the clock only if the queue was ever throttled. */
@@ -201,11 +201,43 @@ static bool may_defer_tx_call(struct kvnet_queue *q)
 }
 
 /*
+ * A tun device passes frames to the stack in the same call. A macvtap or a packet socket
+ * queues them to the lower device or to the CPU, where frames of the worker and of a vCPU
+ * thread could be reordered.
+ */
+static bool may_inline_tx(const struct kvnet_queue *q)
+{
+	return READ_ONCE(q->work.workers->allow_vcpu) && q->tap.is_tun &&
+	       kvnet_vq_may_inline(&q->vq);
+}
+
+/* Few packets per kick are for the kicking vCPU thread, but a stream is for the worker. */
+static unsigned int get_kick_events(struct kvnet_queue *q)
+{
+	if (q->small_poll && may_inline_tx(q) && !kvnet_moderation_tx_is_stream(&q->vq.tx_mod))
+		return KVNET_EV_KICK | KVNET_EV_VCPU(KVNET_EV_KICK);
+	return KVNET_EV_KICK;
+}
+
+/* Kicks stay off until the ring is polled by timer, in @ns. Returns as complete_tx(). */
+static bool complete_tx_moderated(struct kvnet_queue *q, u32 ns)
+{
+	unsigned int events = KVNET_EV_TIMER;
+
+	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
+	kvnet_vq_send_pending_call(&q->vq);
+	if (may_inline_tx(q))
+		events |= KVNET_EV_VCPU(KVNET_EV_TIMER);
+	return !kvnet_work_complete_for(&q->work, events, ns);
+}
+
+/*
  * In a session: complete the poll until a kick, the timer or room in the tap. Returns true
  * if there is more work: SCHED is set, and the caller still owns the work.
  */
 static bool complete_tx(struct kvnet_queue *q)
 {
+	unsigned int events;
 	bool more;
 	u64 now;
 	u32 ns;
@@ -222,13 +254,12 @@ static bool complete_tx(struct kvnet_queue *q)
 	} else {
 		ns = kvnet_moderation_tx_update(&q->vq.tx_mod, now,
 						READ_ONCE(*q->reverse_count));
-		if (ns) {
-			kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
-			kvnet_vq_send_pending_call(&q->vq);
-			return !kvnet_work_complete_for(&q->work, ns);
-		}
-		if (!kvnet_work_complete(&q->work, KVNET_EV_KICK |
-					 (q->vq.call_pending ? KVNET_EV_TIMER : 0)))
+		if (ns)
+			return complete_tx_moderated(q, ns);
+		events = get_kick_events(q);
+		if (q->vq.call_pending)
+			events |= KVNET_EV_TIMER | KVNET_EV_SOFTIRQ(KVNET_EV_TIMER);
+		if (!kvnet_work_complete(&q->work, events))
 			return true;
 		more = kvnet_vq_kick_on(&q->vq) == 1;
 	}
@@ -252,6 +283,10 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 	packets = all.packets - budget->packets;
 	kvnet_stats_add_poll(&q->vq.stats, packets, latency_ns);
 	kvnet_moderation_tx_note_sent(&q->vq.tx_mod, packets, all.bytes - budget->bytes);
+	if (q->vq.vcpu_session)
+		q->small_poll = result == KVNET_WORK_IDLE;
+	else if (packets)
+		q->small_poll = kvnet_budget_was_small(budget);
 	if (q->no_room)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
 	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
@@ -275,16 +310,6 @@ static void end_tx_session(struct kvnet_queue *q, bool completed)
 	kvnet_vq_end(&q->vq, completed && q->vq.call_pending);
 }
 
-/*
- * A tun device passes frames to the stack in the same call. A macvtap or a packet socket
- * queues them to the lower device or to the CPU, where frames of the worker and of a vCPU
- * thread could be reordered.
- */
-static bool may_inline_tx(const struct kvnet_queue *q)
-{
-	return q->tap.is_tun && kvnet_vq_may_inline(&q->vq);
-}
-
 static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 {
 	struct kvnet_queue *q = tx_work_to_queue(work);
@@ -300,10 +325,6 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	result = tx_poll_session(q, &budget);
 	if (kvnet_budget_is_spent(&budget))
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_budget_exhausted);
-	if (budget.packets < KVNET_BUDGET_PACKETS)
-		WRITE_ONCE(work->event_inline, kvnet_budget_was_small(&budget) &&
-				      may_inline_tx(q) &&
-				      !kvnet_moderation_tx_is_stream(&q->vq.tx_mod));
 	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result;
 }
@@ -319,8 +340,8 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 
 	if (!kvnet_vq_begin_vcpu(&q->vq))
 		return KVNET_WORK_REPOLL;
+	/* The tap or the policy may have changed since the last session. */
 	if (unlikely(!may_inline_tx(q))) {
-		WRITE_ONCE(work->event_inline, false);
 		kvnet_vq_end(&q->vq, false);
 		return KVNET_WORK_REPOLL;
 	}
@@ -331,8 +352,6 @@ static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 	result = tx_poll_session(q, &budget);
 	kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_inline, q->packet_count - packets_before);
 	kvnet_moderation_note_inline(&q->vq.tx_mod.inline_ns, local_clock() - begin);
-	if (result != KVNET_WORK_COMPLETE || kvnet_moderation_tx_is_stream(&q->vq.tx_mod))
-		WRITE_ONCE(work->event_inline, false);
 	end_tx_session(q, result == KVNET_WORK_COMPLETE);
 	return result == KVNET_WORK_COMPLETE ? result : KVNET_WORK_REPOLL;
 }
@@ -363,7 +382,7 @@ static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 	}
 	call_from_softirq(q);
 	/* complete_tx() enabled kicks, but a kick that came while SCHED was set was dropped. */
-	if (!kvnet_work_complete(work, KVNET_EV_KICK) ||
+	if (!kvnet_work_complete(work, get_kick_events(q)) ||
 	    (kvnet_ring_pending(&q->vq.ring) && kvnet_work_reschedule(work)))
 		result = KVNET_WORK_REPOLL;
 	kvnet_vq_end_softirq(&q->vq);

@@ -80,18 +80,6 @@ static void poll_work_vcpu(struct kvnet_task_work *tw)
 	workers->ops->put(workers);
 }
 
-/* Timer events with @timer_inline are for the tasklet and do not get here. */
-static bool may_poll_vcpu(const struct kvnet_work *work, unsigned int event)
-{
-	const struct kvnet_workers *workers = work->workers;
-
-	if (!READ_ONCE(workers->allow_vcpu) || !work->ops->poll_vcpu)
-		return false;
-	if (event == KVNET_EV_KICK)
-		return READ_ONCE(work->event_inline) && kvnet_task_work_may_add(workers->mm);
-	return event == KVNET_EV_TIMER && kvnet_task_work_may_add_hardirq(workers->mm);
-}
-
 /* A frame may go to many taps: this bounds the time of their tasklets in one softirq. */
 static bool schedule_work_tasklet(struct kvnet_work *work)
 {
@@ -123,15 +111,28 @@ static void poll_work_softirq(struct tasklet_struct *tasklet)
  * (else ksoftirqd would be woken, no better than the worker). No inline poll while the worker is
  * frozen or stopped: the VMM is not to be served then.
  */
-static bool may_poll_softirq(const struct kvnet_work *work, unsigned int event, bool timer_inline)
+static bool softirq_could_poll(const struct kvnet_work *work, unsigned int event)
 {
-	bool ret = timer_inline;
-
-	if (!READ_ONCE(work->workers->allow_softirq) || !work->ops->poll_softirq)
+	if (event == KVNET_EV_TAP && (!softirq_count() || in_hardirq()))
 		return false;
-	if (event == KVNET_EV_TAP)
-		ret = READ_ONCE(work->event_inline) && softirq_count() && !in_hardirq();
-	return ret && kvnet_task_work_cpu_ok() && !kvnet_thread_is_halted(&work->worker->thread);
+	return kvnet_task_work_cpu_ok() && !kvnet_thread_is_halted(&work->worker->thread);
+}
+
+/* Returns the permission in the run state, if the context that it names could poll here and now. */
+static int offer_inline_context(const struct kvnet_work *work, unsigned int event)
+{
+	int offer = kvnet_run_state_inline_hint(&work->run_state, event);
+	bool could;
+
+	if (!offer)
+		return 0;
+	if (offer == KVNET_EV_SOFTIRQ(event))
+		could = softirq_could_poll(work, event);
+	else if (event == KVNET_EV_TIMER)
+		could = kvnet_task_work_may_add_hardirq(work->workers->mm);
+	else
+		could = kvnet_task_work_may_add(work->workers->mm);
+	return could ? offer : 0;
 }
 
 /* A clock read is the cost of a sample. Timer and control events have no latency to measure. */
@@ -160,22 +161,20 @@ static void sample_event_time(struct kvnet_work *work, unsigned int event)
  */
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event)
 {
-	/* Read once: task_work and the tasklet exclude each other. */
-	const bool timer_inline = event == KVNET_EV_TIMER && READ_ONCE(work->timer_inline);
-	const bool on_vcpu = !timer_inline && may_poll_vcpu(work, event);
+	enum kvnet_run_context context;
 
 	if (KVNET_STATS_ENABLED && event == KVNET_EV_KICK)
 		atomic_long_inc(&work->kicks);
-	if (!kvnet_run_state_schedule_prep(&work->run_state, event,
-					   on_vcpu ? KVNET_RUN_STATE_TASK_WORK :
-					   KVNET_RUN_STATE_SCHED))
+	context = kvnet_run_state_schedule_prep(&work->run_state, event,
+						offer_inline_context(work, event));
+	if (context == KVNET_RUN_NONE)
 		return false;
 	if (KVNET_STATS_ENABLED)
 		sample_event_time(work, event);
 	trace_kvnet_work_event(work->workers->owner, work->index, event);
-	if (on_vcpu)
+	if (context == KVNET_RUN_VCPU)
 		return !add_vcpu_work(work) && kvnet_run_state_grab_task_work(&work->run_state);
-	return !may_poll_softirq(work, event, timer_inline) || !schedule_work_tasklet(work);
+	return context == KVNET_RUN_WORKER || !schedule_work_tasklet(work);
 }
 
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event)
@@ -196,7 +195,7 @@ static enum hrtimer_restart work_timer_expired(struct hrtimer *timer)
 /**
  * kvnet_work_complete() - clear SCHED and enable events
  * @work: SCHED is set, by the caller
- * @events: KVNET_EV_* bits; 0: only KVNET_EV_CTRL, which is always enabled
+ * @events: KVNET_EV_* bits and permissions; 0: only KVNET_EV_CTRL, which is always enabled
  *
  * The caller checks for work after this, and then calls kvnet_work_reschedule() if there is any.
  *
@@ -212,11 +211,10 @@ bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
  * As kvnet_work_complete(), but until the timer expires, in @ns. Kicks and frames schedule nothing
  * until then, so the caller does not recheck for work.
  */
-bool kvnet_work_complete_for(struct kvnet_work *work, u32 ns)
+bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns)
 {
-	WRITE_ONCE(work->timer_inline, false);
 	work->deadline_ns = 0;
-	if (!kvnet_run_state_complete(&work->run_state, KVNET_EV_TIMER))
+	if (!kvnet_run_state_complete(&work->run_state, events))
 		return false;
 	hrtimer_start(&work->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 	return true;
@@ -238,19 +236,16 @@ static bool timer_already_fits(struct kvnet_work *work, u64 now_ns, u32 min_ns)
  * @now_ns: the local clock
  * @min_ns: a queued timer that expires no earlier than this from now is left as it is
  * @max_ns: when a new timer expires, in ns from now
- * @timer_inline: a tasklet may serve the event
  *
  * Starting a timer costs as much as processing a few packets in the ring.
  *
  * Context: process context.
  */
-void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns,
-			    bool timer_inline)
+void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns)
 {
 	if (timer_already_fits(work, now_ns, min_ns))
 		return;
 	work->deadline_ns = now_ns + max_ns;
-	WRITE_ONCE(work->timer_inline, timer_inline);
 	hrtimer_start(&work->timer, ns_to_ktime(max_ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
@@ -282,5 +277,4 @@ void kvnet_work_reset(struct kvnet_work *work)
 {
 	kvnet_run_state_reset(&work->run_state);
 	WRITE_ONCE(work->woken_ns, 0);
-	WRITE_ONCE(work->event_inline, work->ops->poll_vcpu || work->ops->poll_softirq);
 }

@@ -73,11 +73,8 @@ struct kvnet_work_ops {
  * @tasklet: runs @ops->poll_softirq
  * @pending_tasklets: the CPU's count that @tasklet is part of; valid while it is scheduled
  * @timer: raises KVNET_EV_TIMER, in hard interrupt context
- * @timer_inline: @tasklet may serve the timer event; written as @deadline_ns
  * @deadline_ns: when @timer expires, by the local clock, or 0; written in a session, or while
  *		 SCHED is set
- * @event_inline: the next event is likely to bring little work: @task_work or @tasklet may
- *		  serve it; written in a session
  * @sample_count: selects the events that are timestamped; written while SCHED or TASK_WORK is set
  * @woken_ns: the time of the event; 0: no timestamp; written as @sample_count
  * @busy_poll_hits: busy polls that found work; written by the worker
@@ -96,9 +93,7 @@ struct kvnet_work {
 	struct tasklet_struct tasklet;
 	atomic_t *pending_tasklets;
 	struct hrtimer timer;
-	bool timer_inline;
 	u64 deadline_ns;
-	bool event_inline;
 	u8 sample_count;
 	u64 woken_ns;
 	unsigned long busy_poll_hits;
@@ -136,9 +131,8 @@ void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);
 bool kvnet_worker_may_complete(const struct kvnet_work *work);
 bool kvnet_work_complete(struct kvnet_work *work, unsigned int events);
-bool kvnet_work_complete_for(struct kvnet_work *work, u32 ns);
-void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns,
-			    bool timer_inline);
+bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns);
+void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns);
 bool kvnet_work_reschedule(struct kvnet_work *work);
 
 #endif /* _KVNET_WORK_H */
