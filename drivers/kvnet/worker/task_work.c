@@ -2,12 +2,11 @@
 /*
  * task_work.c - task_work of the kicking vCPU thread
  *
- * Decides whether the current thread may take task_work, and keeps the module loaded until all
- * task_work has run. The callback runs in process context of the thread to which it was added.
+ * Decides whether the current thread may take task_work, and keeps the module loaded until it has
+ * run. The callback runs in process context of the thread to which it was added.
  */
 #include "task_work.h"
 
-#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -16,37 +15,6 @@
 #include <linux/sched/deadline.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
-#include <linux/wait_bit.h>
-
-/* Task works that are queued or running: the module's text must stay until they have returned. */
-static atomic_t n_task_works = ATOMIC_INIT(0);
-
-/* kvnet_task_work_exit() waits for n_task_works to become 0. */
-static bool module_exiting;
-
-/*
- * A thread may sleep for long before it runs its task_work. Until then the module reference lets
- * rmmod fail, instead of having it wait in kvnet_task_work_exit().
- */
-static bool get_module_for_task_work(void)
-{
-	if (!try_module_get(THIS_MODULE))
-		return false;
-	atomic_inc(&n_task_works);
-	return true;
-}
-
-/* kvnet_task_work_exit() waits for what runs after module_put(). */
-static void put_module_for_task_work(void)
-{
-	module_put(THIS_MODULE);
-	/*
-	 * Full barrier, as in kvnet_task_work_exit(): either this reads @module_exiting as set, or
-	 * kvnet_task_work_exit() reads a count of zero.
-	 */
-	if (atomic_dec_and_test(&n_task_works) && READ_ONCE(module_exiting))
-		wake_up_var(&n_task_works);
-}
 
 static void run_task_work(struct callback_head *head)
 {
@@ -55,7 +23,8 @@ static void run_task_work(struct callback_head *head)
 	/* From here on @tw may be added again; and run() may free it. */
 	clear_bit_unlock(0, &tw->queued);
 	tw->run(tw);
-	put_module_for_task_work();
+	/* kvnet_task_work_exit() waits for the return. */
+	module_put(THIS_MODULE);
 }
 
 bool kvnet_task_work_is_supported(void)
@@ -112,26 +81,19 @@ bool kvnet_task_work_add(struct kvnet_task_work *tw)
 {
 	if (test_and_set_bit_lock(0, &tw->queued))
 		return false;
-	if (!get_module_for_task_work())
+	/* A thread may sleep for long before it runs its task_work: rmmod fails until then. */
+	if (!try_module_get(THIS_MODULE))
 		goto out;
 	if (!compat_task_work_add(current, &tw->head))
 		return true;
-	put_module_for_task_work();
+	module_put(THIS_MODULE);
 out:
 	clear_bit_unlock(0, &tw->queued);
 	return false;
 }
 
-/*
- * Module exit, after the last device: waits until all task_work has returned. Each has held a
- * module reference almost until its end.
- */
+/* Module exit: a callback may have dropped its module reference, but not returned yet. */
 void kvnet_task_work_exit(void)
 {
-	WRITE_ONCE(module_exiting, true);
-	/* @module_exiting, then the count; pairs with put_module_for_task_work(). */
-	smp_mb();
-	wait_var_event(&n_task_works, !atomic_read(&n_task_works));
-	/* The last callback may still be about to return. */
 	compat_synchronize_tasks();
 }
