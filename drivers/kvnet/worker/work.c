@@ -71,11 +71,8 @@ static void poll_work_vcpu(struct kvnet_task_work *tw)
 		if (result == KVNET_WORK_REPOLL)
 			kvnet_work_queue(work, KVNET_EV_KICK);
 	}
-	/*
-	 * Full barrier, as in kvnet_workers_cancel_inline(): either this reads @cancelling as set,
-	 * or the canceller reads a count of zero.
-	 */
-	if (atomic_dec_and_test(&workers->vcpu_running) && READ_ONCE(workers->cancelling))
+	/* A full barrier, so that wake_up_var() sees the waiter, or the waiter the zero. */
+	if (atomic_dec_and_test(&workers->vcpu_running))
 		wake_up_var(&workers->vcpu_running);
 	workers->ops->put(workers);
 }

@@ -124,11 +124,9 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 		kvnet_run_state_grab_task_work(&workers->work[i]->run_state);
 		tasklet_kill(&workers->work[i]->tasklet);
 	}
-	WRITE_ONCE(workers->cancelling, true);
-	/* @cancelling, then the count; pairs with poll_work_vcpu(). */
+	/* The run state, then the count; pairs with the count and the grab in poll_work_vcpu(). */
 	smp_mb();
 	wait_var_event(&workers->vcpu_running, !atomic_read(&workers->vcpu_running));
-	WRITE_ONCE(workers->cancelling, false);
 }
 
 /**

@@ -44,7 +44,6 @@ struct kvnet_workers_ops {
  * @allow_vcpu: task_work of the kicking vCPU thread may run a work
  * @allow_softirq: a tasklet may run a work
  * @vcpu_running: number of threads in poll_work_vcpu()
- * @cancelling: kvnet_workers_cancel_inline() waits for @vcpu_running to become 0
  * @stopping: no worker is woken; also set while there are no workers
  * @n_starting: threads that do not run yet, plus one until the device is registered
  * @work: one for each queue; const after init
@@ -58,7 +57,6 @@ struct kvnet_workers {
 	bool allow_vcpu;
 	bool allow_softirq;
 	atomic_t vcpu_running;
-	bool cancelling;
 	bool stopping;
 	atomic_t n_starting;
 	struct kvnet_work *work[KVNET_WORKERS_MAX];
