@@ -19,7 +19,6 @@
 #include <linux/sched/task.h>
 #include <linux/sched/vhost_task.h>
 #include <linux/task_work.h>
-#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 /*** vhost_task ***/
@@ -95,16 +94,12 @@ static int create_worker_task(struct kvnet_thread *t, const char *name)
 
 /*** kernel thread ***/
 
-/* Either this reads @exiting as set, or kvnet_thread_wait_unuse_mm() reads @using_mm as set. */
-static bool try_use_owner_mm(struct kvnet_thread *t)
+static bool use_owner_mm(struct kvnet_thread *t)
 {
-	/* @using_mm, then @exiting; pairs with kvnet_thread_wait_unuse_mm(). */
-	smp_store_mb(t->using_mm, true);
-	if (READ_ONCE(t->exiting) || !mmget_not_zero(t->mm)) {
-		WRITE_ONCE(t->using_mm, false);
-		wake_up_var(&t->using_mm);
+	if (current->mm)
+		return true;
+	if (!mmget_not_zero(t->mm))
 		return false;
-	}
 	kthread_use_mm(t->mm);
 	return true;
 }
@@ -112,13 +107,10 @@ static bool try_use_owner_mm(struct kvnet_thread *t)
 /* mmput() may drop the last user, and then frees the owner's mappings here. */
 static void unuse_owner_mm(struct kvnet_thread *t)
 {
-	if (!t->using_mm)
+	if (!current->mm)
 		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
-	/* @using_mm before the check for waiters. */
-	smp_store_mb(t->using_mm, false);
-	wake_up_var(&t->using_mm);
 }
 
 static void run_worker_kthread(struct kvnet_thread *t)
@@ -132,10 +124,10 @@ static void run_worker_kthread(struct kvnet_thread *t)
 			break;
 		if (t->ops->has_work(t->data)) {
 			__set_current_state(TASK_RUNNING);
-			if (!t->using_mm && !try_use_owner_mm(t))
+			if (!use_owner_mm(t))
 				break;
 			t->ops->run(t->data);
-		} else if (t->using_mm) {
+		} else if (current->mm) {
 			__set_current_state(TASK_RUNNING);
 			unuse_owner_mm(t);
 		} else {
@@ -144,6 +136,7 @@ static void run_worker_kthread(struct kvnet_thread *t)
 	}
 	__set_current_state(TASK_RUNNING);
 	unuse_owner_mm(t);
+	complete_all(&t->exited);
 }
 
 static int worker_kthread_fn(void *data)
@@ -244,6 +237,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		.data = data,
 		.mm = mm,
 	};
+	init_completion(&t->exited);
 	ret = fork ? create_worker_task(t, name) : create_worker_kthread(t, name);
 	if (ret)
 		kvnet_thread_stop(t);
@@ -267,13 +261,13 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 
 /*
  * After kvnet_thread_kill(): waits until a kernel thread does not use the owner's mm. Returns at
- * once for a vhost_task, which exits with its process. Not in the thread itself; may sleep until a
+ * once for a vhost_task, which exits with its process. Not in the thread itself; sleeps until a
  * poll that runs is over; kvnet_thread_stop() is not called meanwhile.
  */
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
-	smp_mb(); /* @exiting, then @using_mm; pairs with try_use_owner_mm() */
-	wait_var_event(&t->using_mm, !smp_load_acquire(&t->using_mm));
+	if (t->task && !t->vtsk)
+		wait_for_completion(&t->exited);
 }
 
 /**

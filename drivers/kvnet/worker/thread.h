@@ -11,6 +11,7 @@
 #ifndef _KVNET_THREAD_H
 #define _KVNET_THREAD_H
 
+#include <linux/completion.h>
 #include <linux/types.h>
 
 struct mm_struct;
@@ -40,7 +41,7 @@ struct kvnet_thread_ops {
  * @vtsk: the vhost_task; NULL: a kernel thread, or not started
  * @task: the thread, with a reference; a vhost_task sets it when it first runs
  * @exiting: no @run begins any more
- * @using_mm: a kernel thread uses @mm, with a reference to its users
+ * @exited: a kernel thread that is exiting does not use @mm any more
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
@@ -49,7 +50,7 @@ struct kvnet_thread {
 	struct vhost_task *vtsk;
 	struct task_struct *task;
 	bool exiting;
-	bool using_mm;
+	struct completion exited;
 };
 
 bool kvnet_thread_has_vhost_task(void);
