@@ -33,7 +33,7 @@ static void begin_worker_task(struct kvnet_thread *t)
 {
 	record_thread_task(t);
 	__set_current_state(TASK_RUNNING);
-	t->ops->started(t->data);
+	t->ops->started(t);
 }
 
 /*
@@ -59,10 +59,10 @@ static bool worker_task_fn(void *data)
 		begin_worker_task(t);
 		return true;
 	}
-	if (READ_ONCE(t->exiting) || !t->ops->has_work(t->data))
+	if (READ_ONCE(t->exiting) || !t->ops->has_work(t))
 		return false;
 	__set_current_state(TASK_RUNNING);
-	t->ops->run(t->data);
+	t->ops->run(t);
 	signal_own_task_work();
 	return true;
 }
@@ -78,7 +78,7 @@ static void task_killed(void *data)
 	if (!t->task)
 		record_thread_task(t);
 	WRITE_ONCE(t->exiting, true);
-	t->ops->owner_died(t->data);
+	t->ops->owner_died(t);
 }
 
 static int create_worker_task(struct kvnet_thread *t, const char *name)
@@ -122,11 +122,11 @@ static void run_worker_kthread(struct kvnet_thread *t)
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
 		if (kthread_should_stop() || READ_ONCE(t->exiting))
 			break;
-		if (t->ops->has_work(t->data)) {
+		if (t->ops->has_work(t)) {
 			__set_current_state(TASK_RUNNING);
 			if (!use_owner_mm(t))
 				break;
-			t->ops->run(t->data);
+			t->ops->run(t);
 		} else if (current->mm) {
 			__set_current_state(TASK_RUNNING);
 			unuse_owner_mm(t);
@@ -148,10 +148,10 @@ static int worker_kthread_fn(void *data)
 	set_freezable();
 	/* It may be stopped before it runs: where it could not be attached to the cgroups. */
 	if (!kthread_should_stop())
-		t->ops->started(t->data);
+		t->ops->started(t);
 	run_worker_kthread(t);
 	if (!kthread_should_stop())
-		t->ops->owner_died(t->data);
+		t->ops->owner_died(t);
 	return 0;
 }
 
@@ -218,7 +218,6 @@ bool kvnet_thread_has_vhost_task(void)
  *	kvnet_thread_stop() has returned
  * @fork: create a vhost_task, within the limits of the calling process; else a kernel thread
  * @ops: callbacks
- * @data: for @ops
  *
  * The thread is in the cgroups of the calling process, which are charged for it.
  *
@@ -226,7 +225,7 @@ bool kvnet_thread_has_vhost_task(void)
  * Return: 0; -EAGAIN: RLIMIT_NPROC or pids.max does not allow a vhost_task; -errno.
  */
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
-		       const struct kvnet_thread_ops *ops, void *data)
+		       const struct kvnet_thread_ops *ops)
 {
 	char name[TASK_COMM_LEN];
 	int ret;
@@ -234,7 +233,6 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 	snprintf(name, sizeof(name), "kvnet-%d", task_tgid_nr(current));
 	*t = (struct kvnet_thread) {
 		.ops = ops,
-		.data = data,
 		.mm = mm,
 	};
 	init_completion(&t->exited);

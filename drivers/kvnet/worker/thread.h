@@ -14,29 +14,29 @@
 #include <linux/completion.h>
 #include <linux/types.h>
 
+struct kvnet_thread;
 struct mm_struct;
 struct task_struct;
 struct vhost_task;
 
 /**
- * struct kvnet_thread_ops - callbacks, in the thread
- * @started: once, before @has_work and @run; may sleep
- * @has_work: must @run be called? Does not sleep
- * @run: one step of the work; in the owner's address space; may sleep
+ * struct kvnet_thread_ops - callbacks, in the thread; all but @has_work may sleep
+ * @started: once, before @has_work and @run
+ * @has_work: must @run be called?
+ * @run: one step of the work; in the owner's address space
  * @owner_died: @run is not called any more although kvnet_thread_stop() has not been called, since
- *		the owner has died; may sleep
+ *		the owner has died
  */
 struct kvnet_thread_ops {
-	void (*started)(void *data);
-	bool (*has_work)(void *data);
-	void (*run)(void *data);
-	void (*owner_died)(void *data);
+	void (*started)(struct kvnet_thread *t);
+	bool (*has_work)(struct kvnet_thread *t);
+	void (*run)(struct kvnet_thread *t);
+	void (*owner_died)(struct kvnet_thread *t);
 };
 
 /**
  * struct kvnet_thread - a thread
  * @ops: const from start to stop
- * @data: for @ops
  * @mm: the owner's address space, kept by the caller of kvnet_thread_start()
  * @vtsk: the vhost_task; NULL: a kernel thread, or not started
  * @task: the thread, with a reference; a vhost_task sets it when it first runs
@@ -45,7 +45,6 @@ struct kvnet_thread_ops {
  */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;
-	void *data;
 	struct mm_struct *mm;
 	struct vhost_task *vtsk;
 	struct task_struct *task;
@@ -55,7 +54,7 @@ struct kvnet_thread {
 
 bool kvnet_thread_has_vhost_task(void);
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
-		       const struct kvnet_thread_ops *ops, void *data);
+		       const struct kvnet_thread_ops *ops);
 void kvnet_thread_kill(struct kvnet_thread *t);
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t);
 void kvnet_thread_stop(struct kvnet_thread *t);

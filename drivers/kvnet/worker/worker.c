@@ -91,23 +91,28 @@ static enum kvnet_worker_state poll_work_once(struct kvnet_worker *w)
 	return KVNET_WORKER_SLEEPING;
 }
 
-static void worker_started(void *data)
+static struct kvnet_worker *thread_to_worker(struct kvnet_thread *t)
 {
-	struct kvnet_worker *w = data;
+	return container_of(t, struct kvnet_worker, thread);
+}
+
+static void worker_started(struct kvnet_thread *t)
+{
+	struct kvnet_worker *w = thread_to_worker(t);
 
 	kvnet_workers_note_started(w->work);
 }
 
-static bool worker_has_work(void *data)
+static bool worker_has_work(struct kvnet_thread *t)
 {
-	const struct kvnet_worker *w = data;
+	const struct kvnet_worker *w = thread_to_worker(t);
 
 	return READ_ONCE(w->queued) || w->state != KVNET_WORKER_SLEEPING;
 }
 
-static void worker_run(void *data)
+static void worker_run(struct kvnet_thread *t)
 {
-	struct kvnet_worker *w = data;
+	struct kvnet_worker *w = thread_to_worker(t);
 	u64 max_ns = kvnet_work_busy_poll_ns(w->work);
 
 	if (unlikely(max_ns != w->busy_poll.max_ns))
@@ -125,9 +130,9 @@ static void worker_run(void *data)
 	cond_resched();
 }
 
-static void worker_owner_died(void *data)
+static void worker_owner_died(struct kvnet_thread *t)
 {
-	struct kvnet_worker *w = data;
+	struct kvnet_worker *w = thread_to_worker(t);
 	struct kvnet_workers *workers = w->work->workers;
 
 	workers->ops->owner_died(workers);

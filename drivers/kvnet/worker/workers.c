@@ -28,7 +28,7 @@ static int start_worker(struct kvnet_workers *workers, unsigned int i, bool fork
 
 	memset(w, 0, sizeof(*w));
 	w->work = workers->work[i];
-	return kvnet_thread_start(&w->thread, workers->mm, fork, &kvnet_worker_thread_ops, w);
+	return kvnet_thread_start(&w->thread, workers->mm, fork, &kvnet_worker_thread_ops);
 }
 
 /**
