@@ -47,7 +47,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "worker/workers.h"
+#include "worker/worker.h"
 #include "tap/vnet_hdr.h"
 #include "worker/moderation.h"
 #include "worker/watch.h"

@@ -200,7 +200,7 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 	if (READ_ONCE(kvnet_param_pin_rings))
 		kvnet_ring_pin_get_account(&net->memlock, mm);
 	kvnet_netlink_notify_dev(net, KVNET_CMD_DEV_ADD_NTF);
-	kvnet_workers_note_started(net->workers.work[0]);
+	kvnet_workers_note_started(&net->q[KVNET_RX].work);
 	return 0;
 
 err_workers:

@@ -16,7 +16,6 @@
 #include <net/sock.h>
 
 #include "netlink_gen.h"
-#include "worker/workers.h"
 #include "kvnet.h"
 #include "obs/registry.h"
 

@@ -24,7 +24,6 @@
 #include <net/net_namespace.h>
 
 #include "worker/worker.h"
-#include "worker/workers.h"
 #include "kvnet.h"
 #include "obs/registry.h"
 

@@ -12,7 +12,6 @@
 #include <net/genetlink.h>
 
 #include "netlink_gen.h"
-#include "worker/workers.h"
 #include "worker/task_work.h"
 #include "kvnet.h"
 #include "obs/registry.h"

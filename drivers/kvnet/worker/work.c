@@ -14,9 +14,8 @@
 #include <linux/sched/clock.h>
 #include <linux/wait_bit.h>
 
-#include "workers.h"
-#include "obs/trace.h"
 #include "worker.h"
+#include "obs/trace.h"
 
 /* Atomic: the tasklets of a CPU that goes offline run on another CPU. */
 static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
@@ -262,11 +261,11 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	work->workers = workers;
 	work->index = workers->n++;
 	work->worker = &workers->worker[work->index];
+	work->worker->work = work;
 	kvnet_task_work_init(&work->task_work, poll_work_vcpu);
 	tasklet_setup(&work->tasklet, poll_work_softirq);
 	hrtimer_setup(&work->timer, work_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
-	workers->work[work->index] = work;
 }
 
 /* Before the workers start: SCHED is clear, and no context can set it. */

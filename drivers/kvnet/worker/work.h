@@ -66,7 +66,7 @@ struct kvnet_work_ops {
  * @ops: const after init
  * @workers: the device's workers; const after init
  * @worker: its worker; const after init
- * @index: in &kvnet_workers.work; const after init
+ * @index: of the queue, and of @worker in &kvnet_workers; const after init
  * @busy_poll_us: limit of the worker's busy polling, in us; 0: off
  * @run_state: which context may run the work
  * @task_work: runs @ops->poll_vcpu
@@ -129,7 +129,6 @@ void kvnet_work_reset(struct kvnet_work *work);
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event);
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);
-bool kvnet_worker_may_complete(const struct kvnet_work *work);
 bool kvnet_work_complete(struct kvnet_work *work, unsigned int events);
 bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns);
 void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns);
