@@ -19,6 +19,7 @@
 
 #include "features.h"
 #include "kvnet.h"
+#include "worker/task_work.h"
 
 /* Above the longest GSO packet: BIG TCP stays below 2^19. */
 #define TX_PACKET_MAX	(1U << 19)

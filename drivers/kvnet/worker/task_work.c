@@ -1,42 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task_work.c - task_work of the kicking vCPU thread
- *
- * Decides whether the current thread may take task_work, and keeps the module loaded until it has
- * run. The callback runs in process context of the thread to which it was added.
+ * task_work.c - which threads and CPUs may do inline work
  */
 #include "task_work.h"
 
-#include <linux/bitops.h>
-#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/deadline.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
+#include <linux/task_work.h>
 
-static void run_task_work(struct callback_head *head)
-{
-	struct kvnet_task_work *tw = container_of(head, struct kvnet_task_work, head);
-
-	/* From here on @tw may be added again; and run() may free it. */
-	clear_bit_unlock(0, &tw->queued);
-	tw->run(tw);
-	/* kvnet_task_work_exit() waits for the return. */
-	module_put(THIS_MODULE);
-}
-
+/* Does this kernel export task_work_add(), and run task_work before a vCPU enters the guest? */
 bool kvnet_task_work_is_supported(void)
 {
 	return COMPAT_HAVE_TASK_WORK;
 }
 
-void kvnet_task_work_init(struct kvnet_task_work *tw,
-			  void (*run)(struct kvnet_task_work *tw))
+/*
+ * Inline work, also in softirqs, is not for CPUs that the administrator keeps free of kernel work:
+ * isolcpus=, nohz_full=, an isolated cpuset.
+ */
+bool kvnet_task_work_cpu_ok(void)
 {
-	init_task_work(&tw->head, run_task_work);
-	tw->run = run;
+	int cpu = raw_smp_processor_id();
+	bool ret;
+
+	/* Since Linux 7.0 the mask of a cpuset is freed after a grace period. */
+	rcu_read_lock();
+	ret = !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TICK);
+	rcu_read_unlock();
+	return ret;
 }
 
 /* Real-time threads and isolated CPUs are not to spend their time on packets. */
@@ -68,28 +65,6 @@ bool kvnet_task_work_may_add_hardirq(const struct mm_struct *mm)
 {
 	return in_hardirq() && current->flags & PF_VCPU && current->mm == mm &&
 	       !current_is_rt_or_isolated();
-}
-
-/**
- * kvnet_task_work_add() - add task_work to the current thread
- * @tw: the task_work; the caller keeps it until it has run
- *
- * Context: where kvnet_task_work_may_add() or kvnet_task_work_may_add_hardirq() is true.
- * Return: true: it will run; false: it is pending already, or the thread or the module is exiting.
- */
-bool kvnet_task_work_add(struct kvnet_task_work *tw)
-{
-	if (test_and_set_bit_lock(0, &tw->queued))
-		return false;
-	/* A thread may sleep for long before it runs its task_work: rmmod fails until then. */
-	if (!try_module_get(THIS_MODULE))
-		goto out;
-	if (!compat_task_work_add(current, &tw->head))
-		return true;
-	module_put(THIS_MODULE);
-out:
-	clear_bit_unlock(0, &tw->queued);
-	return false;
 }
 
 /* Module exit: a callback may have dropped its module reference, but not returned yet. */

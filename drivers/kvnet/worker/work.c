@@ -9,11 +9,15 @@
  */
 #include "work.h"
 
+#include <linux/bitops.h>
+#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/task_work.h>
 #include <linux/wait_bit.h>
 
+#include "task_work.h"
 #include "worker.h"
 #include "obs/trace.h"
 
@@ -43,23 +47,35 @@ void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 	kvnet_thread_wake(&w->thread);
 }
 
-/* The reference keeps the device until the thread has run the task_work. */
+/*
+ * Adds the work to the current thread's task_work. False: it is pending there already (cancelled,
+ * but not run yet), or the thread or the module is exiting. The thread may sleep for long before
+ * it runs its task_work: until then the references keep the device, and let rmmod fail.
+ */
 static bool add_vcpu_work(struct kvnet_work *work)
 {
-	struct kvnet_workers *workers = work->workers;
-
-	if (!kvnet_task_work_add(&work->task_work))
+	if (test_and_set_bit_lock(0, &work->task_work_queued))
 		return false;
-	workers->ops->get(workers);
-	return true;
+	if (!try_module_get(THIS_MODULE))
+		goto out;
+	if (!compat_task_work_add(current, &work->task_work)) {
+		work->workers->ops->get(work->workers);
+		return true;
+	}
+	module_put(THIS_MODULE);
+out:
+	clear_bit_unlock(0, &work->task_work_queued);
+	return false;
 }
 
-static void poll_work_vcpu(struct kvnet_task_work *tw)
+static void poll_work_vcpu(struct callback_head *head)
 {
-	struct kvnet_work *work = container_of(tw, struct kvnet_work, task_work);
+	struct kvnet_work *work = container_of(head, struct kvnet_work, task_work);
 	enum kvnet_work_result result = KVNET_WORK_REPOLL;
 	struct kvnet_workers *workers = work->workers;
 
+	/* From here on it may be added again. */
+	clear_bit_unlock(0, &work->task_work_queued);
 	/* Before the grab: kvnet_workers_cancel_inline() grabs first, then reads the count. */
 	atomic_inc(&workers->vcpu_running);
 	if (kvnet_run_state_grab_task_work(&work->run_state)) {
@@ -73,7 +89,9 @@ static void poll_work_vcpu(struct kvnet_task_work *tw)
 	/* A full barrier, so that wake_up_var() sees the waiter, or the waiter the zero. */
 	if (atomic_dec_and_test(&workers->vcpu_running))
 		wake_up_var(&workers->vcpu_running);
+	/* May free the work. kvnet_task_work_exit() waits for the return. */
 	workers->ops->put(workers);
+	module_put(THIS_MODULE);
 }
 
 /* A frame may go to many taps: this bounds the time of their tasklets in one softirq. */
@@ -188,21 +206,6 @@ static enum hrtimer_restart work_timer_expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/**
- * kvnet_work_complete() - clear SCHED and enable events
- * @work: SCHED is set, by the caller
- * @events: KVNET_EV_* bits and permissions; 0: only KVNET_EV_CTRL, which is always enabled
- *
- * The caller checks for work after this, and then calls kvnet_work_reschedule() if there is any.
- *
- * Context: the context that runs the work.
- * Return: true if SCHED is clear; false if it stays set, since the set-up has changed.
- */
-bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
-{
-	return kvnet_run_state_complete(&work->run_state, events);
-}
-
 /*
  * As kvnet_work_complete(), but until the timer expires, in @ns. Kicks and frames schedule nothing
  * until then, so the caller does not recheck for work.
@@ -245,15 +248,6 @@ void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32
 	hrtimer_start(&work->timer, ns_to_ktime(max_ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/*
- * For the context that has completed the poll: its recheck has found work. True if this sets
- * SCHED; false if another context has the work.
- */
-bool kvnet_work_reschedule(struct kvnet_work *work)
-{
-	return kvnet_run_state_reschedule(&work->run_state);
-}
-
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 		     const struct kvnet_work_ops *ops)
 {
@@ -262,7 +256,7 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	work->index = workers->n++;
 	work->worker = &workers->worker[work->index];
 	work->worker->work = work;
-	kvnet_task_work_init(&work->task_work, poll_work_vcpu);
+	init_task_work(&work->task_work, poll_work_vcpu);
 	tasklet_setup(&work->tasklet, poll_work_softirq);
 	hrtimer_setup(&work->timer, work_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);

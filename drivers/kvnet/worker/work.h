@@ -16,7 +16,6 @@
 #include <linux/types.h>
 
 #include "run_state.h"
-#include "task_work.h"
 #include "obs/stats.h"
 
 /* One of so many kicks or frames that schedule a work is timestamped. A power of two. */
@@ -46,19 +45,19 @@ enum kvnet_work_result {
  * @poll: poll with a budget; completes an empty queue by itself if
  *	  kvnet_worker_may_complete(); may sleep
  * @poll_vcpu: as @poll with a small budget, in task_work of the kicking vCPU thread: returns
- *	       COMPLETE, or REPOLL to have the worker continue; NULL: none; may sleep
- * @poll_softirq: as @poll_vcpu, in a tasklet after a frame or a timer event; NULL: none; must
- *		  not sleep
+ *	       COMPLETE, or REPOLL to have the worker continue; may sleep; NULL if the work never
+ *	       publishes KVNET_EV_VCPU()
+ * @poll_softirq: as @poll_vcpu, in a tasklet, for KVNET_EV_SOFTIRQ(); must not sleep
  * @pending: hint without the queue's lock whether @poll would find work; may sleep
  * @rearm: complete an idle queue, then check it again; true: there is work and SCHED is set;
  *	   may sleep
  */
 struct kvnet_work_ops {
-	enum kvnet_work_result (*poll)(struct kvnet_work *src);
-	enum kvnet_work_result (*poll_vcpu)(struct kvnet_work *src);
-	enum kvnet_work_result (*poll_softirq)(struct kvnet_work *src);
-	bool (*pending)(struct kvnet_work *src);
-	bool (*rearm)(struct kvnet_work *src);
+	enum kvnet_work_result (*poll)(struct kvnet_work *work);
+	enum kvnet_work_result (*poll_vcpu)(struct kvnet_work *work);
+	enum kvnet_work_result (*poll_softirq)(struct kvnet_work *work);
+	bool (*pending)(struct kvnet_work *work);
+	bool (*rearm)(struct kvnet_work *work);
 };
 
 /**
@@ -69,7 +68,8 @@ struct kvnet_work_ops {
  * @index: of the queue, and of @worker in &kvnet_workers; const after init
  * @busy_poll_us: limit of the worker's busy polling, in us; 0: off
  * @run_state: which context may run the work
- * @task_work: runs @ops->poll_vcpu
+ * @task_work: runs @ops->poll_vcpu; on a thread's list while @task_work_queued
+ * @task_work_queued: bit 0
  * @tasklet: runs @ops->poll_softirq
  * @pending_tasklets: the CPU's count that @tasklet is part of; valid while it is scheduled
  * @timer: raises KVNET_EV_TIMER, in hard interrupt context
@@ -89,7 +89,8 @@ struct kvnet_work {
 	unsigned int index;
 	u32 busy_poll_us;
 	struct kvnet_run_state run_state;
-	struct kvnet_task_work task_work;
+	struct callback_head task_work;
+	unsigned long task_work_queued;
 	struct tasklet_struct tasklet;
 	atomic_t *pending_tasklets;
 	struct hrtimer timer;
@@ -123,15 +124,24 @@ static inline u64 kvnet_work_busy_poll_ns(const struct kvnet_work *work)
 	return (u64)READ_ONCE(work->busy_poll_us) * NSEC_PER_USEC;
 }
 
+/* See kvnet_run_state_complete() and kvnet_run_state_reschedule(). */
+static inline bool kvnet_work_complete(struct kvnet_work *work, unsigned int events)
+{
+	return kvnet_run_state_complete(&work->run_state, events);
+}
+
+static inline bool kvnet_work_reschedule(struct kvnet_work *work)
+{
+	return kvnet_run_state_reschedule(&work->run_state);
+}
+
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 		     const struct kvnet_work_ops *ops);
 void kvnet_work_reset(struct kvnet_work *work);
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event);
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);
-bool kvnet_work_complete(struct kvnet_work *work, unsigned int events);
 bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns);
 void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns);
-bool kvnet_work_reschedule(struct kvnet_work *work);
 
 #endif /* _KVNET_WORK_H */
