@@ -23,30 +23,6 @@
 
 /*** vhost_task ***/
 
-/* The reference is kept until kvnet_thread_stop(), since wake-ups may come until then. */
-static void record_thread_task(struct kvnet_thread *t)
-{
-	WRITE_ONCE(t->task, get_task_struct(current));
-}
-
-static void begin_worker_task(struct kvnet_thread *t)
-{
-	record_thread_task(t);
-	__set_current_state(TASK_RUNNING);
-	t->ops->started(t);
-}
-
-/*
- * A call may complete an aio request, and drop the last reference of its file. The final fput is
- * task_work, for the return to user space. A vhost_task never returns there, but runs task_work
- * when it handles signals.
- */
-static void signal_own_task_work(void)
-{
-	if (task_work_pending(current))
-		set_thread_flag(TIF_NOTIFY_SIGNAL);
-}
-
 /*
  * vhost_task calls this in a loop, in TASK_INTERRUPTIBLE. On false it sleeps, unless it was woken
  * since it set that state.
@@ -56,14 +32,22 @@ static bool worker_task_fn(void *data)
 	struct kvnet_thread *t = data;
 
 	if (unlikely(!t->task)) {
-		begin_worker_task(t);
+		WRITE_ONCE(t->task, get_task_struct(current));
+		__set_current_state(TASK_RUNNING);
+		t->ops->started(t);
 		return true;
 	}
 	if (READ_ONCE(t->exiting) || !t->ops->has_work(t))
 		return false;
 	__set_current_state(TASK_RUNNING);
 	t->ops->run(t);
-	signal_own_task_work();
+	/*
+	 * A call may complete an aio request, and drop the last reference of its file. The final
+	 * fput is task_work, for the return to user space. A vhost_task never returns there, but
+	 * runs task_work when it handles signals.
+	 */
+	if (task_work_pending(current))
+		set_thread_flag(TIF_NOTIFY_SIGNAL);
 	return true;
 }
 
@@ -76,7 +60,7 @@ static void task_killed(void *data)
 	struct kvnet_thread *t = data;
 
 	if (!t->task)
-		record_thread_task(t);
+		WRITE_ONCE(t->task, get_task_struct(current));
 	WRITE_ONCE(t->exiting, true);
 	t->ops->owner_died(t);
 }
@@ -290,13 +274,17 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	t->task = NULL;
 }
 
-/* Any context, also with interrupts off; from kvnet_thread_start() to kvnet_thread_stop(). */
+/*
+ * After a full barrier, which pairs with the thread's set_current_state(): a vhost_task that has
+ * not run yet calls @has_work before it sleeps. Any context, also with interrupts off; from
+ * kvnet_thread_start() to kvnet_thread_stop().
+ */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
-	if (t->vtsk)
-		vhost_task_wake(t->vtsk);
-	else
-		wake_up_process(t->task);
+	struct task_struct *task = READ_ONCE(t->task);
+
+	if (task)
+		wake_up_process(task);
 }
 
 /*

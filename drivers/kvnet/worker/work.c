@@ -219,16 +219,6 @@ bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 n
 	return true;
 }
 
-/*
- * The clocks of two CPUs may differ. That makes the timer early or late, but a queued timer
- * always expires.
- */
-static bool timer_already_fits(struct kvnet_work *work, u64 now_ns, u32 min_ns)
-{
-	return (s64)(work->deadline_ns - now_ns) >= (s64)min_ns &&
-	       hrtimer_is_queued(&work->timer);
-}
-
 /**
  * kvnet_work_start_timer() - start the timer of a work that waits for KVNET_EV_TIMER, too
  * @work: the work, in a session; its poll is complete or is about to be
@@ -236,13 +226,14 @@ static bool timer_already_fits(struct kvnet_work *work, u64 now_ns, u32 min_ns)
  * @min_ns: a queued timer that expires no earlier than this from now is left as it is
  * @max_ns: when a new timer expires, in ns from now
  *
- * Starting a timer costs as much as processing a few packets in the ring.
+ * Starting a timer costs as much as processing a few packets in the ring. The clocks of two CPUs
+ * may differ: that makes the timer early or late, but a queued timer always expires.
  *
  * Context: process context.
  */
 void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns)
 {
-	if (timer_already_fits(work, now_ns, min_ns))
+	if ((s64)(work->deadline_ns - now_ns) >= (s64)min_ns && hrtimer_is_queued(&work->timer))
 		return;
 	work->deadline_ns = now_ns + max_ns;
 	hrtimer_start(&work->timer, ns_to_ktime(max_ns), HRTIMER_MODE_REL_PINNED_HARD);

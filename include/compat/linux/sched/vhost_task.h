@@ -48,10 +48,6 @@ static inline void vhost_task_start(struct vhost_task *vtsk)
 static inline void vhost_task_stop(struct vhost_task *vtsk)
 {
 }
-
-static inline void vhost_task_wake(struct vhost_task *vtsk)
-{
-}
 #endif
 
 #endif /* _KVNET_COMPAT_SCHED_VHOST_TASK_H */
