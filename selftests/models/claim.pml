@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may run a source: run_state.h, work.c and what of worker.c and workers.c hands it on,
- * with a worker, a vCPU to which it is lent, a softirq, changes of the set-up and, with
- * STOP, the end of the crew.  Memory is in order here; litmus/ is about the rest.
+ * Which context may run a work: run_state.h, work.c and the parts of worker.c that pass it on,
+ * with a worker, the task_work of a vCPU thread, a softirq, a timer, setup changes and, with
+ * STOP, the end of the workers. Memory is in order here; litmus/ is about the rest.
  *
- * Never two run it; when nobody does anything any more, nothing is left to do; and when
- * kvnet_workers_stop() has returned nobody runs it, nor will.
+ * Never do two contexts run it; when nothing moves any more, nothing is left to do; and when
+ * kvnet_workers_stop() has returned, no context runs it, nor will.
  *
  * A frame wakes nobody while the worker has the source: who takes it for the worker has
  * taken our entry off the tap's wait queue (kvnet_watch_set() puts it back).
  *
- * MUTANT=1..8 breaks it in one place: run.sh sees that each of these is noticed.
+ * MUTANT=1..11 breaks it in one place: run.sh sees that each of these is noticed.
  */
 #ifndef MUTANT
 #define MUTANT	0
@@ -29,13 +29,26 @@
 
 #define KICK	1
 #define TAP	2
-#define CTRL	4	/* never asked for, never ignored */
-#define HELD	8
-#define LENT	16
-#define CHANGED	32
+#define TIMER	4
+#define CTRL	8	/* never enabled, never ignored */
+/* permissions, KVNET_EV_VCPU() and KVNET_EV_SOFTIRQ() */
+#define KICK_VCPU	16
+#define TIMER_VCPU	32
+#define TAP_SOFT	64
+#define TIMER_SOFT	128
+#define HELD	256
+#define LENT	512
+#define CHANGED	1024
 #define BUSY	(HELD | LENT)
+#define VCPUS	(KICK_VCPU | TIMER_VCPU)
 
-byte state = KICK | TAP;
+/* enum kvnet_run_context */
+#define NONE	0
+#define WORKER	1
+#define VCPU	2
+#define SOFT	3
+
+short state = KICK | KICK_VCPU | TAP | TAP_SOFT;
 byte work = 0;		/* what the guest and the tap have brought */
 byte set_up = 0;	/* changes that a holder has not seen */
 byte runners = 0;
@@ -44,29 +57,36 @@ bool soft = false;	/* the tasklet is scheduled */
 bool watched = true;	/* the entry is on the tap's wait queue */
 bool in_soft = false;
 byte lent = 0;		/* task works that have begun */
-byte sources = 3;	/* who may still bring an event */
-bool loan = false;	/* queued to the thread that kicks */
+byte sources = 3;	/* contexts that may still raise an event */
+bool loan = false;	/* queued to the vCPU thread */
+bool timer_on = false, in_timer = false;
 bool stopping = false, closing = false, ended = false, stopped = false;
 
-/* kvnet_run_state_schedule_prep() */
-inline event(ev, as, got)
+/* kvnet_run_state_schedule_prep(); the offer is any: the hint may be out of date */
+inline event(ev, offer, to)
 {
 	old = state;
 	do
 	:: ev != CTRL && !(old & ev) ->
-		got = false;
+		to = NONE;
 		break
 	:: else ->
 		if
 		:: (old & BUSY) && MUTANT == 2 -> new = old
 		:: (old & BUSY) && MUTANT != 2 -> new = old | CHANGED
-		:: !(old & BUSY) -> new = as
+		:: !(old & BUSY) && (old & offer & VCPUS) -> new = LENT
+		:: !(old & BUSY) && !(old & offer & VCPUS) -> new = HELD
 		fi;
 		atomic {
 			if
 			:: state == old ->
 				state = new;
-				got = !(old & BUSY);
+				if
+				:: old & BUSY -> to = NONE
+				:: !(old & BUSY) && new == LENT -> to = VCPU
+				:: !(old & BUSY) && new == HELD && (old & offer) -> to = SOFT
+				:: !(old & BUSY) && new == HELD && !(old & offer) -> to = WORKER
+				fi;
 				break
 			:: else -> old = state
 			fi
@@ -136,7 +156,39 @@ inline turn(left)
 	runners--
 }
 
-/* kvnet_run_state_complete() and the look afterwards; got: it is still, or again, held */
+/* task_work_add(), which may fail; or the worker gets it */
+inline lend()
+{
+	if
+	:: atomic { !loan -> loan = true }
+	:: take_lent(got);
+		if
+		:: got -> hand_over()
+		:: else
+		fi
+	fi
+}
+
+/* kvnet_run_state_complete() with any permission */
+inline complete(got)
+{
+	if
+	:: events = KICK | TAP
+	:: events = KICK | KICK_VCPU | TAP | TAP_SOFT
+	:: _pid != SOFTIRQ -> events = KICK | TAP | TIMER | TIMER_SOFT
+	/* kvnet_work_complete_for() */
+	:: _pid != SOFTIRQ -> events = TIMER
+	:: _pid != SOFTIRQ -> events = TIMER | TIMER_VCPU
+	fi;
+	atomic {
+		if
+		:: state == HELD -> state = events; got = false
+		:: else -> got = true
+		fi
+	}
+}
+
+/* The poll is complete, and the recheck; got: SCHED is still set, or again. */
 inline rest(got)
 {
 	if
@@ -144,21 +196,22 @@ inline rest(got)
 	:: _pid != SOFTIRQ && MUTANT == 8
 	:: _pid != SOFTIRQ && MUTANT != 8 -> watched = true
 	fi;
-	atomic {
-		if
-		:: state == HELD -> state = KICK | TAP; got = false
-		:: else -> got = true
-		fi
-	}
+	complete(got);
 	if
 	:: got -> state = HELD
 	:: !got && MUTANT == 1
-	:: !got && MUTANT != 1 ->
+	:: !got && MUTANT != 1 && !(events & KICK)
+	:: !got && MUTANT != 1 && (events & KICK) ->
 		if
 		:: work > 0 -> again(got)
 		:: else
 		fi
 	fi;
+	if
+	:: !got && (events & TIMER) && MUTANT != 9 -> timer_on = true
+	:: else
+	fi;
+	events = 0;
 	if
 	:: MUTANT == 8 -> watched = true
 	:: else
@@ -182,7 +235,7 @@ inline turn_and_let_go()
 
 active proctype worker()
 {
-	byte old;
+	short old, events;
 	bool got, left, active_ = false;
 
 end_sleeps:
@@ -216,63 +269,61 @@ end_asleep:		(!asleep || closing)
 	ended = true
 }
 
-/* A vCPU: it kicks, and on its way back does what it was lent. */
+/* A vCPU thread: it kicks, and runs its task_work on its way back, or when the timer interrupts. */
 active proctype vcpu()
 {
-	byte old, new, n;
+	short old, new, events;
+	byte n = 0, to;
 	bool got, left;
 
-	for (n : 1 .. KICKS) {
+end_in_guest:
+	do
+	:: n < KICKS && !loan ->
+		n++;
 		atomic { work++ }
-		event(KICK, LENT, got);
 		if
-		:: !got
-		:: got ->
-			if
-			:: loan = true		/* task_work_add() */
-			:: take_lent(got);	/* it cannot be had */
-				if
-				:: got -> hand_over()
-				:: else
-				fi
-			fi
+		:: event(KICK, KICK_VCPU, to)
+		:: event(KICK, 0, to)
+		fi;
+		if
+		:: to == NONE
+		:: to == WORKER -> hand_over()
+		:: to == VCPU -> lend()
 		fi;
 		if
 		:: n == KICKS -> atomic { sources-- }	/* it kicks no more */
 		:: else
-		fi;
-		if
-		:: loan ->
-			loan = false;
-			atomic { lent++ }
-			take_lent(got);
-			if
-			:: got -> turn_and_let_go()
-			:: else
-			fi;
-			atomic { lent-- }
-		:: else
 		fi
-	}
+	:: loan ->
+		loan = false;
+		atomic { lent++ }
+		take_lent(got);
+		if
+		:: got -> turn_and_let_go()
+		:: else
+		fi;
+		atomic { lent-- }
+	od
 }
 
-/* Frames, by the softirq of who brings them or by the worker. */
+/* Frames, received in the softirq of their sender or by the worker. */
 active proctype sender()
 {
-	byte old, new, n;
-	bool got;
+	short old, new;
+	byte n, to;
 
 	for (n : 1 .. FRAMES) {
 		atomic { work++ }
 		if
-		:: !watched -> got = false
-		:: watched -> event(TAP, HELD, got)
+		:: !watched -> to = NONE
+		:: watched -> event(TAP, TAP_SOFT, to)
+		:: watched -> event(TAP, 0, to)
 		fi;
 		if
-		:: !got
-		:: got ->
+		:: to == NONE
+		:: to == SOFT -> soft = true
+		:: to == SOFT || to == WORKER ->
 			if
-			:: soft = true
 			:: MUTANT != 7 -> watched = false; hand_over()
 			:: MUTANT == 7 -> hand_over(); watched = false
 			fi
@@ -283,7 +334,7 @@ active proctype sender()
 
 active proctype softirq()
 {
-	byte old;
+	short old, events;
 	bool got, left;
 
 	assert(_pid == SOFTIRQ);
@@ -296,24 +347,56 @@ end_idle:
 	od
 }
 
+/* work_timer_expired() */
+active proctype timer()
+{
+	short old, new;
+	byte to;
+	bool got;
+
+end_off:
+	do
+	:: atomic { timer_on -> timer_on = false; in_timer = true };
+		assert(!stopped);
+		if
+		:: stopping && MUTANT != 10
+		:: else ->
+			if
+			:: event(TIMER, TIMER_VCPU, to)
+			:: event(TIMER, TIMER_SOFT, to)
+			:: event(TIMER, 0, to)
+			fi;
+			if
+			:: to == NONE
+			:: to == WORKER -> hand_over()
+			:: to == VCPU -> lend()
+			:: to == SOFT -> soft = true
+			fi
+		fi;
+		in_timer = false
+	od
+}
+
 active proctype vmm()
 {
-	byte old, new, n;
+	short old, new;
+	byte n, to;
 	bool got;
 
 	for (n : 1 .. CHANGES) {
 		set_up = 1;
-		event(CTRL, HELD, got);
+		event(CTRL, 0, to);
 		if
-		:: got -> hand_over()
+		:: to == WORKER -> hand_over()
 		:: else
 		fi
 	}
 	atomic { sources-- }
 #ifdef STOP
-	/* nobody outside brings events any more, see kvnet_net_quiesce() */
+	/* nothing outside raises events any more, see stop_and_unregister_dev() */
 	sources == 0;
 	stopping = true;
+	atomic { !in_timer -> timer_on = false };	/* hrtimer_cancel() */
 	take_lent(got);
 	if
 	:: MUTANT == 6
@@ -325,6 +408,10 @@ active proctype vmm()
 	fi;
 	closing = true;
 	ended;
+	if
+	:: MUTANT == 11
+	:: MUTANT != 11 -> atomic { !in_timer -> timer_on = false }
+	fi;
 	stopped = true
 #endif
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Models of what tests see by chance only: claim.pml, who may run a source, by spin;
+# Models of what tests see by chance only: claim.pml, which context may run a work, by spin;
 # litmus/*.litmus, the barriers A to J of Documentation/ordering.rst, by herd7 and the
 # kernel's memory model, or else by litmus.py, which knows as much of it as they need.
 # Each has variants in which something is missing: these must be found wrong.
@@ -53,11 +53,11 @@ try_spin()
 		errors=$(OPTIMIZE=1 spin_errors $i "-DKICKS=${KICKS:-1}") || true
 		verdict "$([ "$errors" = 0 ]; echo $?)" "claim.pml${i:+, $i}: never two, never nobody ($(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$WORK/pan.log") states)"
 	done
-	for i in 1 2 5 7 8; do
+	for i in 1 2 5 7 8 9; do
 		errors=$(spin_errors -DKICKS=1 -DFRAMES=2 -DMUTANT=$i) || true
 		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, mutant $i: is found"
 	done
-	for i in 3 4 6; do
+	for i in 3 4 6 10 11; do
 		errors=$(spin_errors -DSTOP -DKICKS=1 -DMUTANT=$i) || true
 		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, stop, mutant $i: is found"
 	done
