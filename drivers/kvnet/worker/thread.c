@@ -196,14 +196,12 @@ bool kvnet_thread_has_vhost_task(void)
 }
 
 /**
- * kvnet_thread_start() - create a thread
+ * kvnet_thread_start() - create a thread in the cgroups of the calling process
  * @t: zeroed or stopped
  * @mm: the calling process's address space; the caller keeps the mm_struct until
  *	kvnet_thread_stop() has returned
  * @fork: create a vhost_task, within the limits of the calling process; else a kernel thread
  * @ops: callbacks
- *
- * The thread is in the cgroups of the calling process, which are charged for it.
  *
  * Context: the owner; may sleep.
  * Return: 0; -EAGAIN: RLIMIT_NPROC or pids.max does not allow a vhost_task; -errno.
@@ -229,7 +227,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 /*
  * The thread begins no poll from here on. A page fault may last for as long as the owner likes
  * (userfaultfd): that of a kernel thread fails from here on, that of a vhost_task ends with the
- * owner's process. Any process; kvnet_thread_stop() is not called meanwhile.
+ * owner's process. Any process that excludes kvnet_thread_stop(); any context.
  */
 void kvnet_thread_kill(struct kvnet_thread *t)
 {
@@ -242,9 +240,8 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 }
 
 /*
- * After kvnet_thread_kill(): waits until a kernel thread does not use the owner's mm. Returns at
- * once for a vhost_task, which exits with its process. Not in the thread itself; sleeps until a
- * poll that runs is over; kvnet_thread_stop() is not called meanwhile.
+ * After kvnet_thread_kill(): sleeps until a kernel thread does not use the owner's mm, also while
+ * a poll runs. A vhost_task exits with its process.
  */
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
@@ -252,14 +249,10 @@ void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 		wait_for_completion(&t->exited);
 }
 
-/**
- * kvnet_thread_stop() - end the thread
- * @t: started or not; no context wakes it any more
- *
- * No callback runs when it returns. It waits for as long as the thread is frozen, stopped, or in
- * a page fault.
- *
- * Context: may sleep; without any lock that &kvnet_thread_ops.owner_died takes.
+/*
+ * Ends the thread, started or not, which no context wakes any more. No callback runs on return.
+ * Sleeps for as long as the thread is frozen, stopped, or in a page fault. The caller holds no lock
+ * that @owner_died takes.
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
@@ -276,8 +269,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 
 /*
  * After a full barrier, which pairs with the thread's set_current_state(): a vhost_task that has
- * not run yet calls @has_work before it sleeps. Any context, also with interrupts off; from
- * kvnet_thread_start() to kvnet_thread_stop().
+ * not run yet calls @has_work before it sleeps. Any context, between start and stop.
  */
 void kvnet_thread_wake(struct kvnet_thread *t)
 {
@@ -289,7 +281,7 @@ void kvnet_thread_wake(struct kvnet_thread *t)
 
 /*
  * Is the thread frozen, stopped or traced, or about to be? Also true before it runs. Any context,
- * also with interrupts off; from kvnet_thread_start() to kvnet_thread_stop().
+ * between start and stop.
  */
 bool kvnet_thread_is_halted(const struct kvnet_thread *t)
 {
@@ -302,8 +294,8 @@ bool kvnet_thread_is_halted(const struct kvnet_thread *t)
 }
 
 /*
- * The thread with a reference, for put_task_struct(); NULL before it runs. Any process;
- * kvnet_thread_stop() is not called meanwhile.
+ * The thread with a reference, for put_task_struct(); NULL before it runs. Any process that
+ * excludes kvnet_thread_stop().
  */
 struct task_struct *kvnet_thread_get_task(const struct kvnet_thread *t)
 {

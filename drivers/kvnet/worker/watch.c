@@ -100,16 +100,11 @@ void kvnet_watch_start(struct kvnet_watch *watch, struct file *file)
 	kvnet_work_schedule(watch->work, KVNET_EV_CTRL);
 }
 
-/**
- * kvnet_watch_change() - move the entry to another tap's wait queue
- * @watch: started or not
- * @file: the new tap, which may be down; the caller keeps a reference until kvnet_watch_stop()
- *
- * The old entry is removed last: a tap that has lost its device could not be watched again. The
- * caller schedules the work, for frames that came before.
- *
- * Context: may sleep; vq->lock.
- * Return: true; false, with nothing changed, if the new tap has no device.
+/*
+ * Moves the entry, started or not, to the wait queue of another tap, which may be down. False,
+ * with nothing changed, if that tap has no device. The old entry is removed last: a tap that has
+ * lost its device could not be watched again. The caller keeps a reference to @file until
+ * kvnet_watch_stop(), and schedules the work, for frames that came before. May sleep; vq->lock.
  */
 bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 {

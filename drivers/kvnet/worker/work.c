@@ -24,14 +24,10 @@
 /* Atomic: the tasklets of a CPU that goes offline run on another CPU. */
 static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
 
-/**
- * kvnet_work_queue() - queue the work to its worker
- * @work: SCHED is set, by the caller; from here on only the worker may touch it
- * @event: the cause for the trace, one KVNET_EV_*
- *
- * While the workers are being stopped this leaves SCHED set; kvnet_work_reset() clears it.
- *
- * Context: any, also with interrupts off.
+/*
+ * Queues a work that the caller has SCHED; from here on only the worker may touch it. @event is
+ * for the trace. While the workers are being stopped, SCHED stays set until they start.
+ * Any context, also with interrupts off.
  */
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 {
@@ -164,14 +160,10 @@ static void sample_event_time(struct kvnet_work *work, unsigned int event)
 	WRITE_ONCE(work->woken_ns, now);
 }
 
-/**
- * kvnet_work_schedule_prep() - an event sets SCHED, if the event is enabled
- * @work: the work
- * @event: one KVNET_EV_*
- *
- * Context: any, also with interrupts off.
- * Return: true: the caller has set SCHED and must call kvnet_work_queue(). False: the event is
- * not enabled, another context runs the work, or task_work or a tasklet is going to run it.
+/*
+ * An event that is enabled sets SCHED. True: the caller must call kvnet_work_queue(). False: the
+ * event is not enabled, another context runs the work, or task_work or a tasklet is going to. Any
+ * context, also with interrupts off.
  */
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event)
 {
@@ -251,11 +243,4 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	tasklet_setup(&work->tasklet, poll_work_softirq);
 	hrtimer_setup(&work->timer, work_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-/* Before the workers start: SCHED is clear, and no context can set it. */
-void kvnet_work_reset(struct kvnet_work *work)
-{
-	kvnet_run_state_reset(&work->run_state);
-	WRITE_ONCE(work->woken_ns, 0);
 }

@@ -137,7 +137,6 @@ static inline bool kvnet_work_reschedule(struct kvnet_work *work)
 
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 		     const struct kvnet_work_ops *ops);
-void kvnet_work_reset(struct kvnet_work *work);
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event);
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);

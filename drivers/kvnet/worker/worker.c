@@ -163,19 +163,9 @@ void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu
 	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && kvnet_task_work_is_supported());
 }
 
-/**
- * kvnet_workers_start() - create the workers
- * @workers: the device's workers, not started
- * @mm: the owner's address space; the caller keeps the mm_struct until kvnet_workers_stop() has
- *	returned
- * @fork: vhost_tasks of the owner's process, not kernel threads; see thread.h
- * @allow_vcpu: inline TX, if the kernel supports it
- * @allow_softirq: inline RX
- *
- * The caller registers the device and then calls kvnet_workers_note_started().
- *
- * Context: the owner; may sleep; dev->lock.
- * Return: as kvnet_thread_start().
+/*
+ * Creates the threads. @mm, @fork and the result are those of kvnet_thread_start(). The owner, with
+ * dev->lock, then registers the device and calls kvnet_workers_note_started(). May sleep.
  */
 int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, bool fork,
 			bool allow_vcpu, bool allow_softirq)
@@ -190,7 +180,8 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 	WRITE_ONCE(workers->allow_softirq, allow_softirq);
 	atomic_set(&workers->n_starting, workers->n + 1);
 	for (i = 0; i < workers->n; i++) {
-		kvnet_work_reset(w[i].work);
+		kvnet_run_state_reset(&w[i].work->run_state);
+		WRITE_ONCE(w[i].work->woken_ns, 0);
 		w[i] = (struct kvnet_worker) { .work = w[i].work };
 	}
 	/* Before the threads start: @owner_died of a thread that is killed at once reads it. */
