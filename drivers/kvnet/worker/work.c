@@ -25,9 +25,9 @@
 static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
 
 /*
- * Queues a work that the caller has SCHED; from here on only the worker may touch it. @event is
- * for the trace. While the workers are being stopped, SCHED stays set until they start.
- * Any context, also with interrupts off.
+ * The caller has set SCHED; from here on only the worker may touch the work. @event is for the
+ * trace. Any context, also with interrupts off; not after kvnet_workers_cancel_inline(), when only
+ * the workers may still run a work.
  */
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 {
@@ -36,8 +36,6 @@ void kvnet_work_queue(struct kvnet_work *work, unsigned int event)
 	if (KVNET_STATS_ENABLED)
 		atomic_long_inc(&work->wakeups);
 	trace_kvnet_worker_wake(work->workers->owner, work->index, event);
-	if (READ_ONCE(work->workers->stopping))
-		return;
 	/* F: full barrier; pairs with the thread's set_current_state(). */
 	smp_store_mb(w->queued, true);
 	kvnet_thread_wake(&w->thread);

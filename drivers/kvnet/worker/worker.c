@@ -226,7 +226,7 @@ void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
 		kvnet_thread_wait_unuse_mm(&workers->worker[i].thread);
 }
 
-/* No timer schedules a work, and no worker is woken, until kvnet_workers_start(). May sleep. */
+/* No timer schedules a work until kvnet_workers_start(). May sleep. */
 void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
 {
 	unsigned int i;

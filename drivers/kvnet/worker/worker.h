@@ -76,7 +76,7 @@ struct kvnet_workers_ops {
  * @allow_vcpu: policy: sessions may permit task_work of the kicking vCPU thread
  * @allow_softirq: policy: sessions may permit a tasklet
  * @vcpu_running: number of threads in poll_work_vcpu()
- * @stopping: no worker is woken; also set while there are no workers
+ * @stopping: timers schedule nothing; also set while there are no workers
  * @n_starting: threads that do not run yet, plus one until the device is registered
  * @n: used entries of @worker; const after init
  * @worker: by the index of the work
