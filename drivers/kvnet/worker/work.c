@@ -74,7 +74,7 @@ static void poll_work_vcpu(struct callback_head *head)
 	atomic_inc(&workers->vcpu_running);
 	if (kvnet_run_state_grab_task_work(&work->run_state)) {
 		/* task_work of an exiting thread runs after the thread has dropped its mm. */
-		if (likely(current->mm == workers->mm))
+		if (likely(current->mm == work->worker->thread.mm))
 			result = work->ops->poll_vcpu(work);
 		trace_kvnet_poll(workers->owner, work->index, result);
 		if (result == KVNET_WORK_REPOLL)
@@ -137,9 +137,9 @@ static int offer_inline_context(const struct kvnet_work *work, unsigned int even
 	if (offer == KVNET_EV_SOFTIRQ(event))
 		could = softirq_could_poll(work, event);
 	else if (event == KVNET_EV_TIMER)
-		could = kvnet_task_work_may_add_hardirq(work->workers->mm);
+		could = kvnet_task_work_may_add_hardirq(work->worker->thread.mm);
 	else
-		could = kvnet_task_work_may_add(work->workers->mm);
+		could = kvnet_task_work_may_add(work->worker->thread.mm);
 	return could ? offer : 0;
 }
 

@@ -174,7 +174,6 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 	unsigned int i;
 	int ret = 0;
 
-	workers->mm = mm;
 	workers->owner = task_tgid_nr(current);
 	kvnet_workers_set_allow_vcpu(workers, allow_vcpu);
 	WRITE_ONCE(workers->allow_softirq, allow_softirq);

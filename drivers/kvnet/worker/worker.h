@@ -70,8 +70,6 @@ struct kvnet_workers_ops {
 /**
  * struct kvnet_workers - the workers of a device
  * @ops: const after init
- * @mm: the owner's address space, kept by the caller of kvnet_workers_start(); const while
- *	there are workers
  * @owner: PID of the owner, for traces
  * @allow_vcpu: policy: sessions may permit task_work of the kicking vCPU thread
  * @allow_softirq: policy: sessions may permit a tasklet
@@ -83,7 +81,6 @@ struct kvnet_workers_ops {
  */
 struct kvnet_workers {
 	const struct kvnet_workers_ops *ops;
-	struct mm_struct *mm;
 	pid_t owner;
 	bool allow_vcpu;
 	bool allow_softirq;
