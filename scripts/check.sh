@@ -174,9 +174,10 @@ check_killers()
 	python3 -B "$TOP/scripts/mutants.py" killers
 }
 
+# after check_module
 check_layers()
 {
-	"$TOP/scripts/layers.sh"
+	python3 -B "$TOP/scripts/test_layers.py" && python3 -B "$TOP/scripts/layers.py" "$TOP/drivers/kvnet" "$BUILD/mod-$SERIES/drivers/kvnet"
 }
 
 check_spec()
