@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_doctor.c - look for what is wrong, and say what to do
+ * cmd_doctor.c - check for problems and suggest fixes
  */
 #include "doctor.h"
 #include "kvnetctl.h"
@@ -30,10 +30,10 @@ static void print_finding(struct json *w, enum grade grade, const char *check, c
 }
 
 /**
- * finding() - say what has been found
+ * finding() - report a finding
  * @d: the examination
  * @grade: is it well?
- * @check: what was looked at, a word
+ * @check: what was checked, a word
  * @todo: what to do about it, or NULL
  * @fmt: as of printf: what has been found
  */
@@ -76,7 +76,7 @@ static void examine_devices(struct doctor *d)
 		kvnet_free(&all);
 	} else if (ret == -EPERM || ret == -EACCES) {
 		finding(d, GRADE_NOTE, "device", "run it as root",
-			"devices were not looked at: that takes CAP_NET_ADMIN");
+			"devices not checked: CAP_NET_ADMIN required");
 	} else {
 		finding(d, GRADE_BAD, "module", "reload the module: rmmod kvnet; modprobe kvnet",
 			"%s", k.why);

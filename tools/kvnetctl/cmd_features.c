@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_features.c - what kvnet and vhost_net offer here, and what each guest took
+ * cmd_features.c - features offered by kvnet and vhost_net, and acked by each guest
  */
 #include "kvnetctl.h"
 #include "names.h"
@@ -56,11 +56,11 @@ static int fail_on_node(const struct node *node)
 	if (node->err == ENOENT || node->err == ENXIO || node->err == ENODEV)
 		return ctl_fail(STATUS_NO_MODULE, "the module kvnet is not loaded: modprobe kvnet");
 	if (node->err == EACCES || node->err == EPERM)
-		return ctl_fail(STATUS_NOT_ALLOWED, "%s may not be opened: run it as root, or see kvnetctl doctor", node->path);
+		return ctl_fail(STATUS_NOT_ALLOWED, "cannot open %s: permission denied; run as root, or see kvnetctl doctor", node->path);
 	return ctl_fail(STATUS_FAILED, "%s: %s", node->path, strerror(node->err));
 }
 
-/* who may not ask the module about others is told what the nodes offer all the same */
+/* a caller without CAP_NET_ADMIN sees only what the nodes offer */
 static void get_devices(struct kvnet_devices *all)
 {
 	struct kvnet k;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_list.c - devices, a line for each
+ * cmd_list.c - one line per device
  */
 #include "kvnetctl.h"
 #include "names.h"

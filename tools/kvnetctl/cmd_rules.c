@@ -15,8 +15,8 @@
 #include <string.h>
 
 /*
- * A VMM can cause events as fast as it likes. A device is looked at again after this time at the
- * earliest, and after twice as long for each time in a row that something was refused.
+ * A VMM can cause events at any rate. Rules are applied again to its device after this time at
+ * the earliest, which doubles with each refusal in a row.
  */
 #define APPLY_INTERVAL_NS	UINT64_C(100000000)
 #define MAX_BACKOFF_SHIFT	9
@@ -27,9 +27,9 @@
  * @file: the rules' name
  * @rules: these
  * @conn: a connection
- * @applied: devices that have been seen to, n of them, and one with the id 0 that stands for all:
- *	what was set last, whether it was refused, how often in a row something was, when it may be
- *	looked at again, and whether it is to be
+ * @applied: devices that rules were applied to, @n_applied of them, and one with the id 0 that
+ *	stands for all: policy set last, whether it was refused, refusals in a row, earliest time
+ *	of the next application, and whether one is pending
  */
 struct rules_run {
 	struct ctl *c;
@@ -111,8 +111,8 @@ static void report_device(struct rules_run *run, const struct kvnet_device *dev,
 }
 
 /*
- * What has been set already stays as it is, so that a "set" by hand does, too. What was
- * refused is tried again, and is not told of twice.
+ * A policy that is set already is not set again, so that a later "set" by hand stays. A refused
+ * one is tried again, and reported once.
  */
 static int apply_policy_to_device(struct rules_run *run, const struct kvnet_device *dev,
 				  const struct kvnet_policy *p)
@@ -131,7 +131,7 @@ static int apply_policy_to_device(struct rules_run *run, const struct kvnet_devi
 	if (!run->c->opt.dry_run)
 		ret = policy_set(&run->conn, dev, p, &why);
 	applied->failed = ret;
-	/* it went as it came, or its worker's thread has ended */
+	/* the device is gone, or a worker has exited */
 	if (ret == -ENODEV || ret == -ESRCH)
 		ret = 0;
 	else if (!ret || !is_unchanged)
@@ -151,8 +151,8 @@ static bool is_used_by_rules(const struct rules *r, enum rule_key key)
 }
 
 /*
- * The path of a cgroup that is too deep, or outside of this cgroup namespace, is not told. Such a
- * device would fit no rule that is for its cgroup, and get what is for others: it gets nothing.
+ * The module reports no cgroup path that is too long or outside of this cgroup namespace. Such a
+ * device would match no rule for its cgroup, and get the settings of later rules: it gets none.
  */
 static bool is_cgroup_unknown(const struct rules_run *run, const struct kvnet_device *dev)
 {
@@ -181,13 +181,13 @@ static int apply_rules_to_device(struct rules_run *run, const struct kvnet_devic
 	if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
 		return STATUS_OK;
 	if (is_cgroup_unknown(run, dev))
-		return refuse_device(run, dev, "the path of its cgroup is not told (too long, or outside of this cgroup namespace): no rule is applied");
-	/* the process can delay this: not without need */
+		return refuse_device(run, dev, "cgroup path unknown (too long, or outside this cgroup namespace): no rule applied");
+	/* the process can delay this: only if a rule needs it */
 	if (alive && is_used_by_rules(&run->rules, RULE_VM))
 		process_read(&p, dev->pid);
 	if (p.stalled) {
 		process_free(&p);
-		return refuse_device(run, dev, "its command line cannot be read in time: no rule is applied");
+		return refuse_device(run, dev, "reading its command line timed out: no rule applied");
 	}
 	s.name[RULE_COMMAND] = dev->command;
 	s.name[RULE_CGROUP] = dev->cgroup;
@@ -219,7 +219,7 @@ static int apply_rules_rate_limited(struct rules_run *run, const struct kvnet_de
 	return ret;
 }
 
-/* the event that tells that they went may be lost */
+/* their dev-del-ntf may have been lost */
 static void remove_gone_devices(struct rules_run *run, const struct kvnet_devices *all)
 {
 	unsigned int i, j;
@@ -263,7 +263,7 @@ static void remove_all_applied(struct rules_run *run)
 		remove_applied(run, run->applied[0].id);
 }
 
-/* rules that are wrong leave those that there were */
+/* an invalid file leaves the rules as they are */
 static void reload_rules(struct rules_run *run)
 {
 	struct rules r;
@@ -276,13 +276,13 @@ static void reload_rules(struct rules_run *run)
 	apply_rules(run, 0);
 }
 
-/* at once, unless it was looked at a short while ago */
+/* at once, unless rules were applied to it a short time ago */
 static void mark_pending(struct rules_run *run, uint32_t id)
 {
 	find_or_add_applied(run, id)->pending = true;
 }
 
-/* the one whose time comes first, or NULL */
+/* the one with the earliest time, or NULL */
 static struct applied *first_pending(const struct rules_run *run)
 {
 	struct applied *first = NULL;
@@ -294,7 +294,7 @@ static struct applied *first_pending(const struct rules_run *run)
 	return first;
 }
 
-/* One look, so that signals and events get their turn. Only that of all tells that the module has gone. */
+/* One at a time, so that signals and events are handled in between. Only that of all devices finds that the module is gone. */
 static int apply_first_pending(struct rules_run *run)
 {
 	struct applied *applied = first_pending(run);
@@ -305,7 +305,7 @@ static int apply_first_pending(struct rules_run *run)
 		return STATUS_OK;
 	id = applied->id;
 	applied->pending = false;
-	/* that of a device is set when it has been looked at */
+	/* that of a device is set once rules have been applied to it */
 	if (!id)
 		applied->not_before = now_ns() + APPLY_INTERVAL_NS;
 	ret = apply_rules(run, id);
@@ -351,7 +351,7 @@ static int follow_devices(struct rules_run *run)
 	if (ret)
 		return ret;
 	event_wait_begin(true);
-	/* first listen, then look: nobody comes in between */
+	/* listen before the dump, so that no device is missed in between */
 	ret = kvnet_listen(&k);
 	ret = ret ? ctl_module_fails(&k, ret) : apply_rules(run, 0);
 	if (ret == STATUS_FAILED)

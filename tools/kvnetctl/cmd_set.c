@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_set.c - say how a device is to be served
+ * cmd_set.c - configure a device
  */
 #include "kvnetctl.h"
 #include "policy.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_show.c - all that is known of devices
+ * cmd_show.c - details of devices
  */
 #include "kvnetctl.h"
 #include "names.h"

@@ -152,7 +152,7 @@ void stats_rates(struct json *w, const struct kvnet_devices *then,
 }
 
 /**
- * stats_repeat() - rates, again and again
+ * stats_repeat() - rates at each interval
  * @c: the run
  * @k: the connection
  * @word: which devices, or NULL: all

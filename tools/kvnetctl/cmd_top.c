@@ -65,7 +65,7 @@ static void screen_end(struct top *t)
 
 static void draw(struct top *t)
 {
-	/* before the second look: rates of no time */
+	/* before the second reading: rates of no time */
 	const struct kvnet_devices *then = t->then.ns ? &t->then : &t->now;
 	unsigned int n;
 	struct top_row *rows = top_rows(then, &t->now, &t->view, &n);
@@ -77,13 +77,13 @@ static void draw(struct top *t)
 	top_free(rows, n);
 }
 
-/* false: that was the end */
+/* false: end */
 static bool take_keys(struct top *t)
 {
 	char keys[64];
 	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys) - 1);
 
-	/* nobody is at the terminal any more */
+	/* the terminal is gone */
 	if (n <= 0)
 		return false;
 	keys[n] = 0;
@@ -105,7 +105,7 @@ static int look(struct top *t)
 	return STATUS_OK;
 }
 
-/* wait for the next look; the first does not keep anybody; false: that was the end */
+/* waits for the next reading; the first comes soon; false: end */
 static bool pause_for(struct top *t, bool first)
 {
 	uint64_t start = now_ns(), next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * doctor - findings: what is well, what is slow, what does not work, and what to do
+ * doctor - findings: what works, what is slow, what does not work, and how to fix it
  */
 #ifndef KVNETCTL_DOCTOR_H
 #define KVNETCTL_DOCTOR_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doctor_device.c - devices: what their states and counters tell
+ * doctor_device.c - devices, by their states and counters
  */
 #include "doctor.h"
 #include "host.h"
@@ -44,7 +44,7 @@ static void check_access(struct doctor *d, const struct kvnet_device *dev,
 	free(pin);
 	if (HAS(dev, KVNET_A_DEV_OWNER_PID) && read_memlock_limit(dev->pid, &bytes))
 		finding(d, GRADE_NOTE, CHECK,
-			"ulimit -l 65536, or systemd's LimitMEMLOCK=64M for who starts VMMs (libvirtd or virtqemud, too), and start the VMM again; memory in a file on a disk, share=on, is never pinned",
+			"ulimit -l 65536, or systemd's LimitMEMLOCK=64M for the service that starts VMMs (libvirtd or virtqemud, too), and start the VMM again; memory in a file on a disk, share=on, is never pinned",
 			"%s: its ring is not pinned, and slower: process %u may lock %llu kB of memory", label,
 			dev->pid, bytes >> 10);
 	else
@@ -62,12 +62,12 @@ static void check_drops(struct doctor *d, const struct kvnet_queue *q, const cha
 		  "make the MTUs of guest and tap the same" },
 		{ "drop_tap", "packets that the tap refused",
 		  "RX: vnet_hdr of tap and VMM differ; TX: is the tap's interface gone, or down?" },
-		{ "drop_header", "packets with a header that makes no sense",
-		  "look at the guest's driver" },
-		{ "drop_fault", "packets in memory that is not there",
-		  "look at the VMM's log: its memory table is wrong" },
-		{ "drop_short", "packets shorter than a header", "look at the guest's driver" },
-		{ "drop_long", "packets of more than 512 KiB", "look at the guest's driver" },
+		{ "drop_header", "packets with an invalid header",
+		  "check the guest's driver" },
+		{ "drop_fault", "packets in guest memory that is not accessible",
+		  "check the VMM's log: its memory table is wrong" },
+		{ "drop_short", "packets shorter than an Ethernet header", "check the guest's driver" },
+		{ "drop_long", "packets of more than 512 KiB", "check the guest's driver" },
 	};
 	unsigned long long n;
 	unsigned int i;
@@ -87,14 +87,14 @@ static void check_counters(struct doctor *d, const struct kvnet_queue *q, const 
 	if (packets > 1000 && kvnet_counter_value(q, "packets_unbatched") > packets / 2 &&
 	    kvnet_counter_value(q, "polls_inline") < packets / 4)
 		finding(d, GRADE_NOTE, CHECK, "an unlimited sndbuf (QEMU: no sndbuf=)",
-			"%s: most packets are given to the tap one by one", label);
+			"%s: most packets are sent to the tap one by one, not in batches", label);
 	if (packets > 1000 && kvnet_counter_value(q, "iotlb_misses") > packets / 10)
 		finding(d, GRADE_NOTE, CHECK, "in the guest: iommu.strict=0 or iommu=pt; here: max_iotlb_entries",
-			"%s: asks the VMM's IOMMU for every tenth packet or more", label);
+			"%s: an IOTLB miss for every tenth packet or more", label);
 	if (kvnet_counter_value(q, "polls") > 1000 &&
 	    kvnet_counter_value(q, "budget_exhausted") > kvnet_counter_value(q, "polls") / 2)
 		finding(d, GRADE_NOTE, CHECK, "more queue pairs, or CPUs of its own: kvnetctl set TAP cpus LIST",
-			"%s: saturated: most turns end with work left", label);
+			"%s: saturated: most polls use up their budget", label);
 }
 
 static void check_queue(struct doctor *d, const struct kvnet_device *dev,
@@ -104,11 +104,11 @@ static void check_queue(struct doctor *d, const struct kvnet_device *dev,
 
 	if (q->state == KVNET_QUEUE_STATE_BROKEN)
 		finding(d, GRADE_BAD, CHECK, "reset the device in the guest, or restart the VMM",
-			"%s: broken (%s): guest or VMM broke the rules", label,
+			"%s: broken (%s): the guest or the VMM violated the virtio specification", label,
 			HAS(q, KVNET_A_QUEUE_ERROR) ? name_errno(q->error) : "unknown");
 	if (q->state == KVNET_QUEUE_STATE_WAITING)
 		finding(d, GRADE_NOTE, CHECK, "if it stays so: the VMM hangs, or its vIOMMU does not map what the guest uses",
-			"%s: waits for the VMM's IOMMU", label);
+			"%s: waits for an IOTLB update from the VMM", label);
 	if (q->state == KVNET_QUEUE_STATE_RUNNING)
 		check_access(d, dev, q, label);
 	check_drops(d, q, label);
@@ -118,7 +118,7 @@ static void check_queue(struct doctor *d, const struct kvnet_device *dev,
 }
 
 /**
- * doctor_devices() - look at devices
+ * doctor_devices() - check devices
  * @d: the examination
  * @all: these
  */
@@ -135,8 +135,8 @@ void doctor_devices(struct doctor *d, const struct kvnet_devices *all)
 		dev = &all->dev[i];
 		before = d->count[GRADE_NOTE] + d->count[GRADE_BAD];
 		if (HAS(dev, KVNET_A_DEV_OWNER_DEAD))
-			finding(d, GRADE_NOTE, CHECK, "find who has it open: fuser -v /dev/kvnet",
-				"device %u: its VMM is dead, but somebody keeps it open", dev->id);
+			finding(d, GRADE_NOTE, CHECK, "find that process: fuser -v /dev/kvnet",
+				"device %u: its VMM is dead, but another process holds it open", dev->id);
 		for (j = 0; j < dev->queues; j++)
 			check_queue(d, dev, &dev->queue[j]);
 		device = device_text(dev, " ");

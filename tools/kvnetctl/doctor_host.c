@@ -86,13 +86,13 @@ static void check_mode(struct doctor *d, const struct stat *st)
 			user ? user->pw_name : "?", mode);
 	else if (mode & 06)
 		finding(d, GRADE_NOTE, "node", "in a udev rule: " UDEV_RULE,
-			"/dev/kvnet is open to everybody (mode %04o)", mode);
+			"each user may open /dev/kvnet (mode %04o)", mode);
 	else
 		finding(d, GRADE_OK, "node", NULL, "/dev/kvnet is for %s and the group %s (mode %04o)",
 			user ? user->pw_name : "?", group ? group->gr_name : "?", mode);
 }
 
-/* QEMU and DPDK look there, whoever's node they have opened */
+/* QEMU and DPDK read vhost's parameter, also for the node of kvnet */
 static void check_regions(struct doctor *d)
 {
 	uint64_t most;
@@ -153,7 +153,7 @@ void doctor_node(struct doctor *d)
 			"/dev/kvnet is no device node");
 	else if (access(path, R_OK | W_OK))
 		finding(d, GRADE_BAD, "node", "run VMMs as root, or in the node's group: usermod -aG kvm USER",
-			"you may not open /dev/kvnet (mode %04o)", st.st_mode & 0777);
+			"no permission to open /dev/kvnet (mode %04o)", st.st_mode & 0777);
 	else
 		check_mode(d, &st);
 	free(path);
@@ -228,7 +228,7 @@ static void check_tap(struct doctor *d, const char *name, uint64_t tun)
 			carrier ? ", which is in use," : "");
 	if (dropped)
 		finding(d, GRADE_NOTE, "tap", "ip link set TAP txqueuelen 10000, if it goes on rising",
-			"%s has dropped %llu frames to its guest: its queue was full, or nobody was there",
+			"%s has dropped %llu frames to its guest: its queue was full, or no backend was attached",
 			name, (unsigned long long)dropped);
 	if (before == d->count[GRADE_NOTE] + d->count[GRADE_BAD])
 		finding(d, GRADE_OK, "tap", NULL, "%s: %s, vnet_hdr%s", name,
@@ -246,7 +246,7 @@ static bool is_in_other_netns(const char *name)
 }
 
 /**
- * doctor_taps() - are there taps, and are they fit?
+ * doctor_taps() - are there taps, and are they usable?
  * @d: the examination
  */
 void doctor_taps(struct doctor *d)
@@ -272,7 +272,7 @@ void doctor_taps(struct doctor *d)
 	if (foreign)
 		finding(d, GRADE_NOTE, "tap",
 			"nsenter -t PID -n unshare -m sh -c 'mount -t sysfs sysfs /sys && kvnetctl doctor'",
-			"/sys shows the interfaces of another network namespace: no tap is looked at");
+			"/sys shows the interfaces of another network namespace: taps not checked");
 	else if (!taps)
 		finding(d, GRADE_NOTE, "tap",
 			"ip tuntap add dev tap0 mode tap vnet_hdr; or let the VMM make one",

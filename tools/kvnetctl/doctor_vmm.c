@@ -120,7 +120,7 @@ static void check_device(struct doctor *d, const char *label, const char *netdev
 
 	if (!driver || strncmp(driver, "virtio-net", 10)) {
 		finding(d, GRADE_NOTE, CHECK, "-device virtio-net-pci",
-			"%s: the guest's device is %s, which no vhost can serve", label,
+			"%s: the guest's device is %s, which no vhost backend can serve", label,
 			driver ? driver : "unknown");
 	} else {
 		if (queues && strchr(queues, ':') && !option_is(device, "mq", "on"))
@@ -154,7 +154,7 @@ static void check_netdev(struct doctor *d, pid_t pid, int argc, char **argv, con
 	label = text_format("process %d%s%s, netdev %s", pid, vm ? " " : "", vm ? vm : "",
 			    id ? id : "?");
 	if (backend == OWN)
-		finding(d, GRADE_NOTE, CHECK, HOW, "%s: no vhost=on, so QEMU passes each packet on by itself", label);
+		finding(d, GRADE_NOTE, CHECK, HOW, "%s: no vhost=on, so QEMU forwards each packet itself", label);
 	else if (backend == VHOST)
 		finding(d, GRADE_NOTE, CHECK, HOW, "%s: served by vhost_net, not by kvnet", label);
 	else if (backend == UNKNOWN)
@@ -186,7 +186,7 @@ static void check_virtio_user(struct doctor *d, pid_t pid, const char *arg)
 }
 
 /**
- * doctor_vmm() - look at a command line
+ * doctor_vmm() - check a command line
  * @d: the examination
  * @pid: the process
  * @argc: how many arguments
@@ -215,7 +215,7 @@ void doctor_vmm(struct doctor *d, pid_t pid, int argc, char **argv)
 }
 
 /**
- * doctor_vmms() - look at the command lines of all VMMs
+ * doctor_vmms() - check the command lines of all VMMs
  * @d: the examination
  */
 void doctor_vmms(struct doctor *d)

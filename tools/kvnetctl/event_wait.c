@@ -2,8 +2,8 @@
 /*
  * event_wait.c - wait for time, events and signals, see event_wait.h
  *
- * Signals are blocked but in ppoll(): none of them gets in between a look at what it
- * has set and the sleep.
+ * Signals are blocked but in ppoll(): none comes between the test of the flag that it sets
+ * and the sleep.
  */
 #include "event_wait.h"
 
@@ -68,7 +68,7 @@ uint64_t now_ns(void)
  * @fd: until there is something to read, or -1
  * @until: until now_ns() is this, or 0: for ever
  *
- * Return: WOKEN_*, all that happened; 0 when the time is over.
+ * Return: EVENT_WAIT_*, all that happened; 0 when the time is over.
  */
 int event_wait(int fd, uint64_t until)
 {

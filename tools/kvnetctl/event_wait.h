@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sleeper - wait for time, events and signals, and come back in good order
+ * event_wait - wait for time, events and signals
  */
 #ifndef KVNETCTL_EVENT_WAIT_H
 #define KVNETCTL_EVENT_WAIT_H

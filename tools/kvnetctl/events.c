@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * events.c - what the module tells unasked, see libkvnet.h; and the end of structures
+ * events.c - events of the module, see libkvnet.h; and freeing of structures
  */
 #include "libkvnet.h"
 #include "nl.h"
@@ -11,18 +11,18 @@
 #include <string.h>
 
 /**
- * kvnet_listen() - hear of events from now on
- * @k: a connection that is for nothing else from now on
+ * kvnet_listen() - subscribe to events
+ * @k: a connection that is used for nothing else afterwards
  *
  * Return: 0, or -EPERM and the like.
  */
 int kvnet_listen(struct kvnet *k)
 {
 	if (!k->group)
-		return nl_fail(k, ENOENT, "the module kvnet tells of no events");
+		return nl_fail(k, ENOENT, "the module kvnet has no event group");
 	if (nl_socket_join(k->sock, k->group) < 0)
 		return nl_fail(k, errno, "listening for events: %s", strerror(errno));
-	/* that tells when the module goes; the number is for ever */
+	/* reports the removal of the module; the number never changes */
 	nl_socket_join(k->sock, GENL_ID_CTRL);
 	return 0;
 }
@@ -71,13 +71,13 @@ static int parse_event(const struct nlmsghdr *nlh, struct kvnet_event *ev)
 }
 
 /**
- * kvnet_work_event() - take an event; waits for one
+ * kvnet_event() - receive an event; waits for one
  * @k: the connection
  * @ev: the event, for kvnet_event_free() whatever is returned
  *
- * Return: 0; -EINTR: a signal came; -EAGAIN: what came is none that we know;
- * -ENOBUFS: some were lost, and more are until all that wait have been taken;
- * -ENOENT: the module is gone; other errors.
+ * Return: 0; -EINTR: a signal came; -EAGAIN: unknown event; -ENOBUFS: events were lost,
+ * and more are until all queued ones have been received; -ENOENT: the module is gone;
+ * other errors.
  */
 int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 {
@@ -99,8 +99,8 @@ int kvnet_event(struct kvnet *k, struct kvnet_event *ev)
 }
 
 /**
- * kvnet_drain() - after -ENOBUFS: hear again of all that comes from now on
- * @k: the connection; what it has heard of by now is lost, too
+ * kvnet_drain() - after -ENOBUFS: receive all events from now on
+ * @k: the connection; events that are queued by now are lost, too
  */
 void kvnet_drain(struct kvnet *k)
 {
@@ -219,7 +219,7 @@ uint64_t kvnet_counter_value(const struct kvnet_queue *q, const char *name)
 }
 
 /**
- * kvnet_drops() - packets that went nowhere, for whatever reason
+ * kvnet_drops() - dropped packets, for any reason
  * @q: the queue
  *
  * Return: the sum of the counters "drop_...".

@@ -18,17 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* nobody's command line or limits are longer than we care to read */
+/* bytes that are read of a command line or of limits */
 #define MAX_FILE	(1 << 18)
 
-/* nor what a VM is called, in bytes: a column of a table is as wide as its widest */
+/* bytes of a VM's name: a column of a table is as wide as its widest cell */
 #define MAX_NAME	255
 
 /*
- * Arguments are read out of the memory of the process, which decides how long that takes
- * (userfaultfd, a file of FUSE). All reads of this run together wait for ARGS_WAIT_NS, and a
- * bit more: what they have waited for is forgotten at an eighth of the pace of the clock. One
- * waits for a quarter of what is left, so that others after it get their share.
+ * Arguments are read from the memory of the process, which decides how long that takes
+ * (userfaultfd, a file of FUSE). All reads of this run together may wait for ARGS_WAIT_NS; the
+ * time that they have waited decays at an eighth of the clock's rate. One read waits for a
+ * quarter of the time left, so that later ones get their share.
  */
 #define MSEC		UINT64_C(1000000)
 #define ARGS_WAIT_NS	(2000 * MSEC)
@@ -210,10 +210,10 @@ static uint64_t args_waited;
 static uint64_t args_time_left(void)
 {
 	static uint64_t last;
-	uint64_t now = now_ns(), forgotten = last ? (now - last) / 8 : 0, left;
+	uint64_t now = now_ns(), decayed = last ? (now - last) / 8 : 0, left;
 
 	last = now;
-	args_waited -= forgotten < args_waited ? forgotten : args_waited;
+	args_waited -= decayed < args_waited ? decayed : args_waited;
 	left = args_waited < ARGS_WAIT_NS ? (ARGS_WAIT_NS - args_waited) / 4 : 0;
 	return left > ARGS_LEAST_NS ? left : ARGS_LEAST_NS;
 }
@@ -324,7 +324,7 @@ static char *read_cgroup(pid_t pid)
 }
 
 /**
- * process_read() - look at a process
+ * process_read() - read what /proc has of a process
  * @p: for process_free() if true is returned
  * @pid: its number
  *
@@ -344,7 +344,7 @@ bool process_read(struct process *p, pid_t pid)
 }
 
 /**
- * process_free() - the end of what process_read() has told
+ * process_free() - free what process_read() has read
  * @p: it
  */
 void process_free(struct process *p)
@@ -365,7 +365,7 @@ static char *list_part(const char **s)
 
 	while (*end && (*end != ',' || end[1] == ','))
 		end += *end == ',' ? 2 : 1;
-	/* no more than that is copied: who wrote the list chose how many parts it has */
+	/* a bounded copy: the list has any number of parts */
 	part = need(strndup(*s, end - *s));
 	*s = *end ? end + 1 : end;
 	for (at = to = part; *at; at++) {

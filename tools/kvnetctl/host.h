@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * host - small files of /proc and /sys, and what they tell of a process
+ * host - small files of /proc and /sys, and what they have about a process
  */
 #ifndef KVNETCTL_HOST_H
 #define KVNETCTL_HOST_H
@@ -14,9 +14,9 @@
 extern const char *host_root;
 
 /**
- * struct process - a process, as far as it can be looked at
- * @pid: its number
- * @command: what it calls itself, or NULL
+ * struct process - a process, as far as it can be read
+ * @pid: its PID
+ * @command: its comm, or NULL
  * @cgroup: its cgroup of version 2, or NULL
  * @argv: its arguments, argc of them
  * @vm: the name of the VM that it runs, from its arguments, or NULL

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # bash completion for kvnetctl(8)
 
-# Ids and taps of the devices that there are. Who makes a tap says what it is called: compgen
-# expands what it is given as a shell does, so names with anything to expand are left out.
+# Ids and taps of devices. The name of a tap is chosen by its creator, and compgen expands its
+# words as a shell does: names with other characters are left out.
 _kvnetctl_devices()
 {
 	kvnetctl list 2> /dev/null | LC_ALL=C awk 'NR > 1 && $1 ~ /^[0-9]+$/ { print $1 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kvnetctl - see and steer the devices of kvnet
+ * kvnetctl - show and configure the devices of kvnet
  */
 #ifndef KVNETCTL_H
 #define KVNETCTL_H

@@ -248,7 +248,7 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 }
 
 /**
- * kvnet_set() - say how a device is to be served
+ * kvnet_set() - configure a device
  * @k: the connection
  * @id: of the device
  * @p: what to change; of it, what is for the module
@@ -270,8 +270,8 @@ int kvnet_set(struct kvnet *k, uint32_t id, const struct kvnet_policy *p)
  * kvnet_tap_of_owner_netns() - the name of a tap that is where its device's owner is
  * @dev: the device
  *
- * Names are an administrator's within one network namespace; whoever makes another has
- * interfaces of any name in it.
+ * Names mean something within the administrator's network namespace; the creator of another
+ * names its interfaces at will.
  *
  * Return: the name; NULL if it has no tap, or one of another namespace.
  */

@@ -2,8 +2,8 @@
 /*
  * libkvnet - client of the generic-netlink family "kvnet"
  *
- * Calls return 0 or a negative errno; then "why" of the connection is a line for
- * people. What a structure's "has" does not name the module has not told.
+ * Calls return 0 or a negative errno; then "why" of the connection is a message. "has" of a
+ * structure says which attributes the module has sent.
  */
 #ifndef KVNETCTL_LIBKVNET_H
 #define KVNETCTL_LIBKVNET_H

@@ -23,21 +23,21 @@ struct command {
 #define ANY	1000
 
 static const struct command commands[] = {
-	{ "list", cmd_list, "", 0, 0, "jp", "devices, a line for each" },
+	{ "list", cmd_list, "", 0, 0, "jp", "one line per device" },
 	{ "show", cmd_show, "[DEV]", 0, 1, "jp",
-	  "all that is known of devices, their queues and workers" },
+	  "details of devices, queues and workers" },
 	{ "stats", cmd_stats, "[DEV]", 0, 1, "jpPain",
-	  "counters of each queue; with -i their rates" },
-	{ "top", cmd_top, "", 0, 0, "binjps", "rates, live, the busiest first" },
+	  "counters per queue; with -i rates" },
+	{ "top", cmd_top, "", 0, 0, "binjps", "live rates, busiest device first" },
 	{ "set", cmd_set, "DEV SETTING VALUE [SETTING VALUE]...", 3, ANY, "",
-	  "say how a device is to be served" },
+	  "configure a device" },
 	{ "monitor", cmd_monitor, "", 0, 0, "jpn",
-	  "devices that come and go, queues that start, stop and break" },
+	  "report devices and queues as they start, stop and break" },
 	{ "rules", cmd_rules, "check|apply|run [FILE]", 1, 2, "jpD",
-	  "policies for devices as they appear, from " RULES_FILE },
+	  "apply policies of " RULES_FILE " to devices as they appear" },
 	{ "features", cmd_features, "", 0, 0, "jp",
-	  "what kvnet and vhost_net offer here, and what each guest took" },
-	{ "doctor", cmd_doctor, "", 0, 0, "jp", "look for what is wrong, and say what to do" },
+	  "features offered by kvnet and vhost_net, and acked by each guest" },
+	{ "doctor", cmd_doctor, "", 0, 0, "jp", "check for problems and suggest fixes" },
 	{ 0 }
 };
 
@@ -46,12 +46,12 @@ static void usage(FILE *f)
 	const struct command *cmd;
 
 	fputs("Usage: kvnetctl [OPTIONS] COMMAND [ARGUMENTS]\n"
-	      "See and steer the network devices that kvnet serves.\n\n", f);
+	      "Show and configure kvnet's devices.\n\n", f);
 	for (cmd = commands; cmd->name; cmd++)
 		fprintf(f, "  %-9s %s\n", cmd->name, cmd->help);
 	fputs("\nDEV is a device's id, the name of its tap, pid:N or vm:NAME.\n\n", f);
 	opts_help(f, "jphV");
-	fputs("\n\"kvnetctl COMMAND -h\" tells more; kvnetctl(8) all.\n", f);
+	fputs("\n\"kvnetctl COMMAND -h\" has the command's options; kvnetctl(8) has details.\n", f);
 }
 
 static void command_help(const struct command *cmd)
@@ -121,7 +121,7 @@ static int run_command(struct ctl *c)
 	return cmd->run(c);
 }
 
-/* What the caller has closed is not to be our socket: what is printed would go there. */
+/* A standard descriptor that the caller has closed must not become our socket: output would go there. */
 static void keep_closed(void)
 {
 	int fd;

@@ -131,7 +131,7 @@ static void take_one(struct kvnet *k, const struct nlmsghdr *nlh, struct talk *t
 {
 	int ret;
 
-	/* the rest of an answer that nobody waits for any more */
+	/* a late part of the answer to an earlier request */
 	if (nlh->nlmsg_seq != k->seq)
 		return;
 	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
@@ -174,7 +174,7 @@ int nl_talk(struct kvnet *k, struct nlmsghdr *nlh, nl_take_t take, void *data)
 		if (len < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (len <= 0)
-			return nl_fail(k, len ? errno : EIO, "hearing from the kernel: %s",
+			return nl_fail(k, len ? errno : EIO, "receiving from the kernel: %s",
 				       len ? strerror(errno) : "nothing");
 		n = (const struct nlmsghdr *)buf;
 		for (left = len; nl_ok(n, left) && !t.ended;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* events that wait, in bytes, where root asks for so much */
+/* receive buffer for events, in bytes, if permitted */
 #define EVENT_ROOM	(1 << 20)
 
 static const struct sockaddr_nl kernel_addr = { .nl_family = AF_NETLINK };
@@ -66,7 +66,7 @@ int nl_socket_fd(const struct nl_socket *s)
 }
 
 /**
- * nl_socket_join() - hear the events of a group
+ * nl_socket_join() - subscribe to the events of a group
  * @s: the socket
  * @group: as the kernel numbers it
  *
@@ -76,7 +76,7 @@ int nl_socket_join(struct nl_socket *s, uint32_t group)
 {
 	int id = group, room = EVENT_ROOM;
 
-	/* who may not has what there is */
+	/* without CAP_NET_ADMIN the default stays */
 	setsockopt(nl_socket_fd(s), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	return mnl_socket_setsockopt(s->mnl, NETLINK_ADD_MEMBERSHIP, &id,
 				     sizeof(id));
@@ -121,10 +121,10 @@ ssize_t nl_socket_recv(struct nl_socket *s, void *buf, size_t len)
 }
 
 /**
- * nl_socket_drain() - throw away what waits; errno stays
+ * nl_socket_drain() - discard what is queued; errno stays
  * @s: the socket
  *
- * A socket that was too full gets no event until it is empty, and no word of those that are
+ * A socket that has overrun gets no event until it is empty, and no error for those that are
  * lost meanwhile.
  */
 void nl_socket_drain(struct nl_socket *s)
@@ -133,7 +133,7 @@ void nl_socket_drain(struct nl_socket *s)
 	int err = errno;
 	char byte;
 
-	/* but not for ever, where somebody makes them as fast */
+	/* bounded, since new ones may come as fast */
 	while (most-- && (recv(nl_socket_fd(s), &byte, sizeof(byte), MSG_DONTWAIT) >= 0 ||
 			  errno == ENOBUFS || errno == EINTR))
 		;

@@ -21,7 +21,7 @@ struct features_array {
 #define GET_FEATURES_ARRAY	_IOR(VHOST_VIRTIO, 0x83, __u64)
 
 /**
- * node_ask() - ask for the features that a node offers
+ * node_ask() - read the features that a node offers
  * @node: its path is set, all else is the answer
  */
 void node_ask(struct node *node)

@@ -29,15 +29,15 @@ static const struct row rows[] = {
 	ROW('j', "json", NULL, SWITCH, json, "JSON, one line"),
 	ROW('p', "pretty", NULL, SWITCH, pretty, "JSON, many lines"),
 	ROW('P', "prometheus", NULL, SWITCH, prometheus,
-	    "as node_exporter's textfile collector reads it"),
-	ROW('a', "all", NULL, SWITCH, all, "also counters that are 0"),
+	    "format of node_exporter's textfile collector"),
+	ROW('a', "all", NULL, SWITCH, all, "include zero counters"),
 	ROW('b', "batch", NULL, SWITCH, batch, "print one table after the other"),
-	ROW('D', "dry-run", NULL, SWITCH, dry_run, "say what would be done, and do nothing"),
-	ROW('i', "interval", "SECONDS", SECONDS, interval, "show rates, again and again"),
-	ROW('n', "count", "N", COUNT, count, "end after N times"),
+	ROW('D', "dry-run", NULL, SWITCH, dry_run, "only print what would be set"),
+	ROW('i', "interval", "SECONDS", SECONDS, interval, "show rates every SECONDS"),
+	ROW('n', "count", "N", COUNT, count, "stop after N"),
 	ROW('s', "sort", "COLUMN", WORD, sort, "sort by this column"),
-	ROW('h', "help", NULL, SWITCH, help, "this text"),
-	ROW('V', "version", NULL, SWITCH, version, "the version"),
+	ROW('h', "help", NULL, SWITCH, help, "show this help"),
+	ROW('V', "version", NULL, SWITCH, version, "show the version"),
 	{ 0 }
 };
 

@@ -2,8 +2,8 @@
 /*
  * parse.c - attributes into structures, see libkvnet.h
  *
- * A table for each kind of message says which attribute goes where. What it does
- * not know is skipped: a newer module may tell more.
+ * A table for each kind of message says which attribute goes where. Unknown
+ * attributes are skipped: a newer module may send more.
  */
 #include "nl.h"
 #include "text.h"

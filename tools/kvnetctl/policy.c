@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * policy.c - how a device is to be served, see policy.h
+ * policy.c - the settings of a device, see policy.h
  */
 #include "policy.h"
 #include "host.h"
@@ -14,22 +14,22 @@
 
 const struct policy_key policy_keys[] = {
 	{ "cpus", POLICY_CPUS, "LIST|all",
-	  "CPUs for the workers, as 0-3,8; of these, those that their cpuset has" },
+	  "CPUs for the workers, as 0-3,8; the kernel intersects with their cpuset" },
 	{ "node", POLICY_NODE, "auto|none|N",
-	  "of the CPUs, those of NUMA node N, or of the one where the guest's memory is" },
+	  "restrict to the CPUs of NUMA node N; auto: the node of the guest's memory" },
 	{ "nice", POLICY_NICE, "-20..19", "nice value of the workers" },
 	{ "sched", POLICY_SCHED, "other|batch|idle|fifo|rr",
 	  "scheduling class of the workers" },
 	{ "rt-priority", POLICY_RT_PRIORITY, "1..99",
 	  "real-time priority of the workers, with sched fifo or rr" },
 	{ "poll-us", KVNET_A_POLICY_POLL_US, "US",
-	  "longest time to spin before a worker sleeps; 0: never" },
+	  "maximum busy polling before a worker sleeps, in us; 0: off" },
 	{ "tx-inline", KVNET_A_POLICY_TX_INLINE, "on|off",
-	  "a vCPU that kicks sends a lone packet itself" },
+	  "send single packets from the vCPU thread that kicks" },
 	{ "rx-direct", KVNET_A_POLICY_RX_DIRECT, "on|off",
-	  "copy frames out of the tap's ring instead of calling the tap for each" },
+	  "read frames from the tap's ring, without recvmsg()" },
 	{ "rx-inline", KVNET_A_POLICY_RX_INLINE, "on|off",
-	  "frames are received by who brings them" },
+	  "receive single frames in the sender's softirq" },
 	{ 0 }
 };
 

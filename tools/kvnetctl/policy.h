@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * policy - how a device is to be served, in the words of "set" and of a rules file
+ * policy - the settings of a device, by the words of "set" and of a rules file
  */
 #ifndef KVNETCTL_POLICY_H
 #define KVNETCTL_POLICY_H

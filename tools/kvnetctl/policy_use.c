@@ -125,14 +125,14 @@ bool policy_same(const struct kvnet_policy *a, const struct kvnet_policy *b)
 }
 
 /**
- * policy_set() - have a device served as a policy says
+ * policy_set() - apply a policy to a device
  * @k: the connection
- * @dev: the device, as the module has told of it just now
+ * @dev: the device, as kvnet_get() has just read it
  * @p: the policy
  * @why: after an error, what is wrong; for free()
  *
- * Return: 0, or a negative errno. Then what is for the module has not changed unless the
- * error is of the workers' threads.
+ * Return: 0, or a negative errno. The settings of the module are applied first; they are
+ * unchanged unless the error is of the workers' threads.
  */
 int policy_set(struct kvnet *k, const struct kvnet_device *dev, const struct kvnet_policy *p,
 	       char **why)

@@ -43,7 +43,7 @@ static void write_info(FILE *f, const struct kvnet_devices *all)
 	struct process p;
 	unsigned int i;
 
-	heading(f, "kvnet_device_info", "gauge", "Who a device belongs to.");
+	heading(f, "kvnet_device_info", "gauge", "Owner of a device.");
 	for (i = 0; i < all->n; i++) {
 		dev = &all->dev[i];
 		memset(&p, 0, sizeof(p));
@@ -93,7 +93,7 @@ static void write_backlog(FILE *f, const struct kvnet_devices *all)
 	const struct kvnet_queue *q;
 	unsigned int i, j;
 
-	heading(f, "kvnet_queue_backlog", "gauge", "Frames that wait for the guest.");
+	heading(f, "kvnet_queue_backlog", "gauge", "Frames queued in the tap for the guest.");
 	for (i = 0; i < all->n; i++) {
 		for (j = 0; j < all->dev[i].queues; j++) {
 			q = &all->dev[i].queue[j];

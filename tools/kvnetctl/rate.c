@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rate.c - what happened between two looks, see rate.h
+ * rate.c - rates, from two readings, see rate.h
  */
 #include "rate.h"
 #include "text.h"
@@ -71,7 +71,7 @@ static struct rate rate_of(const struct kvnet_device *was, const struct kvnet_de
 	struct rate r = { .dev = dev, .queue = q };
 	double polls;
 
-	/* one that has just come has done all it did since then */
+	/* all that a new one has done was since then */
 	if (!old)
 		old = &nothing;
 	r.pps = counter_delta(old, q, "packets") / s;

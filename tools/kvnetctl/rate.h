@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rate - what happened between two looks at the devices
+ * rate - rates, from two readings of the devices
  */
 #ifndef KVNETCTL_RATE_H
 #define KVNETCTL_RATE_H
@@ -9,11 +9,11 @@
 
 /**
  * struct rate - of a queue, per second
- * @dev, @queue: which, of the later look
+ * @dev, @queue: which, of the later reading
  * @pps: packets
  * @bps: bits
  * @kicks, @calls, @drops: these
- * @batch: packets for a turn of the worker, or of a vCPU
+ * @batch: packets per poll, by the worker or inline
  * @cpu: of its worker: percent of a CPU
  */
 struct rate {

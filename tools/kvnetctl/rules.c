@@ -33,7 +33,7 @@ static char *next_word(char **line, bool *bad)
 	} else {
 		word = s;
 		s += strcspn(s, " \t\r\n");
-		/* in the middle of a word it is nothing that anybody meant */
+		/* a quote in the middle of a word is a mistake */
 		*bad = memchr(word, '"', s - word);
 		if (*bad)
 			return NULL;
@@ -234,7 +234,7 @@ bool rule_fits(const struct rule *rule, const struct subject *s)
 	return true;
 }
 
-/* What the next rule says besides, but for what earlier ones make nonsense of. */
+/* Settings that the rule adds, without those that contradict earlier ones. */
 static struct kvnet_policy drop_contradictions(struct kvnet_policy next, const struct kvnet_policy *p)
 {
 	if (HAS(p, POLICY_SCHED) && !policy_is_realtime(p->sched))

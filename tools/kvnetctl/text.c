@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - strings of others, see text.h
+ * text.c - untrusted strings, see text.h
  */
 #include "text.h"
 
@@ -86,10 +86,10 @@ void text_begin(void)
 }
 
 /**
- * text_put() - print a string of somebody else's
+ * text_put() - print an untrusted string
  * @f: where to
  * @s: anything that ends in a zero byte; need not be UTF-8
- * @what: who reads it
+ * @what: what reads it
  */
 void text_put(FILE *f, const char *s, enum text_for what)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text - strings of others, made fit for a terminal, for JSON, for a metric's label
+ * text - untrusted strings, escaped for a terminal, for JSON, for a metric's label
  *
- * What a process calls itself, and what a cgroup or a VM is called, is up to people
- * who may mean ill: none of it reaches a terminal with a control character in it.
+ * Users choose the names of their processes, cgroups and VMs: no control character of
+ * these reaches a terminal.
  */
 #ifndef KVNETCTL_TEXT_H
 #define KVNETCTL_TEXT_H

@@ -29,7 +29,7 @@ struct top_row {
 };
 
 /**
- * struct top_view - how rows are looked at
+ * struct top_view - how rows are shown
  * @sort: by this column
  * @reverse: the other way round
  * @first: the row on top

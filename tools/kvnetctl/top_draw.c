@@ -255,10 +255,10 @@ static void draw_help(struct screen *s)
 {
 	static const char * const lines[] = {
 		"q, Esc, ^C   quit                 space, p   pause",
-		"< > Left Right   sort by another column      I   turn the order round",
+		"< > Left Right   sort by another column      I   reverse the order",
 		"c CPU   r to guests   t from guests   d drops   b batch   n name   i id   s state",
 		"Up Down PgUp PgDn Home End   move      + -   longer or shorter interval",
-		"BATCH: packets for a turn of the worker; CPU%: of one CPU, by the workers",
+		"BATCH: packets per poll; CPU%: of one CPU, by the workers",
 		"",
 	};
 	unsigned int i;

@@ -53,7 +53,7 @@ static unsigned int take_sequence(struct top_view *v, const char *s, unsigned in
 		v->sort = (v->sort + (i & 1 ? 1 : TOP_COLUMNS - 1)) % TOP_COLUMNS;
 		return 3;
 	}
-	/* one that nobody knows: as long as such sequences are */
+	/* an unknown one: up to its final character */
 	return 2 + strcspn(s + 2, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz~") + 1;
 }
 
@@ -110,7 +110,7 @@ static bool take_letter(struct top_view *v, char key, unsigned int rows)
  * @keys: what the terminal has sent, a string
  * @rows: how many rows there are
  *
- * Return: false: that was the end.
+ * Return: false: end.
  */
 bool top_key(struct top_view *v, const char *keys, unsigned int rows)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * worker_sched.c - where the workers of a device run, see worker_sched.h
+ * worker_sched.c - affinity and scheduling of the workers of a device, see worker_sched.h
  */
 #include "worker_sched.h"
 #include "host.h"
@@ -66,7 +66,7 @@ bool worker_sched_is_cpu_list(const char *list)
 	return parse_cpus(list, NULL);
 }
 
-/* Of the CPUs, leave those of a node; false with none left. */
+/* Intersects with the CPUs of a node; false if none is left. */
 static bool keep_cpus_of_node(struct cpus *cpus, int node)
 {
 	char *list = host_line("/sys/devices/system/node/node%d/cpulist", node);
@@ -83,7 +83,7 @@ static bool keep_cpus_of_node(struct cpus *cpus, int node)
 	return any;
 }
 
-/* all that a policy's settings "cpus" and "node" leave; NULL: @why */
+/* The CPUs that a policy's settings "cpus" and "node" allow; NULL: see @why. */
 static struct cpus *cpus_of_policy(const struct kvnet_device *dev, const struct kvnet_policy *p,
 				   char **why)
 {
@@ -95,14 +95,14 @@ static struct cpus *cpus_of_policy(const struct kvnet_device *dev, const struct 
 	else
 		add_cpus(cpus, 0, MAX_CPUS - 1);
 	if (node == NODE_AUTO && !HAS(dev, KVNET_A_DEV_MEMORY_NODE)) {
-		*why = text_format("node auto: where the guest's memory is is not known yet");
+		*why = text_format("node auto: the NUMA node of the guest's memory is not known yet");
 		free(cpus);
 		return NULL;
 	}
 	if (node == NODE_AUTO)
 		node = dev->memory_node;
 	if (node != NODE_NONE && !keep_cpus_of_node(cpus, node)) {
-		*why = text_format("none of the CPUs is of node %d", node);
+		*why = text_format("no CPU of the list is on node %d", node);
 		free(cpus);
 		return NULL;
 	}
@@ -150,7 +150,7 @@ static const char *einval_hint(const char *call, int err)
 {
 	if (err != -EINVAL)
 		return "";
-	return !strcmp(call, "sched_setaffinity") ? ": none of the CPUs is on line and in its cpuset" :
+	return !strcmp(call, "sched_setaffinity") ? ": no CPU of the list is online and in the worker's cpuset" :
 	       !strcmp(call, "sched_setscheduler") ? ": rt-priority goes with sched fifo or rr" : "";
 }
 
@@ -161,7 +161,7 @@ static char *set_worker_sched(const struct kvnet_worker *w, const struct cpus *c
 
 	*err = -EAGAIN;
 	if (!HAS(w, KVNET_A_WORKER_CPU))
-		return text_format("worker %u has not begun yet", w->index);
+		return text_format("worker %u has not started yet", w->index);
 	if (!HAS(w, KVNET_A_WORKER_TID))
 		return text_format("worker %u has no TID in this PID namespace", w->index);
 	*err = set_thread_sched(w->tid, cpus, p, &call);
@@ -172,14 +172,14 @@ static char *set_worker_sched(const struct kvnet_worker *w, const struct cpus *c
 }
 
 /**
- * worker_sched_apply() - have all workers of a device run as a policy says
- * @dev: the device, as the module has told of it just now
+ * worker_sched_apply() - apply a policy to the threads of all workers of a device
+ * @dev: the device, as kvnet_get() has just read it
  * @p: the policy
- * @why: after an error, which worker is not placed so, and why; for free()
+ * @why: after an error, which workers it was not applied to, and why; for free()
  *
- * Those that can be placed are, whatever becomes of the others.
+ * An error of one worker does not keep it from the others.
  *
- * Return: 0, or a negative errno of the first that is not.
+ * Return: 0, or a negative errno of the first that failed.
  */
 int worker_sched_apply(const struct kvnet_device *dev, const struct kvnet_policy *p, char **why)
 {

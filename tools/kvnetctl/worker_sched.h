@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * place - where the workers of a device run, and how: the system calls for any thread
+ * worker_sched - affinity and scheduling of the workers of a device, by system calls
  *
- * The module tells the workers' threads, and knows no CPU, class or nice value.
+ * The module reports the TIDs of workers, and has no policy for CPUs, class or nice value.
  */
 #ifndef KVNETCTL_WORKER_SCHED_H
 #define KVNETCTL_WORKER_SCHED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * write - what several commands show of a device, said in one way
+ * write - parts of the output that several commands have
  */
 #ifndef KVNETCTL_WRITE_H
 #define KVNETCTL_WRITE_H
