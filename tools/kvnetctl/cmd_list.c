@@ -30,7 +30,7 @@ static void list_one(struct json *w, const struct kvnet_device *dev)
 	json_u64(w, "id", dev->id);
 	write_owner(w, dev);
 	write_states(w, dev);
-	json_str(w, "ring", name_layout(dev->layout));
+	json_str(w, "layout", name_layout(dev->layout));
 	json_u64(w, "workers", dev->n_workers);
 	write_cpus(w, dev);
 	json_end(w);

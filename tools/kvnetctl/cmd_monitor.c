@@ -35,7 +35,7 @@ static const char *event_name(uint8_t cmd)
 	case KVNET_CMD_DEV_DEL_NTF:
 		return "device-removed";
 	case KVNET_CMD_WORKERS_START_NTF:
-		return "workers";
+		return "workers-started";
 	case KVNET_CMD_QUEUE_START_NTF:
 		return "queue-started";
 	case KVNET_CMD_QUEUE_STOP_NTF:

@@ -82,7 +82,7 @@ static void show_device(struct json *w, const struct kvnet_device *dev)
 	u32_or_null(w, "netns", HAS(dev, KVNET_A_DEV_NETNS_INUM), dev->netns);
 	u32_or_null(w, "ifindex", HAS(dev, KVNET_A_DEV_IFINDEX), dev->ifindex);
 	u32_or_null(w, "tap_netns", HAS(dev, KVNET_A_DEV_BACKEND_NETNS_INUM), dev->tap_netns);
-	json_str(w, "ring", name_layout(dev->layout));
+	json_str(w, "layout", name_layout(dev->layout));
 	if (HAS(dev, KVNET_A_DEV_MEMORY_NODE))
 		json_s64(w, "memory_node", dev->memory_node);
 	else

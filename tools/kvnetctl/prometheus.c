@@ -56,7 +56,7 @@ static void write_info(FILE *f, const struct kvnet_devices *all)
 		label(f, "vm", p.vm);
 		fputc(',', f);
 		label(f, "cgroup", dev->cgroup);
-		fprintf(f, ",ring=\"%s\"} 1\n", name_layout(dev->layout));
+		fprintf(f, ",layout=\"%s\"} 1\n", name_layout(dev->layout));
 		process_free(&p);
 	}
 }
