@@ -57,7 +57,7 @@ class Json(unittest.TestCase):
         for line in text.splitlines():
             self.fits("monitor", line)
         self.assertEqual([json.loads(line)["event"] for line in text.splitlines()],
-                         ["device-added", "workers", "queue-started", "queue-broken", "queue-stopped", "device-removed"])
+                         ["device-added", "workers-started", "queue-started", "queue-broken", "queue-stopped", "device-removed"])
 
     def test_rates_are_a_document_each(self):
         text, _ = run("stats", "-j", "-i", "0.02", "-n", "3")
@@ -73,7 +73,7 @@ class Json(unittest.TestCase):
     def test_what_is_said_is_the_same_in_text(self):
         value = json.loads(run("show", "1", "-j")[0])[0]
         text = run("show", "1")[0]
-        for key in ("cgroup", "netns", "ring"):
+        for key in ("cgroup", "netns", "layout"):
             self.assertRegex(text, rf"(?m)^ +{key} +{re.escape(str(value[key]))}$")
         self.assertIn(" ".join(value["features"][:3]), text)
 
@@ -281,8 +281,8 @@ class Set(unittest.TestCase):
         self.assertEqual(self.logged(), ["2 poll-us 3 rx-direct on", "300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "set", "set"])
-        self.assertEqual(said[0]["error"], "the path of its cgroup is not told (too long, or outside of this cgroup namespace): "
-                         "no rule is applied")
+        self.assertEqual(said[0]["error"], "cgroup path unknown (too long, or outside this cgroup namespace): "
+                         "no rule applied")
         for line in out.splitlines():
             self.assertIsNone(fits.problem("rules", line), line)
         # nobody asks for it
@@ -305,7 +305,7 @@ class Set(unittest.TestCase):
         self.assertEqual(self.logged(), ["300 poll-us 3"])
         said = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([line["result"] for line in said], ["failed", "failed", "set"])
-        self.assertEqual(said[0]["error"], "its command line cannot be read in time: no rule is applied")
+        self.assertEqual(said[0]["error"], "reading its command line timed out: no rule applied")
 
     def test_a_foreign_tap(self):
         """Who makes a network namespace has taps of any name: they are told, and known by none."""
@@ -385,7 +385,7 @@ class Place(unittest.TestCase):
 
     def test_cpus_that_there_are_not(self):
         err = self.set("1", "cpus", "60000", status=1)
-        self.assertEqual(err, self.both("sched_setaffinity: Invalid argument: none of the CPUs is on line and in its cpuset"))
+        self.assertEqual(err, self.both("sched_setaffinity: Invalid argument: no CPU of the list is online and in the worker's cpuset"))
         self.assertEqual(os.sched_getaffinity(self.tids[0]), set(self.cpus))
 
     def test_nodes(self):
@@ -396,7 +396,7 @@ class Place(unittest.TestCase):
         self.set("tap0", "cpus", "all", "node", "1", env=env)
         self.assertEqual(os.sched_getaffinity(self.tids[3]), {last})
         err = self.set("tap0", "cpus", f"{last + 1}-60000", "node", "1", env=env, status=1)
-        self.assertEqual(err, "kvnetctl: device 1: none of the CPUs is of node 1; the devices after it are as they were\n")
+        self.assertEqual(err, "kvnetctl: device 1: no CPU of the list is on node 1; the devices after it are as they were\n")
         self.set("tap0", "node", "none", env=env)
         self.assertEqual(os.sched_getaffinity(self.tids[3]), set(self.cpus))
         err = self.set("tap0", "node", "7", env=env, status=2)
@@ -406,7 +406,7 @@ class Place(unittest.TestCase):
         first, last = self.cpus[0], self.cpus[-1]
         env = self.env(**self.nodes(f"{first}", f"{last}"))
         err = self.set("1", "node", "auto", env=env, status=1)
-        self.assertEqual(err, "kvnetctl: device 1: node auto: where the guest's memory is is not known yet\n")
+        self.assertEqual(err, "kvnetctl: device 1: node auto: the NUMA node of the guest's memory is not known yet\n")
         self.set("1", "node", "auto", env={**env, "FAKE_NODE": "1"})
         self.assertEqual(os.sched_getaffinity(self.tids[0]), {last})
 
@@ -460,7 +460,7 @@ class Place(unittest.TestCase):
         err = self.set("1", "nice", "1", status=1, env=self.env(0, one.pid))
         self.assertEqual(err, "kvnetctl: device 1: worker 0 has no TID in this PID namespace\n")
         err = self.set("1", "nice", "1", status=1, fake="unborn")
-        self.assertEqual(err, "kvnetctl: device 1: worker 0 has not begun yet; worker 1 has not begun yet\n")
+        self.assertEqual(err, "kvnetctl: device 1: worker 0 has not started yet; worker 1 has not started yet\n")
         err = self.set("7", "nice", "1", status=1)
         self.assertEqual(err, "kvnetctl: device 7: the device's owner is dead\n")
 
@@ -523,7 +523,7 @@ class Place(unittest.TestCase):
         env = {**os.environ, **self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "late"}
         with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
             self.assertEqual(run_it.stdout.readline().split(" result ")[1],
-                             "failed error worker 0 has not begun yet; worker 1 has not begun yet policy nice 2\n")
+                             "failed error worker 0 has not started yet; worker 1 has not started yet policy nice 2\n")
             self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
             self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, 0, 0])
             run_it.terminate()

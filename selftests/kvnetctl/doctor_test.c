@@ -246,7 +246,7 @@ CASE(the_module_and_its_node)
 	set_mode(0660);
 	EXPECT_TRUE(finds(doctor_node, "ok    node    /dev/kvnet is for"));
 	set_mode(0666);
-	EXPECT_TRUE(finds(doctor_node, "open to everybody"));
+	EXPECT_TRUE(finds(doctor_node, "each user may open /dev/kvnet"));
 	EXPECT_TRUE(finds(doctor_node, "without vhost, VMMs take 64"));
 	put("/sys/module/vhost/parameters/max_mem_regions", "509\n");
 	EXPECT_TRUE(!finds(doctor_node, "memory hotplug"));
@@ -347,7 +347,7 @@ CASE(devices)
 	put("/proc/4001/limits", "Limit   Soft Limit  Hard Limit Units\nMax locked memory         65536                65536                bytes\n");
 	EXPECT_TRUE(finds(look_at_devices, "ok    device  device 1 tap0: process 4001 (qemu-system-x86)\n"));
 	EXPECT_TRUE(finds(look_at_devices, "device 2 tap0, rx: its ring is not pinned, and slower: process 4001 may lock 64 kB"));
-	EXPECT_TRUE(finds(look_at_devices, "device 2 tap0, tx: waits for the VMM's IOMMU"));
+	EXPECT_TRUE(finds(look_at_devices, "device 2 tap0, tx: waits for an IOTLB update from the VMM"));
 	EXPECT_TRUE(finds(look_at_devices, "BAD   device  device 7, tx: broken (EFAULT)"));
 	EXPECT_TRUE(finds(look_at_devices, "device 7: its VMM is dead"));
 	EXPECT_TRUE(finds(look_at_devices, "tx: dropped 12 packets that the tap refused"));

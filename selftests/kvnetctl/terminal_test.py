@@ -129,7 +129,7 @@ class Top(unittest.TestCase):
         terminal.type(b" ")
         at = terminal.wait_for(rb"PAUSED.*\033\[J", at)
         terminal.type(b"h")
-        at = terminal.wait_for(rb"packets for a turn.*\033\[J", at)
+        at = terminal.wait_for(rb"packets per poll.*\033\[J", at)
         terminal.type(b"q")
         self.good_end(terminal)
 

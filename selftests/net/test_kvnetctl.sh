@@ -293,7 +293,7 @@ test_monitor_and_rules()
 	guest_need || return
 	wait_until 20 workers_have '"nice":4,' && workers_have '"cpus":"0"' || fail "$JSON; $(cat /tmp/rules.log)" || return
 	[[ $JSON == *'"poll_us":11,'* ]] || fail "$JSON" || return
-	wait_until 10 heard device-removed 1 && heard device-added 1 && heard workers 1 && heard queue-started 2 && heard queue-stopped 2 ||
+	wait_until 10 heard device-removed 1 && heard device-added 1 && heard workers-started 1 && heard queue-started 2 && heard queue-stopped 2 ||
 		fail "$(cat /tmp/events)" || return
 	# a device that has come is seen to when its workers have begun, not before
 	! grep -q failed /tmp/rules.log || fail "$(cat /tmp/rules.log)" || return
@@ -328,7 +328,7 @@ two_devices()
 	json show show || return
 	id=$(field id)
 	says 1 "dead" set "$id" nice 1 && says 4 "there is no process $pid" show "pid:$pid" || return
-	[[ $($CTL doctor -j) == *"device $id: its VMM is dead, but somebody keeps it open"* ]] || fail "$($CTL doctor)"
+	[[ $($CTL doctor -j) == *"device $id: its VMM is dead, but another process holds it open"* ]] || fail "$($CTL doctor)"
 }
 
 test_two_devices()
