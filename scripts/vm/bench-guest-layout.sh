@@ -26,7 +26,7 @@ layout_is_so()
 	[[ $SYSTEM != *-user ]] || ring=user
 	guest_feature $PACKED $packed && guest_feature $IN_ORDER $in_order || fail "$SYSTEM" || return
 	[ "$BACKEND" = kvnet ] || return 0
-	[ "$(kvnet_counters | grep -c "\.ring:[^a-z]*$ring$")" -eq 2 ] || fail "$SYSTEM: the rings are not both '$ring'"
+	[ "$(kvnet_counters | grep -c "\.access:[^a-z]*$ring$")" -eq 2 ] || fail "$SYSTEM: the rings are not both '$ring'"
 }
 
 layout_rows()

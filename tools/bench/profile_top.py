@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N WHO BACKEND...
+Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N TASK BACKEND...
 
-WHO is "worker", or "sender", the task that puts frames into the tap.
+TASK is "worker", or "sender", the task that puts frames into the tap.
 
 DIR holds <backend>.samples (lines of perf script -F ip,sym,uregs), symbols (lines of
-address, name, [module]), and rows.txt: a share of WHO's samples is as large
+address, name, [module]), and rows.txt: a share of TASK's samples is as large
 a share of its time for a packet. Addresses of the kernel are looked up in its own file.
 
-Where instructions were counted there is "counts" instead: lines of whom (from 1, in the
+Where instructions were counted there is "counts" instead: lines of a run (from 1, in the
 order of the backends), task, address and instructions; symbols has the kernel's, too.
 """
 
@@ -27,7 +27,7 @@ MODULES = {"kvnet": ("kvnet",), "vhost_net": ("vhost_net", "vhost")}	# by what a
 STACK_BITS = 16		# of a task, by CONFIG_KERNEL_STACK_ORDER=4
 SENDS = ("tun_net_xmit",)
 # what workers alone run, of a device with one for each queue, too
-WORKS = ("worker_turn", "worker_wants", "vhost_run_work_list")
+WORKS = ("worker_run", "worker_has_work", "vhost_run_work_list")
 
 
 class Symbols:
@@ -77,35 +77,35 @@ def read_samples(path, symbols):
     return found
 
 
-def known_by(who, backend):
+def known_by(role, backend):
     """Is a function the mark of the task that is looked for?"""
-    if who == "sender":
+    if role == "sender":
         return lambda function, module: function in SENDS
     return lambda function, module: module in modules_of(backend)
 
 
-def count(samples, mark, who):
+def count(samples, mark, role):
     """As of_tasks(), of samples."""
     tasks = {}
     for stack, name in samples:
         tasks.setdefault(stack, collections.Counter())[name] += 1
-    return of_tasks(tasks, mark, who)
+    return of_tasks(tasks, mark, role)
 
 
 def read_counts(directory, symbols):
-    """{whom: {task: {(function, module): instructions}}}"""
+    """{run: {task: {(function, module): instructions}}}"""
     found = {}
     with open(os.path.join(directory, "counts"), encoding="utf-8") as file:
         for line in file:
-            whom, task, address, instructions = line.split()
-            counts = found.setdefault(int(whom), {}).setdefault(task, collections.Counter())
+            run, task, address, instructions = line.split()
+            counts = found.setdefault(int(run), {}).setdefault(task, collections.Counter())
             counts[symbols.find(int(address, 16)) or ("?", "kernel")] += int(instructions)
     return found
 
 
-def of_tasks(tasks, mark, who):
+def of_tasks(tasks, mark, role):
     """The counts of all workers; or of the task that ran most of the code that is marked."""
-    workers = [counts for counts in tasks.values() if who == "worker" and any(name in WORKS for name, _ in counts)]
+    workers = [counts for counts in tasks.values() if role == "worker" and any(name in WORKS for name, _ in counts)]
     if workers:
         return sum(workers, collections.Counter())
     own = {task: sum(n for name, n in counts.items() if mark(*name)) for task, counts in tasks.items()}
@@ -148,36 +148,36 @@ def modules_of(backend):
     return MODULES[next(name for name in MODULES if backend.startswith(name))]
 
 
-def counts_of(directory, backend, symbols, number, who):
-    mark = known_by(who, backend)
+def counts_of(directory, backend, symbols, number, role):
+    mark = known_by(role, backend)
     if is_counted(directory):
-        counts = of_tasks(read_counts(directory, symbols).get(number, {}), mark, who)
+        counts = of_tasks(read_counts(directory, symbols).get(number, {}), mark, role)
         if not counts:
-            sys.exit(f"no instructions of {backend}'s {who} were counted")
+            sys.exit(f"no instructions of {backend}'s {role} were counted")
         print(f"{backend}: {by_module(counts)}")
         return counts
     samples = read_samples(os.path.join(directory, f"{backend}.samples"), symbols)
-    counts = count(samples, mark, who)
+    counts = count(samples, mark, role)
     if not counts:
-        sys.exit(f"no samples of {backend}'s {who} among {len(samples)}")
-    print(f"{backend}: the {who} had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
+        sys.exit(f"no samples of {backend}'s {role} among {len(samples)}")
+    print(f"{backend}: the {role} had {sum(counts.values())} of {len(samples)} samples; {by_module(counts)}")
     return counts
 
 
-def main(directory, kernel, number, who, backends):
+def main(directory, kernel, number, role, backends):
     symbols = read_symbols(directory, kernel)
     counted = is_counted(directory)
-    unit, said = ("instructions", "counted") if counted else ("ns", who)
+    unit, said = ("instructions", "counted") if counted else ("ns", role)
     values = rows_of(directory, said)
     tables = []
     print()
-    for whom, backend in enumerate(backends, 1):
-        counts = counts_of(directory, backend, symbols, whom, who)
+    for run, backend in enumerate(backends, 1):
+        counts = counts_of(directory, backend, symbols, run, role)
         whole = values.get(backend)
         if counted:
             whole = sum(counts.values()) / whole
         head = ["function", "of", "share"] + ([unit] if whole else [])
-        title = backend + (f" ({whole:.1f} {unit} of the {who} for a packet)" if whole else "")
+        title = backend + (f" ({whole:.1f} {unit} of the {role} for a packet)" if whole else "")
         tables.append((title, head, top(counts, number, whole)))
     print()
     print("\n".join(side_by_side(tables)))

@@ -232,7 +232,7 @@ class Chances(unittest.TestCase):
         self.assertEqual(plots.Ratios({}).entries(found)[0][4], "better")
         self.assertIn("lane icount: this run resolves 0", chance.sentences(found)[0])
 
-    def test_a_worker_that_nobody_wakes_is_no_measure(self):
+    def test_a_worker_that_is_not_woken_is_no_measure(self):
         groups = [sliced(name, *[[value, 0, 0]] * 8, metric="worker") for name, value in (("kvnet", 300), ("kvnet-twin", 900))]
         groups += [sliced(name, *[[100, 101, 99]] * 8) for name in ("kvnet", "kvnet-twin")]
         self.assertIn("1 of 1 rows can tell 5.0 %", chance.sentences(results_of(*groups))[1])
@@ -516,7 +516,7 @@ class Reports(unittest.TestCase):
         for picture in self.pictures():
             text = picture.file("Lane <x>")
             xml.dom.minidom.parseString(text)
-            # who knows no style sheet, and no variable, would draw all in black
+            # a viewer without style sheets and variables would draw all in black
             for word in ("var(", "class=", "@media", "<script"):
                 self.assertNotIn(word, text, picture.label)
             self.assertIn(escape(picture.label), text)
@@ -567,11 +567,11 @@ class Profiles(unittest.TestCase):
         self.assertEqual(last[1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "50", "%"])
 
     def test_both_workers_of_a_device_count(self):
-        counts = {("worker_turn", "kvnet"): 1, ("kvnet_tx_run", "kvnet"): 9}
-        tasks = {"rx": dict(counts), "tx": dict(counts), "guest": {("kvnet_tx_run", "kvnet"): 90, ("tun_net_xmit", "tun"): 5}}
+        counts = {("worker_run", "kvnet"): 1, ("tx_poll", "kvnet"): 9}
+        tasks = {"rx": dict(counts), "tx": dict(counts), "guest": {("tx_poll", "kvnet"): 90, ("tun_net_xmit", "tun"): 5}}
         tasks = {task: collections.Counter(of) for task, of in tasks.items()}
-        for who, want in (("worker", {("worker_turn", "kvnet"): 2, ("kvnet_tx_run", "kvnet"): 18}), ("sender", dict(tasks["guest"]))):
-            self.assertEqual(dict(profile_top.of_tasks(tasks, profile_top.known_by(who, "kvnet"), who)), want)
+        for role, want in (("worker", {("worker_run", "kvnet"): 2, ("tx_poll", "kvnet"): 18}), ("sender", dict(tasks["guest"]))):
+            self.assertEqual(dict(profile_top.of_tasks(tasks, profile_top.known_by(role, "kvnet"), role)), want)
 
     def test_counted_instructions(self):
         files = {"symbols": self.SYMBOLS + "\n3000 memcpy kernel\n4000 tun_net_xmit [tun]",
