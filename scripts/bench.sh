@@ -7,7 +7,7 @@
 #   scripts/bench.sh              measures; results in build/bench/<date-time>/
 #   scripts/bench.sh compare A B  what changed between two results
 #   scripts/bench.sh profile      where the worker's time goes (WORK="test=pps dir=rx size=64"),
-#                                 or the sender's (WHO=sender)
+#                                 or the sender's (TASK=sender)
 #
 #   LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
 #                         icount, smp, and kvm where the CPU has virtualization, else vtime)

@@ -10,7 +10,7 @@
 #   LANE=icount                      count instructions in a test host instead: exact, and the
 #                                    same each time (vm/count.c)
 #   LANE=native2                     User-Mode Linux with two CPUs
-#   WHO=sender                       not the worker, but who puts frames into the tap
+#   TASK=sender                      not the worker, but the task that puts frames into the tap
 #   WORK="test=pps dir=rx size=64"   what to do (parameters of selftests/perf)
 #   BACKENDS="kvnet vhost_net"       of scripts/vm/native-backends.sh, such as kvnet-packed
 #   PROFILE_MS=8000                  for how long, each
@@ -26,7 +26,7 @@ set -euo pipefail
 WORK=${WORK:-test=pps dir=tx size=64}
 PROFILE_MS=${PROFILE_MS:-8000}
 BACKENDS=${BACKENDS:-kvnet vhost_net}
-WHO=${WHO:-worker}
+TASK=${TASK:-worker}
 RATE=4999
 FLAVOUR=fast
 [ "${LANE:-}" != native2 ] || FLAVOUR=smp
@@ -86,7 +86,7 @@ count()
 show()
 {
 	# shellcheck disable=SC2086 # words
-	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-$FLAVOUR/linux" "${TOP_N:-10}" "$WHO" $BACKENDS | tee "$OUT/profile.txt"
+	python3 -B "$TOP/tools/bench/profile_top.py" "$OUT" "$BUILD/uml-$FLAVOUR/linux" "${TOP_N:-10}" "$TASK" $BACKENDS | tee "$OUT/profile.txt"
 }
 
 main()

@@ -78,13 +78,13 @@ accesses()
 	return $status
 }
 
-# lone packets, 2 ms apart, and bursts
+# single packets, 2 ms apart, and bursts
 part_exits()
 {
 	local dir
 
 	TEST=accesses
 	for dir in rx tx; do
-		accesses $dir lone 200 2000 && accesses $dir burst 1000 0 || return
+		accesses $dir single 200 2000 && accesses $dir burst 1000 0 || return
 	done
 }

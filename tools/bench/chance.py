@@ -17,8 +17,8 @@ COUNTED = "icount"	# a lane in which nothing is left to chance but the seed
 ENOUGH_COUNTED = 2
 # what a lane is said to resolve is about these; the ends of a distribution need more samples
 USUAL = ("pps", "rate", "worker", "p50", "sender")
-# whoever else wants the CPU is part of these, and when he gets it is chance: they are no
-# measure for the others
+# other tasks share the CPU in these, and when they run is chance: they are no measure for
+# the other rows
 SHARED = ("sender", "crowd", "load", "neighbour")
 TOLD = 0.05		# what each row should be able to tell
 MOST = 0.9		# of the rows with a twin are told to resolve so much
@@ -39,7 +39,7 @@ def enough(lane):
 class Chance:
     def __init__(self, results):
         self.rows = {}	# {identity without backend: (key, groups of ratios, how far from 1)}
-        self.idle = set()	# of these, where mostly nothing was: a worker that nobody woke
+        self.idle = set()	# of these, mostly zero: a worker that was not woken
         bottom = {}
         for key, samples in results.slices().items():
             bottom.setdefault(key.get("backend"), {})[key.without("backend")] = samples

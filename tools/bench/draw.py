@@ -65,7 +65,7 @@ class Picture:
     def inline(self, width, name):
         text = self.element(width, f"{self.label}, {name}")
         text = re.sub(r"#[0-9a-f]{6}", lambda m: f"var({VARIABLES[m[0]]})" if m[0] in VARIABLES else m[0], text)
-        # not where matplotlib says who made it
+        # without matplotlib's metadata
         return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg \1 role="img" aria-label="{escape(self.label)}">', text, count=1)
 
     def file(self, caption):
@@ -81,7 +81,7 @@ class Picture:
 
     def element(self, width, salt):
         """matplotlib's text, less what a page does not need; names in it are its own."""
-        # names of markers and clipped areas are made from the salt: on a page nobody else has them
+        # names of markers and clipped areas are made from the salt: they are unique on a page
         with matplotlib.rc_context(dict(STYLES, **{"svg.hashsalt": salt})):
             canvas = Canvas(width)
             self.paint(canvas)

@@ -67,7 +67,7 @@ def native_sections():
                    for d in ("tx", "rx", "both")] +
                   [Table(native("pps", metric="pps"), rows=("dir", "size"), title="packets per second")])
     yield Section("Large packets", """
-        TCP packets of 64 KiB that nobody has cut yet (GSO), in 16 buffers each to the guest.""",
+        TCP packets of 64 KiB, not yet segmented (GSO), in 16 buffers each to the guest.""",
                   [Bars(native("gso", metric="rate"), x="dir", title="GSO: bits per second"),
                    Table(native("gso", metric=["pps", "rate"]), rows=("dir", "metric"), title="GSO")])
     yield Section("The worker's time", """
@@ -75,7 +75,7 @@ def native_sections():
                   [Bars(native("pps", metric="worker"), x=("dir", "size"), title="worker time for a packet"),
                    Table(native(["pps", "gso"], metric="worker"), rows=("test", "dir", "size"), title="worker time for a packet")])
     yield Section("Above the floor", """
-        The same frames through the same tap by a module that has no virtqueue: made from the kernel's own memory and handed over in batches, or
+        The same frames through the same tap by a module that has no virtqueue: made from the kernel's own memory and sent in batches, or
         taken from the tap's ring and freed. What a backend takes beyond that is the virtqueue, the guest's memory and itself: all that it could
         ever save. A frame to the guest is not copied there.""",
                   [Multiples(native("floor", metric="worker"), "floor", title="worker time for a packet, as a multiple of the tap's own"),
@@ -95,10 +95,10 @@ def native_sections():
                    Bars(native("layout", metric="pps"), x=("dir", "size"), title="layouts: packets per second"),
                    Table(native("layout", metric=["worker", "pps"]), rows=("metric", "dir", "size"), stats=("median",), title="layouts: medians"),
                    Table(native("layout"), rows=("metric", "dir", "size"), title="layouts: with the spread", detail=True)])
-    yield Section("A lone packet", """
+    yield Section("A single packet", """
         The guest sends one frame, the host takes it from the tap and sends it back, the guest is called and sends the next: two wake-ups of
         the worker for a round trip.""",
-                  [Bars(native("rr", metric=["p50", "p99", "p999"]), x="metric", title="round trip of a lone packet"),
+                  [Bars(native("rr", metric=["p50", "p99", "p999"]), x="metric", title="round trip of a single packet"),
                    Table(native("rr"), rows=("metric",), title="round trip")])
     yield Section("As the ring grows", "The same work with rings of other sizes, whole rings at a time.",
                   [Lines(native("ring", metric="pps", dir=d), x="ring", xlog=True, title=f"{d}, 64 bytes: packets per second by size of the ring")
@@ -112,7 +112,7 @@ def native_sections():
                   [Lines(native(t, metric="pps", dir=d), x=t, xlog=True, title=f"{d}, 64 bytes: packets per second of all {t}")
                    for t in ("devices", "queues") for d in ("tx", "rx")] +
                   [Table(native(t, metric=["pps", "worker"]), rows=("dir", t, "metric"), title=f"by {t}") for t in ("devices", "queues")])
-    yield Section("Whoever sends to the guest", """
+    yield Section("The sender to the guest", """
         The guest has offered its buffers and waits; what a frame costs the host's own process that puts it into the tap, from its own CPU time.
         The wake-up of the device's worker is part of that.""",
                   [Bars(native("sender", metric="sender"), x="size", title="sender: the sender's time for a frame"),
@@ -132,7 +132,7 @@ def native_sections():
                   [Bars(native("xdp", metric="worker"), x=("action", "size"), title="xdp: worker time for a packet"),
                    Table(native("xdp", metric=["worker", "pps"]), rows=("metric", "action", "size"), title="xdp")])
     yield Section("The owner's memory", """
-        What it costs the process that owns a device to change its memory: a device that receives in place hears of each change.""",
+        What it costs the process that owns a device to change its memory: a device with inline RX is notified of each change.""",
                   [Table(native("memory"), rows=("metric", "devices"), title="calls about 64 MiB of memory, and of one page")])
     yield Section("DPDK's testpmd as the guest", """
         virtio-user in DPDK polls its rings; the node is all that differs. It sends without a pause, or takes bursts of 28672 packets that waited
@@ -140,14 +140,14 @@ def native_sections():
                   [Bars(native("dpdk", metric="worker"), x=("dir", "size"), title="testpmd: worker time for a packet"),
                    Bars(native("dpdk", metric="pps"), x=("dir", "size"), title="testpmd: packets per second"),
                    Table(native("dpdk"), rows=("dir", "size", "metric"), title="testpmd")])
-    yield Section("Notifications, wake-ups and rest", """
-        Kicks, calls and turns of the worker on the CPU (switches) for a packet; and what devices cost that have nothing to do.""",
+    yield Section("Notifications, wake-ups and idle devices", """
+        Kicks, calls and switches to the worker for a packet; and what idle devices cost.""",
                   [Table(native(["pps", "gso", "rr"], metric=COUNTS, size=[64, 65226]), rows=("test", "dir", "size", "metric"),
                          stats=("median",), title="for each packet (rr: for each round trip)"),
                    Table(native("batch", metric=["kicks", "calls", "switches"]), rows=("batch", "metric"), stats=("median",),
                          title="for each packet, by batch"),
-                   Table(native("idle", queues=None), rows=("devices", "metric"), title="at rest, by devices"),
-                   Table(native("idle", devices=None), rows=("queues", "metric"), title="at rest, by queue pairs of one tap")])
+                   Table(native("idle", queues=None), rows=("devices", "metric"), title="idle, by devices"),
+                   Table(native("idle", devices=None), rows=("queues", "metric"), title="idle, by queue pairs of one tap")])
 
 
 def guest_section(results, lane, test):

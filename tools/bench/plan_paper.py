@@ -25,8 +25,8 @@ ANSWER = [("TCP to the guest", dict(test="tcp", dir="rx", metric="rate")),
           ("UDP request and response, median", dict(test="rr", proto="udp", metric="p50")),
           ("TCP request and response, median", dict(test="rr", proto="tcp", metric="p50")),
           ("connections", dict(test="conn", metric="rate")),
-          ("exits, a lone packet to the guest", dict(test="accesses", dir="rx", pattern="lone", metric="exits")),
-          ("exits, a lone packet to the host", dict(test="accesses", dir="tx", pattern="lone", metric="exits")),
+          ("exits, a single packet to the guest", dict(test="accesses", dir="rx", pattern="single", metric="exits")),
+          ("exits, a single packet to the host", dict(test="accesses", dir="tx", pattern="single", metric="exits")),
           ("exits to QEMU, a request", dict(test="rr", proto="udp", metric="exits_to_qemu")),
           ("exits to QEMU, MB of TCP to the guest", dict(test="tcp", dir="rx", metric="exits_to_qemu")),
           ("exits to QEMU, MB of TCP to the host", dict(test="tcp", dir="tx", metric="exits_to_qemu")),
@@ -76,7 +76,7 @@ def hypercalls():
     return Section("Table 2: what an exit costs", """
         A module in the guest issues calls that do nothing. kernel: a hypercall that KVM does not know. user: a write to a port that no
         device has, which goes on to QEMU, as the paper's user hypercall did. ioeventfd, which the paper did not have: a notification of the
-        network device's receive queue; KVM turns it into an eventfd and wakes who serves the queue.""",
+        network device's receive queue; KVM signals an eventfd, which wakes the worker of the queue.""",
                    [Bars(where, x="kind", title="Cost of a null call",
                          reference=[Ref("paper: kernel", 3930, x="kernel"), Ref("paper: user", 6760, x="user")]),
                     Table(where, rows=("kind",), title="Cost of a null call", reference=refs),
@@ -101,15 +101,15 @@ def windows():
 
 def exits():
     where = {"test": "accesses"}
-    refs = [Ref("paper: rtl8139, transmit", value=3, at={"dir": "tx", "pattern": "lone"}, series="rtl8139"),
-            Ref("paper: rtl8139, receive, up to", value=7, at={"dir": "rx", "pattern": "lone"}, series="rtl8139"),
+    refs = [Ref("paper: rtl8139, transmit", value=3, at={"dir": "tx", "pattern": "single"}, series="rtl8139"),
+            Ref("paper: rtl8139, receive, up to", value=7, at={"dir": "rx", "pattern": "single"}, series="rtl8139"),
             Ref("paper: rtl8139, receive, close to", value=3, at={"dir": "rx", "pattern": "burst"}, series="rtl8139")]
     return Section("Figures 10 and 11: accesses and exits for a packet", """
-        Datagrams of 64 bytes; lone: 2 ms apart, burst: as fast as they go. accesses: reads and writes of a device's registers, by memory or by
+        Datagrams of 64 bytes; single: 2 ms apart, burst: as fast as they go. accesses: reads and writes of a device's registers, by memory or by
         port (an rtl8139 of 2007 was reached by ports). exits: all exits of the guest, with those that have nothing to do with the network
-        (the timer of a lone sender, the host's own interrupts). The paper counts accesses.""",
+        (the timer of a sender of single packets, the host's own interrupts). The paper counts accesses.""",
                    [Bars(dict(where, metric="accesses"), x=("dir", "pattern"), title="Accesses to the device for a packet",
-                         reference=[Ref("paper: rtl8139", 3, x=("tx", "lone")), Ref("paper: rtl8139, up to", 7, x=("rx", "lone")),
+                         reference=[Ref("paper: rtl8139", 3, x=("tx", "single")), Ref("paper: rtl8139, up to", 7, x=("rx", "single")),
                                     Ref("paper: rtl8139, close to", 3, x=("rx", "burst"))]),
                     Table(dict(where, metric="accesses"), rows=("dir", "pattern"), stats=("median",), title="accesses for a packet", reference=refs),
                     Table(where, rows=("dir", "pattern", "metric"), stats=("median",), title="by kind, for a packet", ratio=None)])

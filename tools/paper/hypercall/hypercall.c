@@ -6,8 +6,8 @@
  *   kernel     a hypercall that KVM does not know: guest, KVM, guest
  *   user       a write to a port that no device has: guest, KVM, QEMU, KVM, guest
  *   ioeventfd  a notification of the network device's first queue by its port,
- *              which KVM turns into an eventfd: guest, KVM, guest; it wakes whoever
- *              serves the queue
+ *              which KVM turns into an eventfd: guest, KVM, guest; it wakes the
+ *              worker of the queue
  */
 #include <linux/io.h>
 #include <linux/kvm_para.h>
