@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Models of what tests see by chance only: claim.pml, which context may run a work, by spin;
+# Models of what tests see by chance only: run_state.pml, which context may run a work, by spin;
 # litmus/*.litmus, the barriers A to J of Documentation/ordering.rst, by herd7 and the
 # kernel's memory model, or else by litmus.py, which knows as much of it as they need.
 # Each has variants in which something is missing: these must be found wrong.
@@ -31,7 +31,7 @@ spin_errors()
 {
 	(
 		cd "$WORK"
-		spin "$@" -a "$HERE/claim.pml" > spin.log 2>&1
+		spin "$@" -a "$HERE/run_state.pml" > spin.log 2>&1
 		gcc -O${OPTIMIZE:-0} -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c
 		./pan -m200000 > pan.log 2>&1
 		! grep -q 'max search depth too small' pan.log || exit 1
@@ -44,22 +44,22 @@ try_spin()
 	local errors i
 
 	if ! command -v spin > /dev/null || ! command -v gcc > /dev/null; then
-		echo "ok - claim.pml # SKIP no spin"
+		echo "ok - run_state.pml # SKIP no spin"
 		SKIPPED=$((SKIPPED + 1))
 		return
 	fi
 	for i in "" -DSTOP "-DFRAMES=2 -DCHANGES=0"; do
 		# shellcheck disable=SC2086 # none or some
 		errors=$(OPTIMIZE=1 spin_errors $i "-DKICKS=${KICKS:-1}") || true
-		verdict "$([ "$errors" = 0 ]; echo $?)" "claim.pml${i:+, $i}: never two, never nobody ($(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$WORK/pan.log") states)"
+		verdict "$([ "$errors" = 0 ]; echo $?)" "run_state.pml${i:+, $i}: never two, never nobody ($(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$WORK/pan.log") states)"
 	done
 	for i in 1 2 5 7 8 9; do
 		errors=$(spin_errors -DKICKS=1 -DFRAMES=2 -DMUTANT=$i) || true
-		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, mutant $i: is found"
+		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "run_state.pml, mutant $i: is found"
 	done
 	for i in 3 4 6 10 11; do
 		errors=$(spin_errors -DSTOP -DKICKS=1 -DMUTANT=$i) || true
-		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "claim.pml, stop, mutant $i: is found"
+		verdict "$([ "${errors:-0}" -gt 0 ]; echo $?)" "run_state.pml, stop, mutant $i: is found"
 	done
 }
 

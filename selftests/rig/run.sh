@@ -347,16 +347,16 @@ installed_tests()
 {
 	local said program
 
-	make -s -C "$TOP/selftests" install TARGETS=unit TESTS="miss hdr_fuzz" OUTPUT="$WORK/ksft" INSTALL_PATH="$WORK/installed" JOBS=1 || return
+	make -s -C "$TOP/selftests" install TARGETS=unit TESTS="iotlb_miss hdr_fuzz" OUTPUT="$WORK/ksft" INSTALL_PATH="$WORK/installed" JOBS=1 || return
 	mv "$WORK/installed" "$WORK/moved"
 	rm -r "$WORK/ksft"
 	said=$("$WORK/moved/run_kselftest.sh") || fail "$said" || return
-	grep -qx '1\.\.2' <<< "$said" && grep -qx 'ok 1 selftests: unit: miss_test' <<< "$said" &&
-		grep -qx 'ok 2 selftests: unit: hdr_fuzz' <<< "$said" && grep -q '^# ok 1 - .*miss_test: ' <<< "$said" || fail "$said" || return
+	grep -qx '1\.\.2' <<< "$said" && grep -qx 'ok 1 selftests: unit: iotlb_miss_test' <<< "$said" &&
+		grep -qx 'ok 2 selftests: unit: hdr_fuzz' <<< "$said" && grep -q '^# ok 1 - .*iotlb_miss_test: ' <<< "$said" || fail "$said" || return
 	# it is the corpus beside it that has been read
 	rm -r "$WORK/moved/unit/corpus/hdr"
 	said=$("$WORK/moved/run_kselftest.sh" -t unit:hdr_fuzz) && fail "without a corpus: $said" && return 1
-	program=$WORK/moved/unit/miss_test
+	program=$WORK/moved/unit/iotlb_miss_test
 	installed_ends_in 'exit 0' '$' && installed_ends_in 'exit 4' ' # SKIP$' && installed_ends_in 'exit 1' ' # exit=1$' &&
 		installed_ends_in 'exec tail -f /dev/null' ' # TIMEOUT 1 seconds$'
 }
@@ -369,8 +369,8 @@ installed_ends_in()
 	[[ $2 == *exit=* || $2 == *TIMEOUT* ]] && want=1 verdict='not ok'
 	printf '#!/bin/sh\necho words\n%s\n' "$1" > "$program"
 	said=$("$WORK/moved/run_kselftest.sh" -o 1 -c unit -d | grep -c 'SKIP dry run') && [ "$said" -eq 2 ] || fail "a dry run: $said" || return
-	said=$("$WORK/moved/run_kselftest.sh" -o 1 -t unit:miss_test) || got=$?
-	[ $got -eq $want ] && grep -q "^$verdict 1 selftests: unit: miss_test$2" <<< "$said" && grep -qx '# words' <<< "$said" ||
+	said=$("$WORK/moved/run_kselftest.sh" -o 1 -t unit:iotlb_miss_test) || got=$?
+	[ $got -eq $want ] && grep -q "^$verdict 1 selftests: unit: iotlb_miss_test$2" <<< "$said" && grep -qx '# words' <<< "$said" ||
 		fail "$1: status $got: $said"
 }
 

@@ -18,7 +18,7 @@
 
 typedef unsigned __int128 u128;
 
-const char fuzz_name[] = "mem";
+const char fuzz_name[] = "memtable";
 
 static struct vhost_memory_region region[MAX_REGIONS];
 static u32 n_regions;
