@@ -52,21 +52,21 @@ NET_NEWEST="traffic module kill"
 # uapi tests of "all": races, which two CPUs make likelier; on 6.1 those to which an older
 # kernel makes a difference, on the newest those that would meet what has changed there.
 # All run in User-Mode Linux, a 6.12.
-UAPI_RACES="taken_test moved_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
+UAPI_RACES="page_cache_test page_cache_move_test dirtylog_live_test iotlb_live_test iotlb_storm_test lifecycle_test live_test pin_change_test storm_test"
 # what waits for a minute: in User-Mode Linux, where time travels
 UAPI_IDLE="idle_test"
 # with a module whose calls fail, or wait, in User-Mode Linux
 UAPI_FAILING="fault_each_test fault_call_test held_change_test fault_sum_test load_fail_test"
-# what a worker is: on 6.12 and the newest; its birth, its like, where it runs and how it spins on the newest alone
+# what a worker is: on 6.12 and the newest; devices that are closed early, policies and counters on the newest alone
 UAPI_WORKER="freezer_test close_test worker_test"
 UAPI_612="console_test hibernate_test invalidate_test"	# senders in interrupts; a disk to write an image to; two threads in the kernel
 # with a module whose calls fail or wait, and two CPUs
 UAPI_FAILING_SMP="backpressure_test"
-UAPI_BIRTH="birth_test netlink_set_test counters_test"
+UAPI_EARLY_CLOSE="early_close_test netlink_set_test counters_test"
 UAPI_61="close_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
-fault_test feature_test hostile_test place_test place_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
+fault_test feature_test hostile_test rx_inline_test rx_inline_burst_test ioctl_test iotlb_msg_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test pin_change_test pin_memory_test pin_test pin_wait_test stall_test
-stranger_test worker_test xdp_test lend_test lend_end_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
+non_owner_test worker_test xdp_test tx_inline_test tx_inline_exit_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
 UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test offload_test pin_test
 call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
@@ -76,9 +76,9 @@ NET_APART="trace qemu"
 UML_FLAVOURS="smp-kasan smp-kcsan"
 # uapi tests of "debug" in a test host: what x86 itself, its interrupts, preemption and two CPUs
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
-UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test owner_test owner_kthread_test place_test storm_test"
+UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test owner_test owner_kthread_test rx_inline_test storm_test"
 # and on kmsan: what a guest, a VMM or the host reads, and what decides about it
-UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test place_test
+UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test rx_inline_test
 hostile_test iotlb_msg_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test backend_packet_test lifecycle_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
@@ -418,7 +418,7 @@ test_6.12()
 {
 	local file net=$NET_612 uapi="$UAPI_WORKER $UAPI_612"
 
-	have_newest || { net="$net $NET_NEWEST" uapi="$uapi $UAPI_BIRTH $UAPI_RACES"; }
+	have_newest || { net="$net $NET_NEWEST" uapi="$uapi $UAPI_EARLY_CLOSE $UAPI_RACES"; }
 	for file in "$TOP"/selftests/net/test_*.sh; do
 		file=${file##*/test_}
 		[[ " $NET_612 $NET_61 $NET_NEWEST $NET_UML $NET_APART " == *" ${file%.sh} "* ]] || net="$net ${file%.sh}"
@@ -434,7 +434,7 @@ test_6.1()
 # two hosts, of less memory, one with two NUMA nodes
 test_newest()
 {
-	! have_newest || HOST_MB=2048 NODES=2 host newest test-newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_BIRTH" ""
+	! have_newest || HOST_MB=2048 NODES=2 host newest test-newest "$UAPI_NEWEST $UAPI_RACES $UAPI_WORKER $UAPI_EARLY_CLOSE" ""
 }
 
 test_newest_net()

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 
 #define DEVKMSG		"/proc/sys/kernel/printk_devkmsg"
 #define TRACING		"/sys/kernel/tracing/"

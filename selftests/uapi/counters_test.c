@@ -12,7 +12,7 @@
 
 #include "flow.h"
 #include "netlink_rig.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"

@@ -15,7 +15,7 @@
 
 #include "held_rig.h"
 #include "pager.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 
 #define SOME_PAGES	(64 * PAGE)

@@ -8,7 +8,7 @@
  */
 #include <poll.h>
 
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 
 #define MINUTE	60

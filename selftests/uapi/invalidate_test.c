@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 
 #define THREADS		8

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "held_rig.h"
-#include "lend_rig.h"
+#include "tx_inline_rig.h"
 #include "module.h"
 #include "netlink_rig.h"
 #include "procfs.h"

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 #include "tracing.h"
 #include "xdp.h"

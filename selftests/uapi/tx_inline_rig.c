@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A guest whose kicks send, see lend_rig.h. */
-#include "lend_rig.h"
+/* A guest whose kicks send, see tx_inline_rig.h. */
+#include "tx_inline_rig.h"
 
 #include "procfs.h"
 

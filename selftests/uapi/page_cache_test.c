@@ -15,7 +15,7 @@
 
 #include "pager.h"
 #include "pin_rig.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 
 #define SOME		40

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "iommu.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 #include "segments.h"
 

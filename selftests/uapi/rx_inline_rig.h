@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A guest whose lone frames are received by who brings them. */
-#ifndef SELFTESTS_PLACE_RIG_H
-#define SELFTESTS_PLACE_RIG_H
+#ifndef SELFTESTS_RX_INLINE_RIG_H
+#define SELFTESTS_RX_INLINE_RIG_H
 
 #include <sys/types.h>
 
@@ -35,4 +35,4 @@ void place_some(unsigned int n, uint32_t len);
 /* Until frames are received in place, one after the other. */
 void place_warm_up(void);
 
-#endif /* SELFTESTS_PLACE_RIG_H */
+#endif /* SELFTESTS_RX_INLINE_RIG_H */

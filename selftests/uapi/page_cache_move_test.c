@@ -16,7 +16,7 @@
 #include "cgroup.h"
 #include "pager.h"
 #include "pin_rig.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "swap.h"
 
 #define SOME		40

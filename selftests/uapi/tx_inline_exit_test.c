@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lend_rig.h"
+#include "tx_inline_rig.h"
 #include "module.h"
 #include "pager.h"
 #include "procfs.h"

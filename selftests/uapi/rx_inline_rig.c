@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A guest whose lone frames are received in place, see place_rig.h. */
-#include "place_rig.h"
+/* A guest whose lone frames are received in place, see rx_inline_rig.h. */
+#include "rx_inline_rig.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who receives: whoever puts a lone frame into the tap, if the page is known that it
- * goes to; else the worker. taken_test has what happens to pages.
+ * goes to; else the worker. page_cache_test has what happens to pages.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
-#include "place_rig.h"
+#include "rx_inline_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 #include "watched.h"

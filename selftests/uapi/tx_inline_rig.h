@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A guest whose kicks send. */
-#ifndef SELFTESTS_LEND_RIG_H
-#define SELFTESTS_LEND_RIG_H
+#ifndef SELFTESTS_TX_INLINE_RIG_H
+#define SELFTESTS_TX_INLINE_RIG_H
 
 #include <sys/types.h>
 
@@ -14,4 +14,4 @@ void lend_answer(struct rig *r);
 /* Once the set-up has been looked at, by the worker. */
 void lend_settle(struct rig *r);
 
-#endif /* SELFTESTS_LEND_RIG_H */
+#endif /* SELFTESTS_TX_INLINE_RIG_H */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "flow.h"
-#include "lend_rig.h"
+#include "tx_inline_rig.h"
 #include "procfs.h"
 
 #define SOME	40
