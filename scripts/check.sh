@@ -14,7 +14,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SERIES=6.12
-STATIC="nospec checkpatch shell kernel_doc spdx versions layers mutants killers spec counters docs codespell"
+STATIC="nospec checkpatch shell kernel_doc spdx versions layers mutants killers spec counters docs codespell words"
 # of checkpatch: include/compat is about versions
 CHECKPATCH_IGNORE=LINUX_VERSION_CODE,CONSTANT_COMPARISON
 
@@ -108,6 +108,13 @@ check_checkpatch()
 check_codespell()
 {
 	(cd "$TOP" && source_files '*' ':!selftests/*/corpus/*' ':!LICENSE' | xargs codespell -I scripts/codespell.ignore)
+}
+
+# words of the field and an actor for each sentence: scripts/words.list
+check_words()
+{
+	python3 -B "$TOP/scripts/test_words.py" &&
+		(cd "$TOP" && source_files drivers include tools Documentation README.md | xargs python3 -B scripts/words.py)
 }
 
 check_programs()
