@@ -16,7 +16,7 @@ struct ring {
 	u32 num;	/* a power of two */
 };
 
-struct crew {
+struct workers {
 	long *worker[ENTRIES];
 };
 
@@ -58,45 +58,45 @@ long masked_ring(const struct ring *r, u32 i)
 }
 
 /* a register of the caller's, si; a load, and a store */
-long *open_argument(const struct crew *crew, u32 id)
+long *open_argument(const struct workers *workers, u32 id)
 {
-	return id < ENTRIES ? crew->worker[id] : 0;
+	return id < ENTRIES ? workers->worker[id] : 0;
 }
 
-long *masked_argument(const struct crew *crew, u32 id)
+long *masked_argument(const struct workers *workers, u32 id)
 {
-	return id < ENTRIES ? crew->worker[id & mask(id, ENTRIES)] : 0;
+	return id < ENTRIES ? workers->worker[id & mask(id, ENTRIES)] : 0;
 }
 
-void open_argument_store(struct crew *crew, u32 id)
+void open_argument_store(struct workers *workers, u32 id)
 {
 	if (id < ENTRIES)
-		crew->worker[id] = 0;
+		workers->worker[id] = 0;
 }
 
-void masked_argument_store(struct crew *crew, u32 id)
+void masked_argument_store(struct workers *workers, u32 id)
 {
 	if (id < ENTRIES)
-		crew->worker[id & mask(id, ENTRIES)] = 0;
+		workers->worker[id & mask(id, ENTRIES)] = 0;
 }
 
 /* what the VMM's memory has */
-long *open_user(const struct crew *crew, const u32 *from)
+long *open_user(const struct workers *workers, const u32 *from)
 {
 	u32 id = get_user(from);
 
-	return id < ENTRIES ? crew->worker[id] : 0;
+	return id < ENTRIES ? workers->worker[id] : 0;
 }
 
-long *masked_user(const struct crew *crew, const u32 *from)
+long *masked_user(const struct workers *workers, const u32 *from)
 {
 	u32 id = get_user(from);
 
-	return id < ENTRIES ? crew->worker[id & mask(id, ENTRIES)] : 0;
+	return id < ENTRIES ? workers->worker[id & mask(id, ENTRIES)] : 0;
 }
 
 /* what a call has left on the stack; all entries of it are looked at */
-long open_stack(const struct crew *crew)
+long open_stack(const struct workers *workers)
 {
 	u32 id[ENTRIES], i;
 	long sum = 0;
@@ -105,11 +105,11 @@ long open_stack(const struct crew *crew)
 		return -1;
 	for (i = 0; i < ENTRIES; i++)
 		if (id[i] < ENTRIES)
-			sum += *crew->worker[id[i]];
+			sum += *workers->worker[id[i]];
 	return sum;
 }
 
-long masked_stack(const struct crew *crew)
+long masked_stack(const struct workers *workers)
 {
 	u32 id[ENTRIES], i;
 	long sum = 0;
@@ -118,26 +118,26 @@ long masked_stack(const struct crew *crew)
 		return -1;
 	for (i = 0; i < ENTRIES; i++)
 		if (id[i] < ENTRIES)
-			sum += *crew->worker[id[i] & mask(id[i], ENTRIES)];
+			sum += *workers->worker[id[i] & mask(id[i], ENTRIES)];
 	return sum;
 }
 
 /* what a call returns */
-long *open_answer(const struct crew *crew)
+long *open_answer(const struct workers *workers)
 {
 	u32 id = ask();
 
-	return id < ENTRIES ? crew->worker[id] : 0;
+	return id < ENTRIES ? workers->worker[id] : 0;
 }
 
 /* here by a small constant */
-long *masked_answer(const struct crew *crew)
+long *masked_answer(const struct workers *workers)
 {
-	return crew->worker[ask() & (ENTRIES - 1)];
+	return workers->worker[ask() & (ENTRIES - 1)];
 }
 
 /* masked on one of two ways */
-long *open_argument_one_way(const struct crew *crew, u32 id, int way)
+long *open_argument_one_way(const struct workers *workers, u32 id, int way)
 {
 	if (id >= ENTRIES)
 		return 0;
@@ -145,5 +145,5 @@ long *open_argument_one_way(const struct crew *crew, u32 id, int way)
 		fill(&id, 1);
 		id &= ENTRIES - 1;
 	}
-	return crew->worker[id];
+	return workers->worker[id];
 }

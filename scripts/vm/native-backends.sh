@@ -40,8 +40,8 @@ pinned_of()
 	esac
 }
 
-# in_place_of NAME: 1 if lone frames are received in place, 0 if not; of others nothing
-in_place_of()
+# rx_inline_of NAME: 1 if lone frames are received in place, 0 if not; of others nothing
+rx_inline_of()
 {
 	case $1 in
 	vhost_net* | floor*) ;;
@@ -81,17 +81,17 @@ backend_use()
 {
 	local parameters
 
-	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_IN_PLACE BENCH_POLL BENCH_LOOK
+	export KVNET_DEV KVNET_LAYOUT BENCH_PINNED BENCH_RX_INLINE BENCH_POLL BENCH_LOOK
 	KVNET_DEV=$(node_of "$1")
 	KVNET_LAYOUT=$(layout_of "$1")
 	BENCH_PINNED=$(pinned_of "$1")
-	BENCH_IN_PLACE=$(in_place_of "$1")
+	BENCH_RX_INLINE=$(rx_inline_of "$1")
 	BENCH_POLL=$(poll_of "$1")
 	BENCH_LOOK=$(look_of "$1")
 	# each of these modules has a node of its name
 	parameters=/sys/module/${KVNET_DEV#/dev/}/parameters
 	[ -z "$BENCH_PINNED" ] || echo "$BENCH_PINNED" > "$parameters/pin_rings"
-	[ -z "$BENCH_IN_PLACE" ] || echo "$BENCH_IN_PLACE" > "$parameters/rx_inline"
+	[ -z "$BENCH_RX_INLINE" ] || echo "$BENCH_RX_INLINE" > "$parameters/rx_inline"
 	[ -z "$BENCH_POLL" ] || echo "$BENCH_POLL" > "$parameters/poll_us"
 	[ -z "$BENCH_LOOK" ] || echo "$BENCH_LOOK" > "$parameters/rx_usecs"
 }
@@ -99,7 +99,7 @@ backend_use()
 # turn_of NAME: the same, of one that takes turns with others
 turn_of()
 {
-	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(in_place_of "$1"):$(poll_of "$1"):$(look_of "$1"):$(slowed_of "$1")"
+	echo "$1:$(node_of "$1"):$(layout_of "$1"):$(pinned_of "$1"):$(rx_inline_of "$1"):$(poll_of "$1"):$(look_of "$1"):$(slowed_of "$1")"
 }
 
 # with_twin NAME...: these, and one of them twice: vhost_net, or else the first

@@ -368,9 +368,9 @@ test_module_removed()
 test_strangers()
 {
 	guest_need || return
-	ip netns add stranger 2> /dev/null
-	[ "$(ip netns exec stranger $CTL list -j)" = "[]" ] || fail "seen from another namespace" || return
-	ip netns del stranger
+	ip netns add other 2> /dev/null
+	[ "$(ip netns exec other $CTL list -j)" = "[]" ] || fail "seen from another namespace" || return
+	ip netns del other
 	says_as_nobody list && says_as_nobody stats && says_as_nobody set $TAP nice 1
 }
 

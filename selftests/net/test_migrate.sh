@@ -316,12 +316,12 @@ report_move()
 		"ping lost $(ping_summary), udp lost $lost of $sent," \
 		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
 		"unread at switch-over: udp $2 KiB, tcp $3 KiB, guest's memory free: $4 KiB" ${HELD:+"held for $HELD s"} \
-		${placed:+"received in place on the destination by then: $placed of $(kvnet_counter rx.packets) in the end,"} \
+		${n_inline:+"received in place on the destination by then: $n_inline of $(kvnet_counter rx.packets) in the end,"} \
 		${way:+"pages that had to be asked for: $(field "$RESULT" postcopy-requests)"}
 }
 
 # is an answer to the guest, or a request, received by who brings it?
-lone_in_place()
+single_frame_inline()
 {
 	local before
 
@@ -329,20 +329,20 @@ lone_in_place()
 		[ "$(kvnet_counter rx.polls_inline)" -gt "$before" ]
 }
 
-# in_place BACKEND WHEN: of kvnet's, if that is not switched off
-in_place()
+# check_rx_inline BACKEND WHEN: of kvnet's, if that is not switched off
+check_rx_inline()
 {
 	[ "$1" = kvnet ] && [ "$(< /sys/module/kvnet/parameters/rx_inline)" = Y ] || return 0
-	wait_until 30 lone_in_place || fail "no frame is received in place $2: $(kvnet_counters | grep soft)"
+	wait_until 30 single_frame_inline || fail "no frame is received in place $2: $(kvnet_counters | grep inline)"
 }
 
 # migrate FROM TO: BACKEND/QEMU each; the guest runs on FROM already
 migrate()
 {
-	local udp tcp free backend qemu way placed='' HELD='' MIGRATE_COMPARE=$MIGRATE_COMPARE
+	local udp tcp free backend qemu way n_inline='' HELD='' MIGRATE_COMPARE=$MIGRATE_COMPARE
 
 	IFS=/ read -r backend qemu way <<< "$2"
-	in_place "${1%%/*}" "on the source" || return
+	check_rx_inline "${1%%/*}" "on the source" || return
 	# the guest is to run before all of its memory is there
 	[ "$way" != postcopy ] || MIGRATE_COMPARE=''
 
@@ -354,9 +354,9 @@ migrate()
 	tcp=$(guest_waiting tcp $TCP_BLOCKS)
 	free=$(guest grep MemFree /proc/meminfo | tr -dc 0-9)
 	wait_until 30 tap_moves || fail "no traffic on the destination" || return
-	[ "$backend" != kvnet ] || placed=$(kvnet_counter rx.polls_inline)
+	[ "$backend" != kvnet ] || n_inline=$(kvnet_counter rx.polls_inline)
 	flows_stop || return
-	in_place "$backend" "on the destination" || return
+	check_rx_inline "$backend" "on the destination" || return
 	report_move "$(name_of "$1") -> $(name_of "$2")" "$udp" "$tcp" "$free"
 	whole_flows || return
 	[ "$udp" -ge 1000 ] && [ "$tcp" -ge 1000 ] || fail "too little was unread" || return

@@ -167,7 +167,7 @@ resized()
 }
 
 # only the pair in use may do anything: neither a turn of its workers nor a packet
-unused_pairs_rest()
+unused_pairs_idle()
 {
 	local before after flows=$MQ_FLOWS
 
@@ -200,7 +200,7 @@ mq_all()
 	[ "$BACKEND" != kvnet ] || LAYOUT=${LAYOUT:-packed}
 	run_test "mq: 8 queue pairs${LAYOUT:+, $LAYOUT rings}" mq_pairs 8 $MQ_BYTES
 	run_test "mq: the number of pairs changes under load" resized "$MQ_LOAD"
-	run_test "mq: unused pairs rest" unused_pairs_rest
+	run_test "mq: unused pairs rest" unused_pairs_idle
 	mq_tap
 }
 

@@ -18,20 +18,20 @@ test_counters()
 
 # Kicks that find nothing and calls that nobody asked for would not show in rates.
 # Reading the counters takes some milliseconds: so long nothing may turn.
-workers_rest()
+workers_are_idle()
 {
-	local turns
+	local polls
 
-	turns=$(kvnet_counter '.*.polls') || return
+	polls=$(kvnet_counter '.*.polls') || return
 	for _ in {1..10}; do
-		[ "$(kvnet_counter '.*.polls')" = "$turns" ] || return
+		[ "$(kvnet_counter '.*.polls')" = "$polls" ] || return
 	done
 }
 
 test_quiet_when_idle()
 {
 	[ "$BACKEND" = kvnet ] || return 0
-	wait_until 20 workers_rest || fail "the workers do not rest: $(kvnet_counters | grep polls)"
+	wait_until 20 workers_are_idle || fail "the workers do not rest: $(kvnet_counters | grep polls)"
 }
 
 run_test "traffic: guest boots" guest_need

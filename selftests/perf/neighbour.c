@@ -186,7 +186,7 @@ static void neighbour_is(int32_t kind)
 	ASSERT_EQ(read(all.fd, &kind, sizeof(kind)), sizeof(kind));
 }
 
-static struct asked neighbour_rests(void)
+static struct asked neighbour_idle(void)
 {
 	int32_t any = 0;
 	struct asked a;
@@ -267,7 +267,7 @@ static void phase(struct seen *seen, enum mischief_kind kind)
 	seen->bulk = bursts(SLICE_FACTOR * all.s.ns);
 	seen->ask = asks(SLICE_FACTOR * all.s.ns);
 	seen->worst = worst_of_some();
-	other = neighbour_rests();
+	other = neighbour_idle();
 	seen->other = (double)other.ns / (other.n ? other.n : 1);
 	seen->waited = (double)other.waited / (other.n + other.waited);
 }

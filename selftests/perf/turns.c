@@ -93,7 +93,7 @@ static void become(char *words)
 {
 	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
 	static const char *const variables[] = {
-		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_IN_PLACE", "BENCH_POLL",
+		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_RX_INLINE", "BENCH_POLL",
 		"BENCH_LOOK", "BENCH_SLOWED",
 	};
 	const char *node;
@@ -109,7 +109,7 @@ static void become(char *words)
 	setenv("BENCH_ROW", line, 1);
 	node = getenv("KVNET_DEV");
 	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
-	parameter(node, "rx_inline", getenv("BENCH_IN_PLACE"));
+	parameter(node, "rx_inline", getenv("BENCH_RX_INLINE"));
 	parameter(node, "poll_us", getenv("BENCH_POLL"));
 	parameter(node, "rx_usecs", getenv("BENCH_LOOK"));
 }

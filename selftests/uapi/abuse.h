@@ -30,7 +30,7 @@ struct draw {
 };
 
 /* How frames pass; any of them together. */
-#define TRAFFIC_LONE		1	/* a frame each way at a time */
+#define TRAFFIC_SINGLE		1	/* a frame each way at a time */
 #define TRAFFIC_CRUMBS		2	/* buffers of a byte or some, chains of many pieces */
 #define TRAFFIC_SEGMENTS	4	/* some of the host's come cut into segments */
 #define TRAFFIC_WAYS		8
@@ -38,7 +38,7 @@ struct draw {
 struct abused {
 	struct rig r;
 	int gso;		/* what the host sends to be cut into segments */
-	unsigned int traffic;	/* TRAFFIC_LONE and so on */
+	unsigned int traffic;	/* TRAFFIC_SINGLE and so on */
 	unsigned int nr;
 	int fd[ABUSE_FDS];	/* -1: none */
 	pthread_mutex_t guest;	/* who uses the driver's rings */

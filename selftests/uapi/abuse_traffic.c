@@ -128,7 +128,7 @@ void traffic_offer(struct abused *a, unsigned int i, unsigned int most)
 		offer_frames(a, i, most);
 	gr_publish(&q->ring);
 	/* a device that is not busy all the time receives lone frames in place */
-	if (traffic_is(a, TRAFFIC_LONE) && !gr_kick_needed(&q->ring))
+	if (traffic_is(a, TRAFFIC_SINGLE) && !gr_kick_needed(&q->ring))
 		return;
 	if (write(q->kick, &one, sizeof(one)) < 0)
 		return;
@@ -165,19 +165,19 @@ static void turn(struct world *w, struct abused *a)
 {
 	struct vdev *v = &a->r.v;
 	int tx, rx, n = 0, most;
-	bool lone;
+	bool single;
 
 	pthread_mutex_lock(&a->guest);
-	lone = traffic_is(a, TRAFFIC_LONE);
-	most = lone ? 1 : 1 + a->seq % BURST;
+	single = traffic_is(a, TRAFFIC_SINGLE);
+	most = single ? 1 : 1 + a->seq % BURST;
 	traffic_answer(a);
-	if (lone)	/* while its worker rests */
+	if (single)	/* while its worker rests */
 		n = traffic_host(a, most);
 	tx = traffic_reap(&v->q[VDEV_TX]);
 	rx = traffic_reap(&v->q[VDEV_RX]);
 	traffic_offer(a, VDEV_RX, 64);
 	traffic_offer(a, VDEV_TX, most);
-	if (!lone)
+	if (!single)
 		n = traffic_host(a, most);
 	if (tx > 0 && rx > 0)
 		a->down_since = 0;

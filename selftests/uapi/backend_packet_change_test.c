@@ -302,7 +302,7 @@ CASE(full_one_of_a_fanout)
 	do {
 		while (rig_rx(&p.r, NULL, f, sizeof(f), n ? 100 : 3000) >= 0)
 			n++;
-		worker_rests();
+		wait_worker_idle();
 	} while (gr_used_pending(&p.r.v.q[VDEV_RX].ring));
 	EXPECT_OP(n, >, 0);
 	EXPECT_OP(n, <, 190);

@@ -307,7 +307,7 @@ CASE(header_of_a_tunnel)
  * A frame that comes when the last look at the socket has found none, and its queue does not
  * rest yet: it stands still while it tells the driver of the frame before.
  */
-CASE(frame_between_the_last_look_and_rest)
+CASE(frame_between_the_last_check_and_idle)
 {
 	struct vdev_queue *q = &p.r.v.q[VDEV_RX];
 	unsigned int base = 600;	/* whose used entry is in the second page of them */
@@ -329,7 +329,7 @@ CASE(frame_between_the_last_look_and_rest)
 	packet_attach(&p, p.r.tap);
 	ASSERT_EQ(rig_rx_post(&p.r, 8, NULL), 8);
 	vdev_kick_always(q);
-	worker_rests();
+	wait_worker_idle();
 	pager_take_away((uint8_t *)q->ring.cfg.used + PAGE, PAGE);
 	rig_inject(&p.r, 1, 100);
 	ASSERT(pager_asked(1, 3000));
@@ -342,7 +342,7 @@ CASE(frame_between_the_last_look_and_rest)
 }
 
 /* One frame each way, after which nobody has anything to do. */
-static void lone_frames(unsigned int n)
+static void single_frames(unsigned int n)
 {
 	static uint32_t seq = 5000;
 	struct rig *r = &p.r;
@@ -359,14 +359,14 @@ static void lone_frames(unsigned int n)
 		vdev_kick(&r->v.q[VDEV_TX]);
 		rig_expect(r, at, 60);
 		ASSERT(rig_tx_drain(r, 3000));
-		worker_rests();
+		wait_worker_idle();
 	}
 }
 
 /* Who reads such a socket polls its device, and is no softirq. */
 CASE_TIMED(busy_polling_is_the_workers, 40)
 {
-	long soft = 0;
+	long n_inline = 0;
 	int us = 50;
 	unsigned int i;
 
@@ -374,18 +374,18 @@ CASE_TIMED(busy_polling_is_the_workers, 40)
 		ksft_skip("vhost_net receives nothing in place");
 	packet_open(&p, &packet_bare);
 	vdev_no_spin(&p.r.v);
-	for (i = 0; i < 100 && soft < 20 && !ksft_failed(); i++) {
-		lone_frames(4);
-		soft = rig_counter(&p.r, "kvnet.rx.polls_inline");
+	for (i = 0; i < 100 && n_inline < 20 && !ksft_failed(); i++) {
+		single_frames(4);
+		n_inline = rig_counter(&p.r, "kvnet.rx.polls_inline");
 	}
-	EXPECT_GE(soft, 20);
+	EXPECT_GE(n_inline, 20);
 	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
-	lone_frames(8);
-	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.polls_inline"), soft);
+	single_frames(8);
+	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.polls_inline"), n_inline);
 	us = 0;
 	ASSERT_SYS(setsockopt(p.r.tap, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)));
-	lone_frames(8);
-	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.polls_inline"), >, soft);
+	single_frames(8);
+	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.polls_inline"), >, n_inline);
 	rig_close(&p.r);
 }
 

@@ -57,7 +57,7 @@ static void end(void)
 	rig_close(&vmm);
 }
 
-CASE(receiving_in_place_is_switched_off_meanwhile)
+CASE(rx_inline_is_switched_off_meanwhile)
 {
 	unsigned int i;
 	long late;
@@ -69,7 +69,7 @@ CASE(receiving_in_place_is_switched_off_meanwhile)
 		send_one();
 		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
 		called();
-		worker_rests();
+		wait_worker_idle();
 	}
 	EXPECT_OP(counter("kvnet.tx.calls_deferred"), >, late);
 	end();
@@ -83,13 +83,13 @@ static long send_some(unsigned int n)
 	while (n-- && !ksft_failed()) {
 		send_one();
 		called();
-		worker_rests();
+		wait_worker_idle();
 	}
 	return counter("kvnet.tx.calls_deferred") - before;
 }
 
 /* The timer's CPU may be another's by then: one that takes long is not for it. */
-CASE_TIMED(a_call_that_takes_long_is_not_put_off, 60)
+CASE_TIMED(a_call_that_takes_long_is_not_deferred, 60)
 {
 	struct watched w;
 

@@ -85,7 +85,7 @@ static long turns(void)
  * Without the driver's doing anything; and one that waits each time is not made to, but for
  * a try now and then: in one of some turns.
  */
-CASE(a_lone_packet_is_told_of_in_the_end)
+CASE(call_for_a_single_packet_comes_in_the_end)
 {
 	unsigned int i;
 	long off, all;
@@ -110,7 +110,7 @@ CASE(a_lone_packet_is_told_of_in_the_end)
 }
 
 /* Has a round of it passed with every call put off, and @calls of them made? */
-static bool all_put_off(void (*round)(void), long calls)
+static bool all_deferred(void (*round)(void), long calls)
 {
 	long off = counter("kvnet.tx.calls_deferred"), made = counter("kvnet.tx.calls");
 
@@ -140,10 +140,10 @@ static void looks(void)
  * The buffer itself is never late; and a driver that saw it needs no call. The host may stand
  * still before the driver has looked, and is late then: not in each round.
  */
-CASE(a_driver_that_looks_is_not_called)
+CASE(driver_that_polls_is_not_called)
 {
 	begin("10000");
-	EXPECT(WAIT_FOR(10000, all_put_off(looks, 0)));
+	EXPECT(WAIT_FOR(10000, all_deferred(looks, 0)));
 	end();
 }
 
@@ -165,15 +165,15 @@ static void waits_once_and_looks_twice(void)
 }
 
 /* One that waits now and then, but looks more often than that, is not called the sooner. */
-CASE(a_driver_that_looks_most_of_the_time)
+CASE(driver_that_mostly_polls_is_called_late)
 {
 	begin("10000");
-	EXPECT(WAIT_FOR(10000, all_put_off(waits_once_and_looks_twice, ROUND / 3)));
+	EXPECT(WAIT_FOR(10000, all_deferred(waits_once_and_looks_twice, ROUND / 3)));
 	end();
 }
 
 /* One that it has not looked for is owed together with the next. */
-CASE(owed_with_the_next)
+CASE(pending_call_comes_with_the_next)
 {
 	unsigned int i;
 
@@ -255,7 +255,7 @@ CASE(no_later_for_the_next)
 	end();
 }
 
-CASE(many_are_told_of_at_once)
+CASE(many_packets_are_called_for_at_once)
 {
 	unsigned int i;
 	long late;
@@ -280,7 +280,7 @@ CASE(many_are_told_of_at_once)
  * One by one, and the driver does not say that it has seen any: two may wait, no more. Once it
  * has been called, it asks for no call.
  */
-CASE(no_more_than_a_few_are_owed)
+CASE(calls_for_two_packets_at_most_are_deferred)
 {
 	unsigned int i, k;
 	long late, most = 0;
@@ -317,7 +317,7 @@ static void at_once(void)
 	EXPECT_EQ(counter("kvnet.tx.calls_deferred"), 0);
 }
 
-CASE(at_once_if_told_so)
+CASE(call_at_once_with_tx_usecs_0)
 {
 	begin("0");
 	at_once();
@@ -325,7 +325,7 @@ CASE(at_once_if_told_so)
 }
 
 /* Nothing is put off where nobody would come in time. */
-CASE(at_once_without_softirqs)
+CASE(call_at_once_without_rx_inline)
 {
 	vdev_parameter("rx_inline", 'N');
 	begin("200");
@@ -354,7 +354,7 @@ static bool looks_before_the_queue_stops(void)
 }
 
 /* Unless it was late already, since the host stood still: not each time. */
-CASE(a_driver_that_has_looked_is_owed_nothing)
+CASE(no_call_at_stop_for_a_driver_that_polled)
 {
 	begin("10000");
 	EXPECT(WAIT_FOR(10000, looks_before_the_queue_stops()));
@@ -362,7 +362,7 @@ CASE(a_driver_that_has_looked_is_owed_nothing)
 }
 
 /* What is owed is paid before the set-up changes, to whom it is owed. */
-CASE(owed_when_the_set_up_changes)
+CASE(pending_call_comes_before_a_change)
 {
 	struct vhost_vring_file none = { VDEV_TX, -1 };
 	struct vhost_vring_file call = { VDEV_TX, tx->call };

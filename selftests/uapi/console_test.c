@@ -133,12 +133,12 @@ static void console_begin(void)
 {
 	char command[256];
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	if (system("modprobe -D netconsole > /dev/null 2>&1"))
 		ksft_skip("no netconsole");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 	get_limit();
 	if (!put_file(DEVKMSG, "on\n"))
 		FAIL(DEVKMSG ": %s", strerror(errno));
@@ -154,15 +154,15 @@ static void console_begin(void)
 CASE(interrupts_off)
 {
 	unsigned int i;
-	long soft;
+	long n_inline;
 
 	console_begin();
-	soft = place_counter("kvnet.rx.polls_inline");
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
 	for (i = 1; i <= SOME && !ksft_failed(); i++) {
 		say(i);
 		EXPECT_EQ(wait_for(LINE), i);
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), soft);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls_inline"), n_inline);
 	console_end();
 	rig_close(&rig);
 }

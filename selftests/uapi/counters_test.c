@@ -146,7 +146,7 @@ static void all_add_up(long sent, long injected)
 {
 	struct link_count tap;
 
-	worker_rests();
+	wait_worker_idle();
 	tap = link_count(vmm.name);
 	EXPECT_EQ(count(VDEV_TX, "packets") + drops(VDEV_TX), sent);
 	EXPECT_EQ(count(VDEV_TX, "packets"), tap.rx_packets);
@@ -174,7 +174,7 @@ static void traffic(unsigned int tap)
 	vdev_no_spin(&vmm.v);
 	before = link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped;
 	flow_exact(&f, 50, flow_lens, FLOW_LENS);
-	worker_rests();
+	wait_worker_idle();
 	/* beside ours the host's own, as IPv6 has it */
 	injected = link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped - before;
 	EXPECT_GE(injected, f.rx_seq);
@@ -218,7 +218,7 @@ CASE(drops_of_the_guests_frames)
 		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	ASSERT(rig_tx_drain(&vmm, 3000));
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(count(VDEV_TX, "drop_short"), 14);
 	EXPECT_EQ(count(VDEV_TX, "drop_header"), 3);
 	all_add_up(vmm.tx_done, host_sent());
@@ -239,13 +239,13 @@ CASE(drops_of_an_interface_that_is_down)
 		vdev_no_spin(&vmm.v);
 		for (i = 0; i < 3; i++)
 			flow_one(&vmm);
-		worker_rests();
+		wait_worker_idle();
 		rig_link(&vmm, false);
 		for (i = 0; i < 9; i++)
 			ASSERT_EQ(rig_tx(&vmm, 100, NULL), 0);
 		vdev_kick_always(&vmm.v.q[VDEV_TX]);
 		ASSERT(rig_tx_drain(&vmm, 3000));
-		worker_rests();
+		wait_worker_idle();
 		refused = count(VDEV_TX, "drop_tap");
 		EXPECT_EQ(refused, taps[way] ? 9 : 0);
 		EXPECT_EQ(link_count(vmm.name).rx_dropped, 9);
@@ -315,7 +315,7 @@ CASE(drops_of_what_is_too_long)
 		rig_inject(&vmm, i, i % 2 ? 60 : 1400);
 	for (i = 1; i < 20; i += 2)
 		rig_rx_expect(&vmm, i, 60);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(count(VDEV_RX, "drop_oversize"), 10);
 	all_add_up(0, 20);
 }
@@ -347,11 +347,11 @@ static void frames(unsigned int n)
 }
 
 /* So many turns, between which the worker sleeps. */
-static void lone_frames(unsigned int n)
+static void single_frames(unsigned int n)
 {
 	while (n-- && !ksft_failed()) {
 		frames(1);
-		worker_rests();
+		wait_worker_idle();
 	}
 }
 
@@ -363,7 +363,7 @@ CASE(time_from_a_kick)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(hist(VDEV_TX, "wake_latency_ns").count, 0);
-	lone_frames(4 * TIMED);
+	single_frames(4 * TIMED);
 	h = hist(VDEV_TX, "wake_latency_ns");
 	/* when the driver need not kick, it did not wake anybody */
 	EXPECT_GE(h.count, 1);
@@ -419,7 +419,7 @@ CASE(time_of_a_worker_that_comes_late)
 	one_cpu();
 	for (i = 0; i < 4 * TIMED && !ksft_failed(); i++) {
 		kick_before_it_can_run(3);
-		worker_rests();
+		wait_worker_idle();
 	}
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_GE(h.count, 1);
@@ -437,38 +437,38 @@ CASE(time_is_not_that_of_a_backend_that_was_away)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	one_cpu();
-	worker_rests();
+	wait_worker_idle();
 	we_are_first(true);
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	we_are_first(false);
-	worker_rests();
+	wait_worker_idle();
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);
 	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
 	ASSERT(rig_tx_drain(&vmm, 3000));
-	worker_rests();
+	wait_worker_idle();
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);
 }
 
 /* Lone frames to the guest: each is received by who brings it, or by the worker. */
-CASE(who_received)
+CASE(packets_by_context)
 {
-	long soft;
+	long n_inline;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net shows nothing");
-	place_begin();
-	place_warm_up();
-	soft = place_counter("kvnet.rx.packets_inline");
-	EXPECT_GE(soft, 1);
-	EXPECT_LE(soft, place_counter("kvnet.rx.packets"));
-	place_some(TIMED, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline") - soft,
-		  place_counter("kvnet.rx.packets") - (long)(seq - TIMED));
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), place_counter("kvnet.rx.polls_inline"));
+	rx_inline_begin();
+	rx_inline_warm_up();
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
+	EXPECT_GE(n_inline, 1);
+	EXPECT_LE(n_inline, rx_inline_counter("kvnet.rx.packets"));
+	rx_inline_some(TIMED, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline") - n_inline,
+		  rx_inline_counter("kvnet.rx.packets") - (long)(seq - TIMED));
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), rx_inline_counter("kvnet.rx.polls_inline"));
 	rig_close(&rig);
 }
 
@@ -484,10 +484,10 @@ CASE(spins_that_were_worth_it_and_not)
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	/* the worker may have been at it */
-	lone_frames(1);
+	single_frames(1);
 	hit = count(VDEV_TX, "busy_poll_hits");
 	missed = count(VDEV_TX, "busy_poll_misses");
-	lone_frames(3);
+	single_frames(3);
 	EXPECT_EQ(count(VDEV_TX, "busy_poll_hits"), hit);
 	EXPECT_EQ(count(VDEV_TX, "busy_poll_misses"), missed);
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);

@@ -234,14 +234,14 @@ static void ring_cannot_be_logged(unsigned int frames)
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick_always(q);
 	EXPECT(rig_tx_drain(&rig, 3000));
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(vdev_eventfd_take(q->err), 0);
 	munmap(p, dl.bytes);
 	for (i = 0; i < frames; i++)
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick_always(q);
 	EXPECT(vdev_eventfd_wait(q->err, 3000));
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_LE(rig_counter(&rig, "kvnet.tx.packets"), 1 + frames / 2);
 	as_new();
 	finish();
@@ -273,7 +273,7 @@ CASE(start_that_cannot_be_logged)
 	/* Nor does one that runs go on with another backend. */
 	dirtylog_protect(&dl, PROT_READ | PROT_WRITE);
 	rig_start(&rig);
-	worker_rests();
+	wait_worker_idle();
 	dirtylog_protect(&dl, PROT_NONE);
 	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, more), -EFAULT);
 	dirtylog_protect(&dl, PROT_READ | PROT_WRITE);
@@ -337,7 +337,7 @@ CASE(eventfd_of_the_log)
 	exchange_rx(&x);
 	EXPECT(vdev_eventfd_wait(fd, 3000));
 	/* of each queue */
-	worker_rests();
+	wait_worker_idle();
 	vdev_eventfd_take(fd);
 	dirtylog_clear(&dl);
 	exchange_tx(&x);

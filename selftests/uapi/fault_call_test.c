@@ -132,7 +132,7 @@ static bool send_with_failure(struct injector *in, unsigned int n, uint32_t len)
 	bool hit;
 
 	ASSERT_EQ(rig_tx(&vmm, len, NULL), 0);
-	worker_rests();
+	wait_worker_idle();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	EXPECT(WAIT_FOR(3000, frames_done() > before));

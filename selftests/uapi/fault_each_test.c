@@ -321,11 +321,11 @@ static bool frame_in_pieces(const struct injector *in, unsigned int n)
 	fault_set_up_again();
 	ASSERT_EQ(rig_rx_post(&vmm, 2, &pieces), 2);
 	vdev_kick_always(q);
-	worker_rests();
+	wait_worker_idle();
 	injector_nth(in, n);
 	rig_inject(&vmm, n, 1000);
 	WAIT_FOR(3000, gr_used_pending(&q->ring) || injector_hit(in));
-	worker_rests();
+	wait_worker_idle();
 	hit = injector_hit(in);
 	injector_nth(in, 0);
 	got = gr_used_pending(&q->ring);

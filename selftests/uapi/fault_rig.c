@@ -164,7 +164,7 @@ static void to_the_guest(const struct injector *in, unsigned int n, const struct
 	if (load->burst == 1)
 		new_pages();
 	rig_rx_post(&vmm, BURST, NULL);
-	worker_rests();
+	wait_worker_idle();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_RX]);
 	for (i = 0; i < load->burst; i++)
@@ -179,7 +179,7 @@ static void to_the_host(const struct injector *in, unsigned int n, const struct 
 	for (i = 0; i < load->burst; i++)
 		rig_tx(&vmm, load->len, load->shape);
 	/* a kick is not lent while the worker has the queue */
-	worker_rests();
+	wait_worker_idle();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 }
@@ -197,7 +197,7 @@ static bool frames(const struct injector *in, unsigned int n, unsigned int way,
 	/* and then a worker sees to what comes next; what this thread asks could fail itself */
 	if (in->tid != gettid()) {
 		WAIT_FOR(3000, arrived(way) || injector_hit(in));
-		worker_rests();
+		wait_worker_idle();
 	}
 	hit = injector_hit(in);
 	injector_nth(in, 0);

@@ -306,7 +306,7 @@ CASE_TIMED(ring_that_cannot_be_mapped, 60)
 		if (!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"))
 			EXPECT_EQ(pinned_kb(), 0);
 		vdev_kick_always(q);
-		worker_rests();
+		wait_worker_idle();
 		EXPECT_EQ(vdev_eventfd_take(q->err), 0);
 		vdev_backend(&rig.v, VDEV_TX, -1);
 		EXPECT_EQ(pinned_kb(), 0);
@@ -455,7 +455,7 @@ CASE_TIMED(allocations_of_the_worker, 60)
 		  seq - 100);
 	vdev_kick_always(tx);
 	rig_tx_drain(&rig, 3000);
-	worker_rests();
+	wait_worker_idle();
 	while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
 		;
 	while (rig_rx(&rig, NULL, f, sizeof(f), 0) >= 0)

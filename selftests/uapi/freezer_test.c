@@ -167,7 +167,7 @@ static void is_frozen_while_idle(void)
 	}
 	rig_rx_post(&rig, 256, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
-	worker_rests();
+	wait_worker_idle();
 	for (i = 0; i < TX_WAITING; i++)
 		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
 	gr_publish(&rig.v.q[VDEV_TX].ring);

@@ -30,8 +30,8 @@ static void be_owner(int tell, int go)
 	ASSERT(at != MAP_FAILED);
 	rig_open(&rig, &(struct rig_cfg){ .here = true });
 	/* it is told of changes from its first page on */
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
 	ASSERT_EQ(read(go, &c, 1), 1);
 	close(rig.v.fd);
@@ -99,7 +99,7 @@ CASE(no_page_no_notifier)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		ASSERT(at != MAP_FAILED);
 		rig_open(&rig, &(struct rig_cfg){ .here = true });
-		EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
+		EXPECT_EQ(rx_inline_counter("kvnet.pages_cached"), 0);
 		ASSERT_SYS(madvise(at, SOME_PAGES, MADV_DONTNEED));
 		_exit(ksft_failed());
 	}
@@ -117,9 +117,9 @@ static struct {
 static void warm_up(void)
 {
 	held_begin("task");
-	place_begin_private();
-	place_warm_up();
-	pool.at = place_pool(&pool.len);
+	rx_inline_begin_private();
+	rx_inline_warm_up();
+	pool.at = rx_inline_pool(&pool.len);
 }
 
 static void drop_the_pool(void)
@@ -151,22 +151,22 @@ CASE(frames)
 	long missed;
 
 	warm_up();
-	missed = place_counter("kvnet.rx.inline_skip_uncached");
+	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
 	ASSERT(!pipe(pool.go));
 	ASSERT_EQ(pthread_create(&thread, NULL, drops_the_pool, NULL), 0);
 	hold(CHANGES_MEMORY);
 	ASSERT_EQ(write(pool.go[1], &c, 1), 1);
 	ASSERT(WAIT_FOR(3000, held(CHANGES_MEMORY)));
 	fill_the_pool();
-	place_some(8, 60);
-	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
+	rx_inline_some(8, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.pages_cached"), 0);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
 	EXPECT(held(CHANGES_MEMORY));
 	let_go();
 	pthread_join(thread, NULL);
 	fill_the_pool();
-	place_warm_up();
-	EXPECT_OP(place_counter("kvnet.pages_cached"), >, 0);
+	rx_inline_warm_up();
+	EXPECT_OP(rx_inline_counter("kvnet.pages_cached"), >, 0);
 	rig_close(&rig);
 }
 
@@ -178,12 +178,12 @@ CASE(pages_that_were_found)
 	fill_the_pool();
 	hold(HAS_FOUND);
 	/* It has received it before it looks for what comes next. */
-	place_one(60, 3000);
+	rx_inline_one(60, 3000);
 	ASSERT(WAIT_FOR(3000, held(HAS_FOUND)));
 	drop_the_pool();
 	fill_the_pool();
 	let_go();
-	place_some(8, 60);
+	rx_inline_some(8, 60);
 	rig_close(&rig);
 }
 

@@ -176,7 +176,7 @@ CASE(broken_asks_for_no_kick)
 		desc(0, mem_end, 1600, dir(), 0);
 		push_head(0, 0, 1);
 		EXPECT(vdev_eventfd_wait(q->err, 3000));
-		worker_rests();
+		wait_worker_idle();
 		if (packed())
 			EXPECT_EQ(gr_raw_device_event(&q->ring).flags, VRING_PACKED_EVENT_FLAG_DISABLE);
 		else
@@ -210,9 +210,9 @@ CASE(broken_and_given_a_tap_without_a_device)
 		desc(0, mem_end, 1600, dir(), 0);
 		push_head(0, 0, 1);
 		EXPECT(vdev_eventfd_wait(rig.v.q[queue].err, 3000));
-		worker_rests();
+		wait_worker_idle();
 		EXPECT_EQ(__vdev_backend(&rig.v, queue, fd), -EINVAL);
-		worker_rests();
+		wait_worker_idle();
 		EXPECT_EQ(counter_of_queue("broken"), 1);
 		EXPECT(!strcmp(ring_is(&rig, state), "broken"));
 		restart();
@@ -321,7 +321,7 @@ CASE(ring_that_cannot_be_written)
 	limit_locked_memory(0);
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG | F_EVENT });
 	works(VDEV_TX);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(vdev_eventfd_take(q->err), 0);
 	ASSERT_SYS(mprotect(rig.v.ring_host, VDEV_RING_ZONE, PROT_READ));
 	vdev_kick_always(q);

@@ -15,7 +15,7 @@
 
 static long pages(void)
 {
-	return place_counter("kvnet.pages_cached");
+	return rx_inline_counter("kvnet.pages_cached");
 }
 
 static void a_second_passes(void)
@@ -37,9 +37,9 @@ CASE_TIMED(nothing_is_kept_for_long, 300)
 {
 	unsigned int s, i;
 
-	place_begin();
+	rx_inline_begin();
 	for (i = 0; i < 2 && !ksft_failed(); i++) {
-		place_warm_up();
+		rx_inline_warm_up();
 		EXPECT_GE(pages(), 1);
 		s = forgets();
 		ksft_note("pages were known for %u s", s);
@@ -47,7 +47,7 @@ CASE_TIMED(nothing_is_kept_for_long, 300)
 		/* What is used now and then is worth to be kept. */
 		EXPECT_GE(s, 15);
 	}
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -55,19 +55,19 @@ CASE_TIMED(nothing_is_kept_for_long, 300)
 CASE_TIMED(what_is_used_is_kept, 300)
 {
 	unsigned int i, s;
-	long soft;
+	long n_inline;
 
-	place_begin();
-	place_warm_up();
-	soft = place_counter("kvnet.rx.polls_inline");
+	rx_inline_begin();
+	rx_inline_warm_up();
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
 	for (i = 0; i < 2 * MINUTE / 10 && !ksft_failed(); i++) {
 		for (s = 0; s < 10; s++)
 			a_second_passes();
-		place_one(60, 3000);
-		place_answer();
+		rx_inline_one(60, 3000);
+		rx_inline_reply();
 		EXPECT_GE(pages(), 1);
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.polls_inline") - soft, i);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls_inline") - n_inline, i);
 	rig_close(&rig);
 }
 
@@ -76,8 +76,8 @@ CASE_TIMED(closed_before_it_forgets, 300)
 {
 	unsigned int before = workers(), s;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	rig_close(&rig);
 	no_worker_left(before);
 	for (s = 0; s < MINUTE; s++)

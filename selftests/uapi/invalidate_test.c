@@ -86,8 +86,8 @@ static void be_owner(int tell, int go)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (!vdev_is_vhost()) {
 		/* the device is told of changes from its first page on */
-		place_ready();
-		place_warm_up();
+		rx_inline_ready();
+		rx_inline_warm_up();
 	}
 	ASSERT_SYS(ioctl(rig.tap, TUNSETPERSIST, 1));
 	ASSERT_EQ(write(tell, &rig, sizeof(rig)), sizeof(rig));
@@ -272,20 +272,20 @@ CASE(frames)
 	size_t len;
 	long missed;
 
-	place_begin_private();
+	rx_inline_begin_private();
 	/* it registers the notifier, for which no change is in progress for a moment */
-	place_warm_up();
-	pool = place_pool(&len);
+	rx_inline_warm_up();
+	pool = rx_inline_pool(&len);
 	changes_begin();
 	ASSERT_SYS(madvise(pool, len, MADV_DONTNEED));
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
-	missed = place_counter("kvnet.rx.inline_skip_uncached");
-	place_some(8, 60);
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
-	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
+	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
+	rx_inline_some(8, 60);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
+	EXPECT_EQ(rx_inline_counter("kvnet.pages_cached"), 0);
 	changes_end();
-	place_warm_up();
-	EXPECT_OP(place_counter("kvnet.pages_cached"), >, 0);
+	rx_inline_warm_up();
+	EXPECT_OP(rx_inline_counter("kvnet.pages_cached"), >, 0);
 	rig_close(&rig);
 }
 

@@ -336,7 +336,7 @@ void iommu_call_wakes(struct iommu *io, unsigned long req, const void *arg)
 {
 	bool traced;
 
-	worker_rests();
+	wait_worker_idle();
 	traced = !vdev_is_vhost() && tracing_begin() && tracing_on("kvnet/kvnet_work_event", "");
 	vdev_ioctl(io->v->fd, req, arg);
 	if (traced)

@@ -200,7 +200,7 @@ CASE(calls_not_asked_for_do_not_come)
 	exchange_tx(&x);
 	gr_call_off(&q->ring);
 	exchange_tx(&x);
-	worker_rests();
+	wait_worker_idle();
 	vdev_eventfd_take(q->call);
 	for (i = 0; i < 20 && !ksft_failed(); i++)
 		exchange_tx(&x);
@@ -217,7 +217,7 @@ CASE(rings_are_looked_for_in_the_new_iotlb)
 	iommu_serve(&io);
 	exchange_tx(&x);
 	exchange_rx(&x);
-	worker_rests();
+	wait_worker_idle();
 	iommu_serve_end(&io);
 	ASSERT(!iommu_readable(&io, 0));
 	iommu_set_features(&io, rig.v.features);

@@ -225,7 +225,7 @@ CASE(only_the_owner_invalidates)
 	rig_start(&rig);
 	iommu_serve(&io);
 	exchange_tx(&x);
-	worker_rests();
+	wait_worker_idle();
 	iommu_serve_end(&io);
 	EXPECT_EQ(iommu_pump(&io), 0);
 	io.misses = 0;
@@ -241,7 +241,7 @@ CASE(only_the_owner_invalidates)
 }
 
 /* With whether there is an IOMMU, and a log, addresses get another meaning. */
-static void as_stranger(void)
+static void as_non_owner(void)
 {
 	static const uint64_t bits[] = { F_PLATFORM, BIT64(VHOST_F_LOG_ALL) };
 	uint64_t f = rig.v.features;
@@ -265,7 +265,7 @@ CASE(only_the_owner_says_what_addresses_mean)
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
 	pid = ASSERT_SYS(fork());
 	if (!pid)
-		as_stranger();
+		as_non_owner();
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
 	/* whose device it is not, it is everybody's */

@@ -410,7 +410,7 @@ CASE(rings_are_no_addresses_of_the_owner)
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
 	one_frame();
 	EXPECT(WAIT_FOR(3000, waits()));
-	worker_rests();
+	wait_worker_idle();
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	EXPECT(all_zero(other, ELSEWHERE));
 	/* nor does it help to say so twice */

@@ -149,7 +149,7 @@ static long kicks(void)
 }
 
 /* No queue turns any more: whoever is done sleeps. */
-static bool rests(void)
+static bool is_idle(void)
 {
 	long before = runs();
 	unsigned int i;
@@ -174,7 +174,7 @@ CASE_TIMED(no_turns_for_nothing, 120)
 		kicked = kicks();
 		do_times(times);
 		kicked = kicks() - kicked;
-		if (!WAIT_FOR(10000, rests()))
+		if (!WAIT_FOR(10000, is_idle()))
 			FAIL("%s: it does not rest", mischief_name(kind));
 		turns = runs() - turns;
 		ksft_note("%s: %u times: %ld kicks, %ld turns", mischief_name(kind), times, kicked, turns);
@@ -189,7 +189,7 @@ CASE_TIMED(no_turns_for_nothing, 120)
 }
 
 /* A queue that is broken costs nothing but the kick. */
-CASE(broken_queues_do_not_turn)
+CASE(broken_queues_are_not_polled)
 {
 	struct vdev_queue *q;
 	uint64_t one = 1;
@@ -204,13 +204,13 @@ CASE(broken_queues_do_not_turn)
 	gr_raw_offer(&q->ring, ~0ull << 40, 100, 0);
 	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
 	ASSERT(vdev_eventfd_wait(q->err, 3000));
-	EXPECT(WAIT_FOR(10000, rests()));
+	EXPECT(WAIT_FOR(10000, is_idle()));
 	turns = runs();
 	for (i = 0; i < 1000; i++) {
 		ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
 		ksft_relax(0);
 	}
-	EXPECT(WAIT_FOR(10000, rests()));
+	EXPECT(WAIT_FOR(10000, is_idle()));
 	ksft_note("1000 kicks of a broken queue: %ld turns", runs() - turns);
 	EXPECT_LE(runs() - turns, 1);
 	/* told once */

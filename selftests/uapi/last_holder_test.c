@@ -43,7 +43,7 @@ static void ask_by_the_worker(void)
 	vdev_no_spin(&rig.v);
 	map_rings(&rig.v);
 	rig_start(&rig);
-	worker_rests();
+	wait_worker_idle();
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 	gr_publish(&tx->ring);
 	ctx = aio_poll(rig.v.fd);

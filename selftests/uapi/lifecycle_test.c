@@ -129,7 +129,7 @@ CASE(stop_and_start_carries_the_base)
 }
 
 /* Who waits for the end of a session finds all given back, if there is more to do or not. */
-CASE(stopped_between_two_turns)
+CASE(stopped_between_two_polls)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];

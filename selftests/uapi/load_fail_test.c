@@ -105,8 +105,8 @@ CASE(a_kick_that_ends_as_the_module_goes)
 	pid_t pid;
 
 	held_begin("task");
-	lend_begin(&vmm, 0);
-	lend_settle(&vmm);
+	tx_inline_begin(&vmm, 0);
+	tx_inline_settle(&vmm);
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	gr_publish(&tx->ring);
 	hold(HAS_LEFT);

@@ -67,7 +67,7 @@ CASE(queues)
 	netlink_begin(&(struct rig_cfg){ .num = 128 });
 	vdev_no_spin(&vmm.v);
 	flow_exact(&f, 20, flow_lens, FLOW_LENS);
-	worker_rests();
+	wait_worker_idle();
 	same_counters(VDEV_RX, "kvnet.rx");
 	same_counters(VDEV_TX, "kvnet.tx");
 	for (i = 0; i < 2; i++) {
@@ -134,7 +134,7 @@ CASE(spins)
 		ASSERT(rig_tx_drain(&vmm, 3000));
 	}
 	vdev_no_spin(&vmm.v);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_GE(more_spins(), 1);
 	same_counters(VDEV_RX, "kvnet.rx");
 	same_counters(VDEV_TX, "kvnet.tx");

@@ -121,7 +121,7 @@ CASE(spinning)
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 0), 0);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 0);
 	flow_one(&vmm);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_NS), 0);
 	/* and the VMM has its say after that */
 	s.num = 9;
@@ -152,7 +152,7 @@ static long tap_calls(void)
 	vdev_kick_always(&vmm.v.q[VDEV_RX]);
 	for (i = 0; i < 40; i++)
 		rig_rx_expect(&vmm, i, 100);
-	worker_rests();
+	wait_worker_idle();
 	return rig_counter(&vmm, "kvnet.rx.packets_recvmsg") - before;
 }
 
@@ -168,7 +168,7 @@ CASE(copying)
 }
 
 /* Frames that the thread which kicks has sent, out of so many. */
-static long sent_by_who_kicks(unsigned int n)
+static long sent_inline(unsigned int n)
 {
 	long before = rig_counter(&vmm, "kvnet.tx.polls_inline");
 
@@ -176,7 +176,7 @@ static long sent_by_who_kicks(unsigned int n)
 		ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 		vdev_kick_always(&vmm.v.q[VDEV_TX]);
 		ASSERT(rig_tx_drain(&vmm, 3000));
-		worker_rests();
+		wait_worker_idle();
 	}
 	return rig_counter(&vmm, "kvnet.tx.polls_inline") - before;
 }
@@ -187,18 +187,18 @@ CASE(sending)
 	vdev_no_spin(&vmm.v);
 	flow_one(&vmm);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 1), 0);
-	EXPECT(WAIT_FOR(5000, sent_by_who_kicks(1)));
+	EXPECT(WAIT_FOR(5000, sent_inline(1)));
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 0), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_TX_INLINE), 0);
-	EXPECT_EQ(sent_by_who_kicks(20), 0);
+	EXPECT_EQ(sent_inline(20), 0);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_TX_INLINE, 1), 0);
-	EXPECT(WAIT_FOR(5000, sent_by_who_kicks(1)));
+	EXPECT(WAIT_FOR(5000, sent_inline(1)));
 }
 
 #define FEW	16	/* buffers, since a page is known when it has been used once */
 
 /* Turns of softirqs, of so many frames. */
-static long received_in_place(unsigned int n)
+static long received_inline(unsigned int n)
 {
 	long before = rig_counter(&vmm, "kvnet.rx.polls_inline");
 	unsigned int i;
@@ -208,7 +208,7 @@ static long received_in_place(unsigned int n)
 		vdev_kick_always(&vmm.v.q[VDEV_RX]);
 		rig_inject(&vmm, i, 100);
 		rig_rx_expect(&vmm, i, 100);
-		worker_rests();
+		wait_worker_idle();
 	}
 	return rig_counter(&vmm, "kvnet.rx.polls_inline") - before;
 }
@@ -218,15 +218,15 @@ CASE(receiving)
 	netlink_begin(&(struct rig_cfg){ .bufs = FEW });
 	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
-	EXPECT(WAIT_FOR(5000, received_in_place(1)));
+	EXPECT(WAIT_FOR(5000, received_inline(1)));
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 0);
-	EXPECT_EQ(received_in_place(20), 0);
+	EXPECT_EQ(received_inline(20), 0);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
-	EXPECT(WAIT_FOR(5000, received_in_place(1)));
+	EXPECT(WAIT_FOR(5000, received_inline(1)));
 }
 
-CASE(receiving_is_enabled_later)
+CASE(rx_inline_is_enabled_later)
 {
 	char before;
 
@@ -237,10 +237,10 @@ CASE(receiving_is_enabled_later)
 	vdev_parameter("rx_inline", before);
 	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 0);
-	EXPECT_EQ(received_in_place(20), 0);
+	EXPECT_EQ(received_inline(20), 0);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 1);
-	EXPECT(WAIT_FOR(5000, received_in_place(1)));
+	EXPECT(WAIT_FOR(5000, received_inline(1)));
 }
 
 /*** rights ***/

@@ -72,7 +72,7 @@ static void one_is_taken(void)
 {
 	inject(1);
 	ASSERT(WAIT_FOR(3000, rig_counter(&vmm, "kvnet.rx.no_buf") > 0));
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(backlog(), 1);
 }
 

@@ -663,7 +663,7 @@ CASE(a_list_does_not_wait_for_a_page)
 	genl_open(&genl);
 	vdev_no_spin(&vmm.v);
 	frames_pass(&vmm);
-	worker_rests();
+	wait_worker_idle();
 	pager_open();
 	send_late(q);
 	ASSERT_EQ(pthread_create(&thread, NULL, stop_tx, NULL), 0);

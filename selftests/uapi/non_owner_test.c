@@ -95,7 +95,7 @@ static bool waits(pid_t pid)
 }
 
 /* In its call, or already refused. */
-static pid_t fork_stranger(void (*call)(void))
+static pid_t fork_non_owner(void (*call)(void))
 {
 	pid_t pid = ASSERT_SYS(fork());
 
@@ -107,7 +107,7 @@ static pid_t fork_stranger(void (*call)(void))
 	return pid;
 }
 
-static void kill_stranger(pid_t pid)
+static void kill_non_owner(pid_t pid)
 {
 	int status;
 
@@ -116,11 +116,11 @@ static void kill_stranger(pid_t pid)
 		FAIL("the stranger cannot be killed");
 }
 
-static void stranger_killed(void (*call)(void))
+static void non_owner_killed(void (*call)(void))
 {
 	open_rig();
 	send_late(1);
-	kill_stranger(fork_stranger(call));
+	kill_non_owner(fork_non_owner(call));
 	arrives();
 	/* and nor do later pages suffer */
 	send_late(2);
@@ -129,19 +129,19 @@ static void stranger_killed(void (*call)(void))
 	rig_close(&rig);
 }
 
-CASE(stranger_killed_in_set_features)
+CASE(non_owner_killed_in_set_features)
 {
-	stranger_killed(in_set_features);
+	non_owner_killed(in_set_features);
 }
 
-CASE(stranger_killed_in_write)
+CASE(non_owner_killed_in_write)
 {
-	stranger_killed(in_write);
+	non_owner_killed(in_write);
 }
 
-CASE(stranger_killed_in_set_backend)
+CASE(non_owner_killed_in_set_backend)
 {
-	stranger_killed(in_set_backend);
+	non_owner_killed(in_set_backend);
 }
 
 static int asker;	/* thread of the owner that waits for the worker */
@@ -159,7 +159,7 @@ static bool asker_waits(void)
 }
 
 /* Stuck behind the owner, who is stuck behind the worker. */
-CASE(stranger_killed_behind_the_owner)
+CASE(non_owner_killed_behind_the_owner)
 {
 	pthread_t owner;
 
@@ -167,7 +167,7 @@ CASE(stranger_killed_behind_the_owner)
 	send_late(1);
 	ASSERT_EQ(pthread_create(&owner, NULL, owner_asks, NULL), 0);
 	ASSERT(WAIT_FOR(3000, asker_waits()));
-	kill_stranger(fork_stranger(in_set_backend));
+	kill_non_owner(fork_non_owner(in_set_backend));
 	EXPECT(asker_waits());
 	arrives();
 	ASSERT_EQ(pthread_join(owner, NULL), 0);
@@ -179,7 +179,7 @@ CASE(stranger_killed_behind_the_owner)
 static void owner_killed(void (*call)(void))
 {
 	unsigned int before = workers();
-	pid_t pid, stranger;
+	pid_t pid, non_owner;
 	int p[2], status;
 
 	ASSERT_SYS(pipe(p));
@@ -188,16 +188,16 @@ static void owner_killed(void (*call)(void))
 		close(p[0]);
 		open_rig();
 		send_late(1);
-		stranger = fork_stranger(call);
-		ASSERT_EQ(write(p[1], &stranger, sizeof(stranger)),
-			  sizeof(stranger));
+		non_owner = fork_non_owner(call);
+		ASSERT_EQ(write(p[1], &non_owner, sizeof(non_owner)),
+			  sizeof(non_owner));
 		close(p[1]);
 		vdev_get_base(&rig.v, VDEV_TX);
 		for (;;)
 			pause();
 	}
 	close(p[1]);
-	if (read(p[0], &stranger, sizeof(stranger)) != sizeof(stranger)) {
+	if (read(p[0], &non_owner, sizeof(non_owner)) != sizeof(non_owner)) {
 		waitpid(pid, &status, 0);
 		return;		/* it has failed, or skipped */
 	}
@@ -205,7 +205,7 @@ static void owner_killed(void (*call)(void))
 	ASSERT_SYS(kill(pid, SIGKILL));
 	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
 		FAIL("the owner cannot be killed");
-	kill(stranger, SIGKILL);
+	kill(non_owner, SIGKILL);
 	no_worker_left(before);
 }
 
@@ -236,7 +236,7 @@ static void *call_late(void *arg)
 }
 
 /* Says when the call waits for the page, and lets it come when it is told to. */
-static void stranger_is_late(struct late_call *c, int line)
+static void non_owner_is_late(struct late_call *c, int line)
 {
 	pthread_t thread;
 	char word = 0;
@@ -282,7 +282,7 @@ static void owner_does_not_wait(struct late_call c)
 	pid = ASSERT_SYS(fork());
 	if (!pid) {
 		close(line[0]);
-		stranger_is_late(&c, line[1]);
+		non_owner_is_late(&c, line[1]);
 		_exit(0);
 	}
 	close(line[1]);

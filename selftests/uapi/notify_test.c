@@ -29,7 +29,7 @@ static void send_one(bool always)
 }
 
 /* Each rest is ended by a kick, and by one alone; an answer to each frame, since these are no stream. */
-static void kicks_at_rest(uint64_t features)
+static void kicks_when_idle(uint64_t features)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned long before;
@@ -41,7 +41,7 @@ static void kicks_at_rest(uint64_t features)
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	send_one(true);
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
-		worker_rests();
+		wait_worker_idle();
 		before = q->kicks;
 		send_one(false);
 		EXPECT_EQ(q->kicks - before, 1);
@@ -51,10 +51,10 @@ static void kicks_at_rest(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(at_rest_each_frame_needs_a_kick)
+CASE(idle_queue_needs_a_kick_for_each_frame)
 {
-	kicks_at_rest(F_V1 | F_MRG);
-	kicks_at_rest(F_V1 | F_MRG | F_EVENT);
+	kicks_when_idle(F_V1 | F_MRG);
+	kicks_when_idle(F_V1 | F_MRG | F_EVENT);
 }
 
 /* The worker has begun a turn, and waits for a page of its first frame: no other needs a kick. */
@@ -69,7 +69,7 @@ static void kicks_at_work(uint64_t features)
 	rig_start(&rig);
 	vdev_no_spin(&rig.v);
 	send_one(true);
-	worker_rests();
+	wait_worker_idle();
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	pager_open();
 	pager.holds = true;
@@ -122,7 +122,7 @@ static void refills(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(buffers_that_nobody_waits_for)
+CASE(buffers_that_no_frame_waits_for)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net asks for them");
@@ -156,7 +156,7 @@ CASE(a_buffer_before_the_wish_for_a_kick)
 	vdev_kick_always(q);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	ASSERT(rig_tx_drain(&rig, 3000));
-	worker_rests();
+	wait_worker_idle();
 	pager_open();
 	pager.holds = true;
 	pager_take_away(q->ring.cfg.used, PAGE);
@@ -266,7 +266,7 @@ CASE(call_after_so_many)
 
 	rig_open(&rig, &(struct rig_cfg){ .base = 65000 });
 	send_one(true);
-	worker_rests();		/* its call may come after its frame */
+	wait_worker_idle();		/* its call may come after its frame */
 	for (round = 0; round < 30 && !ksft_failed(); round++) {
 		gr_call_on(&q->ring, 30);
 		vdev_eventfd_wait(q->call, 0);
@@ -313,7 +313,7 @@ CASE(reading_is_no_kick)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	send_one(true);
 	vdev_kick_always(q);
-	worker_rests();
+	wait_worker_idle();
 	kicks = rig_counter(&rig, "kvnet.tx.kicks");
 	EXPECT_OP(vdev_eventfd_take(q->kick), >, 0);
 	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.kicks"), kicks);
@@ -336,7 +336,7 @@ CASE(full_eventfd_as_kick)
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &both[1]);
 	gr_call_on(&rig.v.q[VDEV_TX].ring, 0);
 	send_one(true);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_KICK, &both[0]), 0);
 	EXPECT_EQ(vdev_eventfd_take(fd), -1ull);
 	rig_close(&rig);

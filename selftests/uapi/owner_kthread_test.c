@@ -151,7 +151,7 @@ static void killed_meanwhile(bool kick)
 	pid_t owner;
 
 	owner = serve_another(r, 1);
-	workers_rest(owner);
+	wait_workers_idle(owner);
 	ASSERT_SYS(kill(owner, SIGKILL));
 	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
 	if (kick)

@@ -64,20 +64,20 @@ CASE(merged)
 	uint8_t *at;
 
 	ksm_read("run");
-	place_begin_private();
-	place_warm_up();
+	rx_inline_begin_private();
+	rx_inline_warm_up();
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	ASSERT_SYS(madvise(at, len, MADV_MERGEABLE));
 	ksm_write("sleep_millisecs", "1");
 	ksm_write("pages_to_scan", "10000");
 	ksm_write("run", "1");
 	EXPECT(WAIT_FOR(20000, ksm_read("pages_sharing") > (long)(len / PAGE / 2)));
 	/* rig_rx() sees that nothing has changed beyond a frame. */
-	place_some(SOME, 60);
+	rx_inline_some(SOME, 60);
 	ksm_write("run", "2");
 	EXPECT(WAIT_FOR(20000, !ksm_read("pages_shared")));
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -112,22 +112,22 @@ CASE(a_huge_page_is_split)
 	size_t len;
 	uint8_t *at;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	make_huge(at);
 	before = huge_kb();
 	rig_start(&rig);
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 	EXPECT_EQ(huge_kb(), before);
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		ASSERT_SYS(madvise(at + i * PAGE, PAGE, MADV_DONTNEED));
 		EXPECT_OP(huge_kb(), <, before);
 		memset(at + i * PAGE, RX_CANARY, PAGE);
-		place_some(4, 60);
+		rx_inline_some(4, 60);
 	}
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -147,7 +147,7 @@ static void *hand_thread(void *arg)
 {
 	unsigned long kb;
 	size_t len;
-	uint8_t *at = place_pool(&len);
+	uint8_t *at = rx_inline_pool(&len);
 
 	(void)arg;
 	while (!__atomic_load_n(&hand.stop, __ATOMIC_RELAXED) &&
@@ -161,26 +161,26 @@ static void *hand_thread(void *arg)
 }
 
 /* Some were in place, some were not, since pages were gone; all came. */
-static void expect_both(long soft, long missed, long taken)
+static void expect_both(long n_inline, long missed, long invalidated)
 {
-	EXPECT_OP(place_counter("kvnet.rx.polls_inline"), >, soft);
-	EXPECT_OP(place_counter("kvnet.rx.inline_skip_uncached"), >, missed);
-	EXPECT_OP(place_counter("kvnet.pages_invalidated"), >, taken);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
-	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
+	EXPECT_OP(rx_inline_counter("kvnet.rx.polls_inline"), >, n_inline);
+	EXPECT_OP(rx_inline_counter("kvnet.rx.inline_skip_uncached"), >, missed);
+	EXPECT_OP(rx_inline_counter("kvnet.pages_invalidated"), >, invalidated);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.drop_fault"), 0);
 }
 
 /* Frames, short and long, for at least so many turns of the taker. */
 static void under_frames(taker *take, unsigned int turns)
 {
-	long soft, missed, taken;
+	long n_inline, missed, invalidated;
 	pthread_t thread;
 	uint64_t end;
 
-	place_warm_up();
-	soft = place_counter("kvnet.rx.polls_inline");
-	missed = place_counter("kvnet.rx.inline_skip_uncached");
-	taken = place_counter("kvnet.pages_invalidated");
+	rx_inline_warm_up();
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
+	invalidated = rx_inline_counter("kvnet.pages_invalidated");
 	hand.take = take;
 	hand.turns = 0;
 	hand.swapped = 0;
@@ -189,16 +189,16 @@ static void under_frames(taker *take, unsigned int turns)
 	end = ksft_now_ms() + ksft_patience(20000);
 	while (!ksft_failed() && ksft_now_ms() < end &&
 	       (__atomic_load_n(&hand.turns, __ATOMIC_RELAXED) < turns ||
-		place_counter("kvnet.rx.inline_skip_uncached") == missed)) {
-		place_one(seq % 3 ? 60 : 1514, 3000);
-		place_answer();
+		rx_inline_counter("kvnet.rx.inline_skip_uncached") == missed)) {
+		rx_inline_one(seq % 3 ? 60 : 1514, 3000);
+		rx_inline_reply();
 	}
 	__atomic_store_n(&hand.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	EXPECT_GE(hand.turns, turns);
 	if (!ksft_failed())
-		place_warm_up();
-	expect_both(soft, missed, taken);
+		rx_inline_warm_up();
+	expect_both(n_inline, missed, invalidated);
 }
 
 static bool by_pageout(uint8_t *at, size_t len, unsigned int turn)
@@ -210,7 +210,7 @@ static bool by_pageout(uint8_t *at, size_t len, unsigned int turn)
 CASE_TIMED(swapped_out, 60)
 {
 	swap_need();
-	place_begin_private();
+	rx_inline_begin_private();
 	under_frames(by_pageout, ksft_rounds(60));
 	EXPECT_OP(hand.swapped, >, 0);
 	rig_close(&rig);
@@ -243,7 +243,7 @@ CASE_TIMED(reclaimed, 60)
 	swap_need();
 	cgroup_make(&group, "memory");
 	cgroup_join(&group, getpid());
-	place_begin();
+	rx_inline_begin();
 	under_frames(by_reclaim, ksft_rounds(8));
 	rig_close(&rig);
 	cgroup_leave(getpid());
@@ -259,7 +259,7 @@ static bool by_moving_off(uint8_t *at, size_t len, unsigned int turn)
 
 CASE_TIMED(moved_off_line, 60)
 {
-	place_begin_private();
+	rx_inline_begin_private();
 	if (madvise(rig.v.mem, 0, MADV_SOFT_OFFLINE) && errno == EINVAL)
 		ksft_skip("this kernel takes no page off line");
 	under_frames(by_moving_off, FEW);

@@ -76,51 +76,51 @@ static void taken(void (*away)(uint8_t *at, size_t len))
 	size_t len;
 	long pages;
 
-	place_begin();
-	at = place_pool(&len);
+	rx_inline_begin();
+	at = rx_inline_pool(&len);
 	for (i = 0; i < 4 && !ksft_failed(); i++) {
-		place_warm_up();
-		pages = place_counter("kvnet.pages_invalidated");
+		rx_inline_warm_up();
+		pages = rx_inline_counter("kvnet.pages_invalidated");
 		away(at, len);
-		EXPECT_OP(place_counter("kvnet.pages_invalidated"), >, pages);
-		place_some(4, 60);
-		place_touch();
-		place_some(4, 60);
-		place_some(2, 1514);
+		EXPECT_OP(rx_inline_counter("kvnet.pages_invalidated"), >, pages);
+		rx_inline_some(4, 60);
+		rx_inline_touch();
+		rx_inline_some(4, 60);
+		rx_inline_some(2, 1514);
 	}
-	place_warm_up();
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), 4);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
-	EXPECT_EQ(place_counter("kvnet.rx.drop_fault"), 0);
+	rx_inline_warm_up();
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 4);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.drop_fault"), 0);
 	rig_close(&rig);
 }
 
-CASE(taken_by_dontneed)
+CASE(invalidated_by_dontneed)
 {
 	taken(by_dontneed);
 }
 
-CASE(taken_by_munmap)
+CASE(invalidated_by_munmap)
 {
 	taken(by_unmap);
 }
 
-CASE(taken_by_mapping_over)
+CASE(invalidated_by_mapping_over)
 {
 	taken(by_mapping_over);
 }
 
-CASE(taken_by_mremap)
+CASE(invalidated_by_mremap)
 {
 	taken(by_moving);
 }
 
-CASE(taken_by_mprotect)
+CASE(invalidated_by_mprotect)
 {
 	taken(by_protection);
 }
 
-CASE(taken_by_punching_a_hole)
+CASE(invalidated_by_punching_a_hole)
 {
 	taken(by_hole);
 }
@@ -150,11 +150,11 @@ static void work_on(unsigned int i)
 static void open_one_more(bool first)
 {
 	rig_open(&rig, &(struct rig_cfg){ .here = !first });
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 }
 
-static long taken_of(unsigned int i)
+static long pages_invalidated(unsigned int i)
 {
 	return rig_counter(&device[i].rig, "kvnet.pages_invalidated");
 }
@@ -168,20 +168,20 @@ static void take_from(unsigned int first, unsigned int whose)
 	size_t len;
 
 	work_on(whose);
-	place_warm_up();
+	rx_inline_warm_up();
 	put_aside(whose);
 	for (i = first; i < DEVICES; i++)
-		before[i] = taken_of(i);
-	at = place_pool(&len);
+		before[i] = pages_invalidated(i);
+	at = rx_inline_pool(&len);
 	by_dontneed(at, len);
 	for (i = first; i < DEVICES && !ksft_failed(); i++) {
 		if (i == whose)
-			EXPECT_OP(taken_of(i), >, before[i]);
+			EXPECT_OP(pages_invalidated(i), >, before[i]);
 		else
-			EXPECT_EQ(taken_of(i), before[i]);
+			EXPECT_EQ(pages_invalidated(i), before[i]);
 		work_on(i);
-		place_some(2, 60);
-		place_some(1, 1514);
+		rx_inline_some(2, 60);
+		rx_inline_some(1, 1514);
 		put_aside(i);
 	}
 }
@@ -191,7 +191,7 @@ CASE_TIMED(devices_of_one_process, 60)
 {
 	unsigned int i;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	for (i = 0; i < DEVICES; i++) {
 		open_one_more(!i);
 		put_aside(i);
@@ -233,30 +233,30 @@ CASE_TIMED(devices_come_and_go_meanwhile, 60)
 	unsigned int i, k;
 	pthread_t thread;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	open_one_more(true);
-	dropper.at = place_pool(&dropper.len);
+	dropper.at = rx_inline_pool(&dropper.len);
 	put_aside(0);
 	ASSERT_EQ(pthread_create(&thread, NULL, drops_pages, NULL), 0);
 	for (i = 0; i < ksft_rounds(12) && !ksft_failed(); i++) {
 		work_on(0);
 		for (k = 0; k < 8; k++) {
-			place_one(k % 2 ? 60 : 1514, 3000);
-			place_answer();
+			rx_inline_one(k % 2 ? 60 : 1514, 3000);
+			rx_inline_reply();
 		}
 		put_aside(0);
 		rig_open(&rig, &(struct rig_cfg){ .here = true });
-		place_ready();
+		rx_inline_ready();
 		for (k = 0; k < 4; k++) {
-			place_one(60, 3000);
-			place_answer();
+			rx_inline_one(60, 3000);
+			rx_inline_reply();
 		}
 		rig_close(&rig);
 	}
 	__atomic_store_n(&dropper.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	work_on(0);
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -269,10 +269,10 @@ static long gone_after(unsigned int n)
 	long before = memory_available_kb();
 	unsigned int i;
 	size_t len;
-	uint8_t *at = place_pool(&len);
+	uint8_t *at = rx_inline_pool(&len);
 
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		place_warm_up();
+		rx_inline_warm_up();
 		by_dontneed(at, len);
 		memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	}
@@ -286,7 +286,7 @@ CASE_TIMED(what_was_known_is_given_back, 60)
 	unsigned int i;
 	long gone = 0;
 
-	place_begin_private();
+	rx_inline_begin_private();
 	gone_after(4);
 	/* what others take they take once */
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
@@ -307,15 +307,15 @@ CASE(read_only)
 	size_t len;
 	long drops;
 
-	place_begin();
-	place_warm_up();
-	at = place_pool(&len);
-	drops = place_counter("kvnet.rx.drop_fault");
+	rx_inline_begin();
+	rx_inline_warm_up();
+	at = rx_inline_pool(&len);
+	drops = rx_inline_counter("kvnet.rx.drop_fault");
 	ASSERT_SYS(mprotect(at, len, PROT_READ));
 	rig_inject(&rig, seq++, 60);
-	EXPECT(WAIT_FOR(3000, place_counter("kvnet.rx.drop_fault") == drops + 1));
+	EXPECT(WAIT_FOR(3000, rx_inline_counter("kvnet.rx.drop_fault") == drops + 1));
 	ASSERT_SYS(mprotect(at, len, PROT_READ | PROT_WRITE));
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -325,15 +325,15 @@ CASE(missing)
 	uint8_t *at;
 	size_t len;
 
-	place_begin_private();
-	place_warm_up();
-	at = place_pool(&len);
+	rx_inline_begin_private();
+	rx_inline_warm_up();
+	at = rx_inline_pool(&len);
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	pager_open();
 	pager_take_away(at, len);
-	place_some(SOME, 60);
+	rx_inline_some(SOME, 60);
 	EXPECT_OP(pager.pages, >, 0);
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -352,7 +352,7 @@ static void other_open(void)
 {
 	unsigned int i;
 
-	place_pool(&other.len);
+	rx_inline_pool(&other.len);
 	for (i = 0; i < 2; i++) {
 		other.fd[i] = ASSERT_SYS(memfd_create("other", MFD_CLOEXEC));
 		ASSERT_SYS(ftruncate(other.fd[i], other.len));
@@ -375,7 +375,7 @@ static void other_close(void)
 static void other_map(unsigned int i)
 {
 	size_t len;
-	uint8_t *at = place_pool(&len);
+	uint8_t *at = rx_inline_pool(&len);
 
 	if (mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 other.fd[i], 0) != at)
@@ -411,7 +411,7 @@ static void *swap_thread(void *arg)
 	while (!__atomic_load_n(&other.stop, __ATOMIC_RELAXED)) {
 		i = !i;
 		other_map(i);
-		place_touch();
+		rx_inline_touch();
 		memset(other.view[!i], 0x77, other.len);
 		/* now and then long enough for some frames, on one busy CPU, too */
 		for (k = 0; k < 20U << other.turns % 8; k++)
@@ -423,9 +423,9 @@ static void *swap_thread(void *arg)
 	return NULL;
 }
 
-static bool more_than(long soft)
+static bool more_than(long n_inline)
 {
-	return place_counter("kvnet.rx.polls_inline") > soft;
+	return rx_inline_counter("kvnet.rx.polls_inline") > n_inline;
 }
 
 CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
@@ -433,21 +433,21 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	uint64_t deadline = ksft_now_ms() + ksft_patience(15000);
 	unsigned int i, n = ksft_rounds(1000);
 	pthread_t thread;
-	long soft;
+	long n_inline;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	other_open();
 	other.stop = false;
-	soft = place_counter("kvnet.rx.polls_inline");
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
 	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
 	/* And until some have been received in place: who has one CPU may swap each time, and it may
 	 * have become a stream, which ends with some that are far apart.
 	 */
 	for (i = 0; i < n || i % 100 ||
-	     (!more_than(soft) && ksft_now_ms() < deadline); i++) {
+	     (!more_than(n_inline) && ksft_now_ms() < deadline); i++) {
 		if (i >= n)
-			worker_rests();
+			wait_worker_idle();
 		EXPECT(blind());
 		if (ksft_failed())
 			break;
@@ -456,7 +456,7 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	pthread_join(thread, NULL);
 	EXPECT_EQ(other.bad, 0);
 	EXPECT_GE(other.turns, 1);
-	EXPECT(more_than(soft));
+	EXPECT(more_than(n_inline));
 	other_close();
 	rig_close(&rig);
 }
@@ -468,8 +468,8 @@ CASE(a_child_sees_nothing)
 	pid_t pid;
 	char c;
 
-	place_begin_private();
-	place_warm_up();
+	rx_inline_begin_private();
+	rx_inline_warm_up();
 	ASSERT_EQ(pipe(go), 0);
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 	pid = fork();
@@ -480,11 +480,11 @@ CASE(a_child_sees_nothing)
 		_exit(!is_all(rx->bufs, rx->buf_num * rx->buf_size, RX_CANARY));
 	}
 	close(go[0]);
-	place_some(SOME, 60);
+	rx_inline_some(SOME, 60);
 	close(go[1]);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -514,25 +514,25 @@ CASE_TIMED(no_buffer_is_overlooked, 60)
 	uint8_t *at;
 	size_t len;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	vdev_no_spin(&rig.v);
-	place_touch();
+	rx_inline_touch();
 	rig_rx_post(&rig, 2, NULL);
 	vdev_kick_always(rx);
 	seq = 0;
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	for (i = 0; i < 40 && !ksft_failed(); i++) {
-		place_some(2, 60);
+		rx_inline_some(2, 60);
 		give_and_take(at, len);
 		rig_rx_post(&rig, 2, NULL);
 		vdev_kick(rx);
-		place_answer();
-		worker_rests();
+		rx_inline_reply();
+		wait_worker_idle();
 	}
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_uncached"), 5);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 5);
 	/* A guest that has a CPU of its own often gives some before the worker misses them. */
-	EXPECT_GE(place_counter("kvnet.rx.no_buf"), 3);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.no_buf"), 3);
 	rig_close(&rig);
 }
 

@@ -241,7 +241,7 @@ CASE(invalidated_by_the_iommu)
 	expect_rings(&rig, "pinned");
 	kb = pinned_kb();
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		worker_rests();		/* it would ask for it again */
+		wait_worker_idle();		/* it would ask for it again */
 		iommu_unmap_area(&io, q->ring.cfg.used, 1);
 		if (!vdev_is_vhost())
 			EXPECT(pinned_kb() < kb);
@@ -275,7 +275,7 @@ static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 	iommu_serve(&io);
 	frames_pass(&rig);
 	/* what has been asked for twice may be answered late */
-	worker_rests();
+	wait_worker_idle();
 	frames_pass(&rig);
 	if (strcmp(ring_is(&rig, "kvnet.tx.access"), how))
 		FAIL("area %u, %u bytes on: %s", area, by, ring_is(&rig, "kvnet.tx.access"));
@@ -303,7 +303,7 @@ static void invalidated_at(struct iommu *io, const void *area, size_t at)
 	const uint8_t *byte = (const uint8_t *)area + at;
 	unsigned long kb = pinned_kb();
 
-	worker_rests();
+	wait_worker_idle();
 	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE, vdev_bus(&rig.v, byte), 1, 0, 0), 0);
 	EXPECT_OP(pinned_kb(), <, kb);
 	/* and all of its page */
@@ -370,7 +370,7 @@ static void halves(unsigned int first, unsigned int second)
 			     (uintptr_t)at[1] + second, IOMMU_RW), 0);
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	vdev_kick_always(q);
-	worker_rests();
+	wait_worker_idle();
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "running"));
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	/* all of it in one piece, and somewhere else */

@@ -145,7 +145,7 @@ bool kernel_has_vhost_task(void)
 }
 
 /* At rest for some looks: it also is for a moment when it looks for more to do. */
-static bool rests(const struct worker *w)
+static bool is_idle(const struct worker *w)
 {
 	unsigned int i;
 	char state;
@@ -160,26 +160,26 @@ static bool rests(const struct worker *w)
 }
 
 /* Of one device. */
-static bool all_rest(pid_t owner)
+static bool all_idle(pid_t owner)
 {
 	struct worker w[2];
 	unsigned int i, n = list_workers(owner, w, 2);
 
 	for (i = 0; i < n && i < 2; i++)
-		if (!rests(&w[i]))
+		if (!is_idle(&w[i]))
 			return false;
 	return n;
 }
 
-void workers_rest(pid_t owner)
+void wait_workers_idle(pid_t owner)
 {
-	if (!WAIT_FOR(5000, all_rest(owner)))
+	if (!WAIT_FOR(5000, all_idle(owner)))
 		FAIL("the workers do not rest");
 }
 
-void worker_rests(void)
+void wait_worker_idle(void)
 {
-	workers_rest(getpid());
+	wait_workers_idle(getpid());
 }
 
 /*

@@ -24,9 +24,9 @@ unsigned int workers_of(pid_t owner, struct worker *w);
  * Waits until this process's workers sleep: a frame or a used buffer is seen
  * before the worker is done with it, and has called and asked for the next event.
  */
-void worker_rests(void);
+void wait_worker_idle(void);
 /* The same of another process, which has one device. */
-void workers_rest(pid_t owner);
+void wait_workers_idle(pid_t owner);
 /* Can this kernel make threads of a process for kvnet? */
 bool kernel_has_vhost_task(void);
 /* Has this child ended? And how, if that is asked for. */

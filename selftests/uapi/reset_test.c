@@ -188,7 +188,7 @@ CASE(work_under_way)
 
 	rig_open(&rig, &(struct rig_cfg){ .bufs = 200 });
 	exchange_tx(&x);
-	worker_rests();
+	wait_worker_idle();
 	/* more than the thread that kicks would send itself */
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);

@@ -112,12 +112,12 @@ static void hold_frames(void)
 {
 	inject(1, 0);
 	ASSERT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.no_buf") > 0));
-	worker_rests();
+	wait_worker_idle();
 	/* these are taken together, with none of them left in the tap */
 	inject(HELD, 1);
 	post(1);
 	expect(1, 0);
-	worker_rests();
+	wait_worker_idle();
 }
 
 /* The turn that begins now stops at its first frame, which is taken by then. */
@@ -282,7 +282,7 @@ CASE(a_device_in_the_place_of_another)
 /* Somebody else has the number by which the device was found. */
 CASE(a_number_that_is_used_again)
 {
-	struct ifreq ifr = { .ifr_name = "stranger", .ifr_flags = IFF_TAP | IFF_NO_PI };
+	struct ifreq ifr = { .ifr_name = "another", .ifr_flags = IFF_TAP | IFF_NO_PI };
 	int old, fd;
 
 	set_up(false);
@@ -293,10 +293,10 @@ CASE(a_number_that_is_used_again)
 	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
 	ASSERT_SYS(ioctl(fd, TUNSETIFINDEX, &rig.ifindex));
 	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
-	ASSERT_EQ(if_nametoindex("stranger"), rig.ifindex);
+	ASSERT_EQ(if_nametoindex("another"), rig.ifindex);
 	pager_go_on();
 	expect(HELD, 1);
-	EXPECT_EQ(link_sent("stranger").packets, 0);
+	EXPECT_EQ(link_sent("another").packets, 0);
 	close(fd);
 	rig_close(&rig);
 }
@@ -305,7 +305,7 @@ CASE(a_number_that_is_used_again)
 static void comes_back(int refused)
 {
 	join("uapi%d");
-	worker_rests();
+	wait_worker_idle();
 	inject(1, 1);
 	expect(1, 1);
 	close(refused);
@@ -404,11 +404,11 @@ static void send_one(uint32_t seq)
 	ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
 	vdev_kick(&rig.v.q[VDEV_TX]);
 	EXPECT(rig_expect(&rig, seq, LEN));
-	worker_rests();
+	wait_worker_idle();
 }
 
 /* A driver that is to kick still knows: to start has told it not to. */
-CASE(another_goes_while_the_queue_starts_that_rests)
+CASE(another_goes_while_an_idle_queue_starts)
 {
 	struct ifreq ifr;
 	int fd;

@@ -137,7 +137,7 @@ static bool more_comes(void)
 
 	if (gr_used_pending(ring))
 		return true;
-	worker_rests();
+	wait_worker_idle();
 	return gr_used_pending(ring) || poll(&tap, 1, 0);
 }
 
@@ -267,7 +267,7 @@ static void comes_in_it(struct vdev_queue *q, uint32_t seq, uint32_t len)
 }
 
 /* A lone frame has a turn of its own, and the tap need not be asked in each. */
-CASE(lone_frames_are_copied)
+CASE(single_frames_are_copied)
 {
 	unsigned int i;
 	long calls;

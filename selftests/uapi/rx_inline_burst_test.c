@@ -22,11 +22,11 @@ static int gso;
 /* With some buffers, on a page or some. */
 static void begin(unsigned int num, unsigned int bufs, unsigned int size)
 {
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	rig_open(&rig, &(struct rig_cfg){ .rx_num = num, .bufs = bufs, .rx_buf = size });
 	gso = rig_packet_socket(&rig, 0, true);
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 }
 
 static void end(void)
@@ -44,7 +44,7 @@ static void take_buffers(void)
 	for (i = 0; i < BUFFERS && !ksft_failed(); i++) {
 		rig_inject(&rig, seq++, 60);
 		ASSERT(rig_rx(&rig, NULL, f, sizeof(f), 3000) > 0);
-		place_answer();
+		rx_inline_reply();
 	}
 }
 
@@ -84,43 +84,43 @@ static void learn(void)
 	written(0);
 	rig_inject(&rig, seq++, 60);
 	ASSERT(WAIT_FOR(3000, written(12 + 60)));
-	worker_rests();
+	wait_worker_idle();
 }
 
 CASE(some_buffers_a_frame)
 {
-	long soft, wakes;
+	long n_inline, wakes;
 
 	begin(256, BUFFERS, 4096);
 	take_buffers();
 	give_short_ones(2 * 9, 8);
 	learn();
-	soft = place_counter("kvnet.rx.packets_inline");
-	wakes = place_counter("kvnet.rx.wakeups");
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
+	wakes = rx_inline_counter("kvnet.rx.wakeups");
 	written(0);
 	rig_inject(&rig, seq, 60);
 	EXPECT(WAIT_FOR(3000, written(72)));
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft + 1);
-	EXPECT_EQ(place_counter("kvnet.rx.wakeups"), wakes);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline + 1);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.wakeups"), wakes);
 	end();
 }
 
 /* As many buffers as there are bytes are for the worker, as many as the ring has. */
 CASE(a_buffer_for_each_byte)
 {
-	long soft, packets;
+	long n_inline, packets;
 
 	begin(4096, BUFFERS, 4096);
 	take_buffers();
 	give_short_ones(72 + SEGMENTS * WHOLE, 1);
 	learn();
-	packets = place_counter("kvnet.rx.packets");
-	soft = place_counter("kvnet.rx.packets_inline");
+	packets = rx_inline_counter("kvnet.rx.packets");
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	written(0);
 	send_segments();
 	EXPECT(WAIT_FOR(3000, written(SEGMENTS * WHOLE)));
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), packets + SEGMENTS);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), packets + SEGMENTS);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline);
 	end();
 }
 
@@ -141,7 +141,7 @@ static void map(const void *ptr, size_t len)
 
 static void begin_in_pieces(unsigned int bufs, unsigned int pages)
 {
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = bufs, .rx_buf = pages * IOMMU_PAGE,
 						.tx_buf = 2048 }, 2);
 	iommu_map_used(&io);
@@ -166,10 +166,10 @@ CASE(some_pieces_a_buffer)
 	long known, missed;
 
 	begin_in_pieces(bufs, pages);
-	place_ready();
-	place_warm_up();
-	known = place_counter("kvnet.pages_cached");
-	missed = place_counter("kvnet.rx.inline_skip_uncached");
+	rx_inline_ready();
+	rx_inline_warm_up();
+	known = rx_inline_counter("kvnet.pages_cached");
+	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
 	ksft_note("%ld pages, %ld times", known, missed);
 	EXPECT_LE(known, 2 * bufs);
 	EXPECT_LE(known, 2 * missed * 128 / pages);
@@ -182,7 +182,7 @@ CASE(a_thousand_pieces_a_buffer)
 	const unsigned int pages = 1000, few = 6;
 	struct gr_buf b = { .len = 128, .write = true };
 	unsigned int i;
-	long soft;
+	long n_inline;
 
 	begin_in_pieces(1, pages);
 	vdev_no_spin(&rig.v);
@@ -195,20 +195,20 @@ CASE(a_thousand_pieces_a_buffer)
 	ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
 	vdev_kick_always(rx);
 	/* When a page was not known, the worker has looked ahead, at the long one, too. */
-	for (i = 0; i < few && !place_counter("kvnet.rx.inline_skip_uncached"); i++)
+	for (i = 0; i < few && !rx_inline_counter("kvnet.rx.inline_skip_uncached"); i++)
 		learn();
-	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_uncached"), 1);
-	ksft_note("%ld pages", place_counter("kvnet.pages_cached"));
-	EXPECT_LE(place_counter("kvnet.pages_cached"), 2);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 1);
+	ksft_note("%ld pages", rx_inline_counter("kvnet.pages_cached"));
+	EXPECT_LE(rx_inline_counter("kvnet.pages_cached"), 2);
 	for (; i < few; i++)
 		learn();
-	soft = place_counter("kvnet.rx.packets_inline");
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	learn();
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), few + 1);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), few + 1);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline);
 	/* Nor was it for its page that the long one was left to the worker. */
-	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_uncached"), 1);
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_complex"), 1);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 1);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_complex"), 1);
 	end_in_pieces();
 }
 
@@ -229,8 +229,8 @@ static void *change_mind(void *arg)
 static void start_again(void)
 {
 	rig_start_again(&rig);
-	place_ready();
-	place_warm_up();
+	rx_inline_ready();
+	rx_inline_warm_up();
 }
 
 /*
@@ -249,11 +249,11 @@ CASE_TIMED(more_buffers_than_the_ring_has, 120)
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		__atomic_store_n(&changing, true, __ATOMIC_RELAXED);
 		ASSERT_EQ(pthread_create(&thread, NULL, change_mind, NULL), 0);
-		for (k = 0; k < 5 && place_counter("kvnet.rx.broken") == broken; k++) {
+		for (k = 0; k < 5 && rx_inline_counter("kvnet.rx.broken") == broken; k++) {
 			send_segments();
-			worker_rests();
+			wait_worker_idle();
 		}
-		broken = place_counter("kvnet.rx.broken");
+		broken = rx_inline_counter("kvnet.rx.broken");
 		__atomic_store_n(&changing, false, __ATOMIC_RELAXED);
 		ASSERT_EQ(pthread_join(thread, NULL), 0);
 		start_again();
@@ -322,38 +322,39 @@ static void show_pair(unsigned int n)
 	if (!is_packed())
 		gr_raw_avail_idx(&rx->ring, PAIR * (n + 1));
 	ASSERT_EQ(write(rx->kick, &one, sizeof(one)), sizeof(one));
-	worker_rests();
+	wait_worker_idle();
 }
 
 /* Frames that bring this, after one of the guest's; returns how many are received in place. */
 static long bring(union word w, unsigned int frames)
 {
-	long packets = place_counter("kvnet.rx.packets"), soft = place_counter("kvnet.rx.packets_inline");
+	long packets = rx_inline_counter("kvnet.rx.packets");
+	long n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 
-	place_answer();
+	rx_inline_reply();
 	ASSERT(segments_send_words(gso, w.byte, frames));
-	ASSERT(WAIT_FOR(3000, place_counter("kvnet.rx.packets") > packets));
-	worker_rests();
-	return place_counter("kvnet.rx.packets_inline") - soft;
+	ASSERT(WAIT_FOR(3000, rx_inline_counter("kvnet.rx.packets") > packets));
+	wait_worker_idle();
+	return rx_inline_counter("kvnet.rx.packets_inline") - n_inline;
 }
 
 /* The ring's page becomes known, since buffers are there; returns how many pairs it took. */
 static unsigned int learn_ring(void)
 {
-	volatile uint8_t *at = place_of(rx->area);
+	volatile uint8_t *at = rx_inline_hva(rx->area);
 	unsigned int n = 0, i;
-	long soft = 0;
+	long n_inline = 0;
 
 	/* what is not there is not brought in */
 	*at = *at;
-	for (; n < 20 && !soft; n++) {
+	for (; n < 20 && !n_inline; n++) {
 		for (i = 0; i < PAIR; i++)
 			set_buffer(i, rx->area + SPARE, FIRST + sizeof(union word));
 		show_pair(n);
 		for (i = 0; i < PAIR; i++)
-			soft = bring(word_of_pair(n), 1);
+			n_inline = bring(word_of_pair(n), 1);
 	}
-	EXPECT_EQ(soft, 1);
+	EXPECT_EQ(n_inline, 1);
 	return n;
 }
 
@@ -377,14 +378,14 @@ static long offer_again(void)
 CASE(a_frame_offers_its_own_buffers)
 {
 	unsigned int i;
-	long soft = 0;
+	long n_inline = 0;
 
 	begin(PAIR, PAIR, 1024);
 	/* where the worker was there first, once more */
-	for (i = 0; i < 5 && !soft && !ksft_failed(); i++)
-		soft = offer_again();
-	EXPECT_EQ(soft, 1);
-	ksft_note("the %uth time, %ld times broken", i, place_counter("kvnet.rx.broken"));
+	for (i = 0; i < 5 && !n_inline && !ksft_failed(); i++)
+		n_inline = offer_again();
+	EXPECT_EQ(n_inline, 1);
+	ksft_note("the %uth time, %ld times broken", i, rx_inline_counter("kvnet.rx.broken"));
 	end();
 }
 

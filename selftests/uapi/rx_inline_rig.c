@@ -15,24 +15,24 @@ struct rig rig;
 struct vdev_queue *rx = &rig.v.q[VDEV_RX];
 uint32_t seq;
 
-long place_counter(const char *name)
+long rx_inline_counter(const char *name)
 {
 	return rig_counter(&rig, name);
 }
 
-char place_in_place(char value)
+char rx_inline_set(char value)
 {
 	return vdev_parameter("rx_inline", value);
 }
 
-void place_need_kvnet(void)
+void rx_inline_need_kvnet(void)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net wakes its worker");
 }
 
 /* Where the device is told that this is, which the guest has in its first region. */
-uint8_t *place_of(const void *ptr)
+uint8_t *rx_inline_hva(const void *ptr)
 {
 	struct vhost_memory *m = vdev_table(&rig.v);
 	uintptr_t at = m->regions[0].userspace_addr + ((const uint8_t *)ptr - rig.v.mem);
@@ -42,9 +42,9 @@ uint8_t *place_of(const void *ptr)
 }
 
 /* The same of the receive buffers, whole pages. */
-uint8_t *place_pool(size_t *len)
+uint8_t *rx_inline_pool(size_t *len)
 {
-	uintptr_t at = (uintptr_t)place_of(rx->bufs);
+	uintptr_t at = (uintptr_t)rx_inline_hva(rx->bufs);
 	size_t n = (size_t)rx->buf_num * rx->buf_size;
 
 	*len = (n + at % PAGE + PAGE - 1) / PAGE * PAGE;
@@ -52,42 +52,42 @@ uint8_t *place_pool(size_t *len)
 }
 
 /* The pages are there, for the device, too; what is not is not brought in for it. */
-void place_touch(void)
+void rx_inline_touch(void)
 {
 	volatile uint8_t *at;
 	size_t len, i;
 
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	for (i = 0; i < len; i += PAGE)
 		at[i] = at[i];
 }
 
-void place_ready(void)
+void rx_inline_ready(void)
 {
 	vdev_no_spin(&rig.v);
-	place_touch();
+	rx_inline_touch();
 	rig_rx_post(&rig, BUFS, NULL);
 	vdev_kick_always(rx);
 	seq = 0;
 }
 
-void place_begin(void)
+void rx_inline_begin(void)
 {
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	place_ready();
+	rx_inline_ready();
 }
 
-void place_begin_private(void)
+void rx_inline_begin_private(void)
 {
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
-	place_ready();
+	rx_inline_ready();
 }
 
 /* One frame, and its buffer back to the device. */
-void place_one(uint32_t len, unsigned int ms)
+void rx_inline_one(uint32_t len, unsigned int ms)
 {
 	static uint8_t f[FRAME_MAX];
 	ssize_t n;
@@ -104,7 +104,7 @@ void place_one(uint32_t len, unsigned int ms)
 }
 
 /* The guest sends something: what it receives is no stream then. */
-void place_answer(void)
+void rx_inline_reply(void)
 {
 	uint32_t at = rig.tx_seq;
 
@@ -114,25 +114,25 @@ void place_answer(void)
 	ASSERT(rig_tx_drain(&rig, 3000));
 }
 
-void place_some(unsigned int n, uint32_t len)
+void rx_inline_some(unsigned int n, uint32_t len)
 {
 	while (n-- && !ksft_failed()) {
-		place_one(len, 3000);
-		place_answer();
-		worker_rests();
+		rx_inline_one(len, 3000);
+		rx_inline_reply();
+		wait_worker_idle();
 	}
 }
 
 /* Until frames are received in place, one after the other. */
-void place_warm_up(void)
+void rx_inline_warm_up(void)
 {
 	unsigned int i;
-	long soft;
+	long n_inline;
 
 	for (i = 0; i < 200 && !ksft_failed(); i++) {
-		soft = place_counter("kvnet.rx.polls_inline");
-		place_some(4, 60);
-		if (place_counter("kvnet.rx.polls_inline") == soft + 4 &&
+		n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+		rx_inline_some(4, 60);
+		if (rx_inline_counter("kvnet.rx.polls_inline") == n_inline + 4 &&
 		    !ksft_failed())
 			return;
 	}

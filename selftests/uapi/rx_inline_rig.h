@@ -13,26 +13,26 @@ extern struct rig rig;
 extern struct vdev_queue *rx;
 extern uint32_t seq;		/* of the next frame */
 
-long place_counter(const char *name);
+long rx_inline_counter(const char *name);
 /* The module's parameter; returns what it was. */
-char place_in_place(char value);
-void place_need_kvnet(void);
+char rx_inline_set(char value);
+void rx_inline_need_kvnet(void);
 /* Where the device is told that this is, which the guest has in its first region. */
-uint8_t *place_of(const void *ptr);
+uint8_t *rx_inline_hva(const void *ptr);
 /* The same of the receive buffers, whole pages. */
-uint8_t *place_pool(size_t *len);
+uint8_t *rx_inline_pool(size_t *len);
 /* The pages are there, for the device, too; what is not is not brought in for it. */
-void place_touch(void);
-void place_ready(void);
-void place_begin(void);
+void rx_inline_touch(void);
+void rx_inline_ready(void);
+void rx_inline_begin(void);
 /* The same, in private memory. */
-void place_begin_private(void);
+void rx_inline_begin_private(void);
 /* One frame, and its buffer back to the device. */
-void place_one(uint32_t len, unsigned int ms);
+void rx_inline_one(uint32_t len, unsigned int ms);
 /* The guest sends something: what it receives is no stream then. */
-void place_answer(void);
-void place_some(unsigned int n, uint32_t len);
+void rx_inline_reply(void);
+void rx_inline_some(unsigned int n, uint32_t len);
 /* Until frames are received in place, one after the other. */
-void place_warm_up(void);
+void rx_inline_warm_up(void);
 
 #endif /* SELFTESTS_RX_INLINE_RIG_H */

@@ -38,26 +38,26 @@
 #define LONG_FILTER	2000	/* instructions */
 #define LONG_WAIT	2000	/* us: 20 times KVNET_THROTTLE_QUICK_NS */
 
-CASE(a_lone_frame_is_received_by_who_brings_it)
+CASE(single_frame_is_received_in_its_senders_softirq)
 {
 	static const uint32_t len[] = { 26, 60, 241, 242, 256, 257, 1514, 2048 };
-	long wakes, soft, runs;
+	long wakes, n_inline, runs;
 	unsigned int i;
 
-	place_begin();
-	place_warm_up();
-	wakes = place_counter("kvnet.rx.wakeups");
-	soft = place_counter("kvnet.rx.polls_inline");
-	runs = place_counter("kvnet.rx.polls");
+	rx_inline_begin();
+	rx_inline_warm_up();
+	wakes = rx_inline_counter("kvnet.rx.wakeups");
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	runs = rx_inline_counter("kvnet.rx.polls");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
-		place_one(len[i % 8], 0);
-		place_answer();
+		rx_inline_one(len[i % 8], 0);
+		rx_inline_reply();
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.polls_inline") - soft, SOME);
-	EXPECT_EQ(place_counter("kvnet.rx.wakeups"), wakes);
-	EXPECT_EQ(place_counter("kvnet.rx.polls"), runs);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
-	EXPECT_GE(place_counter("kvnet.pages_cached"), 1);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls_inline") - n_inline, SOME);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.wakeups"), wakes);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls"), runs);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	EXPECT_GE(rx_inline_counter("kvnet.pages_cached"), 1);
 	rig_close(&rig);
 }
 
@@ -82,7 +82,7 @@ static void open_many(struct rig *br)
 		link_bridge(many[i].ifindex);
 		vdev_no_spin(&many[i].v);
 		rig = many[i];
-		place_touch();
+		rx_inline_touch();
 		rig_rx_post(&many[i], BUFS, NULL);
 		vdev_kick_always(&many[i].v.q[VDEV_RX]);
 	}
@@ -108,18 +108,18 @@ static bool has_come(struct rig *r, uint32_t n, unsigned int ms)
 /* How many of them a softirq received. */
 static unsigned int to_all(struct rig *br, uint32_t n)
 {
-	long soft = 0;
+	long n_inline = 0;
 	unsigned int i;
 
 	for (i = 0; i < TAPS; i++)
-		soft -= rig_counter(&many[i], "kvnet.rx.packets_inline");
+		n_inline -= rig_counter(&many[i], "kvnet.rx.packets_inline");
 	rig_inject(br, n, 60);
 	for (i = 0; i < TAPS; i++)
 		EXPECT(has_come(&many[i], n, 3000));
-	worker_rests();
+	wait_worker_idle();
 	for (i = 0; i < TAPS; i++)
-		soft += rig_counter(&many[i], "kvnet.rx.packets_inline");
-	return soft;
+		n_inline += rig_counter(&many[i], "kvnet.rx.packets_inline");
+	return n_inline;
 }
 
 /* One frame to many taps, from one CPU: a softirq receives it for some, workers for the others. */
@@ -129,7 +129,7 @@ CASE_TIMED(a_softirq_does_few, 60)
 	struct rig br = { .name = "br0" };
 	unsigned int i, n, few = 0, more = 0;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	open_many(&br);
 	seq = 0;
 	/* a port of a bridge does not forward at once */
@@ -204,7 +204,7 @@ static void open_before(struct rig *br, struct rig *port)
 	/* a bridge has its newest port first */
 	link_bridge(port->ifindex);
 	link_bridge(rig.ifindex);
-	place_ready();
+	rx_inline_ready();
 	bridge_up(br);
 	/* a port of a bridge does not forward at once */
 	ASSERT(WAIT_FOR(8000, (rig_inject(br, seq++, 60), has_come(&rig, seq - 1, 100)) &&
@@ -219,27 +219,27 @@ CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
 {
 	struct rig br = { .name = "br0" }, port = { 0 };
 	unsigned int i;
-	long soft;
+	long n_inline;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	open_before(&br, &port);
 	i = slow_down(&port);
-	soft = place_counter("kvnet.rx.packets_inline");
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	ksft_note("%u sockets", i);
 	for (i = 0; i < 4 * SOME && !ksft_failed(); i++) {
-		if (place_counter("kvnet.rx.inline_throttled"))
+		if (rx_inline_counter("kvnet.rx.inline_throttled"))
 			break;
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
-	ksft_note("%u frames, %ld in a softirq", i, place_counter("kvnet.rx.packets_inline") - soft);
-	EXPECT_EQ(place_counter("kvnet.rx.inline_throttled"), 1);
-	soft = place_counter("kvnet.rx.packets_inline");
+	ksft_note("%u frames, %ld in a softirq", i, rx_inline_counter("kvnet.rx.packets_inline") - n_inline);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_throttled"), 1);
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < SOME / 2 && !ksft_failed(); i++) {
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline);
 	rig_close(&rig);
 }
 
@@ -248,16 +248,16 @@ CASE(the_first_frame_of_a_tap_is_the_workers)
 {
 	long slow;
 
-	place_begin();
-	place_warm_up();
-	slow = place_counter("kvnet.rx.inline_skip_complex");
-	place_some(3, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_complex"), slow);
+	rx_inline_begin();
+	rx_inline_warm_up();
+	slow = rx_inline_counter("kvnet.rx.inline_skip_complex");
+	rx_inline_some(3, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_complex"), slow);
 	vdev_backend(&rig.v, VDEV_RX, -1);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
-	worker_rests();
-	place_some(3, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.inline_skip_complex"), slow + 1);
+	wait_worker_idle();
+	rx_inline_some(3, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_complex"), slow + 1);
 	rig_close(&rig);
 }
 
@@ -277,32 +277,32 @@ CASE(across_pages)
 {
 	uint8_t *at;
 	size_t len;
-	long soft;
+	long n_inline;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .bufs = 16, .rx_buf = 700 });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	scatter(at, len);
 	rig_start(&rig);
-	place_ready();
-	place_warm_up();
-	soft = place_counter("kvnet.rx.polls_inline");
-	place_some(SOME / 2, 1514);
-	EXPECT_GE(place_counter("kvnet.rx.polls_inline") - soft, SOME / 4);
+	rx_inline_ready();
+	rx_inline_warm_up();
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	rx_inline_some(SOME / 2, 1514);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.polls_inline") - n_inline, SOME / 4);
 	rig_close(&rig);
 }
 
-CASE(not_if_told_so)
+CASE(worker_receives_with_rx_inline_off)
 {
-	place_need_kvnet();
-	place_in_place('N');
+	rx_inline_need_kvnet();
+	rx_inline_set('N');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	place_ready();
-	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), 0);
-	EXPECT_EQ(place_counter("kvnet.pages_cached"), 0);
-	EXPECT_GE(place_counter("kvnet.rx.wakeups"), SOME);
+	rx_inline_ready();
+	rx_inline_some(SOME, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls_inline"), 0);
+	EXPECT_EQ(rx_inline_counter("kvnet.pages_cached"), 0);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.wakeups"), SOME);
 	rig_close(&rig);
 }
 
@@ -310,32 +310,32 @@ CASE(not_if_told_so)
 CASE(an_isolated_cpu_does_no_inline_work)
 {
 	struct cgroup g;
-	long soft, lent;
+	long n_inline, n_sent;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
 	if (kernel_before(6, 8))
 		ksft_skip("Linux before 6.8 does not tell a module of isolated cpusets");
-	place_begin();
+	rx_inline_begin();
 	cgroup_make(&g, "cpuset");
 	cgroup_set(&g, "cpuset.cpus", "1");
 	cgroup_join(&g, getpid());
-	place_warm_up();
-	lent = place_counter("kvnet.tx.packets_inline");
-	place_some(SOME, 60);
-	EXPECT_OP(place_counter("kvnet.tx.packets_inline"), >, lent);
+	rx_inline_warm_up();
+	n_sent = rx_inline_counter("kvnet.tx.packets_inline");
+	rx_inline_some(SOME, 60);
+	EXPECT_OP(rx_inline_counter("kvnet.tx.packets_inline"), >, n_sent);
 
 	cgroup_set(&g, "cpuset.cpus.partition", "isolated");
-	soft = place_counter("kvnet.rx.packets_inline");
-	lent = place_counter("kvnet.tx.packets_inline");
-	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.packets_inline"), soft);
-	EXPECT_EQ(place_counter("kvnet.tx.packets_inline"), lent);
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
+	n_sent = rx_inline_counter("kvnet.tx.packets_inline");
+	rx_inline_some(SOME, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline);
+	EXPECT_EQ(rx_inline_counter("kvnet.tx.packets_inline"), n_sent);
 
 	cgroup_set(&g, "cpuset.cpus.partition", "member");
-	place_warm_up();
-	place_some(SOME, 60);
-	EXPECT_OP(place_counter("kvnet.tx.packets_inline"), >, lent);
+	rx_inline_warm_up();
+	rx_inline_some(SOME, 60);
+	EXPECT_OP(rx_inline_counter("kvnet.tx.packets_inline"), >, n_sent);
 	cgroup_leave(getpid());
 	rig_close(&rig);
 	cgroup_remove(&g);
@@ -346,12 +346,12 @@ CASE(what_is_long_is_for_the_worker)
 {
 	unsigned int i;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	for (i = 0; i < SOME && !ksft_failed(); i++)
-		place_one(i % 2 ? 60 : 9000, 3000);
-	EXPECT_GE(place_counter("kvnet.rx.inline_skip_complex"), 1);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+		rx_inline_one(i % 2 ? 60 : 9000, 3000);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_complex"), 1);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
@@ -359,20 +359,20 @@ CASE(what_is_long_is_for_the_worker)
 CASE(a_stream_is_for_the_worker)
 {
 	unsigned int i;
-	long soft;
+	long n_inline;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_inject(&rig, seq + i, 60);
-	soft = place_counter("kvnet.rx.polls_inline");
-	EXPECT_GE(place_counter("kvnet.rx.wakeups"), 1);
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	EXPECT_GE(rx_inline_counter("kvnet.rx.wakeups"), 1);
 	for (i = 0; i < 100 && !ksft_failed(); i++)
 		rig_rx_expect(&rig, seq++, 60);
-	EXPECT_GE(soft, 1);
+	EXPECT_GE(n_inline, 1);
 	rig_rx_post(&rig, BUFS, NULL);
 	vdev_kick(rx);
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -381,20 +381,20 @@ CASE(a_log_is_for_the_worker)
 {
 	static uint8_t log[1 << 20];
 	uint64_t base = (uintptr_t)log, features;
-	long soft;
+	long n_inline;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	vdev_ioctl(rig.v.fd, VHOST_SET_LOG_BASE, &base);
 	features = rig.v.features | F_LOG;
 	if (rig.v.hdr_len == 12)
 		features &= ~F_NETHDR;
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &features);
-	soft = place_counter("kvnet.rx.polls_inline");
-	place_some(SOME, 60);
-	EXPECT_EQ(place_counter("kvnet.rx.polls_inline"), soft);
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	rx_inline_some(SOME, 60);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.polls_inline"), n_inline);
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
-	place_warm_up();
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
@@ -403,19 +403,19 @@ CASE(a_log_is_for_the_worker)
 /* With a call for each. Returns how many have been received in place. */
 static long called_for_some(unsigned int n)
 {
-	long soft = place_counter("kvnet.rx.packets_inline");
+	long n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 
 	while (n-- && !ksft_failed()) {
 		gr_call_on(&rx->ring, 0);
-		place_some(1, 60);
+		rx_inline_some(1, 60);
 	}
-	return place_counter("kvnet.rx.packets_inline") - soft;
+	return rx_inline_counter("kvnet.rx.packets_inline") - n_inline;
 }
 
 static void expect_worker(void)
 {
 	EXPECT_EQ(called_for_some(SOME / 4), 0);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 }
 
 /*
@@ -426,12 +426,12 @@ CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
 {
 	struct watched w;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	watched_start(&w, rx->call);
 	ksft_note("%ld frames in place", called_for_some(SOME / 2));
 	expect_worker();
-	EXPECT_GE(place_counter("kvnet.rx.inline_throttled"), 1);
+	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_throttled"), 1);
 	watched_end(&w);
 	expect_worker();
 	vdev_backend(&rig.v, VDEV_RX, -1);
@@ -449,28 +449,28 @@ CASE(huge_pages_that_no_frame_needs_yet)
 	uint8_t *at, *end;
 	unsigned int i;
 	size_t len;
-	long soft;
+	long n_inline;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	if (!huge_pages_get(16))
 		ksft_skip("no huge pages");
 	rig_open(&rig, &(struct rig_cfg){ .bufs = 128, .rx_buf = 65536, .stopped = true });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
 	rig_start(&rig);
-	place_ready();
+	rx_inline_ready();
 	pager_open();
 	pager.holds = true;
-	at = place_pool(&len);
+	at = rx_inline_pool(&len);
 	end = (uint8_t *)((uintptr_t)(at + len) & -huge);
 	at = (uint8_t *)((uintptr_t)(at + huge) & -huge);
 	pager_take_away(at, end - at);
-	soft = place_counter("kvnet.rx.packets_inline");
+	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < 8 && !ksft_failed(); i++) {
-		place_one(60, 3000);
-		place_answer();
-		worker_rests();
+		rx_inline_one(60, 3000);
+		rx_inline_reply();
+		wait_worker_idle();
 	}
-	EXPECT_OP(place_counter("kvnet.rx.packets_inline"), >, soft);
+	EXPECT_OP(rx_inline_counter("kvnet.rx.packets_inline"), >, n_inline);
 	EXPECT(!pager_asked(1, 0));
 	close(pager.fd);
 	rig_close(&rig);
@@ -485,19 +485,19 @@ CASE(huge_pages_that_no_frame_needs_yet)
 static void own_when_told(void)
 {
 	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
-	char was = place_in_place('N');
+	char was = rx_inline_set('N');
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_allow_choice();
 	vdev_ioctl(vmm.v.fd, VHOST_SET_FORK_FROM_OWNER, &kind);
-	place_in_place('Y');
+	rx_inline_set('Y');
 	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	ASSERT_SYS(kill(getpid(), SIGSTOP));
 	vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
 			   KVNET_A_POLICY_RX_INLINE), 1);
-	place_in_place(was);
+	rx_inline_set(was);
 	_exit(0);
 }
 
@@ -512,7 +512,7 @@ CASE(an_owner_that_is_interrupted)
 	int status, sent = 0, pass = 0;
 	pid_t pid;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	ASSERT(signal(SIGALRM, ignored) != SIG_ERR);
 	pid = fork();
 	if (!pid)
@@ -535,7 +535,7 @@ static void change_something(unsigned int i)
 {
 	struct vhost_vring_file call = { VDEV_RX, i % 2 ? rx->call : -1 };
 	size_t len;
-	uint8_t *at = place_pool(&len);
+	uint8_t *at = rx_inline_pool(&len);
 
 	switch (i % 4) {
 	case 0:
@@ -567,23 +567,23 @@ CASE_TIMED(while_the_set_up_changes, 60)
 	unsigned int n = ksft_rounds(500);
 	pthread_t thread;
 
-	place_begin();
-	place_warm_up();
+	rx_inline_begin();
+	rx_inline_warm_up();
 	__atomic_store_n(&changing, true, __ATOMIC_RELAXED);
 	ASSERT_EQ(pthread_create(&thread, NULL, change_thread, NULL), 0);
 	while (n-- && !ksft_failed())
-		place_one(60, 3000);
+		rx_inline_one(60, 3000);
 	__atomic_store_n(&changing, false, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
-	place_warm_up();
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
 /* In another process: frames while the owner is stopped. */
 static int stop_owner(pid_t owner)
 {
-	long packets = place_counter("kvnet.rx.packets");
+	long packets = rx_inline_counter("kvnet.rx.packets");
 	unsigned int i;
 	bool alone;
 
@@ -591,7 +591,7 @@ static int stop_owner(pid_t owner)
 		return 2;
 	for (i = 0; i < 3; i++)
 		rig_inject(&rig, seq + i, 60);
-	alone = place_counter("kvnet.rx.packets") == packets;
+	alone = rx_inline_counter("kvnet.rx.packets") == packets;
 	return kill(owner, SIGCONT) ? 2 : !alone;
 }
 
@@ -605,9 +605,9 @@ CASE(stopped)
 
 	if (!kernel_has_vhost_task() || (worker && !strcmp(worker, "kthread")))
 		ksft_skip("a kernel thread does not stop");
-	place_begin();
+	rx_inline_begin();
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		place_warm_up();
+		rx_inline_warm_up();
 		pid = fork();
 		if (!pid)
 			_exit(stop_owner(getppid()));
@@ -631,13 +631,13 @@ CASE(frozen)
 	uint16_t used;
 
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	cgroup_make_old(&g, "freezer");
-	place_begin();
+	rx_inline_begin();
 	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	cgroup_join(&g, w.tid);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		place_warm_up();
+		rx_inline_warm_up();
 		cgroup_freeze(&g, true);
 		EXPECT(cgroup_frozen(&g, true, 5000));
 		used = gr_raw_used_idx(&rx->ring);
@@ -662,11 +662,11 @@ CASE_TIMED(closed_while_frames_come, 60)
 	pid_t pid;
 	char c;
 
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	before = workers();
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		place_begin();
-		place_warm_up();
+		rx_inline_begin();
+		rx_inline_warm_up();
 		ASSERT_EQ(pipe(sync), 0);
 		pid = fork();
 		if (!pid) {

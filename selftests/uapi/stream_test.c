@@ -24,16 +24,16 @@
 
 static uint8_t frame[FRAME_MAX];
 
-static long paced(void)
+static long moderated(void)
 {
-	return place_counter("kvnet.rx.moderated");
+	return rx_inline_counter("kvnet.rx.moderated");
 }
 
 static void begin(const char *us)
 {
-	place_need_kvnet();
+	rx_inline_need_kvnet();
 	vdev_parameter_text("rx_usecs", us);
-	place_begin();
+	rx_inline_begin();
 }
 
 static void send_burst(unsigned int n, uint32_t len)
@@ -75,9 +75,9 @@ static void warm_up(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < 50 && !paced() && !ksft_failed(); i++)
+	for (i = 0; i < 50 && !moderated() && !ksft_failed(); i++)
 		bursts(1, 60);
-	EXPECT_GE(paced(), 1);
+	EXPECT_GE(moderated(), 1);
 }
 
 /* Sender and worker share one CPU: neither is ahead of the other for long. */
@@ -95,25 +95,25 @@ static void begin_on_one_cpu(const char *us)
 
 /* Rests, and how many of them time ended, from a look to the next one. */
 static struct {
-	long rests, by_time;
+	long waits, by_time;
 } seen;
 
 static void look_begins(void)
 {
 	if (!tracing_begin() || !tracing_on("kvnet/kvnet_work_event", ""))
 		ksft_skip("no tracing");
-	seen.rests = paced();
+	seen.waits = moderated();
 }
 
 static void look_ends(void)
 {
-	seen.rests = paced() - seen.rests;
+	seen.waits = moderated() - seen.waits;
 	seen.by_time = tracing_count("vq=0 event=timer");
 	tracing_end();
 }
 
 /* A rest that frames end, not time, has had as many of them as wake no worker, and the one that woke it. */
-CASE(one_wakes_for_many)
+CASE(one_wakeup_for_many_frames)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 	uint32_t first;
@@ -123,13 +123,13 @@ CASE(one_wakes_for_many)
 	first = seq;
 	do
 		bursts(1, 60);
-	while (paced() - seen.rests < ROUNDS && ksft_now_ms() < end && !ksft_failed());
+	while (moderated() - seen.waits < ROUNDS && ksft_now_ms() < end && !ksft_failed());
 	look_ends();
-	ksft_note("%u frames, %ld rests, of which time ended %ld", seq - first, seen.rests, seen.by_time);
-	EXPECT_GE(seen.rests, ROUNDS);
+	ksft_note("%u frames, %ld rests, of which time ended %ld", seq - first, seen.waits, seen.by_time);
+	EXPECT_GE(seen.waits, ROUNDS);
 	/* and one that goes on */
-	EXPECT_LE(seen.rests - seen.by_time - 1, (seq - first) / (WAIT + 1));
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_LE(seen.waits - seen.by_time - 1, (seq - first) / (WAIT + 1));
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
@@ -137,7 +137,7 @@ CASE(one_wakes_for_many)
  * Of the rests that either time or frames end time has ended all but the one that goes on, if
  * frames end none. Few have to wait, so that they are there in time on slow machines, too.
  */
-CASE(enough_frames_end_a_rest)
+CASE(enough_frames_end_a_wait)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 
@@ -148,8 +148,8 @@ CASE(enough_frames_end_a_rest)
 		send_burst(FEW * ROOM, 60);
 		take_burst(FEW * ROOM, 60);
 		look_ends();
-	} while (seen.rests - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
-	EXPECT_GE(seen.rests - seen.by_time, 2);
+	} while (seen.waits - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
+	EXPECT_GE(seen.waits - seen.by_time, 2);
 	rig_close(&rig);
 }
 
@@ -201,8 +201,8 @@ CASE_TIMED(redirected_frames_count_each, 60)
 		for (i = 0; i < ROUNDS && !ksft_failed(); i++)
 			redirect_burst(&other);
 		look_ends();
-	} while (seen.rests - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
-	EXPECT_GE(seen.rests - seen.by_time, 2);
+	} while (seen.waits - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
+	EXPECT_GE(seen.waits - seen.by_time, 2);
 	rig_close(&other);
 	rig_close(&rig);
 }
@@ -214,16 +214,16 @@ CASE(frames_of_a_page_wait_too)
 	warm_up();
 	bursts(ROUNDS / 2, 1514);
 	bursts(ROUNDS / 2, 300);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
-CASE(not_if_told_so)
+CASE(no_wait_with_rx_usecs_0)
 {
 	begin("0");
 	bursts(ROUNDS, 60);
-	EXPECT_EQ(paced(), 0);
-	EXPECT_EQ(place_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(moderated(), 0);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
@@ -234,13 +234,13 @@ CASE(nothing_else_waits)
 
 	begin("10000");
 	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++) {
-		place_one(60, 3000);
-		place_answer();
+		rx_inline_one(60, 3000);
+		rx_inline_reply();
 	}
-	EXPECT_EQ(paced(), 0);
+	EXPECT_EQ(moderated(), 0);
 	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++)
-		place_one(4000, 3000);
-	EXPECT_EQ(paced(), 0);
+		rx_inline_one(4000, 3000);
+	EXPECT_EQ(moderated(), 0);
 	rig_close(&rig);
 }
 
@@ -255,8 +255,8 @@ CASE(a_short_queue_is_not_filled)
 	queue_length(3);
 	/* What waits by now was told of the room that there was. */
 	send_burst(BURST, 60);
-	worker_rests();
-	waits = paced();
+	wait_worker_idle();
+	waits = moderated();
 	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
 		while (rig_rx(&rig, NULL, frame, sizeof(frame), 0) >= 0)
 			;
@@ -264,7 +264,7 @@ CASE(a_short_queue_is_not_filled)
 		vdev_kick(rx);
 		send_burst(BURST, 60);
 	}
-	EXPECT_EQ(paced(), waits);
+	EXPECT_EQ(moderated(), waits);
 	rig_close(&rig);
 }
 
@@ -276,21 +276,21 @@ CASE(changes_while_frames_wait)
 
 	begin("10000");
 	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
-		waits = paced();
+		waits = moderated();
 		do
 			bursts(1, 60);
-		while (paced() == waits && !ksft_failed());
+		while (moderated() == waits && !ksft_failed());
 		send_burst(3, 60);
 		vdev_backend(&rig.v, VDEV_RX, -1);
 		vdev_backend(&rig.v, VDEV_RX, rig.tap);
 		take_burst(3, 60);
-		place_one(60, 3000);
+		rx_inline_one(60, 3000);
 	}
 	/* And it is closed so. */
 	do {
-		waits = paced();
+		waits = moderated();
 		bursts(1, 60);
-	} while (paced() == waits && !ksft_failed());
+	} while (moderated() == waits && !ksft_failed());
 	send_burst(3, 60);
 	rig_close(&rig);
 }

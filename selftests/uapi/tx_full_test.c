@@ -181,7 +181,7 @@ static long runs(void)
 }
 
 /* Whatever it still has to do: then it does nothing. */
-static bool rests(void)
+static bool is_idle(void)
 {
 	unsigned int i;
 	long n;
@@ -247,7 +247,7 @@ static void full(uint64_t features, int (*backend)(void))
 	begin(features, backend);
 	for (i = 0; i < ksft_rounds(5) && !ksft_failed(); i++)
 		fill_and_empty();
-	EXPECT(vdev_is_vhost() || rests());
+	EXPECT(vdev_is_vhost() || is_idle());
 	if (!vdev_is_vhost())
 		ksft_note("%ld frames, %ld waits for room",
 			  rig_counter(&rig, "kvnet.tx.packets"), waits());
@@ -298,7 +298,7 @@ CASE_TIMED(packet_socket_with_an_error_queue, 40)
 	p = (struct pollfd){ .fd = rig.tap };
 	ASSERT_EQ(poll(&p, 1, 0), 1);
 	EXPECT_EQ(p.revents, POLLERR);
-	EXPECT(rests());
+	EXPECT(is_idle());
 	let_go();
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)
 		expect_frame(1 + i, LEN);
@@ -381,7 +381,7 @@ CASE_TIMED(tap_gone_before_it_is_waited_for, 40)
 	/* a legacy driver's ring is split: what the device writes has a page of its own */
 	begin(F_MRG | F_EVENT, by_bridge_from_private_memory);
 	vdev_no_spin(&rig.v);
-	worker_rests();
+	wait_worker_idle();
 	before = waits();
 	hold();
 	pager_open();

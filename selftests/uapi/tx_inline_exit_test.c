@@ -72,11 +72,11 @@ CASE(thread_exits_with_its_kick)
 {
 	unsigned int i, before = workers();
 	pthread_t thread;
-	long lent;
+	long n_inline;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		gr_publish(&tx->ring);
@@ -84,10 +84,10 @@ CASE(thread_exits_with_its_kick)
 		ASSERT_EQ(pthread_join(thread, NULL), 0);
 		rig_expect(&rig, 1 + i, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
 	/* The worker may be at the queue for one that comes early. */
-	EXPECT_GE(counter("kvnet.tx.polls_inline") - lent, SOME - SOME / 8);
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, SOME - SOME / 8);
 	rig_close(&rig);
 	no_worker_left(before);
 }
@@ -128,12 +128,12 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 	unsigned int i, spin, n = ksft_rounds(100), before = workers(), kicked = 0;
 	unsigned long from;
 	int status;
-	long lent;
+	long n_inline;
 	pid_t pid;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		pid = start_kicking();
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -153,10 +153,10 @@ CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
 			vdev_kick_always(tx);
 		rig_expect(&rig, 1 + i, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
 	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
-	EXPECT_OP(counter("kvnet.tx.polls_inline"), >, lent);
+	EXPECT_OP(counter("kvnet.tx.polls_inline"), >, n_inline);
 	rig_close(&rig);
 	no_worker_left(before);
 }
@@ -172,7 +172,7 @@ static void *kicks_and_waits(void *late)
 }
 
 /* A packet is lent to a thread that does not return yet: until pager_go_on(). */
-static pthread_t lend_and_wait(void)
+static pthread_t kick_with_pending_task_work(void)
 {
 	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -180,8 +180,8 @@ static pthread_t lend_and_wait(void)
 
 	ASSERT(late != MAP_FAILED);
 	*late = 1;
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	pager_open();
 	pager.holds = true;
 	pager_take_away(late, PAGE);
@@ -193,26 +193,26 @@ static pthread_t lend_and_wait(void)
 }
 
 /* Of another owner nothing can be lent as long as that of the last one has not been run. */
-CASE(lent_and_not_run_yet)
+CASE(task_work_pending_at_reset_owner)
 {
 	pthread_t thread;
 	unsigned int i;
-	long lent;
+	long n_inline;
 
-	thread = lend_and_wait();
+	thread = kick_with_pending_task_work();
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(rig.v.fd);
 	rig_set_up_again(&rig);
 	rig_start(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	n_inline = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < 2; i++) {
-		worker_rests();
+		wait_worker_idle();
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		vdev_kick_always(tx);
 		rig_expect(&rig, rig.tx_seq - 1, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
 	}
-	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), n_inline);
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	rig_close(&rig);
@@ -222,14 +222,14 @@ CASE(lent_and_not_run_yet)
  * The module is in use until that has been run, which may be as late as its process likes: who
  * removes it is told so, and does not wait for it where nothing can end him.
  */
-CASE(lent_and_the_module_goes)
+CASE(task_work_pending_at_module_unload)
 {
 	pthread_t thread;
 	int status;
 	pid_t pid;
 	bool told;
 
-	thread = lend_and_wait();
+	thread = kick_with_pending_task_work();
 	/* the driver's descriptors stay: the thread writes to one of them */
 	close(rig.v.fd);
 	close(rig.tap);
@@ -259,8 +259,8 @@ CASE(kicked_by_another_process_that_waits)
 
 	ASSERT(late != MAP_FAILED);
 	*late = 1;
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 	gr_publish(&tx->ring);
 	pid = ASSERT_SYS(fork());
@@ -360,7 +360,7 @@ static void settle_circle(struct rig *const *r, pid_t owner)
 		vdev_kick_always(&r[i]->v.q[VDEV_TX]);
 		ASSERT(rig_tx_drain(r[i], 3000));
 	}
-	workers_rest(owner);
+	wait_workers_idle(owner);
 	for (i = 0; i < 2; i++)
 		vdev_eventfd_take(r[i]->v.q[VDEV_TX].kick);
 }
@@ -385,7 +385,7 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	static struct rig other;
 	struct rig *const r[] = { &rig, &other };
 	unsigned int i, fed;
-	long lent;
+	long n_inline;
 	pid_t pid;
 	int go;
 
@@ -402,11 +402,11 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 	link_in_a_circle(r[0], r[1]);
 	pid = fork_kicker(r, &go);
 	settle_circle(r, pid);
-	lent = counter("kvnet.tx.polls_inline");
+	n_inline = counter("kvnet.tx.polls_inline");
 	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 	ASSERT_EQ(write(go, "", 1), 1);
 	EXPECT_EQ(feed(r, n, 0), n);
-	EXPECT_GE(counter("kvnet.tx.polls_inline") - lent, n / 2 - 1);
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, n / 2 - 1);
 	kill(pid, SIGKILL);
 	fed = feed(r, more, pid);
 	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
@@ -483,7 +483,7 @@ static void *sends(void *fd)
  * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
  * has not said yet that it is done.
  */
-CASE_TIMED(reset_by_who_is_in_a_hurry, 60)
+CASE_TIMED(reset_by_a_realtime_thread, 60)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	unsigned int i, before, n = ksft_rounds(50);
@@ -498,7 +498,7 @@ CASE_TIMED(reset_by_who_is_in_a_hurry, 60)
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		rig_start(&rig);
 		vdev_kick_always(&rig.v.q[VDEV_RX]);
-		lend_settle(&rig);
+		tx_inline_settle(&rig);
 		ASSERT_EQ(pthread_create(&thread, NULL, sends, &tx->kick), 0);
 		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
 		usleep(500 + ksft_below(1000));

@@ -6,7 +6,7 @@
 
 static uint32_t injected;
 
-void lend_begin(struct rig *r, unsigned int tx_buf)
+void tx_inline_begin(struct rig *r, unsigned int tx_buf)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's guests do not send");
@@ -17,19 +17,19 @@ void lend_begin(struct rig *r, unsigned int tx_buf)
 	injected = 0;
 }
 
-void lend_answer(struct rig *r)
+void tx_inline_reply(struct rig *r)
 {
 	rig_inject(r, injected, 60);
 	rig_rx_expect(r, injected, 60);
 	injected++;
 }
 
-void lend_settle(struct rig *r)
+void tx_inline_settle(struct rig *r)
 {
 	ASSERT_EQ(rig_tx(r, 60, NULL), 0);
 	vdev_kick(&r->v.q[VDEV_TX]);
 	rig_expect(r, r->tx_seq - 1, 60);
 	ASSERT(rig_tx_drain(r, 3000));
-	lend_answer(r);
-	worker_rests();
+	tx_inline_reply(r);
+	wait_worker_idle();
 }

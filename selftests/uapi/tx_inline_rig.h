@@ -8,10 +8,10 @@
 #include "rig.h"
 
 /* With send buffers of that size, 0: the usual one; nobody spins. Not of vhost_net. */
-void lend_begin(struct rig *r, unsigned int tx_buf);
+void tx_inline_begin(struct rig *r, unsigned int tx_buf);
 /* A frame to the guest: what it sends is no stream then. */
-void lend_answer(struct rig *r);
+void tx_inline_reply(struct rig *r);
 /* Once the set-up has been looked at, by the worker. */
-void lend_settle(struct rig *r);
+void tx_inline_settle(struct rig *r);
 
 #endif /* SELFTESTS_TX_INLINE_RIG_H */

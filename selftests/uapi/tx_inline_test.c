@@ -36,21 +36,21 @@ static void ask_and_answer(unsigned int n)
 		EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), 60);
 		EXPECT_EQ(frame_seq(f), seq);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
 }
 
-CASE(a_lone_packet_is_sent_by_who_kicks)
+CASE(single_packet_is_sent_by_the_kicking_thread)
 {
-	long lent, wakes, kicks;
+	long n_inline, wakes, kicks;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakeups");
 	kicks = counter("kvnet.tx.kicks");
 	ask_and_answer(SOME);
-	EXPECT_EQ(counter("kvnet.tx.polls_inline") - lent, SOME);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline") - n_inline, SOME);
 	EXPECT_EQ(counter("kvnet.tx.kicks") - kicks, SOME);
 	EXPECT_EQ(counter("kvnet.tx.wakeups"), wakes);
 	EXPECT_EQ(counter("kvnet.tx.moderated"), 0);
@@ -60,21 +60,21 @@ CASE(a_lone_packet_is_sent_by_who_kicks)
 /* What takes long to copy is not for a virtual CPU, which tries. */
 CASE(a_long_packet_is_the_workers)
 {
-	long lent, tried;
+	long n_inline, tried;
 	unsigned int i;
 
-	lend_begin(&rig, 8192);
+	tx_inline_begin(&rig, 8192);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		lend_settle(&rig);
-		lent = counter("kvnet.tx.packets_inline");
+		tx_inline_settle(&rig);
+		n_inline = counter("kvnet.tx.packets_inline");
 		tried = counter("kvnet.tx.polls_inline");
 		ASSERT_EQ(rig_tx(&rig, 4097, NULL), 0);
 		vdev_kick(tx);
 		rig_expect(&rig, rig.tx_seq - 1, 4097);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
-		worker_rests();
-		EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
+		tx_inline_reply(&rig);
+		wait_worker_idle();
+		EXPECT_EQ(counter("kvnet.tx.packets_inline"), n_inline);
 		EXPECT_EQ(counter("kvnet.tx.polls_inline"), tried + 1);
 	}
 	rig_close(&rig);
@@ -85,11 +85,11 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 {
 	const struct shape table = { .piece = 30, .indirect = true };
 	uint8_t *at;
-	long lent;
+	long n_inline;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.packets_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.packets_inline");
 	ASSERT_EQ(rig_tx(&rig, 60, &table), 0);
 	at = rig.v.host + ((uint8_t *)tx->ring.cfg.ind - rig.v.mem);
 	ASSERT_EQ((uintptr_t)at % 4096, 0);
@@ -97,16 +97,16 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 	vdev_kick(tx);
 	rig_expect(&rig, rig.tx_seq - 1, 60);
 	ASSERT(rig_tx_drain(&rig, 3000));
-	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), n_inline);
 	EXPECT_EQ(counter("kvnet.tx.broken"), 0);
 	EXPECT_EQ(vdev_eventfd_take(tx->err), 0);
 	rig_close(&rig);
 }
 
-CASE(not_if_told_so)
+CASE(worker_sends_with_tx_inline_off)
 {
 	vdev_parameter("tx_inline", 'N');
-	lend_begin(&rig, 0);
+	tx_inline_begin(&rig, 0);
 	flow_one(&rig);
 	EXPECT_EQ(counter("kvnet.tx.polls_inline"), 0);
 	EXPECT_GE(counter("kvnet.tx.wakeups"), 1);
@@ -117,12 +117,12 @@ CASE(not_if_told_so)
 CASE(not_by_a_real_time_thread)
 {
 	const struct sched_param fifo = { .sched_priority = 1 }, other = {};
-	long lent, wakes;
+	long n_inline, wakes;
 	unsigned int i;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.packets_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.packets_inline");
 	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -132,28 +132,28 @@ CASE(not_by_a_real_time_thread)
 		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &other));
 		rig_expect(&rig, rig.tx_seq - 1, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
-		worker_rests();
+		tx_inline_reply(&rig);
+		wait_worker_idle();
 	}
-	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), n_inline);
 	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, SOME);
 	ask_and_answer(1);
-	EXPECT_EQ(counter("kvnet.tx.packets_inline"), lent + 1);
+	EXPECT_EQ(counter("kvnet.tx.packets_inline"), n_inline + 1);
 	rig_close(&rig);
 }
 
 /* Only a thread of the owner has the owner's memory. */
 CASE(not_by_another_process)
 {
-	long lent, wakes;
+	long n_inline, wakes;
 	unsigned int i;
 	uint64_t one = 1;
 	int status;
 	pid_t pid;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
@@ -165,9 +165,9 @@ CASE(not_by_another_process)
 		EXPECT_EQ(status, 0);
 		rig_expect(&rig, 1 + i, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
-	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), n_inline);
 	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, 10);
 	rig_close(&rig);
 }
@@ -175,14 +175,14 @@ CASE(not_by_another_process)
 /* A call is a kick: the thread that brings it is the worker. */
 CASE(not_by_a_worker)
 {
-	long lent;
+	long n_inline;
 	unsigned int i;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL,
 		   (&(struct vhost_vring_file){ VDEV_RX, tx->kick }));
-	lent = counter("kvnet.tx.polls_inline");
+	n_inline = counter("kvnet.tx.polls_inline");
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 		gr_publish(&tx->ring);
@@ -192,19 +192,19 @@ CASE(not_by_a_worker)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		rig_rx_expect(&rig, 1 + i, 60);
 	}
-	EXPECT_EQ(counter("kvnet.tx.polls_inline"), lent);
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), n_inline);
 	rig_close(&rig);
 }
 
 /* Many for one kick are the worker's; none is lost or comes too early. */
 CASE(bulk_is_for_the_worker)
 {
-	long lent, wakes;
+	long n_inline, wakes;
 	unsigned int i, k;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
-	lent = counter("kvnet.tx.polls_inline");
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
 	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		for (k = 0; k < 100; k++)
@@ -213,11 +213,11 @@ CASE(bulk_is_for_the_worker)
 		for (k = 0; k < 100; k++)
 			rig_expect(&rig, 1 + i * 100 + k, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
 	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, 1);
 	/* The first one finds that it is not for the thread that kicks. */
-	EXPECT_LE(counter("kvnet.tx.polls_inline") - lent, 4);
+	EXPECT_LE(counter("kvnet.tx.polls_inline") - n_inline, 4);
 	rig_close(&rig);
 }
 
@@ -245,28 +245,28 @@ static void burst(uint32_t len, uint64_t deadline)
 static void stream(void)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
-	long paced = counter("kvnet.tx.moderated");
+	long moderated = counter("kvnet.tx.moderated");
 
 	do
 		burst(60, deadline);
-	while (counter("kvnet.tx.moderated") == paced && ksft_now_ms() < deadline);
-	EXPECT_OP(counter("kvnet.tx.moderated"), >, paced);
+	while (counter("kvnet.tx.moderated") == moderated && ksft_now_ms() < deadline);
+	EXPECT_OP(counter("kvnet.tx.moderated"), >, moderated);
 }
 
-CASE(a_stream_is_asked_not_to_kick)
+CASE(kicks_of_a_stream_are_suppressed)
 {
 	uint32_t seq = 1;
 	unsigned int i;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
 		stream();
 		ASSERT(rig_tx_drain(&rig, 3000));
 		for (; seq < rig.tx_seq && !ksft_failed(); seq++)
 			rig_expect(&rig, seq, 60);
 		/* And what comes afterwards is lone again. */
-		lend_answer(&rig);
+		tx_inline_reply(&rig);
 	}
 	EXPECT_OP(tx->kicks, <, rig.tx_seq);
 	rig_close(&rig);
@@ -278,8 +278,8 @@ CASE(a_stream_of_long_frames_kicks)
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
 	unsigned int i;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	for (i = 0; i < 20; i++)
 		burst(3000, deadline);
 	ASSERT(rig_tx_drain(&rig, 3000));
@@ -304,8 +304,8 @@ CASE(one_after_the_other_is_for_the_worker)
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
 	long kicks, wakes;
 
-	lend_begin(&rig, 0);
-	lend_settle(&rig);
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
 	kicks = counter("kvnet.tx.kicks");
 	wakes = counter("kvnet.tx.wakeups");
 	ping_pong(1500, deadline);

@@ -36,7 +36,7 @@ static void ready(uint64_t features)
 	rig_tx_drain(&rig, 3000);
 	rig_inject(&rig, 0, 60);
 	rig_rx_expect(&rig, 0, 60);
-	worker_rests();
+	wait_worker_idle();
 }
 
 /* Receive has buffers, so it does not wait for any. */

@@ -120,7 +120,7 @@ CASE(is_a_thread_if_asked)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_kind("task");
 	flow_one(&rig);
-	worker_rests();
+	wait_worker_idle();
 }
 
 CASE(is_the_kernels_if_asked)
@@ -129,7 +129,7 @@ CASE(is_the_kernels_if_asked)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_kind("kthread");
 	flow_one(&rig);
-	worker_rests();
+	wait_worker_idle();
 }
 
 /* Its time is the process's, also when it has gone. */

@@ -244,7 +244,7 @@ CASE(poll_window_ends)
 }
 
 /* Who has something else to do does less than a worker, of each. */
-CASE(budget_lent)
+CASE(budget_inline)
 {
 	struct kvnet_budget b;
 	unsigned int looks, n, most;

@@ -125,7 +125,7 @@ CASE(a_byte_is_a_page)
 }
 
 /* A page below the range, in the place that one of the range would have. */
-CASE(who_is_in_the_place_stays)
+CASE(occupied_slot_stays)
 {
 	const unsigned long at = 7 * PAGE_SIZE, next = at + SPAN + PAGE_SIZE;
 
@@ -188,7 +188,7 @@ CASE(range_beyond_all_pages_is_not_known)
 	EXPECT_TRUE(kvnet_hva_map_may_have_any(&table, 0, 2 * at));
 }
 
-CASE(without_places)
+CASE(without_slots)
 {
 	table = (struct kvnet_hva_map) {};
 	EXPECT_TRUE(!kvnet_hva_map_lookup(&table, 0));

@@ -31,7 +31,7 @@ CASE(packed_area_sizes)
 
 #ifndef RING_NAIVE
 /* A VMM that tells no base, and is asked for one before the start: it is the beginning, too. */
-CASE(packed_base_that_nobody_has_told)
+CASE(packed_base_not_set)
 {
 	struct rig *g = rig_new(&plain);
 	u32 base;

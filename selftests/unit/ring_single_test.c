@@ -40,7 +40,7 @@ static struct rig *first_fetched(bool packed, bool be, u16 flags)
 	return g;
 }
 
-static void expect_taken(u16 flags, bool packed, bool be, unsigned int want)
+static void expect_popped(u16 flags, bool packed, bool be, unsigned int want)
 {
 	struct rig *g = first_fetched(packed, be, flags);
 	u32 base = kvnet_ring_base_get(&g->ring);
@@ -76,20 +76,20 @@ static void each_flag(bool packed, bool be)
 		if (packed && bit & (F_AVAIL | F_USED))
 			continue;
 		/* one that the specification knows nothing of has no meaning */
-		expect_taken(F_WRITE | bit, packed, be, bit & known ? 1 : 3);
+		expect_popped(F_WRITE | bit, packed, be, bit & known ? 1 : 3);
 	}
-	expect_taken(F_WRITE | (u16)~known, packed, be, 3);
-	expect_taken(0, packed, be, 1);
-	expect_taken((u16)~(known | F_WRITE), packed, be, 1);
+	expect_popped(F_WRITE | (u16)~known, packed, be, 3);
+	expect_popped(0, packed, be, 1);
+	expect_popped((u16)~(known | F_WRITE), packed, be, 1);
 }
 
-CASE(plain_flags_of_a_split_ring)
+CASE(single_flags_of_a_split_ring)
 {
 	each_flag(false, false);
 	each_flag(false, true);
 }
 
-CASE(plain_flags_of_a_packed_ring)
+CASE(single_flags_of_a_packed_ring)
 {
 	each_flag(true, false);
 }
@@ -114,14 +114,14 @@ static void bounds(bool packed)
 	}
 }
 
-CASE(plain_bounds)
+CASE(single_bounds)
 {
 	bounds(false);
 	bounds(true);
 }
 
 /* In a ring that is not pinned nothing is easy, and nothing is read for it. */
-CASE(plain_of_a_ring_that_is_not_pinned)
+CASE(single_of_a_ring_that_is_not_pinned)
 {
 	struct rig_cfg cfg = { .num = 8 };
 	struct kvnet_used used;
@@ -147,7 +147,7 @@ CASE(plain_of_a_ring_that_is_not_pinned)
 }
 
 /* One after the other, past what is read ahead and past the end of the ring. */
-CASE(plain_reads_ahead)
+CASE(single_reads_ahead)
 {
 	struct rig_cfg cfg = { .num = 256, .pinned = true, .base = 200 };
 	struct rig *g = rig_new(&cfg);
@@ -168,7 +168,7 @@ CASE(plain_reads_ahead)
 }
 
 /* What is wrong with the index is for next() to tell; and nothing is read for the rest. */
-CASE(plain_reads_no_lie)
+CASE(single_reads_no_lie)
 {
 	struct rig_cfg cfg = { .num = 8, .pinned = true };
 	struct rig *g = rig_new(&cfg);
@@ -184,7 +184,7 @@ CASE(plain_reads_no_lie)
 }
 
 /* The entries after the index that says that they are there (pair A of ordering.rst). */
-CASE(plain_barrier_of_a_split_ring)
+CASE(single_barrier_of_a_split_ring)
 {
 	struct rig_cfg cfg = { .num = 8, .pinned = true };
 	struct rig *g = rig_new(&cfg);
@@ -204,7 +204,7 @@ CASE(plain_barrier_of_a_split_ring)
 }
 
 /* A driver that makes buffers available again before it has them back (2.8.1). */
-CASE(plain_no_more_than_the_packed_ring_has)
+CASE(single_no_more_than_the_packed_ring_has)
 {
 	struct rig_cfg cfg = {
 		.num = 4, .packed = true, .pinned = true, .base = RIG_PACKED_NEW,
@@ -236,7 +236,7 @@ CASE(plain_no_more_than_the_packed_ring_has)
  * Accesses of a pinned ring are not seen by the rig, but barriers are: one between the
  * flags and the rest of each descriptor that is taken (pair A of ordering.rst).
  */
-CASE(plain_barriers_of_a_packed_ring)
+CASE(single_barriers_of_a_packed_ring)
 {
 	struct rig *g = first_fetched(true, false, F_WRITE);
 	unsigned int i, n, barriers = 0;
