@@ -40,7 +40,7 @@ pinned_of()
 	esac
 }
 
-# rx_inline_of NAME: 1 if lone frames are received in place, 0 if not; of others nothing
+# rx_inline_of NAME: the parameter rx_inline of its backend; of others nothing
 rx_inline_of()
 {
 	case $1 in

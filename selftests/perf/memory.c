@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "ksft.h"
-#include "lone.h"
+#include "single.h"
 #include "turns.h"
 
 #define REGION		(64ul << 20)
@@ -78,12 +78,12 @@ static void frames(unsigned int n)
 
 	while (n--)
 		for (i = 0; i < sample.p.n; i++)
-			lone_round_trip(&sample.p, &sample.p.port[i]);
+			single_round_trip(&sample.p, &sample.p.port[i]);
 }
 
 static unsigned int memory_open(const struct spec *s)
 {
-	lone_begin(&sample.p, s);
+	single_begin(&sample.p, s);
 	frames(LEARN);
 	return TIMES;
 }
@@ -125,7 +125,7 @@ static void memory_close(unsigned int slices)
 	for (kind = 0; kind < CHANGES; kind++)
 		spec_slices(changes[kind].metric, sample.ns[kind], slices, "ns");
 	spec_row("pages", pages, "1");
-	lone_end(&sample.p);
+	single_end(&sample.p);
 }
 
 CASE_TIMED(memory, 240)

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "lone.h"
 #include "mischief.h"
+#include "single.h"
 #include "turns.h"
 
 #define SLICE_FACTOR	2u	/* of a sample elsewhere; a turn of the scheduler is long */
@@ -201,7 +201,7 @@ static struct asked neighbour_idle(void)
 /* In a packed ring what has been sent is seen to have been before a lap is over. */
 static void round_trip(void)
 {
-	lone_round_trip(&all.p, all.port);
+	single_round_trip(&all.p, all.port);
 	quick_done(&all.port->q[VDEV_TX]);
 }
 
@@ -279,9 +279,9 @@ static unsigned int neighbour_open(const struct spec *s)
 	cgroup_make(&all.group[1], "cpu");
 	start_neighbour();
 	cgroup_join(&all.group[0], getpid());
-	all.port = lone_begin(&all.p, s);
+	all.port = single_begin(&all.p, s);
 	ASSERT(has_worker(&all.group[0], getpid()));
-	lone_round_trip(&all.p, all.port);
+	single_round_trip(&all.p, all.port);
 	return spec_virtual() ? LEAST_SLICES : FEW_SLICES;
 }
 
@@ -337,7 +337,7 @@ static void neighbour_close(unsigned int slices)
 	rows("worst", offsetof(struct seen, worst), slices);
 	rows("other", offsetof(struct seen, other), slices);
 	row("other-waited", offsetof(struct seen, waited), slices, "1");
-	lone_end(&all.p);
+	single_end(&all.p);
 	cgroup_leave(getpid());
 	cgroup_remove(&all.group[0]);
 	cgroup_remove(&all.group[1]);

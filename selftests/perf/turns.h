@@ -9,7 +9,7 @@
  *
  * BENCH_TURNS="kvnet:/dev/kvnet::1:1:50:100: vhost_net:/dev/vhost-net::::::" names the backends: for
  * each its name, KVNET_DEV, KVNET_LAYOUT, BENCH_PINNED (its rings are to be pinned,
- * 1, or not, 0), BENCH_RX_INLINE (lone frames are received in place), BENCH_POLL and
+ * 1, or not, 0), BENCH_RX_INLINE (module parameter rx_inline), BENCH_POLL and
  * BENCH_LOOK (the module's parameters poll_us and rx_usecs) and BENCH_SLOWED (slowed.h).
  * Without it there is one, which these variables describe themselves.
  */

@@ -12,9 +12,9 @@
 
 #include "flow.h"
 #include "netlink_rig.h"
-#include "rx_inline_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 #include "vhost_abi.h"
 
 /* Of so many that wake a queue one is timed: KVNET_WORK_SAMPLE_EVERY. */

@@ -15,8 +15,8 @@
 
 #include "held_rig.h"
 #include "pager.h"
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 
 #define SOME_PAGES	(64 * PAGE)
 

@@ -8,8 +8,8 @@
  */
 #include <poll.h>
 
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 
 #define MINUTE	60
 

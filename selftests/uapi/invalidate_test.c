@@ -21,8 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 
 #define THREADS		8
 #define AREA		(8ul << 30)

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "held_rig.h"
-#include "tx_inline_rig.h"
 #include "module.h"
 #include "netlink_rig.h"
 #include "procfs.h"
+#include "tx_inline_rig.h"
 
 #define LOADS	48
 

@@ -15,8 +15,8 @@
 
 #include "pager.h"
 #include "pin_rig.h"
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 
 #define SOME		40
 

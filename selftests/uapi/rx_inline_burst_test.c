@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "iommu.h"
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 #include "segments.h"
 
 #define BUFFERS		8

@@ -27,8 +27,8 @@
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 #include "vhost_abi.h"
 #include "watched.h"
 

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "rx_inline_rig.h"
 #include "procfs.h"
+#include "rx_inline_rig.h"
 #include "tracing.h"
 #include "xdp.h"
 

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tx_inline_rig.h"
 #include "module.h"
 #include "pager.h"
 #include "procfs.h"
+#include "tx_inline_rig.h"
 #include "vmm.h"
 
 #define SOME	40

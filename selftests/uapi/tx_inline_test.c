@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "flow.h"
-#include "tx_inline_rig.h"
 #include "procfs.h"
+#include "tx_inline_rig.h"
 
 #define SOME	40
 

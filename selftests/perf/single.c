@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lone - what a lone packet costs, and what a device costs that has nothing to do.
+ * single - what a single packet costs, and what an idle device costs.
  *
  * rr: the guest sends a frame, the host gets it from the tap and answers, and the
  * guest sleeps until the answer calls it.  idle: devices that worked, then did not.
@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "single.h"
 #include "events.h"
-#include "lone.h"
 #include "port.h"
 #include "stolen.h"
 #include "traffic.h"
@@ -45,7 +45,7 @@ static void offer_rx(struct port *p, unsigned int count)
 	quick_show(q, count);
 }
 
-void lone_round_trip(struct ports *all, struct port *p)
+void single_round_trip(struct ports *all, struct port *p)
 {
 	uint8_t f[2048];
 	ssize_t n;
@@ -58,7 +58,7 @@ void lone_round_trip(struct ports *all, struct port *p)
 	offer_rx(p, 1);
 }
 
-struct port *lone_begin(struct ports *p, const struct spec *s)
+struct port *single_begin(struct ports *p, const struct spec *s)
 {
 	struct port *port;
 
@@ -71,7 +71,7 @@ struct port *lone_begin(struct ports *p, const struct spec *s)
 	return p->port;
 }
 
-void lone_end(struct ports *p)
+void single_end(struct ports *p)
 {
 	unsigned int i;
 
@@ -96,52 +96,52 @@ static struct {
 	unsigned long kicks, calls;
 	bool fine;
 	bool busy;		/* others, for most of a round */
-} lone;
+} single;
 
 static unsigned int rr_open(const struct spec *s)
 {
 	unsigned int rounds = s->ns / RR_NS > RR_LEAST ? s->ns / RR_NS : RR_LEAST;
 
 	/* most of a round is then somebody else's turn */
-	lone.busy = s->busy;
+	single.busy = s->busy;
 	if (s->busy)
 		rounds = 2 * RR_SLICE;
-	lone_begin(&lone.p, s);
+	single_begin(&single.p, s);
 	return rounds / RR_SLICE;
 }
 
 static uint64_t rr_clock(void)
 {
-	return lone.busy ? given_ns() : now_ns();
+	return single.busy ? given_ns() : now_ns();
 }
 
 static void rr_slice(unsigned int i)
 {
-	struct port *port = &lone.p.port[0];
-	uint64_t *ns = lone.ns + i * RR_SLICE, last, now;
+	struct port *port = &single.p.port[0];
+	uint64_t *ns = single.ns + i * RR_SLICE, last, now;
 	struct worker_time from, to;
 	unsigned long other = 0;
 	double each[RR_SLICE];
 	unsigned int k;
 
 	for (k = 0; k < RR_WARM; k++)
-		lone_round_trip(&lone.p, port);
+		single_round_trip(&single.p, port);
 	port_events(port, &other, &other);
 	from = worker_time();
 	turns_count(true);
 	last = rr_clock();
 	for (k = 0; k < RR_SLICE; k++, last = now) {
-		lone_round_trip(&lone.p, port);
+		single_round_trip(&single.p, port);
 		now = rr_clock();
 		ns[k] = each[k] = now - last;
 	}
 	turns_count(false);
 	to = worker_time();
-	port_events(port, &lone.kicks, &lone.calls);
-	lone.p50[i] = median(each, RR_SLICE);
-	lone.worker[i] = (double)(to.ns - from.ns) / RR_SLICE;
-	lone.runs += to.runs - from.runs;
-	lone.fine |= !worker_time_is_coarse(to);
+	port_events(port, &single.kicks, &single.calls);
+	single.p50[i] = median(each, RR_SLICE);
+	single.worker[i] = (double)(to.ns - from.ns) / RR_SLICE;
+	single.runs += to.runs - from.runs;
+	single.fine |= !worker_time_is_coarse(to);
 }
 
 static void rr_close(unsigned int slices)
@@ -149,16 +149,16 @@ static void rr_close(unsigned int slices)
 	unsigned int rounds = slices * RR_SLICE;
 
 	turns_counted(rounds);
-	qsort(lone.ns, rounds, sizeof(*lone.ns), by_size);
-	spec_slices("p50", lone.p50, slices, "ns");
-	spec_row("p99", lone.ns[rounds - 1 - rounds / 100], "ns");
-	spec_row("p999", lone.ns[rounds - 1 - rounds / 1000], "ns");
-	if (lone.fine)
-		spec_slices("worker", lone.worker, slices, "ns");
-	spec_row("switches", (double)lone.runs / rounds, "1");
-	spec_row("kicks", (double)lone.kicks / rounds, "1");
-	spec_row("calls", (double)lone.calls / rounds, "1");
-	lone_end(&lone.p);
+	qsort(single.ns, rounds, sizeof(*single.ns), by_size);
+	spec_slices("p50", single.p50, slices, "ns");
+	spec_row("p99", single.ns[rounds - 1 - rounds / 100], "ns");
+	spec_row("p999", single.ns[rounds - 1 - rounds / 1000], "ns");
+	if (single.fine)
+		spec_slices("worker", single.worker, slices, "ns");
+	spec_row("switches", (double)single.runs / rounds, "1");
+	spec_row("kicks", (double)single.kicks / rounds, "1");
+	spec_row("calls", (double)single.calls / rounds, "1");
+	single_end(&single.p);
 }
 
 CASE_TIMED(rr, 240)
