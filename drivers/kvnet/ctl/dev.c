@@ -331,8 +331,8 @@ void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m)
 	static const char * const state[] = {
 		[KVNET_VQ_STOPPED] = "stopped",
 		[KVNET_VQ_READY] = "running",
-		[KVNET_VQ_WAITS_IOTLB] = "waits for the IOMMU",
-		[KVNET_VQ_WAITS_ADDR] = "waits for the IOMMU",
+		[KVNET_VQ_WAITS_IOTLB] = "waiting",
+		[KVNET_VQ_WAITS_ADDR] = "waiting",
 		[KVNET_VQ_BROKEN_RETRY] = "broken",
 		[KVNET_VQ_BROKEN] = "broken",
 	};
