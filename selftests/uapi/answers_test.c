@@ -274,7 +274,7 @@ CASE(lists_and_events)
 static bool is_known(const char *value)
 {
 	static const char *const words[] = {
-		"stopped", "running", "broken", "waits for the IOMMU", "pinned", "user",
+		"stopped", "running", "broken", "waiting", "pinned", "user",
 	};
 	unsigned int i;
 
