@@ -11,7 +11,7 @@
 #   BACKENDS  "kvnet vhost_net qemu qemu-noioeventfd e1000 rtl8139"; there are also
 #             kvnet-packed, kvnet-inorder, kvnet-packed-inorder and, without pinned rings,
 #             kvnet-user and kvnet-packed-user, which "layout" has if none is named; and
-#             kvnet-woken, which receives nothing in place
+#             kvnet-woken, which receives nothing inline
 #   QUEUES, GUESTS   sizes of the last two (1 2 4 8, 1 2 4), for SCALE_BACKENDS
 #   QUICK=1   a quarter of the work
 # shellcheck source=selftests/net/lib.sh

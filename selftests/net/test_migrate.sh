@@ -316,11 +316,11 @@ report_move()
 		"ping lost $(ping_summary), udp lost $lost of $sent," \
 		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
 		"unread at switch-over: udp $2 KiB, tcp $3 KiB, guest's memory free: $4 KiB" ${HELD:+"held for $HELD s"} \
-		${n_inline:+"received in place on the destination by then: $n_inline of $(kvnet_counter rx.packets) in the end,"} \
+		${n_inline:+"received inline on the destination by then: $n_inline of $(kvnet_counter rx.packets) in the end,"} \
 		${way:+"pages that had to be asked for: $(field "$RESULT" postcopy-requests)"}
 }
 
-# is an answer to the guest, or a request, received by who brings it?
+# is an answer to the guest, or a request, received inline?
 single_frame_inline()
 {
 	local before
@@ -333,7 +333,7 @@ single_frame_inline()
 check_rx_inline()
 {
 	[ "$1" = kvnet ] && [ "$(< /sys/module/kvnet/parameters/rx_inline)" = Y ] || return 0
-	wait_until 30 single_frame_inline || fail "no frame is received in place $2: $(kvnet_counters | grep inline)"
+	wait_until 30 single_frame_inline || fail "no frame is received inline $2: $(kvnet_counters | grep inline)"
 }
 
 # migrate FROM TO: BACKEND/QEMU each; the guest runs on FROM already

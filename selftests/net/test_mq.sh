@@ -200,7 +200,7 @@ mq_all()
 	[ "$BACKEND" != kvnet ] || LAYOUT=${LAYOUT:-packed}
 	run_test "mq: 8 queue pairs${LAYOUT:+, $LAYOUT rings}" mq_pairs 8 $MQ_BYTES
 	run_test "mq: the number of pairs changes under load" resized "$MQ_LOAD"
-	run_test "mq: unused pairs rest" unused_pairs_idle
+	run_test "mq: unused pairs are idle" unused_pairs_idle
 	mq_tap
 }
 

@@ -31,7 +31,7 @@ workers_are_idle()
 test_quiet_when_idle()
 {
 	[ "$BACKEND" = kvnet ] || return 0
-	wait_until 20 workers_are_idle || fail "the workers do not rest: $(kvnet_counters | grep polls)"
+	wait_until 20 workers_are_idle || fail "the workers are not idle: $(kvnet_counters | grep polls)"
 }
 
 run_test "traffic: guest boots" guest_need

@@ -371,7 +371,7 @@ CASE_TIMED(busy_polling_is_the_workers, 40)
 	unsigned int i;
 
 	if (vdev_is_vhost())
-		ksft_skip("vhost_net receives nothing in place");
+		ksft_skip("vhost_net receives nothing inline");
 	packet_open(&p, &packet_bare);
 	vdev_no_spin(&p.r.v);
 	for (i = 0; i < 100 && n_inline < 20 && !ksft_failed(); i++) {

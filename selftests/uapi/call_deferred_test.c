@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A call that has been put off is made in time, whatever its timer or the worker is kept
- * from: call_test has what is usual.
+ * A deferred call is made in time, whatever delays its timer or the worker. call_test has the
+ * usual cases.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver need not hear at once of a packet or two that have been sent; but it does
- * hear of them, unless it has looked by itself.
+ * The call for one or two transmitted packets may be deferred; but it is made, unless the
+ * driver has polled the ring by itself.
  */
 #include <unistd.h>
 

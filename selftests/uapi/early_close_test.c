@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Devices that are closed, or whose owner is killed, as soon as they have a worker,
- * even before it ever ran; also while the guest's memory is not there yet, and does not
+ * even before it first runs; also while the guest's memory is not there yet, and does not
  * come (userfaultfd).  Each of them ends.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an operator sets: spinning, who sends, how frames are received. All of a request
+ * What an operator sets: busy polling, inline TX, how frames are received. All of a request
  * happens, or nothing.
  */
 #define _GNU_SOURCE
@@ -140,8 +140,8 @@ CASE(spinning)
 	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_MAX_NS), 9000);
 }
 
-/* Calls of the tap for some frames that come in a burst. */
-static long tap_calls(void)
+/* Frames of a burst that are read by the tap's recvmsg(). */
+static long recvmsg_calls(void)
 {
 	long before = rig_counter(&vmm, "kvnet.rx.packets_recvmsg");
 	unsigned int i;
@@ -162,9 +162,9 @@ CASE(copying)
 	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_DIRECT, 0), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_DIRECT), 0);
-	EXPECT_EQ(tap_calls(), 40);
+	EXPECT_EQ(recvmsg_calls(), 40);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_DIRECT, 1), 0);
-	EXPECT_OP(tap_calls(), <, 40);
+	EXPECT_OP(recvmsg_calls(), <, 40);
 }
 
 /* Frames that the thread which kicks has sent, out of so many. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that has the descriptor and is not the owner.  While the worker waits
- * for memory that comes late, the stranger waits in a call, and is killed: what
- * the owner does not notice.  Nor does it keep the owner from being killed, nor,
- * with a page of its own that is late, from its calls.
+ * for memory that comes late, this process waits in a call, and is killed: the owner
+ * does not notice.  Nor does it keep the owner from being killed, nor, with a page of
+ * its own that is late, from its calls.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

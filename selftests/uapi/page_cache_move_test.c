@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lone frames, and the kernel takes the pages that they go to by itself: it merges,
- * splits, swaps, and moves them. The memory stays what it is: all frames arrive, and
- * what is around them does not change.
+ * The kernel invalidates the pages that single frames go to: it merges, splits, swaps, and
+ * moves them. The content of the memory stays: all frames arrive, and what is around them
+ * does not change.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

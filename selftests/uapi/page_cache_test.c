@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lone frames, and the owner changes the memory that they go to, by all the calls that
- * there are, at any moment: nothing is written to a page that is gone, and no frame is
- * lost.
+ * The owner changes the memory that single frames go to, by all calls that can, at any
+ * moment: nothing is written to a page that is gone, and no frame is lost.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -144,7 +144,7 @@ bool kernel_has_vhost_task(void)
 	return *has_vhost_task > 0;
 }
 
-/* At rest for some looks: it also is for a moment when it looks for more to do. */
+/* Asleep at each of some looks: it also is for a moment in between two polls. */
 static bool is_idle(const struct worker *w)
 {
 	unsigned int i;
@@ -174,7 +174,7 @@ static bool all_idle(pid_t owner)
 void wait_workers_idle(pid_t owner)
 {
 	if (!WAIT_FOR(5000, all_idle(owner)))
-		FAIL("the workers do not rest");
+		FAIL("the workers are not idle");
 }
 
 void wait_worker_idle(void)

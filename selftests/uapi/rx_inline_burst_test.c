@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that come together, for buffers as short as they can be or in many pieces: what
- * is received in place is little, whatever the driver does.
+ * Frames that come together, for buffers as short as they can be or in many segments: inline
+ * RX stays short, whatever the driver does.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

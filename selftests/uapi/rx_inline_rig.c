@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A guest whose lone frames are received in place, see rx_inline_rig.h. */
+/* A guest whose single frames are received inline, see rx_inline_rig.h. */
 #include "rx_inline_rig.h"
 
 #include <fcntl.h>
@@ -123,7 +123,7 @@ void rx_inline_some(unsigned int n, uint32_t len)
 	}
 }
 
-/* Until frames are received in place, one after the other. */
+/* Until frames are received inline, one after the other. */
 void rx_inline_warm_up(void)
 {
 	unsigned int i;
@@ -136,5 +136,5 @@ void rx_inline_warm_up(void)
 		    !ksft_failed())
 			return;
 	}
-	FAIL("no frame is received in place");
+	FAIL("no frame is received inline");
 }

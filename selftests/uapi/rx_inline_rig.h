@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A guest whose lone frames are received by who brings them. */
+/* A guest whose single frames are received in the sender's softirq. */
 #ifndef SELFTESTS_RX_INLINE_RIG_H
 #define SELFTESTS_RX_INLINE_RIG_H
 
@@ -32,7 +32,7 @@ void rx_inline_one(uint32_t len, unsigned int ms);
 /* The guest sends something: what it receives is no stream then. */
 void rx_inline_reply(void);
 void rx_inline_some(unsigned int n, uint32_t len);
-/* Until frames are received in place, one after the other. */
+/* Until frames are received inline, one after the other. */
 void rx_inline_warm_up(void);
 
 #endif /* SELFTESTS_RX_INLINE_RIG_H */

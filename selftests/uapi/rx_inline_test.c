@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who receives: whoever puts a lone frame into the tap, if the page is known that it
- * goes to; else the worker. page_cache_test has what happens to pages.
+ * Inline RX: a single frame is received in its sender's softirq if the pages that it goes to
+ * are cached, else by the worker. page_cache_test has what happens to pages.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Short frames of a stream may wait for one another, for rx_usecs at most: nobody is
- * woken for each. All arrive, and nothing else waits.
+ * Short frames of a stream are coalesced, for rx_usecs at most: the worker is not woken for
+ * each. All arrive, and nothing else waits.
  */
 #define _GNU_SOURCE
 #include <net/if.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a kick was to send, and the thread that kicks, its process, its owner or the device
+ * Inline TX is pending, and the thread that kicks, its process, the owner or the device
  * comes to an end.
  */
 #define _GNU_SOURCE

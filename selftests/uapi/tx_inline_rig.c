@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A guest whose kicks send, see tx_inline_rig.h. */
+/* A guest with inline TX, see tx_inline_rig.h. */
 #include "tx_inline_rig.h"
 
 #include "procfs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A guest whose kicks send. */
+/* A guest with inline TX. */
 #ifndef SELFTESTS_TX_INLINE_RIG_H
 #define SELFTESTS_TX_INLINE_RIG_H
 
@@ -7,11 +7,11 @@
 
 #include "rig.h"
 
-/* With send buffers of that size, 0: the usual one; nobody spins. Not of vhost_net. */
+/* With send buffers of that size, 0: the usual one; without busy polling. Not of vhost_net. */
 void tx_inline_begin(struct rig *r, unsigned int tx_buf);
 /* A frame to the guest: what it sends is no stream then. */
 void tx_inline_reply(struct rig *r);
-/* Once the set-up has been looked at, by the worker. */
+/* Until the worker has polled the queue after its start, and is idle. */
 void tx_inline_settle(struct rig *r);
 
 #endif /* SELFTESTS_TX_INLINE_RIG_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who sends: the thread that kicks, if it is little and the thread may; else the
- * worker. A guest that kicks again and again is asked not to.
+ * Inline TX: the vCPU thread that kicks sends a few packets, if it may; else the worker does.
+ * Kicks of a stream are suppressed.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Polling policy: window <= cap, 0 when idle, grows on hits; the budget. */
+/* Busy polling: window <= maximum, 0 when idle, grows on hits; the budget. */
 #include "busy_poll.h"
 
 #include <linux/kernel.h>

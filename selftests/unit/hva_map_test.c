@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of pages: it may forget, but what it says is what it was told last. */
+/* The map of pages: an entry may be lost, but what it returns is what was inserted last. */
 #include "hva_map.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Questions to the VMM's IOMMU: each asked once, answered by what covers it. */
+/* IOTLB misses: each reported once, resolved by an update that covers it. */
 #include "iotlb_miss.h"
 
 #include <linux/errno.h>

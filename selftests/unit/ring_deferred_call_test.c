@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls that are put off, in either layout. */
+/* Deferred calls, in either layout. */
 #include "ring.h"
 
 #include "ring_rig.h"

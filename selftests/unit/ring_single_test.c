@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The short way to receive buffers: it takes what is one descriptor to be written,
- * whatever its other flags are, and nothing else; and the ring is where next() would
- * have left it.
+ * The fast path for receive buffers: it pops chains of one writable descriptor, whatever
+ * other flags it has, and nothing else; and the ring is where next() would have left it.
  */
 #include "ring.h"
 
