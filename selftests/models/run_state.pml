@@ -24,6 +24,9 @@
 #ifndef FRAMES
 #define FRAMES	1
 #endif
+#ifndef TIMERS
+#define TIMERS	1
+#endif
 
 #define SOFTIRQ	3	/* the place of its proctype here */
 
@@ -60,73 +63,55 @@ byte lent = 0;		/* task works that have begun */
 byte sources = 3;	/* contexts that may still raise an event */
 bool loan = false;	/* queued to the vCPU thread */
 bool timer_on = false, in_timer = false;
+byte timers = TIMERS;	/* polls that may still complete with a timer */
 bool stopping = false, closing = false, ended = false, stopped = false;
 
-/* kvnet_run_state_schedule_prep(); the offer is any: the hint may be out of date */
+/*
+ * kvnet_run_state_schedule_prep(). Its loop ends with one atomic operation, or with one read that
+ * finds the event not enabled: one step here, and in the next two. The offer is any, since the
+ * hint may be out of date.
+ */
 inline event(ev, offer, to)
 {
-	old = state;
-	do
-	:: ev != CTRL && !(old & ev) ->
-		to = NONE;
-		break
-	:: else ->
+	atomic {
 		if
-		:: (old & BUSY) && MUTANT == 2 -> new = old
-		:: (old & BUSY) && MUTANT != 2 -> new = old | CHANGED
-		:: !(old & BUSY) && (old & offer & VCPUS) -> new = LENT
-		:: !(old & BUSY) && !(old & offer & VCPUS) -> new = HELD
-		fi;
-		atomic {
+		:: ev != CTRL && !(state & ev) -> to = NONE
+		:: (ev == CTRL || (state & ev)) && (state & BUSY) ->
+			to = NONE;
 			if
-			:: state == old ->
-				state = new;
-				if
-				:: old & BUSY -> to = NONE
-				:: !(old & BUSY) && new == LENT -> to = VCPU
-				:: !(old & BUSY) && new == HELD && (old & offer) -> to = SOFT
-				:: !(old & BUSY) && new == HELD && !(old & offer) -> to = WORKER
-				fi;
-				break
-			:: else -> old = state
+			:: MUTANT == 2
+			:: MUTANT != 2 -> state = state | CHANGED
 			fi
-		}
-	od
+		:: (ev == CTRL || (state & ev)) && !(state & BUSY) ->
+			if
+			:: state & offer & VCPUS -> state = LENT; to = VCPU
+			:: (state & offer) && !(state & offer & VCPUS) -> state = HELD; to = SOFT
+			:: !(state & offer) -> state = HELD; to = WORKER
+			fi
+		fi
+	}
 }
 
 /* kvnet_run_state_grab_task_work() */
 inline take_lent(got)
 {
-	old = state;
-	do
-	:: !(old & LENT) -> got = (MUTANT == 3); break
-	:: else ->
-		atomic {
-			if
-			:: state == old ->
-				state = old ^ BUSY;
-				got = true;
-				break
-			:: else -> old = state
-			fi
-		}
-	od
+	atomic {
+		if
+		:: state & LENT -> state = state ^ BUSY; got = true
+		:: else -> got = (MUTANT == 3)
+		fi
+	}
 }
 
 /* kvnet_run_state_reschedule() */
 inline again(got)
 {
-	old = state;
-	do
-	:: old & BUSY -> got = false; break
-	:: else ->
-		atomic {
-			if
-			:: state == old -> state = HELD; got = true; break
-			:: else -> old = state
-			fi
-		}
-	od
+	atomic {
+		if
+		:: state & BUSY -> got = false
+		:: else -> state = HELD; got = true
+		fi
+	}
 }
 
 /* kvnet_work_queue() */
@@ -169,16 +154,23 @@ inline lend()
 	fi
 }
 
-/* kvnet_run_state_complete() with any permission */
+/*
+ * kvnet_run_state_complete() with all permissions: an event that does not offer an inline context
+ * is as one without permission.
+ */
 inline complete(got)
 {
 	if
-	:: events = KICK | TAP
 	:: events = KICK | KICK_VCPU | TAP | TAP_SOFT
-	:: _pid != SOFTIRQ -> events = KICK | TAP | TIMER | TIMER_SOFT
+	:: _pid != SOFTIRQ && timers > 0 -> atomic {
+			timers--;
+			events = KICK | KICK_VCPU | TAP | TIMER | TIMER_SOFT
+		}
 	/* kvnet_work_complete_for() */
-	:: _pid != SOFTIRQ -> events = TIMER
-	:: _pid != SOFTIRQ -> events = TIMER | TIMER_VCPU
+	:: _pid != SOFTIRQ && timers > 0 -> atomic {
+			timers--;
+			events = TIMER | TIMER_VCPU
+		}
 	fi;
 	atomic {
 		if
@@ -230,12 +222,13 @@ inline turn_and_let_go()
 		:: got -> hand_over()
 		:: else
 		fi
-	fi
+	fi;
+	atomic { got = false; left = false }
 }
 
 active proctype worker()
 {
-	short old, events;
+	short events;
 	bool got, left, active_ = false;
 
 end_sleeps:
@@ -249,6 +242,7 @@ end_sleeps:
 			rest(got);
 			active_ = got
 		fi;
+		atomic { got = false; left = false };
 		if
 		:: closing -> break
 		:: else
@@ -272,7 +266,7 @@ end_asleep:		(!asleep || closing)
 /* A vCPU thread: it kicks, and runs its task_work on its way back, or when the timer interrupts. */
 active proctype vcpu()
 {
-	short old, new, events;
+	short events;
 	byte n = 0, to;
 	bool got, left;
 
@@ -290,6 +284,7 @@ end_in_guest:
 		:: to == WORKER -> hand_over()
 		:: to == VCPU -> lend()
 		fi;
+		to = 0;
 		if
 		:: n == KICKS -> atomic { sources-- }	/* it kicks no more */
 		:: else
@@ -309,7 +304,6 @@ end_in_guest:
 /* Frames, received in the softirq of their sender or by the worker. */
 active proctype sender()
 {
-	short old, new;
 	byte n, to;
 
 	for (n : 1 .. FRAMES) {
@@ -327,14 +321,15 @@ active proctype sender()
 			:: MUTANT != 7 -> watched = false; hand_over()
 			:: MUTANT == 7 -> hand_over(); watched = false
 			fi
-		fi
+		fi;
+		to = 0
 	}
 	atomic { sources-- }
 }
 
 active proctype softirq()
 {
-	short old, events;
+	short events;
 	bool got, left;
 
 	assert(_pid == SOFTIRQ);
@@ -350,7 +345,6 @@ end_idle:
 /* work_timer_expired() */
 active proctype timer()
 {
-	short old, new;
 	byte to;
 	bool got;
 
@@ -373,13 +367,12 @@ end_off:
 			:: to == SOFT -> soft = true
 			fi
 		fi;
-		in_timer = false
+		atomic { to = 0; got = false; in_timer = false }
 	od
 }
 
 active proctype vmm()
 {
-	short old, new;
 	byte n, to;
 	bool got;
 
