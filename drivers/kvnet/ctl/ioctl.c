@@ -140,29 +140,29 @@ static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index, void
 static long ioctl_vring_state(struct kvnet_net *net, unsigned int index, unsigned int cmd,
 			      void __user *argp)
 {
-	struct kvnet_vq *vq = &net->q[index].vq;
+	struct kvnet_queue *q = &net->q[index];
 	struct vhost_vring_state s;
 
 	if (copy_from_user(&s, argp, sizeof(s)))
 		return -EFAULT;
 	switch (cmd) {
 	case VHOST_SET_VRING_NUM:
-		return kvnet_vq_set_num(vq, s.num);
+		return kvnet_vq_set_num(&q->vq, s.num);
 	case VHOST_SET_VRING_BASE:
-		return kvnet_vq_set_base(vq, s.num);
+		return kvnet_vq_set_base(&q->vq, s.num);
 	case VHOST_SET_VRING_ENDIAN:
-		return kvnet_vq_set_endian(vq, s.num);
+		return kvnet_vq_set_endian(&q->vq, s.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
-		WRITE_ONCE(net->q[index].work.busy_poll_us, s.num);
+		WRITE_ONCE(q->work.busy_poll_us, s.num);
 		return 0;
 	case VHOST_GET_VRING_ENDIAN:
-		s.num = vq->legacy_le ? VHOST_VRING_LITTLE_ENDIAN : VHOST_VRING_BIG_ENDIAN;
+		s.num = q->vq.legacy_le ? VHOST_VRING_LITTLE_ENDIAN : VHOST_VRING_BIG_ENDIAN;
 		break;
 	case VHOST_GET_VRING_BASE:
-		s.num = kvnet_vq_get_base(vq);
+		s.num = kvnet_vq_get_base(&q->vq);
 		break;
 	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		s.num = READ_ONCE(net->q[index].work.busy_poll_us);
+		s.num = READ_ONCE(q->work.busy_poll_us);
 		break;
 	}
 	s.index = index;
