@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq.c - state, locks, sessions and flush of a virtqueue, see vq.h
+ * vq.c - state, locks, areas, sessions and flush of a virtqueue, see vq.h
  *
  * Two locks guard a session: vq->lock for threads, vq->softirq_lock for softirqs, which cannot
  * take a mutex. A thread that takes vq->lock for a session or for setup disables softirq
  * sessions first, and waits for one that is open. The end of a session enables them again, if
  * a softirq may serve the next event.
+ *
+ * The ring's areas are resolved once: when the queue starts or, behind an IOMMU, by the first
+ * session. If possible their pages are pinned and mapped into the kernel, so that ring accesses
+ * cannot fault. A change of addresses, memory table or translations releases them; the next
+ * session resolves them again.
  */
 #include "vq.h"
 
 #include <linux/errno.h>
 #include <linux/sched.h>
-#include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 
 #include "obs/trace.h"
@@ -194,6 +198,77 @@ void kvnet_vq_end_softirq(struct kvnet_vq *vq)
 {
 	__acquire(&vq->softirq_lock);
 	spin_unlock(&vq->softirq_lock);
+}
+
+static int resolve_area(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr, u8 perm,
+			size_t size)
+{
+	if (vq->xlate.iotlb)
+		return kvnet_xlate_area(&vq->xlate, addr, perm, size, area);
+	area->base = kvnet_vq_user_area(addr, size);
+	area->len = size;
+	area->n = 0;
+	return area->base ? 0 : -EFAULT;
+}
+
+/* Best effort: pins all areas or none, so that a queue is either pinned or not. */
+static void pin_ring_areas(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+
+	if (!vq->memlock->mm)
+		return;
+	/*
+	 * Alignment for the largest access: a descriptor is loaded as two u64. For the other
+	 * areas kvnet_vq_set_addr() has checked it, but behind an IOMMU of the IOVA only.
+	 */
+	if (!kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
+	    !kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
+	    !kvnet_ring_pin_area(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->memlock))
+		return;
+	kvnet_ring_pin_release(&vq->pin[0], &r->desc, vq->memlock);
+	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
+}
+
+/* vq->lock; may sleep. */
+void kvnet_vq_release_areas(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+
+	vq->has_areas = false;
+	kvnet_ring_pin_release(&vq->pin[0], &r->desc, vq->memlock);
+	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
+	kvnet_ring_pin_release(&vq->pin[2], &r->used, vq->memlock);
+}
+
+/*
+ * The areas are released: resolves them, pins them if possible, and starts the ring. vq->lock,
+ * in the owner's address space: the worker, or without an IOMMU the owner; may sleep. Returns
+ * 0, with kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss;
+ * or as kvnet_xlate_area() and kvnet_ring_start().
+ */
+int kvnet_vq_open_ring(struct kvnet_vq *vq)
+{
+	struct kvnet_ring *r = &vq->ring;
+	int ret;
+
+	lockdep_assert_held(&vq->lock);
+	ret = resolve_area(vq, &r->desc, vq->addr.desc,
+			   r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO, kvnet_ring_desc_size(r));
+	if (!ret)
+		ret = resolve_area(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
+				   kvnet_ring_avail_size(r));
+	if (!ret)
+		ret = resolve_area(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
+				   kvnet_ring_used_size(r));
+	if (ret)
+		return ret;
+	pin_ring_areas(vq);
+	ret = kvnet_ring_start(r);
+	if (ret)
+		kvnet_vq_release_areas(vq);
+	vq->has_areas = !ret;
+	return ret;
 }
 
 static void report_miss(struct kvnet_vq *vq)

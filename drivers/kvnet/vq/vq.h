@@ -20,6 +20,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 #include "worker/moderation.h"
@@ -182,7 +183,6 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq);
 int kvnet_vq_start(struct kvnet_vq *vq);
 void kvnet_vq_stop(struct kvnet_vq *vq);
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq);
-int kvnet_vq_open_ring(struct kvnet_vq *vq);
 void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last);
 bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
 		     u64 base, bool all);
@@ -199,6 +199,8 @@ bool kvnet_vq_freeze(struct kvnet_vq *vq);
 void kvnet_vq_unfreeze(struct kvnet_vq *vq);
 bool kvnet_vq_begin_softirq(struct kvnet_vq *vq);
 void kvnet_vq_end_softirq(struct kvnet_vq *vq);
+int kvnet_vq_open_ring(struct kvnet_vq *vq);
+void kvnet_vq_release_areas(struct kvnet_vq *vq);
 void kvnet_vq_change_state(struct kvnet_vq *vq, enum kvnet_vq_event event);
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len);
@@ -216,6 +218,14 @@ int kvnet_vq_pop(struct kvnet_vq *vq, enum kvnet_vq_dir dir, unsigned int nth,
 		 struct kvnet_buf *buf);
 unsigned int kvnet_vq_pop_push_single(struct kvnet_vq *vq, size_t len, unsigned int max,
 				      unsigned int pieces, size_t *left);
+
+/* Checks the range only, not whether memory is mapped there. NULL if it is no user range. */
+static inline void __user *kvnet_vq_user_area(u64 addr, size_t size)
+{
+	void __user *p = (void __user *)(unsigned long)addr;
+
+	return access_ok(p, size) ? p : NULL;
+}
 
 /* For functions that any session may call, also one of a softirq. */
 static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)

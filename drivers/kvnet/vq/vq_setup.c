@@ -1,106 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vq_setup.c - setup of a virtqueue by vhost ioctls, and the areas of its ring, see vq.h
+ * vq_setup.c - setup of a virtqueue by vhost ioctls, see vq.h
  *
  * All run in process context, with dev->lock held or before the device is published, and may
  * sleep. They take vq->lock themselves, which excludes sessions, except where a comment says
  * that the caller holds it. Once vq->lock is released, what was replaced (addresses, memory
  * table, eventfd) is not accessed any more.
- *
- * The ring's areas are resolved once: when the queue starts or, behind an IOMMU, by the first
- * session. If possible their pages are pinned and mapped into the kernel, so that ring accesses
- * cannot fault. A change of addresses, memory table or translations releases them; the next
- * session resolves them again.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/vhost.h>
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_config.h>
 
 #include "obs/trace.h"
 #include "vq.h"
-
-/* Checks the range only, not whether memory is mapped there. NULL if it is no user range. */
-static void __user *get_user_area_ptr(u64 addr, size_t size)
-{
-	void __user *p = (void __user *)(unsigned long)addr;
-
-	return access_ok(p, size) ? p : NULL;
-}
-
-static int resolve_area(struct kvnet_vq *vq, struct kvnet_area *area, u64 addr, u8 perm,
-			size_t size)
-{
-	if (vq->xlate.iotlb)
-		return kvnet_xlate_area(&vq->xlate, addr, perm, size, area);
-	area->base = get_user_area_ptr(addr, size);
-	area->len = size;
-	area->n = 0;
-	return area->base ? 0 : -EFAULT;
-}
-
-/* Best effort: pins all areas or none, so that a queue is either pinned or not. */
-static void pin_ring_areas(struct kvnet_vq *vq)
-{
-	struct kvnet_ring *r = &vq->ring;
-
-	if (!vq->memlock->mm)
-		return;
-	/*
-	 * Alignment for the largest access: a descriptor is loaded as two u64. For the other
-	 * areas kvnet_vq_set_addr() has checked it, but behind an IOMMU of the IOVA only.
-	 */
-	if (!kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
-	    !kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
-	    !kvnet_ring_pin_area(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->memlock))
-		return;
-	kvnet_ring_pin_release(&vq->pin[0], &r->desc, vq->memlock);
-	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
-}
-
-static void release_areas(struct kvnet_vq *vq)
-{
-	struct kvnet_ring *r = &vq->ring;
-
-	vq->has_areas = false;
-	kvnet_ring_pin_release(&vq->pin[0], &r->desc, vq->memlock);
-	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
-	kvnet_ring_pin_release(&vq->pin[2], &r->used, vq->memlock);
-}
-
-/*
- * The areas are released: resolves them, pins them if possible, and starts the ring. vq->lock,
- * in the owner's address space: the worker, or without an IOMMU the owner; may sleep. Returns
- * 0, with kicks off; -EFAULT for an address that is not the owner's; -EAGAIN for an IOTLB miss;
- * or as kvnet_xlate_area() and kvnet_ring_start().
- */
-int kvnet_vq_open_ring(struct kvnet_vq *vq)
-{
-	struct kvnet_ring *r = &vq->ring;
-	int ret;
-
-	lockdep_assert_held(&vq->lock);
-	ret = resolve_area(vq, &r->desc, vq->addr.desc,
-			   r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO, kvnet_ring_desc_size(r));
-	if (!ret)
-		ret = resolve_area(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
-				   kvnet_ring_avail_size(r));
-	if (!ret)
-		ret = resolve_area(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
-				   kvnet_ring_used_size(r));
-	if (ret)
-		return ret;
-	pin_ring_areas(vq);
-	ret = kvnet_ring_start(r);
-	if (ret)
-		release_areas(vq);
-	vq->has_areas = !ret;
-	return ret;
-}
 
 static bool area_overlaps_range(u64 first, u64 last, u64 addr, size_t size)
 {
@@ -116,7 +32,7 @@ void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last)
 	if (area_overlaps_range(iova, last, vq->addr.desc, kvnet_ring_desc_size(r)) ||
 	    area_overlaps_range(iova, last, vq->addr.avail, kvnet_ring_avail_size(r)) ||
 	    area_overlaps_range(iova, last, vq->addr.used, kvnet_ring_used_size(r)))
-		release_areas(vq);
+		kvnet_vq_release_areas(vq);
 }
 
 /*
@@ -179,9 +95,9 @@ static bool addresses_ok(const struct kvnet_vq *vq, const struct kvnet_vq_addr *
 
 	if (vq->xlate.iotlb)
 		return true;
-	return get_user_area_ptr(addr->desc, kvnet_ring_desc_size(r)) &&
-	       get_user_area_ptr(addr->avail, kvnet_ring_avail_size(r)) &&
-	       get_user_area_ptr(addr->used, kvnet_ring_used_size(r)) &&
+	return kvnet_vq_user_area(addr->desc, kvnet_ring_desc_size(r)) &&
+	       kvnet_vq_user_area(addr->avail, kvnet_ring_avail_size(r)) &&
+	       kvnet_vq_user_area(addr->used, kvnet_ring_used_size(r)) &&
 	       (!log_used || ring_can_be_logged(vq, vq->xlate.mem, addr, vq->dirty_log.base));
 }
 
@@ -336,7 +252,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 	} else {
 		vq->addr = addr;
 		vq->log_used = log_used;
-		release_areas(vq);
+		kvnet_vq_release_areas(vq);
 		kvnet_vq_change_state(vq, KVNET_VQ_ON_ADDR);
 	}
 	mutex_unlock(&vq->lock);
@@ -430,7 +346,7 @@ void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 	kvnet_vq_lock(vq);
 	old = vq->xlate.mem;
 	vq->xlate.mem = mem;
-	release_areas(vq);
+	kvnet_vq_release_areas(vq);
 	if (mem)
 		kvnet_vq_change_state(vq, KVNET_VQ_ON_MEMTABLE);
 	mutex_unlock(&vq->lock);
@@ -462,7 +378,7 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 	vq->ring.event_idx = kvnet_features_has(f, VIRTIO_RING_F_EVENT_IDX);
 	vq->ring.notify_on_empty = kvnet_features_has(f, VIRTIO_F_NOTIFY_ON_EMPTY);
 	vq->xlate.iotlb = iotlb;
-	release_areas(vq);
+	kvnet_vq_release_areas(vq);
 }
 
 /*
@@ -492,14 +408,14 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	int ret, logged;
 
 	lockdep_assert_held(&vq->lock);
-	release_areas(vq);
+	kvnet_vq_release_areas(vq);
 	if (!vq->xlate.iotlb) {
 		ret = kvnet_vq_open_ring(vq);
 		logged = kvnet_vq_end_dirty_log(vq);
 		if (!ret)
 			ret = logged;
 		if (ret) {
-			release_areas(vq);
+			kvnet_vq_release_areas(vq);
 			return ret;
 		}
 	}
@@ -519,6 +435,6 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 	if (vq->state == KVNET_VQ_STOPPED)
 		return;
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_STOP);
-	release_areas(vq);
+	kvnet_vq_release_areas(vq);
 	trace_kvnet_vq_stop(vq);
 }
