@@ -160,6 +160,22 @@ struct kvnet_net {
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
+/*
+ * The worker completes the poll of a queue that cannot begin a session. Does not sleep. True:
+ * SCHED is clear; false: still SCHED, and the work is to be polled again.
+ *
+ * Kicks are not enabled: control events schedule the work, among them the answer to an IOTLB
+ * miss. A queue that waits for the VMM is also polled each second, to have its miss queued again
+ * (kvnet_vq_retry_miss()).
+ */
+static inline bool kvnet_queue_complete_unready(struct kvnet_queue *q)
+{
+	/* Any other context that changes it also schedules the work. */
+	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
+		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, NSEC_PER_SEC);
+	return kvnet_work_complete(&q->work, 0);
+}
+
 /* What the three contexts run: rx.c (softirq: rx_inline.c), tx.c */
 extern const struct kvnet_work_ops kvnet_rx_ops;
 extern const struct kvnet_work_ops kvnet_tx_ops;
@@ -192,7 +208,6 @@ int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd);
 ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool nonblock);
 ssize_t kvnet_iommu_write_msg(struct kvnet_net *net, struct iov_iter *from);
 __poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_table *table);
-bool kvnet_iommu_complete_unready(struct kvnet_queue *q);
 
 /* Decodes the vhost ioctls and takes dev->lock: ioctl.c */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);

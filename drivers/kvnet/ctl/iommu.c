@@ -4,7 +4,7 @@
  *
  * Features, IOTLB and dirty log can change while the queues run. A change holds dev->lock and
  * the locks of all queues, so it falls between sessions: after return no queue uses the old
- * state. All functions run in system calls, except for kvnet_iommu_complete_unready().
+ * state. All functions run in system calls.
  *
  * The VMM reads IOTLB misses from /dev/kvnet, and writes updates and invalidations to it, in the
  * formats of <linux/vhost_types.h>: version 1 has a hole after the type, version 2 a reserved
@@ -16,16 +16,12 @@
 #include <linux/kernel.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
-#include <linux/time64.h>
 #include <linux/uio.h>
 #include <linux/vhost_types.h>
 #include <linux/virtio_config.h>
 
 #include "kvnet.h"
 #include "obs/trace.h"
-
-/* A queue that waits for the VMM checks this often whether its miss is to be queued again. */
-#define KVNET_IOMMU_RETRY_NS	NSEC_PER_SEC
 
 /*
  * dev->lock. On return of 0 no session is open, and none begins until unlock_all_queues();
@@ -360,20 +356,4 @@ __poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_tab
 {
 	poll_wait(file, &net->iotlb_misses.wait, table);
 	return kvnet_iotlb_miss_is_queued(&net->iotlb_misses) ? EPOLLIN | EPOLLRDNORM : 0;
-}
-
-/*
- * The worker completes the poll of a queue that cannot begin a session. Does not sleep. True:
- * SCHED is clear; false: still SCHED, and the work is to be polled again.
- *
- * Kicks are not enabled: control events schedule the work, among them the answer to an IOTLB
- * miss. A queue that waits for the VMM is also polled by timer, to have its miss queued again
- * (kvnet_vq_retry_miss()).
- */
-bool kvnet_iommu_complete_unready(struct kvnet_queue *q)
-{
-	/* Any other context that changes it also schedules the work. */
-	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
-		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, KVNET_IOMMU_RETRY_NS);
-	return kvnet_work_complete(&q->work, 0);
 }

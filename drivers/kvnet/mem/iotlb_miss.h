@@ -5,7 +5,7 @@
  * A queue stops at the first address without a translation, so it has at most one miss. The
  * VMM reads misses from the device file (iommu.c) and answers by VHOST_IOTLB_UPDATE. A
  * miss that stays pending is queued again when the queue's work runs, at the latest by the
- * timer of kvnet_iommu_complete_unready().
+ * timer of kvnet_queue_complete_unready().
  */
 #ifndef _KVNET_IOTLB_MISS_H
 #define _KVNET_IOTLB_MISS_H

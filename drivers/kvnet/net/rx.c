@@ -5,8 +5,7 @@
  * Each packet is read into as many of the driver's buffers as it needs (virtio 1.3,
  * 5.1.6.4). The buffers of a packet become visible together, in one flush.
  *
- * rx_poll(), rx_pending() and rx_rearm() run in the worker; the kvnet_rx_*() helpers also in
- * a softirq session of rx_inline.c, where they must not sleep. All helpers need a session.
+ * rx_poll(), rx_pending() and rx_rearm() run in the worker. All helpers need a session.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -20,20 +19,6 @@
 #include "features.h"
 #include "kvnet.h"
 #include "rx_common.h"
-
-struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)
-{
-	const struct kvnet_features *f = &q->vq.features;
-
-	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
-	kvnet_tap_rx_copy_start_poll(&q->tap, kvnet_dev_is_rx_direct(kvnet_dev_of_queue(q)));
-	return (struct kvnet_rx_poll_ctx) {
-		.q = q,
-		.hdr_len = kvnet_features_hdr_len(f),
-		.buffers_max = kvnet_features_has(f, VIRTIO_NET_F_MRG_RXBUF) ?
-			       min_t(u32, q->vq.ring.num, UIO_MAXIOV) : 1,
-	};
-}
 
 /*
  * Pops buffers for @need bytes. Returns 1; 0 if the driver has not added enough yet;
@@ -68,35 +53,6 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 	}
 	*buffers = n;
 	return 1;
-}
-
-/*
- * Zeroes the header in @bounce. The driver's header may be longer than the tap's, and ends
- * where the tap's ends. Returns where the tap's header goes; a short packet follows directly
- * behind it.
- */
-u8 *kvnet_rx_prepare_header(const struct kvnet_rx_poll_ctx *t)
-{
-	struct kvnet_queue *q = t->q;
-
-	memset(q->bounce, 0, KVNET_FEATURES_HDR_MAX);
-	return q->bounce + t->hdr_len - q->tap.hdr_len;
-}
-
-/*
- * Reads header and packet into @bounce; @len: at most KVNET_RX_COPYBREAK. Consumes the frame,
- * also on error. Returns 0 or -EIO.
- */
-int kvnet_rx_read_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
-			      size_t len)
-{
-	struct kvnet_queue *q = t->q;
-	size_t total = q->tap.hdr_len + len;
-
-	if (kvnet_tap_rx_copy_read(&q->tap, kvnet_rx_prepare_header(t), total) != total)
-		return -EIO;
-	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
-	return 0;
 }
 
 /* By way of q->bounce: header and data reach the guest with one copy. */
@@ -172,29 +128,6 @@ static int copy_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffe
 	return kvnet_tap_rx_copy_to_user(skb, q->bounce, t->hdr_len, q->vq.iov, q->vq.n_iov);
 }
 
-/* Counts a packet of @len bytes as received, or as dropped if @err is an -errno. */
-void kvnet_rx_count_frame(struct kvnet_queue *q, size_t len, int err)
-{
-	if (err) {
-		kvnet_vq_count_drop(&q->vq, err == -EFAULT ? KVNET_STAT_drop_fault :
-							     KVNET_STAT_drop_tap);
-		return;
-	}
-	WRITE_ONCE(q->packet_count, q->packet_count + 1);
-	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_packets);
-	kvnet_stats_add(&q->vq.stats, KVNET_STAT_bytes, len);
-}
-
-/* The tap's netdev and the queue count packets before the driver can see them. */
-void kvnet_rx_flush(struct kvnet_queue *q)
-{
-	if (q->tap.recvmsg_calls)
-		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_recvmsg, q->tap.recvmsg_calls);
-	q->tap.recvmsg_calls = 0;
-	kvnet_tap_rx_copy_account(&q->tap);
-	kvnet_vq_flush(&q->vq);
-}
-
 /* Returns 1 if the packet was received or dropped, 0 to wait for buffers, or -errno. */
 static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 {
@@ -247,19 +180,6 @@ static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
 		}
 	} while (kvnet_budget_spend(budget, len, kvnet_vq_count_pieces(&q->vq)));
 	return KVNET_WORK_REPOLL;
-}
-
-/*
- * Chooses inline RX or the worker for the next frame, after a poll of so many. @all_short: they
- * were short on average, and only the budget or an uncached page left any.
- */
-void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames, bool all_short)
-{
-	bool few_short = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
-						    READ_ONCE(*q->reverse_count));
-
-	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
-	q->small_poll = few_short && !kvnet_moderation_is_throttled(&q->throttle, now_ns);
 }
 
 /* Flush first: the guest need not wait until the frames are freed. */
@@ -388,7 +308,7 @@ static bool rx_rearm(struct kvnet_work *work)
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
-		return !kvnet_iommu_complete_unready(q);
+		return !kvnet_queue_complete_unready(q);
 	more = complete_rx(q, get_rx_coalesce_frames(q));
 	kvnet_vq_end(&q->vq, !more && may_inline_rx(q));
 	return more;

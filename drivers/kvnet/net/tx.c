@@ -401,7 +401,7 @@ static bool tx_rearm(struct kvnet_work *work)
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
-		return !kvnet_iommu_complete_unready(q);
+		return !kvnet_queue_complete_unready(q);
 	more = complete_tx(q);
 	end_tx_session(q, !more);
 	return more;
