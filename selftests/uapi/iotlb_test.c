@@ -388,7 +388,7 @@ static bool all_zero(const uint8_t *p, size_t len)
 
 static bool waits(void)
 {
-	return !strncmp(ring_is(&rig, "kvnet.tx.state"), "waits", 5);
+	return !strncmp(ring_is(&rig, "kvnet.tx.state"), "waiting", 7);
 }
 
 /* CVE-2026-97988. There is no IOMMU any more: the rings are where the owner says next. */
