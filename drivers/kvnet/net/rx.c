@@ -222,7 +222,7 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 	kvnet_watch_set(&q->tap_watch, true, q->tap.ring, rx_frames);
 	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP | KVNET_EV_TIMER))
 		return true;
-	kvnet_work_start_timer(&q->work, local_clock(), ns / 2, ns);
+	kvnet_work_start_timer(&q->work, local_clock(), ns);
 	return false;
 }
 

@@ -183,7 +183,7 @@ static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 	u32 max_ns = min(READ_ONCE(kvnet_param_tx_usecs), 10000U) * NSEC_PER_USEC;
 	u32 ns = kvnet_moderation_tx_call_delay(&q->vq.tx_mod, now_ns, max_ns);
 
-	kvnet_work_start_timer(&q->work, now_ns, ns / 2, ns);
+	kvnet_work_start_timer(&q->work, now_ns, ns);
 }
 
 /* Read the clock only if the queue was ever throttled. */

@@ -213,20 +213,19 @@ bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 n
  * kvnet_work_start_timer() - start the timer of a work that waits for KVNET_EV_TIMER, too
  * @work: the work, in a session; its poll is complete or is about to be
  * @now_ns: the local clock
- * @min_ns: a queued timer that expires no earlier than this from now is left as it is
- * @max_ns: when a new timer expires, in ns from now
+ * @ns: until it expires; a queued timer that expires no earlier than half of that is left as it is
  *
  * Starting a timer costs as much as processing a few packets in the ring. The clocks of two CPUs
  * may differ: that makes the timer early or late, but a queued timer always expires.
  *
  * Context: process context.
  */
-void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns)
+void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 ns)
 {
-	if ((s64)(work->deadline_ns - now_ns) >= (s64)min_ns && hrtimer_is_queued(&work->timer))
+	if ((s64)(work->deadline_ns - now_ns) >= (s64)(ns / 2) && hrtimer_is_queued(&work->timer))
 		return;
-	work->deadline_ns = now_ns + max_ns;
-	hrtimer_start(&work->timer, ns_to_ktime(max_ns), HRTIMER_MODE_REL_PINNED_HARD);
+	work->deadline_ns = now_ns + ns;
+	hrtimer_start(&work->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,

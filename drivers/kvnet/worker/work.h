@@ -141,6 +141,6 @@ bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event);
 void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);
 bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns);
-void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 min_ns, u32 max_ns);
+void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 ns);
 
 #endif /* _KVNET_WORK_H */
