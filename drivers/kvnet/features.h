@@ -18,12 +18,8 @@
 /* The longest header of any set of features, in bytes. */
 #define KVNET_FEATURES_HDR_MAX	24
 
-/**
- * struct kvnet_features - a set of feature bits
- * @word: bit n is bit n % 64 of word n / 64
- */
 struct kvnet_features {
-	u64 word[KVNET_FEATURES_WORDS];
+	u64 word[KVNET_FEATURES_WORDS];	/* bit n is bit n % 64 of word n / 64 */
 };
 
 static inline bool kvnet_features_has(const struct kvnet_features *f, unsigned int bit)

@@ -31,20 +31,14 @@ struct kvnet_area_piece {
 	u32 off;
 };
 
-/**
- * struct kvnet_area - one of a ring's areas
- * @kaddr: kernel address while the area is pinned, else NULL
- * @base: the owner's address if the area is contiguous there, else NULL
- * @len: bytes
- * @n: entries in @piece
- * @piece: sorted by offset; room for KVNET_AREA_PIECES, or NULL
- */
+/* One of a ring's areas */
 struct kvnet_area {
-	void *kaddr;
+	void *kaddr;			/* kernel address while the area is pinned, else NULL */
+	/* the owner's address if the area is contiguous there, else NULL */
 	void __user *base;
 	u32 len;
-	u32 n;
-	struct kvnet_area_piece *piece;
+	u32 n;				/* entries in @piece */
+	struct kvnet_area_piece *piece;	/* sorted by offset; room for KVNET_AREA_PIECES, or NULL */
 };
 
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);

@@ -16,18 +16,12 @@ struct page;
 
 #define KVNET_DIRTY_LOG_PAGE	4096
 
-/**
- * struct kvnet_dirty_log - a queue's access to the log, protected by vq->lock
- * @base: the owner's address of the log
- * @page: a pinned page of the log, or NULL
- * @addr: the owner's address of @page
- * @n_marked: bits set since kvnet_dirty_log_end()
- */
+/* A queue's access to the log, protected by vq->lock */
 struct kvnet_dirty_log {
-	u64 base;
-	struct page *page;
-	unsigned long addr;
-	unsigned int n_marked;
+	u64 base;		/* the owner's address of the log */
+	struct page *page;	/* a pinned page of the log, or NULL */
+	unsigned long addr;	/* the owner's address of @page */
+	unsigned int n_marked;	/* bits set since kvnet_dirty_log_end() */
 };
 
 static inline bool kvnet_dirty_log_needs_end(const struct kvnet_dirty_log *d)

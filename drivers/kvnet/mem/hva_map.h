@@ -25,18 +25,11 @@ struct kvnet_hva_slot {
 	void *kaddr;
 };
 
-/**
- * struct kvnet_hva_map - the table
- * @slot: KVNET_HVA_MAP_SLOTS entries
- * @n: occupied slots; while it is 0, @slot may be NULL
- * @lowest: HVA; no page is below, unless @n is 0
- * @highest: HVA; no page is above, unless @n is 0
- */
 struct kvnet_hva_map {
-	struct kvnet_hva_slot *slot;
-	unsigned int n;
-	unsigned long lowest;
-	unsigned long highest;
+	struct kvnet_hva_slot *slot;	/* KVNET_HVA_MAP_SLOTS entries */
+	unsigned int n;			/* occupied slots; while it is 0, @slot may be NULL */
+	unsigned long lowest;		/* HVA; no page is below, unless @n is 0 */
+	unsigned long highest;		/* HVA; no page is above, unless @n is 0 */
 };
 
 static inline struct kvnet_hva_slot *kvnet_hva_map_slot(const struct kvnet_hva_map *t,

@@ -11,33 +11,20 @@
 
 #include <linux/types.h>
 
-/**
- * struct kvnet_iotlb_entry - a translation
- * @iova: I/O virtual address of the first byte
- * @last: I/O virtual address of the last byte, inclusive
- * @hva: the owner's address of the first byte
- * @perm: VHOST_ACCESS_*
- */
+/* A translation */
 struct kvnet_iotlb_entry {
-	u64 iova;
-	u64 last;
-	u64 hva;
-	u8 perm;
+	u64 iova;	/* I/O virtual address of the first byte */
+	u64 last;	/* I/O virtual address of the last byte, inclusive */
+	u64 hva;	/* the owner's address of the first byte */
+	u8 perm;	/* VHOST_ACCESS_* */
 };
 
-/**
- * struct kvnet_iotlb - translations, disjoint and sorted by address
- * @n: entries in @entry
- * @capacity: allocated entries of @entry
- * @max: limit of @capacity, const
- * @next_victim: index of the entry to evict next, modulo @n
- * @entry: the translations
- */
+/* Translations, disjoint and sorted by address */
 struct kvnet_iotlb {
-	u32 n;
-	u32 capacity;
-	u32 max;
-	u32 next_victim;
+	u32 n;					/* entries in @entry */
+	u32 capacity;				/* allocated entries of @entry */
+	u32 max;				/* limit of @capacity, const */
+	u32 next_victim;			/* index of the entry to evict next, modulo @n */
 	struct kvnet_iotlb_entry *entry;
 };
 

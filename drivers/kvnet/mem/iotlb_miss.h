@@ -23,34 +23,23 @@ enum kvnet_iotlb_miss_state {
 	KVNET_IOTLB_MISS_PENDING,	/* read by the VMM, not answered */
 };
 
-/**
- * struct kvnet_iotlb_miss - a queue's miss
- * @state: progress
- * @perm: access needed, VHOST_ACCESS_*
- * @read_at: in jiffies, when it became pending
- * @iova: I/O virtual address
- */
+/* A queue's miss */
 struct kvnet_iotlb_miss {
 	enum kvnet_iotlb_miss_state state;
-	u8 perm;
-	unsigned long read_at;
-	u64 iova;
+	u8 perm;				/* access needed, VHOST_ACCESS_* */
+	unsigned long read_at;			/* in jiffies, when it became pending */
+	u64 iova;				/* I/O virtual address */
 };
 
-/**
- * struct kvnet_iotlb_misses - the misses of a device
- * @lock: protects @enabled and @q; innermost, never taken in an interrupt or softirq
- * @wait: VMM threads in read() or poll() of the device file
- * @enabled: there is an IOTLB
- * @v2: the VMM reads messages of version 2; read and written without @lock
- * @q: by queue index
- */
+/* The misses of a device */
 struct kvnet_iotlb_misses {
+	/* protects @enabled and @q; innermost, never taken in an interrupt or softirq */
 	spinlock_t lock;
-	wait_queue_head_t wait;
-	bool enabled;
+	wait_queue_head_t wait;	/* VMM threads in read() or poll() of the device file */
+	bool enabled;		/* there is an IOTLB */
+	/* the VMM reads messages of version 2; read and written without @lock */
 	bool v2;
-	struct kvnet_iotlb_miss q[KVNET_IOTLB_MISS_QUEUES];
+	struct kvnet_iotlb_miss q[KVNET_IOTLB_MISS_QUEUES];	/* by queue index */
 };
 
 void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m);

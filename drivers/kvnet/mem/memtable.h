@@ -13,28 +13,18 @@
 #include <linux/types.h>
 #include <linux/vhost_types.h>
 
-/**
- * struct kvnet_region - guest memory that is contiguous in the guest and in the owner
- * @gpa: guest-physical address of its first byte
- * @last: guest-physical address of its last byte, inclusive
- * @hva: the owner's address of its first byte
- */
+/* Guest memory that is contiguous in the guest and in the owner */
 struct kvnet_region {
-	u64 gpa;
-	u64 last;
-	u64 hva;
+	u64 gpa;	/* guest-physical address of its first byte */
+	u64 last;	/* guest-physical address of its last byte, inclusive */
+	u64 hva;	/* the owner's address of its first byte */
 };
 
-/**
- * struct kvnet_memtable - disjoint regions, sorted by guest-physical address
- * @ref: held by the device and by each of its queues
- * @n: entries in @region
- * @region: const once built
- */
+/* Disjoint regions, sorted by guest-physical address */
 struct kvnet_memtable {
-	refcount_t ref;
-	u32 n;
-	struct kvnet_region region[];
+	refcount_t ref;			/* held by the device and by each of its queues */
+	u32 n;				/* entries in @region */
+	struct kvnet_region region[];	/* const once built */
 };
 
 bool kvnet_memtable_is_user_range(u64 hva, u64 len);

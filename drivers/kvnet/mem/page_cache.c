@@ -40,20 +40,16 @@ void kvnet_page_cache_init(struct kvnet_page_cache *c)
 
 #if IS_ENABLED(CONFIG_64BIT) && IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
-/**
- * struct kvnet_mm_cache - mmu notifier of an address space, shared by its devices
- * @mn: the notifier; each device that is attached holds a reference
- * @invalidations: lower half: invalidations in progress; upper half: all that have begun
- * @n_pages: cached pages of all devices; at 0 the notifier returns without taking @lock
- * @lock: protects @caches; taken outside the lock of a cache
- * @caches: list of struct kvnet_page_cache, all that are attached
- */
+/* The mmu notifier of an address space, shared by its devices */
 struct kvnet_mm_cache {
+	/* the notifier; each device that is attached holds a reference */
 	struct mmu_notifier mn;
+	/* lower half: invalidations in progress; upper half: all that have begun */
 	atomic64_t invalidations;
+	/* cached pages of all devices; at 0 the notifier returns without taking @lock */
 	atomic_long_t n_pages;
-	spinlock_t lock;
-	struct list_head caches;
+	spinlock_t lock;		/* protects @caches; taken outside the lock of a cache */
+	struct list_head caches;	/* list of struct kvnet_page_cache, all that are attached */
 };
 
 #define INVALIDATION_BEGINS	((1LL << 32) + 1)

@@ -35,20 +35,13 @@ struct kvnet_memlock {
 	bool unlimited;
 };
 
-/**
- * struct kvnet_ring_pin - pinned pages of an area; written with vq->lock
- * @charged: pages charged to the memlock account; 0: none is pinned
- * @n: entries in @page
- * @node_plus_one: NUMA node of the first page, plus one; 0: none is pinned
- * @page: the pinned pages
- * @map: their mapping by vmap(); NULL if one page needs none
- */
+/* Pinned pages of an area; written with vq->lock */
 struct kvnet_ring_pin {
-	u32 charged;
-	u32 n;
-	int node_plus_one;
+	u32 charged;		/* pages charged to the memlock account; 0: none is pinned */
+	u32 n;			/* entries in @page */
+	int node_plus_one;	/* NUMA node of the first page, plus one; 0: none is pinned */
 	struct page **page;
-	void *map;
+	void *map;		/* their mapping by vmap(); NULL if one page needs none */
 };
 
 void kvnet_ring_pin_get_account(struct kvnet_memlock *memlock, struct mm_struct *mm);

@@ -16,20 +16,15 @@
 #include "memtable.h"
 #include "seg.h"
 
-/**
- * struct kvnet_xlate_ctx - a queue's translation context
- * @mem: the memory table
- * @iotlb: the IOTLB that translates instead of @mem, or NULL
- * @hint: index of the region or entry that was found last; any value is valid
- * @miss_addr: after -EAGAIN, the I/O virtual address that the IOTLB does not have
- * @miss_perm: after -EAGAIN, the access wanted: VHOST_ACCESS_*
- */
+/* A queue's translation context */
 struct kvnet_xlate_ctx {
 	struct kvnet_memtable *mem;
-	struct kvnet_iotlb *iotlb;
+	struct kvnet_iotlb *iotlb;	/* the IOTLB that translates instead of @mem, or NULL */
+	/* index of the region or entry that was found last; any value is valid */
 	u32 hint;
+	/* after -EAGAIN, the I/O virtual address that the IOTLB does not have */
 	u64 miss_addr;
-	u8 miss_perm;
+	u8 miss_perm;			/* after -EAGAIN, the access wanted: VHOST_ACCESS_* */
 };
 
 /* The region of the last translation, a guess for the next; NULL behind an IOMMU. */

@@ -19,24 +19,19 @@ struct kvnet_net;
 struct net;
 struct pid;
 
-/**
- * struct kvnet_registry_entry - a device's entry
- * @id: from 1; 0: the device has no owner, and @netns and @owner are invalid
- * @registered: lookups find the device; written with dev->lock held
- * @readers: references of readers
- * @netns: network namespace of the owner, with a reference; const while @id is set
- * @owner: the owner's process, with a reference; const while @id is set
- * @pid: the owner's PID if it is in the initial PID namespace, else 0; const while @id is set
- * @comm: the owner's command name at SET_OWNER
- */
+/* A device's entry */
 struct kvnet_registry_entry {
+	/* from 1; 0: the device has no owner, and @netns and @owner are invalid */
 	u32 id;
-	bool registered;
-	atomic_t readers;
+	bool registered;		/* lookups find the device; written with dev->lock held */
+	atomic_t readers;		/* references of readers */
+	/* network namespace of the owner, with a reference; const while @id is set */
 	struct net *netns;
+	/* the owner's process, with a reference; const while @id is set */
 	struct pid *owner;
+	/* the owner's PID if it is in the initial PID namespace, else 0; const while @id is set */
 	pid_t pid;
-	char comm[TASK_COMM_LEN];
+	char comm[TASK_COMM_LEN];	/* the owner's command name at SET_OWNER */
 };
 
 int kvnet_registry_register(struct kvnet_net *net);

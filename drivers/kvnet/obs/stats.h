@@ -74,16 +74,13 @@ enum kvnet_hist_id {
 	KVNET_HIST_MAX
 };
 
-/**
- * struct kvnet_stats - counters of a queue
- * @syncp: protects 64-bit counters from torn reads on 32-bit hosts
- * @count: written within a session; KVNET_STAT_NONE is not used
- * @hist: written within a session
- */
+/* Counters of a queue */
 struct kvnet_stats {
+	/* protects 64-bit counters from torn reads on 32-bit hosts */
 	struct u64_stats_sync syncp;
+	/* written within a session; KVNET_STAT_NONE is not used */
 	u64_stats_t count[KVNET_STAT_MAX];
-	struct kvnet_hist hist[KVNET_HIST_MAX];
+	struct kvnet_hist hist[KVNET_HIST_MAX];	/* written within a session */
 };
 
 /* On 32-bit the reader spins on the seqcount, so the writer must not be preempted. */

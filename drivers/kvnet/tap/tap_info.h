@@ -16,17 +16,13 @@ struct net;
 struct net_device;
 struct socket;
 
-/**
- * struct kvnet_tap_info - the backend of a queue, for netlink
- * @lock: guards the members below; innermost; process context only
- * @kind: kind of backend; also read without @lock
- * @ifindex: interface index in @netns; 0: none, or unknown
- * @netns: network namespace of the backend, with a reference; NULL: no backend
- */
+/* The backend of a queue, for netlink */
 struct kvnet_tap_info {
+	/* guards the members below; innermost; process context only */
 	spinlock_t lock;
-	enum kvnet_backend kind;
-	int ifindex;
+	enum kvnet_backend kind;	/* kind of backend; also read without @lock */
+	int ifindex;			/* interface index in @netns; 0: none, or unknown */
+	/* network namespace of the backend, with a reference; NULL: no backend */
 	struct net *netns;
 };
 

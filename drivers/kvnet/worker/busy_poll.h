@@ -27,26 +27,18 @@
 /* So many times as much for a poll by timer, which sends all packets since the last poll. */
 #define KVNET_BUDGET_VCPU_TIMER_FACTOR	16
 
-/**
- * struct kvnet_budget - what is left of a poll's budget; spent if any is <= 0
- * @packets: packets
- * @bytes: bytes
- * @pieces: descriptors read, or segments of memory
- */
+/* What is left of a poll's budget; spent if any is <= 0 */
 struct kvnet_budget {
 	int packets;
 	int bytes;
-	int pieces;
+	int pieces;	/* descriptors read, or segments of memory */
 };
 
-/**
- * struct kvnet_busy_poll - busy-poll window of a worker
- * @max_ns: maximum of the window, from kvnet_work.busy_poll_us, in ns; 0: never busy-poll
- * @window_ns: how long to busy-poll now, in ns, at most @max_ns
- */
+/* Busy-poll window of a worker */
 struct kvnet_busy_poll {
+	/* maximum of the window, from kvnet_work.busy_poll_us, in ns; 0: never busy-poll */
 	u64 max_ns;
-	u64 window_ns;
+	u64 window_ns;	/* how long to busy-poll now, in ns, at most @max_ns */
 };
 
 void kvnet_busy_poll_set_max(struct kvnet_busy_poll *p, u64 max_ns);

@@ -83,29 +83,24 @@ struct kvnet_tx_moderation {
 	u64 call_since_ns;		/* first timer of the pending call; 0: not yet */
 };
 
-/**
- * struct kvnet_throttle - may softirqs receive for a queue, and call its driver?
- * @start_ns: when the throttle was last activated
- * @duration_ns: for how long; 0: never activated
- * @last_call_ns: end of the last call from a softirq
- * @excess_ns: decaying excess time, at most KVNET_THROTTLE_LIMIT_NS
+/*
+ * May softirqs receive for a queue, and call its driver? A call from a softirq wakes all tasks
+ * that wait for the VMM's eventfd, with interrupts off, in the time of another task. So a VMM can
+ * steal at most 1/1000 of softirq time per queue (1/32 if it stays below the limit), and 100 us per
+ * call. A frame's wait for its softirq, behind the frames of other devices, counts, too: the worker
+ * could receive it meanwhile.
  *
- * A call from a softirq wakes all tasks that wait for the VMM's eventfd, with interrupts off,
- * in the time of another task. So a VMM can steal at most 1/1000 of softirq time per queue
- * (1/32 if it stays below the limit), and 100 us per call. A frame's wait for its softirq,
- * behind the frames of other devices, counts, too: the worker could receive it meanwhile.
- *
- * If the host is a VM, its CPU may be preempted for some ms during a call. That stays below
- * the limit and decays within a quarter of a second. More costs a wake-up per frame for ten
- * seconds or longer, and no frame is lost.
+ * If the host is a VM, its CPU may be preempted for some ms during a call. That stays below the
+ * limit and decays within a quarter of a second. More costs a wake-up per frame for ten seconds or
+ * longer, and no frame is lost.
  *
  * Zeroed with the device only: a VMM must not reset it by a new configuration of the queue.
  */
 struct kvnet_throttle {
-	u64 start_ns;
-	u64 duration_ns;
-	u64 last_call_ns;
-	u32 excess_ns;
+	u64 start_ns;		/* when the throttle was last activated */
+	u64 duration_ns;	/* for how long; 0: never activated */
+	u64 last_call_ns;	/* end of the last call from a softirq */
+	u32 excess_ns;		/* decaying excess time, at most KVNET_THROTTLE_LIMIT_NS */
 };
 
 void kvnet_moderation_rx_reset(struct kvnet_rx_moderation *m);

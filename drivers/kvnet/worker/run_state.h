@@ -42,11 +42,9 @@ enum kvnet_run_context {
 	KVNET_RUN_SOFTIRQ,
 };
 
-/**
- * struct kvnet_run_state - the run state of a work
- * @state: KVNET_RUN_STATE_* bits, or the enabled KVNET_EV_* bits with their permissions
- */
+/* The run state of a work */
 struct kvnet_run_state {
+	/* KVNET_RUN_STATE_* bits, or the enabled KVNET_EV_* bits with their permissions */
 	atomic_t state;
 };
 

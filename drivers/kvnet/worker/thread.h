@@ -19,36 +19,30 @@ struct mm_struct;
 struct task_struct;
 struct vhost_task;
 
-/**
- * struct kvnet_thread_ops - callbacks, in the thread; all but @has_work may sleep
- * @started: once, before @has_work and @run
- * @has_work: must @run be called?
- * @run: one step of the work; in the owner's address space
- * @owner_died: @run is not called any more although kvnet_thread_stop() has not been called, since
- *		the owner has died
- */
+/* Callbacks, in the thread; all but @has_work may sleep */
 struct kvnet_thread_ops {
-	void (*started)(struct kvnet_thread *t);
-	bool (*has_work)(struct kvnet_thread *t);
+	void (*started)(struct kvnet_thread *t);	/* once, before @has_work and @run */
+	bool (*has_work)(struct kvnet_thread *t);	/* must @run be called? */
+	/* one step of the work; in the owner's address space */
 	void (*run)(struct kvnet_thread *t);
+	/*
+	 * @run is not called any more although kvnet_thread_stop() has not been called, since the
+	 * owner has died
+	 */
 	void (*owner_died)(struct kvnet_thread *t);
 };
 
-/**
- * struct kvnet_thread - a thread
- * @ops: const from start to stop
- * @mm: the owner's address space, kept by the caller of kvnet_thread_start()
- * @vtsk: the vhost_task; NULL: a kernel thread, or not started
- * @task: the thread, with a reference; a vhost_task sets it when it first runs
- * @exiting: no @run begins any more
- * @exited: a kernel thread that is exiting does not use @mm any more
- */
+/* A thread */
 struct kvnet_thread {
-	const struct kvnet_thread_ops *ops;
+	const struct kvnet_thread_ops *ops;	/* const from start to stop */
+	/* the owner's address space, kept by the caller of kvnet_thread_start() */
 	struct mm_struct *mm;
+	/* the vhost_task; NULL: a kernel thread, or not started */
 	struct vhost_task *vtsk;
+	/* the thread, with a reference; a vhost_task sets it when it first runs */
 	struct task_struct *task;
-	bool exiting;
+	bool exiting;				/* no @run begins any more */
+	/* a kernel thread that is exiting does not use @mm any more */
 	struct completion exited;
 };
 

@@ -14,26 +14,21 @@ struct file;
 struct kvnet_work;
 struct ptr_ring;
 
-/**
- * struct kvnet_watch - schedules a work when a file (kick eventfd or tap) is signalled
- * @entry: on @head; that of a tap only while the event is enabled in the run state
- * @head: the file's wait queue; NULL: not started; written under vq->lock
- * @table: for vfs_poll(), which passes @head
- * @work: const after init
- * @event: the KVNET_EV_* that the file raises; const after init
- * @mask: EPOLL* conditions; const after init
- * @ring: the tap's ring; written with @rx_frames
- * @rx_frames: up to this number of frames in @ring do not wake the worker; written under the lock
- *	       of @head, or while @entry is not on a queue
- */
+/* Schedules a work when a file (kick eventfd or tap) is signalled */
 struct kvnet_watch {
+	/* on @head; that of a tap only while the event is enabled in the run state */
 	wait_queue_entry_t entry;
+	/* the file's wait queue; NULL: not started; written under vq->lock */
 	wait_queue_head_t *head;
-	poll_table table;
-	struct kvnet_work *work;
-	unsigned int event;
-	__poll_t mask;
-	const struct ptr_ring *ring;
+	poll_table table;		/* for vfs_poll(), which passes @head */
+	struct kvnet_work *work;	/* const after init */
+	unsigned int event;		/* the KVNET_EV_* that the file raises; const after init */
+	__poll_t mask;			/* EPOLL* conditions; const after init */
+	const struct ptr_ring *ring;	/* the tap's ring; written with @rx_frames */
+	/*
+	 * up to this number of frames in @ring do not wake the worker; written under the lock of
+	 * @head, or while @entry is not on a queue
+	 */
 	unsigned int rx_frames;
 };
 

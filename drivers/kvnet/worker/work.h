@@ -60,47 +60,40 @@ struct kvnet_work_ops {
 	bool (*rearm)(struct kvnet_work *work);
 };
 
-/**
- * struct kvnet_work - one queue's unit of work
- * @ops: const after init
- * @workers: the device's workers; const after init
- * @worker: its worker; const after init
- * @index: of the queue, and of @worker in &kvnet_workers; const after init
- * @busy_poll_us: limit of the worker's busy polling, in us; 0: off
- * @run_state: which context may run the work
- * @task_work: runs @ops->poll_vcpu; on a thread's list while @task_work_queued
- * @task_work_queued: bit 0
- * @tasklet: runs @ops->poll_softirq
- * @pending_tasklets: the CPU's count that @tasklet is part of; valid while it is scheduled
- * @timer: raises KVNET_EV_TIMER, in hard interrupt context
- * @deadline_ns: when @timer expires, by the local clock, or 0; written in a session, or while
- *		 SCHED is set
- * @sample_count: selects the events that are timestamped; written while SCHED or TASK_WORK is set
- * @woken_ns: the time of the event; 0: no timestamp; written as @sample_count
- * @busy_poll_hits: busy polls that found work; written by the worker
- * @busy_poll_misses: busy polls that found none; written by the worker
- * @kicks: KVNET_EV_KICK events, whether they scheduled the work or not
- * @wakeups: events that queued the work to its worker
- */
+/* One queue's unit of work */
 struct kvnet_work {
-	const struct kvnet_work_ops *ops;
-	struct kvnet_workers *workers;
-	struct kvnet_worker *worker;
+	const struct kvnet_work_ops *ops;	/* const after init */
+	struct kvnet_workers *workers;		/* the device's workers; const after init */
+	struct kvnet_worker *worker;		/* its worker; const after init */
+	/* of the queue, and of @worker in &kvnet_workers; const after init */
 	unsigned int index;
+	/* limit of the worker's busy polling, in us; 0: off */
 	u32 busy_poll_us;
-	struct kvnet_run_state run_state;
+	struct kvnet_run_state run_state;	/* which context may run the work */
+	/* runs @ops->poll_vcpu; on a thread's list while @task_work_queued */
 	struct callback_head task_work;
-	unsigned long task_work_queued;
-	struct tasklet_struct tasklet;
+	unsigned long task_work_queued;		/* bit 0 */
+	struct tasklet_struct tasklet;		/* runs @ops->poll_softirq */
+	/* the CPU's count that @tasklet is part of; valid while it is scheduled */
 	atomic_t *pending_tasklets;
+	/* raises KVNET_EV_TIMER, in hard interrupt context */
 	struct hrtimer timer;
+	/*
+	 * when @timer expires, by the local clock, or 0; written in a session, or while SCHED is
+	 * set
+	 */
 	u64 deadline_ns;
+	/* selects the events that are timestamped; written while SCHED or TASK_WORK is set */
 	u8 sample_count;
+	/* the time of the event; 0: no timestamp; written as @sample_count */
 	u64 woken_ns;
+	/* busy polls that found work; written by the worker */
 	unsigned long busy_poll_hits;
+	/* busy polls that found none; written by the worker */
 	unsigned long busy_poll_misses;
+	/* KVNET_EV_KICK events, whether they scheduled the work or not */
 	atomic_long_t kicks;
-	atomic_long_t wakeups;
+	atomic_long_t wakeups;			/* events that queued the work to its worker */
 };
 
 /*

@@ -32,22 +32,19 @@ enum kvnet_worker_state {
 	KVNET_WORKER_RUNNING,
 };
 
-/**
- * struct kvnet_worker - a thread and its work
- * @queued: from here on only the worker may touch the work; set by the context that has set
- *	    SCHED, cleared by the thread
- * @thread: the thread
- * @work: const after init
- * @state: only for the thread
- * @busy_poll: only for the thread; the adaptive limit of busy polling
- * @idle_since_ns: only for the thread; when the work became idle, in ns; 0: not measured
- */
+/* A thread and its work */
 struct kvnet_worker {
+	/*
+	 * from here on only the worker may touch the work; set by the context that has set SCHED,
+	 * cleared by the thread
+	 */
 	bool queued;
 	struct kvnet_thread thread;
-	struct kvnet_work *work;
-	enum kvnet_worker_state state;
+	struct kvnet_work *work;		/* const after init */
+	enum kvnet_worker_state state;		/* only for the thread */
+	/* only for the thread; the adaptive limit of busy polling */
 	struct kvnet_busy_poll busy_poll;
+	/* only for the thread; when the work became idle, in ns; 0: not measured */
 	u64 idle_since_ns;
 };
 
@@ -67,28 +64,20 @@ struct kvnet_workers_ops {
 	void (*put)(struct kvnet_workers *workers);
 };
 
-/**
- * struct kvnet_workers - the workers of a device
- * @ops: const after init
- * @owner: PID of the owner, for traces
- * @allow_vcpu: policy: sessions may permit task_work of the kicking vCPU thread
- * @allow_softirq: policy: sessions may permit a tasklet
- * @vcpu_running: number of threads in poll_work_vcpu()
- * @stopping: timers schedule nothing; also set while there are no workers
- * @n_starting: threads that do not run yet, plus one until the device is registered
- * @n: used entries of @worker; const after init
- * @worker: by the index of the work
- */
+/* The workers of a device */
 struct kvnet_workers {
-	const struct kvnet_workers_ops *ops;
-	pid_t owner;
+	const struct kvnet_workers_ops *ops;	/* const after init */
+	pid_t owner;				/* PID of the owner, for traces */
+	/* policy: sessions may permit task_work of the kicking vCPU thread */
 	bool allow_vcpu;
-	bool allow_softirq;
-	atomic_t vcpu_running;
+	bool allow_softirq;			/* policy: sessions may permit a tasklet */
+	atomic_t vcpu_running;			/* number of threads in poll_work_vcpu() */
+	/* timers schedule nothing; also set while there are no workers */
 	bool stopping;
+	/* threads that do not run yet, plus one until the device is registered */
 	atomic_t n_starting;
-	unsigned int n;
-	struct kvnet_worker worker[KVNET_WORKERS_MAX];
+	unsigned int n;				/* used entries of @worker; const after init */
+	struct kvnet_worker worker[KVNET_WORKERS_MAX];	/* by the index of the work */
 };
 
 bool kvnet_worker_may_complete(const struct kvnet_work *work);
