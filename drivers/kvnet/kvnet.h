@@ -34,8 +34,8 @@
  * state and queue the work to one of the three contexts. An ioctl that changes the setup of
  * a queue holds net->lock and vq->lock (kvnet_vq_lock()); this excludes sessions of all three.
  *
- * Lock order: net->lock ("dev->lock" in comments), vq->lock of RX, vq->lock of TX,
- * vq->softirq_lock, then page_cache.lock or iotlb_misses.lock.
+ * Lock order: net->lock, vq->lock of RX, vq->lock of TX, vq->softirq_lock; all locks and the
+ * rest of the order are in Documentation/locking.rst.
  */
 #ifndef _KVNET_KVNET_H
 #define _KVNET_KVNET_H
@@ -123,7 +123,7 @@ struct kvnet_queue {
  *	  last put frees the device
  * @release_work: queued by the last close: waits for netlink readers and workers
  * @registry: entry in the table of devices, for netlink
- * @lock: dev->lock; serialises the VMM's ioctls; outermost of kvnet's locks
+ * @lock: net->lock; serialises the VMM's ioctls; outermost of kvnet's locks
  * @mm: the owner's address space, or NULL without an owner; held by mmgrab(): the mm_struct
  *	stays, the memory does not; under @lock
  * @fork_from_owner: workers are vhost_tasks (threads of the owner), not kernel threads; under
@@ -170,7 +170,7 @@ struct kvnet_net {
  */
 static inline bool kvnet_queue_complete_unready(struct kvnet_queue *q)
 {
-	/* Any other context that changes it also schedules the work. */
+	/* A context that changes it also schedules the work. A stop does not: no work is left. */
 	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
 		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, NSEC_PER_SEC);
 	return kvnet_work_complete(&q->work, 0);
@@ -188,12 +188,12 @@ int kvnet_dev_module_init(void);
 void kvnet_dev_module_exit(void);
 void kvnet_dev_show_fdinfo(struct kvnet_net *net, struct seq_file *m);
 
-/* The owner; dev->lock held, unless noted: dev.c */
+/* The owner; net->lock held, unless noted: dev.c */
 int kvnet_dev_check_owner(const struct kvnet_net *net);
 int kvnet_dev_set_owner(struct kvnet_net *net);
 void kvnet_dev_reset_owner(struct kvnet_net *net);
 
-/* Setup of a queue, by ioctls of the owner (dev->lock held): backend.c */
+/* Setup of a queue, by ioctls of the owner (net->lock held): backend.c */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem);
 int kvnet_backend_set_vring_addr(struct kvnet_net *net, unsigned int index,
 				 const struct vhost_vring_addr *a);
@@ -209,7 +209,7 @@ ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool no
 ssize_t kvnet_iommu_write_msg(struct kvnet_net *net, struct iov_iter *from);
 __poll_t kvnet_iommu_poll_msg(struct kvnet_net *net, struct file *file, poll_table *table);
 
-/* Decodes the vhost ioctls and takes dev->lock: ioctl.c */
+/* Decodes the vhost ioctls and takes net->lock: ioctl.c */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp);
 
 /* The character device: chardev.c */

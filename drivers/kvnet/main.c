@@ -27,7 +27,7 @@ MODULE_PARM_DESC(replace_vhost_net,
 unsigned int kvnet_param_poll_us = 50;
 module_param_named(poll_us, kvnet_param_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
-		 "Maximum busy polling of a worker before it sleeps, in us; applies at open; 0: off (default 50)");
+		 "Maximum busy polling of a worker before it sleeps, in us; applies when a device is made or reset; 0: off (default 50)");
 
 bool kvnet_param_pin_rings = true;
 module_param_named(pin_rings, kvnet_param_pin_rings, bool, 0644);

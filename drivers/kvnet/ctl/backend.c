@@ -2,7 +2,7 @@
 /*
  * backend.c - setup of a queue by the VMM: memory table, ring addresses, kick eventfd, tap
  *
- * The owner calls the handlers of vhost ioctls with dev->lock held, in any state of the queue; they
+ * The owner calls the handlers of vhost ioctls with net->lock held, in any state of the queue; they
  * may sleep. kvnet_vq_lock() excludes sessions of the worker, the vCPU thread and the softirq:
  * once a handler has released vq->lock, none of them uses the old table or tap.
  */
@@ -33,7 +33,8 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 
 /*
  * Caller holds vq->lock, and gets the reference to the old tap's socket. Once vq->lock is
- * released, no context accesses that socket or the ring.
+ * released, no context accesses that socket or the ring. The kick watch, the run state, a timer
+ * and the ring's position stay: a later kick finds the queue stopped, once.
  */
 static struct socket *detach_queue_tap(struct kvnet_queue *q)
 {
@@ -208,6 +209,6 @@ int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 	}
 	ret = kvnet_vq_check_setup(&q->vq);
 	mutex_unlock(&q->vq.lock);
-	/* dev->lock keeps the setup as it was checked. */
+	/* net->lock keeps the setup as it was checked. */
 	return ret ? ret : set_queue_backend(q, fd);
 }

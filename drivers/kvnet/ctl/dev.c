@@ -159,7 +159,7 @@ int kvnet_dev_check_owner(const struct kvnet_net *net)
 }
 
 /*
- * VHOST_SET_OWNER: creates the workers and registers the device. Caller holds dev->lock; may
+ * VHOST_SET_OWNER: creates the workers and registers the device. Caller holds net->lock; may
  * sleep. Returns 0; -EBUSY if the device has an owner; -EAGAIN if a limit of tasks is reached;
  * -ERESTARTNOINTR if a signal is pending; or another -errno.
  */
@@ -216,7 +216,7 @@ err_free:
 /*
  * Releases everything of the owner's; the device may have none. On return the tap, the eventfds,
  * the pinned ring pages and the page cache are released, no kernel thread uses the owner's mm,
- * and only the workers may still poll, without a backend. Caller holds dev->lock; sleeps while a
+ * and only the workers may still poll, without a backend. Caller holds net->lock; sleeps while a
  * worker polls.
  */
 static void stop_dev(struct kvnet_net *net)
@@ -249,7 +249,7 @@ static void stop_dev(struct kvnet_net *net)
 
 /*
  * After stop_dev(): back to the state after kvnet_dev_create(), but for the counters. Caller
- * holds dev->lock; sleeps until the registry readers are gone and the workers have exited.
+ * holds net->lock; sleeps until the registry readers are gone and the workers have exited.
  */
 static void release_owner(struct kvnet_net *net)
 {
@@ -279,7 +279,7 @@ static void release_owner(struct kvnet_net *net)
 		mmdrop(mm);
 }
 
-/* VHOST_RESET_OWNER, by the owner with dev->lock held. Any process may be the next owner. */
+/* VHOST_RESET_OWNER, by the owner with net->lock held. Any process may be the next owner. */
 void kvnet_dev_reset_owner(struct kvnet_net *net)
 {
 	lockdep_assert_held(&net->lock);
@@ -300,7 +300,7 @@ static void release_closed_dev(struct work_struct *work)
 }
 
 /*
- * The last close of the file. Waits for a worker that polls, as vhost_net does. Takes dev->lock.
+ * The last close of the file. Waits for a worker that polls, as vhost_net does. Takes net->lock.
  */
 void kvnet_dev_close(struct kvnet_net *net)
 {

@@ -185,6 +185,7 @@ static long ioctl_vring_file(struct kvnet_net *net, unsigned int index, unsigned
 		return kvnet_vq_set_call(vq, f.fd);
 	case VHOST_SET_VRING_ERR:
 		return kvnet_vq_set_error(vq, f.fd);
+	case VHOST_NET_SET_BACKEND:
 	default:
 		return kvnet_backend_set(net, index, f.fd);
 	}
@@ -245,7 +246,7 @@ static long ioctl_set_log_fd(struct kvnet_net *net, int __user *argp)
 	return kvnet_iommu_set_log_fd(net, fd);
 }
 
-/* Called with dev->lock held. */
+/* Called with net->lock held. */
 static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
 	int ret;
@@ -270,7 +271,7 @@ static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd, void 
 	}
 }
 
-/* Any process that has the file may call it, as with vhost_net. Takes dev->lock; may sleep. */
+/* Any process that has the file may call it, as with vhost_net. Takes net->lock; may sleep. */
 long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
 	long ret;
@@ -293,7 +294,7 @@ long kvnet_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 		return ioctl_get_fork_from_owner(net, argp);
 	}
 	/*
-	 * Only the owner accesses user memory with dev->lock held: another process that has the
+	 * Only the owner accesses user memory with net->lock held: another process that has the
 	 * file cannot hold the lock across a page fault. The owner may fault, and its page may
 	 * never come (userfaultfd): hence killable.
 	 */

@@ -2,7 +2,7 @@
 /*
  * iommu.c - features, IOTLB and dirty log of a device; IOTLB messages
  *
- * Features, IOTLB and dirty log can change while the queues run. A change holds dev->lock and
+ * Features, IOTLB and dirty log can change while the queues run. A change holds net->lock and
  * the locks of all queues, so it falls between sessions: after return no queue uses the old
  * state. All functions run in system calls.
  *
@@ -24,7 +24,7 @@
 #include "obs/trace.h"
 
 /*
- * dev->lock. On return of 0 no session is open, and none begins until unlock_all_queues();
+ * net->lock. On return of 0 no session is open, and none begins until unlock_all_queues();
  * -EINTR: the caller is not the owner, and is killed while it waits.
  */
 static int lock_all_queues(struct kvnet_net *net)
@@ -48,7 +48,7 @@ static void unlock_all_queues(struct kvnet_net *net)
 }
 
 /*
- * dev->lock. Any process that has the file may set features, as with vhost. But only the owner
+ * net->lock. Any process that has the file may set features, as with vhost. But only the owner
  * may change what addresses mean, or have bits of a log set in its memory.
  */
 static bool may_set_features(const struct kvnet_net *net, const struct kvnet_features *f)
@@ -82,7 +82,7 @@ static int check_features_in_use(const struct kvnet_net *net, const struct kvnet
 	return 0;
 }
 
-/* dev->lock. Returns NULL without memory; arrays of the queues are kept then. */
+/* net->lock. Returns NULL without memory; arrays of the queues are kept then. */
 static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
 {
 	unsigned int i;
@@ -101,7 +101,7 @@ static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
  * With ACCESS_PLATFORM the IOTLB is empty afterwards, also if there was one before: VMMs rely
  * on that when they start a device again.
  *
- * Context: any process, as with vhost; may sleep; takes dev->lock.
+ * Context: any process, as with vhost; may sleep; takes net->lock.
  * Return: 0; as kvnet_features_check(); -EPERM if a process other than the owner changes
  * ACCESS_PLATFORM or LOG_ALL; -EBUSY for another layout of a running queue's ring; -EFAULT if
  * the dirty log would not be in user memory; -ENOMEM; -EINTR.
@@ -148,7 +148,7 @@ out:
 }
 
 /*
- * VHOST_SET_LOG_BASE, at any time. The owner, with dev->lock; may sleep. After return the old
+ * VHOST_SET_LOG_BASE, at any time. The owner, with net->lock; may sleep. After return the old
  * log is not written any more. -EFAULT, with nothing changed: a running queue's log would
  * not be in user memory.
  */
@@ -174,7 +174,7 @@ int kvnet_iommu_set_log_base(struct kvnet_net *net, u64 base)
 
 /*
  * VHOST_SET_LOG_FD, at any time: an eventfd to signal after bits of the log have been set, or
- * VHOST_FILE_UNBIND. The owner, with dev->lock; may sleep.
+ * VHOST_FILE_UNBIND. The owner, with net->lock; may sleep.
  */
 int kvnet_iommu_set_log_fd(struct kvnet_net *net, int fd)
 {
@@ -204,7 +204,7 @@ static void invalidate_range_in_queues(struct kvnet_net *net, u64 iova, u64 last
 		kvnet_vq_invalidate_range(&net->q[i].vq, iova, last);
 }
 
-/* dev->lock and the locks of all queues. Schedules the queues that wait for @entry. */
+/* net->lock and the locks of all queues. Schedules the queues that wait for @entry. */
 static int update_iotlb(struct kvnet_net *net, const struct kvnet_iotlb_entry *entry, u64 size)
 {
 	unsigned long answered;
@@ -265,7 +265,7 @@ static int handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg 
 	}
 }
 
-/* -EFAULT without an IOTLB, or from a process other than the owner. Takes dev->lock. */
+/* -EFAULT without an IOTLB, or from a process other than the owner. Takes net->lock. */
 static int lock_and_handle_iotlb_msg(struct kvnet_net *net, const struct vhost_iotlb_msg *msg)
 {
 	int ret = -EFAULT;
@@ -330,7 +330,7 @@ ssize_t kvnet_iommu_read_msg(struct kvnet_net *net, struct iov_iter *to, bool no
 }
 
 /*
- * write() of one IOTLB update or invalidation. May sleep; takes dev->lock. Returns
+ * write() of one IOTLB update or invalidation. May sleep; takes net->lock. Returns
  * sizeof(struct vhost_msg); -EINVAL for an invalid message; -EFAULT for any error in carrying
  * it out, as with vhost.
  */

@@ -100,14 +100,14 @@ static inline void kvnet_rx_flush(struct kvnet_queue *q)
 static inline void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames,
 					bool all_short)
 {
-	bool few_short = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
-						    READ_ONCE(*q->reverse_count));
+	bool latency_mode = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
+						       READ_ONCE(*q->reverse_count));
 
 	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
-	q->small_poll = few_short && !kvnet_moderation_is_throttled(&q->throttle, now_ns);
+	q->small_poll = latency_mode && !kvnet_moderation_is_throttled(&q->throttle, now_ns);
 }
 
-/* rx_inline.c: the first runs in softirq context, the others in a session of the worker */
+/* rx_inline.c: in softirq context; in any session; in a session of the worker */
 enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work);
 bool kvnet_rx_inline_may_poll(const struct kvnet_queue *q);
 void kvnet_rx_inline_prepare(struct kvnet_queue *q);

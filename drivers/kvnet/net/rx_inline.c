@@ -215,7 +215,8 @@ enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work)
 	enum kvnet_work_result result = KVNET_WORK_COMPLETE;
 
 	if (!kvnet_vq_begin_softirq(&q->vq)) {
-		q->rx_mod.inline_skip = KVNET_STAT_inline_skip_busy;
+		/* A hint, written without a session: a reset may take it back. */
+		WRITE_ONCE(q->rx_mod.inline_skip, KVNET_STAT_inline_skip_busy);
 		return KVNET_WORK_REPOLL;
 	}
 	q->tap.softirq_session = true;

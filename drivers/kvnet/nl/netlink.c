@@ -5,7 +5,7 @@
  * A caller sees only the devices of its socket's network namespace, and needs CAP_NET_ADMIN in
  * the user namespace that owns it.
  *
- * A dump must not wait for a VMM. So it takes no dev->lock and waits for no vq->lock: their
+ * A dump must not wait for a VMM. So it takes no net->lock and waits for no vq->lock: their
  * holders may wait for a page of the VMM.
  */
 #include "netlink.h"

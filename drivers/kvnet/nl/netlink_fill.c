@@ -3,7 +3,7 @@
  * netlink_fill.c - attributes of devices, queues and workers in netlink messages
  *
  * Runs in the netlink caller's context and may sleep: PIDs and cgroup paths are those of its
- * namespaces. The caller holds a registry reference. Takes no dev->lock and waits for no
+ * namespaces. The caller holds a registry reference. Takes no net->lock and waits for no
  * vq->lock: their holders may wait for a page of the VMM.
  */
 #include "netlink.h"

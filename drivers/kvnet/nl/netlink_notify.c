@@ -47,7 +47,7 @@ static void send_notification(struct kvnet_net *net, struct sk_buff *skb, int er
 
 /*
  * @cmd is KVNET_CMD_DEV_ADD_NTF, KVNET_CMD_DEV_DEL_NTF or KVNET_CMD_WORKERS_START_NTF. Called with
- * dev->lock held, or by a worker's thread, which keeps the registry entry; may sleep.
+ * net->lock held, or by a worker's thread, which keeps the registry entry; may sleep.
  */
 void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd)
 {

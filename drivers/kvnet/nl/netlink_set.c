@@ -2,7 +2,7 @@
 /*
  * netlink_set.c - KVNET_CMD_DEV_SET: set a device's policy
  *
- * Process context, without dev->lock and vq->lock: fields of the policy are single words that
+ * Process context, without net->lock and vq->lock: fields of the policy are single words that
  * their readers load once. All checks precede the first change, so a request that fails changes
  * nothing.
  */
@@ -45,7 +45,7 @@ static int check_policy(const struct kvnet_net *net, struct nlattr **policy,
 	}
 	if (rx_inline && nla_get_u8(rx_inline) && !kvnet_page_cache_is_supported()) {
 		NL_SET_ERR_MSG_ATTR(info->extack, rx_inline,
-				    "rx-inline: this kernel lacks CONFIG_MMU_NOTIFIER");
+				    "rx-inline: this kernel lacks CONFIG_MMU_NOTIFIER, or its data cache is aliasing");
 		return -EOPNOTSUPP;
 	}
 	return 0;

@@ -20,7 +20,7 @@
 static DEFINE_XARRAY_ALLOC1(registry_devices);
 static u32 registry_next_id = 1;
 
-/* Called by the new owner, with dev->lock held; may sleep. Returns 0 or -ENOMEM. */
+/* Called by the new owner, with net->lock held; may sleep. Returns 0 or -ENOMEM. */
 int kvnet_registry_register(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;
@@ -46,7 +46,7 @@ int kvnet_registry_register(struct kvnet_net *net)
 	return -ENOMEM;
 }
 
-/* Caller holds dev->lock. Readers that have a reference keep it. @net need not be registered. */
+/* Caller holds net->lock. Readers that have a reference keep it. @net need not be registered. */
 void kvnet_registry_unregister(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;
@@ -64,7 +64,7 @@ void kvnet_registry_wait_for_readers(struct kvnet_net *net)
 	wait_var_event(readers, !atomic_read(readers));
 }
 
-/* Caller holds dev->lock. After kvnet_registry_wait_for_readers(): readers use these fields. */
+/* Caller holds net->lock. After kvnet_registry_wait_for_readers(): readers use these fields. */
 void kvnet_registry_release_entry(struct kvnet_net *net)
 {
 	struct kvnet_registry_entry *entry = &net->registry;

@@ -4,7 +4,7 @@
  *
  * A reader gets a device by kvnet_registry_get() or kvnet_registry_next() and releases it by
  * kvnet_registry_put(). The owner is not released in between: RESET_OWNER waits for the readers
- * with dev->lock held. So a reader must not wait for dev->lock or a vq->lock. A reader can still
+ * with net->lock held. So a reader must not wait for net->lock or a vq->lock. A reader can still
  * take long, when its cgroup throttles it: the last close does not wait for readers, a work item
  * does (dev.c).
  */
@@ -23,7 +23,7 @@ struct pid;
 struct kvnet_registry_entry {
 	/* from 1; 0: the device has no owner, and @netns and @owner are invalid */
 	u32 id;
-	bool registered;		/* lookups find the device; written with dev->lock held */
+	bool registered;		/* lookups find the device; written with net->lock held */
 	atomic_t readers;		/* references of readers */
 	/* network namespace of the owner, with a reference; const while @id is set */
 	struct net *netns;

@@ -30,8 +30,8 @@ struct seq_file;
 	X(polls)		/* polls by the worker */		\
 	X(polls_inline)		/* by vCPU threads (TX), in softirq (RX) */ \
 	X(inline_skip_uncached)	/* RX, left to the worker: page not cached */ \
-	X(inline_skip_busy)	/* the same: setup changes, or dirty log */ \
-	X(inline_skip_complex)	/* the same: takes more than a copy */	\
+	X(inline_skip_busy)	/* the same: setup or memory changes */	\
+	X(inline_skip_complex)	/* the same: more than a copy, or not allowed */ \
 	X(inline_skip_burst)	/* the same: more than a few frames */	\
 	X(inline_throttled)	/* softirqs waited or called for too long */ \
 	X(moderated)		/* TX: polled by timer; RX: coalesced */ \

@@ -96,7 +96,7 @@ static void begin_setup(struct kvnet_vq *vq)
  * (userfaultfd), and never does if it is killed. A vhost_task is killed with the owner; a
  * worker that is a kernel thread is killed here, so that its page fault ends.
  *
- * Context: dev->lock; may sleep. Takes vq->lock on success, with softirq sessions disabled.
+ * Context: net->lock; may sleep. Takes vq->lock on success, with softirq sessions disabled.
  * Return: 0; -EINTR if the caller is killed and is not the owner.
  */
 int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
@@ -116,7 +116,7 @@ out:
 }
 
 /*
- * Takes vq->lock to change the setup; cannot fail. With dev->lock held, by the owner or from
+ * Takes vq->lock to change the setup; cannot fail. With net->lock held, by the owner or from
  * the last close on; or before the device is published. May sleep. Softirq sessions are
  * disabled on return.
  */
@@ -575,7 +575,7 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
  * makes used buffers visible. The order, with the barrier pairs of Documentation/ordering.rst:
  * data and G, its dirty bits (both done before, packet by packet), used entries, B, used index,
  * G, dirty bits of the ring, D, the driver's notification setting, call. Any session; may
- * sleep, except in a softirq.
+ * sleep, except in a softirq, where the ring is mapped: no access to it can fail.
  *
  * A call for a few buffers may be deferred (tx_usecs). Then it is pending until a timer, a
  * later poll or a change of the setup makes it, or the driver turns out not to need it.

@@ -39,7 +39,7 @@ struct vhost_vring_addr;
 /* A call may be deferred for at most this many used buffers, on a ring 16 times as large. */
 #define KVNET_VQ_DEFER_MAX	2
 
-/* kvnet_vq_flush_if_full() flushes from this many used buffers on. */
+/* A poll flushes from this many used buffers on: kvnet_vq_should_flush(). */
 #define KVNET_VQ_BATCH	64
 
 /* Capacity of vq->used: a full batch, and one packet in the maximum number of buffers. */
@@ -162,12 +162,14 @@ struct kvnet_vq {
 	u16 index;			/* KVNET_RX or KVNET_TX */
 };
 
-/* Setup, by ioctls; these take vq->lock, unless noted: vq_setup.c */
+/* Life, before and after the device is published: vq_setup.c */
 void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
 		   const struct kvnet_memlock *memlock);
 int kvnet_vq_alloc_arrays(struct kvnet_vq *vq);
 void kvnet_vq_free_arrays(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);
+
+/* Setup by ioctls; these take vq->lock: vq_setup.c */
 void kvnet_vq_reset(struct kvnet_vq *vq);
 int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num);
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
@@ -177,6 +179,8 @@ int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian);
 int kvnet_vq_set_call(struct kvnet_vq *vq, int fd);
 int kvnet_vq_set_error(struct kvnet_vq *vq, int fd);
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem);
+
+/* Setup; the caller holds vq->lock: vq_setup.c */
 void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 			   struct kvnet_iotlb *iotlb);
 int kvnet_vq_check_setup(struct kvnet_vq *vq);
@@ -233,15 +237,16 @@ static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)
 	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->softirq_lock));
 }
 
-/* vq->lock. A session can be opened, unless the ring turns out not to be accessible. */
+/* Any session, or vq->lock. A session can be opened, unless the ring is not accessible. */
 static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 {
 	return vq->state == KVNET_VQ_READY;
 }
 
 /*
- * vq->lock. May a context that cannot fault open a session? Only on a pinned ring, where ring
- * accesses cannot fault, and without a dirty log, which may have to pin a page of the log.
+ * Any session, or vq->lock. May a context that cannot fault open a session? Only on a pinned
+ * ring, where ring accesses cannot fault, and without a dirty log, which may have to pin a page
+ * of the log.
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
@@ -252,7 +257,7 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 /*
  * Returns a chain of kvnet_vq_pop() to the driver, in the order of the pops; visible from the
  * next flush on. Before that @len bytes of data must be written to it. Session of a thread; at
- * most UIO_MAXIOV pushes between two calls of kvnet_vq_flush_if_full(), or vq->used overflows.
+ * most UIO_MAXIOV pushes between two checks of kvnet_vq_should_flush(), or vq->used overflows.
  *
  * With VIRTIO_F_IN_ORDER, TX chains may share one used element, RX chains each get their own:
  * drivers may read the length of each (DPDK does).

@@ -2,7 +2,7 @@
 /*
  * vq_setup.c - setup of a virtqueue by vhost ioctls, see vq.h
  *
- * All run in process context, with dev->lock held or before the device is published, and may
+ * All run in process context, with net->lock held or before the device is published, and may
  * sleep. They take vq->lock themselves, which excludes sessions, except where a comment says
  * that the caller holds it. Once vq->lock is released, what was replaced (addresses, memory
  * table, eventfd) is not accessed any more.
@@ -107,7 +107,7 @@ static struct kvnet_area_piece *alloc_area_pieces(struct kvnet_area_piece *old)
 }
 
 /*
- * dev->lock; may sleep. Allocates the tables for areas that an IOTLB splits into pieces,
+ * net->lock; may sleep. Allocates the tables for areas that an IOTLB splits into pieces,
  * before an IOMMU is switched on; kvnet_vq_free() frees them. Returns 0 or -ENOMEM.
  */
 int kvnet_vq_prepare_iommu(struct kvnet_vq *vq)
@@ -426,7 +426,7 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 }
 
 /*
- * vq->lock, in any state; also called by a worker after the owner's death, without dev->lock.
+ * vq->lock, in any state; also called by a worker after the owner's death, without net->lock.
  * No context accesses the ring once vq->lock is released.
  */
 void kvnet_vq_stop(struct kvnet_vq *vq)

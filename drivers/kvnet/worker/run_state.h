@@ -3,11 +3,11 @@
  * run_state.h - which context runs a work, at most one at a time
  *
  * One atomic word. While SCHED or TASK_WORK is set, one context runs the work or is about to,
- * and only that context may touch what belongs to the work. Otherwise the word holds the enabled
- * events, and for each whether an inline context may serve it. The context that completes a poll
- * writes both at once. An enabled event is never lost: it sets SCHED or TASK_WORK, and the context
- * that raised the event then runs the work or passes it on. All functions may be called in any
- * context.
+ * and only that context may touch fields of the work. Fields of its queue have vq->lock, too: it
+ * keeps out ioctls, netlink and the owner's death. Otherwise the word holds the enabled events, and
+ * for each whether an inline context may serve it: the context that completes a poll writes both
+ * at once. An enabled event is never lost: it sets SCHED or TASK_WORK, and the context that raised
+ * the event then runs the work or passes it on. All functions may be called in any context.
  * Documentation/worker.rst draws the states; selftests/unit tries all interleavings.
  */
 #ifndef _KVNET_RUN_STATE_H

@@ -152,7 +152,7 @@ static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, un
  * @ring: the tap's ring, which exists while the tap is watched; NULL if @frames is 0
  * @frames: up to this number of frames in @ring do not wake the worker
  *
- * A wake-up that schedules the work has removed the entry. To be called before
+ * A wake-up that queues the work to its worker has removed the entry. To be called before
  * kvnet_work_complete(); with the caller's recheck after that it makes pair J of
  * Documentation/ordering.rst. With @frames there is no need for the recheck, but the caller starts
  * the work's timer.

@@ -159,9 +159,10 @@ static void sample_event_time(struct kvnet_work *work, unsigned int event)
 }
 
 /*
- * An event that is enabled sets SCHED. True: the caller must call kvnet_work_queue(). False: the
- * event is not enabled, another context runs the work, or task_work or a tasklet is going to. Any
- * context, also with interrupts off.
+ * An event that is enabled sets SCHED. Unlike napi_schedule_prep() this also adds the task_work or
+ * the tasklet. True: the caller must call kvnet_work_queue(), for the worker. False: the event is
+ * not enabled, or another context runs the work or is going to. Any context, also with interrupts
+ * off.
  */
 bool kvnet_work_schedule_prep(struct kvnet_work *work, unsigned int event)
 {

@@ -165,7 +165,7 @@ void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu
 
 /*
  * Creates the threads. @mm, @fork and the result are those of kvnet_thread_start(). The owner, with
- * dev->lock, then registers the device and calls kvnet_workers_note_started(). May sleep.
+ * net->lock, then registers the device and calls kvnet_workers_note_started(). May sleep.
  */
 int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, bool fork,
 			bool allow_vcpu, bool allow_softirq)
@@ -193,7 +193,7 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 }
 
 /*
- * Called by each worker when its thread runs, and by the owner with dev->lock when the device is
+ * Called by each worker when its thread runs, and by the owner with net->lock when the device is
  * registered. The last of these calls @started. May sleep.
  */
 void kvnet_workers_note_started(struct kvnet_work *work)
@@ -216,7 +216,7 @@ void kvnet_workers_kill(struct kvnet_workers *workers)
 		kvnet_thread_kill(&workers->worker[i].thread);
 }
 
-/* After kvnet_workers_kill(): waits for polls of kernel threads that run. dev->lock. */
+/* After kvnet_workers_kill(): waits for polls of kernel threads that run. net->lock. */
 void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
 {
 	unsigned int i;
@@ -237,7 +237,7 @@ void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
 
 /*
  * Cancels task_work and tasklets, and waits for those that run. Watches are stopped and timers
- * cancelled: only the workers may still run a work. dev->lock; may sleep.
+ * cancelled: only the workers may still run a work. net->lock; may sleep.
  */
 void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 {
@@ -256,7 +256,7 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 
 /*
  * After kvnet_workers_cancel_inline(), or while no work is scheduled yet: ends the threads. No
- * context runs a work on return. dev->lock; sleeps as kvnet_thread_stop().
+ * context runs a work on return. net->lock; sleeps as kvnet_thread_stop().
  */
 void kvnet_workers_stop(struct kvnet_workers *workers)
 {
