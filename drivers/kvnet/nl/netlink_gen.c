@@ -19,7 +19,12 @@ const struct nla_policy kvnet_policy_nl_policy[KVNET_A_POLICY_RX_INLINE + 1] = {
 };
 
 /* KVNET_CMD_DEV_GET - do */
-static const struct nla_policy kvnet_dev_get_nl_policy[KVNET_A_DEV_ID + 1] = {
+static const struct nla_policy kvnet_dev_get_do_nl_policy[KVNET_A_DEV_ID + 1] = {
+	[KVNET_A_DEV_ID] = { .type = NLA_U32, },
+};
+
+/* KVNET_CMD_DEV_GET - dump */
+static const struct nla_policy kvnet_dev_get_dump_nl_policy[KVNET_A_DEV_ID + 1] = {
 	[KVNET_A_DEV_ID] = { .type = NLA_U32, },
 };
 
@@ -44,15 +49,17 @@ const struct genl_split_ops kvnet_nl_ops[5] = {
 	{
 		.cmd		= KVNET_CMD_DEV_GET,
 		.doit		= kvnet_nl_dev_get_doit,
-		.policy		= kvnet_dev_get_nl_policy,
+		.policy		= kvnet_dev_get_do_nl_policy,
 		.maxattr	= KVNET_A_DEV_ID,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
-		.cmd	= KVNET_CMD_DEV_GET,
-		.start	= kvnet_nl_dump_start,
-		.dumpit	= kvnet_nl_dev_get_dumpit,
-		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+		.cmd		= KVNET_CMD_DEV_GET,
+		.start		= kvnet_nl_dump_start,
+		.dumpit		= kvnet_nl_dev_get_dumpit,
+		.policy		= kvnet_dev_get_dump_nl_policy,
+		.maxattr	= KVNET_A_DEV_ID,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 	{
 		.cmd		= KVNET_CMD_DEV_SET,
