@@ -198,6 +198,25 @@ CASE(a_device_by_its_number)
 	EXPECT(!memcmp(c.a.at, d.at, d.len));
 }
 
+/* As of 6.2 a dump has a policy of its own. */
+CASE(dev_get_dump_checks_its_attributes)
+{
+	static struct copy c;
+	struct ask a;
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_u32(&a, KVNET_A_DEV_ID, the_id());
+	ASSERT_EQ(genl_do(&genl, &a, true, keep, &c), 0);
+	EXPECT_EQ(c.n, 1);
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_put(&a, KVNET_A_DEV_ID, NULL, 0);
+	EXPECT_EQ(genl_do(&genl, &a, true, keep, &c), -EINVAL);
+	ask_begin(&a, &genl, KVNET_CMD_DEV_GET);
+	ask_u32(&a, KVNET_A_DEV_QUEUES, 1);
+	EXPECT_EQ(genl_do(&genl, &a, true, keep, &c), -EINVAL);
+}
+
 /* One for each queue, known by name and number. */
 CASE(workers_of_a_device)
 {
