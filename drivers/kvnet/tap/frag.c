@@ -41,7 +41,7 @@ static bool alloc_chunk_pages(struct page_frag *c, u32 need)
  */
 static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 {
-	struct page_frag *c;
+	struct page_frag *c, next;
 
 	for (c = f->chunk; c < f->chunk + KVNET_FRAG_CHUNKS && c->page; c++) {
 		if (need <= c->size && page_ref_count(c->page) == 1) {
@@ -49,12 +49,15 @@ static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 			return c;
 		}
 	}
+	if (!alloc_chunk_pages(&next, need))
+		return NULL;
 	if (c == f->chunk + KVNET_FRAG_CHUNKS) {
 		c = f->chunk + f->oldest;
 		f->oldest = (f->oldest + 1) % KVNET_FRAG_CHUNKS;
 		put_page(c->page);
 	}
-	return alloc_chunk_pages(c, need) ? c : NULL;
+	*c = next;
+	return c;
 }
 
 /*
