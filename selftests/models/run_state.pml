@@ -386,7 +386,7 @@ active proctype vmm()
 	}
 	atomic { sources-- }
 #ifdef STOP
-	/* nothing outside raises events any more, see stop_and_unregister_dev() */
+	/* nothing outside raises events any more, see stop_dev() */
 	sources == 0;
 	stopping = true;
 	atomic { !in_timer -> timer_on = false };	/* hrtimer_cancel() */

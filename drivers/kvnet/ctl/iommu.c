@@ -229,7 +229,8 @@ static int update_iotlb(struct kvnet_net *net, const struct kvnet_iotlb_entry *e
 
 /*
  * The locks of all queues. After return no queue accesses memory by the old translations of
- * the range. A @size of 0 is for all addresses at @iova 0, as 2^64 does not fit, else for none.
+ * the range. A @size of 0 is for all addresses at @iova 0, as 2^64 does not fit, else for none:
+ * areas of a ring may be resolved again.
  */
 static int invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 last, u64 size)
 {
@@ -287,8 +288,7 @@ static_assert(sizeof(struct vhost_msg) == sizeof(struct vhost_msg_v2));
 static_assert(offsetof(struct vhost_msg, iotlb) ==
 	      offsetof(struct vhost_msg_v2, iotlb));
 
-static ssize_t copy_miss_to_iter(const struct kvnet_iotlb_miss *miss, bool v2,
-				 struct iov_iter *to)
+static ssize_t copy_miss_to_iter(const struct kvnet_iotlb_miss *miss, bool v2, struct iov_iter *to)
 {
 	struct vhost_msg_v2 msg;
 
