@@ -49,8 +49,7 @@ int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 l
 	return 0;
 }
 
-int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
-			    u32 len)
+int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src, u32 len)
 {
 	void __user *p;
 	u32 part;

@@ -43,8 +43,7 @@ struct kvnet_area {
 
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);
 int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len);
-int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src,
-			    u32 len);
+int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src, u32 len);
 
 /* Pinned: an access cannot fault. */
 static inline bool kvnet_area_is_mapped(const struct kvnet_area *a)
@@ -63,8 +62,7 @@ static inline void __user *kvnet_area_user_ptr16(const struct kvnet_area *a, u32
 	return len == sizeof(__virtio16) ? p : NULL;
 }
 
-static inline int kvnet_area_load16(const struct kvnet_area *a, u32 off,
-				    __virtio16 *val)
+static inline int kvnet_area_load16(const struct kvnet_area *a, u32 off, __virtio16 *val)
 {
 	const __virtio16 __user *p;
 
@@ -76,8 +74,7 @@ static inline int kvnet_area_load16(const struct kvnet_area *a, u32 off,
 	return p ? get_user(*val, p) : -EFAULT;
 }
 
-static inline int kvnet_area_store16(const struct kvnet_area *a, u32 off,
-				     __virtio16 val)
+static inline int kvnet_area_store16(const struct kvnet_area *a, u32 off, __virtio16 val)
 {
 	__virtio16 __user *p;
 
@@ -93,8 +90,7 @@ static inline int kvnet_area_store16(const struct kvnet_area *a, u32 off,
  * Most copies have a small constant length: by __builtin_memcpy() the compiler turns them
  * into loads and stores on every architecture.
  */
-static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off,
-				  u32 len)
+static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off, u32 len)
 {
 	if (likely(a->kaddr)) {
 		__builtin_memcpy(dst, a->kaddr + off, len);
@@ -127,8 +123,7 @@ static __always_inline int kvnet_area_load_pair(const struct kvnet_area *a, u32 
 	return 0;
 }
 
-static inline int kvnet_area_write(const struct kvnet_area *a, u32 off,
-				   const void *src, u32 len)
+static inline int kvnet_area_write(const struct kvnet_area *a, u32 off, const void *src, u32 len)
 {
 	if (likely(a->kaddr)) {
 		__builtin_memcpy(a->kaddr + off, src, len);

@@ -131,8 +131,7 @@ void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last)
  * The locks of all queues; may sleep. Copies @entry, which replaces all others of its range.
  * Returns 0; -EINVAL for a range that wraps around; -ENOMEM; -ENOSPC if the maximum is 0.
  */
-int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
-		       const struct kvnet_iotlb_entry *entry)
+int kvnet_iotlb_update(struct kvnet_iotlb *tlb, const struct kvnet_iotlb_entry *entry)
 {
 	int ret;
 

@@ -30,8 +30,7 @@ struct kvnet_iotlb {
 
 struct kvnet_iotlb *kvnet_iotlb_alloc(u32 max);
 void kvnet_iotlb_free(struct kvnet_iotlb *tlb);
-int kvnet_iotlb_update(struct kvnet_iotlb *tlb,
-		       const struct kvnet_iotlb_entry *entry);
+int kvnet_iotlb_update(struct kvnet_iotlb *tlb, const struct kvnet_iotlb_entry *entry);
 void kvnet_iotlb_invalidate(struct kvnet_iotlb *tlb, u64 iova, u64 last);
 const struct kvnet_iotlb_entry *
 kvnet_iotlb_find(const struct kvnet_iotlb *tlb, u64 addr, u32 *hint);

@@ -48,8 +48,7 @@ void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
  * The lock of the queue, which reports its miss again while it waits: the VMM may be able by now
  * to answer a miss that it has read. @perm: access needed, VHOST_ACCESS_*.
  */
-void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova,
-			     u8 perm)
+void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova, u8 perm)
 {
 	struct kvnet_iotlb_miss *miss = &m->q[queue];
 	bool report;

@@ -44,8 +44,7 @@ struct kvnet_iotlb_misses {
 
 void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m);
 void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled);
-void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova,
-			     u8 perm);
+void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova, u8 perm);
 void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue);
 unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u64 last);
 int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_miss *miss);

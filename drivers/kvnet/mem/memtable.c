@@ -42,8 +42,7 @@ bool kvnet_memtable_is_user_range(u64 hva, u64 len)
 	       access_ok((void __user *)(unsigned long)hva, len);
 }
 
-static int set_region(struct kvnet_region *to,
-		      const struct vhost_memory_region *from)
+static int set_region(struct kvnet_region *to, const struct vhost_memory_region *from)
 {
 	u64 len = from->memory_size;
 
@@ -62,8 +61,7 @@ static int set_region(struct kvnet_region *to,
  * a region that is empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping
  * regions. The owner; may sleep.
  */
-struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from,
-					    u32 n)
+struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from, u32 n)
 {
 	struct kvnet_memtable *mem;
 	int ret;

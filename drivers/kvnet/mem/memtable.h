@@ -28,8 +28,7 @@ struct kvnet_memtable {
 };
 
 bool kvnet_memtable_is_user_range(u64 hva, u64 len);
-struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from,
-					    u32 n);
+struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from, u32 n);
 struct kvnet_memtable *kvnet_memtable_get(struct kvnet_memtable *mem);
 void kvnet_memtable_put(struct kvnet_memtable *mem);
 const struct kvnet_region *kvnet_memtable_search(const struct kvnet_memtable *mem,

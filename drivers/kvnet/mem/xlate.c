@@ -35,8 +35,7 @@ static int find_iotlb_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *
  * which @ctx describes; -EPERM if the IOTLB entry does not allow @perm. Any session; does not
  * sleep.
  */
-int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
-		     void __user **base)
+int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len, void __user **base)
 {
 	if (ctx->iotlb)
 		return find_iotlb_span(ctx, addr, perm, len, base);
@@ -45,9 +44,8 @@ int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
 }
 
 /* Slow path: the segment crosses regions, is not in the last one, or is empty. */
-static noinline int xlate_seg_slow(struct kvnet_xlate_ctx *ctx,
-				   const struct kvnet_seg *seg, u8 perm,
-				   struct iovec *iov, unsigned int cap)
+static noinline int xlate_seg_slow(struct kvnet_xlate_ctx *ctx, const struct kvnet_seg *seg,
+				   u8 perm, struct iovec *iov, unsigned int cap)
 {
 	unsigned int used = 0;
 	void __user *base;

@@ -38,8 +38,7 @@ kvnet_xlate_last_region(const struct kvnet_xlate_ctx *ctx)
 
 /* False if @region is NULL, or does not hold all of @seg, or @seg is empty. */
 static inline bool kvnet_xlate_seg_in_region(const struct kvnet_region *region,
-					     const struct kvnet_seg *seg,
-					     struct iovec *iov)
+					     const struct kvnet_seg *seg, struct iovec *iov)
 {
 	if (unlikely(!region || !seg->len ||
 		     !kvnet_memtable_region_has(region, seg->addr) ||
@@ -51,8 +50,7 @@ static inline bool kvnet_xlate_seg_in_region(const struct kvnet_region *region,
 	return true;
 }
 
-int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len,
-		     void __user **base);
+int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len, void __user **base);
 int kvnet_xlate_segs(struct kvnet_xlate_ctx *ctx, const struct kvnet_seg *seg,
 		     unsigned int n_out, unsigned int n_in, struct iovec *iov, unsigned int cap);
 int kvnet_xlate_area(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 size,

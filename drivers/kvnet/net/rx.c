@@ -56,8 +56,7 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 }
 
 /* By way of q->bounce: header and data reach the guest with one copy. */
-static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
-			    size_t len)
+static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	const struct iovec *iov = q->vq.iov;
@@ -161,8 +160,7 @@ static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 	return 1;
 }
 
-static enum kvnet_work_result receive_frames(struct kvnet_queue *q,
-					     struct kvnet_budget *budget)
+static enum kvnet_work_result receive_frames(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct kvnet_rx_poll_ctx t = kvnet_rx_start_poll(q);
 	size_t len;

@@ -65,8 +65,7 @@ void kvnet_rx_inline_prepare(struct kvnet_queue *q)
 	p->inline_skip = KVNET_STAT_NONE;
 }
 
-static int copy_short_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers,
-			     size_t len)
+static int copy_short_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	int ret = kvnet_rx_read_short_frame(t, buffers, len);

@@ -147,8 +147,7 @@ static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *b
 }
 
 /* REPOLL in a vCPU session also means that the worker must take the next packet. */
-static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q,
-					      struct kvnet_budget *budget)
+static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q, struct kvnet_budget *budget)
 {
 	const struct tx_poll_ctx t = start_tx_poll(q);
 	struct kvnet_mark mark;

@@ -27,8 +27,7 @@ static int parse_policy(struct nlattr **policy, struct genl_info *info)
 				kvnet_policy_nl_policy, info->extack);
 }
 
-static int check_policy(const struct kvnet_net *net, struct nlattr **policy,
-			struct genl_info *info)
+static int check_policy(const struct kvnet_net *net, struct nlattr **policy, struct genl_info *info)
 {
 	const struct nlattr *tx_inline = policy[KVNET_A_POLICY_TX_INLINE];
 	const struct nlattr *rx_inline = policy[KVNET_A_POLICY_RX_INLINE];

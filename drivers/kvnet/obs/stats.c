@@ -76,8 +76,7 @@ static void show_histogram(struct seq_file *m, const char *prefix,
 }
 
 /* fdinfo: "PREFIX.NAME:\tN" for each counter, then a line for each histogram. */
-void kvnet_stats_show(struct seq_file *m, const char *prefix,
-		      const struct kvnet_stats *stats)
+void kvnet_stats_show(struct seq_file *m, const char *prefix, const struct kvnet_stats *stats)
 {
 	unsigned int i;
 

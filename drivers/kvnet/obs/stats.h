@@ -99,8 +99,7 @@ static inline void kvnet_stats_write_end(struct kvnet_stats *stats)
 }
 
 /* Within a session (vq->lock, or a softirq's), so that writers exclude each other. */
-static inline void kvnet_stats_add(struct kvnet_stats *stats,
-				   enum kvnet_stat which, u64 n)
+static inline void kvnet_stats_add(struct kvnet_stats *stats, enum kvnet_stat which, u64 n)
 {
 	if (!KVNET_STATS_ENABLED)
 		return;
@@ -109,8 +108,7 @@ static inline void kvnet_stats_add(struct kvnet_stats *stats,
 	kvnet_stats_write_end(stats);
 }
 
-static inline void kvnet_stats_inc(struct kvnet_stats *stats,
-				   enum kvnet_stat which)
+static inline void kvnet_stats_inc(struct kvnet_stats *stats, enum kvnet_stat which)
 {
 	kvnet_stats_add(stats, which, 1);
 }
@@ -139,7 +137,6 @@ const char *kvnet_stats_hist_name(enum kvnet_hist_id which);
 void kvnet_stats_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
 			   struct kvnet_hist *hist);
 void kvnet_stats_init(struct kvnet_stats *stats);
-void kvnet_stats_show(struct seq_file *m, const char *prefix,
-		      const struct kvnet_stats *stats);
+void kvnet_stats_show(struct seq_file *m, const char *prefix, const struct kvnet_stats *stats);
 
 #endif /* _KVNET_STATS_H */

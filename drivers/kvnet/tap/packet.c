@@ -46,8 +46,7 @@ void kvnet_packet_requeue(struct socket *sock, void **frame, unsigned int n)
 }
 
 /* Returns -EINVAL for a GSO type that no virtio_net_hdr describes; -EFAULT. */
-static int make_packet_hdr(const struct sk_buff *skb, struct iov_iter *to, size_t hdr_len,
-			   bool le)
+static int make_packet_hdr(const struct sk_buff *skb, struct iov_iter *to, size_t hdr_len, bool le)
 {
 	union {
 		struct virtio_net_hdr hdr;

@@ -56,8 +56,7 @@ struct kvnet_desc {
  * VIRTIO_F_IN_ORDER: how many of @n buffers, in order of use, does one used element cover?
  * @n is at least 1.
  */
-static inline unsigned int kvnet_chain_used_batch(const struct kvnet_used *used,
-						  unsigned int n)
+static inline unsigned int kvnet_chain_used_batch(const struct kvnet_used *used, unsigned int n)
 {
 	unsigned int i;
 
@@ -114,8 +113,7 @@ static inline bool kvnet_chain_desc_is_single(const struct kvnet_desc *d)
 }
 
 /* The caller has checked that @chain has room for one segment. */
-static inline void kvnet_chain_set_single(struct kvnet_chain *chain,
-					  const struct kvnet_desc *d)
+static inline void kvnet_chain_set_single(struct kvnet_chain *chain, const struct kvnet_desc *d)
 {
 	chain->n_in = d->flags & VRING_DESC_F_WRITE ? 1 : 0;
 	chain->n_out = 1 - chain->n_in;

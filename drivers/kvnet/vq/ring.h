@@ -86,32 +86,25 @@ int kvnet_ring_split_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 			  const struct kvnet_reader *reader);
 bool kvnet_ring_split_read_ahead(struct kvnet_ring *r);
 unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
-					  struct kvnet_used *used, unsigned int max,
-					  size_t len);
-int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
-			 unsigned int n);
+					  struct kvnet_used *used, unsigned int max, size_t len);
+int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n);
 int kvnet_ring_split_kick_off(struct kvnet_ring *r);
 int kvnet_ring_split_kick_on(struct kvnet_ring *r);
 int kvnet_ring_split_should_call(struct kvnet_ring *r);
 bool kvnet_ring_split_pending(const struct kvnet_ring *r);
-unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r,
-					      struct kvnet_ring_span *span);
+unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span);
 
 int kvnet_ring_packed_start(struct kvnet_ring *r);
 int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 			   const struct kvnet_reader *reader);
-unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r,
-					   struct kvnet_seg *seg,
-					   struct kvnet_used *used, unsigned int max,
-					   size_t len);
-int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
-			  unsigned int n);
+unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
+					   struct kvnet_used *used, unsigned int max, size_t len);
+int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n);
 int kvnet_ring_packed_kick_off(struct kvnet_ring *r);
 int kvnet_ring_packed_kick_on(struct kvnet_ring *r);
 int kvnet_ring_packed_should_call(struct kvnet_ring *r);
 bool kvnet_ring_packed_pending(const struct kvnet_ring *r);
-unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r,
-					       struct kvnet_ring_span *span);
+unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span);
 void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos);
 
 /* All areas are pinned: no access to the ring can fault. */
@@ -234,8 +227,7 @@ static inline struct kvnet_call_mark kvnet_ring_call_mark(const struct kvnet_rin
  * Undo kvnet_ring_should_call(), to defer the call. The next one returns 0 if the driver
  * has meanwhile consumed the used buffers and updated its notification setting.
  */
-static inline void kvnet_ring_call_rewind(struct kvnet_ring *r,
-					  struct kvnet_call_mark mark)
+static inline void kvnet_ring_call_rewind(struct kvnet_ring *r, struct kvnet_call_mark mark)
 {
 	r->signalled_used = mark.signalled_used;
 	r->signalled_used_valid = mark.signalled_used_valid;

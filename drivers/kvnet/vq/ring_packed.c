@@ -138,9 +138,8 @@ static int add_packed_table(struct kvnet_chain *chain, const struct kvnet_desc *
  * Read the chain that starts at last_avail with @d. The driver has written all of it before
  * the flags of @d (A), so that the other flags need no check of availability.
  */
-static noinline int read_packed_chain(const struct kvnet_ring *r,
-				      struct kvnet_chain *chain, struct kvnet_desc d,
-				      const struct kvnet_reader *reader)
+static noinline int read_packed_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
+				      struct kvnet_desc d, const struct kvnet_reader *reader)
 {
 	u16 pos = r->last_avail;
 	u64 addr, rest;
@@ -206,8 +205,7 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 }
 
 unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
-					   struct kvnet_used *used, unsigned int max,
-					   size_t len)
+					   struct kvnet_used *used, unsigned int max, size_t len)
 {
 	const u16 mask = F_AVAIL | F_USED | DESC_FLAGS_RING;
 	u16 wrap = r->last_avail & WRAP, flags;
@@ -297,8 +295,7 @@ static int write_used_head(struct kvnet_ring *r, const struct kvnet_used *used)
  * The first descriptor's flags are written last: the driver reads no other used descriptor
  * before it has seen these (2.8.1, and 2.8.9 for the buffers of one packet).
  */
-int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used,
-			  unsigned int n)
+int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n)
 {
 	u32 slots = sum_used_descs(used, n), step;
 	u16 pos = r->last_used;
@@ -425,8 +422,7 @@ bool kvnet_ring_packed_pending(const struct kvnet_ring *r)
 	return check_desc_avail(r, advance_pos(r, r->last_avail, r->n_avail_seen), &flags);
 }
 
-unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r,
-					       struct kvnet_ring_span *span)
+unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span)
 {
 	const u32 size = sizeof(struct vring_packed_desc);
 	u32 n = r->unlogged, end = pos_to_index(r->last_used), part = min(n, end);

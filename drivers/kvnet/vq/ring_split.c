@@ -131,8 +131,7 @@ static int get_avail_head(struct kvnet_ring *r)
 	return head < r->num ? head : -EINVAL;
 }
 
-static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i,
-					   struct kvnet_desc *d)
+static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i, struct kvnet_desc *d)
 {
 	u64 addr, rest;
 
@@ -143,9 +142,8 @@ static __always_inline int load_split_desc(const struct kvnet_ring *r, u32 i,
 	return 0;
 }
 
-static noinline int walk_split_chain(const struct kvnet_ring *r,
-				     struct kvnet_chain *chain, struct kvnet_desc d,
-				     const struct kvnet_reader *reader)
+static noinline int walk_split_chain(const struct kvnet_ring *r, struct kvnet_chain *chain,
+				     struct kvnet_desc d, const struct kvnet_reader *reader)
 {
 	u32 steps;
 	int ret;
@@ -297,8 +295,7 @@ static int write_used_wrapped(struct kvnet_ring *r, unsigned int first,
  * VIRTIO_F_IN_ORDER: the used element of the last buffer of a batch, in the slot of the
  * first, covers all of them (2.7.7.2).
  */
-static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *used,
-			       unsigned int n)
+static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n)
 {
 	unsigned int i = 0, last, run;
 	int ret;
@@ -321,8 +318,7 @@ static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *us
 	return 0;
 }
 
-int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used,
-			 unsigned int n)
+int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n)
 {
 	u16 idx = r->last_used + n;
 	int ret;
@@ -416,8 +412,7 @@ bool kvnet_ring_split_pending(const struct kvnet_ring *r)
 	return split_to_cpu16(r, val) != r->avail_idx;
 }
 
-unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r,
-					      struct kvnet_ring_span *span)
+unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span)
 {
 	u32 n = r->unlogged;
 	u16 at = (r->last_used - n) & (r->num - 1);

@@ -262,8 +262,7 @@ static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
  * With VIRTIO_F_IN_ORDER, TX chains may share one used element, RX chains each get their own:
  * drivers may read the length of each (DPDK does).
  */
-static inline void kvnet_vq_push(struct kvnet_vq *vq,
-				 const struct kvnet_buf *buf, u32 len)
+static inline void kvnet_vq_push(struct kvnet_vq *vq, const struct kvnet_buf *buf, u32 len)
 {
 	lockdep_assert_held(&vq->lock);
 	vq->used[vq->n_used++] = (struct kvnet_used) {

@@ -38,10 +38,8 @@ static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 }
 
 /* As kvnet_xlate_segs(); @len is set to the sum of the lengths. */
-static __always_inline int translate_chain(struct kvnet_vq *vq,
-					   const struct kvnet_chain *chain,
-					   struct iovec *iov, unsigned int cap,
-					   size_t *len)
+static __always_inline int translate_chain(struct kvnet_vq *vq, const struct kvnet_chain *chain,
+					   struct iovec *iov, unsigned int cap, size_t *len)
 {
 	int i, n;
 

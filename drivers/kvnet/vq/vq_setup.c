@@ -88,8 +88,7 @@ bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
  * vq->lock. May the queue run with these addresses? Behind an IOMMU true: only a session
  * translates them.
  */
-static bool addresses_ok(const struct kvnet_vq *vq, const struct kvnet_vq_addr *addr,
-			 bool log_used)
+static bool addresses_ok(const struct kvnet_vq *vq, const struct kvnet_vq_addr *addr, bool log_used)
 {
 	const struct kvnet_ring *r = &vq->ring;
 

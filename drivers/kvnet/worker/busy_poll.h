@@ -83,8 +83,7 @@ static inline bool kvnet_budget_is_spent(const struct kvnet_budget *b)
  *
  * Return: true if the poll may go on.
  */
-static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes,
-				      unsigned int pieces)
+static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes, unsigned int pieces)
 {
 	b->packets--;
 	b->bytes -= min_t(size_t, bytes, KVNET_BUDGET_BYTES);

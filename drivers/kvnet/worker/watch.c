@@ -37,8 +37,7 @@ static bool below_rx_frames(const struct kvnet_watch *watch)
 	return n && n <= watch->rx_frames;
 }
 
-static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync,
-			void *key)
+static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
 	struct kvnet_watch *watch = container_of(entry, struct kvnet_watch, entry);
 
@@ -59,8 +58,7 @@ static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync,
 	return 0;
 }
 
-static void watch_queue_proc(struct file *file, wait_queue_head_t *head,
-			     poll_table *table)
+static void watch_queue_proc(struct file *file, wait_queue_head_t *head, poll_table *table)
 {
 	struct kvnet_watch *watch = container_of(table, struct kvnet_watch, table);
 
