@@ -52,7 +52,8 @@ struct vhost_vring_addr;
  * @KVNET_VQ_WAITS_IOTLB: for the VMM to answer an IOTLB miss, of a buffer or of the ring
  * @KVNET_VQ_WAITS_ADDR: for VHOST_SET_VRING_ADDR: an IOMMU was switched on or off
  * @KVNET_VQ_BROKEN_RETRY: broken with the offending chain still in the ring: another memory
- *	table or another backend starts the queue again
+ *	table or another backend starts the queue again, and so does VHOST_SET_VRING_ADDR after
+ *	an IOMMU was switched on or off
  * @KVNET_VQ_BROKEN: an error stopped the queue until another backend is set: the ring or the
  *	dirty log could not be written, or the owner died
  */
