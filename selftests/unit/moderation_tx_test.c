@@ -28,11 +28,6 @@ static void begin(void)
 	count.shortest = ~0U;
 }
 
-static unsigned long inline_cost(void)
-{
-	return ewma_kvnet_ns_read(&m.inline_ns);
-}
-
 /*
  * A guest that needs @gap for a packet and @cost for each kick sends so many packets, and the
  * device does as moderation says. Each @every'th packet has a reply.
@@ -337,24 +332,6 @@ CASE(moderated_packets_are_no_stream)
 	EXPECT_TRUE(m.delay_ns > 0);
 	EXPECT_TRUE(m.stream_packets >= KVNET_TX_MOD_STREAM);
 	EXPECT_EQ(kvnet_moderation_tx_is_stream(&m), 0);
-}
-
-/* A single poll that was interrupted counts for little. */
-CASE(inline_cost_is_an_average)
-{
-	unsigned int i;
-
-	begin();
-	kvnet_moderation_note_inline(&m.inline_ns, 8000);
-	kvnet_moderation_note_inline(&m.inline_ns, 16000);
-	EXPECT_EQ(inline_cost(), 9000);
-	for (i = 0; i < 100; i++)
-		kvnet_moderation_note_inline(&m.inline_ns, 16000);
-	EXPECT_EQ(inline_cost(), 15999);
-	begin();
-	EXPECT_EQ(inline_cost(), 0);
-	kvnet_moderation_note_inline(&m.inline_ns, (1ULL << 32) + 1);
-	EXPECT_EQ(inline_cost(), 1000000);
 }
 
 /* Also counters that wrap. */
