@@ -270,6 +270,15 @@ CASE(owner_of_many_is_frozen)
 	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
 }
 
+/* Only the freezer of cgroup v1 freezes kernel threads. */
+CASE(kthread_is_frozen)
+{
+	need("kthread");
+	cgroup_make_old(&group, "freezer");
+	last_close(&(struct way){ open_in_group, by_a_freezer, thaw });
+	cgroup_remove(&group);
+}
+
 /*** what is free when close() has returned ***/
 
 /* -EBUSY as long as the device has the tap. */
