@@ -7,9 +7,8 @@
  * worker releases the tap, kick eventfds and pinned ring pages before it exits.
  *
  * When close() returns, the tap, the eventfds and the pinned ring pages are released, and no
- * kernel thread uses the owner's mm: close() waits until a kernel thread has ended its loop, as
- * vhost_net does. A work item waits for a vhost_task that has not exited, and for registry
- * readers. It holds a module reference until it is done.
+ * kernel thread uses the owner's mm. A work item then waits for workers that have not exited and
+ * for registry readers, so that close() does not. It holds a module reference until it is done.
  */
 #include <linux/err.h>
 #include <linux/errno.h>

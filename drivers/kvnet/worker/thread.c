@@ -82,8 +82,11 @@ static bool use_owner_mm(struct kvnet_thread *t)
 {
 	if (current->mm)
 		return true;
-	if (!mmget_not_zero(t->mm))
+	mutex_lock(&t->mm_lock);
+	if (READ_ONCE(t->exiting) || !mmget_not_zero(t->mm)) {
+		mutex_unlock(&t->mm_lock);
 		return false;
+	}
 	kthread_use_mm(t->mm);
 	return true;
 }
@@ -95,6 +98,7 @@ static void unuse_owner_mm(struct kvnet_thread *t)
 		return;
 	kthread_unuse_mm(t->mm);
 	mmput(t->mm);
+	mutex_unlock(&t->mm_lock);
 }
 
 static void run_worker_kthread(struct kvnet_thread *t)
@@ -120,7 +124,6 @@ static void run_worker_kthread(struct kvnet_thread *t)
 	}
 	__set_current_state(TASK_RUNNING);
 	unuse_owner_mm(t);
-	complete_all(&t->exited);
 }
 
 static int worker_kthread_fn(void *data)
@@ -217,7 +220,7 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		.ops = ops,
 		.mm = mm,
 	};
-	init_completion(&t->exited);
+	mutex_init(&t->mm_lock);
 	ret = fork ? create_worker_task(t, name) : create_worker_kthread(t, name);
 	if (ret)
 		kvnet_thread_stop(t);
@@ -240,13 +243,13 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 }
 
 /*
- * After kvnet_thread_kill(): sleeps until a kernel thread does not use the owner's mm, also while
- * a poll runs. A vhost_task exits with its process.
+ * After kvnet_thread_start() and kvnet_thread_kill(): sleeps until a kernel thread does not use the
+ * owner's mm, also while a poll runs. A vhost_task exits with its process.
  */
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
-	if (t->task && !t->vtsk)
-		wait_for_completion(&t->exited);
+	mutex_lock(&t->mm_lock);
+	mutex_unlock(&t->mm_lock);
 }
 
 /*

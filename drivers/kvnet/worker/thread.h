@@ -11,7 +11,7 @@
 #ifndef _KVNET_THREAD_H
 #define _KVNET_THREAD_H
 
-#include <linux/completion.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 struct kvnet_thread;
@@ -42,8 +42,7 @@ struct kvnet_thread {
 	/* the thread, with a reference; a vhost_task sets it when it first runs */
 	struct task_struct *task;
 	bool exiting;				/* no @run begins any more */
-	/* a kernel thread that is exiting does not use @mm any more */
-	struct completion exited;
+	struct mutex mm_lock;			/* held by a kernel thread while it uses @mm */
 };
 
 bool kvnet_thread_has_vhost_task(void);
