@@ -539,7 +539,7 @@ first_uapi()
 {
 	local file name
 
-	for file in "$TOP"/selftests/uapi/*_test.c; do
+	for file in "$TOP"/selftests/uapi/*/*_test.c; do
 		name=$(basename "$file" .c)
 		[[ " $UAPI_FAILING $UAPI_IDLE $UAPI_NOT_FIRST " == *" $name "* ]] || echo "$name"
 	done
@@ -750,7 +750,7 @@ is_test()
 
 	case $1 in
 	unit) [ -f "$TOP/selftests/unit/${name%_test}_test.c" ] || [ -f "$TOP/selftests/unit/$name.c" ] ;;
-	uapi) [ -f "$TOP/selftests/uapi/${name%_test}_test.c" ] ;;
+	uapi) compgen -G "$TOP/selftests/uapi/*/${name%_test}_test.c" > /dev/null ;;
 	net) [ -f "$TOP/selftests/net/test_${name#test_}.sh" ] ;;
 	esac
 }
@@ -792,7 +792,8 @@ tests_there()
 	for kind; do
 		case $kind in
 		net) (cd "$TOP/selftests/net" && echo test_*.sh | sed 's/test_//g; s/\.sh//g') ;;
-		*) (cd "$TOP/selftests/$kind" && echo *_test.c | sed 's/_test\.c//g') ;;
+		uapi) (cd "$TOP/selftests/uapi" && echo */*_test.c | sed 's/_test\.c//g') ;;
+		unit) (cd "$TOP/selftests/unit" && echo *_test.c | sed 's/_test\.c//g') ;;
 		esac
 	done | tr '\n' ' '
 }
