@@ -4,6 +4,9 @@
 # process has the rings in its own memory and polls them. For each layout of the
 # ring it answers pings with compared data, sends and receives; every packet is
 # counted by DPDK, by the tap and by the module, and the three must agree.
+#
+# @hosts: 6.1
+# @skip: (net|test)-.* | packed ring, vectorized: .* | the laboratory's dpdk row runs it where the CPU can
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 PMD_LIBS=/usr/lib/x86_64-linux-gnu

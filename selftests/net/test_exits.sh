@@ -4,6 +4,8 @@
 # backend and for QEMU's own device: context switches of QEMU's threads that
 # are no virtual CPUs (its main loop, which would serve kicks and calls), and the
 # process's read and write system calls (which would move packets through the tap).
+#
+# @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 declare -A SWITCHES SYSCALLS

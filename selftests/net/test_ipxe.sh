@@ -3,6 +3,8 @@
 # Description: a guest that is not Linux: iPXE, with a virtio-net driver of its
 # own. It gets an address by DHCP, fetches a script by HTTP and shows what that
 # says, answers pings, and boots a Linux whose files it fetches by HTTP.
+#
+# @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 IPXE_DIR=/tmp/ipxe

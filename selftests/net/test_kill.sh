@@ -1,6 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Description: QEMU dies by kill -9 under load, again and again; nothing is left.
+#
+# @hosts: newest
+# @first-host: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 users_gone()

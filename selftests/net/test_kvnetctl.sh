@@ -3,6 +3,8 @@
 # Description: kvnetctl with the real module and a guest: what it shows agrees with
 # the counters in fdinfo and with the guest, what it sets is so, and wrong input gets
 # a line. Its JSON is passed on to the log, for test.sh to compare with the schema.
+#
+# @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 CTL=/kvnet/kvnetctl

@@ -5,6 +5,8 @@
 # through it. Once on a tap of the administrator's, once on a bridge with two
 # queue pairs, where libvirt makes the tap; an interface attached and detached while
 # the guest runs; and <emulatorpin>, which reaches the worker.
+#
+# @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 VIRT=/tmp/libvirt

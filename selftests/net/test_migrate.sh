@@ -19,6 +19,8 @@
 #   MIGRATE_LOAD=50     percent of the usual traffic, where the host is slow
 #   MIGRATE_COMPARE=    (empty) the guest goes on at once, to see what that costs;
 #   otherwise losses and gap include the time that the guest is held for comparison
+#
+# @hosts: uml
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MIGRATE_SOCKET=/tmp/migrate.sock

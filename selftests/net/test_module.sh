@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Description: the module's own life: refused while in use, removed when idle,
 # loaded again; opening and closing its device leaves nothing.
+#
+# @hosts: newest
+# @first-host: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 test_rmmod_refused()

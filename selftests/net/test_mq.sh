@@ -3,6 +3,8 @@
 # Description: 2 to 8 queue pairs, each with a /dev/kvnet and a tap queue of its
 # own: all of them carry traffic, their number changes under load, and pairs that
 # the guest does not use cost nothing.
+#
+# @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MQ_PORT=5200

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Description: MTU 9000, and segmentation and checksum offload on and off; each
 # combination carries a stream that is compared byte by byte.
+#
+# @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 OFFLOAD_BYTES=$((4 << 20))

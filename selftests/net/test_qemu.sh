@@ -3,6 +3,9 @@
 # Description: the newest QEMU that Debian has, with what it adds for vhost: buffers used
 # in order, in split and packed rings; one queue pair, exchanged while the guest runs, and
 # two by tools/qemu-kvnet.
+#
+# @tier: named
+# @skip: (net|test)-.* | the newest QEMU could not be had | no network to backports
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MRG_RXBUF=15

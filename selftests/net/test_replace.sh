@@ -3,6 +3,8 @@
 # Description: replace_vhost_net=1: the module is /dev/vhost-net too, so that
 # "vhost=on" of a stock QEMU, told of no file, uses it. vhost_net cannot be loaded
 # meanwhile, nor the module so while vhost_net is; each comes back unharmed.
+#
+# @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 REPLACE_NODE=/dev/vhost-net

@@ -3,6 +3,8 @@
 # Description: kvnet's counters, the tap's and the guest's own add up, for traffic of all
 # kinds and for drops of all kinds: packets, bytes and drops, until nothing is
 # unexplained (Documentation/debugging.rst, "What adds up").
+#
+# @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 # Of what has been counted so far; what is compared is what came since.

@@ -3,6 +3,9 @@
 # Description: the recipes of Documentation/debugging.rst, as they stand there, under
 # traffic: perf, trace-cmd and bpftrace, and the scripts of tools/trace. Only when named,
 # since those programs are large (scripts/mkvmm.sh tracers).
+#
+# @tier: named
+# @skip: net-.* | perf, trace-cmd and bpftrace .* | make net TESTS=trace has them
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 RECIPES=/kvnet/debugging.rst

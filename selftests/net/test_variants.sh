@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Description: what the guest and QEMU may negotiate, one feature at a time, on
 # either version of QEMU; every combination pings and carries compared streams.
+#
+# @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 MRG_RXBUF=15

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Description: tools/qemu-kvnet starts a stock QEMU on kvnet, with one queue
 # pair (test_mq.sh has it start more), and refuses bad input with one line that helps.
+#
+# @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 WRAPPER=/kvnet/tools/qemu-kvnet

@@ -4,6 +4,8 @@
  * or fdinfo, is one that it is to get: padding is zero, what is refused writes nothing, and
  * there is neither an address of the kernel's nor a pattern of memory that nobody has
  * written. See content_test.c, also for where this is run.
+ *
+ * @debug: kmsan
  */
 #define _GNU_SOURCE
 #include <linux/genetlink.h>

@@ -3,6 +3,10 @@
  * A sender with interrupts off, or in an interrupt: netconsole, on the tap. What it
  * brings is for the worker, and is neither lost nor overtaken; nor is what others send
  * meanwhile.
+ *
+ * @tier: all
+ * @hosts: 6.12
+ * @skip: uapi-(uml|smp-).* | .*: no netconsole | the test hosts have it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,10 @@
  * The contract with vhost_net, on one kernel: every row is tried on /dev/kvnet
  * and on /dev/vhost-net.  A difference without a stated reason fails, and so
  * does a stated one that is none any more.  The table is printed.
+ *
+ * @hosts: 6.1 newest
+ * @seconds: 4
+ * @skip: uapi-(uml|smp-).* | .*: no entry for 32-bit .* | the test hosts have it
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -2,6 +2,10 @@
 /*
  * Counters add up: with each other, with what the tap has counted, and with what the
  * guest and the host know that they have sent. Netlink tells the same as fdinfo.
+ *
+ * @hosts: newest
+ * @seconds: 7
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -2,6 +2,8 @@
 /*
  * What takes more than a row of contract_test, which has each ioctl with wrong arguments and
  * in the wrong order.
+ *
+ * @hosts: 6.1 newest
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

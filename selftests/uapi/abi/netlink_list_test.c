@@ -2,6 +2,10 @@
 /*
  * Lists that do not fit into one piece, whatever its size: all of it, in order, once. And
  * of one device, and while devices go.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
+ * @seconds: 2
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 /*
  * What an operator sees of owners and of interfaces, which change, and that who looks
  * sees it as it is where it is: in its own namespaces, none of which it keeps.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
  */
 #define _GNU_SOURCE
 #include <net/if.h>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What an operator sees of queues: what they count, how far they are, and what they wait for.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -2,6 +2,9 @@
 /*
  * What an operator sets: busy polling, inline TX, how frames are received. All of a request
  * happens, or nothing.
+ *
+ * @hosts: newest
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <sched.h>

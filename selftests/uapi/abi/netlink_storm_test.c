@@ -2,6 +2,10 @@
 /*
  * Operators look at devices, and set them, while these come and go; and allocations of
  * theirs fail.
+ *
+ * @tier: all
+ * @hosts: 6.1
+ * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -2,6 +2,10 @@
 /*
  * What an operator sees of backends: the tap that a queue of several belongs to, and how much
  * waits there.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
+ * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What an operator sees of devices: lists, who may have them, events.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
+ * @seconds: 2
+ * @skip: (uapi|test)-.* | memory_on_another_node: no node 1 here | make uapi TESTS=netlink NODES=2
+ * @skip: uapi-(uml|smp-).* | memory_on_a_node: no node 0 here | the test hosts have one
+ * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
 #include <net/if.h>

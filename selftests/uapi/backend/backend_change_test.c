@@ -3,6 +3,10 @@
  * What can happen to a tap while a device serves it: another process meddles
  * with it, under frames both ways.  Frames may get lost; none is damaged, no
  * buffer is, and afterwards all goes on.
+ *
+ * @hosts: 6.1
+ * @again: slow
+ * @seconds: 8
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

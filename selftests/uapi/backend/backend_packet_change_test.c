@@ -2,6 +2,9 @@
 /*
  * What can happen to a packet socket, and to its device, while it is a backend:
  * frames may get lost, none is damaged, and afterwards all goes on.
+ *
+ * @hosts: 6.1
+ * @seconds: 4
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A packet socket as backend: frames of all kinds both ways, compared.
+ *
+ * @hosts: 6.1
+ * @debug: kmsan
+ * @seconds: 10
+ * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
 #define _GNU_SOURCE
 #include <poll.h>

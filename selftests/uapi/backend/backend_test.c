@@ -2,6 +2,9 @@
 /*
  * Every kind of tun, tap, macvtap and ipvtap as backend: frames of all lengths
  * both ways, compared byte by byte.
+ *
+ * @hosts: 6.1
+ * @seconds: 8
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -5,6 +5,11 @@
  *
  * What waits in the qdisc belongs to its sender's socket still, what is in the tap
  * does not: SIOCOUTQ tells that the queue is stopped, and that it goes on.
+ *
+ * @tier: all
+ * @module: failing-smp
+ * @hosts: newest
+ * @skip: .*-(uml.*|6\.1|6\.12) | .*: this kernel has no .* | newer kernels have it: test-newest
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 /*
  * A deferred call is made in time, whatever delays its timer or the worker. call_test has the
  * usual cases.
+ *
+ * @seconds: 11
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 /*
  * The call for one or two transmitted packets may be deferred; but it is made, unless the
  * driver has polled the ring by itself.
+ *
+ * @hosts: newest
+ * @seconds: 2
  */
 #include <unistd.h>
 

@@ -7,6 +7,10 @@
  * Run where the kernel fills memory that is freed or allocated with a pattern, as
  * User-Mode Linux does with "page_poison=1 slub_debug=P" (scripts/test.sh), and a
  * module whose stack is filled, too: there a byte that nobody has written is no zero.
+ *
+ * @debug: kmsan
+ * @again: packed
+ * @seconds: 2
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

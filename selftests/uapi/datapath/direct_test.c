@@ -3,6 +3,9 @@
  * Frames to the host past the tap's socket (tx_direct): the host gets the same
  * and counts the same as by the socket; and they take the socket where it is not
  * the same.
+ *
+ * @hosts: 6.1 newest
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -5,6 +5,9 @@
  * This takes as long as it says. In User-Mode Linux with the word "time-travel" on its
  * command line time in which nobody has anything to do passes at once; so this test is
  * not run but where it is named, see scripts/vm/uapi.sh.
+ *
+ * @tier: all
+ * @clock: travels
  */
 #include <poll.h>
 

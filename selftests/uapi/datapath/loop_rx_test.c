@@ -3,6 +3,12 @@
  * Receive: the host sends numbered frames into the tap, a process plays the
  * guest.  rig_rx() watches that full buffers are full, that num_buffers is
  * right and that no byte beyond the used length is touched.
+ *
+ * @hosts: 6.1
+ * @first-host: 6.12
+ * @debug: kasan kcsan kmsan
+ * @again: packed slow
+ * @seconds: 9
  */
 #include <sys/mman.h>
 #include <unistd.h>

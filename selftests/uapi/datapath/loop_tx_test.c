@@ -2,6 +2,11 @@
 /*
  * Transmit: a process plays the guest, a packet socket on the tap says what
  * reached the host.
+ *
+ * @hosts: 6.1
+ * @first-host: 6.12
+ * @again: packed slow
+ * @seconds: 11
  */
 #include <stdio.h>
 #include <unistd.h>

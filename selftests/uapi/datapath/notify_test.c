@@ -3,6 +3,12 @@
  * Notifications, and their suppression, in both directions: a kick that is
  * asked for moves packets, one that is not asked for is not needed; a call that
  * is asked for comes, one that is not does not.
+ *
+ * @hosts: 6.1
+ * @first-host: 6.12
+ * @debug: kasan kcsan
+ * @again: packed
+ * @seconds: 3
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -2,6 +2,12 @@
 /*
  * What the virtio-net header says about a frame survives the way through:
  * segmentation and checksum requests, in both directions, and VLAN tags.
+ *
+ * @hosts: 6.1 newest
+ * @debug: kmsan
+ * @again: slow
+ * @seconds: 2
+ * @skip: .*-(uml.*|smp-.*|kmsan|6\.1|6\.12) | .*: this kernel has no tunnels .* | newer kernels have them: test-newest
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -2,6 +2,8 @@
 /*
  * Frames that are copied out of a tap's ring are counted by the tap's device, as if the
  * tap had been called. Which one that is may change under those that are on their way.
+ *
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

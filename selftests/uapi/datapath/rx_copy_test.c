@@ -2,6 +2,9 @@
 /*
  * Frames are copied out of a tap's ring, or read by calls of the tap
  * (rx_direct=0). Neither the guest nor the tap's statistics can tell which.
+ *
+ * @debug: kmsan
+ * @seconds: 9
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

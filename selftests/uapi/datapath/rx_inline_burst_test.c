@@ -2,6 +2,11 @@
 /*
  * Frames that come together, for buffers as short as they can be or in many segments: inline
  * RX stays short, whatever the driver does.
+ *
+ * @hosts: 6.1
+ * @again: packed
+ * @seconds: 5
+ * @skip: (uapi|test)-.* | .*: a packed ring has no index | its run with split rings tells
  */
 #define _GNU_SOURCE
 #include <pthread.h>

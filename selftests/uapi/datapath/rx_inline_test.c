@@ -2,6 +2,15 @@
 /*
  * Inline RX: a single frame is received in its sender's softirq if the pages that it goes to
  * are cached, else by the worker. page_cache_test has what happens to pages.
+ *
+ * @hosts: 6.1
+ * @debug: kasan kcsan kmsan
+ * @seconds: 20
+ * @skip: uapi-(uml|smp-).* | .*: no huge pages | the test hosts have them
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
+ * @skip: .*-6\.1 | .*: a kernel thread does not stop | newer kernels have threads of the owner
+ * @skip: .*-6\.1 | .*: Linux before 6\.8 .* | newer kernels do
+ * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

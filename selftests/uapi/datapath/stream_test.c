@@ -2,6 +2,8 @@
 /*
  * Short frames of a stream are coalesced, for rx_usecs at most: the worker is not woken for
  * each. All arrive, and nothing else waits.
+ *
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <net/if.h>

@@ -4,6 +4,10 @@
  * it waits somewhere in the host, but most hosts of a test let nothing wait: who
  * sniffs takes a frame over at once, and no limit is ever reached.  Here a queue
  * ("plug") holds what leaves the host until it is told to let go.
+ *
+ * @hosts: 6.1
+ * @again: packed
+ * @seconds: 4
  */
 #define _GNU_SOURCE
 #include <limits.h>

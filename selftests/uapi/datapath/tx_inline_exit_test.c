@@ -2,6 +2,9 @@
 /*
  * Inline TX is pending, and the thread that kicks, its process, the owner or the device
  * comes to an end.
+ *
+ * @hosts: 6.1
+ * @seconds: 4
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

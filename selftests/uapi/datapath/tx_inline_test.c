@@ -2,6 +2,9 @@
 /*
  * Inline TX: the vCPU thread that kicks sends a few packets, if it may; else the worker does.
  * Kicks of a stream are suppressed.
+ *
+ * @hosts: 6.1
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <sched.h>

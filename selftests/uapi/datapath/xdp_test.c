@@ -2,6 +2,10 @@
 /*
  * A tap with an XDP program: frames need room in front of them, and those that
  * the program sends back reach the guest without ever being a socket buffer.
+ *
+ * @hosts: 6.1
+ * @again: slow
+ * @seconds: 2
  */
 #define _GNU_SOURCE
 #include <unistd.h>

@@ -3,6 +3,11 @@
  * Each thing that can fail, as in fault_each_test, where an IOMMU's messages are read and
  * written, where the backend is a packet socket, where a thread is shared or there is no
  * owner, and who is told.
+ *
+ * @tier: all
+ * @module: failing
+ * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
+ * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

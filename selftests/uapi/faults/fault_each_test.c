@@ -3,6 +3,9 @@
  * Each thing that can fail of each step, in its turn.  The error is a clean one, what did
  * not happen did not happen, nothing is left behind, and the device carries packets
  * afterwards: see fault_rig.h.
+ *
+ * @module: failing
+ * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,10 @@
 /*
  * Has each call failed that the module of failing/kvnet_failing.c can have fail, in the
  * tests before this one?
+ *
+ * @tier: all
+ * @module: failing
+ * @skip: (uapi|test)-.* | .*: a module whose calls .* | uapi-uml-failing has one whose calls do
  */
 #include <stdio.h>
 

@@ -3,6 +3,11 @@
  * Allocations that fail: each one of every call, one after the other; and, at
  * random, those of the worker while packets flow.  Needs a kernel with
  * CONFIG_FAILSLAB and debugfs.
+ *
+ * @hosts: 6.1
+ * @again: slow
+ * @seconds: 9
+ * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,11 @@
  * A guest that lies: each row writes contents that the specification forbids
  * into a ring.  The queue's error eventfd says so, the buffer is not used, the
  * other queue lives on, and after a stop and a start the device is as new.
+ *
+ * @hosts: 6.1
+ * @debug: kmsan
+ * @again: packed
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,14 @@
  * The last close of a device by a process that it has been passed to, while its owner lives
  * and its workers cannot run: the close does not wait for them.  And what is free when it has
  * returned.
+ *
+ * @hosts: 6.1 6.12 newest
+ * @debug: kasan kcsan
+ * @waits: yes
+ * @seconds: 16
+ * @skip: uapi-uml.* | .*: no controller cpu: .* | the test hosts have it
+ * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
+ * @skip: .*-6\.1 | .*: the worker is the kernel's .* | newer kernels have threads of the owner
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -3,6 +3,10 @@
  * Devices that are closed, or whose owner is killed, as soon as they have a worker,
  * even before it first runs; also while the guest's memory is not there yet, and does not
  * come (userfaultfd).  Each of them ends.
+ *
+ * @hosts: newest
+ * @seconds: 4
+ * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

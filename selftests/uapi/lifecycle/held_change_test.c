@@ -3,6 +3,9 @@
  * The owner's memory is about to change, for as long as the test likes: an invalidation has
  * begun and does not end. Neither a last close nor a frame waits for it. Likewise a kernel thread
  * is about to join its owner's cgroups.
+ *
+ * @module: failing
+ * @skip: (uapi|test)-.* | .*: a module whose calls .* | uapi-uml-failing has one whose calls do
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -2,6 +2,8 @@
 /*
  * Files whose last holder is a request of asynchronous I/O that a worker answers: a worker
  * never returns to user space, where such a file goes.
+ *
+ * @hosts: 6.1
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

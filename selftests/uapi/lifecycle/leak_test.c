@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is left behind by many devices and many eventfds: nothing. */
+/*
+ * What is left behind by many devices and many eventfds: nothing.
+ *
+ * @hosts: 6.1
+ * @seconds: 4
+ * @skip: (uapi|test)-[67n].* | .*: no kmemleak | User-Mode Linux has it
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/kernel-page-flags.h>

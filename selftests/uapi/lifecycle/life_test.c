@@ -3,6 +3,13 @@
  * Life and death under load, again and again (LIFE_CYCLES of each, 2 by default): a VMM
  * that is killed, closes, executes, forks, passes its device on, is frozen, moved,
  * starved; and what it stands on, taken away.
+ *
+ * @tier: all
+ * @hosts: 6.12
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
+ * @skip: uapi-smp-.* | a_cpu_goes_and_comes: needs two CPUs | the test hosts take CPUs off line
+ * @skip: uapi-uml.* | .*: no controller memory: .* | the test hosts have it
+ * @skip: .*-6\.1 | frozen: the worker is the kernel's .* | newer kernels have threads of the owner
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

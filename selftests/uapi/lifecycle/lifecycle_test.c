@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Birth and death: stopped, closed, killed, reset and replaced in every state.
+ *
+ * @hosts: 6.1 newest
+ * @first-host: 6.12
+ * @debug: kasan kcsan kmsan
+ * @again: packed kthread
+ * @seconds: 10
+ * @skip: (uapi|net|test)-.* | base_.*: split | tried in its run with packed rings
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,10 @@
 /*
  * Changes while packets flow: one thread plays the guest and the network and
  * misses nothing, the other one plays the VMM.
+ *
+ * @hosts: newest
+ * @again: packed kthread
+ * @seconds: 5
  */
 #define _GNU_SOURCE
 #include <poll.h>

@@ -3,6 +3,9 @@
  * Loads that fail before the module has any device node, where failing allocations have the
  * kernel's own tracing warn; and what a module leaves that goes. It takes a module that fails, or
  * waits, by itself (failing/kvnet_failing.c).
+ *
+ * @tier: all
+ * @module: failing
  */
 #define _GNU_SOURCE
 #include <errno.h>

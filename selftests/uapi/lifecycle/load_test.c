@@ -3,6 +3,9 @@
  * A load of the module that fails, while others open its device nodes all the
  * time: nobody is to get a file, since its operations are freed with the module. Nor is
  * its netlink family there for a moment, of which somebody may begin a list.
+ *
+ * @seconds: 3
+ * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

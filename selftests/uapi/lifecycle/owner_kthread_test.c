@@ -2,6 +2,11 @@
 /*
  * An owner that has passed its devices on and closed them is killed: its kernel threads
  * end when its memory goes.
+ *
+ * @hosts: 6.1
+ * @debug: kasan kcsan
+ * @waits: yes
+ * @seconds: 12
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,11 @@
  * The end of a VMM whose device has other holders, too: a request that is pending
  * in the kernel, a table of open files, a child.  Its memory, the tap and the
  * worker are free at once; the file and the module when nobody has it any more.
+ *
+ * @hosts: 6.1
+ * @debug: kasan kcsan
+ * @seconds: 11
+ * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Dirty logs that are not there, too short, or of another's memory. */
+/*
+ * Dirty logs that are not there, too short, or of another's memory.
+ *
+ * @seconds: 4
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -6,6 +6,10 @@
  *
  * The guest writes nothing but its avail rings, descriptors and what it sends:
  * a hypervisor would see these.
+ *
+ * @hosts: newest
+ * @again: packed
+ * @seconds: 12
  */
 #define _GNU_SOURCE
 #include <pthread.h>

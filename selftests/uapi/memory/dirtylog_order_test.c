@@ -3,6 +3,8 @@
  * When a page's bit is set: whoever is told of what was written finds it in the
  * log, also of a session that gave back nothing, of a copy that failed half-way;
  * and with a log that cannot be written no more is written.
+ *
+ * @again: packed
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,9 @@
 /*
  * The dirty log against a model: a page that has changed has its bit set, and a
  * bit is set for nothing but what was written.
+ *
+ * @again: packed
+ * @seconds: 8
  */
 #define _GNU_SOURCE
 #include <pthread.h>

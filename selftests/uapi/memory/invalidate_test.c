@@ -3,6 +3,9 @@
  * The owner's memory changes all the time: eight threads drop a large area again and again, and
  * one invalidation has not ended when the next one begins. No last close waits for them, be it
  * another process's or the kernel's own, nor does a frame.
+ *
+ * @hosts: 6.1 6.12
+ * @seconds: 8
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,9 @@
  * A VMM that translates to nonsense or not at all, and a guest whose addresses
  * have no translation: a queue may stop, but nothing hangs, nothing is touched
  * that was not allowed, and after a restart the device is as new.
+ *
+ * @again: packed
+ * @seconds: 9
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

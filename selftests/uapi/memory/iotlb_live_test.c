@@ -2,6 +2,10 @@
 /*
  * Traffic by way of the device IOTLB: rings and buffers are faulted in page by
  * page, taken away and come back elsewhere.
+ *
+ * @hosts: newest
+ * @again: packed
+ * @seconds: 10
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

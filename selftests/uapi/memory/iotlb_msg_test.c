@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages to the device IOTLB that are wrong, or look so. */
+/*
+ * Messages to the device IOTLB that are wrong, or look so.
+ *
+ * @hosts: 6.1
+ * @debug: kmsan
+ */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -3,6 +3,9 @@
  * Everything that a VMM can do to a device with an IOTLB, from several threads
  * at once.  No result is right or wrong here: the kernel must survive, and the
  * device must work afterwards.
+ *
+ * @hosts: newest
+ * @seconds: 2
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,9 @@
 /*
  * The device IOTLB's message channel: read, write, poll, and what becomes of
  * messages when backends and features change.
+ *
+ * @hosts: 6.1 newest
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,6 +3,12 @@
  * The kernel invalidates the pages that single frames go to: it merges, splits, swaps, and
  * moves them. The content of the memory stays: all frames arrive, and what is around them
  * does not change.
+ *
+ * @hosts: newest
+ * @seconds: 3
+ * @skip: uapi-(uml|smp-).* | .*: no disk to swap to | the test hosts have one
+ * @skip: uapi-(uml|smp-).* | a_huge_page_is_split: no huge pages | the test hosts have them
+ * @skip: uapi-(uml|smp-).* | .*: this kernel takes no page .* | the test hosts take pages off line
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

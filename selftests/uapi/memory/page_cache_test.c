@@ -2,6 +2,9 @@
 /*
  * The owner changes the memory that single frames go to, by all calls that can, at any
  * moment: nothing is written to a page that is gone, and no frame is lost.
+ *
+ * @hosts: newest
+ * @seconds: 31
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

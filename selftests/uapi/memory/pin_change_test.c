@@ -2,6 +2,9 @@
 /*
  * Memory that changes under rings that are pinned: other memory in its place,
  * protection, children; and what is told to the device of it.
+ *
+ * @hosts: 6.1 newest
+ * @seconds: 3
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,13 @@
 /*
  * Rings in memory of all kinds that a VMM may have: pinned where that can be,
  * reached by user addresses where not, and working in any case.
+ *
+ * @hosts: 6.1
+ * @seconds: 4
+ * @skip: uapi-.* | .*: a packed ring's .* | the caller chose packed rings
+ * @skip: uapi-(uml|smp-).* | .*: no huge pages | the test hosts have them
+ * @skip: uapi-(uml|smp-).* | .*: this kernel takes no .* | the test hosts take pages off line
+ * @skip: (uapi|test)-[67n].* | .*: no file system with a disk | User-Mode Linux has one
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings pinned into the kernel: when they are, when not, and none stays so. */
+/*
+ * Rings pinned into the kernel: when they are, when not, and none stays so.
+ *
+ * @hosts: 6.1 newest
+ * @seconds: 3
+ * @skip: uapi-.* | .*: looks at a split ring | the caller chose packed rings
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

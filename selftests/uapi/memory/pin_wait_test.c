@@ -3,6 +3,10 @@
  * Memory that comes late: userfaultfd, as for a guest that runs on while its
  * memory is still on its way (post-copy migration).  The device waits for a
  * page wherever it needs one, and no wait outlives the VMM.
+ *
+ * @hosts: 6.1
+ * @again: kthread
+ * @seconds: 5
  */
 #define _GNU_SOURCE
 #include <pthread.h>

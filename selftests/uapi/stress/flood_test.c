@@ -3,6 +3,8 @@
  * Guests that make much work out of little: packets cut into a thousand pieces,
  * one-byte receive buffers.  A turn of the worker stays short, since ioctls wait
  * for its end: no time is judged here, but how many pieces there are in a turn.
+ *
+ * @again: packed
  */
 #include <endian.h>
 #include <stdlib.h>

@@ -7,6 +7,10 @@
  * laboratory's row "neighbour".
  *
  * KSFT_LONG=500 does each thing a hundred thousand times.
+ *
+ * @tier: all
+ * @again: packed
+ * @apart: yes
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,11 @@
 /*
  * Several threads of the owner do whatever they like at the same time.  The
  * results do not matter; the kernel, its log and what is left do.
+ *
+ * @hosts: newest
+ * @debug: kasan kcsan
+ * @again: kthread
+ * @seconds: 4
  */
 #define _GNU_SOURCE
 #include <pthread.h>

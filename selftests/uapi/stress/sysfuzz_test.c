@@ -7,6 +7,8 @@
  *   SYSFUZZ_SECONDS=N	for so long, and say what was done
  *   SEED=1f3a20c7	this program, again and again
  *   OPS=0-17,30	and of it these operations alone
+ *
+ * @tier: all
  */
 #define _GNU_SOURCE
 #include <dirent.h>

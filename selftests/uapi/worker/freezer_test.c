@@ -3,6 +3,13 @@
  * A VMM that is frozen: by its control group, as a container that is paused, or
  * with all others when the machine goes to sleep.  Its worker stops, too, nothing
  * writes to the guest's memory any more, and then all goes on without a loss.
+ *
+ * @hosts: 6.12 newest
+ * @seconds: 5
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
+ * @skip: uapi-smp-.* | .*: no test of suspending.* | the test hosts have it
+ * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
+ * @skip: .*-6\.1 | .*: the worker is the kernel's .* | newer kernels have threads of the owner
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -7,6 +7,11 @@
  * Needs a disk to swap to, see scripts/vm.sh --disk, and half a minute or more.  That
  * the worker does nothing meanwhile, freezer_test sees: what it would do between
  * snapshot and end is forgotten here, but for swap space that is used anew.
+ *
+ * @tier: all
+ * @hosts: 6.12
+ * @skip: uapi-(uml|smp-).* | .*: the kernel has no test .* | make uapi TESTS=hibernate_test
+ * @skip: .*-6\.1 | .*: Linux before 6\.4 .* | newer kernels do
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

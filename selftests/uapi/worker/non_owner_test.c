@@ -4,6 +4,10 @@
  * for memory that comes late, this process waits in a call, and is killed: the owner
  * does not notice.  Nor does it keep the owner from being killed, nor, with a page of
  * its own that is late, from its calls.
+ *
+ * @hosts: 6.1
+ * @again: kthread
+ * @seconds: 2
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 /*
  * Transmit must go on: with a tap that would like to collect packets, and after a
  * memory table that came late.
+ *
+ * @hosts: 6.1
  */
 #include <errno.h>
 #include <linux/ethtool.h>

@@ -2,6 +2,13 @@
 /*
  * What the worker is: a thread of the VMM where the kernel can make one, with all
  * that holds for the VMM's threads, or one of the kernel's in the VMM's cgroups.
+ *
+ * @hosts: 6.1 6.12 newest
+ * @debug: kasan kcsan
+ * @seconds: 5
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
+ * @skip: uapi-uml.* | .*: no controller cpu: .* | the test hosts have it
+ * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
