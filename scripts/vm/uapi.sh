@@ -14,8 +14,8 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirtylog dirtylog_live dirtylog_order iotlb_live iotlb_hostile tx_full overrun flood content rx_inline_burst isolation"
-KTHREAD_TESTS="lifecycle live pin_wait non_owner storm"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirty_log dirty_log_errors iotlb_live tx_full overrun flood content rx_inline_burst isolation"
+KTHREAD_TESTS="lifecycle live ring_pin_change non_owner storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # they wait for a minute to be over, take long, or want a module whose calls fail or wait
 APART="idle isolation held_change fault_each fault_call fault_sum load_fail"

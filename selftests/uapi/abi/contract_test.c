@@ -329,7 +329,7 @@ CASE_TIMED(as_a_32_bit_process, 60)
 		compare_state(state);
 }
 
-/* Without an IOTLB: with one, see iotlb_msg_test.c. */
+/* Without an IOTLB: with one, see iotlb_test.c. */
 CASE(file_operations)
 {
 	enum row_state state;

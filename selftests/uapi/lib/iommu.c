@@ -279,7 +279,7 @@ void iommu_unmap_area(struct iommu *io, const void *ptr, size_t len)
 		iommu_unmap(io, i);
 }
 
-void iommu_forget(struct iommu *io)
+void iommu_drop_all(struct iommu *io)
 {
 	size_t i;
 
@@ -291,7 +291,7 @@ void iommu_unmap_all(struct iommu *io, uint64_t size)
 {
 	pthread_mutex_lock(&io->lock);
 	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE, 0, size, 0, 0), 0);
-	iommu_forget(io);
+	iommu_drop_all(io);
 	pthread_mutex_unlock(&io->lock);
 }
 

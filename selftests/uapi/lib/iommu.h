@@ -4,7 +4,7 @@
  *
  * To the device the guest's memory is a row of I/O virtual pages.  Each of them
  * gets a user address of its own when it is first missed: neighbours for the
- * device are strangers for the VMM, in falling order, with holes between.  A
+ * device are far apart for the VMM, in falling order, with holes between.  A
  * page that is unmapped leaves other memory behind at its old address, so that
  * a late read or write by the device shows.
  */
@@ -60,8 +60,8 @@ uint64_t iommu_iova(const struct iommu *io, size_t page);
 size_t iommu_page(const struct iommu *io, const void *ptr);
 
 /*
- * With F_PLATFORM or without.  An answer to a question that was read before may
- * be refused after F_PLATFORM has gone.
+ * With F_PLATFORM or without.  The answer to a miss that was read before may be refused
+ * after F_PLATFORM has been cleared.
  */
 void iommu_set_features(struct iommu *io, uint64_t features);
 void iommu_map(struct iommu *io, size_t page, uint8_t perm);
@@ -73,15 +73,15 @@ void iommu_unmap(struct iommu *io, size_t page);
 void iommu_unmap_area(struct iommu *io, const void *ptr, size_t len);
 /* One INVALIDATE for everything: [0, size), or all of it if size is 0. */
 void iommu_unmap_all(struct iommu *io, uint64_t size);
-/* Forget what is mapped without telling the device. */
-void iommu_forget(struct iommu *io);
+/* All of it is unmapped, without a message to the device. */
+void iommu_drop_all(struct iommu *io);
 /* Has any page been touched by way of an address that is no more? */
 void iommu_check_graves(struct iommu *io);
 
 void iommu_answer(struct iommu *io, const struct vhost_iotlb_msg *m);
 /*
- * A call after which who waits for an answer has nothing to wait for: that wakes it, and not
- * time, which does after a second.
+ * An ioctl after which a queue that waits for an answer has nothing to wait for: the ioctl
+ * wakes it, and not the timer, which would after a second.
  */
 void iommu_call_wakes(struct iommu *io, unsigned long req, const void *arg);
 /* Answer what waits; how many. */

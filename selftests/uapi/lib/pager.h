@@ -20,8 +20,8 @@ struct pager {
 	uint8_t *copy;		/* and what it holds */
 	size_t len;
 	bool holds;		/* does not deliver */
-	int told;		/* and tells here, if it is not 0 */
-	unsigned int asked;	/* for pages, that it held back */
+	int told;		/* and writes here, if it is not 0 */
+	unsigned int asked;	/* pages that it has held back */
 	unsigned int pages;	/* delivered */
 	uint64_t wanted;	/* the last one that it held back */
 	pthread_t thread;
@@ -30,9 +30,9 @@ struct pager {
 extern struct pager pager;
 
 void pager_open(void);
-/* Take [at, at + len) away, to be had from the pager's thread from now on. */
+/* [at, at + len) is missing from now on, and comes from the pager's thread. */
 void pager_take_away(void *at, size_t len);
-/* The same, and nobody serves it. */
+/* The same, and it never comes. */
 void pager_take_away_for_ever(void *at, size_t len);
 /* Once more, with what it holds now. */
 void pager_take_again(void *at, size_t len);

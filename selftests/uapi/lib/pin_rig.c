@@ -73,6 +73,12 @@ long pages_pinned(void)
 	return got - atol(word_of("/proc/vmstat", "nr_foll_pin_released"));
 }
 
+void need_pinned_rings(void)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not pin rings");
+}
+
 void limit_locked_memory(unsigned long bytes)
 {
 	struct __user_cap_header_struct head = {

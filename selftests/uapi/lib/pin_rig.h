@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pin_rig - a rig whose rings are in memory of any kind, and what is told of
- * how the device reaches them.  Against vhost_net, which does not pin, only
- * what is told is left out: rings must work there, too.
+ * pin_rig - a rig whose rings are in memory of any kind, and what fdinfo shows of how the
+ * device reaches them.  Against vhost_net, which does not pin, only that is left out: rings
+ * must work there, too.
  */
 #ifndef SELFTESTS_PIN_RIG_H
 #define SELFTESTS_PIN_RIG_H
@@ -17,9 +17,11 @@ bool rings_are(const struct rig *r, const char *what);
 void expect_rings(const struct rig *r, const char *what);
 /* Pinned memory of this process, in KiB. */
 unsigned long pinned_kb(void);
-/* Pages that are pinned, all over the system, by whomever. */
+/* Pages that are pinned in the whole system. */
 long pages_pinned(void);
-/* From now on no more may be pinned, whoever asks. */
+/* Skips the case on vhost_net. */
+void need_pinned_rings(void);
+/* From now on this process may pin no more than that; no capability lifts the limit. */
 void limit_locked_memory(unsigned long bytes);
 void frames_pass(struct rig *r);
 

@@ -176,14 +176,28 @@ void rig_start(struct rig *r)
 }
 
 /* What waits in the tap is nobody's. */
-void rig_start_again(struct rig *r)
+static void flush_tap(struct rig *r)
 {
 	struct pollfd p = { .fd = r->tap, .events = POLLIN };
-	static uint8_t f[FRAME_MAX];
+	static uint8_t f[FRAME_MAX + 64];
 
-	vdev_backend(&r->v, VDEV_RX, -1);
 	while (poll(&p, 1, 0) == 1)
 		ASSERT(read(r->tap, f, sizeof(f)) > 0);
+}
+
+void rig_flush(struct rig *r)
+{
+	static uint8_t f[FRAME_MAX + 64];
+
+	flush_tap(r);
+	while (rig_sniff(r, f, sizeof(f), 0) >= 0)
+		;
+}
+
+void rig_start_again(struct rig *r)
+{
+	vdev_backend(&r->v, VDEV_RX, -1);
+	flush_tap(r);
 	vdev_queue_reset(&r->v, VDEV_RX);
 	vdev_backend(&r->v, VDEV_RX, r->tap);
 }

@@ -83,6 +83,8 @@ static inline unsigned int rig_next_num(unsigned int num)
 /* Features, memory and empty rings, for a device that has an owner again and knows nothing. */
 void rig_set_up_again(struct rig *r);
 void rig_start(struct rig *r);
+/* Throws away the frames that wait in the tap, and those that came from it to the host. */
+void rig_flush(struct rig *r);
 /* The receive queue as new; what waits in the tap is thrown away. */
 void rig_start_again(struct rig *r);
 /* All that has been placed in a split ring, published, in the other byte order. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The owner's memory changes all the time: eight threads drop a large area again and again, and
- * one invalidation has not ended when the next one begins. No last close waits for them, be it
- * another process's or the kernel's own, nor does a frame.
+ * one invalidation has not ended when the next one begins. Neither a last close, by another
+ * process or by the kernel itself, nor a frame waits for them.
  *
  * @hosts: 6.1 6.12
  * @seconds: 8
@@ -44,7 +44,7 @@ static struct {
 /* Each is in the midst of a call nearly always, whether it runs or another task does. */
 static void *drop_area(void *arg)
 {
-	/* what is tested does not wait for a CPU */
+	/* the test's other tasks do not wait for a CPU */
 	setpriority(PRIO_PROCESS, gettid(), 19);
 	pthread_barrier_wait(&changes.begin);
 	while (!__atomic_load_n(&changes.over, __ATOMIC_RELAXED))
@@ -81,14 +81,14 @@ static void changes_end(void)
 	munmap(changes.area, AREA);
 }
 
-/* Tells where its device is, and no longer has it as soon as it is told to go on. */
+/* Writes its rig to 'tell'; closes the device when 'go' can be read. */
 static void be_owner(int tell, int go)
 {
 	char c;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (!vdev_is_vhost()) {
-		/* the device is told of changes from its first page on */
+		/* the device has a notifier as soon as it caches a page */
 		rx_inline_ready();
 		rx_inline_warm_up();
 	}
@@ -105,7 +105,7 @@ static void be_owner(int tell, int go)
 
 /*** the last holder ***/
 
-/* Open files of which only the kernel knows: it closes them when it next collects garbage. */
+/* Leaves open files to the kernel alone, which closes them when it next collects garbage. */
 static void leave_to_kernel(int fd)
 {
 	union {
@@ -133,7 +133,7 @@ static void leave_to_kernel(int fd)
 	close(s[0]);
 }
 
-/* Has it look for more. */
+/* Has the kernel collect again. */
 static void collect_garbage(void)
 {
 	close(ASSERT_SYS(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
@@ -163,7 +163,7 @@ static struct {
 	int holder_goes;
 } others;
 
-/* The owner's memory changes, and another process alone has the device, which it ends so. */
+/* The owner's memory changes, and another process alone has the device; it closes it by end(). */
 static void others_begin(void (*end)(int fd))
 {
 	int tell[2], go[2], holder_tells[2], holder_goes[2], pidfd;
@@ -175,7 +175,7 @@ static void others_begin(void (*end)(int fd))
 		be_owner(tell[1], go[0]);
 	close(tell[1]);
 	if (read(tell[0], &rig, sizeof(rig)) != sizeof(rig))
-		ksft_abort();	/* it has said why */
+		ksft_abort();	/* the owner has printed why */
 	others.holder = ASSERT_SYS(fork());
 	if (!others.holder)
 		hold_device(others.owner, rig.v.fd, end, holder_tells[1], holder_goes[0]);
@@ -195,7 +195,7 @@ static void holder_ends(void)
 	ASSERT_EQ(write(others.holder_goes, &c, 1), 1);
 }
 
-/* It is the device's as long as there is one. */
+/* The device has the tap as long as it exists. */
 static bool tap_is_free(void)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
@@ -218,14 +218,14 @@ static void device_is_gone(void)
 		FAIL("the device still has workers");
 }
 
-/* Whatever has waited for the owner's memory goes on then. */
+/* A task that waits for the owner's memory goes on then. */
 static void owner_dies(void)
 {
 	ASSERT_SYS(kill(others.owner, SIGKILL));
 	EXPECT(WAIT_FOR(5000, child_ended(others.owner, NULL)));
 }
 
-CASE(last_close_by_another_process)
+CASE(last_close_by_another_process_does_not_wait)
 {
 	others_begin(close_it);
 	holder_ends();
@@ -242,7 +242,7 @@ static bool has_no_writer(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
 }
 
-/* The kernel closes them where it has closed the device, one after the other. */
+/* The kernel closes them in the same task as the device, one after the other. */
 static void pipes_end(void)
 {
 	unsigned int i;
@@ -257,7 +257,7 @@ static void pipes_end(void)
 	}
 }
 
-CASE(last_close_by_kernel)
+CASE(last_close_by_the_kernel_does_not_wait)
 {
 	others_begin(leave_to_kernel);
 	holder_ends();
@@ -268,15 +268,15 @@ CASE(last_close_by_kernel)
 	owner_dies();
 }
 
-/* No page is learnt meanwhile: they are the worker's, which does not wait. */
-CASE(frames)
+/* No page is cached meanwhile: the worker receives the frames, and does not wait. */
+CASE(frames_during_invalidations_go_to_the_worker)
 {
 	uint8_t *pool;
 	size_t len;
 	long missed;
 
 	rx_inline_begin_private();
-	/* it registers the notifier, for which no change is in progress for a moment */
+	/* registers the notifier, at a moment without a change */
 	rx_inline_warm_up();
 	pool = rx_inline_pool(&len);
 	changes_begin();

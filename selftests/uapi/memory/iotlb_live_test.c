@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traffic by way of the device IOTLB: rings and buffers are faulted in page by
- * page, taken away and come back elsewhere.
+ * Traffic by way of the device IOTLB: rings and buffers are faulted in page by page,
+ * unmapped, and mapped elsewhere.
+ *
+ * A VMM translates to nonsense or not at all, or a guest's addresses have no translation: a
+ * queue may stop, but nothing hangs, no other memory is touched, and after a restart the
+ * device works.
  *
  * @hosts: newest
  * @again: packed
- * @seconds: 10
+ * @seconds: 21
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,7 +73,7 @@ static void all_faulted_in(void)
 	}
 }
 
-/* So many frames that each buffer is used once, at least. */
+/* Enough frames to use each buffer once, at least. */
 static void round_trip(unsigned int bufs)
 {
 	unsigned int i;
@@ -112,7 +117,7 @@ static void fault_in(uint64_t features, unsigned int num, int version)
 }
 
 /* Rings of many pages, too: the largest have 129 of descriptors alone. */
-CASE_TIMED(faulted_in_page_by_page, 40)
+CASE_TIMED(pages_missing_are_missed_once, 40)
 {
 	fault_in(F_BASE | F_EVENT, 256, 2);
 	fault_in(F_BASE, 256, 1);
@@ -142,8 +147,8 @@ static void pieces(uint64_t features, const struct shape *shape)
 	finish();
 }
 
-/* Chains, tables and frames of many pages, each page somewhere else. */
-CASE_TIMED(big_frames_in_pieces, 40)
+/* Chains, tables and frames of many pages, each page at another user address. */
+CASE_TIMED(frames_of_many_pages_pass, 40)
 {
 	static const struct shape direct = { .piece = 3000, .split_hdr = true };
 	static const struct shape table = { .piece = 5000, .indirect = true };
@@ -154,9 +159,9 @@ CASE_TIMED(big_frames_in_pieces, 40)
 	pieces(F_V1 | F_IND, &table);
 }
 
-static uint8_t *views[2];	/* of the whole memory, both right */
+static uint8_t *views[2];	/* two mappings of all the guest's memory */
 
-/* Wide ones over small ones, parts of wide ones away: halves must stay right. */
+/* Wide updates over small ones, parts of wide ones invalidated: what is left must stay right. */
 static void wide_update(unsigned int i)
 {
 	size_t n = 1 + ksft_below(64), page = ksft_below(io.pages - n);
@@ -169,7 +174,7 @@ static void wide_update(unsigned int i)
 			     IOMMU_RW), 0);
 }
 
-CASE_TIMED(overlapping_updates_and_holes, 40)
+CASE_TIMED(updates_that_overlap_translate_right, 40)
 {
 	unsigned int i, j;
 
@@ -190,8 +195,8 @@ CASE_TIMED(overlapping_updates_and_holes, 40)
 	finish();
 }
 
-/* What has been told of once is known in the next session, too. */
-CASE(calls_not_asked_for_do_not_come)
+/* A session keeps the driver's request for no calls from the session before. */
+CASE(calls_off_hold_in_the_next_session)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int i;
@@ -212,8 +217,8 @@ CASE(calls_not_asked_for_do_not_come)
 	finish();
 }
 
-/* Features that are told anew come with an empty IOTLB: no ring is where it was. */
-CASE(rings_are_looked_for_in_the_new_iotlb)
+/* SET_FEATURES empties the IOTLB: the rings' old translations must not be used. */
+CASE(rings_after_set_features_are_missed_again)
 {
 	struct vhost_iotlb_msg m;
 
@@ -225,7 +230,7 @@ CASE(rings_are_looked_for_in_the_new_iotlb)
 	iommu_serve_end(&io);
 	ASSERT(!iommu_readable(&io, 0));
 	iommu_set_features(&io, rig.v.features);
-	iommu_forget(&io);
+	iommu_drop_all(&io);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	ASSERT(iommu_readable(&io, 3000));
@@ -282,8 +287,8 @@ static void tiny_pieces(uint64_t features)
 	finish();
 }
 
-/* No IOMMU has such pages, but the messages can say it. */
-CASE(rings_in_pieces_of_eight_bytes)
+/* No IOMMU has such pages, but IOTLB messages allow them. */
+CASE(rings_in_pieces_of_eight_bytes_work)
 {
 	tiny_pieces(F_BASE | F_EVENT);
 	tiny_pieces(F_BASE);
@@ -323,7 +328,7 @@ static void unmap_buffer(unsigned int i)
 	iommu_unmap(&io, iommu_page(&io, q->bufs) + ksft_below(pages));
 }
 
-CASE_TIMED(buffers_unmapped_under_traffic, 40)
+CASE_TIMED(buffers_unmapped_under_traffic_are_missed_again, 40)
 {
 	unmap_while_running("event", F_BASE | F_EVENT, unmap_buffer, 500);
 	unmap_while_running("flags", F_BASE, unmap_buffer, 500);
@@ -340,7 +345,7 @@ static void unmap_ring(unsigned int i)
 				 gr_avail_bytes(c));
 }
 
-CASE_TIMED(rings_unmapped_under_traffic, 40)
+CASE_TIMED(rings_unmapped_under_traffic_are_missed_again, 40)
 {
 	unmap_while_running("event", F_BASE | F_EVENT, unmap_ring, 300);
 	unmap_while_running("flags", F_BASE, unmap_ring, 300);
@@ -361,7 +366,7 @@ static void unmap_anything(unsigned int i)
 	}
 }
 
-CASE_TIMED(everything_unmapped_under_traffic, 40)
+CASE_TIMED(everything_unmapped_under_traffic_is_missed_again, 40)
 {
 	unmap_while_running("event", F_BASE | F_EVENT, unmap_anything, 200);
 	unmap_while_running("flags", F_BASE, unmap_anything, 200);
@@ -377,13 +382,13 @@ static void move_table(unsigned int i)
 	unmap_buffer(i);
 }
 
-/* The table says where guest-physical memory is; nothing goes by it here. */
-CASE(memory_table_does_not_matter)
+/* The memory table translates guest-physical addresses, which are not used here. */
+CASE(memory_table_moved_under_traffic_is_not_used)
 {
 	unmap_while_running("table", F_BASE | F_EVENT, move_table, 100);
 }
 
-/* 'n' translations that nobody needs, one in four of them the same again. */
+/* 'n' translations that no queue needs, one in four of them the same again. */
 static void flood(unsigned int n, unsigned int *nr)
 {
 	uint64_t far = 1ull << 40;
@@ -417,10 +422,10 @@ static long lost_in_flood(unsigned int n, unsigned int *nr)
 }
 
 /*
- * Far more translations than a device keeps (2048 by vhost's default): memory
- * stays what it was, the oldest may be forgotten and are missed again.
+ * Far more translations than a device keeps (2048 by vhost's default): no memory is lost,
+ * the oldest may be dropped and are missed again.
  */
-CASE_TIMED(updates_without_end, 60)
+CASE_TIMED(updates_without_end_take_no_memory, 60)
 {
 	unsigned int n = 100000, nr = 0, i;
 	long lost = 0;
@@ -429,8 +434,8 @@ CASE_TIMED(updates_without_end, 60)
 	iommu_serve(&io);
 	flood(8192, &nr);
 	/*
-	 * 75 000 of them would be 2.4 MB at the least, each time; what others take
-	 * meanwhile (KASAN keeps what was freed for a while) they take once.
+	 * 75 000 of them would be 2.4 MB at the least, each time; other users of memory
+	 * (KASAN keeps freed memory for a while) take theirs once.
 	 */
 	for (i = 0; i < 3; i++) {
 		lost = lost_in_flood(n, &nr);
@@ -442,6 +447,518 @@ CASE_TIMED(updates_without_end, 60)
 	exchange_tx(&x);
 	exchange_rx(&x);
 	finish();
+}
+
+/*** wrong translations, and none ***/
+
+static void ready_with(uint64_t features)
+{
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 32,
+						.features = features }, 2);
+	x = (struct exchange){ .r = &rig, .burst = 8 };
+}
+
+/* Backends off, nothing mapped, rings and tap empty. */
+static void clear_all(void)
+{
+	uint64_t start = ksft_now_ms();
+
+	rig_stop(&rig);
+	EXPECT_LE(ksft_now_ms() - start, ksft_patience(3000));
+	EXPECT(!iommu_readable(&io, 0));
+	iommu_unmap_all(&io, 0);
+	iommu_check_graves(&io);
+	vdev_queue_reset(&rig.v, VDEV_RX);
+	vdev_queue_reset(&rig.v, VDEV_TX);
+	rig.tx_out = 0;
+	rig_flush(&rig);
+}
+
+/* A stop, a start, and all works. */
+static void as_new(void)
+{
+	clear_all();
+	iommu_map_used(&io);
+	rig_start(&rig);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	exchange_rx(&x);
+	iommu_serve_end(&io);
+	iommu_check_graves(&io);
+	iommu_close(&io);
+	rig_close(&rig);
+}
+
+static bool stopped_or_dropped(struct vdev_queue *q)
+{
+	return vdev_eventfd_wait(q->err, 0) || gr_used_pending(&q->ring);
+}
+
+/* All pages of both queues but the first buffer of one. */
+static void map_all_but(const uint8_t *buf, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct vdev_queue *q = &rig.v.q[i];
+		const struct gr_cfg *c = &q->ring.cfg;
+
+		iommu_map_area(&io, c->desc, gr_desc_bytes(c) +
+			       gr_avail_bytes(c),
+			       c->packed ? IOMMU_RW : IOMMU_RO);
+		iommu_map_area(&io, c->used, gr_used_bytes(c), IOMMU_RW);
+		iommu_map_area(&io, q->bufs, q->buf_size * q->buf_num,
+			       IOMMU_RW);
+	}
+	iommu_unmap_area(&io, buf, len);
+}
+
+static void other_queue_works(unsigned int q)
+{
+	if (q == VDEV_TX)
+		exchange_rx(&x);
+	else
+		exchange_tx(&x);
+}
+
+/* The first buffer of the pool, as big as a page, in the ring of queue q. */
+static uint8_t *offer(unsigned int q)
+{
+	uint8_t *buf;
+
+	if (q == VDEV_RX) {
+		rig_rx_post(&rig, 1, NULL);
+		buf = rig.v.q[q].bufs;
+		rig_inject(&rig, x.rx_seq++, 1000);
+	} else {
+		buf = rig.v.q[q].bufs;
+		ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	}
+	return buf;
+}
+
+static bool all_bytes(const uint8_t *p, size_t len, uint8_t b)
+{
+	return p[0] == b && !memcmp(p, p + 1, len - 1);
+}
+
+/* A page without the permission that the buffer needs. */
+static void forbidden(unsigned int q, uint8_t perm)
+{
+	struct vhost_iotlb_msg m = { 0 };
+	uint8_t *buf, junk[64];
+	uint16_t used;
+
+	ready_with(F_BASE);
+	buf = rig.v.q[q].bufs;
+	map_all_but(buf, 4096);
+	iommu_map_area(&io, buf, 4096, perm);
+	rig_start(&rig);
+	used = gr_raw_used_idx(&rig.v.q[q].ring);
+	EXPECT(offer(q) == buf);
+	vdev_kick_always(&rig.v.q[q]);
+	/* an error, or a miss for that permission; no data */
+	EXPECT(WAIT_FOR(3000, vdev_eventfd_wait(rig.v.q[q].err, 0) ||
+			iommu_read(&io, &m)));
+	if (m.type)
+		EXPECT(m.perm & ~perm & IOMMU_RW);
+	if (q == VDEV_RX) {
+		EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), used);
+		EXPECT(all_bytes(buf, 4096, RX_CANARY));
+	} else {
+		EXPECT_EQ(rig_sniff(&rig, junk, sizeof(junk), 0), -1);
+	}
+	other_queue_works(q);
+	as_new();
+}
+
+CASE(buffer_without_permission_not_touched)
+{
+	forbidden(VDEV_RX, IOMMU_RO);
+	forbidden(VDEV_TX, IOMMU_WO);
+}
+
+/* An indirect table is only read, also where the device writes the buffers. */
+CASE(indirect_table_read_only_suffices)
+{
+	const struct shape table = { .piece = 100, .indirect = true };
+	const size_t len = 256ul << 10;
+	const uint8_t *at;
+	unsigned int q;
+
+	for (q = 0; q < 2; q++) {
+		ready_with(F_BASE);
+		at = rig.v.q[q].ring.cfg.ind;
+		ASSERT_EQ((uintptr_t)at % 4096, 0);
+		map_all_but(at, len);
+		iommu_map_area(&io, at, len, IOMMU_RO);
+		rig_start(&rig);
+		if (q == VDEV_RX) {
+			rig_rx_post(&rig, 4, &table);
+			vdev_kick_always(&rig.v.q[q]);
+			rig_inject(&rig, 77, 1000);
+			EXPECT(rig_rx_expect(&rig, 77, 1000));
+		} else {
+			ASSERT_EQ(rig_tx(&rig, 1000, &table), 0);
+			vdev_kick_always(&rig.v.q[q]);
+			EXPECT(rig_expect(&rig, rig.tx_seq - 1, 1000));
+			EXPECT(rig_tx_drain(&rig, 3000));
+		}
+		EXPECT_EQ(vdev_eventfd_take(rig.v.q[q].err), 0);
+		as_new();
+	}
+}
+
+/* SET_BACKEND may fail at once for a queue without usable rings. */
+static void start_or_refuse(unsigned int q)
+{
+	int ret = __vdev_backend(&rig.v, q, rig.tap);
+
+	EXPECT(!ret || ret == -EFAULT);
+	vdev_backend(&rig.v, !q, rig.tap);
+}
+
+/*
+ * A used ring that may only be read stays as it is. The device writes the
+ * descriptors of a packed one.
+ */
+CASE(used_ring_read_only_not_written)
+{
+	unsigned int q;
+
+	for (q = 0; q < 4; q++) {
+		const struct gr_cfg *c;
+
+		ready_with(F_BASE);
+		c = &rig.v.q[q % 2].ring.cfg;
+		if (q < 2 || !c->packed) {
+			map_all_but(c->used, gr_used_bytes(c));
+			iommu_map_area(&io, c->used, gr_used_bytes(c),
+				       IOMMU_RO);
+		} else {
+			map_all_but(c->desc, gr_desc_bytes(c));
+			iommu_map_area(&io, c->desc, gr_desc_bytes(c),
+				       IOMMU_RO);
+		}
+		start_or_refuse(q % 2);
+		offer(q % 2);
+		vdev_kick_always(&rig.v.q[q % 2]);
+		other_queue_works(q % 2);
+		EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q % 2].ring), 0);
+		as_new();
+	}
+}
+
+/* Once the translation is right, frames arrive, or the queue has reported an error. */
+static void goes_on_receiving(const uint8_t *buf)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_RX];
+
+	iommu_unmap_area(&io, buf, 8192);
+	iommu_map_area(&io, buf, 8192, IOMMU_RW);
+	rig_inject(&rig, x.rx_seq++, 1000);
+	vdev_kick_always(q);
+	EXPECT(WAIT_FOR(3000, stopped_or_dropped(q)));
+}
+
+/* The translation leads to an address without memory behind it. */
+static void leads_nowhere(unsigned int q, int prot)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	uint8_t *buf, *hole;
+
+	ready_with(F_BASE | F_EVENT);
+	hole = mmap(NULL, 8192, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	buf = vq->bufs;
+	map_all_but(buf, 8192);
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_UPDATE, vdev_bus(&rig.v, buf),
+			     8192, (uintptr_t)hole, IOMMU_RW), 0);
+	rig_start(&rig);
+	if (prot == PROT_NONE)
+		munmap(hole, 8192);
+	EXPECT(offer(q) == buf);
+	vdev_kick_always(vq);
+	/* vhost_net neither uses the buffer nor reports an error */
+	if (q == VDEV_RX)
+		WAIT_FOR(100, stopped_or_dropped(vq));
+	else if (!vdev_is_vhost())
+		EXPECT(WAIT_FOR(3000, stopped_or_dropped(vq)));
+	other_queue_works(q);
+	if (q == VDEV_RX)
+		goes_on_receiving(buf);
+	as_new();
+}
+
+CASE(buffer_translated_to_no_memory_recovers)
+{
+	leads_nowhere(VDEV_RX, PROT_NONE);
+	leads_nowhere(VDEV_TX, PROT_NONE);
+	leads_nowhere(VDEV_RX, PROT_READ);
+}
+
+CASE(ring_translated_to_no_memory_recovers)
+{
+	unsigned int q, area;
+
+	for (q = 0; q < 2; q++) {
+		for (area = 0; area < 2 && !ksft_failed(); area++) {
+			const struct gr_cfg *c;
+			const uint8_t *p;
+			void *hole;
+
+			ready_with(F_BASE);
+			c = &rig.v.q[q].ring.cfg;
+			p = area ? c->used : c->desc;
+			hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE |
+				    MAP_ANONYMOUS, -1, 0);
+			map_all_but(p, 4096);
+			iommu_send(&io, VHOST_IOTLB_UPDATE, vdev_bus(&rig.v, p),
+				   4096, (uintptr_t)hole, IOMMU_RW);
+			start_or_refuse(q);
+			offer(q);
+			vdev_kick_always(&rig.v.q[q]);
+			WAIT_FOR(200, stopped_or_dropped(&rig.v.q[q]));
+			other_queue_works(q);
+			as_new();
+		}
+	}
+}
+
+/* The VMM never answers: the queue waits, and the other one works. */
+static void never_answered(unsigned int q)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	struct vhost_iotlb_msg m;
+	unsigned int i, n = 0;
+
+	ready_with(F_BASE | F_EVENT);
+	map_all_but(vq->bufs, 16 * 4096);
+	rig_start(&rig);
+	for (i = 0; i < 16; i++)
+		offer(q);
+	for (i = 0; i < 100; i++) {
+		vdev_kick_always(vq);
+		other_queue_works(q);
+	}
+	while (iommu_read(&io, &m))
+		n++;
+	EXPECT_GE(n, 1);
+	if (!vdev_is_vhost())
+		EXPECT_LE(n, 64);
+	EXPECT_EQ(gr_raw_used_idx(&vq->ring), 0);
+	as_new();
+}
+
+CASE(misses_never_answered_stop_one_queue_only)
+{
+	never_answered(VDEV_RX);
+	never_answered(VDEV_TX);
+}
+
+/* Without a kick: the driver gets no buffer back, and notifications are off. */
+static void missed_again(unsigned int q)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	struct vhost_iotlb_msg first, again;
+
+	ready_with(F_BASE | F_EVENT);
+	map_all_but(vq->bufs, 16 * 4096);
+	rig_start(&rig);
+	offer(q);
+	vdev_kick_always(vq);
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &first));
+	/* a VMM that could not answer may be able to by now */
+	ASSERT(iommu_readable(&io, 10000));
+	ASSERT(iommu_read(&io, &again));
+	EXPECT_EQ(again.iova, first.iova);
+	EXPECT_EQ(again.perm, first.perm);
+	iommu_answer(&io, &again);
+	EXPECT(WAIT_FOR(3000, (iommu_pump(&io), gr_used_pending(&vq->ring))));
+	as_new();
+}
+
+CASE(miss_unanswered_repeated_after_a_while)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net repeats a miss at each kick, or never");
+	missed_again(VDEV_RX);
+	missed_again(VDEV_TX);
+}
+
+struct wild {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t flags;
+};
+
+/* Raw descriptors; queue TX reads them, queue RX writes. */
+static void wild_descriptor(unsigned int q, const struct wild *w)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	uint64_t one = 1;
+
+	gr_raw_offer(&vq->ring, w->addr, w->len,
+		     w->flags | (q == VDEV_RX ? GR_DESC_F_WRITE : 0));
+	if (q == VDEV_RX)
+		rig_inject(&rig, x.rx_seq++, 1000);
+	ASSERT_EQ(write(vq->kick, &one, 8), 8);
+}
+
+CASE_TIMED(addresses_without_translation_are_not_used, 40)
+{
+	static const struct wild rows[] = {
+		{ ~0ull - 100, 4096, 0 },	/* wraps */
+		{ ~0ull - 4095, 4096, 0 },	/* ends at 2^64 */
+		{ ~0ull, 1, 0 },
+		{ 0, ~0u, 0 },
+		{ 0, 4096, 0 },
+		{ VDEV_GPA, 4096, 0 },		/* guest-physical */
+		{ IOMMU_BUS, 4096, 0 },
+		{ ~0ull - 100, 4096, GR_DESC_F_INDIRECT },
+		{ 0, 16, GR_DESC_F_INDIRECT },
+		{ VDEV_GPA, 1 << 20, GR_DESC_F_INDIRECT },
+	};
+	unsigned int q, i;
+
+	for (q = 0; q < 2; q++) {
+		ready_with(F_BASE | F_EVENT);
+		for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+			clear_all();
+			map_all_but(rig.v.mem, 4096);
+			iommu_map_area(&io, rig.v.mem, 4096, IOMMU_RW);
+			rig_start(&rig);
+			wild_descriptor(q, &rows[i]);
+			WAIT_FOR(200, iommu_readable(&io, 0) ||
+				 stopped_or_dropped(&rig.v.q[q]));
+			/* misses without a useful answer, many times */
+			iommu_pump(&io);
+			other_queue_works(q);
+			EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), 0);
+			if (ksft_failed()) {
+				ksft_note("row %u, queue %u", i, q);
+				return;
+			}
+		}
+		as_new();
+	}
+}
+
+/*** all at once ***/
+
+static bool storm_over;
+
+static bool storm_goes_on(void)
+{
+	return !__atomic_load_n(&storm_over, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t roll(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+static void *storm_of_messages(void *arg)
+{
+	uint32_t rnd = (uintptr_t)arg;
+
+	while (storm_goes_on()) {
+		uint64_t iova = iommu_iova(&io, roll(&rnd) % io.pages);
+		uint64_t size = (1 + roll(&rnd) % 64) * 4096ull;
+		uint64_t at = roll(&rnd) % (rig.v.mem_size / 2);
+
+		iommu_send(&io, roll(&rnd) % 3 ? VHOST_IOTLB_UPDATE :
+			   VHOST_IOTLB_INVALIDATE, iova, size,
+			   (uintptr_t)rig.v.host + at, 1 + roll(&rnd) % 3);
+	}
+	return NULL;
+}
+
+static void *storm_of_reads(void *arg)
+{
+	struct vhost_iotlb_msg m;
+
+	while (storm_goes_on()) {
+		if (iommu_read(&io, &m))	/* ACCESS_PLATFORM may be off by now */
+			iommu_send(&io, VHOST_IOTLB_UPDATE, m.iova & ~4095ull,
+				   4096, (uintptr_t)rig.v.host, IOMMU_RW);
+		else
+			sched_yield();
+	}
+	return arg;
+}
+
+static void *storm_of_ioctls(void *arg)
+{
+	uint64_t on = rig.v.features, off = on & ~F_PLATFORM, again = on | F_LOG;
+	uint32_t rnd = (uintptr_t)arg;
+	unsigned int q = 0;
+
+	while (storm_goes_on()) {
+		struct vhost_vring_addr addr;
+
+		q = !q;
+		switch (roll(&rnd) % 8) {
+		case 0:
+			__vdev_backend(&rig.v, q, -1);
+			break;
+		case 1:
+			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
+			break;
+		case 2:
+			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &again);
+			break;
+		case 3:
+			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &on);
+			break;
+		case 4:
+			vdev_queue_addr(&rig.v, q, &addr);
+			__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &addr);
+			break;
+		case 5:
+			__vdev_set_mem(&rig.v);
+			break;
+		default:
+			__vdev_backend(&rig.v, q, rig.tap);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Several threads do everything that a VMM can do to a device with an IOTLB. No single result
+ * is right or wrong: the kernel must survive, and the device must work afterwards.
+ * Translations are random, some of them onto the rings themselves.
+ */
+CASE_TIMED(messages_and_ioctls_at_once_survived, 40)
+{
+	uint64_t end = ksft_now_ms() + 1500ull * ksft_rounds(1);
+	uint64_t on, one = 1;
+	pthread_t t[4];
+	unsigned int i;
+
+	ready_with(F_BASE | F_EVENT);
+	iommu_map_used(&io);
+	rig_start(&rig);
+	on = rig.v.features;
+	pthread_create(&t[0], NULL, storm_of_messages, (void *)1ul);
+	pthread_create(&t[1], NULL, storm_of_messages, (void *)2ul);
+	pthread_create(&t[2], NULL, storm_of_reads, NULL);
+	pthread_create(&t[3], NULL, storm_of_ioctls, (void *)3ul);
+	while (ksft_now_ms() < end) {
+		rig_inject(&rig, 1, 500);
+		for (i = 0; i < 2; i++)
+			if (write(rig.v.q[i].kick, &one, 8) != 8)
+				break;
+		sched_yield();
+	}
+	__atomic_store_n(&storm_over, true, __ATOMIC_RELEASE);
+	for (i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	rig_stop(&rig);
+	vdev_set_features(&rig.v, on);
+	as_new();
 }
 
 KSFT_MAIN()

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device IOTLB's message channel: read, write, poll, and what becomes of
- * messages when backends and features change.
+ * The device IOTLB's messages: read, write and poll them, what becomes of a pending miss when
+ * backends and features change, and which messages are refused.
  *
  * @hosts: 6.1 newest
+ * @debug: kmsan
  * @seconds: 3
  */
 #define _GNU_SOURCE
@@ -26,13 +27,13 @@
 #define EBADFD 77
 #endif
 
-/* bytes, that are no ring */
+/* bytes beside the rings */
 #define ELSEWHERE	(256 << 10)
 
 static struct rig rig;
 static struct iommu io;
 
-/* A device may look for work, and miss, as soon as it has a backend. */
+/* The worker may poll, and miss, as soon as the device has a backend. */
 static void ready_but_stopped(int version)
 {
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, version);
@@ -72,7 +73,7 @@ static void set_blocking(bool on)
 	ASSERT_SYS(fcntl(rig.v.fd, F_SETFL, on ? 0 : O_NONBLOCK));
 }
 
-CASE(without_platform_there_are_no_messages)
+CASE(messages_without_access_platform_refused)
 {
 	uint8_t buf[256];
 
@@ -91,7 +92,7 @@ CASE(without_platform_there_are_no_messages)
 		  -EFAULT);
 }
 
-/* A miss that could not be read is retried, as one without an answer; vhost_net forgets it. */
+/* A miss that could not be read is retried, as one without an answer; vhost_net drops it. */
 static void read_into_nowhere(void)
 {
 	uint8_t *nowhere = rig.v.host + rig.v.host_span - 4096;
@@ -103,7 +104,7 @@ static void read_into_nowhere(void)
 	EXPECT(iommu_readable(&io, 5000));
 }
 
-CASE(a_miss_is_read_and_answered)
+CASE(miss_answered_lets_the_frame_pass)
 {
 	struct vhost_iotlb_msg m;
 	uint8_t buf[256];
@@ -129,8 +130,8 @@ CASE(a_miss_is_read_and_answered)
 	}
 }
 
-/* As an iommu_answer() ahead of the question. */
-CASE(update_before_the_miss_is_read)
+/* The VMM maps what it has not been asked for yet. */
+CASE(miss_answered_unread_lets_the_frame_pass)
 {
 	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
 
@@ -145,7 +146,7 @@ CASE(update_before_the_miss_is_read)
 }
 
 /* Unanswered, a miss is reported once in a second, however often the guest kicks. */
-CASE(misses_are_not_repeated)
+CASE(miss_unanswered_not_repeated_within_a_second)
 {
 	unsigned int i, j, n = 0, again = 0, kicks = ksft_rounds(10000);
 	struct vhost_iotlb_msg m, first[16];
@@ -156,7 +157,7 @@ CASE(misses_are_not_repeated)
 	ASSERT(iommu_readable(&io, 3000));
 	for (i = 0; i < kicks; i++) {
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
-		if (i < kicks / 2)	/* not even read */
+		if (i < kicks / 2)	/* the VMM does not even read */
 			continue;
 		while (now = ksft_now_ms(), iommu_read(&io, &m)) {
 			for (j = 0; j < n && first[j].iova != m.iova; j++)
@@ -181,8 +182,8 @@ CASE(misses_are_not_repeated)
 	frame_passes();
 }
 
-/* Who has been told is told again after a stop, and not before. */
-CASE(a_stop_withdraws_messages)
+/* A miss, whether the VMM has read it or not, is queued again only after a stop and a start. */
+CASE(miss_pending_withdrawn_by_a_stop)
 {
 	struct vhost_iotlb_msg m;
 	int taken;
@@ -230,7 +231,7 @@ static void restart_with(uint64_t features)
 	rig_start(&rig);
 }
 
-CASE(platform_off_and_on)
+CASE(access_platform_off_and_on_empties_the_iotlb)
 {
 	struct exchange x = { .r = &rig, .burst = 8 };
 	struct vhost_iotlb_msg m;
@@ -258,8 +259,8 @@ CASE(platform_off_and_on)
 		exchange_tx(&x);
 		exchange_rx(&x);
 
-		/* nothing of the old translations is left: all are missed */
-		iommu_forget(&io);
+		/* no old translation is left: all are missed */
+		iommu_drop_all(&io);
 		io.misses = 0;
 		restart_with(features);
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
@@ -269,13 +270,13 @@ CASE(platform_off_and_on)
 	}
 }
 
-/* As a VMM that starts a device again: what it has told before is forgotten. */
-CASE(platform_said_again)
+/* As a VMM that starts a device again: earlier translations are dropped. */
+CASE(access_platform_set_again_empties_the_iotlb)
 {
 	ready(2);
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	frame_passes();
-	iommu_forget(&io);
+	iommu_drop_all(&io);
 	io.misses = 0;
 	restart_with(rig.v.features);
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
@@ -285,8 +286,8 @@ CASE(platform_said_again)
 	finish();
 }
 
-/* What has been asked for by then is asked for again. */
-CASE(platform_said_again_while_it_waits)
+/* A miss that is pending then is queued again. */
+CASE(access_platform_set_again_repeats_the_miss)
 {
 	struct vhost_iotlb_msg m;
 
@@ -301,8 +302,8 @@ CASE(platform_said_again_while_it_waits)
 	finish();
 }
 
-/* Without taking the backends away first; QEMU does not, others might. */
-CASE(platform_toggled_while_running)
+/* Without removing the backends first; QEMU removes them, other VMMs might not. */
+CASE(access_platform_toggled_under_traffic_recovers)
 {
 	uint64_t on, off;
 	unsigned int i;
@@ -321,7 +322,7 @@ CASE(platform_toggled_while_running)
 	}
 	iommu_serve_end(&io);
 	iommu_set_features(&io, on);
-	iommu_forget(&io);
+	iommu_drop_all(&io);
 	restart_with(on);
 	while (rig_sniff(&rig, rig.v.mem + rig.v.mem_size - 256, 256, 0) >= 0)
 		;
@@ -331,10 +332,10 @@ CASE(platform_toggled_while_running)
 }
 
 /*
- * Waits for a ring where nothing is, is told that there is no IOMMU, and where the ring is
- * then: it goes on by itself.
+ * The queue waits for the translation of a ring. The VMM clears ACCESS_PLATFORM and sets the
+ * ring's user addresses: the queue goes on without a kick.
  */
-CASE(platform_off_while_it_waits)
+CASE(access_platform_off_resumes_a_waiting_queue)
 {
 	struct vhost_vring_addr a;
 	struct vhost_iotlb_msg m;
@@ -359,7 +360,7 @@ CASE(platform_off_while_it_waits)
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	EXPECT(rig_tx_drain(&rig, 3000));
-	/* it has been told, and waits no more */
+	/* once more, while the queue does not wait */
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
 	one_frame();
 	rig_expect(&rig, rig.tx_seq - 1, 100);
@@ -367,7 +368,7 @@ CASE(platform_off_while_it_waits)
 	finish();
 }
 
-/* What the guest calls its rings is an address of the owner's, too, of something else. */
+/* The rings' IOVAs are the owner's user addresses of other memory, too. */
 static void map_rings_at(uint8_t *at, struct vhost_vring_addr *a)
 {
 	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
@@ -394,15 +395,18 @@ static bool waits(void)
 	return !strncmp(ring_is(&rig, "kvnet.tx.state"), "waiting", 7);
 }
 
-/* CVE-2026-97988. There is no IOMMU any more: the rings are where the owner says next. */
-CASE(rings_are_no_addresses_of_the_owner)
+/*
+ * CVE-2026-97988. Ring addresses that were set as IOVAs are no user addresses when
+ * ACCESS_PLATFORM is cleared: the queue waits until the owner sets others.
+ */
+CASE(ring_by_iova_without_the_iotlb_not_used)
 {
 	uint8_t *other = mmap(NULL, ELSEWHERE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct vhost_vring_addr a;
 	uint64_t off;
 
 	if (vdev_is_vhost())
-		ksft_skip("of vhost_net only newer ones forget them");
+		ksft_skip("of vhost_net only newer ones drop them");
 	ready_but_stopped(2);
 	off = rig.v.features & ~F_PLATFORM;
 	map_rings_at(other, &a);
@@ -416,7 +420,7 @@ CASE(rings_are_no_addresses_of_the_owner)
 	wait_worker_idle();
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
 	EXPECT(all_zero(other, ELSEWHERE));
-	/* nor does it help to say so twice */
+	/* nor are they when it is set and cleared once more */
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
 	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
 	EXPECT(waits());
@@ -434,8 +438,11 @@ CASE(rings_are_no_addresses_of_the_owner)
 	rig_close(&rig);
 }
 
-/* Waits for a ring where nothing is, and is told of another one: it goes on by itself. */
-CASE(another_ring_while_it_waits)
+/*
+ * The queue waits for a ring that has no translation, and the VMM sets another one: the queue
+ * goes on without a kick.
+ */
+CASE(ring_moved_resumes_a_waiting_queue)
 {
 	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
 	struct vhost_vring_addr a, far;
@@ -458,7 +465,7 @@ CASE(another_ring_while_it_waits)
 	iommu_call_wakes(&io, VHOST_SET_VRING_ADDR, &a);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	EXPECT(rig_tx_drain(&rig, 3000));
-	/* and the question is nobody's any more */
+	/* and the miss is withdrawn */
 	EXPECT(!iommu_read(&io, &m));
 	rig_stop(&rig);
 	finish();
@@ -510,7 +517,7 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-CASE(blocked_reader_is_woken)
+CASE(reader_blocked_is_woken)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 	uint64_t off;
@@ -540,7 +547,7 @@ CASE(blocked_reader_is_woken)
 	EXPECT_EQ(r.error, EBADFD);
 }
 
-CASE(reset_owner_forgets_all)
+CASE(reset_owner_drops_misses_and_translations)
 {
 	struct vhost_iotlb_msg m;
 	struct reader r;
@@ -562,8 +569,8 @@ CASE(reset_owner_forgets_all)
 	EXPECT_EQ(r.error, EBADFD);
 }
 
-/* The read keeps the file open; the process's end must end all. */
-CASE(closed_or_killed_with_a_blocked_reader)
+/* The read keeps the file open; the end of the process must end the worker. */
+CASE(close_or_kill_with_a_blocked_reader_ends_the_worker)
 {
 	unsigned int before = workers();
 	struct reader r;
@@ -591,6 +598,282 @@ CASE(closed_or_killed_with_a_blocked_reader)
 			EXPECT_EQ(status, 0);
 	}
 	no_worker_left(before);
+}
+
+/*** messages that are refused ***/
+
+enum verdict { ACCEPTED, REFUSED, EITHER };
+
+#define KERNEL_ADDR	0xffff888000000000ull
+#define HERE		0	/* stands for the rig's memory */
+
+struct row {
+	const char *name;
+	struct vhost_iotlb_msg m;
+	enum verdict want;
+	bool elsewhere;		/* not the page that must stay untranslated */
+	bool kvnet_refuses;	/* and vhost_net may not */
+};
+
+#define UPDATE(i, s, u, p) \
+	{ .iova = (i), .size = (s), .uaddr = (u), .perm = (p), \
+	  .type = VHOST_IOTLB_UPDATE }
+#define OTHER(t) \
+	{ .size = 4096, .perm = IOMMU_RW, .type = (t) }
+#define INVALIDATE(i, s) \
+	{ .iova = (i), .size = (s), .type = VHOST_IOTLB_INVALIDATE }
+
+static const struct row rows[] = {
+	{ "update of size 0", UPDATE(0, 0, HERE, IOMMU_RW), REFUSED },
+	{ "update that wraps", UPDATE(~0ull - 4095, 8192, HERE, IOMMU_RW),
+	  REFUSED, true },
+	{ "update that ends at 2^64", UPDATE(~0ull - 4095, 4096, HERE, IOMMU_RW),
+	  EITHER, true },
+	{ "kernel address", UPDATE(0, 4096, KERNEL_ADDR, IOMMU_RW), REFUSED },
+	{ "kernel address, read", UPDATE(0, 4096, KERNEL_ADDR, IOMMU_RO),
+	  REFUSED },
+	{ "kernel address, write", UPDATE(0, 4096, KERNEL_ADDR, IOMMU_WO),
+	  REFUSED },
+	{ "address that wraps", UPDATE(0, 8192, ~0ull - 4095, IOMMU_RW),
+	  REFUSED },
+	{ "out of user space", UPDATE(0, 1ull << 62, HERE, IOMMU_RW), REFUSED },
+	{ "all but a byte", UPDATE(0, ~0ull, HERE, IOMMU_RW), REFUSED, true },
+	/* vhost accepts it, and finds a page that allows nothing */
+	{ "no permission", UPDATE(0, 4096, HERE, 0), EITHER, true },
+	{ "unknown permission", UPDATE(0, 4096, HERE, 0xf0), EITHER, true },
+	{ "miss", OTHER(VHOST_IOTLB_MISS), REFUSED },
+	{ "access failure", OTHER(VHOST_IOTLB_ACCESS_FAIL), REFUSED },
+	{ "begin of batch", OTHER(VHOST_IOTLB_BATCH_BEGIN), REFUSED },
+	{ "end of batch", OTHER(VHOST_IOTLB_BATCH_END), REFUSED },
+	{ "type 0", OTHER(0), REFUSED },
+	{ "type 255", OTHER(255), REFUSED },
+	{ "invalidate nothing", INVALIDATE(0x1000, 0), ACCEPTED, true },
+	{ "invalidate what is not there", INVALIDATE(0x1000, 0x1000), ACCEPTED,
+	  true },
+	{ "invalidate that wraps", INVALIDATE(~0ull - 4095, 8192), EITHER,
+	  true, true },
+};
+
+static const char *answer_text(int ret)
+{
+	return ret ? strerror(-ret) : "accepted";
+}
+
+static void judge(const struct row *row)
+{
+	struct vhost_iotlb_msg m = row->m;
+	int ret;
+
+	if (!row->elsewhere)
+		m.iova = iommu_iova(&io, iommu_page(&io,
+				    rig.v.q[VDEV_TX].ring.cfg.desc));
+	if (m.uaddr == HERE)
+		m.uaddr = (uintptr_t)rig.v.host;
+	ret = iommu_send(&io, m.type, m.iova, m.size, m.uaddr, m.perm);
+	if (ret && ret != -EFAULT && ret != -EINVAL)
+		FAIL("%s: %s", row->name, answer_text(ret));
+	else if (row->want == ACCEPTED ? ret : row->want == REFUSED && !ret)
+		FAIL("%s: %s", row->name, answer_text(ret));
+	else if (row->kvnet_refuses && !ret && !vdev_is_vhost())
+		FAIL("%s: accepted", row->name);
+}
+
+/* No refused message has become a translation. */
+static void descriptors_are_still_missed(void)
+{
+	size_t page = iommu_page(&io, rig.v.q[VDEV_TX].ring.cfg.desc);
+
+	rig_start(&rig);
+	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	frame_passes();
+	EXPECT(io.missed[page]);
+}
+
+CASE(message_with_wrong_contents_refused)
+{
+	int version;
+	size_t i;
+
+	for (version = 1; version <= 2; version++) {
+		ready_but_stopped(version);
+		for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+			judge(&rows[i]);
+		descriptors_are_still_missed();
+		finish();
+	}
+}
+
+union any_msg {
+	struct vhost_msg v1;
+	struct vhost_msg_v2 v2;
+	uint8_t bytes[256];
+};
+
+static int send_raw(union any_msg *u, size_t len)
+{
+	ssize_t n = write(rig.v.fd, u, len);
+
+	return n < 0 ? -errno : n;
+}
+
+/* The message without padding has 'full' bytes. */
+static void sizes_of(union any_msg *u, size_t full)
+{
+	size_t len;
+	int ret;
+
+	for (len = 1; len <= sizeof(u->v1); len++) {
+		ret = send_raw(u, len);
+		if (len < full && ret != -EINVAL && ret != -EFAULT)
+			FAIL("%zu bytes of %zu: %s", len, full, answer_text(ret));
+		else if (len == sizeof(u->v1) && ret != (int)len)
+			FAIL("the whole message: %d", ret);
+	}
+	/* vhost accepts a longer one, and ignores the rest */
+	ret = send_raw(u, sizeof(*u));
+	EXPECT(ret == sizeof(u->v1) || ret == -EINVAL || ret == -EFAULT);
+}
+
+CASE(message_of_wrong_size_or_type_refused)
+{
+	struct vhost_iotlb_msg m = {
+		.iova = 0x5000, .size = 4096, .perm = IOMMU_RW,
+		.type = VHOST_IOTLB_UPDATE,
+	};
+	union any_msg u = { 0 }, *nowhere;
+	static const int types[] = { 0, 3, 255, -1, 1 << 16 | 1, 2 << 24 };
+	size_t i;
+	int ret;
+
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
+	m.uaddr = (uintptr_t)rig.v.host;
+	u.v1 = (struct vhost_msg){ .type = VHOST_IOTLB_MSG, .iotlb = m };
+	sizes_of(&u, offsetof(struct vhost_msg, iotlb) + sizeof(m));
+	u.v2 = (struct vhost_msg_v2){ .type = VHOST_IOTLB_MSG_V2, .iotlb = m };
+	sizes_of(&u, offsetof(struct vhost_msg_v2, iotlb) + sizeof(m));
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		u.v1 = (struct vhost_msg){ .type = types[i], .iotlb = m };
+		ret = send_raw(&u, sizeof(u.v1));
+		if (ret != -EINVAL && ret != -EFAULT)
+			FAIL("type %d: %s", types[i], answer_text(ret));
+	}
+	/* without VHOST_BACKEND_F_IOTLB_ASID the field is reserved: either */
+	u.v2 = (struct vhost_msg_v2){ .type = VHOST_IOTLB_MSG_V2, .asid = 1,
+				      .iotlb = m };
+	ret = send_raw(&u, sizeof(u.v2));
+	EXPECT(ret == sizeof(u.v2) || ret == -EINVAL || ret == -EFAULT);
+	if (ret > 0)
+		ksft_note("asid 1 is accepted");
+	nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+	EXPECT(send_raw(nowhere, sizeof(u.v2)) < 0);
+}
+
+/* Another process's user addresses are not the owner's. */
+CASE(update_by_another_process_refused)
+{
+	int status, ret;
+	pid_t pid;
+
+	ready_but_stopped(2);
+	pid = fork();
+	if (!pid) {
+		uint64_t desc = vdev_bus(&rig.v, rig.v.q[VDEV_TX].ring.cfg.desc);
+
+		ret = iommu_send(&io, VHOST_IOTLB_UPDATE, desc, 4096,
+				 (uintptr_t)rig.v.host, IOMMU_RW);
+		_exit(!ret ? 0 : ret == -EPERM ? 1 : ret == -EFAULT ? 2 : 3);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT(WIFEXITED(status));
+	if (vdev_is_vhost()) {	/* which does not check */
+		EXPECT_EQ(WEXITSTATUS(status), 0);
+		return;
+	}
+	if (EXPECT(WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2))
+		descriptors_are_still_missed();
+}
+
+/* Else the translation would be missed again. */
+CASE(invalidate_by_another_process_refused)
+{
+	struct exchange x = { .r = &rig, .burst = 1 };
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not check");
+	ready(2);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	wait_worker_idle();
+	iommu_serve_end(&io);
+	EXPECT_EQ(iommu_pump(&io), 0);
+	io.misses = 0;
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(iommu_send(&io, VHOST_IOTLB_INVALIDATE, 0, 0, 0, 0) == -EFAULT ? 0 : 1);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	iommu_serve(&io);
+	exchange_tx(&x);
+	EXPECT_EQ(io.misses, 0);
+	iommu_close(&io);
+}
+
+/* ACCESS_PLATFORM and LOG_ALL change what the owner's addresses mean. */
+static void as_non_owner(void)
+{
+	static const uint64_t bits[] = { F_PLATFORM, BIT64(VHOST_F_LOG_ALL) };
+	uint64_t f = rig.v.features;
+	unsigned int i;
+
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &f), 0);
+	for (i = 0; i < 2; i++) {
+		f = rig.v.features ^ bits[i];
+		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &f), -EPERM);
+	}
+	_exit(ksft_failed());
+}
+
+CASE(address_features_by_another_process_refused)
+{
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not check");
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		as_non_owner();
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	/* without an owner each process may */
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features) != 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	iommu_close(&io);
+}
+
+CASE(backend_features_unknown_refused)
+{
+	uint64_t v2 = BIT64(VHOST_BACKEND_F_IOTLB_MSG_V2), f = 0, bad = 1;
+
+	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
+	vdev_ioctl(rig.v.fd, VHOST_GET_BACKEND_FEATURES, &f);
+	EXPECT_EQ(f, v2);
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &bad),
+		  -EOPNOTSUPP);
+	bad = BIT64(VHOST_BACKEND_F_IOTLB_BATCH) | v2;
+	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &bad),
+		  -EOPNOTSUPP);
+	f = 0;
+	vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &f);
+	vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &v2);
 }
 
 KSFT_MAIN()

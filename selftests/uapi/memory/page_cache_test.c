@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The owner changes the memory that single frames go to, by all calls that can, at any
- * moment: nothing is written to a page that is gone, and no frame is lost.
+ * The pages that single frames are copied to are cached. The owner changes that memory, by
+ * all calls that can, at any moment, and the kernel merges, splits, swaps and moves the pages:
+ * nothing is written to a page that is gone, no frame is lost, and the bytes around a frame
+ * stay what they are. invalidate_test has memory that changes all the time.
  *
  * @hosts: newest
- * @seconds: 31
+ * @seconds: 34
+ * @skip: uapi-(uml|smp-).* | .*: no disk to swap to | the test hosts have one
+ * @skip: uapi-(uml|smp-).* | huge_page_split_keeps_the_rest: no huge pages | the test hosts have them
+ * @skip: uapi-(uml|smp-).* | .*: this kernel takes no page .* | the test hosts take pages off line
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rx_inline_rig.h"
+#include "swap.h"
 
 #define SOME		40
 
@@ -62,7 +71,7 @@ static void by_protection(uint8_t *at, size_t len)
 	ASSERT_SYS(mprotect(at, len, PROT_READ | PROT_WRITE));
 }
 
-/* A balloon. What was in the pages is gone, but nobody has sent that. */
+/* A balloon. The pages lose their contents, which are no frame of the test. */
 static void by_hole(uint8_t *at, size_t len)
 {
 	(void)at;
@@ -71,7 +80,7 @@ static void by_hole(uint8_t *at, size_t len)
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 }
 
-static void taken(void (*away)(uint8_t *at, size_t len))
+static void pages_invalidated_by(void (*away)(uint8_t *at, size_t len))
 {
 	unsigned int i;
 	uint8_t *at;
@@ -97,34 +106,34 @@ static void taken(void (*away)(uint8_t *at, size_t len))
 	rig_close(&rig);
 }
 
-CASE(invalidated_by_dontneed)
+CASE(pages_dropped_by_madvise_are_invalidated)
 {
-	taken(by_dontneed);
+	pages_invalidated_by(by_dontneed);
 }
 
-CASE(invalidated_by_munmap)
+CASE(pages_unmapped_are_invalidated)
 {
-	taken(by_unmap);
+	pages_invalidated_by(by_unmap);
 }
 
-CASE(invalidated_by_mapping_over)
+CASE(pages_mapped_over_are_invalidated)
 {
-	taken(by_mapping_over);
+	pages_invalidated_by(by_mapping_over);
 }
 
-CASE(invalidated_by_mremap)
+CASE(pages_moved_by_mremap_are_invalidated)
 {
-	taken(by_moving);
+	pages_invalidated_by(by_moving);
 }
 
-CASE(invalidated_by_mprotect)
+CASE(pages_protected_are_invalidated)
 {
-	taken(by_protection);
+	pages_invalidated_by(by_protection);
 }
 
-CASE(invalidated_by_punching_a_hole)
+CASE(pages_punched_out_are_invalidated)
 {
-	taken(by_hole);
+	pages_invalidated_by(by_hole);
 }
 
 /*** devices of one process ***/
@@ -142,8 +151,8 @@ static void put_aside(unsigned int i)
 	device[i].seq = seq;
 }
 
-/* The rig is that of this device from now on. */
-static void work_on(unsigned int i)
+/* Makes 'rig' and 'seq' those of this device. */
+static void switch_to(unsigned int i)
 {
 	rig = device[i].rig;
 	seq = device[i].seq;
@@ -161,15 +170,15 @@ static long pages_invalidated(unsigned int i)
 	return rig_counter(&device[i].rig, "kvnet.pages_invalidated");
 }
 
-/* From one of those from the first on: it forgets, others do not, and all receive. */
-static void take_from(unsigned int first, unsigned int whose)
+/* One of the devices from 'first' on loses its cached pages, the others keep theirs; all receive. */
+static void invalidate_one(unsigned int first, unsigned int whose)
 {
 	long before[DEVICES];
 	unsigned int i;
 	uint8_t *at;
 	size_t len;
 
-	work_on(whose);
+	switch_to(whose);
 	rx_inline_warm_up();
 	put_aside(whose);
 	for (i = first; i < DEVICES; i++)
@@ -181,15 +190,15 @@ static void take_from(unsigned int first, unsigned int whose)
 			EXPECT_OP(pages_invalidated(i), >, before[i]);
 		else
 			EXPECT_EQ(pages_invalidated(i), before[i]);
-		work_on(i);
+		switch_to(i);
 		rx_inline_some(2, 60);
 		rx_inline_some(1, 1514);
 		put_aside(i);
 	}
 }
 
-/* Each forgets its own pages, whichever others come and go. */
-CASE_TIMED(devices_of_one_process, 60)
+/* While others are closed and opened. */
+CASE_TIMED(devices_of_one_process_invalidate_their_own_pages, 60)
 {
 	unsigned int i;
 
@@ -198,17 +207,17 @@ CASE_TIMED(devices_of_one_process, 60)
 		open_one_more(!i);
 		put_aside(i);
 	}
-	take_from(0, 0);
-	take_from(0, DEVICES - 1);
-	work_on(0);
+	invalidate_one(0, 0);
+	invalidate_one(0, DEVICES - 1);
+	switch_to(0);
 	rig_close(&rig);
-	take_from(1, 1);
+	invalidate_one(1, 1);
 	open_one_more(false);
 	put_aside(0);
-	take_from(0, 0);
-	take_from(0, 1);
+	invalidate_one(0, 0);
+	invalidate_one(0, 1);
 	for (i = 0; i < DEVICES; i++) {
-		work_on(i);
+		switch_to(i);
 		rig_close(&rig);
 	}
 }
@@ -229,8 +238,8 @@ static void *drops_pages(void *arg)
 	return NULL;
 }
 
-/* A device loses its pages all the time, and others of the process begin and end meanwhile. */
-CASE_TIMED(devices_come_and_go_meanwhile, 60)
+/* The first device's pages are invalidated all the time, while others are opened and closed. */
+CASE_TIMED(devices_opened_and_closed_disturb_no_other, 60)
 {
 	unsigned int i, k;
 	pthread_t thread;
@@ -241,7 +250,7 @@ CASE_TIMED(devices_come_and_go_meanwhile, 60)
 	put_aside(0);
 	ASSERT_EQ(pthread_create(&thread, NULL, drops_pages, NULL), 0);
 	for (i = 0; i < ksft_rounds(12) && !ksft_failed(); i++) {
-		work_on(0);
+		switch_to(0);
 		for (k = 0; k < 8; k++) {
 			rx_inline_one(k % 2 ? 60 : 1514, 3000);
 			rx_inline_reply();
@@ -257,15 +266,15 @@ CASE_TIMED(devices_come_and_go_meanwhile, 60)
 	}
 	__atomic_store_n(&dropper.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	work_on(0);
+	switch_to(0);
 	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
-/* It would be a cluster of pages each time. */
+/* A leak would take a cluster of pages each time. */
 #define GONE_KB(n)	((long)((n) * 4 * PAGE / 1024) - 1)
 
-/* Memory that is gone after n times of it, in KiB. */
+/* Memory that is gone after the pages were cached and dropped n times, in KiB. */
 static long gone_after(unsigned int n)
 {
 	long before = memory_available_kb();
@@ -281,8 +290,8 @@ static long gone_after(unsigned int n)
 	return memory_taken_kb(before, GONE_KB(n));
 }
 
-/* Pages that the device has known are the host's again when the owner lets go of them. */
-CASE_TIMED(what_was_known_is_given_back, 60)
+/* Pages that the device has cached are free when the owner drops them. */
+CASE_TIMED(pages_dropped_are_freed, 60)
 {
 	const unsigned int n = 30;
 	unsigned int i;
@@ -290,7 +299,7 @@ CASE_TIMED(what_was_known_is_given_back, 60)
 
 	rx_inline_begin_private();
 	gone_after(4);
-	/* what others take they take once */
+	/* other users of memory take theirs once */
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
 		gone = gone_after(n);
 		ksft_note("%ld KiB have gone", gone);
@@ -302,8 +311,7 @@ CASE_TIMED(what_was_known_is_given_back, 60)
 	rig_close(&rig);
 }
 
-/* Memory that may not be written is not. */
-CASE(read_only)
+CASE(buffer_read_only_drops_the_frame)
 {
 	uint8_t *at;
 	size_t len;
@@ -321,8 +329,8 @@ CASE(read_only)
 	rig_close(&rig);
 }
 
-/* Missing, as in a post-copy migration: the worker waits, and nobody else. */
-CASE(missing)
+/* As in a post-copy migration: the worker waits for the pages, no softirq does. */
+CASE(buffer_missing_waits_in_the_worker)
 {
 	uint8_t *at;
 	size_t len;
@@ -339,14 +347,14 @@ CASE(missing)
 	rig_close(&rig);
 }
 
-/*** of other memory there is nothing in what was there before, and the reverse ***/
+/*** memory that is replaced ***/
 
 static struct {
 	int fd[2];
 	uint8_t *view[2];
 	size_t len;
 	bool stop;
-	unsigned long turns;
+	unsigned long rounds;
 	unsigned int bad;
 } other;
 
@@ -389,8 +397,8 @@ static bool is_all(const uint8_t *p, size_t len, uint8_t value)
 	return *p == value && !memcmp(p, p + 1, len - 1);
 }
 
-/* A frame, whose contents nobody looks at. */
-static bool blind(void)
+/* A frame, whose contents are not compared: they may be in either memory. */
+static bool pass_a_frame(void)
 {
 	struct gr_done d;
 
@@ -404,8 +412,8 @@ static bool blind(void)
 	return true;
 }
 
-/* Swap the memory, and see that nothing comes where it was. */
-static void *swap_thread(void *arg)
+/* Maps the two memories in turn: the one that is not mapped must not be written. */
+static void *replace_thread(void *arg)
 {
 	unsigned int i = 0, k;
 
@@ -416,11 +424,11 @@ static void *swap_thread(void *arg)
 		rx_inline_touch();
 		memset(other.view[!i], 0x77, other.len);
 		/* now and then long enough for some frames, on one busy CPU, too */
-		for (k = 0; k < 20U << other.turns % 8; k++)
+		for (k = 0; k < 20U << other.rounds % 8; k++)
 			sched_yield();
 		if (!is_all(other.view[!i], other.len, 0x77))
 			other.bad++;
-		other.turns++;
+		other.rounds++;
 	}
 	return NULL;
 }
@@ -430,7 +438,7 @@ static bool more_than(long n_inline)
 	return rx_inline_counter("kvnet.rx.polls_inline") > n_inline;
 }
 
-CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
+CASE_TIMED(memory_replaced_under_frames_is_not_written, 60)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(15000);
 	unsigned int i, n = ksft_rounds(1000);
@@ -442,29 +450,30 @@ CASE_TIMED(nothing_is_written_to_what_is_gone, 60)
 	other_open();
 	other.stop = false;
 	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
-	ASSERT_EQ(pthread_create(&thread, NULL, swap_thread, NULL), 0);
-	/* And until some have been received in place: who has one CPU may swap each time, and it may
-	 * have become a stream, which ends with some that are far apart.
+	ASSERT_EQ(pthread_create(&thread, NULL, replace_thread, NULL), 0);
+	/*
+	 * And until a softirq has received some. With one CPU the memory may be replaced before each
+	 * frame; and a stream of frames is the worker's until some frames are far apart.
 	 */
 	for (i = 0; i < n || i % 100 ||
 	     (!more_than(n_inline) && ksft_now_ms() < deadline); i++) {
 		if (i >= n)
 			wait_worker_idle();
-		EXPECT(blind());
+		EXPECT(pass_a_frame());
 		if (ksft_failed())
 			break;
 	}
 	__atomic_store_n(&other.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(other.bad, 0);
-	EXPECT_GE(other.turns, 1);
+	EXPECT_GE(other.rounds, 1);
 	EXPECT(more_than(n_inline));
 	other_close();
 	rig_close(&rig);
 }
 
-/* A child has the memory as it was, private pages not being its parent's any more. */
-CASE(a_child_sees_nothing)
+/* The child has copies of the private pages; frames go to the parent's. */
+CASE(child_of_the_owner_sees_no_frame)
 {
 	int go[2], status;
 	pid_t pid;
@@ -491,10 +500,10 @@ CASE(a_child_sees_nothing)
 }
 
 /*
- * The guest gives buffers as soon as it sees that it has none left. The worker, which was
- * woken since pages were not known, looks for those of the buffers that come next meanwhile.
+ * The guest adds buffers as soon as it sees that none is left. Meanwhile the worker, which was
+ * woken since pages were not cached, fills the cache for the next buffers.
  */
-static void give_and_take(uint8_t *at, size_t len)
+static void add_during_a_fill(uint8_t *at, size_t len)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(3000);
 	unsigned int i;
@@ -510,7 +519,7 @@ static void give_and_take(uint8_t *at, size_t len)
 		rig_rx_expect(&rig, seq++, 60);
 }
 
-CASE_TIMED(no_buffer_is_overlooked, 60)
+CASE_TIMED(buffers_added_during_a_fill_are_not_missed, 60)
 {
 	unsigned int i;
 	uint8_t *at;
@@ -526,15 +535,263 @@ CASE_TIMED(no_buffer_is_overlooked, 60)
 	at = rx_inline_pool(&len);
 	for (i = 0; i < 40 && !ksft_failed(); i++) {
 		rx_inline_some(2, 60);
-		give_and_take(at, len);
+		add_during_a_fill(at, len);
 		rig_rx_post(&rig, 2, NULL);
 		vdev_kick(rx);
 		rx_inline_reply();
 		wait_worker_idle();
 	}
 	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 5);
-	/* A guest that has a CPU of its own often gives some before the worker misses them. */
+	/* A guest with a CPU of its own often adds some before the worker finds none. */
 	EXPECT_GE(rx_inline_counter("kvnet.rx.no_buf"), 3);
+	rig_close(&rig);
+}
+
+/*** changes by the kernel ***/
+
+#define FEW		4	/* pages that stay off line */
+#define HUGE		(2ul << 20)
+
+#ifndef MADV_SOFT_OFFLINE
+#define MADV_SOFT_OFFLINE	101
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE		25
+#endif
+
+#define KSM "/sys/kernel/mm/ksm/"
+
+static long ksm_read(const char *what)
+{
+	char path[64], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), KSM "%s", what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		ksft_skip("no KSM");
+	close(fd);
+	return atol(text);
+}
+
+static void ksm_write(const char *what, const char *value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), KSM "%s", what);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		ksft_skip("no KSM");
+	close(fd);
+}
+
+/* KSM makes them one page: a frame must be written to one of them only. */
+CASE(pages_merged_by_ksm_are_written_apart)
+{
+	size_t len;
+	uint8_t *at;
+
+	ksm_read("run");
+	rx_inline_begin_private();
+	rx_inline_warm_up();
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	at = rx_inline_pool(&len);
+	ASSERT_SYS(madvise(at, len, MADV_MERGEABLE));
+	ksm_write("sleep_millisecs", "1");
+	ksm_write("pages_to_scan", "10000");
+	ksm_write("run", "1");
+	EXPECT(WAIT_FOR(20000, ksm_read("pages_sharing") > (long)(len / PAGE / 2)));
+	/* rig_rx() sees that nothing has changed beyond a frame. */
+	rx_inline_some(SOME, 60);
+	ksm_write("run", "2");
+	EXPECT(WAIT_FOR(20000, !ksm_read("pages_shared")));
+	rx_inline_warm_up();
+	rig_close(&rig);
+}
+
+static unsigned long huge_kb(void)
+{
+	return strtoul(word_of("/proc/self/smaps_rollup", "AnonHugePages"), NULL, 10);
+}
+
+/* Moves the buffers into a huge page. */
+static void make_huge(uint8_t *at)
+{
+	volatile uint8_t *huge = (uint8_t *)((uintptr_t)at & ~(HUGE - 1));
+	size_t i;
+
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		ksft_skip("no huge pages");
+	ASSERT(huge >= rig.v.mem && huge + HUGE <= rig.v.mem + rig.v.mem_size);
+	/* MADV_COLLAPSE wants them mapped */
+	for (i = 0; i < HUGE; i += PAGE)
+		huge[i] = huge[i];
+	/* a page in a CPU's batch of the LRU cannot be moved for a moment */
+	if (!WAIT_FOR(5000, !madvise((void *)huge, HUGE, MADV_COLLAPSE)))
+		FAIL("MADV_COLLAPSE: %s", strerror(errno));
+	EXPECT_GE(huge_kb(), HUGE / 1024);
+}
+
+/* A part of the huge page is dropped. */
+CASE(huge_page_split_keeps_the_rest)
+{
+	unsigned long before;
+	unsigned int i;
+	size_t len;
+	uint8_t *at;
+
+	rx_inline_need_kvnet();
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	at = rx_inline_pool(&len);
+	make_huge(at);
+	before = huge_kb();
+	rig_start(&rig);
+	rx_inline_ready();
+	rx_inline_warm_up();
+	EXPECT_EQ(huge_kb(), before);
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		ASSERT_SYS(madvise(at + i * PAGE, PAGE, MADV_DONTNEED));
+		EXPECT_OP(huge_kb(), <, before);
+		memset(at + i * PAGE, RX_CANARY, PAGE);
+		rx_inline_some(4, 60);
+	}
+	rx_inline_warm_up();
+	rig_close(&rig);
+}
+
+/*** while frames come ***/
+
+/* Has the kernel take pages, once; false to end. */
+typedef bool taker(uint8_t *at, size_t len, unsigned int round);
+
+static struct {
+	taker *take;
+	bool stop;
+	unsigned int rounds;
+	unsigned long swapped;	/* KiB, the most that was seen */
+} taking;
+
+static void *take_thread(void *arg)
+{
+	unsigned long kb;
+	size_t len;
+	uint8_t *at = rx_inline_pool(&len);
+
+	(void)arg;
+	while (!__atomic_load_n(&taking.stop, __ATOMIC_RELAXED) &&
+	       taking.take(at, len, taking.rounds)) {
+		__atomic_add_fetch(&taking.rounds, 1, __ATOMIC_RELAXED);
+		kb = swapped_kb();
+		taking.swapped = kb > taking.swapped ? kb : taking.swapped;
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* A softirq has received some, the worker others, since pages were gone; all came. */
+static void expect_both(long n_inline, long missed, long invalidated)
+{
+	EXPECT_OP(rx_inline_counter("kvnet.rx.polls_inline"), >, n_inline);
+	EXPECT_OP(rx_inline_counter("kvnet.rx.inline_skip_uncached"), >, missed);
+	EXPECT_OP(rx_inline_counter("kvnet.pages_invalidated"), >, invalidated);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.drop_fault"), 0);
+}
+
+/* Frames, short and long, for at least so many rounds of the taker. */
+static void under_frames(taker *take, unsigned int rounds)
+{
+	long n_inline, missed, invalidated;
+	pthread_t thread;
+	uint64_t end;
+
+	rx_inline_warm_up();
+	n_inline = rx_inline_counter("kvnet.rx.polls_inline");
+	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
+	invalidated = rx_inline_counter("kvnet.pages_invalidated");
+	taking.take = take;
+	taking.rounds = 0;
+	taking.swapped = 0;
+	__atomic_store_n(&taking.stop, false, __ATOMIC_RELAXED);
+	ASSERT_EQ(pthread_create(&thread, NULL, take_thread, NULL), 0);
+	end = ksft_now_ms() + ksft_patience(20000);
+	while (!ksft_failed() && ksft_now_ms() < end &&
+	       (__atomic_load_n(&taking.rounds, __ATOMIC_RELAXED) < rounds ||
+		rx_inline_counter("kvnet.rx.inline_skip_uncached") == missed)) {
+		rx_inline_one(seq % 3 ? 60 : 1514, 3000);
+		rx_inline_reply();
+	}
+	__atomic_store_n(&taking.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_GE(taking.rounds, rounds);
+	if (!ksft_failed())
+		rx_inline_warm_up();
+	expect_both(n_inline, missed, invalidated);
+}
+
+static bool by_pageout(uint8_t *at, size_t len, unsigned int round)
+{
+	(void)round;
+	return EXPECT_EQ(madvise(at, len, MADV_PAGEOUT), 0);
+}
+
+CASE_TIMED(pages_swapped_out_lose_no_frame, 60)
+{
+	swap_need();
+	rx_inline_begin_private();
+	under_frames(by_pageout, ksft_rounds(60));
+	EXPECT_OP(taking.swapped, >, 0);
+	rig_close(&rig);
+}
+
+/* A group whose memory is reclaimed, shared memory, too. */
+static struct cgroup group;
+
+static bool by_reclaim(uint8_t *at, size_t len, unsigned int round)
+{
+	char path[96];
+	int fd;
+
+	(void)at;
+	(void)len;
+	(void)round;
+	snprintf(path, sizeof(path), "%s/memory.reclaim", group.path);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	/* more than there is: EAGAIN */
+	if (write(fd, "4M", 2) < 0 && errno != EAGAIN)
+		FAIL("memory.reclaim: %s", strerror(errno));
+	close(fd);
+	return true;
+}
+
+CASE_TIMED(pages_reclaimed_lose_no_frame, 60)
+{
+	swap_need();
+	cgroup_make(&group, "memory");
+	cgroup_join(&group, getpid());
+	rx_inline_begin();
+	under_frames(by_reclaim, ksft_rounds(8));
+	rig_close(&rig);
+	cgroup_leave(getpid());
+	cgroup_remove(&group);
+}
+
+/* The kernel takes a page off line, and moves its contents to another. */
+static bool by_moving_off(uint8_t *at, size_t len, unsigned int round)
+{
+	return round < FEW && round < len / PAGE &&
+	       EXPECT_EQ(madvise(at + round * PAGE, PAGE, MADV_SOFT_OFFLINE), 0);
+}
+
+CASE_TIMED(pages_moved_off_line_lose_no_frame, 60)
+{
+	rx_inline_begin_private();
+	if (madvise(rig.v.mem, 0, MADV_SOFT_OFFLINE) && errno == EINVAL)
+		ksft_skip("this kernel takes no page off line");
+	under_frames(by_moving_off, FEW);
 	rig_close(&rig);
 }
 

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that changes under rings that are pinned: other memory in its place,
- * protection, children; and what is told to the device of it.
+ * Memory that changes under pinned rings: other memory in its place, protection, children,
+ * and ioctls and IOTLB messages about it.
+ *
+ * And memory that comes late (userfaultfd), as for a guest that runs on while its memory is
+ * still on its way (post-copy migration): the device waits for a page wherever it needs one,
+ * and no wait outlives the VMM.
  *
  * @hosts: 6.1 newest
- * @seconds: 3
+ * @again: kthread
+ * @seconds: 8
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,8 +23,10 @@
 
 #include "exchange.h"
 #include "iommu.h"
+#include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "vhost_abi.h"
 
 static struct rig rig;
 
@@ -29,8 +38,8 @@ static void start_in(int flags)
 	frames_pass(&rig);
 }
 
-/* The VMM's own view of the rings goes: nobody else's memory is written. */
-CASE(unmapped_while_running)
+/* The VMM maps other memory in the rings' place, which is not written. */
+CASE(ring_unmapped_stays_pinned)
 {
 	long before = pages_pinned();
 	uint8_t *other;
@@ -61,7 +70,7 @@ CASE(unmapped_while_running)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
-CASE(unmapped_and_told)
+CASE(ring_unmapped_and_set_again_stops_the_queue)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
@@ -74,8 +83,8 @@ CASE(unmapped_and_told)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
-/* Shared memory that was given up is what it was when it comes back. */
-CASE(given_up_and_shared)
+/* Shared memory keeps its contents when its pages are dropped. */
+CASE(shared_ring_dropped_stays_pinned)
 {
 	start_in(MAP_SHARED);
 	ASSERT_SYS(madvise(rig.v.mem, rig.v.mem_size, MADV_DONTNEED));
@@ -85,8 +94,8 @@ CASE(given_up_and_shared)
 	expect_rings(&rig, "pinned");
 }
 
-/* Private memory that was given up is empty, and the device is told. */
-CASE(given_up_and_private)
+/* Private memory is empty afterwards, and the VMM starts the queues again. */
+CASE(private_ring_dropped_is_pinned_again)
 {
 	unsigned int i;
 
@@ -103,8 +112,8 @@ CASE(given_up_and_private)
 	}
 }
 
-/* What a VMM may do with its own view is not the guest's business. */
-CASE(protected_while_running)
+/* The guest's rings work whatever protection the VMM's mapping has. */
+CASE(ring_protected_stays_pinned)
 {
 	struct vdev *v = &rig.v;
 
@@ -129,7 +138,7 @@ CASE(protected_while_running)
 	expect_rings(&rig, "pinned");
 }
 
-/* A child has copies of the VMM's pages; the device keeps to the VMM's own. */
+/* A child has copies of the VMM's pages; the device uses the VMM's own. */
 static void child_writes(int how)
 {
 	int status;
@@ -146,7 +155,7 @@ static void child_writes(int how)
 	frames_pass(&rig);
 }
 
-CASE(fork_while_pinned)
+CASE(fork_while_pinned_keeps_the_pages)
 {
 	unsigned int i;
 
@@ -156,7 +165,7 @@ CASE(fork_while_pinned)
 	expect_rings(&rig, "pinned");
 }
 
-CASE(fork_and_pinned_anew)
+CASE(fork_before_pinning_again_keeps_the_pages)
 {
 	unsigned int i;
 
@@ -175,8 +184,8 @@ CASE(fork_and_pinned_anew)
 	}
 }
 
-/* Told again and again of what it knows, the device pins no more than before. */
-CASE(pinned_anew_is_counted_once)
+/* Ring and table are set again and again, unchanged: the device pins no more than before. */
+CASE(ring_pinned_again_is_charged_once)
 {
 	struct vhost_vring_addr a;
 	unsigned long kb;
@@ -201,13 +210,12 @@ CASE(pinned_anew_is_counted_once)
 	EXPECT_EQ(pages_pinned(), pages);
 }
 
-/* The ring that there was room for goes, and another one takes its place. */
-CASE(limit_for_one_queue)
+/* The ring within the limit is unpinned, and the other one is pinned. */
+CASE(limit_for_one_queue_passes_to_the_other)
 {
 	unsigned long kb;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not pin rings");
+	need_pinned_rings();
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	kb = pinned_kb();
@@ -228,23 +236,29 @@ CASE(limit_for_one_queue)
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
-/* Pages that an IOMMU has scattered are pinned, and let go of when unmapped. */
-CASE(invalidated_by_the_iommu)
+/* Rings by IOVA, pinned. */
+static void start_by_iova(struct iommu *io)
+{
+	iommu_rig(io, &rig, &(struct rig_cfg){ 0 }, 2);
+	iommu_map_used(io);
+	rig_start(&rig);
+	iommu_serve(io);
+	frames_pass(&rig);
+	expect_rings(&rig, "pinned");
+}
+
+/* Pages at scattered user addresses are pinned, and unpinned when the VMM invalidates them. */
+CASE(ring_invalidated_is_unpinned)
 {
 	static struct iommu io;
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned long kb;
 	unsigned int i;
 
-	iommu_rig(&io, &rig, &(struct rig_cfg){ 0 }, 2);
-	iommu_map_used(&io);
-	rig_start(&rig);
-	iommu_serve(&io);
-	frames_pass(&rig);
-	expect_rings(&rig, "pinned");
+	start_by_iova(&io);
 	kb = pinned_kb();
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		wait_worker_idle();		/* it would ask for it again */
+		wait_worker_idle();		/* it would miss the page again */
 		iommu_unmap_area(&io, q->ring.cfg.used, 1);
 		if (!vdev_is_vhost())
 			EXPECT(pinned_kb() < kb);
@@ -260,7 +274,7 @@ CASE(invalidated_by_the_iommu)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
-/* An area is elsewhere for the device than its pages are, and begins within another word. */
+/* The user address of an area begins at another place in a word than its IOVA. */
 static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 {
 	static uint8_t there[2 * IOMMU_PAGE] __attribute__((aligned(4096)));
@@ -277,7 +291,7 @@ static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 	rig_start(&rig);
 	iommu_serve(&io);
 	frames_pass(&rig);
-	/* what has been asked for twice may be answered late */
+	/* a second miss for the same page may be answered late */
 	wait_worker_idle();
 	frames_pass(&rig);
 	if (strcmp(ring_is(&rig, "kvnet.tx.access"), how))
@@ -288,10 +302,9 @@ static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
-CASE(within_a_word_by_the_iommu)
+CASE(ring_translated_within_a_word_not_pinned)
 {
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not pin rings");
+	need_pinned_rings();
 	pinned_if_at(0, 4, "user");
 	pinned_if_at(0, 8, "pinned");
 	pinned_if_at(1, 1, "user");
@@ -317,19 +330,13 @@ static void invalidated_at(struct iommu *io, const void *area, size_t at)
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
-CASE(invalidated_by_a_byte)
+CASE(ring_invalidated_by_a_byte_is_unpinned)
 {
 	static struct iommu io;
 	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not pin rings");
-	iommu_rig(&io, &rig, &(struct rig_cfg){ 0 }, 2);
-	iommu_map_used(&io);
-	rig_start(&rig);
-	iommu_serve(&io);
-	frames_pass(&rig);
-	expect_rings(&rig, "pinned");
+	need_pinned_rings();
+	start_by_iova(&io);
 	invalidated_at(&io, c->desc, 0);
 	invalidated_at(&io, c->desc, gr_desc_bytes(c) - 1);
 	invalidated_at(&io, c->avail, 0);
@@ -350,8 +357,8 @@ static void *two_pages(void)
 }
 
 /*
- * The two halves of a page of descriptors, so far within pages of the VMM's: one of them ends
- * within a page or begins there, and is no piece of a ring that is mapped page by page.
+ * The two halves of a page of descriptors, at these offsets in pages of the VMM's: one of them
+ * ends within a page or begins there, so the ring cannot be mapped page by page.
  */
 static void halves(unsigned int first, unsigned int second)
 {
@@ -376,7 +383,7 @@ static void halves(unsigned int first, unsigned int second)
 	wait_worker_idle();
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "running"));
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
-	/* all of it in one piece, and somewhere else */
+	/* all of it in one piece, at another address */
 	iommu_unmap(&io, iommu_page(&io, c->desc));
 	iommu_serve(&io);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
@@ -389,16 +396,14 @@ static void halves(unsigned int first, unsigned int second)
 	munmap(at[1], 8192);
 }
 
-CASE(pieces_that_are_no_pages)
+CASE(ring_in_pieces_of_pages_not_pinned)
 {
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not pin rings");
+	need_pinned_rings();
 	halves(2048, 1024);
 	halves(0, 0);
 }
 
-/* A VMM that dies takes no page with it. */
-CASE(nothing_stays_pinned_after_a_kill)
+CASE(vmm_killed_leaves_no_page_pinned)
 {
 	long before = pages_pinned();
 	unsigned int threads = workers(), i;
@@ -425,6 +430,222 @@ CASE(nothing_stays_pinned_after_a_kill)
 		no_worker_left(threads);
 		EXPECT(WAIT_FOR(3000, pages_pinned() <= before));
 	}
+}
+
+/*** memory that comes late ***/
+
+static void open_rig(void)
+{
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
+/*
+ * Pinning did not wait for a page before Linux 6.5: then the ring is not pinned, unless
+ * another access has brought the page before.
+ */
+static void expect_late_rings(const char *how)
+{
+	if (!kernel_before(6, 5))
+		expect_rings(&rig, how);
+}
+
+/* The guest starts, and all of its memory is still missing. */
+static void postcopy(const char *how)
+{
+	open_rig();
+	pager_open();
+	pager_take_away(rig.v.mem, rig.v.mem_size);
+	rig_start(&rig);
+	EXPECT(pager.pages > 0);
+	expect_late_rings(how);
+	frames_pass(&rig);
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+CASE(ring_missing_at_start_is_pinned)
+{
+	postcopy("pinned");
+}
+
+CASE(ring_missing_at_start_works_unpinned)
+{
+	limit_locked_memory(0);
+	postcopy("user");
+}
+
+/* The worker pins again, and has to wait for the ring. */
+CASE(ring_missing_while_running_is_pinned_again)
+{
+	open_rig();
+	rig_start(&rig);
+	frames_pass(&rig);
+	pager_open();
+	pager_take_away(rig.v.mem, VDEV_RING_ZONE);
+	vdev_set_mem(&rig.v);
+	frames_pass(&rig);
+	EXPECT(pager.pages > 0);
+	expect_late_rings("pinned");
+	rig_close(&rig);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
+/*** a VMM that is killed while the device waits ***/
+
+enum waits {
+	IN_START,	/* SET_BACKEND, for the ring */
+	IN_PIN,		/* the worker, for the ring */
+	IN_COPY,	/* the worker, for a packet */
+};
+
+struct death {
+	enum waits waits;
+	bool pager_first;	/* its file is older than the device */
+	bool stop;		/* another thread wants to stop the queue */
+	bool elsewhere;		/* the pager lives on, in another process */
+};
+
+static int stopper;	/* thread that wants to stop the queue */
+
+static void *stop_thread(void *arg)
+{
+	__atomic_store_n(&stopper, gettid(), __ATOMIC_RELEASE);
+	rig_stop(&rig);
+	return arg;
+}
+
+/* Does it sleep uninterruptibly? */
+static bool stopper_waits(void)
+{
+	return task_state(getpid(), __atomic_load_n(&stopper,
+						    __ATOMIC_ACQUIRE)) == 'D';
+}
+
+static void try_to_stop(void)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, stop_thread, NULL), 0);
+	ASSERT(WAIT_FOR(3000, stopper_waits()));
+}
+
+/* Runs until the device waits for a page that does not come, then writes to 'told'. */
+static void vmm(const struct death *d, int told)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	if (d->pager_first)
+		pager_open();
+	open_rig();
+	if (!d->pager_first)
+		pager_open();
+	pager.holds = true;
+	if (d->waits == IN_START) {
+		pager.told = told;
+		pager_take_away(rig.v.mem, VDEV_RING_ZONE);
+		rig_start(&rig);
+		FAIL("started without its ring");
+		return;
+	}
+	rig_start(&rig);
+	frames_pass(&rig);
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	if (d->waits == IN_COPY) {
+		pager_take_away(q->bufs, q->buf_size * q->buf_num);
+		/* not before: the device may poll without a kick */
+		gr_publish(&q->ring);
+		ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
+	} else {
+		gr_publish(&q->ring);
+		pager_take_away(rig.v.mem, VDEV_RING_ZONE);
+		vdev_set_mem(&rig.v);
+	}
+	ASSERT(pager_asked(1, 3000));
+	if (d->stop)
+		try_to_stop();
+	pager_tell(told);
+}
+
+static void killed(struct death d)
+{
+	unsigned int threads = workers();
+	long before = pages_pinned();
+	int p[2], fd, status;
+	pid_t pid;
+
+	if (vdev_is_vhost() && d.waits != IN_START)
+		ksft_skip("vhost_net may let it hang");
+	ASSERT_SYS(pipe(p));
+	pid = fork();
+	if (!pid) {
+		close(p[0]);
+		vmm(&d, p[1]);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	if (read(p[0], &fd, sizeof(fd)) != sizeof(fd)) {
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		return;		/* the VMM has failed, or skipped */
+	}
+	fd = d.elsewhere ? file_of(pid, fd) : -1;
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("the VMM cannot be killed");
+	/* one that was not killed gets its pages by this */
+	close(fd);
+	no_worker_left(threads);
+	EXPECT(WAIT_FOR(3000, pages_pinned() <= before));
+}
+
+CASE(vmm_killed_in_set_backend_ends)
+{
+	killed((struct death){ IN_START });
+}
+
+CASE(vmm_killed_in_set_backend_ends_with_a_pager_elsewhere)
+{
+	killed((struct death){ IN_START, .elsewhere = true });
+}
+
+CASE(vmm_killed_in_a_copy_ends)
+{
+	killed((struct death){ IN_COPY });
+}
+
+CASE(vmm_killed_in_a_copy_ends_with_an_older_pager)
+{
+	killed((struct death){ IN_COPY, .pager_first = true });
+}
+
+CASE(vmm_killed_in_a_copy_ends_with_a_pager_elsewhere)
+{
+	killed((struct death){ IN_COPY, .elsewhere = true });
+}
+
+CASE(vmm_killed_in_a_copy_ends_during_a_stop)
+{
+	killed((struct death){ IN_COPY, .stop = true });
+}
+
+CASE(vmm_killed_in_a_copy_ends_during_a_stop_with_a_pager_elsewhere)
+{
+	killed((struct death){ IN_COPY, .stop = true, .elsewhere = true });
+}
+
+CASE(vmm_killed_in_a_pin_ends)
+{
+	killed((struct death){ IN_PIN });
+}
+
+CASE(vmm_killed_in_a_pin_ends_with_an_older_pager)
+{
+	killed((struct death){ IN_PIN, .pager_first = true });
+}
+
+CASE(vmm_killed_in_a_pin_ends_during_a_stop_with_a_pager_elsewhere)
+{
+	killed((struct death){ IN_PIN, .stop = true, .elsewhere = true });
 }
 
 KSFT_MAIN()
