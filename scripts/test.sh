@@ -34,7 +34,7 @@ set -euo pipefail
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 # Tier one: uapi tests that it leaves out, since they take long, or need what only test hosts
 # have; what it runs with a module whose calls fail; and in its test host.
-UAPI_NOT_FIRST="isolation_test backpressure_test console_test hibernate_test netlink_storm_test life_test sysfuzz_test"
+UAPI_NOT_FIRST="isolation_test backpressure_test netconsole_test hibernate_test netlink_storm_test life_test sysfuzz_test"
 # mostly wait, and so take little of what the others need
 UAPI_WAITING="close_test owner_kthread_test"
 UAPI_FAILING_FIRST="fault_each_test held_change_test"
@@ -59,11 +59,11 @@ UAPI_IDLE="idle_test"
 UAPI_FAILING="fault_each_test fault_call_test held_change_test fault_sum_test load_fail_test"
 # what a worker is: on 6.12 and the newest; devices that are closed early, policies and counters on the newest alone
 UAPI_WORKER="freezer_test close_test worker_test"
-UAPI_612="console_test hibernate_test invalidate_test"	# senders in interrupts; a disk to write an image to; two threads in the kernel
+UAPI_612="netconsole_test hibernate_test invalidate_test"	# senders in interrupts; a disk to write an image to; two threads in the kernel
 # with a module whose calls fail or wait, and two CPUs
 UAPI_FAILING_SMP="backpressure_test"
 UAPI_EARLY_CLOSE="early_close_test netlink_set_test counters_test"
-UAPI_61="close_test backend_change_test backend_packet_change_test backend_packet_test backend_test contract_test
+UAPI_61="close_test set_backend_test packet_socket_test contract_test
 fault_test feature_test hostile_test rx_inline_test rx_inline_burst_test ioctl_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test ring_pin_change_test ring_pin_test stall_test
 non_owner_test worker_test xdp_test tx_inline_test tx_inline_exit_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
@@ -79,7 +79,7 @@ UML_FLAVOURS="smp-kasan smp-kcsan"
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test owner_test owner_kthread_test rx_inline_test storm_test"
 # and on kmsan: what a guest, a VMM or the host reads, and what decides about it
 UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test rx_inline_test
-hostile_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test backend_packet_test lifecycle_test"
+hostile_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test packet_socket_test lifecycle_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
 # emulated, gets nowhere within KCSAN's 80 us. The 256 MB where PCI's configuration is would get

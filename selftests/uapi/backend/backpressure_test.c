@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tap with IFF_BACKPRESSURE (Linux 7.3): one that is full stops its senders
- * instead of dropping what they send, and whoever empties it lets them go on.
+ * A tap with IFF_BACKPRESSURE (Linux 7.3): one that is full stops its senders instead of
+ * dropping what they send, and the backend that empties it lets them go on.
  *
- * What waits in the qdisc belongs to its sender's socket still, what is in the tap
- * does not: SIOCOUTQ tells that the queue is stopped, and that it goes on.
+ * A frame that waits in the qdisc is still charged to its sender's socket, one in the tap is
+ * not: SIOCOUTQ shows that the queue is stopped, and that it goes on.
  *
  * @tier: all
  * @module: failing-smp
@@ -15,8 +15,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/if_tun.h>
-#include <linux/pkt_sched.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ static int open_tap(unsigned int flags)
 	return fd;
 }
 
-/* A qdisc that drops nothing by itself; fq_codel does, what has waited too long. */
+/* A qdisc that drops nothing by itself; fq_codel drops frames that have waited too long. */
 static void set_qdisc(int ifindex)
 {
 	struct tc_fifo_qopt fifo = { .limit = 1000 };
@@ -68,7 +68,7 @@ static void set_qdisc(int ifindex)
 			     sizeof(fifo)), 0);
 }
 
-/* The ring of the tap is as long as that. */
+/* The tap's ring has a place for each frame of the transmit queue length. */
 static void set_ring(unsigned int size)
 {
 	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -125,7 +125,7 @@ static int waiting(void)
 	return bytes;
 }
 
-/* Send until nothing more is taken; returns how many it was. */
+/* Sends until no more is accepted; returns how many frames. */
 static unsigned int feed(uint32_t end)
 {
 	uint8_t frame[LEN];
@@ -162,7 +162,7 @@ static bool fill_up(uint32_t end)
 	return full;
 }
 
-/* All that is sent until 'end' arrives, though the guest is slower than that. */
+/* All frames until 'end' arrive, though the guest adds only 'bufs' buffers at once. */
 static void pass(uint32_t end, unsigned int bufs)
 {
 	while (seen < end && !ksft_failed()) {
@@ -171,7 +171,7 @@ static void pass(uint32_t end, unsigned int bufs)
 		feed(end);
 		stops += waiting() > 0;
 		give(n);
-		/* those that came to wait until then are enough for that many */
+		/* the frames that wait by now are enough for that many */
 		while (n-- && !ksft_failed()) {
 			if (seen == sent)
 				feed(end);
@@ -189,8 +189,8 @@ static void all_passed(void)
 	EXPECT_EQ(sent, seen);
 }
 
-/* What the other cases rely upon: without the flag, frames are dropped here. */
-CASE(without_it_the_tap_drops)
+/* The other cases rely on that: without the flag, frames are dropped. */
+CASE(tap_without_backpressure_drops)
 {
 	begin(0, 128);
 	WAIT_FOR(3000, (feed(sent + 64), dropped()));
@@ -199,7 +199,7 @@ CASE(without_it_the_tap_drops)
 	rig_close(&rig);
 }
 
-CASE(full_tap_waits_for_the_guest)
+CASE(tap_full_stops_its_senders)
 {
 	unsigned int i;
 
@@ -229,8 +229,8 @@ static void stream(unsigned int flags, unsigned int ring)
 }
 
 /*
- * The tap is filled before there is a backend, which takes a whole batch then, or
- * afterwards, and it takes what there is. Not all who wait may have room then.
+ * The tap is filled before it is a backend, and the device takes a whole batch then, or
+ * afterwards, and it takes what there is. Not all waiting senders find room then.
  */
 static void goes_on(bool filled)
 {
@@ -243,7 +243,7 @@ static void goes_on(bool filled)
 	rig_start(&rig);
 	ASSERT(fill_up(sent + 1000));
 	full = waiting();
-	/* what is taken from the tap already, and some of what comes next */
+	/* the batch that the device has already, and half of the next one */
 	give(BATCH + BATCH / 2);
 	for (i = 0; i < BATCH + BATCH / 2 && !ksft_failed(); i++)
 		expect_next();
@@ -253,15 +253,15 @@ static void goes_on(bool filled)
 	rig_close(&rig);
 }
 
-/* Senders go on as soon as there is room, and not when nothing is left. */
-CASE(goes_on_before_it_is_empty)
+/* Senders go on as soon as there is room, and not only when the tap is empty. */
+CASE(senders_go_on_before_the_tap_is_empty)
 {
 	goes_on(false);
 	goes_on(true);
 }
 
 /* Rings that are smaller than what a backend takes at once, and longer ones. */
-CASE_TIMED(nothing_is_lost, 60)
+CASE_TIMED(rings_of_all_sizes_lose_no_frame, 60)
 {
 	static const unsigned int rings[] = { 1, 2, 8, 63, 64, 65, 128, 1000 };
 	unsigned int i;
@@ -270,15 +270,14 @@ CASE_TIMED(nothing_is_lost, 60)
 		stream(0, rings[i]);
 }
 
-CASE_TIMED(nothing_is_lost_with_several_queues, 60)
+CASE_TIMED(multi_queue_tap_loses_no_frame, 60)
 {
 	stream(IFF_MULTI_QUEUE, 128);
 }
 
 /*
- * The guest gives buffers, the number of the next frame is not told: what a
- * backend gives back to a full ring is lost. Ends when the last one is there, or where
- * the last may be lost, too, when none comes any more.
+ * The guest adds buffers, and frames may be missing: a frame that the device returns to a full
+ * ring is lost. Ends with the last frame, or, where that may be lost, too, when none comes.
  */
 static void drain(unsigned int may_lose)
 {
@@ -304,10 +303,10 @@ static void drain(unsigned int may_lose)
 }
 
 /*
- * No frame is forgotten in a queue that nobody wakes. What is given back may fill a ring
- * whose senders were just told that there is room: one of theirs is dropped then.
+ * No frame stays in a queue that is not woken. Returned frames may fill a ring whose senders
+ * were just woken: one frame of theirs is dropped then.
  */
-CASE(backend_taken_away_and_set_again)
+CASE(backend_removed_and_set_again_wakes_the_queue)
 {
 	unsigned int i;
 
@@ -325,7 +324,7 @@ CASE(backend_taken_away_and_set_again)
 	rig_close(&rig);
 }
 
-CASE(device_down_and_up_while_stopped)
+CASE(device_down_and_up_while_stopped_recovers)
 {
 	unsigned int i;
 
@@ -334,7 +333,7 @@ CASE(device_down_and_up_while_stopped)
 		ASSERT(fill_up(sent + 1000));
 		ASSERT_EQ(link_up(rig.ifindex, false), 0);
 		ASSERT_EQ(link_up(rig.ifindex, true), 0);
-		drain(UINT_MAX);	/* the qdisc's go, the ring's may */
+		drain(UINT_MAX);	/* frames of the qdisc are lost, those of the ring may be */
 		pass(sent + 500, 16);
 	}
 	rig_close(&rig);
@@ -351,11 +350,11 @@ static void *feed_on(void *end)
 }
 
 /*
- * A ring that is full again before its backend has told of the room that it made: the
- * senders go on waiting. The shorter it is, the more often. A busy host helps, and a module that
- * takes its time for that (failing/kvnet_failing.c).
+ * A ring is full again before the device has woken the senders for the room that it made:
+ * they must go on waiting. The shorter the ring, the more often that happens, also on a busy
+ * host, and with a module that delays the wake-up (failing/kvnet_failing.c).
  */
-CASE_TIMED(full_again_at_once, 100)
+CASE_TIMED(tap_full_again_at_once_loses_no_frame, 100)
 {
 	static const unsigned int rings[] = { 2, 2, 4, 16 };
 	static uint8_t f[FRAME_MAX];

@@ -13,7 +13,7 @@
 
 #define PACKET_MTU	9000
 
-/* Who makes the virtio-net header: nobody, or the socket (of which length)? */
+/* The virtio-net header: none by the socket (the device makes it), or of which length? */
 struct packet_how {
 	uint64_t features;
 	unsigned int vnet;	/* 0, 10 or 12 */

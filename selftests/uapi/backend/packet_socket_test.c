@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A packet socket as backend: frames of all kinds both ways, compared.
+ * A packet socket as backend: frames of all kinds both ways, compared. And a socket and its
+ * device that change meanwhile: frames may get lost, none is damaged, and afterwards traffic
+ * goes on.
  *
  * @hosts: 6.1
  * @debug: kmsan
- * @seconds: 10
+ * @seconds: 14
  * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -50,14 +55,14 @@ static void both_ways(const struct packet_how *how)
 	ASSERT_EQ(link_delete(p.far), 0);
 }
 
-CASE_TIMED(without_header, 40)
+CASE_TIMED(socket_without_header_passes_frames, 40)
 {
 	both_ways(&hows[0]);
 	both_ways(&hows[1]);
 	both_ways(&hows[2]);
 }
 
-CASE_TIMED(with_the_sockets_own_header, 40)
+CASE_TIMED(socket_with_its_own_header_passes_frames, 40)
 {
 	both_ways(&hows[3]);
 	both_ways(&hows[4]);
@@ -71,8 +76,8 @@ static void inject_at(uint32_t seq, uint32_t len)
 	rig_inject(&p.r, seq, len);
 }
 
-/* Mergeable: over several buffers.  Otherwise: dropped, and the next one comes */
-CASE(frames_longer_than_a_buffer)
+/* Mergeable: over several buffers.  Otherwise dropped, and the next one arrives. */
+CASE(frames_longer_than_a_buffer_merged_or_dropped)
 {
 	static const uint64_t features[] = { F_V1 | F_MRG | F_NETHDR,
 					     F_V1 | F_NETHDR };
@@ -116,8 +121,8 @@ static bool read_tap(int tap, uint8_t *f, size_t size, ssize_t want)
 	return read(tap, f, size) == want;
 }
 
-/* The socket's own device is a tap, where tags can be seen in the frames. */
-CASE(vlan_tags)
+/* The socket is bound to a tap, where tags can be seen in the frames. */
+CASE(vlan_tags_pass_both_ways)
 {
 	uint8_t f[2048], got[4096];
 	int tap, fd, lost = 0;
@@ -185,7 +190,7 @@ static void same_offload(const struct virtio_net_hdr *h)
 	EXPECT_EQ(h->csum_offset, 16);
 }
 
-CASE(segments_and_checksums_by_the_sockets_header)
+CASE(offloads_pass_by_the_sockets_header)
 {
 	struct packet_how how = { LEGACY, 10, .rx_buf = 8192 };
 	struct virtio_net_hdr_mrg_rxbuf h;
@@ -213,8 +218,8 @@ CASE(segments_and_checksums_by_the_sockets_header)
 	EXPECT(!memcmp(got, f, len));
 }
 
-/* Where a checksum begins is told as of the frame that the guest gets, tag and all. */
-CASE(tag_before_a_checksum)
+/* csum_start counts from the beginning of the frame that the guest gets, with its tag. */
+CASE(checksum_behind_a_tag_is_adjusted)
 {
 	const struct packet_how how = { LEGACY, 10 };
 	static const uint8_t tag[4] = { 0x81, 0, 0x01, 0x23 };
@@ -247,7 +252,7 @@ CASE(tag_before_a_checksum)
 	EXPECT(!memcmp(got, sent + 10, len));
 }
 
-/* Those that the device has in its hands go back to the front of the queue. */
+/* The device returns those that it has dequeued to the front of the socket's queue. */
 CASE(frames_without_buffers_survive_a_stop)
 {
 	uint32_t round, i, seq, got;
@@ -274,10 +279,10 @@ CASE(frames_without_buffers_survive_a_stop)
 }
 
 /*
- * With the offloads of a UDP tunnel the header is longer than a socket's: what no frame
- * of these has a use for is zero, and no byte of the kernel's.
+ * With the offloads of a UDP tunnel the header is longer than a socket's: the fields that
+ * these frames do not use are zero, and hold no byte of the kernel's.
  */
-CASE(header_of_a_tunnel)
+CASE(tunnel_header_unused_is_zero)
 {
 	struct abi_features a = {
 		2, { F_V1 | F_MRG, BIT64(VIRTIO_NET_F_GUEST_UDP_TUNNEL_GSO - 64) },
@@ -309,13 +314,13 @@ CASE(header_of_a_tunnel)
 }
 
 /*
- * A frame that comes when the last look at the socket has found none, and its queue does not
- * rest yet: it stands still while it tells the driver of the frame before.
+ * A frame arrives after the worker's last check of the socket has found none, and before the
+ * poll completes: the worker waits for a page while it publishes the frame before.
  */
-CASE(frame_between_the_last_check_and_idle)
+CASE(frame_between_last_check_and_idle_arrives)
 {
 	struct vdev_queue *q = &p.r.v.q[VDEV_RX];
-	unsigned int base = 600;	/* whose used entry is in the second page of them */
+	unsigned int base = 600;	/* its used entry is in the ring's second page */
 	int len = 0;
 
 	/* a ring that is pinned can always be written */
@@ -346,7 +351,7 @@ CASE(frame_between_the_last_check_and_idle)
 	rig_close(&p.r);
 }
 
-/* One frame each way, after which nobody has anything to do. */
+/* One frame each way, and the worker is idle again. */
 static void single_frames(unsigned int n)
 {
 	static uint32_t seq = 5000;
@@ -354,7 +359,7 @@ static void single_frames(unsigned int n)
 	uint32_t at;
 
 	for (; n-- && !ksft_failed(); seq++) {
-		/* unless the device has all of them */
+		/* no buffer is left once the device has all of them */
 		rig_rx_post(r, 1, NULL);
 		vdev_kick(&r->v.q[VDEV_RX]);
 		rig_inject(r, seq, 60);
@@ -368,8 +373,8 @@ static void single_frames(unsigned int n)
 	}
 }
 
-/* Who reads such a socket polls its device, and is no softirq. */
-CASE_TIMED(busy_polling_is_the_workers, 40)
+/* A read of such a socket polls its device, which a softirq may not do. */
+CASE_TIMED(socket_with_busy_polling_served_by_the_worker, 40)
 {
 	long n_inline = 0;
 	int us = 50;
@@ -392,6 +397,323 @@ CASE_TIMED(busy_polling_is_the_workers, 40)
 	single_frames(8);
 	EXPECT_OP(rig_counter(&p.r, "kvnet.rx.polls_inline"), >, n_inline);
 	rig_close(&p.r);
+}
+
+/*** a socket that changes ***/
+
+static void one_end_down_and_up(unsigned int i)
+{
+	int which = ksft_below(2) ? p.near : p.far;
+
+	EXPECT_EQ(link_up(which, false), 0);
+	if (i % 3)
+		ksft_relax(100);
+	EXPECT_EQ(link_up(which, true), 0);
+}
+
+CASE_TIMED(link_down_and_up_recovers, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, ksft_rounds(15), one_end_down_and_up);
+	if (vdev_is_vhost()) {	/* stops polling a socket in error */
+		rig_stop(&p.r);
+		packet_attach(&p, p.r.tap);
+	}
+	flow_settled(&p.flow);
+}
+
+/* A socket with a pending error is refused, and accepted once the error was read. */
+CASE(socket_in_error_refused_once)
+{
+	socklen_t len = sizeof(int);
+	int err;
+
+	packet_open(&p, &packet_bare);
+	rig_stop(&p.r);
+	ASSERT_EQ(link_up(p.near, false), 0);
+	EXPECT_EQ(__vdev_backend(&p.r.v, VDEV_RX, p.r.tap), -EINVAL);
+	ASSERT_EQ(link_up(p.near, true), 0);
+	ASSERT_SYS(getsockopt(p.r.tap, SOL_SOCKET, SO_ERROR, &err, &len));
+	EXPECT_EQ(err, ENETDOWN);
+	packet_attach(&p, p.r.tap);
+	flow_recovers(&p.flow);
+	rig_close(&p.r);
+}
+
+/* The backend's interface is down for a while: its error does not end the polling. */
+CASE(socket_in_error_meanwhile_stays)
+{
+	unsigned int i;
+	int other;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net stops polling a socket in error");
+	packet_open(&p, &packet_bare);
+	flow_settled(&p.flow);
+	other = packet_backend(&p, p.near, &packet_bare);
+	EXPECT_EQ(link_up(p.near, false), 0);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(__vdev_backend(&p.r.v, i, other), -EINVAL);
+	EXPECT_EQ(link_up(p.near, true), 0);
+	flow_settled(&p.flow);
+	close(other);
+}
+
+static void steal(unsigned int i)
+{
+	uint8_t f[PACKET_MTU + 100];
+	int fd = dup(p.r.tap);
+	int flags = i % 2 ? MSG_DONTWAIT : MSG_DONTWAIT | MSG_PEEK;
+
+	for (i = 0; i < 20; i++)
+		if (recv(fd, f, sizeof(f), flags) < 0)
+			ksft_relax(0);
+	close(fd);
+}
+
+/* Frames that another reader takes are lost; the others are whole. */
+CASE_TIMED(socket_with_another_reader_recovers, 40)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net measures one frame and reads another");
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, ksft_rounds(40), steal);
+	flow_settled(&p.flow);
+}
+
+static void toggle_header(unsigned int i)
+{
+	int on = !(i % 2);
+
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_PACKET, PACKET_VNET_HDR, &on,
+			      sizeof(on)));
+}
+
+CASE_TIMED(socket_header_toggled_recovers, 40)
+{
+	packet_open(&p, &packet_bare);
+	p.flow.opaque = true;
+	flow_storm(&p.flow, 2 * ksft_rounds(10), toggle_header);
+	packet_header(p.r.tap, 0);
+	flow_stop_empty(&p.flow);
+	packet_attach(&p, p.r.tap);
+	flow_quiesces(&p.flow);
+	p.flow.opaque = false;
+	flow_settled(&p.flow);
+}
+
+static void toggle_ring(unsigned int i)
+{
+	struct tpacket_req req = {
+		.tp_block_size = 65536, .tp_block_nr = 1,
+		.tp_frame_size = 2048, .tp_frame_nr = 32,
+	};
+
+	if (i % 2)
+		memset(&req, 0, sizeof(req));
+	ASSERT_SYS(setsockopt(p.r.tap, SOL_PACKET, PACKET_RX_RING, &req,
+			      sizeof(req)));
+}
+
+/* Then frames go to the mapped ring, and none to the socket's queue. */
+CASE_TIMED(socket_with_a_mapped_ring_recovers, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, 2 * ksft_rounds(8), toggle_ring);
+	flow_settled(&p.flow);
+}
+
+static void bind_to(unsigned int i)
+{
+	struct sockaddr_ll sll = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(i % 2 ? ETH_P_ALL : ETH_P_LOOPBACK),
+		.sll_ifindex = i % 2 ? p.near : 1,
+	};
+
+	ASSERT_SYS(bind(p.r.tap, (struct sockaddr *)&sll, sizeof(sll)));
+}
+
+CASE_TIMED(socket_bound_elsewhere_recovers, 40)
+{
+	packet_open(&p, &packet_bare);
+	flow_storm(&p.flow, 2 * ksft_rounds(10), bind_to);
+	flow_settled(&p.flow);
+}
+
+static void delete_it(unsigned int i)
+{
+	EXPECT_EQ(link_delete(i % 2 ? p.near : p.far), 0);
+}
+
+CASE(interface_deleted_is_replaced)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		packet_open(&p, &packet_bare);
+		flow_storm(&p.flow, 1, delete_it);
+		flow_pump(&p.flow);
+		flow_stop_empty(&p.flow);
+		packet_veth(&p);
+		fd = packet_backend(&p, p.near, &packet_bare);
+		flow_swap(&p.r, fd, p.far);
+		packet_attach(&p, fd);
+		flow_settled(&p.flow);
+		rig_close(&p.r);
+		ASSERT_EQ(link_delete(p.far), 0);
+	}
+}
+
+CASE(socket_closed_by_the_vmm_stays)
+{
+	packet_open(&p, &packet_bare);
+	close(p.r.tap);
+	p.r.tap = -1;
+	flow_settled(&p.flow);
+}
+
+/* Dequeued from the socket, returned, and dequeued once more. */
+CASE(frames_waiting_keep_their_order)
+{
+	unsigned int round, i, n = 100;
+	long waits;
+
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	for (round = 0; round < 5 && !ksft_failed(); round++) {
+		for (i = 0; i < n; i++)
+			rig_inject(&p.r, p.flow.rx_seq + i, 100 + i);
+		waits = rig_counter(&p.r, "kvnet.rx.no_buf");
+		packet_attach(&p, p.r.tap);
+		/* by then it has dequeued as many as it can, and found no buffer */
+		if (!vdev_is_vhost())
+			ASSERT(WAIT_FOR(3000, rig_counter(&p.r,
+				"kvnet.rx.no_buf") > waits));
+		rig_stop(&p.r);
+		packet_attach(&p, p.r.tap);
+		rig_rx_post(&p.r, n, NULL);
+		vdev_kick_always(&p.r.v.q[VDEV_RX]);
+		for (i = 0; i < n && !ksft_failed(); i++)
+			rig_rx_expect(&p.r, p.flow.rx_seq++, 100 + i);
+		rig_stop(&p.r);
+	}
+}
+
+static int reader;	/* thread that waits for a frame */
+static bool readable;
+
+static void *wait_for_frame(void *arg)
+{
+	struct pollfd wait = { .fd = p.r.tap, .events = POLLIN };
+
+	__atomic_store_n(&reader, gettid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&readable, poll(&wait, 1, -1) == 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static bool reader_waits(void)
+{
+	return task_state(getpid(), __atomic_load_n(&reader, __ATOMIC_ACQUIRE)) == 'S';
+}
+
+/* Adds the frames that have come to the socket since the last call to 'there'. */
+static bool have_come(unsigned int n, unsigned int *there)
+{
+	struct tpacket_stats st;
+	socklen_t len = sizeof(st);
+
+	ASSERT_SYS(getsockopt(p.r.tap, SOL_PACKET, PACKET_STATISTICS, &st, &len));
+	return (*there += st.tp_packets) >= n;
+}
+
+/* Another thread that waits for the socket is woken for the returned frames. */
+CASE(frames_returned_wake_a_reader)
+{
+	unsigned int i, there = 0;
+	pthread_t thread;
+	long waits;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net takes one frame at a time");
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	/* reading resets the statistics */
+	have_come(0, &there);
+	there = 0;
+	for (i = 0; i < 10; i++)
+		rig_inject(&p.r, p.flow.rx_seq + i, 100);
+	ASSERT(WAIT_FOR(3000, have_come(10, &there)));
+	waits = rig_counter(&p.r, "kvnet.rx.no_buf");
+	packet_attach(&p, p.r.tap);
+	/* by then it has dequeued them all, and found no buffer */
+	ASSERT(WAIT_FOR(3000, rig_counter(&p.r, "kvnet.rx.no_buf") > waits));
+	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_frame, NULL), 0);
+	ASSERT(WAIT_FOR(3000, reader_waits()));
+	EXPECT(!readable);
+	rig_stop(&p.r);
+	ASSERT(WAIT_FOR(3000, __atomic_load_n(&readable, __ATOMIC_ACQUIRE)));
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void join_fanout(int fd)
+{
+	int how = PACKET_FANOUT_ROLLOVER << 16 | 1, size = 16384;
+
+	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	ASSERT_SYS(setsockopt(fd, SOL_PACKET, PACKET_FANOUT, &how, sizeof(how)));
+}
+
+/* Two sockets share the frames: one that was full gets frames again when it is not. */
+CASE(fanout_socket_emptied_gets_frames_again)
+{
+	static uint8_t f[FRAME_MAX];
+	unsigned int i, n = 0;
+	int other;
+
+	packet_open(&p, &packet_bare);
+	flow_stop_empty(&p.flow);
+	other = packet_backend(&p, p.near, &packet_bare);
+	p.r.ifindex = p.far;
+	join_fanout(other);	/* the first to get any */
+	join_fanout(p.r.tap);
+	packet_attach(&p, p.r.tap);
+	for (i = 0; i < 200; i++)
+		rig_inject(&p.r, i, 300);
+	rig_rx_post(&p.r, 200, NULL);
+	vdev_kick_always(&p.r.v.q[VDEV_RX]);
+	do {
+		while (rig_rx(&p.r, NULL, f, sizeof(f), n ? 100 : 3000) >= 0)
+			n++;
+		wait_worker_idle();
+	} while (gr_used_pending(&p.r.v.q[VDEV_RX].ring));
+	EXPECT_OP(n, >, 0);
+	EXPECT_OP(n, <, 190);
+	for (i = 200; i < 205 && !ksft_failed(); i++) {
+		rig_inject(&p.r, i, 300);
+		rig_rx_expect(&p.r, i, 300);
+	}
+	close(other);
+}
+
+/* From a tap to a socket and back, as a VMM may do between two guests. */
+CASE(socket_and_tap_exchanged_pass_frames)
+{
+	struct rig other;
+	unsigned int i;
+	int fd, bare_tap;
+
+	packet_open(&p, &packet_bare);
+	other = (struct rig){ .v.hdr_len = 12 };
+	bare_tap = rig_tap_new(&other, TAP_BARE);
+	fd = dup(p.r.tap);
+	for (i = 0; i < 6 && !ksft_failed(); i++) {
+		flow_swap(&p.r, dup(i % 2 ? fd : bare_tap),
+			  i % 2 ? p.far : other.ifindex);
+		packet_attach(&p, p.r.tap);
+		flow_settled(&p.flow);
+	}
 }
 
 KSFT_MAIN()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A sender with interrupts off, or in an interrupt: netconsole, on the tap. What it
- * brings is for the worker, and is neither lost nor overtaken; nor is what others send
+ * A sender with interrupts off, or in an interrupt: netconsole, on the tap. Its frames are
+ * received by the worker, and are neither lost nor overtaken; nor are those of other senders
  * meanwhile.
  *
  * @tier: all
@@ -40,7 +40,7 @@ static bool put_file(const char *path, const char *text)
 	return ok;
 }
 
-/* A line on all consoles, whatever they leave out. */
+/* A line on all consoles, at each log level. */
 static void say(unsigned int n)
 {
 	char text[64];
@@ -50,7 +50,7 @@ static void say(unsigned int n)
 		FAIL("/dev/kmsg: %s", strerror(errno));
 }
 
-/* The text of a frame of netconsole's, or NULL. */
+/* The text of a frame of netconsole, or NULL. */
 static const char *line_of(ssize_t n)
 {
 	if (n <= IP_UDP || frame[12] != 8 || frame[13] || frame[23] != 17 ||
@@ -60,7 +60,7 @@ static const char *line_of(ssize_t n)
 	return (const char *)frame + IP_UDP;
 }
 
-/* The next frame; its buffer is the device's again. */
+/* The next frame; its buffer is made available again. */
 static ssize_t next_frame(unsigned int ms)
 {
 	ssize_t n = rig_rx(&rig, NULL, frame, sizeof(frame), ms);
@@ -72,7 +72,7 @@ static ssize_t next_frame(unsigned int ms)
 	return n;
 }
 
-/* Lines of netconsole's that have @what in them; others may come in between. */
+/* A line of netconsole with @what in it; others may come in between. */
 static bool is_line(ssize_t n, const char *what, unsigned int *number)
 {
 	const char *at = line_of(n);
@@ -95,7 +95,7 @@ static unsigned int wait_for(const char *what)
 	return -1;
 }
 
-/* Frames of a process, received in place, with so many lines among them. */
+/* Frames of a process, received inline, with so many lines among them. */
 static void with_lines(const char *what, unsigned int lines, bool numbered)
 {
 	unsigned int seen = 0, sent = 0, got = 0, number;
@@ -132,7 +132,7 @@ static void get_limit(void)
 	close(fd);
 }
 
-/* What the kernel has said so far comes first, more than the tap may hold. */
+/* The kernel's log until now comes first, more than the tap may hold. */
 static void console_begin(void)
 {
 	char command[256];
@@ -155,7 +155,7 @@ static void console_begin(void)
 	wait_for(LINE);
 }
 
-CASE(interrupts_off)
+CASE(frames_with_interrupts_off_go_to_the_worker)
 {
 	unsigned int i;
 	long n_inline;
@@ -181,7 +181,7 @@ static void *say_all(void *arg)
 	return NULL;
 }
 
-CASE(among_others)
+CASE(frames_of_netconsole_and_others_keep_their_order)
 {
 	pthread_t thread;
 
@@ -193,8 +193,8 @@ CASE(among_others)
 	rig_close(&rig);
 }
 
-/* The timer's interrupt writes to the consoles; a function is traced so only once. */
-CASE(in_an_interrupt)
+/* The timer's interrupt dumps the trace to the consoles, once. */
+CASE(frames_from_an_interrupt_arrive)
 {
 	console_begin();
 	if (put_file(FILTER, TIMER ":dump")) {
