@@ -63,11 +63,11 @@ UAPI_612="netconsole_test hibernate_test invalidate_test"	# senders in interrupt
 # with a module whose calls fail or wait, and two CPUs
 UAPI_FAILING_SMP="backpressure_test"
 UAPI_EARLY_CLOSE="early_close_test netlink_set_test counters_test"
-UAPI_61="close_test set_backend_test packet_socket_test contract_test
-fault_test feature_test hostile_test rx_inline_test rx_inline_burst_test ioctl_test iotlb_test leak_test lifecycle_test loop_rx_test
+UAPI_61="close_test set_backend_test packet_socket_test ioctl_test
+fault_test feature_test hostile_test rx_inline_test rx_inline_burst_test iotlb_test leak_test lifecycle_test loop_rx_test
 loop_tx_test notify_test offload_test owner_test owner_kthread_test last_holder_test ring_pin_change_test ring_pin_test stall_test
-non_owner_test worker_test xdp_test tx_inline_test tx_inline_exit_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test netlink_storm_test"
-UAPI_NEWEST="backpressure_test contract_test feature_test ioctl_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test offload_test ring_pin_test
+non_owner_test worker_test xdp_test tx_inline_test tx_inline_exit_test tx_full_test tx_batch_test direct_test invalidate_test netlink_test netlink_queue_test netlink_storm_test"
+UAPI_NEWEST="backpressure_test ioctl_test feature_test iotlb_test netlink_test netlink_queue_test offload_test ring_pin_test
 call_test tx_batch_test direct_test"
 # net tests that run only when they are named: programs of 230 MB; a QEMU of the next
 # release, under which the emulated SVM loses guests now and then
@@ -78,8 +78,8 @@ UML_FLAVOURS="smp-kasan smp-kcsan"
 # that are not the machine's may make a difference to. All run in User-Mode Linux with two CPUs.
 UAPI_DEBUG="loop_rx_test notify_test lifecycle_test close_test worker_test owner_test owner_kthread_test rx_inline_test storm_test"
 # and on kmsan: what a guest, a VMM or the host reads, and what decides about it
-UAPI_KMSAN="content_test answers_test loop_rx_test offload_test rx_copy_test rx_inline_test
-hostile_test iotlb_test netlink_test netlink_queue_test netlink_owner_test netlink_list_test netlink_tap_test packet_socket_test lifecycle_test"
+UAPI_KMSAN="content_test info_leak_test loop_rx_test offload_test rx_copy_test rx_inline_test
+hostile_test iotlb_test netlink_test netlink_queue_test packet_socket_test lifecycle_test"
 # For the kernels that look for bugs: the sooner something is freed, the sooner its late
 # use is seen; and an access is watched for up to a millisecond, since the other CPU, which is
 # emulated, gets nowhere within KCSAN's 80 us. The 256 MB where PCI's configuration is would get

@@ -197,11 +197,11 @@ skips_are_judged()
 {
 	local said
 
-	said=$(judge 'uapi-uml|contract_test.as_a_32_bit_process|no entry for 32-bit processes')
-	[[ $said == '# skipped: uapi-uml: contract_test.as_a_32_bit_process: no entry'*'(the test hosts have it)' ]] || fail "$said" || return
+	said=$(judge 'uapi-uml|ioctl_test.rows_of_a_32_bit_process_answered_as_vhost|no entry for 32-bit processes')
+	[[ $said == '# skipped: uapi-uml: ioctl_test.rows_of_a_32_bit_process_answered_as_vhost: no entry'*'(the test hosts have it)' ]] || fail "$said" || return
 	# the same elsewhere, another test, another reason
-	said=$(judge 'test-6.12|contract_test.as_a_32_bit_process|no entry for 32-bit processes' \
-		'uapi-uml|any_test.at_all|no entry for 32-bit processes' 'uapi-uml|contract_test.as_a_32_bit_process|because' \
+	said=$(judge 'test-6.12|ioctl_test.rows_of_a_32_bit_process_answered_as_vhost|no entry for 32-bit processes' \
+		'uapi-uml|any_test.at_all|no entry for 32-bit processes' 'uapi-uml|ioctl_test.rows_of_a_32_bit_process_answered_as_vhost|because' \
 		'test-6.1|dpdk|no dpdk-testpmd in the test host')
 	[ "$(grep -c '^not ok - skipped: ' <<< "$said")" -eq 4 ] || fail "$said" || return
 	said=$(judge 'test-6.1|fault_test.a|no /sys/kernel/debug/failslab/verbose' 'test-6.1|fault_test.b|no /sys/kernel/debug/failslab/verbose')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters add up: with each other, with what the tap has counted, and with what the
- * guest and the host know that they have sent. Netlink tells the same as fdinfo.
+ * Counters add up: with each other, with what the tap has counted, and with what the guest and
+ * the host have sent. Netlink shows the same as fdinfo.
  *
  * @hosts: newest
  * @seconds: 7
@@ -21,7 +21,7 @@
 #include "rx_inline_rig.h"
 #include "vhost_abi.h"
 
-/* Of so many that wake a queue one is timed: KVNET_WORK_SAMPLE_EVERY. */
+/* One of so many events that wake a queue is timed: KVNET_WORK_SAMPLE_EVERY. */
 #define TIMED		16
 
 static const char * const name_of[] = { "rx", "tx" };
@@ -50,7 +50,7 @@ static long drops(unsigned int index)
 	return sum;
 }
 
-/*** what the tap says ***/
+/*** the tap's counters ***/
 
 struct link_count {
 	long rx_bytes, rx_packets, rx_dropped;
@@ -106,7 +106,7 @@ static struct hist hist(unsigned int index, const char *name)
 				       bucket ? 1ULL << (bucket - 1) : 0, (unsigned long long)n);
 	}
 	EXPECT_LE(bucket, 32);
-	/* none that is empty at the end */
+	/* the last bucket is not empty */
 	EXPECT(!bucket || n);
 	return h;
 }
@@ -128,23 +128,29 @@ static void fdinfo_line(const char *key, char *to, size_t size)
 	fclose(f);
 }
 
-/* Each turn is in the histogram, with what it has done; fdinfo says the same. */
-static void turns_add_up(unsigned int index)
+static void fdinfo_shows(const struct hist *h, unsigned int index, const char *name)
+{
+	char key[64], line[512];
+
+	snprintf(key, sizeof(key), "kvnet.%s.%s", name_of[index], name);
+	fdinfo_line(key, line, sizeof(line));
+	if (strcmp(line, h->text))
+		FAIL("%s: '%s', fdinfo has '%s'", name, h->text, line);
+}
+
+/* Each poll is in the histogram, with the frames that it has handled; fdinfo shows the same. */
+static void polls_add_up(unsigned int index)
 {
 	struct hist h = hist(index, "poll_packets");
-	char key[64], line[512];
 
 	EXPECT_EQ(h.count, count(index, "polls") + count(index, "polls_inline"));
 	EXPECT_EQ(h.sum, count(index, "packets") + drops(index));
-	snprintf(key, sizeof(key), "kvnet.%s.poll_packets", name_of[index]);
-	fdinfo_line(key, line, sizeof(line));
-	if (strcmp(line, h.text))
-		FAIL("poll_packets: '%s', fdinfo has '%s'", h.text, line);
+	fdinfo_shows(&h, index, "poll_packets");
 }
 
 /*
- * All that the guest has sent, and the host, is somewhere: @sent by the guest, @injected
- * by the host. Headers are in nobody's bytes.
+ * Each frame is counted once: @sent by the guest, @injected by the host. Bytes do not count
+ * headers.
  */
 static void all_add_up(long sent, long injected)
 {
@@ -156,12 +162,12 @@ static void all_add_up(long sent, long injected)
 	EXPECT_EQ(count(VDEV_TX, "packets"), tap.rx_packets);
 	EXPECT_EQ(count(VDEV_TX, "bytes"), tap.rx_bytes);
 	EXPECT_EQ(count(VDEV_RX, "packets") + drops(VDEV_RX) + tap.tx_dropped, injected);
-	/* the tap counts no frame that was taken from it for nothing */
+	/* the tap does not count a frame that was read and dropped */
 	EXPECT_EQ(count(VDEV_RX, "packets"), tap.tx_packets);
 	EXPECT_EQ(count(VDEV_RX, "bytes"), tap.tx_bytes);
-	turns_add_up(VDEV_RX);
-	turns_add_up(VDEV_TX);
-	/* how, and by whom: parts of the whole */
+	polls_add_up(VDEV_RX);
+	polls_add_up(VDEV_TX);
+	/* counters of a part are not larger than the whole */
 	EXPECT_LE(count(VDEV_TX, "packets_inline"), count(VDEV_TX, "packets"));
 	EXPECT_LE(count(VDEV_TX, "packets_direct") + count(VDEV_TX, "packets_unbatched"),
 		  count(VDEV_TX, "packets"));
@@ -185,13 +191,13 @@ static void traffic(unsigned int tap)
 	all_add_up(vmm.tx_done, injected);
 }
 
-CASE(traffic_both_ways)
+CASE(traffic_both_ways_adds_up)
 {
 	traffic(0);
 	EXPECT_EQ(count(VDEV_TX, "packets_unbatched"), 0);
 }
 
-CASE(traffic_one_by_one)
+CASE(traffic_unbatched_adds_up)
 {
 	traffic(TAP_SNDBUF);
 	EXPECT_EQ(count(VDEV_TX, "packets_unbatched"), count(VDEV_TX, "packets"));
@@ -207,7 +213,7 @@ static long host_sent(void)
 	return c.tx_packets + c.tx_dropped;
 }
 
-CASE(drops_of_the_guests_frames)
+CASE(frames_short_or_with_a_bad_header_are_counted)
 {
 	uint8_t f[64] = { 0 }, hdr[12] = { 1, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff };
 	unsigned int i;
@@ -229,10 +235,10 @@ CASE(drops_of_the_guests_frames)
 }
 
 /*
- * One by one an interface that is down refuses frames. In a batch it takes them, and its
- * stack has no use for them: so they are in rx_packets, and in rx_dropped as well.
+ * An interface that is down refuses single frames. It accepts a batch, whose frames its stack
+ * drops: so they are in rx_packets, and in rx_dropped as well.
  */
-CASE(drops_of_an_interface_that_is_down)
+CASE(frames_to_an_interface_down_are_counted)
 {
 	static const unsigned int taps[] = { 0, TAP_SNDBUF };
 	unsigned int i, way;
@@ -259,8 +265,8 @@ CASE(drops_of_an_interface_that_is_down)
 	}
 }
 
-/* What no frame can be as long as does not get to the tap. */
-CASE(drops_of_what_is_longer_than_any_frame)
+/* The device does not pass such a frame to the tap. */
+CASE(frame_longer_than_any_is_counted)
 {
 	struct vdev_queue *q = &vmm.v.q[VDEV_TX];
 	struct gr_buf b;
@@ -282,8 +288,8 @@ CASE(drops_of_what_is_longer_than_any_frame)
 	rig_close(&vmm);
 }
 
-/* More frames than the tap's ring has room for, while the guest gives no buffers. */
-CASE(drops_of_a_full_tap)
+/* More frames than the tap's ring has room for, while the guest adds no buffers. */
+CASE(frames_to_a_full_tap_are_counted)
 {
 	unsigned int i, n = 1500;
 	struct link_count tap;
@@ -306,8 +312,8 @@ CASE(drops_of_a_full_tap)
 	all_add_up(0, n);
 }
 
-/* Without mergeable buffers, and shorter ones than frames are. */
-CASE(drops_of_what_is_too_long)
+/* Without mergeable buffers, and with buffers shorter than frames. */
+CASE(frames_longer_than_the_buffer_are_counted)
 {
 	unsigned int i;
 
@@ -324,7 +330,7 @@ CASE(drops_of_what_is_too_long)
 	all_add_up(0, 20);
 }
 
-/*** who, and how long ***/
+/*** contexts and latencies ***/
 
 /* Some frames with one kick. */
 static void frames_begin(unsigned int n)
@@ -350,7 +356,7 @@ static void frames(unsigned int n)
 	frames_end(n);
 }
 
-/* So many turns, between which the worker sleeps. */
+/* So many polls, between which the worker sleeps. */
 static void single_frames(unsigned int n)
 {
 	while (n-- && !ksft_failed()) {
@@ -359,28 +365,25 @@ static void single_frames(unsigned int n)
 	}
 }
 
-CASE(time_from_a_kick)
+CASE(wake_latency_of_a_kick_is_measured)
 {
 	struct hist h;
-	char line[512];
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	EXPECT_EQ(hist(VDEV_TX, "wake_latency_ns").count, 0);
 	single_frames(4 * TIMED);
 	h = hist(VDEV_TX, "wake_latency_ns");
-	/* when the driver need not kick, it did not wake anybody */
+	/* a driver that need not kick wakes no worker */
 	EXPECT_GE(h.count, 1);
 	EXPECT_LE(h.count, 5);
-	/* nothing takes no time, and nothing on this machine as long as this */
+	/* more than nothing, and less than the test may take */
 	EXPECT_OP(h.sum, >, 0);
 	EXPECT_OP(h.sum, <, UINT64_C(20000000000));
-	fdinfo_line("kvnet.tx.wake_latency_ns", line, sizeof(line));
-	if (strcmp(line, h.text))
-		FAIL("wake_latency_ns: '%s', fdinfo has '%s'", h.text, line);
+	fdinfo_shows(&h, VDEV_TX, "wake_latency_ns");
 }
 
-/* One CPU for the worker and us: it runs when we let it. */
+/* One CPU for the worker and the test, which decides when the worker runs. */
 static void one_cpu(void)
 {
 	cpu_set_t first;
@@ -392,7 +395,7 @@ static void one_cpu(void)
 	ASSERT_SYS(sched_setaffinity(0, sizeof(first), &first));
 }
 
-static void we_are_first(bool on)
+static void hold_the_cpu(bool on)
 {
 	struct sched_param p = { .sched_priority = on };
 
@@ -404,19 +407,18 @@ static void kick_before_it_can_run(unsigned int ms)
 {
 	uint64_t end;
 
-	we_are_first(true);
+	hold_the_cpu(true);
 	frames_begin(1);
 	for (end = ksft_now_ms() + ms; ksft_now_ms() < end;)
 		;
-	we_are_first(false);
+	hold_the_cpu(false);
 	frames_end(1);
 }
 
-CASE(time_of_a_worker_that_comes_late)
+CASE(wake_latency_of_a_late_worker_is_measured)
 {
 	struct hist h;
 	unsigned int i;
-	char line[512];
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
@@ -428,13 +430,11 @@ CASE(time_of_a_worker_that_comes_late)
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_GE(h.count, 1);
 	EXPECT_OP(h.sum, >, 1000000 * h.count);
-	fdinfo_line("kvnet.tx.wake_latency_ns", line, sizeof(line));
-	if (strcmp(line, h.text))
-		FAIL("wake_latency_ns: '%s', fdinfo has '%s'", h.text, line);
+	fdinfo_shows(&h, VDEV_TX, "wake_latency_ns");
 }
 
-/* A queue that is stopped as it has been kicked stands still: that is nobody's time to come. */
-CASE(time_is_not_that_of_a_backend_that_was_away)
+/* A kick before the queue is stopped: the time until it is started again is no latency. */
+CASE(wake_latency_without_a_backend_is_not_measured)
 {
 	struct hist h;
 
@@ -442,11 +442,11 @@ CASE(time_is_not_that_of_a_backend_that_was_away)
 	vdev_no_spin(&vmm.v);
 	one_cpu();
 	wait_worker_idle();
-	we_are_first(true);
+	hold_the_cpu(true);
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	vdev_backend(&vmm.v, VDEV_TX, -1);
-	we_are_first(false);
+	hold_the_cpu(false);
 	wait_worker_idle();
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);
@@ -457,13 +457,11 @@ CASE(time_is_not_that_of_a_backend_that_was_away)
 	EXPECT_EQ(h.count, 0);
 }
 
-/* Lone frames to the guest: each is received by who brings it, or by the worker. */
-CASE(packets_by_context)
+/* Single frames to the guest: each is received by its sender's softirq or by the worker. */
+CASE(packets_are_counted_by_context)
 {
 	long n_inline;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
 	rx_inline_begin();
 	rx_inline_warm_up();
 	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
@@ -476,18 +474,18 @@ CASE(packets_by_context)
 	rig_close(&rig);
 }
 
-CASE(spins_that_were_worth_it_and_not)
+CASE(busy_polls_are_counted_by_result)
 {
 	struct vhost_vring_state s = { .index = VDEV_TX, .num = 100000 };
 	long hit, missed;
 	unsigned int i;
 
-	/* the only one is the guest's as soon as it has something to do */
+	/* with one CPU the worker stops spinning as soon as the guest can run */
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	/* the worker may have been at it */
+	/* the worker may still be spinning */
 	single_frames(1);
 	hit = count(VDEV_TX, "busy_poll_hits");
 	missed = count(VDEV_TX, "busy_poll_misses");
@@ -497,7 +495,7 @@ CASE(spins_that_were_worth_it_and_not)
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	for (i = 0; i < 500 && !(count(VDEV_TX, "busy_poll_misses") > missed &&
 				 count(VDEV_TX, "busy_poll_hits") > hit); i++)
-		/* more than the thread that kicks would send */
+		/* more than inline TX would send */
 		frames(10);
 	EXPECT_OP(count(VDEV_TX, "busy_poll_misses"), >, missed);
 	EXPECT_OP(count(VDEV_TX, "busy_poll_hits"), >, hit);

@@ -119,7 +119,7 @@ static void print_row(const char *name, int bit, const char *kvnet,
 		  mark(true, in & IN_6_12), mark(true, in & IN_6_17));
 }
 
-CASE(table)
+CASE(features_offered_are_those_of_the_table)
 {
 	unsigned int here = this_kernel(), i;
 	struct offer v, k;
@@ -173,7 +173,7 @@ static void no_other(const char *path)
 }
 
 /* Nothing is offered that is not in the table: no half of a feature. */
-CASE(nothing_else_is_offered)
+CASE(features_outside_of_the_table_not_offered)
 {
 	link_module("vhost_net");
 	no_other("/dev/vhost-net");
@@ -184,7 +184,7 @@ CASE(nothing_else_is_offered)
  * What is offered can be set, all at once and each bit alone, but for packed
  * rings, which a legacy driver cannot have.
  */
-CASE(what_is_offered_can_be_set)
+CASE(features_offered_can_be_set)
 {
 	struct offer o;
 	const char *node = vdev_path();
@@ -217,7 +217,7 @@ CASE(what_is_offered_can_be_set)
 }
 
 /* As many words as are asked for, and not one more. */
-CASE(array_of_every_length)
+CASE(features_array_of_every_length_is_filled)
 {
 	struct offer o = ask(vdev_path());
 	unsigned int n, i;

@@ -1,24 +1,368 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What takes more than a row of contract_test, which has each ioctl with wrong arguments and
- * in the wrong order.
+ * The ioctls of vhost: each with wrong arguments and in the wrong order, as rows that are tried
+ * on /dev/kvnet and, where it is there, on /dev/vhost-net of the same kernel. A difference
+ * without a stated reason fails, and so does a stated one that is none any more. The table is
+ * printed. Then the cases that take more than a row.
  *
  * @hosts: 6.1 newest
+ * @seconds: 4
+ * @skip: uapi-(uml|smp-).* | .*: no entry for 32-bit .* | the test hosts have it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi_rows.h"
+#include "file_rows.h"
 #include "flow.h"
 #include "ioctl_rows.h"
+#include "links.h"
+
+enum { KVNET, VHOST_NET };
+
+static const char *const nodes[] = { "/dev/kvnet", "/dev/vhost-net" };
+static int n_nodes;
+static struct rig rigs[2];
+static bool compat;
+
+struct table {
+	const char *state;
+	enum row_state needs;
+	const struct row *rows;
+	size_t n;
+};
+
+#define TABLE(text, state, rows) \
+	{ text, state, rows, sizeof(rows) / sizeof((rows)[0]) }
+
+static const struct table tables[] = {
+	TABLE("no owner", NEW, without_owner),
+	TABLE("no owner", NEW, abi_without_owner),
+	TABLE("no owner", NEW, for_each_process),
+	TABLE("no owner", NEW, new_device),
+	TABLE("owner only", OWNED, with_nothing_set),
+	TABLE("owner only", OWNED, with_owner),
+	TABLE("owner only", OWNED, abi_with_owner),
+	TABLE("owner only", OWNED, abi_owner_only),
+	TABLE("ready", READY, with_owner),
+	TABLE("ready", READY, when_ready),
+	TABLE("ready", READY, abi_with_owner),
+	TABLE("ready", READY, abi_when_ready),
+	TABLE("running", RUNNING, with_owner),
+	TABLE("running", RUNNING, when_running),
+	TABLE("running", RUNNING, abi_with_owner),
+	TABLE("running", RUNNING, abi_when_running),
+};
+
+static const struct table other_process[] = {
+	TABLE("running, not the owner", RUNNING, without_owner),
+	TABLE("running, not the owner", RUNNING, abi_without_owner),
+	TABLE("running, not the owner", RUNNING, with_another_owner),
+	TABLE("running, not the owner", RUNNING, for_each_process),
+};
+
+static const struct table while_logging =
+	TABLE("running, logging", RUNNING, when_logging);
+
+/* kvnet's, and vhost_net's where this kernel has it. */
+static void find_nodes(void)
+{
+	link_module("vhost_net");
+	vdev_allow_choice();
+	if (access(nodes[KVNET], R_OK | W_OK))
+		ksft_skip("%s: %s", nodes[KVNET], strerror(errno));
+	n_nodes = access(nodes[VHOST_NET], R_OK | W_OK) ? 1 : 2;
+	if (n_nodes == 1)
+		ksft_note("%s: %s", nodes[VHOST_NET], strerror(errno));
+}
+
+static void open_nodes(enum row_state state)
+{
+	int i;
+
+	for (i = 0; i < n_nodes; i++) {
+		struct rig *r = &rigs[i];
+
+		ASSERT_SYS(setenv("KVNET_DEV", nodes[i], 1));
+		memset(r, 0, sizeof(*r));
+		r->v.memfd = -1;
+		if (state >= READY)
+			rig_open(r, &(struct rig_cfg){
+				 .stopped = state == READY, .num = 64,
+				 .tx_buf = 512, .rx_buf = 512 });
+		else if (state == OWNED)
+			vdev_open(&r->v);
+		else
+			r->v.fd = vdev_open_node();
+	}
+}
+
+static void close_nodes(enum row_state state)
+{
+	int i;
+
+	for (i = 0; i < n_nodes; i++) {
+		if (state >= READY)
+			rig_close(&rigs[i]);
+		else
+			vdev_close(&rigs[i].v);
+	}
+}
+
+/*
+ * A refused call has changed nothing; what another call has changed is restored.  A value
+ * that is stored now may be used at the next start only.
+ */
+static void still_works(struct rig *r, enum row_state state, int ret)
+{
+	if (state < READY)
+		return;
+	if (ret >= 0)
+		row_restore(r);
+	if (state == RUNNING) {
+		flow_one(r);
+		rig_stop(r);
+	}
+	rig_start(r);
+	flow_one(r);
+	if (state == READY)
+		rig_stop(r);
+}
+
+static void judge(const char *state, const char *what, const int *got, int want,
+		  const struct row_differs *d)
+{
+	bool both = n_nodes == 2;
+	const char *k = row_error(-got[KVNET]), *v = both ? row_error(-got[VHOST_NET]) : "";
+	int vhost_want = d ? d->err : want;
+	bool bad = true;
+
+	if (got[KVNET] != -want)
+		FAIL("%s, %s: kvnet %s, not %s", state, what, k,
+		     row_error(want));
+	else if (both && got[VHOST_NET] != -vhost_want)
+		FAIL("%s, %s: vhost_net %s, not %s", state, what, v,
+		     row_error(vhost_want));
+	else if (both && d && got[KVNET] == got[VHOST_NET])
+		FAIL("%s, %s: both %s, yet a difference is stated: %s", state,
+		     what, k, d->why);
+	else
+		bad = false;
+	ksft_note("%-22s | %-36s | %-10s | %-10s | %s%s", state, what, k, v,
+		  bad ? "!!! " : "", d ? d->why : "");
+}
+
+/* What no row may change. */
+struct kept {
+	uint64_t offered;
+	uint32_t base[2];
+};
+
+static struct kept kept_now(const struct rig *r, bool bases)
+{
+	struct kept k = { 0 };
+	int i;
+
+	vdev_ioctl(r->v.fd, VHOST_GET_FEATURES, &k.offered);
+	for (i = 0; i < 2 && bases; i++)
+		k.base[i] = vdev_get_base(&r->v, i);
+	return k;
+}
+
+static void compare(const struct table *t, bool packets)
+{
+	const bool bases = packets && t->needs >= READY;
+	struct kept before, after;
+	int got[2], node;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		for (node = 0; node < n_nodes; node++) {
+			before = kept_now(&rigs[node], bases);
+			got[node] = row_try(rigs[node].v.fd, &t->rows[i],
+					    compat);
+			after = kept_now(&rigs[node], bases);
+			if (memcmp(&before, &after, sizeof(before)))
+				FAIL("%s, %s: %s has other features or bases",
+				     t->state, t->rows[i].what, nodes[node]);
+			if (packets)
+				still_works(&rigs[node], t->needs, got[node]);
+		}
+		judge(t->state, t->rows[i].what, got,
+		      row_wants(&t->rows[i], false),
+		      row_differs(&t->rows[i]));
+	}
+}
+
+static void compare_state(enum row_state state)
+{
+	size_t i;
+
+	find_nodes();
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (tables[i].needs != state)
+			continue;
+		open_nodes(state);
+		compare(&tables[i], true);
+		close_nodes(state);
+	}
+}
+
+CASE(rows_without_owner_answered_as_vhost)
+{
+	compare_state(NEW);
+}
+
+CASE(rows_with_owner_only_answered_as_vhost)
+{
+	compare_state(OWNED);
+}
+
+CASE_TIMED(rows_when_ready_answered_as_vhost, 60)
+{
+	compare_state(READY);
+}
+
+CASE_TIMED(rows_when_running_answered_as_vhost, 60)
+{
+	compare_state(RUNNING);
+}
+
+CASE(rows_by_another_process_answered_as_vhost)
+{
+	int status, i;
+
+	find_nodes();
+	open_nodes(RUNNING);
+	if (!fork()) {
+		for (i = 0; i < 4; i++)
+			compare(&other_process[i], false);
+		_exit(0);
+	}
+	ASSERT_SYS(wait(&status));
+	EXPECT_EQ(status, 0);
+	for (i = 0; i < n_nodes; i++)
+		flow_one(&rigs[i]);
+}
+
+static void start_logging(struct rig *r)
+{
+	uint64_t features = r->v.features | F_LOG, base;
+	size_t size = (VDEV_GPA + r->v.mem_size) / 4096 / 8 + 4096;
+	void *log = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			 MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (!(r->v.offered & F_LOG))
+		ksft_skip("LOG_ALL is not offered by both");
+	ASSERT(log != MAP_FAILED);
+	base = (uintptr_t)log;
+	vdev_ioctl(r->v.fd, VHOST_SET_LOG_BASE, &base);
+	vdev_ioctl(r->v.fd, VHOST_SET_FEATURES, &features);
+	r->v.features = features;
+	r->cfg.features = features;
+}
+
+CASE(rows_when_logging_answered_as_vhost)
+{
+	int i;
+
+	find_nodes();
+	open_nodes(RUNNING);
+	for (i = 0; i < n_nodes; i++)
+		start_logging(&rigs[i]);
+	compare(&while_logging, true);
+}
+
+/* A table with one more page, whose bit would be beyond the end of user addresses. */
+static void table_beyond_any_log(struct rig *r)
+{
+	struct vhost_memory *m = vdev_table(&r->v);
+
+	m = realloc(m, sizeof(*m) + 2 * sizeof(m->regions[0]));
+	ASSERT(m);
+	m->regions[m->nregions++] = (struct vhost_memory_region)
+		REG(-8192ull, 4096, (uintptr_t)r->v.host);
+	vdev_ioctl(r->v.fd, VHOST_SET_MEM_TABLE, m);
+	free(m);
+}
+
+CASE(log_out_of_reach_refused_as_vhost)
+{
+	int got[2], i;
+
+	find_nodes();
+	open_nodes(READY);
+	for (i = 0; i < n_nodes; i++) {
+		struct rig *r = &rigs[i];
+		uint64_t log = r->v.features | F_LOG;
+
+		if (!(r->v.offered & F_LOG))
+			ksft_skip("LOG_ALL is not offered by both");
+		table_beyond_any_log(r);
+		vdev_ioctl(r->v.fd, VHOST_SET_FEATURES, &log);
+		got[i] = __vdev_backend(&r->v, VDEV_TX, r->tap);
+		vdev_ioctl(r->v.fd, VHOST_SET_FEATURES, &r->v.features);
+	}
+	judge("ready, logging", "SET_BACKEND, log out of reach", got, EFAULT,
+	      NULL);
+	for (i = 0; i < n_nodes; i++) {
+		struct rig *r = &rigs[i];
+		uint64_t log = r->v.features | F_LOG;
+
+		rig_start(r);
+		got[i] = __vdev_ioctl(r->v.fd, VHOST_SET_FEATURES, &log);
+		flow_one(r);
+	}
+	judge("running", "SET_FEATURES LOG_ALL, out of reach", got, EFAULT,
+	      NULL);
+}
+
+/* By the entry for 32-bit processes, the answers are the same. */
+CASE_TIMED(rows_of_a_32_bit_process_answered_as_vhost, 60)
+{
+	enum row_state state;
+
+	if (!row_compat())
+		ksft_skip("no entry for 32-bit processes");
+	compat = true;
+	for (state = NEW; state <= RUNNING; state++)
+		compare_state(state);
+}
+
+/* Without an IOTLB: with one, see iotlb_test.c. */
+CASE(file_operations_answered_as_vhost)
+{
+	enum row_state state;
+	int got[2], node;
+	size_t i;
+
+	find_nodes();
+	for (state = NEW; state <= RUNNING; state += RUNNING) {
+		open_nodes(state);
+		for (i = 0; i < sizeof(file_rows) / sizeof(file_rows[0]); i++) {
+			for (node = 0; node < n_nodes; node++) {
+				got[node] = file_rows[i].fn(rigs[node].v.fd);
+				still_works(&rigs[node], state, -1);
+			}
+			judge(state == NEW ? "no owner" : "running",
+			      file_rows[i].what, got, file_rows[i].err,
+			      NULL);
+		}
+		close_nodes(state);
+	}
+}
+
+/*** what takes more than a row ***/
 
 static struct rig rig;
 
-CASE(unmapped_arguments)
+CASE(arguments_unmapped_refused)
 {
-	/* good as far as it can be read */
+	/* right as far as it can be read */
 	static const struct mem2 table = {
 		{ .nregions = 2 },
 		{ REG(0x1000, 4096, USER_ADDR), REG(0x2000, 4096, USER_ADDR) },
@@ -53,7 +397,7 @@ CASE(unmapped_arguments)
 	flow_one(&rig);
 }
 
-CASE(ring_in_unmapped_memory)
+CASE(ring_in_unmapped_memory_refused)
 {
 	struct vhost_vring_addr a, good;
 	uint64_t *field[] = { (uint64_t *)&a.used_user_addr,
@@ -67,7 +411,7 @@ CASE(ring_in_unmapped_memory)
 		a = good;
 		*field[i] = KERNEL_ADDR;
 		ret = __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
-		/* then it must be found out at the start, before what else is wrong */
+		/* else SET_BACKEND must refuse it, before it looks at the backend */
 		if (!ret && __vdev_backend(&rig.v, 1, rig.v.memfd) != -EFAULT)
 			FAIL("field %d in the kernel, and no tap", i);
 		if (!ret)
@@ -76,7 +420,7 @@ CASE(ring_in_unmapped_memory)
 			FAIL("field %d in the kernel: %s", i, strerror(-ret));
 	}
 	a = good;
-	a.used_user_addr = 4096;	/* nobody maps this */
+	a.used_user_addr = 4096;	/* not mapped */
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
 	EXPECT_EQ(__vdev_backend(&rig.v, 1, rig.tap), -EFAULT);
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &good);
@@ -120,7 +464,7 @@ static void set_up_step(unsigned int step, unsigned int q)
 	}
 }
 
-CASE(order_of_set_up_does_not_matter)
+CASE(set_up_in_any_order_works)
 {
 	unsigned int round, i, left[7], n;
 
@@ -147,7 +491,7 @@ CASE(order_of_set_up_does_not_matter)
 	}
 }
 
-/* What is right but for one thing does not start, and does once that is right, too. */
+/* The device starts once all is right. */
 static void starts_with(uint64_t features)
 {
 	vdev_set_features(&rig.v, features);
@@ -159,13 +503,13 @@ static void starts_with(uint64_t features)
 }
 
 /* As a kernel's vhost that is built without CONFIG_VHOST_ENABLE_FORK_OWNER_CONTROL. */
-CASE(threads_are_not_for_the_vmm_to_choose)
+CASE(fork_owner_control_off_refuses_the_choice)
 {
 	uint8_t kernels = VHOST_FORK_OWNER_KTHREAD;
 	int fd;
 
 	if (vdev_is_vhost())
-		ksft_skip("a choice of who built the kernel");
+		ksft_skip("a choice of the kernel's configuration");
 	fd = ASSERT_SYS(open(vdev_path(), O_RDWR | O_CLOEXEC));
 	vdev_parameter("fork_owner_control", 'N');
 	EXPECT_EQ(__vdev_ioctl(fd, VHOST_SET_FORK_FROM_OWNER, &kernels), -ENOTTY);
@@ -175,7 +519,7 @@ CASE(threads_are_not_for_the_vmm_to_choose)
 	close(fd);
 }
 
-CASE(no_memory_table)
+CASE(start_without_memory_table_refused)
 {
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
@@ -188,7 +532,7 @@ CASE(no_memory_table)
 }
 
 /* A size that a packed ring may have, for a split one. */
-CASE(size_for_another_layout)
+CASE(size_of_another_layout_refused_at_start)
 {
 	uint64_t packed, split;
 
@@ -204,8 +548,8 @@ CASE(size_for_another_layout)
 	starts_with(rig.cfg.features);
 }
 
-/* The layout of a ring that is in use stays what it is. */
-CASE(another_layout_while_running)
+/* The layout of a running ring cannot be changed. */
+CASE(layout_changed_while_running_refused)
 {
 	uint64_t other;
 
@@ -238,7 +582,7 @@ static unsigned int max_regions(void)
 	return atoi(buf);
 }
 
-CASE(as_many_regions_as_allowed)
+CASE(regions_up_to_the_limit_accepted)
 {
 	unsigned int max = max_regions(), i;
 	struct vhost_memory *m, *mine;
@@ -260,7 +604,7 @@ CASE(as_many_regions_as_allowed)
 	flow_one(&rig);
 }
 
-CASE(reset_owner_gives_the_device_back)
+CASE(reset_owner_frees_the_device)
 {
 	size_t i;
 
@@ -272,7 +616,7 @@ CASE(reset_owner_gives_the_device_back)
 			  -row_wants(&without_owner[i], vdev_is_vhost()));
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT(__vdev_backend(&rig.v, VDEV_TX, rig.tap) < 0);
-	/* and it can be set up once more, by whoever owns it now */
+	/* and its next owner can set it up */
 	vdev_set_features(&rig.v, rig.cfg.features);
 	vdev_set_mem(&rig.v);
 	vdev_queue_reset(&rig.v, 0);

@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an operator sees of queues: what they count, how far they are, and what they wait for.
+ * What an operator sees of queues and their backends: what they count, how far they are, what
+ * they wait for, to which tap they belong, and how much waits there.
  *
  * @hosts: 6.1 newest
  * @debug: kmsan
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
+ * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "flow.h"
 #include "iommu.h"
+#include "links.h"
 #include "netlink_rig.h"
+#include "packet_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 
-/* Each reason to drop a frame that fdinfo knows: the counters end with these. */
-static bool told_of_all(struct attrs q, const char *prefix)
+/* Each reason to drop a frame that fdinfo has: the counters end with these. */
+static bool shows_all_drops(struct attrs q, const char *prefix)
 {
 	char path[64], line[256], key[64];
-	unsigned int i, n = 0, told = 0;
+	unsigned int i, n = 0, shown = 0;
 	struct attrs one;
 	FILE *f;
 
@@ -34,8 +42,8 @@ static bool told_of_all(struct attrs q, const char *prefix)
 		n += !strncmp(line, key, strlen(key));
 	fclose(f);
 	for (i = 0; attr_nth(q, KVNET_A_QUEUE_COUNTERS, i, &one); i++)
-		told += !strncmp(attr_text(one, KVNET_A_COUNTER_NAME), "drop_", 5);
-	return n > 4 && told == n;
+		shown += !strncmp(attr_text(one, KVNET_A_COUNTER_NAME), "drop_", 5);
+	return n > 4 && shown == n;
 }
 
 static void same_counters(unsigned int index, const char *prefix)
@@ -55,14 +63,14 @@ static void same_counters(unsigned int index, const char *prefix)
 			     rig_counter(&vmm, name));
 	}
 	EXPECT_OP(i, >, 20);
-	EXPECT(told_of_all(q, prefix));
+	EXPECT(shows_all_drops(q, prefix));
 	snprintf(name, sizeof(name), "%s.kicks", prefix);
 	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_KICKS), rig_counter(&vmm, name));
 	snprintf(name, sizeof(name), "%s.wakeups", prefix);
 	EXPECT_EQ(attr_u64(q, KVNET_A_QUEUE_WAKEUPS), rig_counter(&vmm, name));
 }
 
-CASE(queues)
+CASE(queue_shown_with_all_attributes)
 {
 	struct flow f = { .r = &vmm };
 	struct attrs q;
@@ -94,8 +102,8 @@ CASE(queues)
 	EXPECT(!attr_has(q, KVNET_A_QUEUE_BACKLOG));
 }
 
-/* Frames for a guest that gives no buffers: all of them, wherever they wait. */
-CASE(backlog)
+/* Frames for a guest without buffers: all of them, in the tap and in the device. */
+CASE(backlog_without_buffers_is_shown)
 {
 	unsigned int i;
 
@@ -112,26 +120,26 @@ CASE(backlog)
 	EXPECT_EQ(attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_BACKLOG), 0);
 }
 
-/* By how many of the two kinds of spins there are more. */
-static long more_spins(void)
+/* The difference between the numbers of hits and misses. */
+static long hits_and_misses_differ(void)
 {
 	return labs(rig_counter(&vmm, "kvnet.tx.busy_poll_misses") -
 		    rig_counter(&vmm, "kvnet.tx.busy_poll_hits"));
 }
 
-/* Spins that were worth it are not those that were not. */
-CASE(spins)
+/* Hits are not misses. */
+CASE(busy_polls_shown_equal_fdinfo)
 {
 	struct vhost_vring_state s = { .index = VDEV_TX, .num = 100000 };
-	unsigned int i, turn;
+	unsigned int i, round;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
-	/* the last spin, still to be counted, is to make no difference */
-	for (turn = 0; turn < 500 && more_spins() < 2; turn++) {
-		/* more than the thread that kicks would send */
+	/* the last spin is still to be counted, and must not make them equal */
+	for (round = 0; round < 500 && hits_and_misses_differ() < 2; round++) {
+		/* more than inline TX would send */
 		for (i = 0; i < 10; i++)
 			ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 		vdev_kick(&vmm.v.q[VDEV_TX]);
@@ -139,17 +147,17 @@ CASE(spins)
 	}
 	vdev_no_spin(&vmm.v);
 	wait_worker_idle();
-	EXPECT_GE(more_spins(), 1);
+	EXPECT_GE(hits_and_misses_differ(), 1);
 	same_counters(VDEV_RX, "kvnet.rx");
 	same_counters(VDEV_TX, "kvnet.tx");
 }
 
-/* How far both sides of a ring are, where some of its buffers are with the device. */
-CASE(places_in_a_ring)
+/* How far both sides of a ring are, while the device has some of its buffers. */
+CASE(ring_positions_are_shown)
 {
 	struct vdev_queue *q = &vmm.v.q[VDEV_TX];
 	uint32_t base = 7 | 3 << 16, used = 3;
-	struct attrs told;
+	struct attrs q_shown;
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
 	if (q->ring.cfg.packed) {
@@ -161,18 +169,17 @@ CASE(places_in_a_ring)
 	}
 	vdev_set_base(&vmm.v, VDEV_TX, base);
 	rig_start(&vmm);
-	told = the_queue(VDEV_TX);
-	EXPECT_EQ(attr_u32(told, KVNET_A_QUEUE_AVAIL), base & 0xffff);
-	EXPECT_EQ(attr_u32(told, KVNET_A_QUEUE_USED), used);
+	q_shown = the_queue(VDEV_TX);
+	EXPECT_EQ(attr_u32(q_shown, KVNET_A_QUEUE_AVAIL), base & 0xffff);
+	EXPECT_EQ(attr_u32(q_shown, KVNET_A_QUEUE_USED), used);
 }
 
-/* A queue that has asked the VMM's IOMMU waits, and no longer than for the answer. */
-CASE(waits_for_a_translation)
+/* A queue waits from its IOTLB miss to the answer. */
+CASE(queue_waiting_for_the_iotlb_is_shown)
 {
 	struct iommu io;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	iommu_rig(&io, &vmm, &(struct rig_cfg){ .bufs = 16 }, 2);
 	genl_open(&genl);
 	iommu_map_used(&io);
@@ -187,6 +194,98 @@ CASE(waits_for_a_translation)
 	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_RUNNING);
 	iommu_close(&io);
 	rig_close(&vmm);
+}
+
+/*** backends ***/
+
+#define TAP_LEN		8
+
+static void shown_as(int fd, int ifindex)
+{
+	struct attrs d;
+
+	vdev_backend(&vmm.v, VDEV_TX, fd);
+	d = the_device();
+	EXPECT(attr_has(d, KVNET_A_DEV_IFINDEX));
+	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_IFINDEX), ifindex);
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+}
+
+CASE(interface_of_a_tap_queue_is_shown)
+{
+	struct ifreq ifr = {
+		.ifr_name = "many",
+		.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE,
+	};
+	unsigned int i;
+	int fd[3];
+
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	for (i = 0; i < 3; i++) {
+		fd[i] = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+		ASSERT_SYS(ioctl(fd[i], TUNSETIFF, &ifr));
+		ASSERT_SYS(ioctl(fd[i], TUNSETVNETHDRSZ, &vmm.v.hdr_len));
+	}
+	ASSERT_EQ(link_up(if_nametoindex("many"), true), 0);
+	for (i = 0; i < 3; i++)
+		shown_as(fd[i], if_nametoindex("many"));
+	/* a detached queue still belongs to the tap */
+	ifr.ifr_flags = IFF_DETACH_QUEUE;
+	ASSERT_SYS(ioctl(fd[1], TUNSETQUEUE, &ifr));
+	shown_as(fd[1], if_nametoindex("many"));
+}
+
+static unsigned int backlog_shown(void)
+{
+	return attr_u32(the_queue(VDEV_RX), KVNET_A_QUEUE_BACKLOG);
+}
+
+static void inject(unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		rig_inject(&vmm, i, 60);
+}
+
+/* The device has one frame, for which there is no buffer. */
+static void device_has_one(void)
+{
+	inject(1);
+	ASSERT(WAIT_FOR(3000, rig_counter(&vmm, "kvnet.rx.no_buf") > 0));
+	wait_worker_idle();
+	EXPECT_EQ(backlog_shown(), 1);
+}
+
+CASE(backlog_of_a_full_tap_is_shown)
+{
+	struct ifreq ifr = { .ifr_qlen = TAP_LEN };
+
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	strcpy(ifr.ifr_name, vmm.name);
+	ASSERT_SYS(ioctl(vmm.sniff, SIOCSIFTXQLEN, &ifr));
+	device_has_one();
+	inject(TAP_LEN - 1);
+	EXPECT_EQ(backlog_shown(), TAP_LEN);
+	inject(3);
+	EXPECT_EQ(backlog_shown(), 1 + TAP_LEN);
+}
+
+CASE(backlog_of_a_packet_socket_is_shown)
+{
+	static const struct packet_how how = { F_V1 | F_MRG, 12 };
+	struct packet_rig p = { 0 };
+
+	netlink_begin(&(struct rig_cfg){ .stopped = true, .features = how.features });
+	packet_veth(&p);
+	p.r = vmm;
+	flow_swap(&vmm, packet_backend(&p, p.near, &how), p.far);
+	packet_attach(&p, vmm.tap);
+	vdev_no_spin(&vmm.v);
+	device_has_one();
+	inject(5);
+	EXPECT(WAIT_FOR(3000, backlog_shown() == 6));
 }
 
 KSFT_MAIN()

@@ -17,7 +17,7 @@
 #include "procfs.h"
 #include "vhost_abi.h"
 
-/*** what may not be ***/
+/*** requests that are refused ***/
 
 static const struct wrong {
 	const char *what;
@@ -35,7 +35,7 @@ static const struct wrong {
 
 #define WRONG (sizeof(wrong) / sizeof(wrong[0]))
 
-/* Attributes that are right, but for that of a type. */
+/* Attributes that are right, without that of one type. */
 static void put_right(unsigned int but_for)
 {
 	if (but_for != KVNET_A_POLICY_POLL_US)
@@ -52,7 +52,7 @@ static void nothing_has_changed(void)
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_RX_DIRECT), 1);
 }
 
-CASE(wrong_attributes)
+CASE(set_with_a_wrong_attribute_changes_nothing)
 {
 	const struct wrong *w;
 	unsigned int order;
@@ -82,7 +82,7 @@ CASE(wrong_attributes)
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_DIRECT), 0);
 }
 
-CASE(incomplete_requests)
+CASE(set_incomplete_refused)
 {
 	struct ask a;
 
@@ -108,9 +108,9 @@ CASE(incomplete_requests)
 	nothing_has_changed();
 }
 
-/*** spinning, frames ***/
+/*** busy polling, frames ***/
 
-CASE(spinning)
+CASE(poll_us_set_limits_busy_polling)
 {
 	struct vhost_vring_state s = { .index = VDEV_TX };
 
@@ -126,17 +126,17 @@ CASE(spinning)
 	flow_one(&vmm);
 	wait_worker_idle();
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_NS), 0);
-	/* and the VMM has its say after that */
+	/* the VMM may set another value after that */
 	s.num = 9;
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 9);
 	EXPECT_EQ(attr_u64(the_worker(1), KVNET_A_WORKER_POLL_MAX_NS), 9000);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 0);
-	/* of more than 32 bits */
+	/* nanoseconds of more than 32 bits */
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 5000000), 0);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 5000000000);
 	EXPECT_EQ(policy_u32(KVNET_A_POLICY_POLL_US, 9), 0);
-	/* a worker goes by that of its queue */
+	/* a worker takes the value of its queue */
 	s = (struct vhost_vring_state){ .index = VDEV_RX, .num = 4 };
 	vdev_ioctl(vmm.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &s);
 	EXPECT_EQ(attr_u64(the_worker(0), KVNET_A_WORKER_POLL_MAX_NS), 4000);
@@ -159,7 +159,7 @@ static long recvmsg_calls(void)
 	return rig_counter(&vmm, "kvnet.rx.packets_recvmsg") - before;
 }
 
-CASE(copying)
+CASE(rx_direct_set_selects_the_copy)
 {
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
@@ -170,7 +170,7 @@ CASE(copying)
 	EXPECT_OP(recvmsg_calls(), <, 40);
 }
 
-/* Frames that the thread which kicks has sent, out of so many. */
+/* Of n frames, those that the kicking thread has sent. */
 static long sent_inline(unsigned int n)
 {
 	long before = rig_counter(&vmm, "kvnet.tx.polls_inline");
@@ -184,7 +184,7 @@ static long sent_inline(unsigned int n)
 	return rig_counter(&vmm, "kvnet.tx.polls_inline") - before;
 }
 
-CASE(sending)
+CASE(tx_inline_set_selects_the_thread)
 {
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
@@ -198,9 +198,9 @@ CASE(sending)
 	EXPECT(WAIT_FOR(5000, sent_inline(1)));
 }
 
-#define FEW	16	/* buffers, since a page is known when it has been used once */
+#define FEW	16	/* buffers, since a page is cached when it has been used once */
 
-/* Turns of softirqs, of so many frames. */
+/* Of n frames, those that a softirq has received. */
 static long received_inline(unsigned int n)
 {
 	long before = rig_counter(&vmm, "kvnet.rx.polls_inline");
@@ -216,7 +216,7 @@ static long received_inline(unsigned int n)
 	return rig_counter(&vmm, "kvnet.rx.polls_inline") - before;
 }
 
-CASE(receiving)
+CASE(rx_inline_set_selects_the_context)
 {
 	netlink_begin(&(struct rig_cfg){ .bufs = FEW });
 	vdev_no_spin(&vmm.v);
@@ -229,12 +229,11 @@ CASE(receiving)
 	EXPECT(WAIT_FOR(5000, received_inline(1)));
 }
 
-CASE(rx_inline_is_enabled_later)
+CASE(rx_inline_set_later_takes_effect)
 {
 	char before;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	before = vdev_parameter("rx_inline", 'N');
 	netlink_begin(&(struct rig_cfg){ .bufs = FEW });
 	vdev_parameter("rx_inline", before);
@@ -258,13 +257,12 @@ static void in_a_container(void)
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 1);
 }
 
-CASE(rights_of_a_container)
+CASE(set_in_a_container_works)
 {
 	int status;
 	pid_t pid;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	need_user_namespaces();
 	vmm.v.fd = vdev_open_node();
 	pid = ASSERT_SYS(fork());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operators look at devices, and set them, while these come and go; and allocations of
- * theirs fail.
+ * Operators look at devices, and set them, while devices come and go; and memory allocations
+ * of their requests fail.
  *
  * @tier: all
  * @hosts: 6.1
@@ -44,11 +44,11 @@ static void part_answers(struct attrs answer, void *arg)
 		EXPECT_EQ(attr_u32(answer, KVNET_A_QUEUE_DEV), *(uint32_t *)arg);
 }
 
-/* What it answers depends on who was faster; it is one of these. */
+/* The answer depends on whether the request or the device's end comes first. */
 static void may_be(int ret)
 {
 	if (ret && ret != -ENODEV && ret != -EOWNERDEAD)
-		FAIL("an operator is told: %s", strerror(-ret));
+		FAIL("a request is answered: %s", strerror(-ret));
 }
 
 static void set_something(struct genl *g, uint32_t id, unsigned int i)
@@ -88,7 +88,7 @@ static void *look(void *arg)
 	return arg;
 }
 
-/* Listens, and is slow: events may get lost, but it is told so. */
+/* Reads events slowly: some may get lost, with ENOBUFS. */
 static void *listen_now_and_then(void *arg)
 {
 	uint8_t buf[8192];
@@ -125,15 +125,14 @@ static void come_and_go(int tap)
 	}
 }
 
-CASE_TIMED(devices_come_and_go, 60)
+CASE_TIMED(requests_while_devices_come_and_go_survived, 60)
 {
 	unsigned int before;
 	pthread_t thread[3];
 	unsigned int i;
 	struct rig_cfg cfg = { .stopped = true };
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	before = workers();
 	deadline = ksft_now_ms() + 4000;
 	rig_open(&vmm, &cfg);
@@ -149,16 +148,15 @@ CASE_TIMED(devices_come_and_go, 60)
 	no_leak_found();
 }
 
-/* Owners that are killed, in the namespace of those who look. */
-CASE_TIMED(owners_are_killed, 60)
+/* The owners are in the readers' namespace. */
+CASE_TIMED(requests_while_owners_are_killed_survived, 60)
 {
 	pid_t pid[DEVICES] = { 0 };
 	unsigned int i, before;
 	pthread_t thread;
 	int status, fd;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	before = workers();
 	deadline = ksft_now_ms() + 4000;
 	rig_enter_netns();
@@ -233,7 +231,7 @@ static int do_set(void)
 	return set_poll(17);
 }
 
-/* Of ENOBUFS and EFAULT nobody knows: it may be the answer alone that got lost. */
+/* With ENOBUFS and EFAULT it may be the answer alone that got lost. */
 static void nothing_happened(int ret)
 {
 	if (ret && ret != -ENOBUFS && ret != -EFAULT)
@@ -255,7 +253,7 @@ static void each_fails(const char *name, int (*call)(void))
 		inject_nth(0);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("%s, allocation %u: %s", name, n, strerror(-ret));
-		/* without what is still on its way */
+		/* without messages that are still in the socket */
 		genl_close(&genl);
 		genl_open(&genl);
 		nothing_happened(ret);
@@ -266,7 +264,7 @@ static void each_fails(const char *name, int (*call)(void))
 	EXPECT_EQ(ret, 0);
 }
 
-CASE_TIMED(allocations_fail, 60)
+CASE_TIMED(requests_with_failing_allocations_change_nothing, 60)
 {
 	inject_knobs("0");
 	netlink_begin(&(struct rig_cfg){ 0 });

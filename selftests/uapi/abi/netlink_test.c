@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an operator sees of devices: lists, who may have them, events.
+ * What an operator sees of devices, owners and workers, in the reader's namespaces, which it
+ * does not keep; lists that do not fit into one message; rights; events.
  *
  * @hosts: 6.1 newest
  * @debug: kmsan
- * @seconds: 2
- * @skip: (uapi|test)-.* | memory_on_another_node: no node 1 here | make uapi TESTS=netlink NODES=2
- * @skip: uapi-(uml|smp-).* | memory_on_a_node: no node 0 here | the test hosts have one
+ * @seconds: 4
+ * @skip: (uapi|test)-.* | memory_on_node_1_is_shown: no node 1 here | make uapi TESTS=netlink NODES=2
+ * @skip: uapi-(uml|smp-).* | memory_on_node_0_is_shown: no node 0 here | the test hosts have one
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -24,11 +26,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "flow.h"
 #include "links.h"
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
+#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 
@@ -44,9 +48,9 @@ static uint32_t inode_of(const char *path)
 	return st.st_ino;
 }
 
-/*** what there is to see ***/
+/*** a device ***/
 
-/* Of version 2; where nobody has mounted it, all are in the root. */
+/* Of version 2; where that is not mounted, all tasks are in the root. */
 static const char *own_cgroup(void)
 {
 	FILE *f = fopen("/proc/self/cgroup", "r");
@@ -64,7 +68,7 @@ static const char *own_cgroup(void)
 	return path;
 }
 
-CASE(a_device)
+CASE(device_shown_with_all_attributes)
 {
 	uint64_t cookie = 0, features[2];
 	socklen_t len = sizeof(cookie);
@@ -116,7 +120,7 @@ CASE(a_device)
 
 /*** the node of the guest's memory ***/
 
-/* Where a page is; 0 where the kernel has no nodes. */
+/* The node of a page; 0 where the kernel has no nodes. */
 static unsigned int node_of(void *page)
 {
 	int node = 0;
@@ -126,7 +130,7 @@ static unsigned int node_of(void *page)
 	return node;
 }
 
-/* Memory that is asked for from now on is there; ~0: wherever. False: there is no such node. */
+/* Allocations come from this node from now on; ~0: from any. False: there is no such node. */
 static bool memory_from(unsigned int node)
 {
 	unsigned long mask = 1ul << node % 64;
@@ -136,7 +140,7 @@ static bool memory_from(unsigned int node)
 	return !syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64);
 }
 
-/* As long as a ring is pinned. */
+/* The node is shown as long as a ring is pinned. */
 static void memory_is_on(unsigned int node)
 {
 	if (!memory_from(node))
@@ -157,18 +161,18 @@ static void memory_is_on(unsigned int node)
 	rig_close(&vmm);
 }
 
-CASE(memory_on_a_node)
+CASE(memory_on_node_0_is_shown)
 {
 	memory_is_on(0);
 }
 
-CASE(memory_on_another_node)
+CASE(memory_on_node_1_is_shown)
 {
 	memory_is_on(1);
 }
 
-/* Of the other nobody can tell where it is: more may not be pinned. */
-CASE(memory_of_one_ring)
+/* The limit allows one pinned ring: the node of the other one is not known. */
+CASE(memory_node_shown_by_one_pinned_ring)
 {
 	limit_locked_memory(3 * 4096);
 	netlink_begin(&(struct rig_cfg){ .rx_num = 16 });
@@ -179,7 +183,7 @@ CASE(memory_of_one_ring)
 	rig_close(&vmm);
 }
 
-CASE(memory_that_may_not_be_pinned)
+CASE(memory_node_unpinned_not_shown)
 {
 	limit_locked_memory(0);
 	netlink_begin(&(struct rig_cfg){ 0 });
@@ -188,8 +192,7 @@ CASE(memory_that_may_not_be_pinned)
 	rig_close(&vmm);
 }
 
-/* One by its number is the same as one of the list. */
-CASE(a_device_by_its_number)
+CASE(device_by_its_number_equals_the_list)
 {
 	static struct copy c;
 	struct attrs d;
@@ -205,8 +208,8 @@ CASE(a_device_by_its_number)
 	EXPECT(!memcmp(c.a.at, d.at, d.len));
 }
 
-/* As of 6.2 a dump has a policy of its own. */
-CASE(dev_get_dump_checks_its_attributes)
+/* Since 6.2 a dump has a policy of its own. */
+CASE(dump_with_wrong_attributes_refused)
 {
 	static struct copy c;
 	struct ask a;
@@ -224,8 +227,8 @@ CASE(dev_get_dump_checks_its_attributes)
 	EXPECT_EQ(genl_do(&genl, &a, true, keep, &c), -EINVAL);
 }
 
-/* One for each queue, known by name and number. */
-CASE(workers_of_a_device)
+/* One worker for each queue. */
+CASE(workers_shown_with_all_attributes)
 {
 	struct worker thread;
 	unsigned int i;
@@ -264,7 +267,7 @@ CASE(workers_of_a_device)
 	}
 }
 
-/* The workers may begin at any time. */
+/* Without WORKERS_START, which may come at any time. */
 static uint8_t next_event(struct genl *g, struct attrs *e)
 {
 	uint8_t cmd;
@@ -276,7 +279,7 @@ static uint8_t next_event(struct genl *g, struct attrs *e)
 }
 
 /* Interfaces of other kinds, and one queue of several. */
-CASE(backends)
+CASE(backend_of_another_kind_is_shown)
 {
 	struct genl listener;
 	struct attrs d, e;
@@ -306,7 +309,7 @@ CASE(backends)
 	genl_close(&listener);
 }
 
-/*** who may ***/
+/*** rights ***/
 
 static uint8_t set_nothing(struct ask *a, uint32_t id)
 {
@@ -316,7 +319,7 @@ static uint8_t set_nothing(struct ask *a, uint32_t id)
 	return KVNET_CMD_DEV_SET;
 }
 
-/* All that can be asked is answered so, and lists so. */
+/* Each request for the device is answered by 'one', each list has 'list' devices. */
 static void answers(uint32_t id, int one, int list)
 {
 	struct ask a;
@@ -337,7 +340,7 @@ static void answers(uint32_t id, int one, int list)
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_WORKER_GET), list > 0 ? 2 * list : list);
 }
 
-CASE(another_namespace_sees_nothing)
+CASE(devices_of_another_namespace_not_shown)
 {
 	struct attrs e;
 	uint32_t id;
@@ -354,60 +357,60 @@ CASE(another_namespace_sees_nothing)
 	EXPECT_EQ(genl_event(&genl, 200, &e), 0);
 }
 
-/* In a process of its own, which ends with 0 if all is well. */
-static void apart(void (*fn)(uint32_t id), uint32_t id)
+/* In a process of its own, which ends with 0 if no check fails. */
+static void in_child(void (*fn)(void))
 {
 	int status;
 	pid_t pid = ASSERT_SYS(fork());
 
 	if (!pid) {
-		fn(id);
+		fn();
 		_exit(ksft_failed());
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
 }
 
-static void has_no_rights(uint32_t id)
+static uint32_t id_of_vmm;
+
+static void has_no_rights(void)
 {
 	genl_open(&genl);
-	answers(id, -EPERM, -EPERM);
+	answers(id_of_vmm, -EPERM, -EPERM);
 	EXPECT_EQ(genl_join(&genl), -EPERM);
 }
 
-static void as_nobody(uint32_t id)
+static void as_another_user(void)
 {
 	ASSERT_SYS(setresgid(65531, 65531, 65531));
 	ASSERT_SYS(setresuid(65531, 65531, 65531));
-	has_no_rights(id);
+	has_no_rights();
 }
 
 /* Root of a user namespace that the network namespace does not belong to. */
-static void as_root_elsewhere(uint32_t id)
+static void as_root_elsewhere(void)
 {
 	ASSERT_SYS(unshare(CLONE_NEWUSER));
-	has_no_rights(id);
+	has_no_rights();
 }
 
-/* And of one that it does belong to: there is nothing there. */
-static void as_root_of_a_container(uint32_t id)
+/* And of one that its own network namespace belongs to: no device is there. */
+static void as_root_of_a_container(void)
 {
 	ASSERT_SYS(unshare(CLONE_NEWUSER | CLONE_NEWNET));
 	genl_open(&genl);
 	EXPECT_EQ(genl_join(&genl), 0);
-	answers(id, -ENODEV, 0);
+	answers(id_of_vmm, -ENODEV, 0);
 }
 
-CASE(rights)
+CASE(requests_without_rights_refused)
 {
-	uint32_t id;
-
 	need_user_namespaces();
 	netlink_begin(&(struct rig_cfg){ 0 });
-	id = the_id();
-	apart(as_nobody, id);
-	apart(as_root_elsewhere, id);
-	apart(as_root_of_a_container, id);
+	id_of_vmm = the_id();
+	in_child(as_another_user);
+	in_child(as_root_elsewhere);
+	in_child(as_root_of_a_container);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 1);
 }
 
@@ -448,7 +451,7 @@ static void expect_start(uint32_t id, unsigned int index)
 			   KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_TAP);
 }
 
-/* A descriptor that is none. */
+/* A descriptor outside of the memory table, which is empty. */
 static void break_queue(unsigned int index)
 {
 	const struct vhost_memory none = { .nregions = 0 };
@@ -465,7 +468,7 @@ static void *own(void *fd)
 	return NULL;
 }
 
-/* Whichever thread asks, the owner is its process. */
+/* The owner is the process of the thread that calls SET_OWNER. */
 static void own_by_a_thread(void)
 {
 	pthread_t thread;
@@ -474,7 +477,7 @@ static void own_by_a_thread(void)
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 }
 
-CASE(events)
+CASE(events_follow_the_device)
 {
 	struct attrs e;
 	uint32_t id;
@@ -486,7 +489,7 @@ CASE(events)
 	rig_start(&vmm);
 	expect_start(id, VDEV_RX);
 	expect_start(id, VDEV_TX);
-	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);	/* it had that one */
+	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);	/* the same again: no event */
 	break_queue(VDEV_TX);
 	e = expect_queue(KVNET_CMD_QUEUE_BROKEN_NTF, id, VDEV_TX);
 	EXPECT_OP(attr_u32(e, KVNET_A_QUEUE_ERROR), >, 0);
@@ -496,7 +499,7 @@ CASE(events)
 		  KVNET_QUEUE_STATE_BROKEN);
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	expect_queue(KVNET_CMD_QUEUE_STOP_NTF, id, VDEV_TX);
-	vdev_backend(&vmm.v, VDEV_TX, -1);	/* it had none */
+	vdev_backend(&vmm.v, VDEV_TX, -1);	/* stopped already: no event */
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	expect_queue(KVNET_CMD_QUEUE_STOP_NTF, id, VDEV_RX);
 	expect_dev(KVNET_CMD_DEV_DEL_NTF, id);
@@ -513,8 +516,7 @@ CASE(events)
 
 static void listen_before_there_is_an_owner(void)
 {
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	rig_enter_netns();
 	genl_open(&genl);
 	ASSERT_EQ(genl_join(&genl), 0);
@@ -527,7 +529,7 @@ static void own_as(const char *kind)
 	vdev_own(vmm.v.fd);
 }
 
-/* Once, after the device is told of, and then each worker's thread is known. */
+/* Once, after DEV_ADD, and then each worker's thread is known. */
 static void workers_start(const char *kind)
 {
 	struct attrs e;
@@ -548,19 +550,19 @@ static void workers_start(const char *kind)
 	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
 }
 
-CASE(workers_start_task)
+CASE(worker_task_start_notified_once)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	workers_start("task");
 }
 
-CASE(workers_start_kthread)
+CASE(worker_kthread_start_notified_once)
 {
 	workers_start("kthread");
 }
 
-/* Closed at once: its workers begin before, or are not told of. */
+/* The device is closed at once: WORKERS_START comes before DEV_DEL, or not at all. */
 static void workers_start_before_the_end(const char *kind)
 {
 	unsigned int i, started;
@@ -582,20 +584,20 @@ static void workers_start_before_the_end(const char *kind)
 	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
 }
 
-CASE(workers_start_before_the_end_task)
+CASE(worker_task_start_precedes_the_end)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	workers_start_before_the_end("task");
 }
 
-CASE(workers_start_before_the_end_kthread)
+CASE(worker_kthread_start_precedes_the_end)
 {
 	workers_start_before_the_end("kthread");
 }
 
-/* It has the number that it likes there, another process's here. */
-CASE(events_of_another_pid_namespace)
+/* The owner's PID there is another process's here. */
+CASE(owner_in_another_pid_namespace_has_no_number)
 {
 	struct attrs e;
 	int status;
@@ -619,29 +621,31 @@ CASE(events_of_another_pid_namespace)
 	EXPECT(!attr_has(e, KVNET_A_DEV_OWNER_PID));
 }
 
-/*** an owner that is dead ***/
+/*** a dead owner ***/
 
-static void owns_and_dies(int fd)
+static pid_t own_and_die(int fd)
 {
 	pid_t pid = ASSERT_SYS(fork());
-	int status;
 
 	if (!pid) {
 		vdev_own(fd);
 		raise(SIGKILL);
 	}
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT(WIFSIGNALED(status));
+	return pid;
 }
 
-CASE(a_dead_owner)
+CASE(owner_dead_is_shown_and_refuses_a_set)
 {
 	struct attrs d;
 	struct ask a;
+	int status;
+	pid_t pid;
 
 	listen_before_there_is_an_owner();
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
-	owns_and_dies(vmm.v.fd);
+	pid = own_and_die(vmm.v.fd);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
 	expect_event(KVNET_CMD_DEV_ADD_NTF);
 	EXPECT(WAIT_FOR(3000, attr_has(the_device(), KVNET_A_DEV_OWNER_DEAD)));
 	d = the_device();
@@ -656,9 +660,9 @@ CASE(a_dead_owner)
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 }
 
-/*** nobody waits ***/
+/*** a worker that waits for a page ***/
 
-/* The worker waits for a page of the frame's, with the queue's lock. */
+/* The worker waits for a page of the frame, and holds the queue's lock. */
 static void send_late(struct vdev_queue *q)
 {
 	ASSERT_EQ(rig_tx(&vmm, 1000, NULL), 0);
@@ -669,21 +673,20 @@ static void send_late(struct vdev_queue *q)
 	ASSERT(pager_asked(1, 3000));
 }
 
-/* The owner waits for the lock, with another. */
+/* The owner waits for that lock, and holds the device's. */
 static void *stop_tx(void *arg)
 {
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	return arg;
 }
 
-CASE(a_list_does_not_wait_for_a_page)
+CASE(list_during_a_page_fault_does_not_wait)
 {
 	struct vdev_queue *q = &vmm.v.q[VDEV_TX];
 	pthread_t thread;
 	struct attrs tx;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+	netlink_need();
 	pin_rig_open(&vmm, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&vmm);
 	genl_open(&genl);
@@ -701,6 +704,364 @@ CASE(a_list_does_not_wait_for_a_page)
 	answers(the_id() + 1, -ENODEV, 1);
 	pager_go_on();
 	pthread_join(thread, NULL);
+}
+
+/*** owners and interfaces that change ***/
+
+CASE(owner_renamed_is_shown)
+{
+	ASSERT_SYS(prctl(PR_SET_NAME, "a vmm"));
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ASSERT_SYS(prctl(PR_SET_NAME, "renamed"));
+	EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_OWNER_COMM), "renamed"));
+}
+
+/* In a PID namespace without the owner and its threads. */
+static void has_no_numbers(void)
+{
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_OWNER_PID));
+	EXPECT(*attr_text(the_device(), KVNET_A_DEV_OWNER_COMM));
+	EXPECT(!attr_has(the_worker(0), KVNET_A_WORKER_TID));
+	EXPECT(attr_has(the_worker(0), KVNET_A_WORKER_KIND));
+}
+
+CASE(reader_in_another_pid_namespace_sees_no_number)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ASSERT(worker_tid(0) > 0);
+	if (unshare(CLONE_NEWPID))
+		ksft_skip("no PID namespaces: %s", strerror(errno));
+	in_child(has_no_numbers);
+	EXPECT_EQ(attr_u32(the_device(), KVNET_A_DEV_OWNER_PID), getpid());
+}
+
+CASE(owner_dead_and_not_reaped_is_shown_dead)
+{
+	siginfo_t info;
+	pid_t pid;
+
+	listen_before_there_is_an_owner();
+	pid = own_and_die(vmm.v.fd);
+	ASSERT_SYS(waitid(P_PID, pid, &info, WEXITED | WNOWAIT));
+	EXPECT(WAIT_FOR(3000, attr_has(the_device(), KVNET_A_DEV_OWNER_DEAD)));
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_OWNER_PID));
+	ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+	close(vmm.v.fd);
+}
+
+/*** control groups ***/
+
+static const char *path_shown(void)
+{
+	return attr_text(the_device(), KVNET_A_DEV_CGROUP);
+}
+
+static void sees_the_root(void)
+{
+	ASSERT_SYS(unshare(CLONE_NEWCGROUP));
+	EXPECT(!strcmp(path_shown(), "/"));
+}
+
+CASE(cgroup_shown_from_the_readers_root)
+{
+	struct cgroup g;
+
+	cgroup_make(&g, NULL);
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	EXPECT(!strcmp(path_shown(), strrchr(g.path, '/')));
+	in_child(sees_the_root);
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+static struct cgroup readers;
+
+static void sees_no_path(void)
+{
+	cgroup_join(&readers, getpid());
+	ASSERT_SYS(unshare(CLONE_NEWCGROUP));
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_CGROUP));
+	EXPECT_OP(attr_u64(the_device(), KVNET_A_DEV_CGROUP_ID), >, 0);
+}
+
+/* Neither a group beside the reader's root nor one above it has a path there. */
+CASE(cgroup_outside_of_the_readers_root_not_shown)
+{
+	struct cgroup g;
+
+	cgroup_make(&g, NULL);
+	cgroup_make(&readers, NULL);
+	cgroup_join(&g, getpid());
+	netlink_begin(&(struct rig_cfg){ 0 });
+	in_child(sees_no_path);
+	cgroup_leave(getpid());
+	in_child(sees_no_path);
+	rig_close(&vmm);
+	cgroup_remove(&readers);
+	cgroup_remove(&g);
+}
+
+#define DEEP		6
+#define NAME_LEN	200
+
+/* A path that is too long for a message is left out as a whole. */
+CASE(cgroup_path_too_long_not_shown)
+{
+	char name[NAME_LEN + 1], pid[16];
+	struct cgroup g;
+	unsigned int i;
+	FILE *f;
+
+	cgroup_make(&g, NULL);
+	netlink_begin(&(struct rig_cfg){ 0 });
+	memset(name, 'x', NAME_LEN);
+	name[NAME_LEN] = 0;
+	ASSERT_SYS(chdir(g.path));
+	for (i = 0; i < DEEP; i++) {
+		ASSERT_SYS(mkdir(name, 0755));
+		ASSERT_SYS(chdir(name));
+	}
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	f = fopen("cgroup.procs", "w");
+	ASSERT(f);
+	EXPECT_OP(fputs(pid, f), >=, 0);
+	EXPECT_EQ(fclose(f), 0);
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_CGROUP));
+	EXPECT_OP(attr_u64(the_device(), KVNET_A_DEV_CGROUP_ID), >, 1);
+	rig_close(&vmm);
+	cgroup_leave(getpid());
+	for (i = 0; i < DEEP; i++) {
+		ASSERT_SYS(chdir(".."));
+		EXPECT(WAIT_FOR(3000, !rmdir(name)));
+	}
+	ASSERT_SYS(chdir("/"));
+	cgroup_remove(&g);
+}
+
+/*** interfaces ***/
+
+CASE(interface_deleted_not_shown)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	ASSERT_EQ(link_delete(vmm.ifindex), 0);
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_IFNAME));
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_IFINDEX));
+	EXPECT(attr_has(the_device(), KVNET_A_DEV_BACKEND_NETNS_INUM));
+}
+
+CASE(interface_of_either_queue_is_shown)
+{
+	unsigned int i;
+
+	netlink_begin(&(struct rig_cfg){ .stopped = true });
+	EXPECT(!attr_has(the_device(), KVNET_A_DEV_IFNAME));
+	for (i = 0; i < 2; i++) {
+		vdev_backend(&vmm.v, i, vmm.tap);
+		EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_IFNAME), vmm.name));
+		vdev_backend(&vmm.v, i, -1);
+	}
+}
+
+static void look_at_all(void)
+{
+	struct genl others;
+
+	genl_open(&others);
+	EXPECT_EQ(genl_count(&others, KVNET_CMD_DEV_GET), 1);
+	EXPECT_EQ(genl_count(&others, KVNET_CMD_QUEUE_GET), 2);
+	EXPECT_EQ(genl_count(&others, KVNET_CMD_WORKER_GET), 2);
+	genl_close(&others);
+}
+
+/* Neither a reader's request nor a backend keeps the namespace: it goes with its last user. */
+CASE(namespace_is_not_kept)
+{
+	int outside = link_new_netns(), inside;
+
+	netlink_begin(&(struct rig_cfg){ .here = true });
+	ASSERT_EQ(link_add_veth("inner", "outer"), 0);
+	ASSERT_EQ(link_move(if_nametoindex("outer"), outside), 0);
+	look_at_all();
+	flow_one(&vmm);
+	vdev_backend(&vmm.v, VDEV_TX, vmm.inject);
+	look_at_all();
+	genl_close(&genl);
+	rig_close(&vmm);
+	inside = link_own_netns();
+	ASSERT_SYS(setns(outside, CLONE_NEWNET));
+	EXPECT(if_nametoindex("outer"));
+	close(inside);
+	EXPECT(WAIT_FOR(10000, !if_nametoindex("outer")));
+}
+
+/*** lists of several messages ***/
+
+#define MANY		24
+#define QUEUES		2
+#define PIECE_MIN	(8u << 10)
+#define PIECE_MAX	(16u << 10)
+#define PIECE_STEP	1024
+
+static struct many {
+	int fd[MANY];
+	uint32_t id[MANY];
+} all;
+
+static void open_many(void)
+{
+	unsigned int i;
+
+	netlink_need();
+	rig_enter_netns();
+	for (i = 0; i < MANY; i++) {
+		all.fd[i] = vdev_open_node();
+		vdev_own(all.fd[i]);
+	}
+}
+
+static void close_from_to(unsigned int first, unsigned int end)
+{
+	for (; first < end; first++)
+		close(all.fd[first]);
+}
+
+static int list(struct genl *g, uint8_t cmd, uint32_t id,
+		void (*each)(struct attrs answer, void *arg), void *arg)
+{
+	struct ask a;
+
+	ask_begin(&a, g, cmd);
+	if (id)
+		ask_u32(&a, KVNET_A_QUEUE_DEV, id);
+	return genl_do(g, &a, true, each, arg);
+}
+
+/* The messages of a list until now. */
+struct seen {
+	unsigned int n;
+	uint32_t dev[MANY * QUEUES];
+	uint32_t index[MANY * QUEUES];
+	unsigned int close_with;	/* after so many, devices are closed */
+};
+
+static void see_queue(struct attrs answer, void *arg)
+{
+	struct seen *s = arg;
+
+	ASSERT(s->n < MANY * QUEUES);
+	s->dev[s->n] = attr_u32(answer, KVNET_A_QUEUE_DEV);
+	s->index[s->n++] = attr_u32(answer, KVNET_A_QUEUE_INDEX);
+}
+
+static void see_device(struct attrs answer, void *arg)
+{
+	struct seen *s = arg;
+
+	ASSERT(s->n < MANY);
+	s->dev[s->n++] = attr_u32(answer, KVNET_A_DEV_ID);
+}
+
+static void learn_ids(struct genl *g)
+{
+	struct seen s = { 0 };
+	unsigned int i;
+
+	ASSERT_EQ(list(g, KVNET_CMD_DEV_GET, 0, see_device, &s), 0);
+	ASSERT_EQ(s.n, MANY);
+	for (i = 0; i < MANY; i++) {
+		all.id[i] = s.dev[i];
+		if (i)
+			EXPECT_OP(all.id[i], >, all.id[i - 1]);
+	}
+}
+
+static void all_queues(struct genl *g)
+{
+	struct seen s = { 0 };
+	unsigned int i;
+
+	ASSERT_EQ(list(g, KVNET_CMD_QUEUE_GET, 0, see_queue, &s), 0);
+	ASSERT_EQ(s.n, MANY * QUEUES);
+	for (i = 0; i < s.n; i++) {
+		EXPECT_EQ(s.dev[i], all.id[i / QUEUES]);
+		EXPECT_EQ(s.index[i], i % QUEUES);
+	}
+}
+
+static void queues_of_one(struct genl *g, uint32_t id)
+{
+	struct seen s = { 0 };
+	unsigned int i;
+
+	ASSERT_EQ(list(g, KVNET_CMD_QUEUE_GET, id, see_queue, &s), 0);
+	ASSERT_EQ(s.n, QUEUES);
+	for (i = 0; i < QUEUES; i++) {
+		EXPECT_EQ(s.dev[i], id);
+		EXPECT_EQ(s.index[i], i);
+	}
+}
+
+CASE(list_in_messages_of_each_size_is_complete)
+{
+	struct genl g;
+	size_t piece;
+
+	open_many();
+	for (piece = PIECE_MIN; piece <= PIECE_MAX; piece += PIECE_STEP) {
+		genl_open_pieces(&g, piece);
+		learn_ids(&g);
+		all_queues(&g);
+		queues_of_one(&g, all.id[0]);
+		queues_of_one(&g, all.id[MANY - 1]);
+		genl_close(&g);
+	}
+	close_from_to(0, MANY);
+}
+
+/* With one of the messages all devices but the last are closed. */
+static void see_and_close(struct attrs answer, void *arg)
+{
+	struct seen *s = arg;
+
+	see_queue(answer, s);
+	if (s->n == s->close_with)
+		close_from_to(0, MANY - 1);
+}
+
+static void close_amid(size_t piece, unsigned int close_with)
+{
+	struct seen s = { .close_with = close_with };
+	struct genl g;
+
+	open_many();
+	genl_open_pieces(&g, piece);
+	learn_ids(&g);
+	ASSERT_EQ(list(&g, KVNET_CMD_QUEUE_GET, 0, see_and_close, &s), 0);
+	ASSERT(s.n > QUEUES);
+	EXPECT_OP(s.n, <, MANY * QUEUES);
+	EXPECT(s.dev[s.n - 3] != all.id[MANY - 1]);
+	EXPECT_EQ(s.dev[s.n - 2], all.id[MANY - 1]);
+	EXPECT_EQ(s.index[s.n - 2], 0);
+	EXPECT_EQ(s.dev[s.n - 1], all.id[MANY - 1]);
+	EXPECT_EQ(s.index[s.n - 1], 1);
+	genl_close(&g);
+	close_from_to(MANY - 1, MANY);
+}
+
+/*
+ * The next message begins with the first queue of the last device, wherever among a device's
+ * queues the message before it ended.
+ */
+CASE(list_with_devices_closed_amid_stays_in_order)
+{
+	size_t piece;
+
+	for (piece = PIECE_MIN; piece <= PIECE_MAX; piece += PIECE_STEP) {
+		close_amid(piece, 1);
+		close_amid(piece, 10);
+	}
 }
 
 KSFT_MAIN()

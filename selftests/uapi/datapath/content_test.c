@@ -2,7 +2,7 @@
 /*
  * Every byte that a guest gets is one that it is to get: what the device has no reason
  * to write is as it was, headers say what they should, unused places stay unused. What
- * VMM and operators get: answers_test.c.
+ * VMM and operators get: info_leak_test.c.
  *
  * Run where the kernel fills memory that is freed or allocated with a pattern, as
  * User-Mode Linux does with "page_poison=1 slub_debug=P" (scripts/test.sh), and a

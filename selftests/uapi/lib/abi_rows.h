@@ -17,8 +17,8 @@
 #define SCSI_ONLY	"only vhost-scsi has several workers"
 #define X86_ONLY_LE	"knows it where legacy guests may be big-endian"
 
-/* For anybody, owner or not, whoever has the descriptor. */
-static const struct row for_anybody[] = {
+/* For each process that has the descriptor, owner or not. */
+static const struct row for_each_process[] = {
 	{ "GET_FEATURES", VHOST_GET_FEATURES, U64(0), 0 },
 	{ "GET_BACKEND_FEATURES", VHOST_GET_BACKEND_FEATURES, U64(0), 0 },
 	{ "SET_BACKEND_FEATURES 0", VHOST_SET_BACKEND_FEATURES, U64(0), 0 },
@@ -56,7 +56,7 @@ static const struct row new_device[] = {
 	  EFAULT, VHOST(BEFORE_6_17, EPERM, NO_FORK) },
 };
 
-/* Nothing of this without being the owner. */
+/* Refused to a process that is not the owner. */
 static const struct row abi_without_owner[] = {
 	{ "NEW_WORKER", VHOST_NEW_WORKER, STATE(0, 0), EPERM },
 	{ "FREE_WORKER", VHOST_FREE_WORKER, STATE(0, 0), EPERM },
@@ -71,7 +71,7 @@ static const struct row abi_without_owner[] = {
 	{ "SCSI_SET_ENDPOINT", VHOST_SCSI_SET_ENDPOINT, NULL, EPERM },
 };
 
-/* Once somebody is the owner: the same, but for what says so. */
+/* With another owner the same, but for these. */
 static const struct row with_another_owner[] = {
 	{ "SET_OWNER", VHOST_SET_OWNER, NULL, EBUSY },
 	{ "SET_FORK_FROM_OWNER", VHOST_SET_FORK_FROM_OWNER, U8(0), EBUSY,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A device, and an operator who looks at it: see netlink_rig.h. */
+/* A device, and an operator that asks netlink about it: see netlink_rig.h. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <string.h>
@@ -91,10 +91,15 @@ void need_user_namespaces(void)
 		ksft_skip("no user namespaces here");
 }
 
-void netlink_begin(const struct rig_cfg *cfg)
+void netlink_need(void)
 {
 	if (vdev_is_vhost())
-		ksft_skip("vhost_net shows nothing");
+		ksft_skip("vhost_net has no netlink");
+}
+
+void netlink_begin(const struct rig_cfg *cfg)
+{
+	netlink_need();
 	rig_open(&vmm, cfg);
 	genl_open(&genl);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* netlink_rig - a rig, and an operator in its network namespace who looks at it. */
+/* netlink_rig - a rig, and a netlink socket in its network namespace. */
 #ifndef SELFTESTS_NETLINK_RIG_H
 #define SELFTESTS_NETLINK_RIG_H
 
@@ -9,15 +9,17 @@
 extern struct rig vmm;
 extern struct genl genl;
 
-/* A copy of what came: answers are gone with the next. */
+/* A copy of an answer, which the next one overwrites. */
 struct copy {
 	unsigned int n;
 	struct attrs a;
 	uint8_t buf[16 << 10];
 };
 
+/* Skips the case on vhost_net. */
+void netlink_need(void);
 void netlink_begin(const struct rig_cfg *cfg);
-/* For who makes one in a process of its own: skips the case otherwise. */
+/* Skips the case where a process cannot make one. */
 void need_user_namespaces(void);
 /* For genl_do(): into a struct copy. */
 void keep(struct attrs answer, void *arg);

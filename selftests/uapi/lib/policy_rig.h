@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* policy_rig - an operator who sets how the only device is to be served. */
+/* policy_rig - requests that set the policy of the only device. */
 #ifndef SELFTESTS_POLICY_RIG_H
 #define SELFTESTS_POLICY_RIG_H
 

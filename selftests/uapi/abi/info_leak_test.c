@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every byte that a VMM or an operator gets, by an ioctl, a message of the IOMMU's, netlink
- * or fdinfo, is one that it is to get: padding is zero, what is refused writes nothing, and
- * there is neither an address of the kernel's nor a pattern of memory that nobody has
- * written. See content_test.c, also for where this is run.
+ * Every byte that a VMM or an operator gets, by an ioctl, an IOTLB message, netlink or fdinfo,
+ * is meant for it: padding is zero, a refused call writes nothing, and there is neither an
+ * address of the kernel nor a pattern of uninitialised memory. content_test has what guests
+ * get, and says where this is run.
  *
  * @debug: kmsan
  */
@@ -23,14 +23,14 @@
 
 static struct rig rig;
 
-/*** what ioctls and messages say ***/
+/*** ioctls and IOTLB messages ***/
 
 #define ROOM	4096u
 
 static uint8_t page[ROOM];
 
-/* Writes no more than 'len' bytes; -errno: none. */
-static int asks(int fd, unsigned long req, const void *arg, size_t in, size_t out)
+/* An ioctl that writes no more than 'out' bytes, and none if it fails. */
+static int ask_ioctl(int fd, unsigned long req, const void *arg, size_t in, size_t out)
 {
 	int ret;
 
@@ -54,14 +54,14 @@ static uint32_t word_of_answer(unsigned int at)
 	return w;
 }
 
-/* { index, what }: both are given, what is not an answer has no byte of the kernel's */
+/* { index, value } of an ioctl that reads the index and writes the value */
 static void state_is(unsigned long req, const char *name, uint32_t least, uint32_t most)
 {
 	const uint32_t arg[2] = { 1, 0xc7c7c7c7 };
-	int ret = asks(rig.v.fd, req, arg, sizeof(arg), sizeof(arg));
+	int ret = ask_ioctl(rig.v.fd, req, arg, sizeof(arg), sizeof(arg));
 	uint32_t what = word_of_answer(1);
 
-	/* an older vhost_net does not know all of them */
+	/* an older vhost_net does not have all of them */
 	if (ret == -ENOTTY)
 		return;
 	EXPECT_EQ(ret, 0);
@@ -76,9 +76,9 @@ static void numbers(void)
 {
 	struct vhost_vring_state busy = { .index = 1, .num = 7 };
 
-	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES, NULL, 0, 8), 0);
+	EXPECT_EQ(ask_ioctl(rig.v.fd, VHOST_GET_FEATURES, NULL, 0, 8), 0);
 	EXPECT(!memcmp(page, &rig.v.offered, 8));
-	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_BACKEND_FEATURES, NULL, 0, 8), 0);
+	EXPECT_EQ(ask_ioctl(rig.v.fd, VHOST_GET_BACKEND_FEATURES, NULL, 0, 8), 0);
 	EXPECT_LE(word_of_answer(0), 15);
 	EXPECT_EQ(word_of_answer(1), 0);
 	STATE_IS(VHOST_GET_VRING_BASE, vdev_get_base(&rig.v, 1), vdev_get_base(&rig.v, 1));
@@ -91,18 +91,18 @@ static void numbers_of_ours(void)
 {
 	struct abi_features f = { .count = 4 };
 
-	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
+	EXPECT_EQ(ask_ioctl(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8 + 32), 0);
 	EXPECT(!memcmp(page + 8, &rig.v.offered, 8));
-	ksft_all_bytes("words of features that nobody knows", page + 24, 0, 16);
+	ksft_all_bytes("words of features beyond the last one", page + 24, 0, 16);
 	vdev_allow_choice();
-	EXPECT_EQ(asks(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
+	EXPECT_EQ(ask_ioctl(rig.v.fd, VHOST_GET_FORK_FROM_OWNER, NULL, 0, 1), 0);
 	EXPECT_LE(page[0], 1);
 	/* refused: nothing is written */
 	f.count = ~0ull;
-	EXPECT_LE(asks(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8), -1);
+	EXPECT_LE(ask_ioctl(rig.v.fd, VHOST_GET_FEATURES_ARRAY, &f, 8, 8), -1);
 }
 
-CASE(answers_to_the_vmm)
+CASE(ioctl_answers_hold_no_other_byte)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
@@ -113,8 +113,8 @@ CASE(answers_to_the_vmm)
 	rig_close(&rig);
 }
 
-/* What the IOMMU is asked: padding, and what follows the message proper. */
-static void question(int version)
+/* A miss: its padding, and the bytes behind it. */
+static void miss_is_clean(int version)
 {
 	static struct rig r;
 	const struct vhost_iotlb_msg *m;
@@ -144,15 +144,15 @@ static void question(int version)
 	rig_close(&r);
 }
 
-CASE(questions_to_the_iommu)
+CASE(iotlb_misses_hold_no_other_byte)
 {
-	question(1);
-	question(2);
+	miss_is_clean(1);
+	miss_is_clean(2);
 }
 
-/*** what operators see ***/
+/*** netlink and fdinfo ***/
 
-/* Four bytes alike, as the kernel fills memory that nobody has written. */
+/* Four bytes alike, as the kernel fills memory that was not written since. */
 static bool poisoned(const uint8_t *p, size_t len)
 {
 	static const uint8_t patterns[] = { 0x6b, 0x5a, 0xaa, 0xfe, 0xcc };
@@ -166,7 +166,7 @@ static bool poisoned(const uint8_t *p, size_t len)
 	return false;
 }
 
-/* An address of a kernel for real hardware; what is aligned to 4 may be two words. */
+/* An address of a kernel for real hardware; 8 bytes aligned to 4 may be two words. */
 static bool is_address(const uint8_t *p, size_t len)
 {
 	uint64_t word;
@@ -195,7 +195,7 @@ static void check_leaf(const uint8_t *p, size_t len, unsigned int type)
 		EXPECT_EQ(strnlen((const char *)p, len), len - 1);
 }
 
-/* As deep as they are nested: lengths that fit, padding that is zero. */
+/* Nested attributes, too: lengths fit, padding is zero. */
 static void check_attrs(const uint8_t *p, size_t len)
 {
 	struct nlattr a;
@@ -246,7 +246,7 @@ static void check_events(void)
 	EXPECT_GE(n, 1);
 }
 
-CASE(lists_and_events)
+CASE(netlink_messages_hold_no_other_byte)
 {
 	struct guest_ring *ring;
 	struct genl listener;
@@ -259,7 +259,7 @@ CASE(lists_and_events)
 	EXPECT_EQ(check_list(KVNET_CMD_QUEUE_GET), 2);
 	EXPECT_GE(check_list(KVNET_CMD_WORKER_GET), 1);
 	ASSERT_EQ(genl_join(&listener), 0);
-	/* a queue that breaks: there is an event, and an error to be listed */
+	/* a queue that breaks sends an event, and has an error in the list */
 	ring = &vmm.v.q[VDEV_TX].ring;
 	if (!ring->cfg.packed) {
 		gr_raw_avail_idx(ring, ring->avail_idx + 1000);
@@ -292,8 +292,8 @@ static bool is_pairs(const char *value)
 	return *value && strspn(value, "0123456789: ") == strlen(value);
 }
 
-/* Numbers, and the words that there are; hexadecimal is only what the VMM has set. */
-CASE(fdinfo)
+/* Numbers, and known words; only the features, which the VMM has set, are hexadecimal. */
+CASE(fdinfo_holds_no_address)
 {
 	char path[64], line[256], *value, *end;
 	unsigned long long n;
