@@ -14,12 +14,12 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirty_log dirty_log_errors iotlb_live tx_full overrun flood content rx_inline_burst isolation"
+RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirty_log dirty_log_errors iotlb_live tx_full content rx_inline_burst isolation"
 KTHREAD_TESTS="lifecycle live ring_pin_change non_owner storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # they wait for a minute to be over, take long, or want a module whose calls fail or wait
 APART="idle isolation held_change fault_each fault_call fault_sum load_fail"
-SLOW_TESTS="loop_rx loop_tx offload xdp overrun fault set_backend"
+SLOW_TESTS="loop_rx loop_tx offload fault set_backend"
 # parameters: without it the same is done in another way
 FAST_WAYS="rx_direct tx_direct tx_inline rx_inline tx_usecs rx_usecs poll_us"
 PARAMETERS=/sys/module/kvnet/parameters

@@ -2,16 +2,18 @@
 /*
  * Notifications, and their suppression, in both directions: a kick that is
  * asked for moves packets, one that is not asked for is not needed; a call that
- * is asked for comes, one that is not does not.
+ * is asked for comes, one that is not does not.  A worker that has not asked for
+ * an event is not woken by it, and events that come before it has run wake it once.
  *
  * @hosts: 6.1
  * @first-host: 6.12
  * @debug: kasan kcsan
  * @again: packed
- * @seconds: 3
+ * @seconds: 4
  */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pager.h"
@@ -354,6 +356,137 @@ CASE(no_call_eventfd_at_all)
 	ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1, -1), 0);
 	send_one(true);
 	EXPECT_EQ(vdev_eventfd_take(rig.v.q[VDEV_TX].call), 0);
+}
+
+/*** wake-ups of the workers ***/
+
+#define MANY	500
+
+static long wakeups(const char *of)
+{
+	char name[32] = "kvnet.";
+
+	strcat(strcat(name, of), ".wakeups");
+	return rig_counter(&rig, name);
+}
+
+/* Both queues wait for what they have asked for, and have nothing else to do. */
+static void begin_idle(uint64_t features)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	rig_open(&rig, &(struct rig_cfg){ .features = features });
+	vdev_no_spin(&rig.v);
+	rig_rx_post(&rig, 200, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
+	rig_expect(&rig, 0, 60);
+	rig_tx_drain(&rig, 3000);
+	rig_inject(&rig, 0, 60);
+	rig_rx_expect(&rig, 0, 60);
+	wait_worker_idle();
+}
+
+/* Receive has buffers, so it does not wait for any. */
+static void kicks_for_buffers(uint64_t features)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_RX];
+	long rx, tx, kicks;
+	unsigned int i;
+
+	begin_idle(features);
+	rx = wakeups("rx");
+	tx = wakeups("tx");
+	kicks = rig_counter(&rig, "kvnet.rx.kicks");
+	for (i = 0; i < MANY; i++)
+		vdev_kick_always(q);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.kicks") - kicks, MANY);
+	EXPECT_EQ(wakeups("rx"), rx);
+	EXPECT_EQ(wakeups("tx"), tx);
+	rig_close(&rig);
+}
+
+CASE(buffers_that_are_not_waited_for)
+{
+	kicks_for_buffers(F_V1 | F_MRG);
+	kicks_for_buffers(0);
+}
+
+/* Each frame to the guest wakes who waits on the tap; transmit does not. */
+CASE(frames_to_the_guest_do_not_wake_transmit)
+{
+	long rx, tx;
+	unsigned int i;
+
+	begin_idle(0);
+	rx = wakeups("rx");
+	tx = wakeups("tx");
+	for (i = 0; i < MANY && !ksft_failed(); i++) {
+		rig_inject(&rig, 1 + i, 60);
+		rig_rx_expect(&rig, 1 + i, 60);
+		if (i % 64 == 63) {
+			rig_rx_post(&rig, 64, NULL);
+			vdev_kick(&rig.v.q[VDEV_RX]);
+		}
+	}
+	EXPECT_EQ(wakeups("tx"), tx);
+	/* at most one for a frame, and none for buffers */
+	EXPECT_GE(wakeups("rx") - rx, 1);
+	EXPECT_LE(wakeups("rx") - rx, MANY);
+	rig_close(&rig);
+}
+
+/* Frames from the guest are none of receive's business, full tap or not. */
+CASE(frames_from_the_guest_do_not_wake_receive)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	long rx, tx, kicks;
+	unsigned int i;
+
+	begin_idle(0);
+	rx = wakeups("rx");
+	tx = wakeups("tx");
+	kicks = rig_counter(&rig, "kvnet.tx.kicks");
+	for (i = 0; i < MANY && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick(q);
+		rig_expect(&rig, 1 + i, 60);
+		rig_tx_drain(&rig, 3000);
+	}
+	EXPECT_EQ(wakeups("rx"), rx);
+	/* at most one for a kick */
+	EXPECT_LE(wakeups("tx") - tx, rig_counter(&rig, "kvnet.tx.kicks") - kicks);
+	rig_close(&rig);
+}
+
+/*
+ * All that come before the worker has had its turn are one wake-up. They are another
+ * process's: a thread of the owner's has its turn itself.
+ */
+CASE(kicks_in_a_row)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	long runs, tx;
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	begin_idle(0);
+	runs = rig_counter(&rig, "kvnet.tx.polls");
+	tx = wakeups("tx");
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < MANY; i++)
+			vdev_kick_always(q);
+		_exit(0);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	/* the last one's turn may be still to come */
+	EXPECT_LE(wakeups("tx") - tx, rig_counter(&rig, "kvnet.tx.polls") - runs + 1);
+	EXPECT_GE(wakeups("tx") - tx, 1);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()

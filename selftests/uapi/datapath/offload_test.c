@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the virtio-net header says about a frame survives the way through:
- * segmentation and checksum requests, in both directions, and VLAN tags.
+ * segmentation and checksum requests, in both directions, and VLAN tags.  With an XDP
+ * program on the tap frames need room in front of them, and those that the program sends
+ * back reach the guest without ever being a socket buffer.
  *
  * @hosts: 6.1 newest
  * @debug: kmsan
  * @again: slow
- * @seconds: 2
+ * @seconds: 4
  * @skip: .*-(uml.*|smp-.*|kmsan|6\.1|6\.12) | .*: this kernel has no tunnels .* | newer kernels have them: test-newest
  */
 #define _GNU_SOURCE
@@ -27,7 +29,10 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "pin_rig.h"
+#include "rig.h"
 #include "vhost_abi.h"
+#include "xdp.h"
 
 #define HEADERS	(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
 #define CSUM_START 34
@@ -596,6 +601,214 @@ CASE(transmit_segments_in_a_tunnel)
 		transmit_tunnel(&h, vxlan_frame(frame, size[i]), fd);
 	close(fd);
 	rig_close(&rig);
+}
+
+/*** a tap with an XDP program ***/
+
+/* 'fd' is a program, or why it could not be loaded. */
+static void attach_program(int fd)
+{
+	int ret;
+
+	if (fd < 0)
+		ksft_skip("no XDP programs: %s", strerror(-fd));
+	ret = xdp_attach(rig.ifindex, fd);
+	close(fd);
+	if (ret)
+		ksft_skip("XDP on a tap: %s", strerror(-ret));
+}
+
+static void with_code(const struct rig_cfg *cfg, int fd)
+{
+	rig_open(&rig, cfg);
+	attach_program(fd);
+}
+
+static void with_program(const struct rig_cfg *cfg, int verdict)
+{
+	with_code(cfg, xdp_load_verdict(verdict));
+}
+
+static void send_plain(uint32_t len)
+{
+	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	rig_expect(&rig, rig.tx_seq - 1, len);
+	rig_tx_drain(&rig, 3000);
+}
+
+CASE(pass)
+{
+	static const uint32_t big[] = { 3000, 3200, 3300, 3400, 3500, 3600,
+					3800, 4000, 4096, 9000, 30000 };
+	uint32_t len;
+	size_t i;
+	int lane;
+
+	for (lane = 0; lane < 2; lane++) {
+		with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8,
+			.tap = lane ? TAP_SNDBUF : 0 }, XDP_PASS);
+		for (len = FRAME_MIN; len < 1600 && !ksft_failed(); len += 17)
+			send_plain(len);
+		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
+			send_plain(big[i]);
+		rig_close(&rig);
+	}
+}
+
+#define PREPENDED	200	/* bytes: more than the stack has in front of a frame */
+
+/* Puts another Ethernet header, and nothing, in front of the frame. */
+static int load_prepend(void)
+{
+	const int data = offsetof(struct xdp_md, data);
+	const int end = offsetof(struct xdp_md, data_end);
+	struct bpf_insn code[] = {
+		{ BPF_ALU64 | BPF_MOV | BPF_X, 6, 1 },		/* r6 = ctx */
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 2, .imm = -PREPENDED },
+		{ BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
+		{ BPF_JMP | BPF_JNE | BPF_K, 0, .off = 9 },	/* no room */
+		{ BPF_LDX | BPF_MEM | BPF_W, 2, 6, data },
+		{ BPF_LDX | BPF_MEM | BPF_W, 3, 6, end },
+		{ BPF_ALU64 | BPF_MOV | BPF_X, 4, 2 },
+		{ BPF_ALU64 | BPF_ADD | BPF_K, 4, .imm = 14 },
+		{ BPF_JMP | BPF_JGT | BPF_X, 4, 3, 4 },
+		{ BPF_ST | BPF_MEM | BPF_H, 2, 0, 0, 2 },
+		{ BPF_ST | BPF_MEM | BPF_H, 2, 0, 12,
+		  (FRAME_TYPE & 0xff) << 8 | FRAME_TYPE >> 8 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_PASS },
+		{ BPF_JMP | BPF_EXIT },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_DROP },
+		{ BPF_JMP | BPF_EXIT },
+	};
+
+	return xdp_load(code, sizeof(code) / sizeof(code[0]));
+}
+
+static void send_prepended(uint32_t len)
+{
+	static uint8_t f[PREPENDED + 2000];
+
+	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 3000), PREPENDED + len);
+	frame_check(f + PREPENDED, len, rig.tx_seq - 1, len);
+	rig_tx_drain(&rig, 3000);
+}
+
+/* The room in front of a frame that XDP promises to programs (256 bytes). */
+CASE(tunnel_header)
+{
+	uint32_t len;
+	int lane;
+
+	for (lane = 0; lane < 2; lane++) {
+		with_code(&(struct rig_cfg){ .tap = lane ? TAP_SNDBUF : 0 },
+			  load_prepend());
+		for (len = 60; len < 1500 && !ksft_failed(); len += 103)
+			send_prepended(len);
+		rig_close(&rig);
+	}
+}
+
+/* And so from the first frame after the program has come. */
+CASE(tunnel_header_after_other_frames)
+{
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		send_plain(1000);
+		attach_program(load_prepend());
+		send_prepended(1000);
+		ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
+	}
+	rig_close(&rig);
+}
+
+/* How much of a frame a program may see is for the tap to know. */
+CASE(long_frames_are_left_to_the_tap)
+{
+	unsigned int i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net does not count");
+	with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8 }, XDP_PASS);
+	for (i = 0; i < 8; i++)
+		send_plain(9014);
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.packets_unbatched"), "8"));
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "0"));
+	send_plain(3000);
+	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "1"));
+}
+
+CASE(drop)
+{
+	unsigned int i;
+	uint8_t f[100];
+
+	with_program(&(struct rig_cfg){ 0 }, XDP_DROP);
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(rig_tx(&rig, 60 + i, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		if (i % 100 == 99)
+			rig_tx_drain(&rig, 3000);
+	}
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
+	ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
+	send_plain(100);
+}
+
+/* What the guest sends comes back to it. */
+static void reflected(const struct rig_cfg *cfg, uint32_t max)
+{
+	unsigned int i, n;
+
+	with_program(cfg, XDP_TX);
+	for (i = 0; i < 30 && !ksft_failed(); i++) {
+		uint32_t first = rig.tx_seq, len[20];
+
+		rig_rx_post(&rig, 256, NULL);
+		vdev_kick(&rig.v.q[VDEV_RX]);
+		for (n = 0; n < 20; n++) {
+			len[n] = FRAME_MIN + ksft_below(max - FRAME_MIN);
+			ASSERT_EQ(rig_tx(&rig, len[n], NULL), 0);
+		}
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);
+		for (n = 0; n < 20 && !ksft_failed(); n++)
+			rig_rx_expect(&rig, first + n, len[n]);
+	}
+	rig_close(&rig);
+}
+
+CASE(send_back)
+{
+	reflected(&(struct rig_cfg){ .rx_buf = 2048 }, 1514);
+	reflected(&(struct rig_cfg){ .rx_buf = 128 }, 1514);
+	reflected(&(struct rig_cfg){ .rx_buf = 2048, .features = F_V1 }, 250);
+	reflected(&(struct rig_cfg){ .rx_buf = 2048, .tap = TAP_BARE,
+				     .features = F_V1 | F_NETHDR }, 1514);
+}
+
+/* Attached and taken away while frames flow. */
+CASE(program_comes_and_goes)
+{
+	unsigned int i, n;
+	int fd;
+
+	with_program(&(struct rig_cfg){ 0 }, XDP_PASS);
+	for (i = 0; i < 40 && !ksft_failed(); i++) {
+		fd = ASSERT_SYS(xdp_load_verdict(XDP_PASS));
+		for (n = 0; n < 64; n++)
+			ASSERT_EQ(rig_tx(&rig, 1500, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		ASSERT_EQ(xdp_attach(rig.ifindex, i % 2 ? -1 : fd), 0);
+		close(fd);
+		for (n = 0; n < 64 && !ksft_failed(); n++)
+			rig_expect(&rig, rig.tx_seq - 64 + n, 1500);
+		rig_tx_drain(&rig, 3000);
+	}
 }
 
 KSFT_MAIN()

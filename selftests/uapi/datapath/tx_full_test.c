@@ -11,11 +11,13 @@
  */
 #define _GNU_SOURCE
 #include <limits.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/pkt_sched.h>
 #include <linux/netlink.h>
 #include <linux/net_tstamp.h>
+#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -404,6 +406,46 @@ CASE_TIMED(tap_gone_before_it_is_waited_for, 40)
 	pager_go_on();
 	EXPECT(rig_tx_drain(&rig, 3000));
 	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.drop_tap") == 1 + FRAMES - sent));
+	rig_close(&rig);
+}
+
+/*** a tap that collects packets ***/
+
+/* As "ethtool -C rx-frames": the tap collects that many packets if told more. */
+static void tap_collects(const struct rig *r, unsigned int frames)
+{
+	struct ethtool_coalesce c = { .cmd = ETHTOOL_GCOALESCE };
+	struct ifreq ifr = { .ifr_data = (void *)&c };
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+
+	memcpy(ifr.ifr_name, r->name, sizeof(r->name));
+	ASSERT_SYS(ioctl(fd, SIOCETHTOOL, &ifr));
+	c.cmd = ETHTOOL_SCOALESCE;
+	c.rx_max_coalesced_frames = frames;
+	ASSERT_SYS(ioctl(fd, SIOCETHTOOL, &ifr));
+	close(fd);
+}
+
+/*
+ * What such a tap collects it keeps, and with it the room in its send buffer, until
+ * it is told that no more will come: whoever says "more" waits for himself.  (Nothing
+ * else is kept here, so there is always room.)
+ */
+CASE(collecting_tap_with_small_sndbuf)
+{
+	int sndbuf = 64 << 10, i;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net sends with MSG_MORE and may wait for ever");
+	rig_open(&rig, &(struct rig_cfg){ .tap = TAP_SNDBUF });
+	ASSERT_SYS(ioctl(rig.tap, TUNSETSNDBUF, &sndbuf));
+	tap_collects(&rig, 64);
+	for (i = 0; i < 200; i++)
+		ASSERT_EQ(rig_tx(&rig, 1400, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	for (i = 0; i < 200 && !ksft_failed(); i++)
+		rig_expect(&rig, i, 1400);
+	EXPECT_EQ(rig_tx_drain(&rig, 3000), true);
 	rig_close(&rig);
 }
 

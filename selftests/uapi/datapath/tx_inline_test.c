@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Inline TX: the vCPU thread that kicks sends a few packets, if it may; else the worker does.
- * Kicks of a stream are suppressed.
+ * Kicks of a stream are suppressed.  Inline TX ends well where the thread that kicks, its
+ * process, the owner or the device comes to an end.
  *
  * @hosts: 6.1
- * @seconds: 3
+ * @seconds: 7
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "flow.h"
+#include "module.h"
+#include "pager.h"
 #include "procfs.h"
 #include "tx_inline_rig.h"
+#include "vmm.h"
 
 #define SOME	40
 
@@ -320,6 +331,488 @@ CASE(one_after_the_other_is_for_the_worker)
 	kicks = counter("kvnet.tx.kicks") - kicks;
 	EXPECT_GE(8 * wakes, kicks);
 	rig_close(&rig);
+}
+
+/*** the end of a thread, a process or the device with inline TX pending ***/
+
+static void *kicks(void *fd)
+{
+	uint64_t one = 1;
+
+	while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one))
+		;
+	return NULL;
+}
+
+static void vmm(int ready)
+{
+	pthread_t thread;
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, kicks, &tx->kick);
+	close(ready);
+	for (;;) {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 60, NULL))
+			gr_publish(&tx->ring);
+	}
+}
+
+/* The last thing that it does: nothing of its own comes between kick and exit. */
+static void *kicks_and_exits(void *unused)
+{
+	uint64_t one = 1;
+
+	if (write(tx->kick, &one, sizeof(one)) == sizeof(one))
+		syscall(SYS_exit, 0);
+	FAIL("the kick: %s", strerror(errno));
+	return unused;
+}
+
+CASE(thread_exits_with_its_kick)
+{
+	unsigned int i, before = workers();
+	pthread_t thread;
+	long n_inline;
+
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_exits, NULL), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		tx_inline_reply(&rig);
+	}
+	/* The worker may be at the queue for one that comes early. */
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, SOME - SOME / 8);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+static volatile unsigned long begun, done;	/* kicks */
+
+/* A task that has the owner's memory, and dies alone. */
+static int kicks_for_ever(void *unused)
+{
+	uint64_t one = 1;
+
+	for (;;) {
+		begun++;
+		if (write(tx->kick, &one, sizeof(one)) != sizeof(one))
+			return 1;
+		done++;
+	}
+	return !!unused;
+}
+
+static pid_t start_kicking(void)
+{
+	static uint8_t stack[32 << 10] __attribute__((aligned(16)));
+	unsigned long from = done;
+	pid_t pid = ASSERT_SYS(clone(kicks_for_ever, stack + sizeof(stack),
+				     CLONE_VM | SIGCHLD, NULL));
+
+	ASSERT(WAIT_FOR(3000, done > from));
+	return pid;
+}
+
+/*
+ * Killed anywhere in its kick. What it had kicked for is sent without another kick;
+ * for the rest the next kick is enough, since nothing waits for who is gone.
+ */
+CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
+{
+	unsigned int i, spin, n = ksft_rounds(100), before = workers(), kicked = 0;
+	unsigned long from;
+	int status;
+	long n_inline;
+	pid_t pid;
+
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		pid = start_kicking();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		gr_publish(&tx->ring);
+		from = begun;
+		/* on one CPU it kicks while this process sleeps */
+		if (i % 4)
+			for (spin = ksft_below(10000); spin; spin--)
+				(void)begun;
+		else
+			usleep(ksft_below(1000));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		if (done > from)	/* begun and ended since then */
+			kicked++;
+		else
+			vdev_kick_always(tx);
+		rig_expect(&rig, 1 + i, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+		tx_inline_reply(&rig);
+	}
+	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
+	EXPECT_OP(counter("kvnet.tx.polls_inline"), >, n_inline);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+/* Has kicked, and waits for what it writes next. */
+static void *kicks_and_waits(void *late)
+{
+	uint64_t one = 1;
+	struct iovec iov[] = { { &one, sizeof(one) }, { late, sizeof(one) } };
+
+	EXPECT_EQ(writev(tx->kick, iov, 2), 2 * sizeof(one));
+	return NULL;
+}
+
+/* A packet is lent to a thread that does not return yet: until pager_go_on(). */
+static pthread_t kick_with_pending_task_work(void)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	pager_open();
+	pager.holds = true;
+	pager_take_away(late, PAGE);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	ASSERT_EQ(pthread_create(&thread, NULL, kicks_and_waits, late), 0);
+	ASSERT(pager_asked(1, 3000));
+	return thread;
+}
+
+/* Of another owner nothing can be lent as long as that of the last one has not been run. */
+CASE(task_work_pending_at_reset_owner)
+{
+	pthread_t thread;
+	unsigned int i;
+	long n_inline;
+
+	thread = kick_with_pending_task_work();
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(rig.v.fd);
+	rig_set_up_again(&rig);
+	rig_start(&rig);
+	n_inline = counter("kvnet.tx.polls_inline");
+	for (i = 0; i < 2; i++) {
+		wait_worker_idle();
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		rig_expect(&rig, rig.tx_seq - 1, 60);
+		ASSERT(rig_tx_drain(&rig, 3000));
+	}
+	EXPECT_EQ(counter("kvnet.tx.polls_inline"), n_inline);
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	rig_close(&rig);
+}
+
+/*
+ * The module is in use until that has been run, which may be as late as its process likes: who
+ * removes it is told so, and does not wait for it where nothing can end him.
+ */
+CASE(task_work_pending_at_module_unload)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+	bool told;
+
+	thread = kick_with_pending_task_work();
+	/* the driver's descriptors stay: the thread writes to one of them */
+	close(rig.v.fd);
+	close(rig.tap);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		_exit(-module_unload());
+	told = WAIT_FOR(3000, waitpid(pid, &status, WNOHANG) == pid);
+	if (!told)
+		FAIL("who removes the module waits, in state %c", task_state(pid, pid));
+	pager_go_on();
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	if (!told)
+		waitpid(pid, &status, 0);
+	EXPECT_EQ(WEXITSTATUS(status), EWOULDBLOCK);
+	if (WEXITSTATUS(status))
+		module_is_unloaded();
+	ASSERT_EQ(module_load(""), 0);
+}
+
+/* A stranger has kicked, and does not return from its call: nobody waits for that. */
+CASE(kicked_by_another_process_that_waits)
+{
+	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	ASSERT(late != MAP_FAILED);
+	*late = 1;
+	tx_inline_begin(&rig, 0);
+	tx_inline_settle(&rig);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		pager_open();
+		pager.holds = true;
+		pager_take_away(late, PAGE);
+		kicks_and_waits(late);
+		_exit(1);
+	}
+	rig_expect(&rig, rig.tx_seq - 1, 60);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	ASSERT_SYS(kill(pid, SIGKILL));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT(WIFSIGNALED(status));
+	rig_close(&rig);
+}
+
+/*** kicks in a circle ***/
+
+#define LONG_LEN	3000	/* of such it makes no stream */
+
+/* Each one's call is a kick of the other. */
+static void link_in_a_circle(struct rig *a, struct rig *b)
+{
+	struct vdev_queue *qa = &a->v.q[VDEV_TX], *qb = &b->v.q[VDEV_TX];
+
+	ASSERT_SYS(dup2(qb->kick, qa->call));
+	ASSERT_SYS(dup2(qa->kick, qb->call));
+}
+
+static void publish_one(struct rig *r)
+{
+	rig_tx_reap(r);
+	ASSERT_EQ(rig_tx(r, LONG_LEN, NULL), 0);
+	gr_publish(&r->v.q[VDEV_TX].ring);
+}
+
+/* Kicks once, when it is told to. */
+static pid_t fork_kicker(struct rig *const *r, int *go)
+{
+	uint64_t one = 1;
+	int told[2], ready[2];
+	unsigned int i;
+	pid_t pid;
+	char c;
+
+	ASSERT_SYS(pipe2(told, O_CLOEXEC));
+	ASSERT_SYS(pipe2(ready, O_CLOEXEC));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		for (i = 0; i < 2; i++) {
+			rig_take_over(r[i]);
+			/* who is lent something waits for no page */
+			ASSERT_SYS(madvise(r[i]->v.host, r[i]->v.mem_size, MADV_POPULATE_WRITE));
+		}
+		ASSERT_EQ(write(ready[1], "", 1), 1);
+		ASSERT_EQ(read(told[0], &c, 1), 1);
+		ASSERT_EQ(write(r[0]->v.q[VDEV_TX].kick, &one, sizeof(one)), sizeof(one));
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	close(told[0]);
+	close(ready[0]);
+	close(ready[1]);
+	*go = told[1];
+	return pid;
+}
+
+/* Who has been kicked has a packet before it looks: so often, or till somebody has died. */
+static unsigned int feed(struct rig *const *r, unsigned int n, pid_t pid)
+{
+	struct pollfd fd = { .events = POLLIN };
+	unsigned int i;
+	uint64_t count;
+
+	for (i = 0; i < n; i++) {
+		fd.fd = r[i % 2]->v.q[VDEV_TX].kick;
+		if (poll(&fd, 1, ksft_patience(300)) != 1 ||
+		    read(fd.fd, &count, sizeof(count)) != sizeof(count))
+			break;
+		if (pid && waitpid(pid, NULL, WNOHANG) == pid)
+			break;
+		publish_one(r[i % 2]);
+	}
+	return i;
+}
+
+/* The set-up has been looked at, by the workers, and nobody has been kicked. */
+static void settle_circle(struct rig *const *r, pid_t owner)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		publish_one(r[i]);
+		vdev_kick_always(&r[i]->v.q[VDEV_TX]);
+		ASSERT(rig_tx_drain(r[i], 3000));
+	}
+	wait_workers_idle(owner);
+	for (i = 0; i < 2; i++)
+		vdev_eventfd_take(r[i]->v.q[VDEV_TX].kick);
+}
+
+static void on_one_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
+}
+
+/*
+ * What is lent to a thread leads to more that is lent to it, which it would do before it looks
+ * at its signals. The packets come from another process, in time, since that preempts it.
+ */
+CASE_TIMED(killed_while_it_kicks_itself, 60)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	const unsigned int before = workers(), n = 500, more = 20000;
+	static struct rig other;
+	struct rig *const r[] = { &rig, &other };
+	unsigned int i, fed;
+	long n_inline;
+	pid_t pid;
+	int go;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	vdev_parameter_text("tx_usecs", "0");
+	on_one_cpu();
+	for (i = 0; i < 2; i++) {
+		rig_open(r[i], &(struct rig_cfg){ .features = F_V1, .here = i, .stopped = true });
+		rig_disown(r[i]);
+		gr_call_on(&r[i]->v.q[VDEV_TX].ring, 0);
+	}
+	link_in_a_circle(r[0], r[1]);
+	pid = fork_kicker(r, &go);
+	settle_circle(r, pid);
+	n_inline = counter("kvnet.tx.polls_inline");
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	ASSERT_EQ(write(go, "", 1), 1);
+	EXPECT_EQ(feed(r, n, 0), n);
+	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, n / 2 - 1);
+	kill(pid, SIGKILL);
+	fed = feed(r, more, pid);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+	ksft_note("it took %u packets more", fed);
+	EXPECT_OP(fed, <, more);
+	EXPECT(WAIT_FOR(3000, waitpid(pid, NULL, WNOHANG)));
+	close(go);
+	rig_close(&other);
+	rig_close(&rig);
+	no_worker_left(before);
+}
+
+/*** many ends ***/
+
+CASE_TIMED(killed_while_it_kicks, 60)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	vmm_killed_often(vmm, ksft_rounds(20), 3000);
+}
+
+/* Its last file is closed, and the owner is reset, while threads kick. */
+CASE_TIMED(closed_while_it_kicks, 60)
+{
+	unsigned int i, before, n = ksft_rounds(20);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
+		ASSERT_EQ(pthread_create(&thread, NULL, kicks, &tx->kick), 0);
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+		vdev_kick_always(tx);
+		usleep(ksft_below(1000));
+		if (i % 2)
+			vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		close(rig.v.fd);
+		rig.v.fd = -1;
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		rig_close(&rig);
+	}
+	no_worker_left(before);
+}
+
+/* With new rings, and no frame of the old ones under way. */
+static void another_owner(void)
+{
+	static uint8_t f[FRAME_MAX];
+
+	vdev_own(rig.v.fd);
+	rig_set_up_again(&rig);
+	rig_rx_post(&rig, 8, NULL);
+	while (rig_sniff(&rig, f, sizeof(f), 10) >= 0)
+		;
+}
+
+/* A packet with each kick, which it sends itself. */
+static void *sends(void *fd)
+{
+	uint64_t one = 1;
+
+	do {
+		rig_tx_reap(&rig);
+		if (!rig_tx(&rig, 1000, NULL))
+			gr_publish(&tx->ring);
+	} while (write(*(int *)fd, &one, sizeof(one)) == sizeof(one));
+	return NULL;
+}
+
+/*
+ * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
+ * has not said yet that it is done.
+ */
+CASE_TIMED(reset_by_a_realtime_thread, 60)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	unsigned int i, before, n = ksft_rounds(50);
+	pthread_t thread;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net's guests do not send");
+	before = workers();
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 8, .stopped = true });
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	another_owner();
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		rig_start(&rig);
+		vdev_kick_always(&rig.v.q[VDEV_RX]);
+		tx_inline_settle(&rig);
+		ASSERT_EQ(pthread_create(&thread, NULL, sends, &tx->kick), 0);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		usleep(500 + ksft_below(1000));
+		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		another_owner();
+	}
+	rig_close(&rig);
+	no_worker_left(before);
 }
 
 KSFT_MAIN()

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last close of a device by a process that it has been passed to, while its owner lives
- * and its workers cannot run: the close does not wait for them.  And what is free when it has
- * returned.
+ * The last close of a device.  By a process that it has been passed to, while its owner lives
+ * and its workers cannot run: the close does not wait for them.  As soon as it has a worker,
+ * even before that first runs, also while the guest's memory does not come (userfaultfd).
+ * And by a worker that answers a request of asynchronous I/O: it never returns to user
+ * space, where such a file would be released.
  *
  * @hosts: 6.1 6.12 newest
  * @debug: kasan kcsan
  * @waits: yes
- * @seconds: 16
+ * @seconds: 21
  * @skip: uapi-uml.* | .*: no controller cpu: .* | the test hosts have it
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  * @skip: .*-6\.1 | .*: the worker is the kernel's .* | newer kernels have threads of the owner
+ * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,13 +30,17 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "cgroup.h"
 #include "flow.h"
 #include "genl.h"
+#include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "rig.h"
 
 #define MANY	90
 #define FIRST	100	/* descriptor of theirs */
@@ -328,6 +335,282 @@ CASE_TIMED(tap_is_free_of_tasks, 60)
 CASE_TIMED(tap_is_free_of_kernel_threads, 60)
 {
 	tap_is_free("kthread");
+}
+
+/*** devices that are closed as soon as they have a worker ***/
+
+/* Stopped, with a frame to send, which is not there if it is late. */
+static void open_late(bool late)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net may let it hang");
+	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	gr_publish(&q->ring);
+	if (late) {
+		pager_open();
+		pager_take_away_for_ever(q->bufs, q->buf_size * q->buf_num);
+	}
+	close(rig.v.fd);
+}
+
+/* A device in the place of the last one, and off it goes. */
+static void start_another(void)
+{
+	struct vdev *v = &rig.v;
+	unsigned int i;
+
+	v->fd = vdev_open_node();
+	vdev_own(v->fd);
+	vdev_set_features(v, v->features);
+	vdev_set_mem(v);
+	for (i = 0; i < 2; i++)
+		vdev_queue_tell(v, i, 0);
+	rig_start(&rig);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
+static void spin_until(uint64_t us)
+{
+	while (now_us() < us)
+		;
+}
+
+/* Before its workers. */
+static void hurry(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &param));
+}
+
+/* The worker runs when the close waits for it, or after that. */
+static void closed_at_once(const char *kind, bool late)
+{
+	unsigned int before = workers(), n = ksft_rounds(100), i;
+
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	open_late(late);
+	hurry(1);
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		start_another();
+		close(rig.v.fd);
+	}
+	no_worker_left(before);
+}
+
+CASE_TIMED(thread_closed_at_once, 60)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	closed_at_once("task", false);
+}
+
+CASE_TIMED(kthread_closed_at_once, 60)
+{
+	closed_at_once("kthread", true);
+}
+
+/*
+ * SET_BACKEND does not wait for the worker that it has set going. The caller is in no hurry
+ * here: the worker runs as soon as it is woken.
+ */
+static void set_backends(void)
+{
+	const struct sched_param param = { 0 };
+
+	open_late(true);
+	ASSERT_SYS(sched_setscheduler(0, SCHED_IDLE, &param));
+	start_another();
+	_exit(ksft_failed());
+}
+
+static void backend_is_set(const char *kind)
+{
+	unsigned int k;
+	int status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net may let it hang");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	for (k = 0; k < 4 && !ksft_failed(); k++) {
+		pid = ASSERT_SYS(fork());
+		if (!pid)
+			set_backends();
+		EXPECT(WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid));
+		EXPECT_EQ(status, 0);
+	}
+}
+
+CASE(backend_of_a_thread_that_waits)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	backend_is_set("task");
+}
+
+CASE(backend_of_a_kthread_that_waits)
+{
+	backend_is_set("kthread");
+}
+
+static void late_vmm(int ready)
+{
+	open_late(true);
+	close(ready);
+	start_another();
+	for (;;)
+		pause();
+}
+
+static void killed_at_once(const char *kind)
+{
+	unsigned int before = workers(), n = ksft_rounds(30), i;
+	int p[2], status;
+	pid_t pid;
+	char c;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net may let it hang");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	for (i = 0; i < n && !ksft_failed(); i++) {
+		ASSERT_SYS(pipe(p));
+		pid = ASSERT_SYS(fork());
+		if (!pid) {
+			close(p[0]);
+			late_vmm(p[1]);
+		}
+		close(p[1]);
+		EXPECT_EQ(read(p[0], &c, 1), 0);
+		close(p[0]);
+		spin_until(now_us() + ksft_below(2000));
+		kill(pid, SIGKILL);
+		if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+			FAIL("round %u: the owner cannot be killed", i);
+	}
+	no_worker_left(before);
+}
+
+CASE_TIMED(owner_of_a_thread_killed_at_once, 60)
+{
+	if (!kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	killed_at_once("task");
+}
+
+CASE_TIMED(owner_of_a_kthread_killed_at_once, 60)
+{
+	killed_at_once("kthread");
+}
+
+/*** files whose last holder is a request that a worker answers ***/
+
+/* Rings are there for the device, and nothing else is. */
+static void map_rings(const struct vdev *v)
+{
+	struct vhost_msg_v2 m = {
+		.type = VHOST_IOTLB_MSG_V2,
+		.iotlb = {
+			.iova = VDEV_GPA, .size = VDEV_RING_ZONE,
+			.uaddr = (uintptr_t)v->mem, .perm = VHOST_ACCESS_RW,
+			.type = VHOST_IOTLB_UPDATE,
+		},
+	};
+	uint64_t v2 = 1 << VHOST_BACKEND_F_IOTLB_MSG_V2;
+
+	vdev_ioctl(v->fd, VHOST_SET_BACKEND_FEATURES, &v2);
+	ASSERT_EQ(write(v->fd, &m, sizeof(m)), (ssize_t)sizeof(m));
+}
+
+/* Nobody has the device but the request, and it is the worker that answers it: by a question. */
+static void ask_by_the_worker(void)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+	aio_context_t ctx;
+
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .features = F_V1 | F_PLATFORM });
+	vdev_no_spin(&rig.v);
+	map_rings(&rig.v);
+	rig_start(&rig);
+	wait_worker_idle();
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	gr_publish(&tx->ring);
+	ctx = aio_poll(rig.v.fd);
+	close(rig.v.fd);
+	ASSERT_EQ(write(tx->kick, &(uint64_t){ 1 }, 8), 8);
+	aio_told(ctx);
+}
+
+/* The worker would be the last to have its own device, and wait for its own end. */
+CASE_TIMED(one_that_only_its_worker_has, 40)
+{
+	unsigned int before;
+	char c = 0, by_vcpu;
+	int p[2], status;
+	pid_t pid;
+
+	if (vdev_is_vhost())
+		ksft_skip("a process with such a device of vhost_net's cannot be killed");
+	/* who kicks would have it, too, for a moment */
+	by_vcpu = vdev_parameter("tx_inline", '0');
+	before = module_users();
+	ASSERT_SYS(pipe2(p, O_CLOEXEC));
+	pid = ASSERT_SYS(fork());
+	if (!pid) {
+		ask_by_the_worker();
+		ASSERT_EQ(write(p[1], &c, 1), 1);
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(read(p[0], &c, 1), 1);
+	vdev_parameter("tx_inline", by_vcpu);
+	if (!WAIT_FOR(5000, module_users() == before))
+		FAIL("module: %u users, then %u", before, module_users());
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
+		FAIL("it cannot be killed");
+}
+
+/* Eventfds that nobody has but a request, which the worker's signal answers. */
+CASE(files_that_only_its_worker_has)
+{
+	unsigned int i, first;
+	struct vhost_vring_file f = { .index = VDEV_RX };
+	static uint8_t frame[FRAME_MAX];
+	aio_context_t ctx;
+
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net keeps them until its end");
+	vdev_parameter("rx_inline", '0');
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	rig_rx_post(&rig, 64, NULL);
+	vdev_kick_always(&rig.v.q[VDEV_RX]);
+	first = eventfd_number();
+	for (i = 0; i < 16 && !ksft_failed(); i++) {
+		f.fd = vdev_eventfd();
+		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &f);
+		ctx = aio_poll(f.fd);
+		close(f.fd);
+		gr_call_on(&rig.v.q[VDEV_RX].ring, 0);
+		rig_inject(&rig, i, 60);
+		aio_told(ctx);
+		EXPECT(rig_rx(&rig, NULL, frame, sizeof(frame), 3000) > 0);
+	}
+	f.fd = rig.v.q[VDEV_RX].call;
+	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &f);
+	if (!WAIT_FOR(3000, eventfd_number() <= first + 2))
+		FAIL("the number of an eventfd is %u, and was %u before", eventfd_number(), first);
+	rig_close(&rig);
 }
 
 KSFT_MAIN()

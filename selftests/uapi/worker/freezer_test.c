@@ -4,16 +4,24 @@
  * with all others when the machine goes to sleep.  Its worker stops, too, nothing
  * writes to the guest's memory any more, and then all goes on without a loss.
  *
+ * The machine hibernates while frames are on their way to a guest whose memory is in the
+ * swap space: with test_resume it writes the image, reads it again and goes on from it.
+ * That needs a disk to swap to, see scripts/vm.sh --disk, and half a minute or more.
+ *
  * @hosts: 6.12 newest
  * @seconds: 5
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  * @skip: uapi-smp-.* | .*: no test of suspending.* | the test hosts have it
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  * @skip: .*-6\.1 | .*: the worker is the kernel's .* | newer kernels have threads of the owner
+ * @skip: uapi-(uml|smp-).* | .*: the kernel has no test .* | make uapi TESTS=freezer_test
+ * @skip: .*-6\.1 | .*: Linux before 6\.4 .* | newer kernels do
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,7 +36,10 @@
 #include "cgroup.h"
 #include "flow.h"
 #include "inject.h"
+#include "links.h"
+#include "pin_rig.h"
 #include "procfs.h"
+#include "swap.h"
 #include "tracing.h"
 
 #define LEN		200
@@ -452,6 +463,83 @@ CASE_TIMED(machine_goes_to_sleep, 40)
 		FAIL("the worker ran %d times while all were frozen", ran);
 	/* what came meanwhile is there now */
 	EXPECT(WAIT_FOR(3000, received() >= 3));
+	rig_close(&rig);
+}
+
+/*** hibernation ***/
+
+#define SWAP_FRAMES	250
+#define SWAP_LEN	1000
+
+static void sh(const char *what, const char *command)
+{
+	if (system(command))
+		ksft_skip("%s", what);
+}
+
+static void need_hibernation(void)
+{
+	if (access("/sys/power/disk", W_OK) ||
+	    !inject_put("/sys/power/disk", "test_resume"))
+		ksft_skip("the kernel has no test of hibernation");
+	swap_need();
+}
+
+/*
+ * From now on frames to the guest come late, and one after the other: by netem, as
+ * "tc qdisc add dev ... root netem delay 2s rate 150kbit" would have it.
+ */
+static void come_late(void)
+{
+	struct {
+		struct tc_netem_qopt opt;
+		struct rtattr latency;
+		int64_t ns;
+		struct rtattr rate_attr;
+		struct tc_netem_rate rate;
+	} __attribute__((packed)) netem = {
+		.opt = { .limit = 1000 },
+		.latency = { RTA_LENGTH(sizeof(netem.ns)), TCA_NETEM_LATENCY64 },
+		.ns = 2000000000,
+		.rate_attr = { RTA_LENGTH(sizeof(netem.rate)), TCA_NETEM_RATE },
+		.rate = { .rate = 150000 / 8 },
+	};
+
+	sh("no netem", "modprobe sch_netem");
+	ASSERT_EQ(link_qdisc(rig.ifindex, NLM_F_CREATE | NLM_F_EXCL, "netem", &netem,
+			     sizeof(netem)), 0);
+}
+
+CASE_TIMED(memory_in_swap, 300)
+{
+	struct vdev_queue *rx = &rig.v.q[VDEV_RX];
+	uint32_t i;
+	bool done;
+
+	need_hibernation();
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
+	frames_pass(&rig);
+	come_late();
+	ASSERT_EQ(rig_rx_post(&rig, SWAP_FRAMES, NULL), SWAP_FRAMES);
+	ASSERT_SYS(madvise(rx->bufs, rx->buf_size * rx->buf_num,
+			   MADV_PAGEOUT));
+	ASSERT(swapped_kb() >= SWAP_FRAMES * 2);
+	vdev_kick(rx);
+	for (i = 0; i < SWAP_FRAMES; i++)
+		rig_inject(&rig, i, SWAP_LEN);
+	done = inject_put("/sys/power/state", "disk");
+	if (!done && errno == EBUSY)
+		ksft_skip("Linux before 6.4 does not read an image while it swaps");
+	if (!done)
+		FAIL("the machine does not hibernate: %s", strerror(errno));
+	/* what is behind each frame is as it was, too */
+	for (i = 0; i < SWAP_FRAMES && !ksft_failed(); i++)
+		if (WAIT_FOR(20000, gr_used_pending(&rx->ring)))
+			rig_rx_expect(&rig, i, SWAP_LEN);
+		else
+			FAIL("frame %u does not come", i);
 	rig_close(&rig);
 }
 

@@ -365,6 +365,46 @@ CASE(kthread_is_in_the_owners_group)
 	is_in_the_owners_group("kthread");
 }
 
+/* As soon as SET_OWNER has returned: nobody else has run since, on one CPU. */
+static void is_there_at_once(const char *kind)
+{
+	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
+	struct cgroup g;
+	struct worker w;
+	unsigned int i;
+	char own[512];
+
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	cgroup_make(&g, NULL);
+	cgroup_join(&g, getpid());
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		int fd = vdev_open_node();
+
+		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		vdev_own(fd);
+		ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
+		strcpy(own, cgroups_of(getpid(), getpid()));
+		EXPECT(!strcmp(cgroups_of(w.pid, w.tid), own));
+		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		close(fd);
+		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	}
+	cgroup_leave(getpid());
+	cgroup_remove(&g);
+}
+
+CASE(thread_is_in_the_owners_group_at_once)
+{
+	is_there_at_once("task");
+}
+
+CASE(kthread_is_in_the_owners_group_at_once)
+{
+	is_there_at_once("kthread");
+}
+
 /*** who pays for it ***/
 
 static unsigned long long cpu_of(const struct worker *w)

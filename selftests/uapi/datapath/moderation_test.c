@@ -1,0 +1,818 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Moderation.  The call for one or two transmitted packets may be deferred, for tx_usecs at
+ * most, and is made in time unless the driver has polled the ring; short frames of a stream
+ * are coalesced, for rx_usecs at most, and the worker is not woken for each of them.
+ *
+ * @hosts: newest
+ * @seconds: 16
+ */
+#define _GNU_SOURCE
+#include <net/if.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "netlink_rig.h"
+#include "policy_rig.h"
+#include "procfs.h"
+#include "rig.h"
+#include "rx_inline_rig.h"
+#include "tracing.h"
+#include "watched.h"
+#include "xdp.h"
+
+/*** tx_usecs: calls for transmitted packets ***/
+
+#define SOME		40
+#define ROUND		24
+
+/* moderation.h: as often as the timer called, and how seldom it is tried after that. */
+#define LATE		4
+#define TRY		16
+
+/* No call is put off for longer: tx_usecs=10000. */
+#define CAP_MS		10
+
+static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+static uint32_t answers;
+
+/* Asked for each call, and the first one, which is always made, is over. */
+static void begin_tx(const char *us)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net calls at once");
+	vdev_parameter_text("tx_usecs", us);
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	if (rx_inline_counter("kvnet.rx.polls_inline") < 0)
+		ksft_skip("no run_soft");
+	vdev_no_spin(&rig.v);
+	rig_rx_post(&rig, 200, NULL);
+	vdev_kick_always(rx);
+	answers = 0;
+	gr_call_on(&tx->ring, 0);
+	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick(tx);
+	ASSERT(rig_tx_drain(&rig, 3000));
+	EXPECT(vdev_eventfd_wait(tx->call, 3000));
+	vdev_eventfd_take(tx->call);
+	gr_call_on(&tx->ring, 0);
+}
+
+static void end_tx(void)
+{
+	rig_close(&rig);
+}
+
+static void send_frames(unsigned int n)
+{
+	while (n--)
+		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
+	vdev_kick(tx);
+}
+
+static bool all_used(void)
+{
+	rig_tx_reap(&rig);
+	return rig.tx_done == rig.tx_seq;
+}
+
+/* What is answered is no stream, for which the device would look by itself. */
+static void answer(void)
+{
+	rig_inject(&rig, answers, 60);
+	rig_rx_expect(&rig, answers++, 60);
+	rig_rx_post(&rig, 1, NULL);
+	vdev_kick(rx);
+}
+
+/* Of the worker, and of the thread that kicks. */
+static long turns(void)
+{
+	return rx_inline_counter("kvnet.tx.polls") + rx_inline_counter("kvnet.tx.polls_inline");
+}
+
+/*
+ * Without the driver's doing anything; and one that waits each time is not made to, but for
+ * a try now and then: in one of some turns.
+ */
+CASE(call_for_a_single_packet_comes_in_the_end)
+{
+	unsigned int i;
+	long off, all;
+
+	begin_tx("2000");
+	off = rx_inline_counter("kvnet.tx.calls_deferred");
+	all = turns();
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send_frames(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		EXPECT_EQ(vdev_eventfd_take(tx->call), 1);
+		EXPECT(all_used());
+		gr_call_on(&tx->ring, 0);
+		answer();
+	}
+	off = rx_inline_counter("kvnet.tx.calls_deferred") - off;
+	all = turns() - all;
+	ksft_note("%ld calls were put off, in %ld turns", off, all);
+	EXPECT_GE(off, 1);
+	EXPECT_LE(off, LATE + all / TRY + 1);
+	end_tx();
+}
+
+/* Has a round of it passed with every call put off, and @calls of them made? */
+static bool all_deferred(void (*round)(void), long calls)
+{
+	long off = rx_inline_counter("kvnet.tx.calls_deferred"), made = rx_inline_counter("kvnet.tx.calls");
+
+	round();
+	return ksft_failed() || (rx_inline_counter("kvnet.tx.calls_deferred") - off == ROUND &&
+				 rx_inline_counter("kvnet.tx.calls") - made == calls);
+}
+
+static void look(void)
+{
+	EXPECT(WAIT_FOR(3000, all_used()));
+	gr_call_on(&tx->ring, 0);
+}
+
+static void looks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUND && !ksft_failed(); i++) {
+		send_frames(1);
+		look();
+		answer();
+	}
+}
+
+/*
+ * The buffer itself is never late; and a driver that saw it needs no call. The host may stand
+ * still before the driver has looked, and is late then: not in each round.
+ */
+CASE(driver_that_polls_is_not_called)
+{
+	begin_tx("10000");
+	EXPECT(WAIT_FOR(10000, all_deferred(looks, 0)));
+	end_tx();
+}
+
+static void waits_once_and_looks_twice(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUND / 3 && !ksft_failed(); i++) {
+		send_frames(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		look();
+		send_frames(1);
+		look();
+		send_frames(1);
+		look();
+		answer();
+	}
+}
+
+/* One that waits now and then, but looks more often than that, is not called the sooner. */
+CASE(driver_that_mostly_polls_is_called_late)
+{
+	begin_tx("10000");
+	EXPECT(WAIT_FOR(10000, all_deferred(waits_once_and_looks_twice, ROUND / 3)));
+	end_tx();
+}
+
+/* One that it has not looked for is owed together with the next. */
+CASE(pending_call_comes_with_the_next)
+{
+	unsigned int i;
+
+	begin_tx("10000");
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send_frames(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		send_frames(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	end_tx();
+}
+
+static void wait_until(uint64_t ms)
+{
+	unsigned int turn = 0;
+
+	while (ksft_now_ms() < ms)
+		ksft_relax(turn++ % 8);
+}
+
+/* A driver whose packets are far enough apart for its calls to wait for as long as they may. */
+static void looks_slowly(void)
+{
+	wait_until(ksft_now_ms() + CAP_MS / 2);
+	send_frames(1);
+	look();
+	answer();
+}
+
+/*
+ * The first of two packets, the second of which comes shortly before the call: how long has
+ * it waited for that, in ms? 0: the second has come too late.
+ */
+static unsigned int waits_of_two(void)
+{
+	uint64_t then;
+	bool early;
+	long off;
+
+	looks_slowly();
+	looks_slowly();
+	wait_until(ksft_now_ms() + CAP_MS / 2);
+	off = rx_inline_counter("kvnet.tx.calls_deferred");
+	send_frames(1);
+	then = ksft_now_ms();
+	EXPECT(WAIT_FOR(3000, all_used()));
+	wait_until(then + CAP_MS * 3 / 4);
+	send_frames(1);
+	early = vdev_eventfd_take(tx->call);
+	if (!early) {
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+	}
+	then = ksft_now_ms() - then;
+	look();
+	answer();
+	return early || rx_inline_counter("kvnet.tx.calls_deferred") - off != 2 ? 0 : then;
+}
+
+/* What is owed longest is in time, whatever is sent meanwhile; a host that stands still is late. */
+CASE(no_later_for_the_next)
+{
+	unsigned int best = ~0u, n = 0, i, ms;
+
+	begin_tx("10000");
+	for (i = 0; i < 50 && n < 5 && !ksft_failed(); i++) {
+		ms = waits_of_two();
+		n += ms > 0;
+		if (ms && ms < best)
+			best = ms;
+	}
+	ksft_note("of %u the best has waited for %u ms", n, best);
+	EXPECT_GE(n, 1);
+	EXPECT_LE(best, CAP_MS + CAP_MS / 4);
+	end_tx();
+}
+
+CASE(many_packets_are_called_for_at_once)
+{
+	unsigned int i;
+	long late;
+
+	begin_tx("10000");
+	late = rx_inline_counter("kvnet.tx.calls_deferred");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		send_frames(3);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	late = rx_inline_counter("kvnet.tx.calls_deferred") - late;
+	ksft_note("%ld of 10 calls were put off", late);
+	/* They are shown at once; but a turn may have ended in between. */
+	EXPECT_OP(late, <, 10);
+	end_tx();
+}
+
+/*
+ * One by one, and the driver does not say that it has seen any: two may wait, no more. Once it
+ * has been called, it asks for no call.
+ */
+CASE(calls_for_two_packets_at_most_are_deferred)
+{
+	unsigned int i, k;
+	long late, most = 0;
+
+	begin_tx("10000");
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		late = rx_inline_counter("kvnet.tx.calls_deferred");
+		for (k = 0; k < 6; k++) {
+			send_frames(1);
+			EXPECT(WAIT_FOR(3000, all_used()));
+		}
+		late = rx_inline_counter("kvnet.tx.calls_deferred") - late;
+		most = late > most ? late : most;
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		gr_call_on(&tx->ring, 0);
+	}
+	ksft_note("at most %ld of 6 in a row were put off", most);
+	EXPECT_LE(most, 2);
+	end_tx();
+}
+
+static void at_once(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SOME && !ksft_failed(); i++) {
+		send_frames(1);
+		EXPECT(vdev_eventfd_wait(tx->call, 3000));
+		vdev_eventfd_take(tx->call);
+		EXPECT(all_used());
+		gr_call_on(&tx->ring, 0);
+	}
+	EXPECT_EQ(rx_inline_counter("kvnet.tx.calls_deferred"), 0);
+}
+
+CASE(call_at_once_with_tx_usecs_0)
+{
+	begin_tx("0");
+	at_once();
+	end_tx();
+}
+
+/* Nothing is put off where nobody would come in time. */
+CASE(call_at_once_without_rx_inline)
+{
+	vdev_parameter("rx_inline", 'N');
+	begin_tx("200");
+	at_once();
+	end_tx();
+}
+
+/* Was a call put off, and not made when the queue stopped? */
+static bool looks_before_the_queue_stops(void)
+{
+	bool called;
+	long off;
+
+	/* the first one since a start is told of at once */
+	send_frames(1);
+	EXPECT(vdev_eventfd_wait(tx->call, 3000));
+	look();
+	vdev_eventfd_take(tx->call);
+	off = rx_inline_counter("kvnet.tx.calls_deferred");
+	send_frames(1);
+	look();
+	vdev_backend(&rig.v, VDEV_TX, -1);
+	called = vdev_eventfd_take(tx->call);
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	return ksft_failed() || (rx_inline_counter("kvnet.tx.calls_deferred") > off && !called);
+}
+
+/* Unless it was late already, since the host stood still: not each time. */
+CASE(no_call_at_stop_for_a_driver_that_polled)
+{
+	begin_tx("10000");
+	EXPECT(WAIT_FOR(10000, looks_before_the_queue_stops()));
+	end_tx();
+}
+
+/* What is owed is paid before the set-up changes, to whom it is owed. */
+CASE(pending_call_comes_before_a_change)
+{
+	struct vhost_vring_file none = { VDEV_TX, -1 };
+	struct vhost_vring_file call = { VDEV_TX, tx->call };
+	unsigned int i;
+
+	begin_tx("10000");
+	call.fd = tx->call;
+	for (i = 0; i < 10 && !ksft_failed(); i++) {
+		send_frames(1);
+		EXPECT(WAIT_FOR(3000, all_used()));
+		/* The driver forgets to say that it has seen it. */
+		if (i % 2)
+			vdev_backend(&rig.v, VDEV_TX, -1);
+		else
+			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &none);
+		EXPECT(vdev_eventfd_wait(tx->call, 0));
+		vdev_eventfd_take(tx->call);
+		if (i % 2)
+			vdev_backend(&rig.v, VDEV_TX, rig.tap);
+		else
+			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &call);
+		gr_call_on(&tx->ring, 0);
+	}
+	end_tx();
+}
+
+/*** ... whatever delays the timer or the worker ***/
+
+#define FLOOD	20000
+
+static struct vdev_queue *vmm_tx = &vmm.v.q[VDEV_TX], *vmm_rx = &vmm.v.q[VDEV_RX];
+
+static long vmm_counter(const char *name)
+{
+	return rig_counter(&vmm, name);
+}
+
+static void send_one(void)
+{
+	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
+	vdev_kick(vmm_tx);
+}
+
+/* The next call is asked for. */
+static void called(void)
+{
+	EXPECT(vdev_eventfd_wait(vmm_tx->call, 3000));
+	vdev_eventfd_take(vmm_tx->call);
+	EXPECT(rig_tx_drain(&vmm, 3000));
+	gr_call_on(&vmm_tx->ring, 0);
+}
+
+/* The first one, which is always made, is over. */
+static void begin_late(unsigned int rx_num)
+{
+	netlink_begin(&(struct rig_cfg){ .rx_num = rx_num });
+	if (vmm_counter("kvnet.rx.polls_inline") < 0)
+		ksft_skip("no run_soft");
+	vdev_parameter_text("tx_usecs", "10000");
+	vdev_no_spin(&vmm.v);
+	gr_call_on(&vmm_tx->ring, 0);
+	send_one();
+	called();
+}
+
+static void end_late(void)
+{
+	rig_close(&vmm);
+}
+
+CASE(rx_inline_is_switched_off_meanwhile)
+{
+	unsigned int i;
+	long late;
+
+	begin_late(256);
+	late = vmm_counter("kvnet.tx.calls_deferred");
+	for (i = 0; i < 60 && !ksft_failed(); i++) {
+		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 1), 0);
+		send_one();
+		EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_INLINE, 0), 0);
+		called();
+		wait_worker_idle();
+	}
+	EXPECT_OP(vmm_counter("kvnet.tx.calls_deferred"), >, late);
+	end_late();
+}
+
+/* Returns how many calls have been put off. */
+static long send_some(unsigned int n)
+{
+	long before = vmm_counter("kvnet.tx.calls_deferred");
+
+	while (n-- && !ksft_failed()) {
+		send_one();
+		called();
+		wait_worker_idle();
+	}
+	return vmm_counter("kvnet.tx.calls_deferred") - before;
+}
+
+/* The timer's CPU may be another's by then: one that takes long is not for it. */
+CASE_TIMED(a_call_that_takes_long_is_not_deferred, 60)
+{
+	struct watched w;
+
+	begin_late(256);
+	watched_start(&w, vmm_tx->call);
+	EXPECT_GE(send_some(20), 1);
+	EXPECT_EQ(send_some(40), 0);
+	EXPECT_GE(vmm_counter("kvnet.tx.inline_throttled"), 1);
+	watched_end(&w);
+	EXPECT_EQ(send_some(20), 0);
+	end_late();
+}
+
+static void long_queue(void)
+{
+	struct ifreq ifr = { .ifr_qlen = FLOOD };
+
+	strcpy(ifr.ifr_name, vmm.name);
+	ASSERT_SYS(ioctl(vmm.sniff, SIOCSIFTXQLEN, &ifr));
+}
+
+/* As many as the ring has, all of them the same. */
+static void give_buffers(void)
+{
+	struct gr_buf b = { .ptr = vmm_rx->bufs, .len = vmm_rx->buf_size, .write = true };
+
+	while (gr_add(&vmm_rx->ring, &b, 1, GR_ALL_DIRECT, vmm_rx) >= 0)
+		;
+	vdev_kick(vmm_rx);
+}
+
+/* Both are served by one thread, which does not get to rest for long. */
+CASE_TIMED(frames_come_and_come, 60)
+{
+	char vcpu = vdev_parameter("tx_inline", 'N');
+	unsigned int i;
+
+	begin_late(32768);
+	vdev_parameter("tx_inline", vcpu);
+	vdev_backend(&vmm.v, VDEV_RX, -1);
+	long_queue();
+	for (i = 0; i < FLOOD; i++)
+		rig_inject(&vmm, i, 60);
+	give_buffers();
+	vdev_backend(&vmm.v, VDEV_RX, vmm.tap);
+	send_one();
+	EXPECT(vdev_eventfd_wait(vmm_tx->call, 10000));
+	i = vmm_counter("kvnet.rx.packets");
+	ksft_note("after %u of %u frames", i, FLOOD);
+	EXPECT_OP(i, <, FLOOD);
+	EXPECT(WAIT_FOR(10000, vmm_counter("kvnet.rx.packets") == FLOOD));
+	end_late();
+}
+
+/*** rx_usecs: wake-ups for received frames ***/
+
+#define WAIT		32	/* frames that do not wake the worker, moderation.h */
+#define ROOM		4	/* for each of them, of the tap */
+#define FEW		8
+#define BULK		16	/* frames that XDP redirects at a time */
+#define BURST		(5 * (WAIT + 1))
+#define ROUNDS		12
+
+static uint8_t frame[FRAME_MAX];
+
+static long moderated(void)
+{
+	return rx_inline_counter("kvnet.rx.moderated");
+}
+
+static void begin_rx(const char *us)
+{
+	rx_inline_need_kvnet();
+	vdev_parameter_text("rx_usecs", us);
+	rx_inline_begin();
+}
+
+static void send_burst(unsigned int n, uint32_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < n && !ksft_failed(); i++)
+		rig_inject(&rig, seq + i, len);
+}
+
+/* In order, each of its bytes. */
+static void take_burst(unsigned int n, uint32_t len)
+{
+	while (n-- && !ksft_failed())
+		rig_rx_expect(&rig, seq++, len);
+	rig_rx_post(&rig, BUFS, NULL);
+	vdev_kick(rx);
+}
+
+static void bursts(unsigned int rounds, uint32_t len)
+{
+	while (rounds-- && !ksft_failed()) {
+		send_burst(BURST, len);
+		take_burst(BURST, len);
+	}
+}
+
+/* Of the tap: a fraction of it may wait. */
+static void queue_length(int n)
+{
+	struct ifreq r = { .ifr_qlen = n };
+
+	strcpy(r.ifr_name, rig.name);
+	ASSERT_SYS(ioctl(rig.inject, SIOCSIFTXQLEN, &r));
+}
+
+/* Until some wait: then it is a stream. */
+static void warm_up(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 50 && !moderated() && !ksft_failed(); i++)
+		bursts(1, 60);
+	EXPECT_GE(moderated(), 1);
+}
+
+/* Sender and worker share one CPU: neither is ahead of the other for long. */
+static void begin_on_one_cpu(const char *us)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	/* the worker is born with it */
+	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
+	begin_rx(us);
+	warm_up();
+}
+
+/* Rests, and how many of them time ended, from a look to the next one. */
+static struct {
+	long waits, by_time;
+} seen;
+
+static void look_begins(void)
+{
+	if (!tracing_begin() || !tracing_on("kvnet/kvnet_work_event", ""))
+		ksft_skip("no tracing");
+	seen.waits = moderated();
+}
+
+static void look_ends(void)
+{
+	seen.waits = moderated() - seen.waits;
+	seen.by_time = tracing_count("vq=0 event=timer");
+	tracing_end();
+}
+
+/* A rest that frames end, not time, has had as many of them as wake no worker, and the one that woke it. */
+CASE(one_wakeup_for_many_frames)
+{
+	uint64_t end = ksft_now_ms() + ksft_patience(10000);
+	uint32_t first;
+
+	begin_on_one_cpu("10000");
+	look_begins();
+	first = seq;
+	do
+		bursts(1, 60);
+	while (moderated() - seen.waits < ROUNDS && ksft_now_ms() < end && !ksft_failed());
+	look_ends();
+	ksft_note("%u frames, %ld rests, of which time ended %ld", seq - first, seen.waits, seen.by_time);
+	EXPECT_GE(seen.waits, ROUNDS);
+	/* and one that goes on */
+	EXPECT_LE(seen.waits - seen.by_time - 1, (seq - first) / (WAIT + 1));
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+/*
+ * Of the rests that either time or frames end time has ended all but the one that goes on, if
+ * frames end none. Few have to wait, so that they are there in time on slow machines, too.
+ */
+CASE(enough_frames_end_a_wait)
+{
+	uint64_t end = ksft_now_ms() + ksft_patience(10000);
+
+	begin_on_one_cpu("10000");
+	queue_length(FEW * ROOM);
+	do {
+		look_begins();
+		send_burst(FEW * ROOM, 60);
+		take_burst(FEW * ROOM, 60);
+		look_ends();
+	} while (seen.waits - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
+	EXPECT_GE(seen.waits - seen.by_time, 2);
+	rig_close(&rig);
+}
+
+/* All that comes to it goes into the tap, without being a socket buffer. */
+static void redirect_from(const struct rig *other)
+{
+	const struct bpf_insn code[] = {
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 1, .imm = rig.ifindex },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 2, .imm = 0 },
+		{ BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
+		{ BPF_JMP | BPF_EXIT },
+	};
+	int fd = xdp_load(code, sizeof(code) / sizeof(code[0])), ret = fd;
+
+	if (fd >= 0)
+		ret = xdp_attach(other->ifindex, fd);
+	if (ret)
+		ksft_skip("no XDP: %s", strerror(-ret));
+	close(fd);
+}
+
+static void redirect_burst(struct rig *other)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4 * BULK; i++)
+		ASSERT_EQ(rig_tx(other, 60, NULL), 0);
+	vdev_kick(&other->v.q[VDEV_TX]);
+	for (i = 0; i < 4 * BULK && !ksft_failed(); i++)
+		rig_rx_expect(&rig, other->tx_seq - 4 * BULK + i, 60);
+	ASSERT(rig_tx_drain(other, 3000));
+	rig_rx_post(&rig, BUFS, NULL);
+	vdev_kick(rx);
+}
+
+/* XDP hands over 16 at a time, with one wake-up: it is frames that count. */
+CASE_TIMED(redirected_frames_count_each, 60)
+{
+	uint64_t end = ksft_now_ms() + ksft_patience(10000);
+	struct rig other = { 0 };
+	unsigned int i;
+
+	begin_on_one_cpu("10000");
+	queue_length(2 * BULK * ROOM);
+	rig_open(&other, &(struct rig_cfg){ .here = true });
+	redirect_from(&other);
+	do {
+		look_begins();
+		for (i = 0; i < ROUNDS && !ksft_failed(); i++)
+			redirect_burst(&other);
+		look_ends();
+	} while (seen.waits - seen.by_time < 2 && ksft_now_ms() < end && !ksft_failed());
+	EXPECT_GE(seen.waits - seen.by_time, 2);
+	rig_close(&other);
+	rig_close(&rig);
+}
+
+/* Of any length that may. */
+CASE(frames_of_a_page_wait_too)
+{
+	begin_rx("10000");
+	warm_up();
+	bursts(ROUNDS / 2, 1514);
+	bursts(ROUNDS / 2, 300);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+CASE(no_wait_with_rx_usecs_0)
+{
+	begin_rx("0");
+	bursts(ROUNDS, 60);
+	EXPECT_EQ(moderated(), 0);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
+	rig_close(&rig);
+}
+
+/* Frames with answers in between, lone ones, and long ones. */
+CASE(nothing_else_waits)
+{
+	unsigned int i;
+
+	begin_rx("10000");
+	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++) {
+		rx_inline_one(60, 3000);
+		rx_inline_reply();
+	}
+	EXPECT_EQ(moderated(), 0);
+	for (i = 0; i < ROUNDS * 4 && !ksft_failed(); i++)
+		rx_inline_one(4000, 3000);
+	EXPECT_EQ(moderated(), 0);
+	rig_close(&rig);
+}
+
+/* No more wait than there is room for: the tap drops the others, and tells nobody. */
+CASE(a_short_queue_is_not_filled)
+{
+	unsigned int i;
+	long waits;
+
+	begin_rx("10000");
+	warm_up();
+	queue_length(3);
+	/* What waits by now was told of the room that there was. */
+	send_burst(BURST, 60);
+	wait_worker_idle();
+	waits = moderated();
+	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
+		while (rig_rx(&rig, NULL, frame, sizeof(frame), 0) >= 0)
+			;
+		rig_rx_post(&rig, BUFS, NULL);
+		vdev_kick(rx);
+		send_burst(BURST, 60);
+	}
+	EXPECT_EQ(moderated(), waits);
+	rig_close(&rig);
+}
+
+/* Whatever is changed while frames wait. */
+CASE(changes_while_frames_wait)
+{
+	unsigned int i;
+	long waits;
+
+	begin_rx("10000");
+	for (i = 0; i < ROUNDS && !ksft_failed(); i++) {
+		waits = moderated();
+		do
+			bursts(1, 60);
+		while (moderated() == waits && !ksft_failed());
+		send_burst(3, 60);
+		vdev_backend(&rig.v, VDEV_RX, -1);
+		vdev_backend(&rig.v, VDEV_RX, rig.tap);
+		take_burst(3, 60);
+		rx_inline_one(60, 3000);
+	}
+	/* And it is closed so. */
+	do {
+		waits = moderated();
+		bursts(1, 60);
+	} while (moderated() == waits && !ksft_failed());
+	send_burst(3, 60);
+	rig_close(&rig);
+}
+
+KSFT_MAIN()
