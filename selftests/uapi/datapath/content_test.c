@@ -161,7 +161,7 @@ static void one_rig(const struct rig_cfg *cfg)
 	rig_close(&rig);
 }
 
-CASE_TIMED(guests_memory, 60)
+CASE_TIMED(guest_memory_without_reason_stays_as_it_was, 60)
 {
 	static const struct rig_cfg cfgs[] = {
 		{ .tx_buf = 2048, .rx_buf = 2048 },

@@ -36,7 +36,7 @@ static unsigned int forgets(void)
 	return s;
 }
 
-CASE_TIMED(nothing_is_kept_for_long, 300)
+CASE_TIMED(idle_device_drops_pages, 300)
 {
 	unsigned int s, i;
 
@@ -55,7 +55,7 @@ CASE_TIMED(nothing_is_kept_for_long, 300)
 }
 
 /* One that is used is not idle. */
-CASE_TIMED(what_is_used_is_kept, 300)
+CASE_TIMED(used_device_keeps_pages, 300)
 {
 	unsigned int i, s;
 	long n_inline;
@@ -75,7 +75,7 @@ CASE_TIMED(what_is_used_is_kept, 300)
 }
 
 /* The work that forgets is waited for. */
-CASE_TIMED(closed_before_it_forgets, 300)
+CASE_TIMED(close_before_pages_drop_leaves_no_worker, 300)
 {
 	unsigned int before = workers(), s;
 

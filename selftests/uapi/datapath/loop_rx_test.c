@@ -66,7 +66,7 @@ static void stream_on(const struct rig_cfg *cfg, unsigned int count,
 	rig_close(&r);
 }
 
-CASE(every_size_from_26_to_1600)
+CASE(frame_of_each_size_26_to_1600_arrives)
 {
 	static struct rig r;
 	uint32_t len;
@@ -84,7 +84,7 @@ CASE(every_size_from_26_to_1600)
 	}
 }
 
-CASE(sizes_up_to_65535)
+CASE(frame_up_to_65535_bytes_arrives)
 {
 	static const uint32_t len[] = {
 		2034, 2035, 2036, 2037, 4084, 4096, 9000, 16384, 32768, 65000,
@@ -102,7 +102,7 @@ CASE(sizes_up_to_65535)
 	}
 }
 
-CASE(mergeable_with_small_buffers)
+CASE(mergeable_small_buffers_hold_frame)
 {
 	/* even the header does not fit into one of these */
 	stream_on(&(struct rig_cfg){ .rx_buf = 1, .num = 1024, .bufs = 1024 },
@@ -117,7 +117,7 @@ CASE(mergeable_with_small_buffers)
 		  100, 26, 4000, NULL);
 }
 
-CASE(mergeable_with_many_buffers)
+CASE(mergeable_many_buffers_hold_frame)
 {
 	stream_on(&(struct rig_cfg){ .rx_buf = 64, .num = 1024,
 				     .bufs = 1024 }, 20, 30000, 60000, NULL);
@@ -125,7 +125,7 @@ CASE(mergeable_with_many_buffers)
 		  100, 26, 65535, NULL);
 }
 
-CASE(mergeable_exact_fit)
+CASE(mergeable_exact_fit_takes_no_extra_buffer)
 {
 	static struct rig r;
 	uint32_t k;
@@ -146,7 +146,7 @@ CASE(mergeable_exact_fit)
 	}
 }
 
-CASE(waits_for_buffers)
+CASE(frame_without_buffers_waits)
 {
 	static struct rig r;
 	unsigned int i;
@@ -166,7 +166,7 @@ CASE(waits_for_buffers)
 	EXPECT_EQ(r.rx_bufs, 8);
 }
 
-CASE(chains_as_receive_buffers)
+CASE(chained_buffers_hold_frame)
 {
 	struct shape s = { .piece = 100, .split_hdr = true };
 
@@ -180,7 +180,7 @@ CASE(chains_as_receive_buffers)
 		  30, 26, 500, &s);
 }
 
-CASE(one_big_buffer_without_mergeable)
+CASE(big_buffer_without_mergeable_holds_frame)
 {
 	struct shape s = { .piece = 4096, .split_hdr = true, .indirect = true };
 
@@ -191,7 +191,7 @@ CASE(one_big_buffer_without_mergeable)
 		  60, 26, 65535, &s);
 }
 
-CASE(ten_byte_header)
+CASE(legacy_header_is_ten_bytes)
 {
 	static struct rig r;
 
@@ -201,7 +201,7 @@ CASE(ten_byte_header)
 	stream(&r, 200, 26, 1590, NULL);
 }
 
-CASE(legacy_mergeable)
+CASE(legacy_mergeable_buffers_hold_frame)
 {
 	stream_on(&(struct rig_cfg){ .features = F_MRG | F_IND,
 				     .rx_buf = 300 }, 200, 26, 3000, NULL);
@@ -247,7 +247,7 @@ static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 	rig_close(&r);
 }
 
-CASE(buffers_too_short_without_mergeable)
+CASE(short_buffer_without_mergeable_drops_frame)
 {
 	too_short(F_V1, 0, 64);
 	too_short(F_V1 | F_EVENT, 0, 300);
@@ -258,7 +258,7 @@ CASE(buffers_too_short_without_mergeable)
 }
 
 /* A guest page that is not there must not hurt more than the guest. */
-CASE(buffers_shorter_than_the_header)
+CASE(buffer_shorter_than_header_is_not_overrun)
 {
 	static struct rig r;
 	struct vdev_queue *q = &r.v.q[VDEV_RX];
@@ -278,7 +278,7 @@ CASE(buffers_shorter_than_the_header)
 	EXPECT_LE(vdev_get_base(&r.v, VDEV_RX) & 0x7fff, 8);
 }
 
-CASE(tap_without_header)
+CASE(tap_without_header_gives_zero_header)
 {
 	static const struct virtio_net_hdr zero;
 	static const uint64_t features[] = {
@@ -308,7 +308,7 @@ CASE(tap_without_header)
 	}
 }
 
-CASE_TIMED(every_ring_size, 40)
+CASE_TIMED(each_ring_size_receives, 40)
 {
 	unsigned int num;
 
@@ -317,7 +317,7 @@ CASE_TIMED(every_ring_size, 40)
 			  num < 16 ? 10 : 40, 26, 1514, NULL);
 }
 
-CASE(index_wraps_from_a_base_near_65535)
+CASE(index_near_65535_wraps)
 {
 	stream_on(&(struct rig_cfg){ .base = 65535, .num = 64, .rx_buf = 100 },
 		  200, 26, 900, NULL);
@@ -327,13 +327,13 @@ CASE(index_wraps_from_a_base_near_65535)
 		  200, 26, 900, NULL);
 }
 
-CASE(buffers_across_memory_regions)
+CASE(buffers_across_regions_hold_frame)
 {
 	stream_on(&(struct rig_cfg){ .regions = 8, .rx_buf = 65600,
 				     .bufs = 60 }, 60, 60000, 65535, NULL);
 }
 
-CASE_TIMED(more_than_65536_buffers, 60)
+CASE_TIMED(more_than_65536_buffers_are_used, 60)
 {
 	static struct rig r;
 	struct vdev_queue *q = &r.v.q[VDEV_RX];
@@ -387,7 +387,7 @@ static void show_endless_buffer(unsigned int n)
 }
 
 /* The driver broke a rule, and no frame had a part in it. */
-CASE(frame_survives_a_chain_that_is_too_long)
+CASE(frame_survives_too_long_chain)
 {
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
 	rig_inject(&rig, 7, 100);
@@ -481,7 +481,7 @@ static void too_long_for_the_ring(unsigned int num, const struct shape *shape)
 	rig_close(&rig);
 }
 
-CASE(longer_than_a_ring_of_chains)
+CASE(frame_longer_than_ring_is_dropped)
 {
 	const struct shape two = { .piece = BUF / 2 };
 	const struct shape three = { .piece = BUF / 3 };
@@ -495,7 +495,7 @@ CASE(longer_than_a_ring_of_chains)
 	too_long_for_the_ring(32, &three);
 }
 
-CASE(longer_than_an_odd_ring_of_chains)
+CASE(frame_longer_than_odd_ring_is_dropped)
 {
 	const struct shape two = { .piece = BUF / 2 };
 
@@ -506,7 +506,7 @@ CASE(longer_than_an_odd_ring_of_chains)
 }
 
 /* The driver may still give what is missing. */
-CASE(waits_for_the_rest_of_the_ring)
+CASE(frame_that_fits_the_ring_waits)
 {
 	const struct shape two = { .piece = BUF / 2 };
 	uint32_t room;
@@ -533,7 +533,7 @@ CASE(waits_for_the_rest_of_the_ring)
 }
 
 /* What is missing may come in chains as short as the shortest, wherever that one was. */
-CASE(waits_for_what_the_shortest_leaves_room_for)
+CASE(frame_that_fits_by_short_chains_waits)
 {
 	const struct shape three = { .piece = BUF / 3 };
 	uint32_t room;
@@ -551,7 +551,7 @@ CASE(waits_for_what_the_shortest_leaves_room_for)
 }
 
 /* Nor does it count as taken for ever what a frame before has filled. */
-CASE(waits_for_what_another_frame_holds)
+CASE(frame_waits_for_buffers_in_use)
 {
 	const struct shape two = { .piece = BUF / 2 };
 	uint32_t room;

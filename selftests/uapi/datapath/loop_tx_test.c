@@ -50,7 +50,7 @@ static void stream_on(const struct rig_cfg *cfg, unsigned int count,
 }
 
 /* A legacy driver's that is big-endian, as the VMM says after all else. */
-CASE(driver_of_the_other_byte_order)
+CASE(big_endian_driver_sends)
 {
 	struct vhost_vring_state s = { VDEV_TX, VHOST_VRING_BIG_ENDIAN };
 	static struct rig r;
@@ -73,7 +73,7 @@ CASE(driver_of_the_other_byte_order)
 	rig_close(&r);
 }
 
-CASE(every_size_from_26_to_1600)
+CASE(frame_of_each_size_26_to_1600_is_sent)
 {
 	static struct rig r;
 	uint32_t len, i;
@@ -114,17 +114,17 @@ static void size_borders(unsigned int tap)
 	}
 }
 
-CASE(size_borders_up_to_65535)
+CASE(frame_up_to_65535_bytes_is_sent)
 {
 	size_borders(0);
 }
 
-CASE(size_borders_with_finite_sndbuf)
+CASE(frame_up_to_65535_bytes_with_sndbuf_is_sent)
 {
 	size_borders(TAP_SNDBUF);
 }
 
-CASE(frames_shorter_than_a_header_are_dropped)
+CASE(frame_shorter_than_ethernet_header_is_dropped)
 {
 	static struct rig r;
 	uint8_t f[64] = { 0 };
@@ -149,7 +149,7 @@ CASE(frames_shorter_than_a_header_are_dropped)
 	}
 }
 
-CASE(fourteen_bytes_are_a_frame)
+CASE(frame_of_14_bytes_is_sent)
 {
 	static struct rig r;
 	uint8_t f[64];
@@ -164,14 +164,14 @@ CASE(fourteen_bytes_are_a_frame)
 	rig_tx_drain(&r, 3000);
 }
 
-CASE(one_byte_descriptors)
+CASE(one_byte_descriptors_are_sent)
 {
 	struct shape s = { .piece = 1 };
 
 	stream_on(&(struct rig_cfg){ .bufs = 16 }, 40, 26, 230, &s);
 }
 
-CASE(chains_of_many_descriptors)
+CASE(long_chain_is_sent)
 {
 	struct shape s = { .piece = 7, .split_hdr = true };
 
@@ -181,7 +181,7 @@ CASE(chains_of_many_descriptors)
 				     .bufs = 16 }, 40, 26, 60000, &s);
 }
 
-CASE(header_in_pieces)
+CASE(header_in_pieces_is_read)
 {
 	struct shape s = { .split_hdr = true };
 	unsigned int piece;
@@ -213,7 +213,7 @@ static void tx_far_apart(struct rig *r, uint32_t len)
 	r->tx_out++;
 }
 
-CASE(header_in_pieces_far_apart)
+CASE(header_in_pieces_far_apart_is_read)
 {
 	static const unsigned int taps[] = { 0, TAP_BARE, TAP_BARE | TAP_SNDBUF };
 	static struct rig r;
@@ -233,7 +233,7 @@ CASE(header_in_pieces_far_apart)
 	}
 }
 
-CASE(indirect_tables)
+CASE(indirect_table_is_sent)
 {
 	struct shape s = { .indirect = true };
 
@@ -247,7 +247,7 @@ CASE(indirect_tables)
 	stream_on(&(struct rig_cfg){ 0 }, 200, 150, 1514, &s);
 }
 
-CASE(buffers_across_memory_regions)
+CASE(buffer_across_regions_is_sent)
 {
 	struct shape s = { .indirect = true, .piece = 1000 };
 
@@ -257,7 +257,7 @@ CASE(buffers_across_memory_regions)
 				     .bufs = 60 }, 120, 26, 30000, &s);
 }
 
-CASE(event_idx_and_flags_with_each_layout)
+CASE(each_feature_set_sends)
 {
 	static const uint64_t features[] = {
 		F_V1, F_V1 | F_EVENT, F_V1 | F_IND | F_MRG, F_MRG | F_IND,
@@ -276,7 +276,7 @@ CASE(event_idx_and_flags_with_each_layout)
 }
 
 /* A legacy driver without any feature: ten bytes of header */
-CASE(legacy_header_of_ten_bytes)
+CASE(legacy_header_is_ten_bytes)
 {
 	static struct rig r;
 
@@ -286,7 +286,7 @@ CASE(legacy_header_of_ten_bytes)
 	stream(&r, 200, 26, 1514, NULL);
 }
 
-CASE(tap_without_header)
+CASE(tap_without_header_sends)
 {
 	static const uint64_t features[] = {
 		F_V1 | F_NETHDR | F_EVENT, F_NETHDR | F_MRG, F_NETHDR,
@@ -303,7 +303,7 @@ CASE(tap_without_header)
 	}
 }
 
-CASE_TIMED(every_ring_size, 40)
+CASE_TIMED(each_ring_size_sends, 40)
 {
 	unsigned int num;
 
@@ -312,7 +312,7 @@ CASE_TIMED(every_ring_size, 40)
 			  num < 16 ? 20 : 80, 26, 1514, NULL);
 }
 
-CASE(ring_filled_to_the_last_descriptor)
+CASE(full_ring_is_sent)
 {
 	static struct rig r;
 	unsigned int i;
@@ -327,7 +327,7 @@ CASE(ring_filled_to_the_last_descriptor)
 	rig_tx_drain(&r, 3000);
 }
 
-CASE(index_wraps_from_a_base_near_65535)
+CASE(index_near_65535_wraps)
 {
 	static const uint16_t base[] = { 65535, 65534, 65500, 32767, 32768 };
 	size_t i;
@@ -341,7 +341,7 @@ CASE(index_wraps_from_a_base_near_65535)
 	}
 }
 
-CASE_TIMED(more_than_65536_buffers, 60)
+CASE_TIMED(more_than_65536_buffers_are_used, 60)
 {
 	static struct rig r;
 	struct vdev_queue *q = &r.v.q[VDEV_TX];

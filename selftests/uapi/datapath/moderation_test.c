@@ -98,7 +98,7 @@ static long turns(void)
  * Without the driver's doing anything; and one that waits each time is not made to, but for
  * a try now and then: in one of some turns.
  */
-CASE(call_for_a_single_packet_comes_in_the_end)
+CASE(tx_call_for_waiting_driver_is_deferred_seldom)
 {
 	unsigned int i;
 	long off, all;
@@ -153,7 +153,7 @@ static void looks(void)
  * The buffer itself is never late; and a driver that saw it needs no call. The host may stand
  * still before the driver has looked, and is late then: not in each round.
  */
-CASE(driver_that_polls_is_not_called)
+CASE(tx_call_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, all_deferred(looks, 0)));
@@ -178,7 +178,7 @@ static void waits_once_and_looks_twice(void)
 }
 
 /* One that waits now and then, but looks more often than that, is not called the sooner. */
-CASE(driver_that_mostly_polls_is_called_late)
+CASE(tx_call_for_mostly_polling_driver_is_late)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, all_deferred(waits_once_and_looks_twice, ROUND / 3)));
@@ -186,7 +186,7 @@ CASE(driver_that_mostly_polls_is_called_late)
 }
 
 /* One that it has not looked for is owed together with the next. */
-CASE(pending_call_comes_with_the_next)
+CASE(tx_call_pending_comes_with_next)
 {
 	unsigned int i;
 
@@ -251,7 +251,7 @@ static unsigned int waits_of_two(void)
 }
 
 /* What is owed longest is in time, whatever is sent meanwhile; a host that stands still is late. */
-CASE(no_later_for_the_next)
+CASE(tx_call_pending_is_not_delayed_by_next)
 {
 	unsigned int best = ~0u, n = 0, i, ms;
 
@@ -268,7 +268,7 @@ CASE(no_later_for_the_next)
 	end_tx();
 }
 
-CASE(many_packets_are_called_for_at_once)
+CASE(tx_call_for_many_packets_is_immediate)
 {
 	unsigned int i;
 	long late;
@@ -293,7 +293,7 @@ CASE(many_packets_are_called_for_at_once)
  * One by one, and the driver does not say that it has seen any: two may wait, no more. Once it
  * has been called, it asks for no call.
  */
-CASE(calls_for_two_packets_at_most_are_deferred)
+CASE(tx_call_is_deferred_for_two_packets_at_most)
 {
 	unsigned int i, k;
 	long late, most = 0;
@@ -330,7 +330,7 @@ static void at_once(void)
 	EXPECT_EQ(rx_inline_counter("kvnet.tx.calls_deferred"), 0);
 }
 
-CASE(call_at_once_with_tx_usecs_0)
+CASE(tx_call_with_tx_usecs_0_is_immediate)
 {
 	begin_tx("0");
 	at_once();
@@ -338,7 +338,7 @@ CASE(call_at_once_with_tx_usecs_0)
 }
 
 /* Nothing is put off where nobody would come in time. */
-CASE(call_at_once_without_rx_inline)
+CASE(tx_call_without_rx_inline_is_immediate)
 {
 	vdev_parameter("rx_inline", 'N');
 	begin_tx("200");
@@ -367,7 +367,7 @@ static bool looks_before_the_queue_stops(void)
 }
 
 /* Unless it was late already, since the host stood still: not each time. */
-CASE(no_call_at_stop_for_a_driver_that_polled)
+CASE(tx_call_at_stop_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, looks_before_the_queue_stops()));
@@ -375,7 +375,7 @@ CASE(no_call_at_stop_for_a_driver_that_polled)
 }
 
 /* What is owed is paid before the set-up changes, to whom it is owed. */
-CASE(pending_call_comes_before_a_change)
+CASE(tx_call_pending_comes_before_change)
 {
 	struct vhost_vring_file none = { VDEV_TX, -1 };
 	struct vhost_vring_file call = { VDEV_TX, tx->call };
@@ -446,7 +446,7 @@ static void end_late(void)
 	rig_close(&vmm);
 }
 
-CASE(rx_inline_is_switched_off_meanwhile)
+CASE(tx_call_pending_comes_after_rx_inline_off)
 {
 	unsigned int i;
 	long late;
@@ -478,7 +478,7 @@ static long send_some(unsigned int n)
 }
 
 /* The timer's CPU may be another's by then: one that takes long is not for it. */
-CASE_TIMED(a_call_that_takes_long_is_not_deferred, 60)
+CASE_TIMED(tx_call_that_is_slow_is_not_deferred, 60)
 {
 	struct watched w;
 
@@ -511,7 +511,7 @@ static void give_buffers(void)
 }
 
 /* Both are served by one thread, which does not get to rest for long. */
-CASE_TIMED(frames_come_and_come, 60)
+CASE_TIMED(tx_call_pending_comes_under_rx_flood, 60)
 {
 	char vcpu = vdev_parameter("tx_inline", 'N');
 	unsigned int i;
@@ -633,7 +633,7 @@ static void look_ends(void)
 }
 
 /* A rest that frames end, not time, has had as many of them as wake no worker, and the one that woke it. */
-CASE(one_wakeup_for_many_frames)
+CASE(rx_stream_wakes_worker_once_per_batch)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 	uint32_t first;
@@ -657,7 +657,7 @@ CASE(one_wakeup_for_many_frames)
  * Of the rests that either time or frames end time has ended all but the one that goes on, if
  * frames end none. Few have to wait, so that they are there in time on slow machines, too.
  */
-CASE(enough_frames_end_a_wait)
+CASE(rx_wait_ends_with_enough_frames)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 
@@ -706,7 +706,7 @@ static void redirect_burst(struct rig *other)
 }
 
 /* XDP hands over 16 at a time, with one wake-up: it is frames that count. */
-CASE_TIMED(redirected_frames_count_each, 60)
+CASE_TIMED(rx_wait_counts_each_redirected_frame, 60)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 	struct rig other = { 0 };
@@ -728,7 +728,7 @@ CASE_TIMED(redirected_frames_count_each, 60)
 }
 
 /* Of any length that may. */
-CASE(frames_of_a_page_wait_too)
+CASE(rx_frames_of_page_size_wait)
 {
 	begin_rx("10000");
 	warm_up();
@@ -738,7 +738,7 @@ CASE(frames_of_a_page_wait_too)
 	rig_close(&rig);
 }
 
-CASE(no_wait_with_rx_usecs_0)
+CASE(rx_frames_with_rx_usecs_0_do_not_wait)
 {
 	begin_rx("0");
 	bursts(ROUNDS, 60);
@@ -748,7 +748,7 @@ CASE(no_wait_with_rx_usecs_0)
 }
 
 /* Frames with answers in between, lone ones, and long ones. */
-CASE(nothing_else_waits)
+CASE(rx_single_and_long_frames_do_not_wait)
 {
 	unsigned int i;
 
@@ -765,7 +765,7 @@ CASE(nothing_else_waits)
 }
 
 /* No more wait than there is room for: the tap drops the others, and tells nobody. */
-CASE(a_short_queue_is_not_filled)
+CASE(rx_frames_in_short_tap_queue_do_not_wait)
 {
 	unsigned int i;
 	long waits;
@@ -789,7 +789,7 @@ CASE(a_short_queue_is_not_filled)
 }
 
 /* Whatever is changed while frames wait. */
-CASE(changes_while_frames_wait)
+CASE(rx_frames_waiting_survive_change)
 {
 	unsigned int i;
 	long waits;

@@ -59,7 +59,7 @@ static void kicks_when_idle(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(idle_queue_needs_a_kick_for_each_frame)
+CASE(idle_queue_needs_one_kick_per_frame)
 {
 	kicks_when_idle(F_V1 | F_MRG);
 	kicks_when_idle(F_V1 | F_MRG | F_EVENT);
@@ -97,12 +97,12 @@ static void kicks_at_work(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(at_work_no_frame_needs_a_kick)
+CASE(polling_worker_needs_no_kick)
 {
 	kicks_at_work(F_V1 | F_MRG);
 }
 
-CASE(at_work_no_frame_needs_a_kick_by_index)
+CASE(polling_worker_with_event_idx_needs_no_kick)
 {
 	kicks_at_work(F_V1 | F_MRG | F_EVENT);
 }
@@ -130,7 +130,7 @@ static void refills(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(buffers_that_no_frame_waits_for)
+CASE(rx_refill_without_waiting_frame_needs_no_kick)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net asks for them");
@@ -149,7 +149,7 @@ static void tx_unseen(struct vdev_queue *q)
  * The device has found no more buffers, and before it can ask for a kick there is one: it has
  * to look again, since nobody has asked the driver to kick.
  */
-CASE(a_buffer_before_the_wish_for_a_kick)
+CASE(buffer_added_before_notify_enable_is_found)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
@@ -179,7 +179,7 @@ CASE(a_buffer_before_the_wish_for_a_kick)
 	rig_close(&rig);
 }
 
-CASE(spurious_kicks_are_harmless)
+CASE(spurious_kicks_use_no_buffer)
 {
 	unsigned int i, q;
 	uint64_t one = 1;
@@ -222,7 +222,7 @@ static void calls_asked_for(uint64_t features, uint16_t base)
 	rig_close(&rig);
 }
 
-CASE(calls_asked_for_come)
+CASE(call_enabled_comes_per_frame)
 {
 	calls_asked_for(F_V1 | F_MRG, 0);
 	calls_asked_for(F_V1 | F_MRG | F_EVENT | F_IND, 0);
@@ -260,14 +260,14 @@ static void calls_not_asked_for(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(calls_not_asked_for_do_not_come)
+CASE(call_disabled_does_not_come)
 {
 	calls_not_asked_for(F_V1 | F_MRG);
 	calls_not_asked_for(F_V1 | F_MRG | F_EVENT);
 }
 
 /* "After the 31st from here": one call, and not before. */
-CASE(call_after_so_many)
+CASE(call_comes_at_event_index)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int round, i;
@@ -290,7 +290,7 @@ CASE(call_after_so_many)
 }
 
 /* In one burst that passes the event: the call must still come. */
-CASE(call_inside_a_batch)
+CASE(call_comes_for_event_inside_batch)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int at, i;
@@ -311,7 +311,7 @@ CASE(call_inside_a_batch)
 }
 
 /* Who reads what is in a kick's eventfd wakes those who wait for room there. */
-CASE(reading_is_no_kick)
+CASE(kick_eventfd_read_is_no_kick)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	long kicks;
@@ -331,7 +331,7 @@ CASE(reading_is_no_kick)
 }
 
 /* The kernel can signal it so often that it is in error; who writes cannot. */
-CASE(full_eventfd_as_kick)
+CASE(kick_eventfd_overflown_is_accepted)
 {
 	struct vhost_vring_file both[2] = { { VDEV_RX }, { VDEV_TX } };
 	const uint64_t most = -2ull;
@@ -350,7 +350,7 @@ CASE(full_eventfd_as_kick)
 	rig_close(&rig);
 }
 
-CASE(no_call_eventfd_at_all)
+CASE(queue_without_call_eventfd_sends)
 {
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
 	ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1, -1), 0);
@@ -407,14 +407,14 @@ static void kicks_for_buffers(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(buffers_that_are_not_waited_for)
+CASE(rx_kick_without_need_wakes_no_worker)
 {
 	kicks_for_buffers(F_V1 | F_MRG);
 	kicks_for_buffers(0);
 }
 
 /* Each frame to the guest wakes who waits on the tap; transmit does not. */
-CASE(frames_to_the_guest_do_not_wake_transmit)
+CASE(rx_frames_do_not_wake_tx_worker)
 {
 	long rx, tx;
 	unsigned int i;
@@ -438,7 +438,7 @@ CASE(frames_to_the_guest_do_not_wake_transmit)
 }
 
 /* Frames from the guest are none of receive's business, full tap or not. */
-CASE(frames_from_the_guest_do_not_wake_receive)
+CASE(tx_frames_do_not_wake_rx_worker)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	long rx, tx, kicks;
@@ -464,7 +464,7 @@ CASE(frames_from_the_guest_do_not_wake_receive)
  * All that come before the worker has had its turn are one wake-up. They are another
  * process's: a thread of the owner's has its turn itself.
  */
-CASE(kicks_in_a_row)
+CASE(kicks_in_a_row_wake_worker_once)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	long runs, tx;

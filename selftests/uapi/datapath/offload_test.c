@@ -168,7 +168,7 @@ static void transmit_all(const struct rig_cfg *cfg)
 	rig_close(&rig);
 }
 
-CASE(transmit_tcp_segments_and_partial_checksums)
+CASE(tx_gso_and_csum_header_is_kept)
 {
 	transmit_all(&(struct rig_cfg){ .tx_buf = 66000, .bufs = 8 });
 	transmit_all(&(struct rig_cfg){ .tx_buf = 66000, .bufs = 8,
@@ -197,7 +197,7 @@ static void transmit_hdr_len(uint32_t payload, uint32_t hdr_len, int fd)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE(transmit_long_frames_have_their_headers_alone_linear)
+CASE(tx_long_frame_has_only_headers_linear)
 {
 	static const uint32_t size[] = { 4100, 8000, 9000, 16000, 20000, 30000, 32000, 40000,
 					 65495 };
@@ -218,7 +218,7 @@ CASE(transmit_long_frames_have_their_headers_alone_linear)
 }
 
 /* Each one lies in its own way; none may stop the queue or reach a socket. */
-CASE(transmit_headers_that_make_no_sense)
+CASE(tx_nonsense_header_does_not_stop_queue)
 {
 	static const struct virtio_net_hdr bad[] = {
 		{ .gso_type = 0x7f },
@@ -325,18 +325,18 @@ static void receive_all(bool able)
 	rig_close(&rig);
 }
 
-CASE(receive_tcp_segments_and_partial_checksums)
+CASE(rx_gso_and_csum_header_is_kept)
 {
 	receive_all(true);
 }
 
-CASE(receive_without_offloads)
+CASE(rx_without_offloads_is_segmented_by_host)
 {
 	receive_all(false);
 }
 
 /* What one header said is not in the next, though nobody makes that one. */
-CASE(receive_from_a_tap_without_headers)
+CASE(rx_tap_without_header_gives_zero_header)
 {
 	static const struct virtio_net_hdr none;
 	struct virtio_net_hdr_mrg_rxbuf m;
@@ -381,7 +381,7 @@ static uint32_t tagged_frame(uint8_t *f, uint16_t tci, uint32_t payload)
 	return 18 + payload;
 }
 
-CASE(transmit_tagged)
+CASE(tx_vlan_tag_is_kept)
 {
 	uint32_t len = tagged_frame(frame, 0x6123, 200);
 	char control[256];
@@ -412,7 +412,7 @@ CASE(transmit_tagged)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE(receive_tagged_in_band)
+CASE(rx_vlan_tag_in_band_is_kept)
 {
 	uint32_t len = tagged_frame(frame, 0x0123, 1500);
 
@@ -453,7 +453,7 @@ static ssize_t receive_ours(void)
  * Through a bridge the tag travels beside the frame: it makes the frame four
  * bytes longer than the packet in the tap's ring says.
  */
-CASE(receive_tagged_beside)
+CASE(rx_vlan_tag_out_of_band_is_inserted)
 {
 	struct rig other = { .v.hdr_len = 12 }, br = { .name = "uapibr" };
 	uint32_t len, payload;
@@ -537,7 +537,7 @@ static void transmit_tunnel(const struct tunnel_hdr *h, uint32_t len, int fd)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE(transmit_with_the_header_of_a_tunnel)
+CASE(tx_tunnel_header_is_accepted)
 {
 	static const uint32_t size[] = { 1, 100, 1448, 3000, 20000, 60000 };
 	struct tunnel_hdr h = { 0 };
@@ -582,7 +582,7 @@ static uint32_t vxlan_frame(uint8_t *f, uint32_t payload)
 }
 
 /* Where the tunnel's packet begins says nobody but the end of the header. */
-CASE(transmit_segments_in_a_tunnel)
+CASE(tx_tunnel_gso_is_kept)
 {
 	static const uint32_t size[] = { 3000, 9000, 20000, 40000, 60000 };
 	struct tunnel_hdr h = { .mrg = offload(1400), .outer_th = 34, .inner_nh = OUTER + 14 };
@@ -637,7 +637,7 @@ static void send_plain(uint32_t len)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE(pass)
+CASE(xdp_pass_frames_arrive)
 {
 	static const uint32_t big[] = { 3000, 3200, 3300, 3400, 3500, 3600,
 					3800, 4000, 4096, 9000, 30000 };
@@ -697,7 +697,7 @@ static void send_prepended(uint32_t len)
 }
 
 /* The room in front of a frame that XDP promises to programs (256 bytes). */
-CASE(tunnel_header)
+CASE(xdp_adjust_head_has_room)
 {
 	uint32_t len;
 	int lane;
@@ -712,7 +712,7 @@ CASE(tunnel_header)
 }
 
 /* And so from the first frame after the program has come. */
-CASE(tunnel_header_after_other_frames)
+CASE(xdp_adjust_head_has_room_after_attach)
 {
 	unsigned int i;
 
@@ -727,7 +727,7 @@ CASE(tunnel_header_after_other_frames)
 }
 
 /* How much of a frame a program may see is for the tap to know. */
-CASE(long_frames_are_left_to_the_tap)
+CASE(xdp_long_frames_go_unbatched)
 {
 	unsigned int i;
 
@@ -742,7 +742,7 @@ CASE(long_frames_are_left_to_the_tap)
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "1"));
 }
 
-CASE(drop)
+CASE(xdp_drop_drops_frames)
 {
 	unsigned int i;
 	uint8_t f[100];
@@ -782,7 +782,7 @@ static void reflected(const struct rig_cfg *cfg, uint32_t max)
 	rig_close(&rig);
 }
 
-CASE(send_back)
+CASE(xdp_tx_returns_frames)
 {
 	reflected(&(struct rig_cfg){ .rx_buf = 2048 }, 1514);
 	reflected(&(struct rig_cfg){ .rx_buf = 128 }, 1514);
@@ -792,7 +792,7 @@ CASE(send_back)
 }
 
 /* Attached and taken away while frames flow. */
-CASE(program_comes_and_goes)
+CASE(xdp_attach_under_traffic_loses_nothing)
 {
 	unsigned int i, n;
 	int fd;

@@ -224,19 +224,19 @@ static void some_kinds(const struct rig_cfg *cfg)
 	same(cfg, KINDS);
 }
 
-CASE_TIMED(same_in_large_buffers, 40)
+CASE_TIMED(direct_in_large_buffers_equals_recvmsg, 40)
 {
 	need_parameter();
 	all_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64 });
 }
 
-CASE_TIMED(same_in_buffers_of_a_page, 40)
+CASE_TIMED(direct_in_page_buffers_equals_recvmsg, 40)
 {
 	need_parameter();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .num = 1024 });
 }
 
-CASE_TIMED(same_in_small_buffers, 40)
+CASE_TIMED(direct_in_small_buffers_equals_recvmsg, 40)
 {
 	need_parameter();
 	all_kinds(&(struct rig_cfg){ .rx_buf = 300, .num = 1024 });
@@ -244,7 +244,7 @@ CASE_TIMED(same_in_small_buffers, 40)
 	same(&(struct rig_cfg){ .rx_buf = 100, .num = 1024 }, CSUM);
 }
 
-CASE_TIMED(same_without_mergeable_buffers, 40)
+CASE_TIMED(direct_without_mergeable_equals_recvmsg, 40)
 {
 	need_parameter();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64,
@@ -253,7 +253,7 @@ CASE_TIMED(same_without_mergeable_buffers, 40)
 				     BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) });
 }
 
-CASE_TIMED(same_without_headers, 40)
+CASE_TIMED(direct_without_headers_equals_recvmsg, 40)
 {
 	need_parameter();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .tap = TAP_BARE,
@@ -274,7 +274,7 @@ static void comes_in_it(struct vdev_queue *q, uint32_t seq, uint32_t len)
 }
 
 /* A lone frame has a turn of its own, and the tap need not be asked in each. */
-CASE(single_frames_are_copied)
+CASE(single_frames_are_direct)
 {
 	unsigned int i;
 	long calls;
@@ -315,7 +315,7 @@ static void speak_ip(in_addr_t host, in_addr_t guest)
 }
 
 /* A file's pages travel as they are, however short what is sent of them. */
-CASE(short_frames_of_pages)
+CASE(short_frames_of_file_pages_are_direct)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9),
 				  .sin_addr = { htonl(0xc0000202) } };
@@ -388,7 +388,7 @@ static uint8_t *other_byte_order(bool copy, long *calls)
 }
 
 /* Of one kind of frames the tap's header is ours, of the other it is not. */
-CASE(same_in_the_other_byte_order)
+CASE(direct_big_endian_equals_recvmsg)
 {
 	uint8_t *call, *copy;
 	long calls;
@@ -422,7 +422,7 @@ static unsigned int come_or_are_dropped(unsigned int n)
 }
 
 /* Frames that wait are read as the tap is set up by then, or was just before. */
-CASE(header_changes_while_frames_wait)
+CASE(header_size_change_applies_to_waiting_frames)
 {
 	static const int size[] = { 10, 24 };
 	unsigned int i, way, came;
@@ -458,7 +458,7 @@ CASE(header_changes_while_frames_wait)
  * A device is deleted while the queue holds frames of it, which go back to the
  * ring; the descriptor then gets another device.
  */
-CASE(frames_older_than_the_device)
+CASE(frames_of_deleted_device_do_not_count)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 	struct link_sent c;
@@ -500,7 +500,7 @@ CASE(frames_older_than_the_device)
 }
 
 /* The buffer ends in a page that is not there: the frame is lost, by both ways. */
-CASE(buffer_that_cannot_be_written)
+CASE(unwritable_buffer_drops_frame)
 {
 	static const uint32_t len[] = { 200, 1400, 3000 };
 	struct gr_buf b = { .write = true };
@@ -660,7 +660,7 @@ static int move_away(void)
 	return old;
 }
 
-CASE(one_of_several_taps)
+CASE(frames_with_several_taps_count_on_their_own)
 {
 	struct link_sent c;
 
@@ -681,7 +681,7 @@ CASE(one_of_several_taps)
 }
 
 /* Of frames of both in one turn each device has its own, but for what the tap was asked. */
-CASE(a_device_after_another)
+CASE(frames_of_two_devices_count_on_each)
 {
 	unsigned long n;
 	long asked;
@@ -703,7 +703,7 @@ CASE(a_device_after_another)
 }
 
 /* What the tap made of the frames before is not known of another device's. */
-CASE(a_device_with_another_header)
+CASE(frames_of_device_with_other_header_are_dropped)
 {
 	const int size = 10;
 
@@ -721,7 +721,7 @@ CASE(a_device_with_another_header)
 }
 
 /* Nor of the same one's, by the time that it is the backend again. */
-CASE(another_header_by_then)
+CASE(frames_after_restart_with_other_header_are_dropped)
 {
 	const int size = 10;
 
@@ -738,7 +738,7 @@ CASE(another_header_by_then)
 }
 
 /* A device that is not to be found cannot be told of copies: the tap counts. */
-CASE(a_device_out_of_sight)
+CASE(frames_of_device_in_other_netns_count)
 {
 	set_up(true);
 	hold_frames();
@@ -768,7 +768,7 @@ static void all_are_counted(void)
 	EXPECT_EQ(link_sent(rig.name).bytes - was.bytes, 3 * HELD * DEVICE_LEN);
 }
 
-CASE(moved_to_another_namespace)
+CASE(frames_after_move_to_other_netns_count)
 {
 	set_up(false);
 	burst(HELD, 0);
@@ -779,7 +779,7 @@ CASE(moved_to_another_namespace)
 }
 
 /* The new one may well be where in memory the old one was. */
-CASE(a_device_in_the_place_of_another)
+CASE(frames_after_device_replacement_count)
 {
 	unsigned int i;
 
@@ -793,7 +793,7 @@ CASE(a_device_in_the_place_of_another)
 }
 
 /* Somebody else has the number by which the device was found. */
-CASE(a_number_that_is_used_again)
+CASE(frames_with_ifindex_reused_count_on_their_own)
 {
 	struct ifreq ifr = { .ifr_name = "another", .ifr_flags = IFF_TAP | IFF_NO_PI };
 	int old, fd;
@@ -826,7 +826,7 @@ static void comes_back(int refused)
 }
 
 /* The queue still waits for the old one. */
-CASE(another_is_refused_meanwhile)
+CASE(backend_without_device_is_refused)
 {
 	int fd;
 
@@ -879,7 +879,7 @@ static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
 	EXPECT_EQ(start.ret, -EINVAL);
 }
 
-CASE(a_device_that_goes_while_the_queue_starts)
+CASE(start_with_device_deleted_fails)
 {
 	struct vhost_vring_state num = { .index = VDEV_RX };
 	struct ifreq ifr;
@@ -898,7 +898,7 @@ CASE(a_device_that_goes_while_the_queue_starts)
 }
 
 /* The queue still waits for the old one, which has none just now. */
-CASE(another_goes_while_the_queue_starts)
+CASE(start_that_fails_keeps_old_backend)
 {
 	struct ifreq ifr;
 	int fd;
@@ -921,7 +921,7 @@ static void transmit_one(uint32_t seq)
 }
 
 /* A driver that is to kick still knows: to start has told it not to. */
-CASE(another_goes_while_an_idle_queue_starts)
+CASE(start_that_fails_keeps_kicks_enabled)
 {
 	struct ifreq ifr;
 	int fd;

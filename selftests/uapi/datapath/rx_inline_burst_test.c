@@ -92,7 +92,7 @@ static void learn(void)
 	wait_worker_idle();
 }
 
-CASE(some_buffers_a_frame)
+CASE(frame_in_several_buffers_is_inline)
 {
 	long n_inline, wakes;
 
@@ -111,7 +111,7 @@ CASE(some_buffers_a_frame)
 }
 
 /* As many buffers as there are bytes are for the worker, as many as the ring has. */
-CASE(a_buffer_for_each_byte)
+CASE(buffer_per_byte_goes_to_worker)
 {
 	long n_inline, packets;
 
@@ -165,7 +165,7 @@ static void end_in_pieces(void)
  * Of each what a frame may need is learnt, and no more; of some buffers at a time. A page
  * more is, if one stands where the sixteen begin that are looked for together.
  */
-CASE(some_pieces_a_buffer)
+CASE(buffer_of_some_pieces_caches_few_pages)
 {
 	const unsigned int bufs = 48, pages = 16;
 	long known, missed;
@@ -182,7 +182,7 @@ CASE(some_pieces_a_buffer)
 }
 
 /* Nothing is of one that no frame is received into in place. */
-CASE(a_thousand_pieces_a_buffer)
+CASE(buffer_of_a_thousand_pieces_goes_to_worker)
 {
 	const unsigned int pages = 1000, few = 6;
 	struct gr_buf b = { .len = 128, .write = true };
@@ -242,7 +242,7 @@ static void start_again(void)
  * More buffers than the ring has, in one turn: the driver is wrong, but in place there is
  * nobody who may say so.
  */
-CASE_TIMED(more_buffers_than_the_ring_has, 120)
+CASE_TIMED(more_buffers_than_ring_are_survived, 120)
 {
 	unsigned int i, k, n = ksft_rounds(10);
 	pthread_t thread;
@@ -380,7 +380,7 @@ static long offer_again(void)
 	return bring(word_of_pair(n + 1), PAIR);
 }
 
-CASE(a_frame_offers_its_own_buffers)
+CASE(frame_that_offers_its_own_buffers_is_inline_once)
 {
 	unsigned int i;
 	long n_inline = 0;

@@ -47,7 +47,7 @@
 #define LONG_FILTER	2000	/* instructions */
 #define LONG_WAIT	2000	/* us: 20 times KVNET_THROTTLE_QUICK_NS */
 
-CASE(single_frame_is_received_in_its_senders_softirq)
+CASE(single_frame_is_received_in_softirq)
 {
 	static const uint32_t len[] = { 26, 60, 241, 242, 256, 257, 1514, 2048 };
 	long wakes, n_inline, runs;
@@ -132,7 +132,7 @@ static unsigned int to_all(struct rig *br, uint32_t n)
 }
 
 /* One frame to many taps, from one CPU: a softirq receives it for some, workers for the others. */
-CASE_TIMED(a_softirq_does_few, 60)
+CASE_TIMED(softirq_receives_for_few_taps, 60)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
 	struct rig br = { .name = "br0" };
@@ -224,7 +224,7 @@ static void open_before(struct rig *br, struct rig *port)
  * The softirq that is to receive comes late, since its CPU first sends the frame to a slow port:
  * as it does behind a NAPI poll with frames of other devices.
  */
-CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
+CASE_TIMED(late_softirq_is_throttled, 60)
 {
 	struct rig br = { .name = "br0" }, port = { 0 };
 	unsigned int i;
@@ -253,7 +253,7 @@ CASE_TIMED(frames_that_wait_behind_other_work_go_to_the_worker, 60)
 }
 
 /* The tap's device is looked for among many, which is no softirq's. */
-CASE(the_first_frame_of_a_tap_is_the_workers)
+CASE(first_frame_of_tap_goes_to_worker)
 {
 	long slow;
 
@@ -282,7 +282,7 @@ static void scatter(uint8_t *at, size_t len)
 }
 
 /* Frames that begin on one page and end on another, in several buffers, in any order. */
-CASE(across_pages)
+CASE(frame_across_pages_is_inline)
 {
 	uint8_t *at;
 	size_t len;
@@ -302,7 +302,7 @@ CASE(across_pages)
 	rig_close(&rig);
 }
 
-CASE(worker_receives_with_rx_inline_off)
+CASE(rx_inline_off_receives_by_worker)
 {
 	rx_inline_need_kvnet();
 	rx_inline_set('N');
@@ -316,7 +316,7 @@ CASE(worker_receives_with_rx_inline_off)
 }
 
 /* An isolated CPU is free of the kernel's work: the worker receives, and sends. */
-CASE(an_isolated_cpu_does_no_inline_work)
+CASE(isolated_cpu_does_no_inline_work)
 {
 	struct cgroup g;
 	long n_inline, n_sent;
@@ -351,7 +351,7 @@ CASE(an_isolated_cpu_does_no_inline_work)
 }
 
 /* Longer ones are not short of a worker; all arrive in order. */
-CASE(what_is_long_is_for_the_worker)
+CASE(long_frame_goes_to_worker)
 {
 	unsigned int i;
 
@@ -365,7 +365,7 @@ CASE(what_is_long_is_for_the_worker)
 }
 
 /* One that keeps coming is for the worker, till it has ended. */
-CASE(a_stream_is_for_the_worker)
+CASE(stream_goes_to_worker)
 {
 	unsigned int i;
 	long n_inline;
@@ -386,7 +386,7 @@ CASE(a_stream_is_for_the_worker)
 }
 
 /* Who writes into the log may have to wait, so it is the worker. */
-CASE(a_log_is_for_the_worker)
+CASE(frame_with_dirty_log_goes_to_worker)
 {
 	static uint8_t log[1 << 20];
 	uint64_t base = (uintptr_t)log, features;
@@ -431,7 +431,7 @@ static void expect_worker(void)
  * All who watch the eventfd are told with interrupts off: whoever sends frames does that
  * for no VMM for long, nor soon again, whatever that VMM does about it.
  */
-CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
+CASE_TIMED(slow_call_is_throttled, 60)
 {
 	struct watched w;
 
@@ -452,7 +452,7 @@ CASE_TIMED(a_call_that_takes_long_is_for_the_worker, 60)
 /*** memory that comes late ***/
 
 /* What is looked at ahead of the frames is not brought in, nor waited for. */
-CASE(huge_pages_that_no_frame_needs_yet)
+CASE(huge_pages_ahead_are_not_faulted_in)
 {
 	const size_t huge = 2ul << 20;
 	uint8_t *at, *end;
@@ -516,7 +516,7 @@ static void ignored(int signal)
 }
 
 /* An address space that has been watched once is watched by others without ado. */
-CASE(an_owner_that_is_interrupted)
+CASE(set_owner_with_signal_pending_succeeds)
 {
 	int status, sent = 0, pass = 0;
 	pid_t pid;
@@ -571,7 +571,7 @@ static void *change_thread(void *arg)
 }
 
 /* Set-up that changes all the time, and no frame is lost, doubled or out of order. */
-CASE_TIMED(while_the_set_up_changes, 60)
+CASE_TIMED(setup_changes_lose_no_frame, 60)
 {
 	unsigned int n = ksft_rounds(500);
 	pthread_t thread;
@@ -605,7 +605,7 @@ static int stop_owner(pid_t owner)
 }
 
 /* Nobody writes to the memory of one that is stopped: where its threads do not run, ... */
-CASE(stopped)
+CASE(stopped_owner_gets_no_frame)
 {
 	const char *worker = getenv("KVNET_WORKER");
 	unsigned int i, k;
@@ -632,7 +632,7 @@ CASE(stopped)
 }
 
 /* Nor for the kernel's thread, which is in a group that is frozen, alone. */
-CASE(frozen)
+CASE(frozen_kthread_gets_no_frame)
 {
 	unsigned int i, k;
 	struct cgroup g;
@@ -664,7 +664,7 @@ CASE(frozen)
 }
 
 /* The device goes, with frames on their way. */
-CASE_TIMED(closed_while_frames_come, 60)
+CASE_TIMED(close_under_traffic_leaves_no_worker, 60)
 {
 	unsigned int i, before, n = ksft_rounds(10);
 	int status, sync[2];

@@ -244,12 +244,12 @@ static void compare(unsigned int tap)
 		EXPECT_EQ(a.rx[i], b.rx[i]);
 }
 
-CASE(as_by_the_socket)
+CASE(direct_equals_socket)
 {
 	compare(0);
 }
 
-CASE(as_by_the_socket_without_headers)
+CASE(direct_without_headers_equals_socket)
 {
 	compare(TAP_BARE);
 }
@@ -272,7 +272,7 @@ static void learn(void)
 }
 
 /* What is looked at for each batch. */
-CASE(by_the_socket_while_it_has_to_be)
+CASE(link_down_takes_the_socket)
 {
 	set_direct("Y");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -322,7 +322,7 @@ static void odd_among_others(const struct virtio_net_hdr *hdr)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE(odd_frames_keep_their_place)
+CASE(odd_frames_keep_their_order)
 {
 	unsigned int i;
 
@@ -404,7 +404,7 @@ static void set_queue(int fd, short flag)
 }
 
 /* Two queues know by their frames which of them a flow belongs to. */
-CASE(by_the_socket_with_many_queues)
+CASE(multiqueue_tap_takes_the_socket)
 {
 	char name[16] = "many%d";
 	int first, second;
@@ -431,7 +431,7 @@ CASE(by_the_socket_with_many_queues)
 }
 
 /* Such a tap collects packets and has them merged. */
-CASE(by_the_socket_with_napi)
+CASE(napi_tap_takes_the_socket)
 {
 	char name[16] = "napi%d";
 
@@ -445,7 +445,7 @@ CASE(by_the_socket_with_napi)
 	EXPECT_EQ(transmit(), 0);
 }
 
-CASE(by_the_socket_with_a_program)
+CASE(xdp_program_takes_the_socket)
 {
 	int fd = xdp_load_verdict(XDP_PASS);
 
@@ -463,7 +463,7 @@ CASE(by_the_socket_with_a_program)
 }
 
 /* Any interface may be the tap's by now: once more by the socket. */
-CASE(learnt_anew_when_interfaces_come_and_go)
+CASE(device_is_looked_up_again_after_link_change)
 {
 	set_direct("Y");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -489,7 +489,7 @@ static int open_with_index(int fd, int ifindex)
 	return fd;
 }
 
-CASE_TIMED(not_to_another_tap_in_its_place, 60)
+CASE_TIMED(tap_with_ifindex_reused_gets_no_frames, 60)
 {
 	const int index = 4711;
 	unsigned int i;
@@ -518,7 +518,7 @@ CASE_TIMED(not_to_another_tap_in_its_place, 60)
 }
 
 /* The device is elsewhere; here is one of its name. */
-CASE(not_to_a_namesake)
+CASE(tap_of_the_same_name_gets_no_frames)
 {
 	int old, new, other;
 	char name[16];
@@ -548,7 +548,7 @@ CASE(not_to_a_namesake)
 }
 
 /* Away and back, it is the tap's as before. */
-CASE(moved_away_and_back)
+CASE(tap_moved_away_and_back_is_direct_again)
 {
 	int old, new;
 
@@ -686,7 +686,7 @@ static long batches_of(uint32_t len)
 	return COUNT * len / (256 << 10) + 2;
 }
 
-CASE_TIMED(frames_with_segments_to_come_leave_in_batches, 60)
+CASE_TIMED(gso_frames_leave_in_batches, 60)
 {
 	static const uint32_t len[] = { 1514, 3000, 3800, 4000, 5000, 8000,
 					16000, 20000, 30000, 31000 };
@@ -717,7 +717,7 @@ CASE_TIMED(long_frames_leave_in_batches, 60)
 }
 
 /* Nobody takes it any more: each frame of it is a drop. */
-CASE(a_batch_for_a_tap_that_is_gone)
+CASE(batch_for_deleted_tap_is_dropped)
 {
 	unsigned int i;
 	long sent;

@@ -261,22 +261,22 @@ static void full(uint64_t features, int (*backend)(void))
 	link_delete(far);
 }
 
-CASE_TIMED(tap_behind_a_bridge, 40)
+CASE_TIMED(full_tap_loses_nothing, 40)
 {
 	full(0, by_bridge);
 }
 
-CASE_TIMED(tap_without_event_idx, 40)
+CASE_TIMED(full_tap_without_event_idx_loses_nothing, 40)
 {
 	full(F_V1 | F_MRG, by_bridge);
 }
 
-CASE_TIMED(macvtap, 40)
+CASE_TIMED(full_macvtap_loses_nothing, 40)
 {
 	full(0, by_macvtap);
 }
 
-CASE_TIMED(packet_socket, 40)
+CASE_TIMED(full_packet_socket_loses_nothing, 40)
 {
 	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket);
 }
@@ -292,7 +292,7 @@ static int by_stamping_socket(void)
 }
 
 /* A socket with something in its error queue is in error, and as full as another. */
-CASE_TIMED(packet_socket_with_an_error_queue, 40)
+CASE_TIMED(full_packet_socket_in_error_waits, 40)
 {
 	struct pollfd p;
 	uint32_t i;
@@ -351,12 +351,12 @@ static void change_while_full(void (*change)(void))
 	rig_close(&rig);
 }
 
-CASE_TIMED(backend_taken_away_while_full, 40)
+CASE_TIMED(backend_removed_while_full_loses_nothing, 40)
 {
 	change_while_full(take_backend_away);
 }
 
-CASE_TIMED(limit_lifted_while_full, 40)
+CASE_TIMED(sndbuf_raised_while_full_loses_nothing, 40)
 {
 	change_while_full(lift_limit);
 }
@@ -374,7 +374,7 @@ static int by_bridge_from_private_memory(void)
  * The device has found the tap full, and before it can say what it waits for, the tap
  * has gone and all that was on its way has been freed: nobody will wake it.
  */
-CASE_TIMED(tap_gone_before_it_is_waited_for, 40)
+CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	long before, sent;
@@ -431,7 +431,7 @@ static void tap_collects(const struct rig *r, unsigned int frames)
  * it is told that no more will come: whoever says "more" waits for himself.  (Nothing
  * else is kept here, so there is always room.)
  */
-CASE(collecting_tap_with_small_sndbuf)
+CASE(collecting_tap_with_small_sndbuf_does_not_stall)
 {
 	int sndbuf = 64 << 10, i;
 

@@ -54,7 +54,7 @@ static void ask_and_answer(unsigned int n)
 	}
 }
 
-CASE(single_packet_is_sent_by_the_kicking_thread)
+CASE(single_packet_is_sent_by_vcpu_thread)
 {
 	long n_inline, wakes, kicks;
 
@@ -72,7 +72,7 @@ CASE(single_packet_is_sent_by_the_kicking_thread)
 }
 
 /* What takes long to copy is not for a virtual CPU, which tries. */
-CASE(a_long_packet_is_the_workers)
+CASE(long_packet_is_sent_by_worker)
 {
 	long n_inline, tried;
 	unsigned int i;
@@ -95,7 +95,7 @@ CASE(a_long_packet_is_the_workers)
 }
 
 /* What the thread that kicks cannot read without waiting the worker reads; nothing is wrong. */
-CASE(a_table_that_is_not_mapped_is_the_workers)
+CASE(unmapped_table_is_read_by_worker)
 {
 	const struct shape table = { .piece = 30, .indirect = true };
 	uint8_t *at;
@@ -117,7 +117,7 @@ CASE(a_table_that_is_not_mapped_is_the_workers)
 	rig_close(&rig);
 }
 
-CASE(worker_sends_with_tx_inline_off)
+CASE(tx_inline_off_sends_by_worker)
 {
 	vdev_parameter("tx_inline", 'N');
 	tx_inline_begin(&rig, 0);
@@ -128,7 +128,7 @@ CASE(worker_sends_with_tx_inline_off)
 }
 
 /* The time of a real-time thread is its own. */
-CASE(not_by_a_real_time_thread)
+CASE(realtime_thread_does_not_send)
 {
 	const struct sched_param fifo = { .sched_priority = 1 }, other = {};
 	long n_inline, wakes;
@@ -157,7 +157,7 @@ CASE(not_by_a_real_time_thread)
 }
 
 /* Only a thread of the owner has the owner's memory. */
-CASE(not_by_another_process)
+CASE(other_process_does_not_send)
 {
 	long n_inline, wakes;
 	unsigned int i;
@@ -187,7 +187,7 @@ CASE(not_by_another_process)
 }
 
 /* A call is a kick: the thread that brings it is the worker. */
-CASE(not_by_a_worker)
+CASE(worker_that_kicks_does_not_send)
 {
 	long n_inline;
 	unsigned int i;
@@ -211,7 +211,7 @@ CASE(not_by_a_worker)
 }
 
 /* Many for one kick are the worker's; none is lost or comes too early. */
-CASE(bulk_is_for_the_worker)
+CASE(bulk_is_sent_by_worker)
 {
 	long n_inline, wakes;
 	unsigned int i, k;
@@ -267,7 +267,7 @@ static void stream(void)
 	EXPECT_OP(counter("kvnet.tx.moderated"), >, moderated);
 }
 
-CASE(kicks_of_a_stream_are_suppressed)
+CASE(stream_suppresses_kicks)
 {
 	uint32_t seq = 1;
 	unsigned int i;
@@ -287,7 +287,7 @@ CASE(kicks_of_a_stream_are_suppressed)
 }
 
 /* Of long frames it may kick for each: they take longer than that. */
-CASE(a_stream_of_long_frames_kicks)
+CASE(stream_of_long_frames_keeps_kicks)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
 	unsigned int i;
@@ -313,7 +313,7 @@ static void ping_pong(unsigned int n, uint64_t deadline)
 }
 
 /* It does not pay to wait for more; but they are a stream, and who sends that need not do it all. */
-CASE(one_after_the_other_is_for_the_worker)
+CASE(ping_pong_is_sent_by_worker)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
 	long kicks, wakes;
@@ -371,7 +371,7 @@ static void *kicks_and_exits(void *unused)
 	return unused;
 }
 
-CASE(thread_exits_with_its_kick)
+CASE(thread_exit_with_kick_sends_packet)
 {
 	unsigned int i, before = workers();
 	pthread_t thread;
@@ -426,7 +426,7 @@ static pid_t start_kicking(void)
  * Killed anywhere in its kick. What it had kicked for is sent without another kick;
  * for the rest the next kick is enough, since nothing waits for who is gone.
  */
-CASE_TIMED(kicker_killed_while_the_owner_lives, 60)
+CASE_TIMED(thread_killed_while_kicking_loses_no_packet, 60)
 {
 	unsigned int i, spin, n = ksft_rounds(100), before = workers(), kicked = 0;
 	unsigned long from;
@@ -496,7 +496,7 @@ static pthread_t kick_with_pending_task_work(void)
 }
 
 /* Of another owner nothing can be lent as long as that of the last one has not been run. */
-CASE(task_work_pending_at_reset_owner)
+CASE(reset_owner_with_task_work_pending_sends_by_worker)
 {
 	pthread_t thread;
 	unsigned int i;
@@ -525,7 +525,7 @@ CASE(task_work_pending_at_reset_owner)
  * The module is in use until that has been run, which may be as late as its process likes: who
  * removes it is told so, and does not wait for it where nothing can end him.
  */
-CASE(task_work_pending_at_module_unload)
+CASE(module_unload_with_task_work_pending_is_refused)
 {
 	pthread_t thread;
 	int status;
@@ -553,7 +553,7 @@ CASE(task_work_pending_at_module_unload)
 }
 
 /* A stranger has kicked, and does not return from its call: nobody waits for that. */
-CASE(kicked_by_another_process_that_waits)
+CASE(kick_of_blocked_process_is_served)
 {
 	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -681,7 +681,7 @@ static void on_one_cpu(void)
  * What is lent to a thread leads to more that is lent to it, which it would do before it looks
  * at its signals. The packets come from another process, in time, since that preempts it.
  */
-CASE_TIMED(killed_while_it_kicks_itself, 60)
+CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	const unsigned int before = workers(), n = 500, more = 20000;
@@ -724,7 +724,7 @@ CASE_TIMED(killed_while_it_kicks_itself, 60)
 
 /*** many ends ***/
 
-CASE_TIMED(killed_while_it_kicks, 60)
+CASE_TIMED(owner_killed_while_kicking_leaves_no_worker, 60)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's guests do not send");
@@ -732,7 +732,7 @@ CASE_TIMED(killed_while_it_kicks, 60)
 }
 
 /* Its last file is closed, and the owner is reset, while threads kick. */
-CASE_TIMED(closed_while_it_kicks, 60)
+CASE_TIMED(close_while_kicking_leaves_no_worker, 60)
 {
 	unsigned int i, before, n = ksft_rounds(20);
 	pthread_t thread;
@@ -786,7 +786,7 @@ static void *sends(void *fd)
  * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
  * has not said yet that it is done.
  */
-CASE_TIMED(reset_by_a_realtime_thread, 60)
+CASE_TIMED(reset_owner_by_realtime_thread_ends, 60)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	unsigned int i, before, n = ksft_rounds(50);

@@ -82,7 +82,7 @@ static void ask_for_a_page(void)
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 }
 
-CASE_TIMED(of_messages, 60)
+CASE_TIMED(iotlb_messages_fail_cleanly, 60)
 {
 	struct injector in;
 
@@ -104,7 +104,7 @@ CASE_TIMED(of_messages, 60)
 	no_leak_found();
 }
 
-CASE_TIMED(of_packets_of_a_socket, 60)
+CASE_TIMED(packet_socket_frames_fail_cleanly, 60)
 {
 	static const struct packet_how how = { F_V1 | F_MRG, 12 };
 	struct packet_rig p;
@@ -163,7 +163,7 @@ static void send_without_memory(unsigned int tap, uint32_t len)
 	fault_end();
 }
 
-CASE_TIMED(of_a_frame_that_is_sent_again, 60)
+CASE_TIMED(tx_frame_without_memory_is_sent_again, 60)
 {
 	send_without_memory(TAP_SNDBUF, 1000);
 	send_without_memory(0, 20000);
@@ -186,7 +186,7 @@ static int another_owner(void)
 }
 
 /* What it does for itself when it is born is part of the step. */
-CASE_TIMED(of_a_kernel_thread, 60)
+CASE_TIMED(set_owner_with_kthread_fails_cleanly, 60)
 {
 	static const struct fault_step owner = { "another owner", another_owner };
 
@@ -217,7 +217,7 @@ static bool closed_without_owner(struct injector *in, unsigned int n)
 	return hit;
 }
 
-CASE_TIMED(of_one_that_gets_no_owner, 60)
+CASE_TIMED(set_owner_refused_closes_cleanly, 60)
 {
 	struct injector in;
 	unsigned int n;
@@ -257,7 +257,7 @@ static bool start_is_told(struct injector *in, unsigned int n, const struct genl
 }
 
 /* Who listens knows that it has not heard all. */
-CASE_TIMED(of_who_tells, 60)
+CASE_TIMED(notification_lost_is_reported, 60)
 {
 	struct injector in;
 	struct genl g;

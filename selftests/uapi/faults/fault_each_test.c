@@ -233,7 +233,7 @@ static void end(void)
 	fault_end();
 }
 
-CASE_TIMED(of_each_call, 120)
+CASE_TIMED(each_call_fails_cleanly, 120)
 {
 	unsigned int i;
 
@@ -264,7 +264,7 @@ static void live_and_die(void)
 	close(v->fd);
 }
 
-CASE_TIMED(and_closed_after_that, 120)
+CASE_TIMED(close_after_failure_leaks_nothing, 120)
 {
 	struct injector in;
 	unsigned int n;
@@ -290,7 +290,7 @@ static void packets(pid_t tid, unsigned int burst, uint32_t len, const struct sh
 	fault_on_the_way(tid, &(struct fault_load){ burst, len, shape });
 }
 
-CASE_TIMED(of_packets_on_their_way, 240)
+CASE_TIMED(frames_on_their_way_fail_cleanly, 240)
 {
 	static const struct shape indirect = { .piece = 100, .indirect = true };
 	struct worker w;
@@ -340,7 +340,7 @@ static bool frame_in_pieces(const struct injector *in, unsigned int n)
 }
 
 /* What the guest gets is what was sent, all of it and no other. */
-CASE_TIMED(of_frames_in_pieces, 120)
+CASE_TIMED(frame_in_pieces_fails_as_a_whole, 120)
 {
 	struct injector in;
 	struct worker w;

@@ -12,7 +12,7 @@
 #include "vdev.h"
 
 /* Since the module was loaded. */
-CASE(have_all_failed)
+CASE(each_call_that_can_fail_has_failed)
 {
 	FILE *f = fopen("/sys/module/kvnet/parameters/failed", "r");
 	unsigned int n = 0, times;

@@ -112,7 +112,7 @@ static void carries_packets(void)
 	rig_tx_drain(&rig, 3000);
 }
 
-CASE_TIMED(each_allocation_of_each_call, 60)
+CASE_TIMED(each_call_without_memory_fails_cleanly, 60)
 {
 	unsigned int before = workers(), n, hits = 0;
 	bool hit;
@@ -205,7 +205,7 @@ static void another_device(int (*step)(void))
 }
 
 /* What it could do without is not followed by what it could not, and went unnoticed. */
-CASE_TIMED(each_allocation_of_an_owner, 60)
+CASE_TIMED(set_owner_without_memory_fails_cleanly, 60)
 {
 	struct injector in;
 	bool hit = true;
@@ -276,18 +276,18 @@ static void without_several(int (*step)(void))
 	no_leak_found();
 }
 
-CASE_TIMED(several_allocations_of_a_device, 60)
+CASE_TIMED(open_without_pages_fails_cleanly, 60)
 {
 	without_several(do_open);
 }
 
-CASE_TIMED(several_allocations_of_an_owner, 60)
+CASE_TIMED(set_owner_without_pages_fails_cleanly, 60)
 {
 	without_several(do_owner);
 }
 
 /* A ring of several pages, within its first one: without memory to map it, it is not mapped. */
-CASE_TIMED(ring_that_cannot_be_mapped, 60)
+CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	struct vhost_vring_addr a;
@@ -344,7 +344,7 @@ static void tell_translations(struct iommu *io)
 	EXPECT_OP(n, >, 2);
 }
 
-CASE_TIMED(each_allocation_behind_an_iommu, 60)
+CASE_TIMED(iommu_without_memory_fails_cleanly, 60)
 {
 	uint64_t v2 = BIT64(VHOST_BACKEND_F_IOTLB_MSG_V2);
 	struct exchange x = { .r = &rig, .burst = 4 };
@@ -416,7 +416,7 @@ static void fault_in(void)
 	free(table);
 }
 
-CASE_TIMED(allocations_of_the_worker, 60)
+CASE_TIMED(worker_without_memory_recovers, 60)
 {
 	unsigned int round, i, back = 0, lost = 0;
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];

@@ -150,12 +150,12 @@ static void all_attacks(unsigned int q)
 	judge("avail idx goes back", BROKEN);
 }
 
-CASE_TIMED(transmit_attacks, 40)
+CASE_TIMED(tx_attack_breaks_its_queue_alone, 40)
 {
 	all_attacks(VDEV_TX);
 }
 
-CASE_TIMED(receive_attacks, 40)
+CASE_TIMED(rx_attack_breaks_its_queue_alone, 40)
 {
 	all_attacks(VDEV_RX);
 }
@@ -169,7 +169,7 @@ static long counter_of_queue(const char *name)
 }
 
 /* Nobody is going to look any more: the driver may save its kicks, and they wake nobody. */
-CASE(broken_asks_for_no_kick)
+CASE(broken_queue_disables_kicks)
 {
 	struct vdev_queue *q;
 	long kicks, wakes;
@@ -204,7 +204,7 @@ CASE(broken_asks_for_no_kick)
 }
 
 /* A tap that is refused mends nothing. */
-CASE(broken_and_given_a_tap_without_a_device)
+CASE(broken_queue_stays_broken_after_refused_backend)
 {
 	int fd;
 
@@ -239,7 +239,7 @@ static uint64_t seam(void)
 	return VDEV_GPA + rig.v.mem_size / 2;
 }
 
-CASE(table_across_a_seam)
+CASE(table_across_regions_is_read)
 {
 	for (queue = 0; queue < 2; queue++) {
 		setup(queue);
@@ -254,7 +254,7 @@ CASE(table_across_a_seam)
 }
 
 /* Each has room enough, and so have all their descriptors; but these are two pieces each. */
-CASE(two_chains_of_too_many_pieces)
+CASE(chains_of_too_many_pieces_drop_frame)
 {
 	unsigned int i, n = 300;
 
@@ -286,7 +286,7 @@ CASE(two_chains_of_too_many_pieces)
 }
 
 /* The table says that there is memory where there is none. */
-CASE(memory_that_is_not_there)
+CASE(missing_memory_is_survived)
 {
 	for (queue = 0; queue < 2; queue++) {
 		setup(queue);
@@ -303,7 +303,7 @@ CASE(memory_that_is_not_there)
 	}
 }
 
-CASE(ring_that_goes_away)
+CASE(ring_unmapped_is_survived)
 {
 	for (queue = 0; queue < 2; queue++) {
 		setup(queue);
@@ -321,7 +321,7 @@ CASE(ring_that_goes_away)
 }
 
 /* Nobody can be asked for a kick there: no other will come to tell. */
-CASE(ring_that_cannot_be_written)
+CASE(read_only_ring_breaks_queue)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
@@ -373,7 +373,7 @@ static void noise(void)
 	head_flags = dir() | ksft_below(8) | gr_raw_lap(true, false);
 }
 
-CASE_TIMED(noise_in_the_rings, 60)
+CASE_TIMED(random_rings_are_survived, 60)
 {
 	unsigned int n = ksft_rounds(100), i;
 
@@ -445,7 +445,7 @@ static void show_another(unsigned int n, uint64_t gpa)
  * the avail index run away, yet there are far more buffers out than the ring
  * has.  What stands behind the used ring must not become part of it.
  */
-CASE(more_buffers_than_the_ring_has)
+CASE(more_buffers_than_ring_write_nothing_behind_it)
 {
 	struct rig_cfg cfg = { .num = 2, .features = F_V1, .tx_buf = 1 << 19 };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -574,7 +574,7 @@ static void one_ring(enum order order, long pieces)
 	rig_close(&rig);
 }
 
-CASE_TIMED(packets_of_a_thousand_pieces, 60)
+CASE_TIMED(tx_packets_of_many_pieces_fit_budget, 60)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -584,7 +584,7 @@ CASE_TIMED(packets_of_a_thousand_pieces, 60)
 }
 
 /* What normal guests send is not cut into more turns than before. */
-CASE(packets_of_a_few_pieces)
+CASE(tx_packets_of_few_pieces_take_one_poll)
 {
 	const struct shape s = { .piece = 94, .indirect = true };
 	unsigned int i;
@@ -601,7 +601,7 @@ CASE(packets_of_a_few_pieces)
 }
 
 /* 72 buffers each; what is left over in the ring is no matter. */
-CASE(frames_into_one_byte_buffers)
+CASE(rx_one_byte_buffers_fit_budget)
 {
 	const long each = 60 + 12;
 	long turns;
@@ -622,7 +622,7 @@ CASE(frames_into_one_byte_buffers)
 }
 
 /* Nor is it nothing to pass those that have no room at all. */
-CASE(frames_behind_empty_buffers)
+CASE(rx_empty_buffers_fit_budget)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 	const unsigned int each = 64, n = 400;
@@ -650,7 +650,7 @@ CASE(frames_behind_empty_buffers)
 }
 
 /* Each looks at all the buffers that a packet may have, in vain. */
-CASE(frames_too_long_for_one_byte_buffers)
+CASE(rx_too_long_frames_fit_budget)
 {
 	unsigned int i, n = 400;
 	long turns;
@@ -700,7 +700,7 @@ static void show_byte_and_table(unsigned int count)
 }
 
 /* Each looks at as much of the table as there may be of a packet, and has none of it. */
-CASE(frames_before_a_table_that_is_too_long)
+CASE(rx_too_long_table_fits_budget)
 {
 	unsigned int i, n = 400;
 	long turns;

@@ -205,7 +205,7 @@ static void go_on(void)
 	ASSERT_SYS(kill(owner, SIGCONT));
 }
 
-CASE(owner_is_stopped)
+CASE(last_close_with_owner_stopped_returns)
 {
 	need("task");
 	last_close(&(struct way){ open_it, by_a_signal, go_on });
@@ -216,7 +216,7 @@ static void leave_it(void)
 	ASSERT_SYS(ptrace(PTRACE_DETACH, traced, NULL, NULL));
 }
 
-CASE(worker_is_traced)
+CASE(last_close_with_worker_traced_returns)
 {
 	need("task");
 	last_close(&(struct way){ open_it, by_a_debugger, leave_it });
@@ -255,12 +255,12 @@ static void frozen(const struct way *way)
 	cgroup_remove(&group);
 }
 
-CASE(owner_is_frozen_and_goes_on)
+CASE(last_close_with_owner_frozen_returns)
 {
 	frozen(&(struct way){ open_in_group, by_a_freezer, thaw });
 }
 
-CASE(owner_is_frozen_and_killed)
+CASE(last_close_with_owner_frozen_and_killed_returns)
 {
 	frozen(&(struct way){ open_in_group, by_a_freezer, kill_it });
 }
@@ -280,13 +280,13 @@ static void open_many_in_group(void)
 	rig.v.fd = FIRST;
 }
 
-CASE(owner_of_many_is_frozen)
+CASE(last_close_of_many_with_owner_frozen_returns)
 {
 	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
 }
 
 /* Only the freezer of cgroup v1 freezes kernel threads. */
-CASE(kthread_is_frozen)
+CASE(last_close_with_kthread_frozen_returns)
 {
 	need("kthread");
 	cgroup_make_old(&group, "freezer");
@@ -327,12 +327,12 @@ static void tap_is_free(const char *kind)
 	}
 }
 
-CASE_TIMED(tap_is_free_of_tasks, 60)
+CASE_TIMED(close_with_task_frees_tap, 60)
 {
 	tap_is_free("task");
 }
 
-CASE_TIMED(tap_is_free_of_kernel_threads, 60)
+CASE_TIMED(close_with_kthread_frees_tap, 60)
 {
 	tap_is_free("kthread");
 }
@@ -408,14 +408,14 @@ static void closed_at_once(const char *kind, bool late)
 	no_worker_left(before);
 }
 
-CASE_TIMED(thread_closed_at_once, 60)
+CASE_TIMED(early_close_with_task_leaves_no_worker, 60)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	closed_at_once("task", false);
 }
 
-CASE_TIMED(kthread_closed_at_once, 60)
+CASE_TIMED(early_close_with_kthread_leaves_no_worker, 60)
 {
 	closed_at_once("kthread", true);
 }
@@ -452,14 +452,14 @@ static void backend_is_set(const char *kind)
 	}
 }
 
-CASE(backend_of_a_thread_that_waits)
+CASE(set_backend_with_task_waiting_returns)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	backend_is_set("task");
 }
 
-CASE(backend_of_a_kthread_that_waits)
+CASE(set_backend_with_kthread_waiting_returns)
 {
 	backend_is_set("kthread");
 }
@@ -501,14 +501,14 @@ static void killed_at_once(const char *kind)
 	no_worker_left(before);
 }
 
-CASE_TIMED(owner_of_a_thread_killed_at_once, 60)
+CASE_TIMED(early_kill_with_task_leaves_no_worker, 60)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("no threads of the owner before Linux 6.11");
 	killed_at_once("task");
 }
 
-CASE_TIMED(owner_of_a_kthread_killed_at_once, 60)
+CASE_TIMED(early_kill_with_kthread_leaves_no_worker, 60)
 {
 	killed_at_once("kthread");
 }
@@ -552,7 +552,7 @@ static void ask_by_the_worker(void)
 }
 
 /* The worker would be the last to have its own device, and wait for its own end. */
-CASE_TIMED(one_that_only_its_worker_has, 40)
+CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 {
 	unsigned int before;
 	char c = 0, by_vcpu;
@@ -582,7 +582,7 @@ CASE_TIMED(one_that_only_its_worker_has, 40)
 }
 
 /* Eventfds that nobody has but a request, which the worker's signal answers. */
-CASE(files_that_only_its_worker_has)
+CASE(eventfds_held_by_aio_alone_are_released)
 {
 	unsigned int i, first;
 	struct vhost_vring_file f = { .index = VDEV_RX };

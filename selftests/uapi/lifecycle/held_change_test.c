@@ -78,18 +78,18 @@ static void closed_last(const char *kind)
 	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
 }
 
-CASE(last_close)
+CASE(last_close_with_task_returns)
 {
 	closed_last("task");
 }
 
-CASE(last_close_kernel_threads)
+CASE(last_close_with_kthread_returns)
 {
 	closed_last("kthread");
 }
 
 /* A device without a page in its cache is not told: its owner's memory changes as without it. */
-CASE(no_page_no_notifier)
+CASE(device_without_page_has_no_notifier)
 {
 	uint8_t *at;
 	pid_t owner;
@@ -147,7 +147,7 @@ static void *drops_the_pool(void *arg)
 }
 
 /* They are the worker's, which learns no page. */
-CASE(frames)
+CASE(frames_go_to_worker)
 {
 	pthread_t thread;
 	char c = 0;
@@ -174,7 +174,7 @@ CASE(frames)
 }
 
 /* A worker has found pages, which are others by the time that it may go on. */
-CASE(pages_that_were_found)
+CASE(pages_found_before_are_not_cached)
 {
 	warm_up();
 	drop_the_pool();
@@ -191,7 +191,7 @@ CASE(pages_that_were_found)
 }
 
 /* Where it gets no CPU time it would hold the kernel's locks until it gets some. */
-CASE(kernel_thread_is_parked_while_it_joins_cgroups)
+CASE(kthread_joining_cgroups_is_parked)
 {
 	struct worker w = {};
 	pid_t owner;

@@ -31,7 +31,7 @@
 
 static struct rig rig;
 
-CASE_TIMED(open_and_close_200_times, 60)
+CASE_TIMED(open_and_close_leaks_nothing, 60)
 {
 	unsigned int n = ksft_rounds(200), before = workers(), first = 0, i;
 	unsigned long files = 0;
@@ -64,7 +64,7 @@ CASE_TIMED(open_and_close_200_times, 60)
 	no_leak_found();
 }
 
-CASE(eventfds_replaced_do_not_leak)
+CASE(eventfds_replaced_leak_no_file)
 {
 	static const unsigned long req[] = {
 		VHOST_SET_VRING_KICK, VHOST_SET_VRING_CALL, VHOST_SET_VRING_ERR,
@@ -92,7 +92,7 @@ CASE(eventfds_replaced_do_not_leak)
 	no_file_left(files, 32);
 }
 
-CASE(as_many_devices_as_descriptors)
+CASE(devices_up_to_emfile_leave_no_worker)
 {
 	struct rlimit lim = { 80, 80 };
 	unsigned int before = workers();
@@ -116,7 +116,7 @@ CASE(as_many_devices_as_descriptors)
 }
 
 /* Nobody else has the tap's file: its device goes with the last who uses it. */
-CASE(tap_goes_with_its_user)
+CASE(tap_without_other_user_is_released)
 {
 	unsigned int way;
 
@@ -241,7 +241,7 @@ static void one_more_sends(void)
 }
 
 /* Memory for frames goes with the device that has sent them. */
-CASE(devices_that_have_sent_do_not_leak)
+CASE(devices_that_have_sent_leak_no_page)
 {
 	const unsigned int n = 20;
 	unsigned int i;
@@ -273,7 +273,7 @@ static void send_unread(struct rig *r)
 }
 
 /* Nor does a device have it whose tap is taken away: its owner may have died. */
-CASE(stopped_queues_keep_no_memory_for_frames)
+CASE(stopped_queues_keep_no_page)
 {
 	static struct rig r[SENDERS];
 	unsigned int i;
@@ -313,7 +313,7 @@ static void send_refused(const struct virtio_net_hdr *hdr, unsigned int n)
 }
 
 /* Frames that are refused somewhere on the way take no memory with them. */
-CASE(refused_frames_do_not_leak)
+CASE(refused_frames_leak_no_page)
 {
 	static const struct {
 		const char *whose;
@@ -346,7 +346,7 @@ CASE(refused_frames_do_not_leak)
 }
 
 /* Nor do batches that nobody takes any more. */
-CASE(refused_batches_do_not_leak)
+CASE(refused_batches_leak_no_page)
 {
 	static const struct virtio_net_hdr plain;
 
@@ -372,7 +372,7 @@ static void need_kmemleak(void)
 }
 
 /* What a queue needs behind an IOMMU it needs once. */
-CASE(features_told_again_do_not_leak)
+CASE(features_set_again_leak_nothing)
 {
 	unsigned int i;
 
@@ -404,7 +404,7 @@ static void tell_tables(unsigned int n)
 }
 
 /* Nor do tables that a running device does not do with. */
-CASE(refused_tables_do_not_leak)
+CASE(refused_tables_leak_nothing)
 {
 	struct dirtylog log;
 

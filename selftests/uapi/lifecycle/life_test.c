@@ -7,9 +7,9 @@
  * @tier: all
  * @hosts: 6.12
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
- * @skip: uapi-smp-.* | a_cpu_goes_and_comes: needs two CPUs | the test hosts take CPUs off line
+ * @skip: uapi-smp-.* | cpu_hotplug_keeps_traffic: needs two CPUs | the test hosts take CPUs off line
  * @skip: uapi-uml.* | .*: no controller memory: .* | the test hosts have it
- * @skip: .*-6\.1 | frozen: the worker is the kernel's .* | newer kernels have threads of the owner
+ * @skip: .*-6\.1 | owner_frozen_goes_on: the worker is the kernel's .* | newer kernels have threads of the owner
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static void some_time(void)
 
 /*** the VMM ends ***/
 
-CASE_LONG(killed)
+CASE_LONG(owner_killed_leaves_nothing)
 {
 	begin();
 	for (; more(); done++) {
@@ -114,7 +114,7 @@ static void act_and_end(void (*act)(struct rig *r, int sock), int code)
 	end();
 }
 
-CASE_LONG(closes)
+CASE_LONG(owner_closing_leaves_nothing)
 {
 	act_and_end(close_it, 7);
 }
@@ -128,7 +128,7 @@ static void execute(struct rig *r, int sock)
 	_exit(1);
 }
 
-CASE_LONG(executes)
+CASE_LONG(owner_exec_leaves_nothing)
 {
 	act_and_end(execute, 0);
 }
@@ -147,7 +147,7 @@ static void leave_it_to_a_child(struct rig *r, int sock)
 	_exit(0);
 }
 
-CASE_LONG(forks)
+CASE_LONG(owner_exit_with_child_leaves_nothing)
 {
 	int status;
 
@@ -184,7 +184,7 @@ static void pass_it_on(struct rig *r, int sock)
 }
 
 /* Who has got the device closes it last, or is killed in its turn with it unread. */
-CASE_LONG(passes_it_over_a_socket)
+CASE_LONG(device_passed_over_socket_leaves_nothing)
 {
 	union { struct cmsghdr c; char b[CMSG_SPACE(sizeof(int))]; } u;
 	struct vhost_vring_file off = { .fd = -1 };
@@ -232,7 +232,7 @@ static void want_memory(struct rig *r, int sock)
 		memset(p, 1, MUCH);
 }
 
-CASE_LONG(starved_of_memory)
+CASE_LONG(owner_oom_killed_leaves_nothing)
 {
 	int status;
 
@@ -258,7 +258,7 @@ CASE_LONG(starved_of_memory)
 
 /*** the VMM lives on ***/
 
-CASE_LONG(frozen)
+CASE_LONG(owner_frozen_goes_on)
 {
 	if (!kernel_has_vhost_task())
 		ksft_skip("the worker is the kernel's before Linux 6.11");
@@ -282,7 +282,7 @@ CASE_LONG(frozen)
 	cgroup_remove(&group);
 }
 
-CASE_LONG(a_cpu_goes_and_comes)
+CASE_LONG(cpu_hotplug_keeps_traffic)
 {
 	if (access(CPU1, W_OK))
 		ksft_skip("needs two CPUs");
@@ -298,7 +298,7 @@ CASE_LONG(a_cpu_goes_and_comes)
 	end();
 }
 
-CASE_LONG(another_cpuset)
+CASE_LONG(cpuset_change_keeps_traffic)
 {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
@@ -355,7 +355,7 @@ static void delete_tap(void)
 	new_tap();
 }
 
-CASE_LONG(the_tap_is_deleted)
+CASE_LONG(tap_deleted_recovers)
 {
 	survives(delete_tap);
 }
@@ -377,7 +377,7 @@ static void leave_netns(void)
 	new_tap();
 }
 
-CASE_LONG(the_network_namespace_is_removed)
+CASE_LONG(netns_removed_recovers)
 {
 	survives(leave_netns);
 }
@@ -390,7 +390,7 @@ static void other_memory(void)
 	vdev_unmap_host(&rig.v, old);
 }
 
-CASE_LONG(the_memory_table_changes)
+CASE_LONG(memory_table_change_keeps_traffic)
 {
 	flow.lossless = true;
 	survives(other_memory);
@@ -414,7 +414,7 @@ static void other_backend(void)
 	close(old.inject);
 }
 
-CASE_LONG(the_backend_changes)
+CASE_LONG(backend_change_keeps_traffic)
 {
 	survives(other_backend);
 }
@@ -450,7 +450,7 @@ static void migrate(void)
 	dirtylog_close(&log);
 }
 
-CASE_LONG(migrates)
+CASE_LONG(migration_keeps_traffic)
 {
 	flow.lossless = true;
 	survives(migrate);
@@ -458,7 +458,7 @@ CASE_LONG(migrates)
 
 /*** the module itself ***/
 
-CASE_LONG(the_module_is_reloaded_in_between)
+CASE_LONG(module_reload_between_owners_works)
 {
 	if (vdev_is_vhost() || access(MODULE, R_OK))
 		ksft_skip("no " MODULE);

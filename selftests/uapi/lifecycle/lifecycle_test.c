@@ -35,7 +35,7 @@
 
 static struct rig rig;
 
-CASE_TIMED(close_in_every_state, 30)
+CASE_TIMED(close_in_each_state_leaves_no_worker, 30)
 {
 	unsigned int before = workers(), last, state, i;
 	struct vhost_vring_state s = { .num = 256 };
@@ -97,7 +97,7 @@ CASE_TIMED(close_in_every_state, 30)
 	}
 }
 
-CASE(stop_and_start_carries_the_base)
+CASE(stop_and_start_keeps_base)
 {
 	uint32_t sent = 0, got = 0, rx = 0, rx_got = 0, q, i, base[2];
 	unsigned int round;
@@ -141,7 +141,7 @@ CASE(stop_and_start_carries_the_base)
 }
 
 /* Who waits for the end of a session finds all given back, if there is more to do or not. */
-CASE(stopped_between_two_polls)
+CASE(stop_between_two_polls_gives_all_back)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -172,7 +172,7 @@ CASE(stopped_between_two_polls)
 }
 
 /* DPDK says where to fetch, and nothing of where to use. */
-CASE(base_of_a_new_packed_ring)
+CASE(base_of_new_packed_ring_is_accepted)
 {
 	unsigned int q;
 
@@ -187,7 +187,7 @@ CASE(base_of_a_new_packed_ring)
 }
 
 /* A place that is not in the ring is an error by the time of the start. */
-CASE(base_beyond_a_packed_ring)
+CASE(base_beyond_packed_ring_is_refused)
 {
 	static const uint32_t bases[] = {
 		0x80408040, 0x80000040, 0x00408000, 0xffffffff, 0x7fff7fff,
@@ -217,7 +217,7 @@ CASE(base_beyond_a_packed_ring)
 }
 
 /* The device may have taken them off the tap before it ran out of buffers. */
-CASE(frames_without_buffers_survive_a_stop)
+CASE(frames_without_buffers_survive_stop)
 {
 	uint32_t round, i, seq = 0, got = 0, base;
 
@@ -242,7 +242,7 @@ CASE(frames_without_buffers_survive_a_stop)
 	}
 }
 
-CASE(nothing_is_touched_after_a_stop)
+CASE(stopped_queue_is_not_touched)
 {
 	uint8_t *copy = malloc(VDEV_RING_ZONE);
 	unsigned int i;
@@ -270,7 +270,7 @@ CASE(nothing_is_touched_after_a_stop)
 	EXPECT(!memcmp(copy, rig.v.mem, VDEV_RING_ZONE));
 }
 
-CASE(one_queue_reset_alone)
+CASE(queue_reset_alone_leaves_other_running)
 {
 	unsigned int round, q;
 
@@ -295,7 +295,7 @@ CASE(one_queue_reset_alone)
 	}
 }
 
-CASE(another_tap_takes_over)
+CASE(backend_replaced_carries_frames)
 {
 	unsigned int round;
 	struct rig old;
@@ -333,7 +333,7 @@ static void goes(const struct rig *old)
 		FAIL("%s is still in use", old->name);
 }
 
-CASE(backends_are_let_go_of)
+CASE(backend_replaced_is_released)
 {
 	struct rig old;
 	unsigned int i;
@@ -363,7 +363,7 @@ CASE(backends_are_let_go_of)
 	rig_close(&rig);
 }
 
-CASE(tap_deleted_while_attached)
+CASE(tap_deleted_while_attached_can_be_replaced)
 {
 	unsigned int i;
 
@@ -388,7 +388,7 @@ CASE(tap_deleted_while_attached)
 	flow_one(&rig);
 }
 
-CASE(link_down_and_up)
+CASE(link_down_gives_buffers_back)
 {
 	unsigned int i;
 
@@ -430,14 +430,14 @@ static void pump_for_ever(int ready)
 	}
 }
 
-CASE_TIMED(owner_killed_under_traffic, 40)
+CASE_TIMED(owner_killed_under_traffic_leaves_no_worker, 40)
 {
 	vmm_killed_often(pump_for_ever, ksft_rounds(10), 1000);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
 }
 
-CASE(duplicate_closed_elsewhere)
+CASE(duplicate_closed_elsewhere_keeps_device)
 {
 	int status, i, fd;
 
@@ -459,7 +459,7 @@ CASE(duplicate_closed_elsewhere)
 }
 
 /* The owner goes, its child keeps the device, which does not work any more. */
-CASE(owner_exits_child_holds_the_device)
+CASE(owner_exit_with_child_leaves_no_worker)
 {
 	unsigned int before = workers();
 	int p[2], q[2];
@@ -489,7 +489,7 @@ CASE(owner_exits_child_holds_the_device)
 }
 
 /* What does not run is not broken by that, and nobody is told so. */
-CASE(owner_exits_before_it_has_started)
+CASE(owner_exit_before_start_breaks_no_queue)
 {
 	unsigned int before = workers(), i;
 	int p[2];
@@ -547,7 +547,7 @@ static void execute(void)
 	execl("/proc/self/exe", "list", "-l", NULL);
 }
 
-CASE(owner_executes_another_program)
+CASE(owner_exec_leaves_no_worker)
 {
 	unsigned int i;
 
@@ -563,7 +563,7 @@ static void dump_core(void)
 	abort();
 }
 
-CASE(owner_dumps_core)
+CASE(owner_core_dump_leaves_no_worker)
 {
 	if (chdir("/tmp"))
 		ksft_skip("no place for a core");
@@ -603,7 +603,7 @@ static void by_poll(void)
 }
 
 /* Not by open(), to which all that open a misc device come one after the other. */
-CASE(first_call_makes_the_device)
+CASE(first_call_creates_device)
 {
 	void (*const by[])(void) = { by_ioctl, by_read, by_write, by_poll };
 	unsigned int i;
@@ -629,7 +629,7 @@ static void *own_together(void *fd)
 	return (void *)(long)__vdev_ioctl(*(int *)fd, VHOST_SET_OWNER, NULL);
 }
 
-CASE_TIMED(first_calls_at_once_make_one_device, 60)
+CASE_TIMED(first_calls_at_once_create_one_device, 60)
 {
 	enum { THREADS = 3 };
 	unsigned int i, n, before = workers();
@@ -663,7 +663,7 @@ static void *own(void *fd)
 }
 
 /* The process is the owner, not its thread. */
-CASE(thread_that_became_the_owner_exits)
+CASE(owner_thread_exit_keeps_device)
 {
 	struct vdev *v = &rig.v;
 	pthread_t thread;
@@ -683,7 +683,7 @@ CASE(thread_that_became_the_owner_exits)
 	rig_close(&rig);
 }
 
-CASE(memory_table_comes_late)
+CASE(memory_table_set_late_restarts_queue)
 {
 	const struct vhost_memory none = { .nregions = 0 };
 	struct vdev_queue *q;
@@ -750,7 +750,7 @@ static void set_up_anew(uint64_t features)
 	vdev_queue_reset(&rig.v, VDEV_TX);
 }
 
-CASE(numbers)
+CASE(reset_owner_clears_numbers)
 {
 	uint32_t busy[2];
 	unsigned int i;
@@ -779,7 +779,7 @@ CASE(numbers)
 }
 
 /* Whose it was is let go of once: a process, and a network. */
-CASE(given_back_and_closed)
+CASE(reset_owner_and_close_release_once)
 {
 	pid_t pid = ASSERT_SYS(fork());
 	int i, fd, status = 0;
@@ -798,7 +798,7 @@ CASE(given_back_and_closed)
 	EXPECT_EQ(status, 0);
 }
 
-CASE(addresses)
+CASE(reset_owner_clears_addresses)
 {
 	unsigned int i;
 
@@ -814,7 +814,7 @@ CASE(addresses)
 }
 
 /* Nobody hears of the next owner's log, nor is it written where this one's was. */
-CASE(dirty_log)
+CASE(reset_owner_clears_dirty_log)
 {
 	struct exchange x = { .r = &rig, .burst = 8 };
 	int fd = vdev_eventfd();
@@ -866,7 +866,7 @@ CASE(dirty_log)
 }
 
 /* Given back before the worker has had its turn: what it was to do is nobody's. */
-CASE(work_under_way)
+CASE(reset_owner_cancels_scheduled_work)
 {
 	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct exchange x = { .r = &rig, .burst = 8 };
@@ -896,7 +896,7 @@ CASE(work_under_way)
 }
 
 /* The one before wanted messages of the second format. */
-CASE(format_of_messages)
+CASE(reset_owner_clears_message_format)
 {
 	struct vhost_msg msg;
 	struct iommu io;

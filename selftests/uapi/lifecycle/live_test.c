@@ -103,7 +103,7 @@ static void wiggle_backends(unsigned int i)
 	}
 }
 
-CASE(backend_off_and_on)
+CASE(backend_off_and_on_loses_nothing)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	under_traffic(ksft_rounds(100), wiggle_backends);
@@ -114,7 +114,7 @@ static void same_backend_again(unsigned int i)
 	vdev_backend(&rig.v, i % 2, rig.tap);
 }
 
-CASE(same_backend_set_again)
+CASE(backend_set_again_loses_nothing)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	under_traffic(ksft_rounds(40), same_backend_again);
@@ -157,7 +157,7 @@ static void move_memory(unsigned int i)
 	}
 }
 
-CASE_TIMED(memory_table_moves, 40)
+CASE_TIMED(memory_table_moved_is_followed, 40)
 {
 	rig_open(&rig, &(struct rig_cfg){ .regions = 4, .bufs = 64,
 					  .tx_buf = 2048, .rx_buf = 2048 });
@@ -171,7 +171,7 @@ static void same_table_again(unsigned int i)
 	vdev_set_mem(&rig.v);
 }
 
-CASE(memory_table_set_again)
+CASE(memory_table_set_again_loses_nothing)
 {
 	rig_open(&rig, &(struct rig_cfg){ .regions = 8 });
 	under_traffic(ksft_rounds(200), same_table_again);
@@ -195,7 +195,7 @@ static void move_ring_addresses(unsigned int i)
 }
 
 /* QEMU sets the addresses of live rings, though to the same values. */
-CASE(ring_addresses_move)
+CASE(ring_addresses_moved_are_followed)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	under_traffic(ksft_rounds(60), move_ring_addresses);
@@ -275,13 +275,13 @@ static void calls_switch(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(call_eventfd_switched)
+CASE(call_eventfd_switched_loses_no_call)
 {
 	calls_switch(0);
 	calls_switch(F_V1 | F_MRG);
 }
 
-CASE(kick_eventfd_switched)
+CASE(kick_eventfd_switched_loses_no_kick)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int i;
@@ -323,7 +323,7 @@ static void anything(unsigned int i)
 	what[ksft_below(sizeof(what) / sizeof(*what))](i);
 }
 
-CASE_TIMED(everything_at_once, 40)
+CASE_TIMED(changes_mixed_lose_nothing, 40)
 {
 	rig_open(&rig, &(struct rig_cfg){ .regions = 2, .bufs = 64,
 					  .tx_buf = 2048, .rx_buf = 2048 });

@@ -44,7 +44,7 @@ static unsigned int queues(void)
 	return n;
 }
 
-CASE(a_queue_that_cannot_be_had)
+CASE(load_without_workqueue_fails)
 {
 	without_it();
 	EXPECT_EQ(module_load("without_queue=1"), -ENOMEM);
@@ -52,7 +52,7 @@ CASE(a_queue_that_cannot_be_had)
 }
 
 /* The nodes are there by then: they go. */
-CASE(a_family_that_cannot_be_had)
+CASE(load_without_netlink_family_fails)
 {
 	without_it();
 	EXPECT_EQ(module_load("without_family=1"), -ENOMEM);
@@ -62,7 +62,7 @@ CASE(a_family_that_cannot_be_had)
 }
 
 /* What such a load had by then goes. */
-CASE_TIMED(loads_that_are_refused, 60)
+CASE_TIMED(refused_loads_leak_no_workqueue, 60)
 {
 	unsigned int before, i;
 
@@ -78,7 +78,7 @@ CASE_TIMED(loads_that_are_refused, 60)
 	EXPECT_EQ(module_load(""), 0);
 }
 
-CASE_TIMED(loads_that_end, 60)
+CASE_TIMED(loads_leak_no_workqueue, 60)
 {
 	unsigned int before, i;
 
@@ -100,7 +100,7 @@ static void *kicks(void *tx)
 }
 
 /* The thread is in the module still, and has put it: rmmod waits for the thread. */
-CASE(a_kick_that_ends_as_the_module_goes)
+CASE(rmmod_waits_for_vcpu_thread)
 {
 	struct vdev_queue *tx = &vmm.v.q[VDEV_TX];
 	pthread_t thread;

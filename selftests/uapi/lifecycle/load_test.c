@@ -171,7 +171,7 @@ static void end(void)
 	EXPECT_EQ(module_load(""), 0);
 }
 
-CASE_TIMED(refused_beside_vhost_net, 120)
+CASE_TIMED(load_beside_vhost_net_is_refused, 120)
 {
 	unsigned int i;
 
@@ -185,7 +185,7 @@ CASE_TIMED(refused_beside_vhost_net, 120)
 }
 
 /* Which RLIMIT_NPROC and pids.max would not bound. */
-CASE(no_kernel_threads_for_a_vmm_by_default)
+CASE(kthread_choice_by_default_is_refused)
 {
 	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
 	int fd;
@@ -218,7 +218,7 @@ static unsigned int allocations(void)
 }
 
 /* The last allocations of a load are those of its devices. */
-CASE_TIMED(without_memory_for_a_node, 120)
+CASE_TIMED(load_without_memory_shows_no_node, 120)
 {
 	unsigned int all, n, tried = 0, failed = 0;
 	int ret;

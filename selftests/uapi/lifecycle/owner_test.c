@@ -203,12 +203,12 @@ static void held_by_itself(void (*hold)(void))
 	flow_one(&rig);
 }
 
-CASE_TIMED(killed_with_a_poll_pending, 40)
+CASE_TIMED(killed_with_aio_poll_frees_memory, 40)
 {
 	held_by_itself(by_aio_poll);
 }
 
-CASE_TIMED(killed_with_the_device_in_an_io_uring, 40)
+CASE_TIMED(killed_with_io_uring_frees_memory, 40)
 {
 	held_by_itself(by_io_uring);
 }
@@ -302,12 +302,12 @@ static void outlived(const char *kind)
 		FAIL("module: %u users, then %u", before, module_users());
 }
 
-CASE_TIMED(killed_and_outlived_by_a_child, 40)
+CASE_TIMED(killed_with_child_and_task_frees_memory, 40)
 {
 	outlived("task");
 }
 
-CASE_TIMED(killed_and_outlived_by_a_child_kthread, 40)
+CASE_TIMED(killed_with_child_and_kthread_frees_memory, 40)
 {
 	outlived("kthread");
 }
@@ -379,12 +379,12 @@ static void executes(bool main_thread)
 	}
 }
 
-CASE_TIMED(executes_and_keeps_the_device, 40)
+CASE_TIMED(exec_by_main_thread_frees_memory, 40)
 {
 	executes(true);
 }
 
-CASE_TIMED(another_thread_executes_and_keeps_the_device, 40)
+CASE_TIMED(exec_by_other_thread_frees_memory, 40)
 {
 	executes(false);
 }
@@ -415,12 +415,12 @@ static void thread_exits(const char *kind)
 	rig_close(&rig);
 }
 
-CASE(one_thread_of_the_owner_exits)
+CASE(thread_exit_keeps_task)
 {
 	thread_exits("task");
 }
 
-CASE(one_thread_of_the_owner_exits_kthread)
+CASE(thread_exit_keeps_kthread)
 {
 	thread_exits("kthread");
 }
@@ -435,7 +435,7 @@ static int own_and_exit(void *fd)
  * What has the same memory is the owner just as well: it gives the device back after the
  * worker has ended with the process that it was of, and begins again.
  */
-CASE(process_that_became_the_owner_exits)
+CASE(owner_process_exit_allows_reset)
 {
 	static uint8_t stack[1 << 16] __attribute__((aligned(16)));
 	unsigned int before = workers(), i;
@@ -593,13 +593,13 @@ static void killed_amid_work(unsigned int n_devices)
 		rig_close(r[i]);
 }
 
-CASE_TIMED(killed_amid_work_of_another, 40)
+CASE_TIMED(killed_with_kthread_at_work_ends_kthread, 40)
 {
 	killed_amid_work(1);
 }
 
 /* The threads of each are in its memory; none of them keeps it for another. */
-CASE_TIMED(killed_amid_work_of_two_devices, 40)
+CASE_TIMED(killed_with_two_devices_at_work_ends_kthreads, 40)
 {
 	killed_amid_work(2);
 }
@@ -623,13 +623,13 @@ static void killed_meanwhile(bool kick)
 }
 
 /* A thread that is woken later does not enter what is left. */
-CASE_TIMED(killed_before_a_kick, 40)
+CASE_TIMED(killed_and_kicked_ends_kthread, 40)
 {
 	killed_meanwhile(true);
 }
 
 /* Nor do its memory and the tap wait for that. */
-CASE_TIMED(killed_and_nothing_comes, 40)
+CASE_TIMED(killed_without_kick_ends_kthread, 40)
 {
 	killed_meanwhile(false);
 }
@@ -638,7 +638,7 @@ CASE_TIMED(killed_and_nothing_comes, 40)
  * One thread waits for a page of the dead owner's, which only this process has, and keeps its memory
  * until then.
  */
-CASE_TIMED(killed_while_one_waits_for_a_page, 40)
+CASE_TIMED(killed_with_kthread_in_page_fault_ends_kthread, 40)
 {
 	struct rig *const r[] = { &rig };
 	struct pollfd asked = { .events = POLLIN };

@@ -116,7 +116,7 @@ static void one_beside(struct vmm *beside, enum mischief_kind kind)
 		FAIL("beside %s no frames arrive", mischief_name(kind));
 }
 
-CASE_TIMED(nothing_is_lost_and_nothing_said, 900)
+CASE_TIMED(mischief_leaks_nothing_and_logs_nothing, 900)
 {
 	unsigned int before = workers(), kind;
 	struct vmm beside;
@@ -163,7 +163,7 @@ static bool is_idle(void)
 	return runs() == before;
 }
 
-CASE_TIMED(no_turns_for_nothing, 120)
+CASE_TIMED(mischief_causes_no_idle_polls, 120)
 {
 	unsigned int times = ksft_rounds(TIMES), kind;
 	long turns, kicked;
@@ -193,7 +193,7 @@ CASE_TIMED(no_turns_for_nothing, 120)
 }
 
 /* A queue that is broken costs nothing but the kick. */
-CASE(broken_queues_are_not_polled)
+CASE(broken_queue_is_not_polled)
 {
 	struct vdev_queue *q;
 	uint64_t one = 1;

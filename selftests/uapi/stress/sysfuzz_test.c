@@ -290,7 +290,7 @@ static uint64_t read_seed(const char *text)
 	return seed;
 }
 
-CASE_TIMED(random_programs, 100000)
+CASE_TIMED(random_programs_keep_device_usable, 100000)
 {
 	const char *seed = given("SEED");
 	unsigned int n = 0, workers_before = workers();

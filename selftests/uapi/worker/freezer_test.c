@@ -199,14 +199,14 @@ static void is_frozen_while_idle(void)
 	end_world(pid);
 }
 
-CASE(frozen_while_idle)
+CASE(frozen_idle_task_writes_nothing)
 {
 	open_in_group();
 	is_frozen_while_idle();
 }
 
 /* The kernel's thread, by groups of version 1. */
-CASE(kthread_frozen_while_idle)
+CASE(frozen_idle_kthread_writes_nothing)
 {
 	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
 	cgroup_make_old(&group, "freezer");
@@ -267,7 +267,7 @@ static void pump(uint32_t *sniffed)
 		frame_check(f, n, (*sniffed)++, LEN);
 }
 
-CASE_TIMED(frozen_under_traffic, 40)
+CASE_TIMED(frozen_busy_owner_loses_nothing, 40)
 {
 	uint32_t sniffed = 0;
 	pid_t pid;
@@ -317,7 +317,7 @@ static void stop_and_continue(void)
 	free(copy);
 }
 
-CASE(stopped_by_a_signal)
+CASE(stopped_owner_is_not_written_to)
 {
 	uint32_t i;
 	pid_t pid;
@@ -334,7 +334,7 @@ CASE(stopped_by_a_signal)
 }
 
 /* The only way to be rid of a paused container. */
-CASE(killed_while_frozen)
+CASE(frozen_owner_can_be_killed)
 {
 	unsigned int before = workers();
 	int p[2], status;
@@ -441,7 +441,7 @@ static void sleep_and_wake(void)
 	inject_put("/sys/power/pm_test", "none");
 }
 
-CASE_TIMED(machine_goes_to_sleep, 40)
+CASE_TIMED(suspended_machine_runs_no_worker, 40)
 {
 	int ran;
 
@@ -510,7 +510,7 @@ static void come_late(void)
 			     sizeof(netem)), 0);
 }
 
-CASE_TIMED(memory_in_swap, 300)
+CASE_TIMED(hibernation_under_traffic_loses_nothing, 300)
 {
 	struct vdev_queue *rx = &rig.v.q[VDEV_RX];
 	uint32_t i;

@@ -133,17 +133,17 @@ static void non_owner_killed(void (*call)(void))
 	rig_close(&rig);
 }
 
-CASE(non_owner_killed_in_set_features)
+CASE(non_owner_in_set_features_can_be_killed)
 {
 	non_owner_killed(in_set_features);
 }
 
-CASE(non_owner_killed_in_write)
+CASE(non_owner_in_write_can_be_killed)
 {
 	non_owner_killed(in_write);
 }
 
-CASE(non_owner_killed_in_set_backend)
+CASE(non_owner_in_set_backend_can_be_killed)
 {
 	non_owner_killed(in_set_backend);
 }
@@ -163,7 +163,7 @@ static bool asker_waits(void)
 }
 
 /* Stuck behind the owner, who is stuck behind the worker. */
-CASE(non_owner_killed_behind_the_owner)
+CASE(non_owner_behind_owner_can_be_killed)
 {
 	pthread_t owner;
 
@@ -213,12 +213,12 @@ static void owner_killed(void (*call)(void))
 	no_worker_left(before);
 }
 
-CASE(owner_killed_behind_set_features)
+CASE(owner_behind_set_features_can_be_killed)
 {
 	owner_killed(in_set_features);
 }
 
-CASE(owner_killed_behind_write)
+CASE(owner_behind_write_can_be_killed)
 {
 	owner_killed(in_write);
 }
@@ -304,7 +304,7 @@ static void owner_does_not_wait(struct late_call c)
 	close(rig.v.fd);
 }
 
-CASE(late_in_set_fork_from_owner)
+CASE(fault_in_set_fork_from_owner_does_not_block_owner)
 {
 	vdev_allow_choice();
 	/* by then there is an owner */
@@ -312,7 +312,7 @@ CASE(late_in_set_fork_from_owner)
 						-EBUSY });
 }
 
-CASE(late_in_get_fork_from_owner)
+CASE(fault_in_get_fork_from_owner_does_not_block_owner)
 {
 	vdev_allow_choice();
 	owner_does_not_wait((struct late_call){ VHOST_GET_FORK_FROM_OWNER, 0 });

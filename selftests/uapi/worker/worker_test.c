@@ -113,7 +113,7 @@ static void expect_kind(const char *kind)
 	expect_status(&w, "PPid", "2");
 }
 
-CASE(is_what_the_kernel_can_make)
+CASE(default_worker_is_the_modules_choice)
 {
 	choose("");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -121,7 +121,7 @@ CASE(is_what_the_kernel_can_make)
 	flow_one(&rig);
 }
 
-CASE(is_a_thread_if_asked)
+CASE(task_worker_is_thread_of_owner)
 {
 	choose("task");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -130,7 +130,7 @@ CASE(is_a_thread_if_asked)
 	wait_worker_idle();
 }
 
-CASE(is_the_kernels_if_asked)
+CASE(kthread_worker_is_child_of_kthreadd)
 {
 	choose("kthread");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -140,7 +140,7 @@ CASE(is_the_kernels_if_asked)
 }
 
 /* Its time is the process's, also when it has gone. */
-CASE(its_time_is_the_owners)
+CASE(task_worker_time_is_the_owners)
 {
 	unsigned long long before, used = 0;
 
@@ -171,7 +171,7 @@ static int get_kind(void)
 	return ret ? ret : kind;
 }
 
-CASE(choice_of_workers)
+CASE(fork_from_owner_checks_its_argument)
 {
 	int task = kernel_has_vhost_task() ? 0 : -EOPNOTSUPP, own;
 
@@ -197,7 +197,7 @@ CASE(choice_of_workers)
 }
 
 /* Who gives the device back gives the choice back. */
-CASE(choice_ends_with_the_owner)
+CASE(fork_from_owner_ends_with_reset)
 {
 	choose("");
 	rig.v.fd = vdev_open_node();
@@ -260,12 +260,12 @@ static void stays_in_the_cpuset(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(thread_stays_in_the_cpuset)
+CASE(task_stays_in_cpuset)
 {
 	stays_in_the_cpuset("task");
 }
 
-CASE(kthread_stays_in_the_cpuset)
+CASE(kthread_stays_in_cpuset)
 {
 	stays_in_the_cpuset("kthread");
 }
@@ -295,18 +295,18 @@ static void cpuset_at_once(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(thread_is_in_the_cpuset_at_once)
+CASE(task_starts_in_cpuset)
 {
 	cpuset_at_once("task");
 }
 
-CASE(kthread_is_in_the_cpuset_at_once)
+CASE(kthread_starts_in_cpuset)
 {
 	cpuset_at_once("kthread");
 }
 
 /* taskset, isolcpus: what the VMM's thread may use is what its child may. */
-CASE(thread_inherits_the_affinity)
+CASE(task_inherits_affinity)
 {
 	cpu_set_t set;
 
@@ -355,12 +355,12 @@ static void is_in_the_owners_group(const char *kind)
 	cgroup_remove(&g[1]);
 }
 
-CASE(thread_is_in_the_owners_group)
+CASE(task_is_in_owners_cgroup)
 {
 	is_in_the_owners_group("task");
 }
 
-CASE(kthread_is_in_the_owners_group)
+CASE(kthread_is_in_owners_cgroup)
 {
 	is_in_the_owners_group("kthread");
 }
@@ -395,12 +395,12 @@ static void is_there_at_once(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(thread_is_in_the_owners_group_at_once)
+CASE(task_starts_in_owners_cgroup)
 {
 	is_there_at_once("task");
 }
 
-CASE(kthread_is_in_the_owners_group_at_once)
+CASE(kthread_starts_in_owners_cgroup)
 {
 	is_there_at_once("kthread");
 }
@@ -489,18 +489,18 @@ static void is_charged(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(thread_is_charged_to_the_owners_group)
+CASE(task_is_charged_to_owners_cgroup)
 {
 	is_charged("task");
 }
 
-CASE(kthread_is_charged_to_the_owners_group)
+CASE(kthread_is_charged_to_owners_cgroup)
 {
 	is_charged("kthread");
 }
 
 /* Nothing is lost by it. Whether a kernel thread is held to it depends on the kernel: limits.rst. */
-CASE(thread_with_a_tenth_of_a_cpu)
+CASE(task_with_cpu_max_is_throttled)
 {
 	struct cgroup g;
 	unsigned int had;
@@ -567,7 +567,7 @@ static void roomy(void)
 	ASSERT_SYS(setrlimit(RLIMIT_NOFILE, &lim));
 }
 
-CASE_TIMED(pids_max_bounds_them, 60)
+CASE_TIMED(pids_max_bounds_workers, 60)
 {
 	unsigned int n, round;
 	int fd[DEVICES];
@@ -605,7 +605,7 @@ static void become_nobody(void)
 	ASSERT_SYS(setresuid(65533, 65533, 65533));
 }
 
-CASE_TIMED(the_users_limit_bounds_them, 60)
+CASE_TIMED(rlimit_nproc_bounds_workers, 60)
 {
 	int fd[DEVICES];
 	unsigned int n;
