@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <net/if.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -603,12 +602,7 @@ static void warm_up(void)
 /* Sender and worker share one CPU: neither is ahead of the other for long. */
 static void begin_on_one_cpu(const char *us)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	/* the worker is born with it */
-	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
+	run_on_one_cpu();
 	begin_rx(us);
 	warm_up();
 }

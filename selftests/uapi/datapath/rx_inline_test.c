@@ -639,7 +639,7 @@ CASE(frozen_kthread_gets_no_frame)
 	struct worker w;
 	uint16_t used;
 
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	choose_worker("kthread");
 	rx_inline_need_kvnet();
 	cgroup_make_old(&g, "freezer");
 	rx_inline_begin();

@@ -130,7 +130,6 @@ CASE(tx_inline_off_sends_by_worker)
 /* The time of a real-time thread is its own. */
 CASE(realtime_thread_does_not_send)
 {
-	const struct sched_param fifo = { .sched_priority = 1 }, other = {};
 	long n_inline, wakes;
 	unsigned int i;
 
@@ -140,10 +139,10 @@ CASE(realtime_thread_does_not_send)
 	wakes = counter("kvnet.tx.wakeups");
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &fifo));
+		run_first(true);
 		vdev_kick(tx);
 		/* it would keep the worker from the CPU */
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &other));
+		run_first(false);
 		rig_expect(&rig, rig.tx_seq - 1, 60);
 		ASSERT(rig_tx_drain(&rig, 3000));
 		tx_inline_reply(&rig);
@@ -668,22 +667,12 @@ static void settle_circle(struct rig *const *r, pid_t owner)
 		vdev_eventfd_take(r[i]->v.q[VDEV_TX].kick);
 }
 
-static void on_one_cpu(void)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
-}
-
 /*
  * What is lent to a thread leads to more that is lent to it, which it would do before it looks
  * at its signals. The packets come from another process, in time, since that preempts it.
  */
 CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 {
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	const unsigned int before = workers(), n = 500, more = 20000;
 	static struct rig other;
 	struct rig *const r[] = { &rig, &other };
@@ -694,9 +683,9 @@ CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's guests do not send");
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	choose_worker("kthread");
 	vdev_parameter_text("tx_usecs", "0");
-	on_one_cpu();
+	run_on_one_cpu();
 	for (i = 0; i < 2; i++) {
 		rig_open(r[i], &(struct rig_cfg){ .features = F_V1, .here = i, .stopped = true });
 		rig_disown(r[i]);
@@ -706,13 +695,13 @@ CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 	pid = fork_kicker(r, &go);
 	settle_circle(r, pid);
 	n_inline = counter("kvnet.tx.polls_inline");
-	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	run_first(true);
 	ASSERT_EQ(write(go, "", 1), 1);
 	EXPECT_EQ(feed(r, n, 0), n);
 	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, n / 2 - 1);
 	kill(pid, SIGKILL);
 	fed = feed(r, more, pid);
-	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+	run_first(false);
 	ksft_note("it took %u packets more", fed);
 	EXPECT_OP(fed, <, more);
 	EXPECT(WAIT_FOR(3000, waitpid(pid, NULL, WNOHANG)));
@@ -788,7 +777,6 @@ static void *sends(void *fd)
  */
 CASE_TIMED(reset_owner_by_realtime_thread_ends, 60)
 {
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	unsigned int i, before, n = ksft_rounds(50);
 	pthread_t thread;
 
@@ -803,10 +791,10 @@ CASE_TIMED(reset_owner_by_realtime_thread_ends, 60)
 		vdev_kick_always(&rig.v.q[VDEV_RX]);
 		tx_inline_settle(&rig);
 		ASSERT_EQ(pthread_create(&thread, NULL, sends, &tx->kick), 0);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		run_first(true);
 		usleep(500 + ksft_below(1000));
 		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		run_first(false);
 		pthread_cancel(thread);
 		pthread_join(thread, NULL);
 		another_owner();

@@ -190,7 +190,7 @@ CASE_TIMED(set_owner_with_kthread_fails_cleanly, 60)
 {
 	static const struct fault_step owner = { "another owner", another_owner };
 
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	choose_worker("kthread");
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 32 });
 	fault_each(&owner);
 	ASSERT_SYS(unsetenv("KVNET_WORKER"));

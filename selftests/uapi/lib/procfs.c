@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -228,6 +229,29 @@ int file_of(pid_t pid, int fd)
 
 	close(pidfd);
 	return ours;
+}
+
+void choose_worker(const char *kind)
+{
+	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
+		ksft_skip("no threads of the owner before Linux 6.11");
+	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+}
+
+void run_first(bool first)
+{
+	const struct sched_param param = { .sched_priority = first };
+
+	ASSERT_SYS(sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &param));
+}
+
+void run_on_one_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
 }
 
 bool child_ended(pid_t pid, int *status)

@@ -29,6 +29,15 @@ void wait_worker_idle(void);
 void wait_workers_idle(pid_t owner);
 /* Can this kernel make threads of a process for kvnet? */
 bool kernel_has_vhost_task(void);
+/*
+ * Devices from now on have workers of this kind: "task", a thread of the owner, which skips the
+ * case where the kernel cannot make one; "kthread"; or "", the module's own choice.
+ */
+void choose_worker(const char *kind);
+/* This thread runs before all that are not real-time, or like others again. */
+void run_first(bool first);
+/* This process and the workers of its devices from now on share one CPU. */
+void run_on_one_cpu(void);
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);
 /* Another's open file, by its number there, to have it, too. */

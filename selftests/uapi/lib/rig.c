@@ -221,6 +221,21 @@ void rig_swap_ring(struct rig *r, unsigned int q)
 	a->idx = __builtin_bswap16(a->idx);
 }
 
+void rig_another_tap(struct rig *r, struct rig *old)
+{
+	*old = *r;
+	r->tap = rig_tap_new(r, 0);
+	r->sniff = rig_packet_socket(r, FRAME_TYPE, false);
+	r->inject = rig_packet_socket(r, 0, false);
+}
+
+void rig_close_tap(const struct rig *old)
+{
+	close(old->tap);
+	close(old->sniff);
+	close(old->inject);
+}
+
 void rig_stop(struct rig *r)
 {
 	vdev_backend(&r->v, VDEV_RX, -1);

@@ -90,6 +90,10 @@ void rig_start_again(struct rig *r);
 /* All that has been placed in a split ring, published, in the other byte order. */
 void rig_swap_ring(struct rig *r, unsigned int q);
 void rig_stop(struct rig *r);
+/* Another tap, and sockets for it, not attached yet; *old has those before, which still are. */
+void rig_another_tap(struct rig *r, struct rig *old);
+/* Closes tap and sockets: the tap is deleted when the device has let it go, too. */
+void rig_close_tap(const struct rig *old);
 /* A new device in place of a stopped one, which has no owner yet: rig_take_over() in a child. */
 void rig_disown(struct rig *r);
 void rig_take_over(struct rig *r);

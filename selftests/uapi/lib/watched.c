@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An eventfd that very many watch, see watched.h. */
+/* Files that others watch: see watched.h. */
+#define _GNU_SOURCE
 #include "watched.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ksft.h"
@@ -29,4 +32,29 @@ void watched_end(struct watched *w)
 		close(w->ep[i]);
 		close(w->fd[i]);
 	}
+}
+
+aio_context_t aio_poll(int fd)
+{
+	struct iocb cb = {
+		.aio_lio_opcode = IOCB_CMD_POLL,
+		.aio_fildes = fd,
+		.aio_buf = POLLIN,
+	};
+	struct iocb *list = &cb;
+	aio_context_t ctx = 0;
+
+	if (syscall(__NR_io_setup, 4, &ctx))
+		ksft_skip("no asynchronous I/O: %s", strerror(errno));
+	ASSERT_EQ(syscall(__NR_io_submit, ctx, 1, &list), 1);
+	return ctx;
+}
+
+void aio_told(aio_context_t ctx)
+{
+	struct timespec most = { .tv_sec = 5 };
+	struct io_event event;
+
+	ASSERT_EQ(syscall(__NR_io_getevents, ctx, 1, 1, &event, &most), 1);
+	ASSERT_EQ(syscall(__NR_io_destroy, ctx), 0);
 }

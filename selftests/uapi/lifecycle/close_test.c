@@ -12,7 +12,6 @@
  * @seconds: 21
  * @skip: uapi-uml.* | .*: no controller cpu: .* | the test hosts have it
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
- * @skip: .*-6\.1 | .*: the worker is the kernel's .* | newer kernels have threads of the owner
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
 #define _GNU_SOURCE
@@ -33,7 +32,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aio.h"
 #include "cgroup.h"
 #include "flow.h"
 #include "genl.h"
@@ -41,6 +39,7 @@
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
+#include "watched.h"
 
 #define MANY	90
 #define FIRST	100	/* descriptor of theirs */
@@ -167,13 +166,6 @@ static void last_close(const struct way *way)
 	EXPECT(WAIT_FOR(3000, waitpid(owner, NULL, WNOHANG)));
 }
 
-static void need(const char *kind)
-{
-	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("the worker is the kernel's before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
-}
-
 static void open_it(void)
 {
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -207,7 +199,7 @@ static void go_on(void)
 
 CASE(last_close_with_owner_stopped_returns)
 {
-	need("task");
+	choose_worker("task");
 	last_close(&(struct way){ open_it, by_a_signal, go_on });
 }
 
@@ -218,7 +210,7 @@ static void leave_it(void)
 
 CASE(last_close_with_worker_traced_returns)
 {
-	need("task");
+	choose_worker("task");
 	last_close(&(struct way){ open_it, by_a_debugger, leave_it });
 }
 
@@ -249,7 +241,7 @@ static void thaw(void)
 
 static void frozen(const struct way *way)
 {
-	need("task");
+	choose_worker("task");
 	cgroup_make(&group, NULL);
 	last_close(way);
 	cgroup_remove(&group);
@@ -288,7 +280,7 @@ CASE(last_close_of_many_with_owner_frozen_returns)
 /* Only the freezer of cgroup v1 freezes kernel threads. */
 CASE(last_close_with_kthread_frozen_returns)
 {
-	need("kthread");
+	choose_worker("kthread");
 	cgroup_make_old(&group, "freezer");
 	last_close(&(struct way){ open_in_group, by_a_freezer, thaw });
 	cgroup_remove(&group);
@@ -313,7 +305,7 @@ static void tap_is_free(const char *kind)
 {
 	unsigned int i, n = ksft_rounds(30);
 
-	need(kind);
+	choose_worker(kind);
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		rig_open(&rig, &(struct rig_cfg){ .stopped = true, .bufs = 8 });
 		ASSERT_SYS(ioctl(rig.tap, TUNSETPERSIST, 1));
@@ -385,22 +377,15 @@ static void spin_until(uint64_t us)
 		;
 }
 
-/* Before its workers. */
-static void hurry(int priority)
-{
-	struct sched_param param = { .sched_priority = priority };
-
-	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &param));
-}
-
 /* The worker runs when the close waits for it, or after that. */
 static void closed_at_once(const char *kind, bool late)
 {
 	unsigned int before = workers(), n = ksft_rounds(100), i;
 
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	open_late(late);
-	hurry(1);
+	/* before its workers */
+	run_first(true);
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		start_another();
 		close(rig.v.fd);
@@ -410,8 +395,6 @@ static void closed_at_once(const char *kind, bool late)
 
 CASE_TIMED(early_close_with_task_leaves_no_worker, 60)
 {
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
 	closed_at_once("task", false);
 }
 
@@ -442,7 +425,7 @@ static void backend_is_set(const char *kind)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net may let it hang");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	for (k = 0; k < 4 && !ksft_failed(); k++) {
 		pid = ASSERT_SYS(fork());
 		if (!pid)
@@ -454,8 +437,6 @@ static void backend_is_set(const char *kind)
 
 CASE(set_backend_with_task_waiting_returns)
 {
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
 	backend_is_set("task");
 }
 
@@ -482,7 +463,7 @@ static void killed_at_once(const char *kind)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net may let it hang");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	for (i = 0; i < n && !ksft_failed(); i++) {
 		ASSERT_SYS(pipe(p));
 		pid = ASSERT_SYS(fork());
@@ -503,8 +484,6 @@ static void killed_at_once(const char *kind)
 
 CASE_TIMED(early_kill_with_task_leaves_no_worker, 60)
 {
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
 	killed_at_once("task");
 }
 

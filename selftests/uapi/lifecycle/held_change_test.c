@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "held_rig.h"
+#include "module.h"
 #include "pager.h"
 #include "procfs.h"
 #include "rx_inline_rig.h"

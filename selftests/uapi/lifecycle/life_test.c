@@ -332,15 +332,11 @@ static void survives(void (*change)(void))
 
 static void new_tap(void)
 {
-	struct rig old = rig;
+	struct rig old;
 
 	flow_stop_empty(&flow);
-	rig.tap = rig_tap_new(&rig, 0);
-	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
-	rig.inject = rig_packet_socket(&rig, 0, false);
-	close(old.tap);
-	close(old.sniff);
-	close(old.inject);
+	rig_another_tap(&rig, &old);
+	rig_close_tap(&old);
 	rig_start(&rig);
 }
 
@@ -399,19 +395,15 @@ CASE_LONG(memory_table_change_keeps_traffic)
 static void other_backend(void)
 {
 	unsigned int q = ksft_below(2);
-	struct rig old = rig;
+	struct rig old;
 
 	vdev_backend(&rig.v, q, -1);
 	flow_pump(&flow);
 	vdev_backend(&rig.v, q, rig.tap);
 	flow_pump(&flow);
-	rig.tap = rig_tap_new(&rig, 0);
-	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
-	rig.inject = rig_packet_socket(&rig, 0, false);
+	rig_another_tap(&rig, &old);
 	rig_start(&rig);
-	close(old.tap);
-	close(old.sniff);
-	close(old.inject);
+	rig_close_tap(&old);
 }
 
 CASE_LONG(backend_change_keeps_traffic)

@@ -143,7 +143,6 @@ CASE(stop_and_start_keeps_base)
 /* Who waits for the end of a session finds all given back, if there is more to do or not. */
 CASE(stop_between_two_polls_gives_all_back)
 {
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int round;
 	uint32_t base;
@@ -157,11 +156,11 @@ CASE(stop_between_two_polls_gives_all_back)
 			;
 		vdev_eventfd_take(q->call);
 		gr_call_on(&q->ring, 0);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		run_first(true);
 		vdev_kick_always(q);
 		EXPECT(vdev_eventfd_wait(q->call, 3000));
 		vdev_backend(&rig.v, VDEV_TX, -1);
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		run_first(false);
 		base = vdev_get_base(&rig.v, VDEV_TX);
 		EXPECT(vdev_settled(&rig.v, VDEV_TX, base));
 		vdev_set_base(&rig.v, VDEV_TX, base);
@@ -303,32 +302,16 @@ CASE(backend_replaced_carries_frames)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (round = 0; round < 10 && !ksft_failed(); round++) {
 		flow_one(&rig);
-		old = rig;
-		rig.tap = rig_tap_new(&rig, 0);
-		rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
-		rig.inject = rig_packet_socket(&rig, 0, false);
+		rig_another_tap(&rig, &old);
 		rig_start(&rig);
-		close(old.tap);
-		close(old.sniff);
-		close(old.inject);
+		rig_close_tap(&old);
 	}
 	flow_one(&rig);
 }
 
-/* The tap of a rig goes as soon as nobody has it. */
-static void another_tap(struct rig *old)
-{
-	*old = rig;
-	rig.tap = rig_tap_new(&rig, 0);
-	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
-	rig.inject = rig_packet_socket(&rig, 0, false);
-}
-
 static void goes(const struct rig *old)
 {
-	close(old->tap);
-	close(old->sniff);
-	close(old->inject);
+	rig_close_tap(old);
 	if (!WAIT_FOR(3000, !if_nametoindex(old->name)))
 		FAIL("%s is still in use", old->name);
 }
@@ -340,12 +323,12 @@ CASE(backend_replaced_is_released)
 
 	/* replaced */
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	another_tap(&old);
+	rig_another_tap(&rig, &old);
 	rig_start(&rig);
 	goes(&old);
 	flow_one(&rig);
 	/* the same again, and taken away */
-	another_tap(&old);
+	rig_another_tap(&rig, &old);
 	for (i = 0; i < 2; i++)
 		vdev_backend(&rig.v, i, old.tap);
 	rig_stop(&rig);
@@ -355,7 +338,7 @@ CASE(backend_replaced_is_released)
 	rig_start(&rig);
 	flow_one(&rig);
 	/* one that is not taken, since it is deleted */
-	another_tap(&old);
+	rig_another_tap(&rig, &old);
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_TX, rig.tap), -EINVAL);
 	rig_stop(&rig);
@@ -365,6 +348,7 @@ CASE(backend_replaced_is_released)
 
 CASE(tap_deleted_while_attached_can_be_replaced)
 {
+	struct rig old;
 	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
@@ -378,12 +362,8 @@ CASE(tap_deleted_while_attached_can_be_replaced)
 	vdev_queue_reset(&rig.v, 0);
 	vdev_queue_reset(&rig.v, 1);
 	rig.tx_out = 0;
-	close(rig.tap);
-	close(rig.sniff);
-	close(rig.inject);
-	rig.tap = rig_tap_new(&rig, 0);
-	rig.sniff = rig_packet_socket(&rig, FRAME_TYPE, false);
-	rig.inject = rig_packet_socket(&rig, 0, false);
+	rig_another_tap(&rig, &old);
+	rig_close_tap(&old);
 	rig_start(&rig);
 	flow_one(&rig);
 }
@@ -868,7 +848,6 @@ CASE(reset_owner_clears_dirty_log)
 /* Given back before the worker has had its turn: what it was to do is nobody's. */
 CASE(reset_owner_cancels_scheduled_work)
 {
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct exchange x = { .r = &rig, .burst = 8 };
 	unsigned int i;
 	uint8_t f[256];
@@ -879,10 +858,10 @@ CASE(reset_owner_cancels_scheduled_work)
 	/* more than the thread that kicks would send itself */
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-	ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+	run_first(true);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-	ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+	run_first(false);
 	vdev_own(rig.v.fd);
 	set_up_anew(rig.v.features);
 	rig.tx_out = 0;

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "held_rig.h"
 #include "module.h"
 #include "netlink_rig.h"
 #include "procfs.h"

@@ -30,12 +30,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aio.h"
 #include "flow.h"
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
+#include "watched.h"
 
 #define STORE		"/tmp/owner-memory"
 #define STORE_SIZE	(32u << 20)
@@ -280,9 +280,7 @@ static void outlived(const char *kind)
 	pid_t pid;
 	int fd;
 
-	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	store_open();
 	orders = mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -360,9 +358,7 @@ static void executes(bool main_thread)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps the memory until the last close");
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
+	choose_worker("task");
 	by_main_thread = main_thread;
 	store_open();
 	for (i = 0; i < 2 && !ksft_failed(); i++) {
@@ -403,9 +399,7 @@ static void thread_exits(const char *kind)
 	pthread_t thread;
 	pid_t tid = 0;
 
-	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
 	ASSERT_EQ(pthread_create(&thread, NULL, close_ones_own, &tid), 0);
@@ -446,9 +440,7 @@ CASE(owner_process_exit_allows_reset)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net's worker is gone for good");
 	/* kernel threads serve for as long as the memory is there */
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", "task", 1));
+	choose_worker("task");
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	close(v->fd);
 	no_worker_left(before);
@@ -540,7 +532,7 @@ static void begin_kthread(struct rig *const *r, unsigned int n)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps the memory until the last close");
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	choose_worker("kthread");
 	for (i = 0; i < n; i++)
 		open_for_another(r[i], i);
 }

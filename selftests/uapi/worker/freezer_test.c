@@ -208,7 +208,7 @@ CASE(frozen_idle_task_writes_nothing)
 /* The kernel's thread, by groups of version 1. */
 CASE(frozen_idle_kthread_writes_nothing)
 {
-	ASSERT_SYS(setenv("KVNET_WORKER", "kthread", 1));
+	choose_worker("kthread");
 	cgroup_make_old(&group, "freezer");
 	open_in(&group);
 	is_frozen_while_idle();

@@ -32,10 +32,8 @@ static struct rig rig;
 /* Which kind this device is to have: "task", "kthread" or, "", its own choice. */
 static void choose(const char *kind)
 {
-	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
+	choose_worker(kind);
 	vdev_allow_choice();
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
 }
 
 static struct worker the_worker(void)
@@ -368,26 +366,23 @@ CASE(kthread_is_in_owners_cgroup)
 /* As soon as SET_OWNER has returned: nobody else has run since, on one CPU. */
 static void is_there_at_once(const char *kind)
 {
-	const struct sched_param first = { .sched_priority = 1 }, as_others = { 0 };
 	struct cgroup g;
 	struct worker w;
 	unsigned int i;
 	char own[512];
 
-	if (!strcmp(kind, "task") && !kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
-	ASSERT_SYS(setenv("KVNET_WORKER", kind, 1));
+	choose_worker(kind);
 	cgroup_make(&g, NULL);
 	cgroup_join(&g, getpid());
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
 		int fd = vdev_open_node();
 
-		ASSERT_SYS(sched_setscheduler(0, SCHED_FIFO, &first));
+		run_first(true);
 		vdev_own(fd);
 		ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 		strcpy(own, cgroups_of(getpid(), getpid()));
 		EXPECT(!strcmp(cgroups_of(w.pid, w.tid), own));
-		ASSERT_SYS(sched_setscheduler(0, SCHED_OTHER, &as_others));
+		run_first(false);
 		close(fd);
 		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
 	}
