@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every byte that a guest gets is one that it is to get: what the device has no reason
- * to write is as it was, headers say what they should, unused places stay unused. What
- * VMM and operators get: info_leak_test.c.
+ * The device writes nothing into the guest's memory but used buffers, used entries and
+ * headers, and no byte of the kernel's in these.  info_leak_test.c looks at what the VMM and
+ * operators get.
  *
- * Run where the kernel fills memory that is freed or allocated with a pattern, as
- * User-Mode Linux does with "page_poison=1 slub_debug=P" (scripts/test.sh), and a
- * module whose stack is filled, too: there a byte that nobody has written is no zero.
+ * Runs where the kernel fills freed and allocated memory with a pattern, as User-Mode Linux
+ * does with "page_poison=1 slub_debug=P" (scripts/test.sh), and with a module whose stack is
+ * filled, too: a byte that was never written is not zero there.
  *
  * @debug: kmsan
  * @again: packed
@@ -24,7 +24,7 @@
 static struct rig rig;
 static uint8_t *was;		/* the guest's memory, as its driver has left it */
 
-/* What is neither ring nor buffer holds something, too. */
+/* Fills rings, buffers and all other memory with patterns. */
 static void paint(struct rig *r)
 {
 	memset(r->v.mem + r->v.ring_used, CANARY, VDEV_RING_ZONE - r->v.ring_used);
@@ -35,7 +35,7 @@ static void paint(struct rig *r)
 	       (size_t)r->v.q[VDEV_TX].buf_num * r->v.q[VDEV_TX].buf_size);
 }
 
-/* A frame is there, with a header that says nothing but in how many buffers. */
+/* The frame arrives, with a header that is zero but for the number of buffers. */
 static void receive(struct rig *r, uint32_t seq, uint32_t len)
 {
 	uint8_t hdr[12], want[12] = { 0 }, f[FRAME_MAX + 1];
@@ -54,7 +54,7 @@ static void receive(struct rig *r, uint32_t seq, uint32_t len)
 	     hdr[9], hdr[10], hdr[11]);
 }
 
-/* Behind its last entry, and what no buffer has been used for. */
+/* Unused entries of a split used ring, and the bytes behind it. */
 static void check_split(const struct guest_ring *r, uint16_t used)
 {
 	const uint8_t *at = r->cfg.used;
@@ -71,7 +71,7 @@ static void check_split(const struct guest_ring *r, uint16_t used)
 	ksft_all_bytes("behind the used ring", at, 0, -(uintptr_t)at % 4096);
 }
 
-/* Descriptors that nobody has used, and the device's own word. */
+/* Unused descriptors of a packed ring, the device's event word, and the bytes behind it. */
 static void check_packed(const struct guest_ring *r, unsigned int descs)
 {
 	const struct gr_event e = gr_raw_device_event(r);
@@ -84,7 +84,7 @@ static void check_packed(const struct guest_ring *r, unsigned int descs)
 	ksft_all_bytes("behind the device's word", at, 0, -(uintptr_t)at % 4096);
 }
 
-/* Each buffer has one descriptor, and the ring has not gone round. */
+/* Each buffer has one descriptor, and the ring has not wrapped. */
 static void check_ring(struct rig *r, unsigned int queue)
 {
 	const struct guest_ring *ring = &r->v.q[queue].ring;
@@ -103,11 +103,11 @@ static void check_memory(struct rig *r)
 	check_ring(r, VDEV_TX);
 	ksft_all_bytes("behind the rings", v->mem + v->ring_used, CANARY,
 		   VDEV_RING_ZONE - v->ring_used);
-	ksft_all_bytes("memory of nobody", v->mem + v->mem_used, CANARY,
+	ksft_all_bytes("memory that is neither ring nor buffer", v->mem + v->mem_used, CANARY,
 		   v->mem_size - v->mem_used);
-	/* the device reads what is sent */
+	/* the device only reads what is sent */
 	if (memcmp(was, v->q[VDEV_TX].bufs, (size_t)v->q[VDEV_TX].buf_num * v->q[VDEV_TX].buf_size))
-		FAIL("a buffer that was to be sent is not as it was");
+		FAIL("the device has written into a buffer to send");
 }
 
 static void keep_sent(const struct vdev *v)
@@ -138,7 +138,7 @@ static void frames_pass_clean(struct rig *r, unsigned int most)
 	for (i = 0; i < FRAMES && !ksft_failed(); i++) {
 		len = 60 + i * 72;
 		rig_inject(r, i, len);
-		/* every other one has company */
+		/* two frames at a time */
 		if (i % 2 == 0)
 			continue;
 		receive(r, i - 1, len - 72);

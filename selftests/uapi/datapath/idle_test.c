@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device with nothing to do knows no pages of its owner's memory after a minute.
+ * A device without traffic drops all cached pages of its owner's memory within a minute.
  *
- * This takes as long as it says. In User-Mode Linux with the word "time-travel" on its
- * command line time in which nobody has anything to do passes at once; so this test is
- * not run but where it is named, see scripts/vm/uapi.sh.
+ * In User-Mode Linux with "time-travel" on its command line, time in which no task runs
+ * passes at once; elsewhere this takes minutes, so it runs only where it is named.
  *
  * @tier: all
  * @clock: travels
@@ -26,8 +25,8 @@ static void a_second_passes(void)
 	poll(NULL, 0, 1000);
 }
 
-/* Seconds till nothing is known, at most a minute. */
-static unsigned int forgets(void)
+/* Returns the seconds until no page is cached, at most a minute. */
+static unsigned int wait_for_shrink(void)
 {
 	unsigned int s = 0;
 
@@ -44,17 +43,16 @@ CASE_TIMED(idle_device_drops_pages, 300)
 	for (i = 0; i < 2 && !ksft_failed(); i++) {
 		rx_inline_warm_up();
 		EXPECT_GE(pages(), 1);
-		s = forgets();
-		ksft_note("pages were known for %u s", s);
+		s = wait_for_shrink();
+		ksft_note("pages were cached for %u s", s);
 		EXPECT_EQ(pages(), 0);
-		/* What is used now and then is worth to be kept. */
+		/* pages used now and then are kept */
 		EXPECT_GE(s, 15);
 	}
 	rx_inline_warm_up();
 	rig_close(&rig);
 }
 
-/* One that is used is not idle. */
 CASE_TIMED(used_device_keeps_pages, 300)
 {
 	unsigned int i, s;
@@ -74,7 +72,7 @@ CASE_TIMED(used_device_keeps_pages, 300)
 	rig_close(&rig);
 }
 
-/* The work that forgets is waited for. */
+/* The last close waits for the delayed work that drops pages. */
 CASE_TIMED(close_before_pages_drop_leaves_no_worker, 300)
 {
 	unsigned int before = workers(), s;

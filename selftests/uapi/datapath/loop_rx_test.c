@@ -208,8 +208,8 @@ CASE(legacy_mergeable_buffers_hold_frame)
 }
 
 /*
- * Buffers too short for the frame: it is lost, whole or in part, but never
- * goes past the buffer, and the queue lives on.
+ * Buffers too short for the frame: it is lost, whole or in part, but the device
+ * writes nothing beyond the buffer, and the queue goes on.
  */
 static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 {
@@ -225,7 +225,7 @@ static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 	for (i = 0; i < 4; i++)
 		rig_inject(&r, i, 600);
 	rig_inject(&r, 4, 40);
-	/* whatever came of the long ones, the short one arrives */
+	/* lost or not the long ones, the short one arrives */
 	for (i = 0; i < 5; i++) {
 		if (!WAIT_FOR(3000, gr_used_pending(&q->ring))) {
 			FAIL("size %u: the short frame did not come", size);
@@ -257,7 +257,6 @@ CASE(short_buffer_without_mergeable_drops_frame)
 	too_short(BIT64(VIRTIO_F_NOTIFY_ON_EMPTY), 0, 100);
 }
 
-/* A guest page that is not there must not hurt more than the guest. */
 CASE(buffer_shorter_than_header_is_not_overrun)
 {
 	static struct rig r;
@@ -364,8 +363,8 @@ static void post_exactly(unsigned int n, const struct shape *shape)
 	vdev_kick(&rig.v.q[VDEV_RX]);
 }
 
-/* A buffer of more pieces than the device takes, in a new ring. */
-static void show_endless_buffer(unsigned int n)
+/* Offers a buffer of more pieces than the device takes, in a new ring. */
+static void offer_endless_buffer(unsigned int n)
 {
 	struct gr_desc *table = vdev_alloc(&rig.v, 16 * n, 16);
 	uint64_t data = vdev_gpa(&rig.v, vdev_alloc(&rig.v, n, 16)), one = 1;
@@ -386,13 +385,13 @@ static void show_endless_buffer(unsigned int n)
 	ASSERT_EQ(write(rig.v.q[VDEV_RX].kick, &one, 8), 8);
 }
 
-/* The driver broke a rule, and no frame had a part in it. */
+/* The driver's error breaks the queue, and costs no frame. */
 CASE(frame_survives_too_long_chain)
 {
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
 	rig_inject(&rig, 7, 100);
 	rig_inject(&rig, 8, 900);
-	show_endless_buffer(1500);
+	offer_endless_buffer(1500);
 	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_RX].err, 3000));
 	if (!vdev_is_vhost()) {
 		EXPECT_EQ(rig_counter(&rig, "kvnet.rx.broken"), 1);
@@ -407,7 +406,7 @@ CASE(frame_survives_too_long_chain)
 	rig_rx_expect(&rig, 8, 900);
 }
 
-/* Chain after chain as good as any, but more pieces than the device takes for a frame. */
+/* Each chain is legal, but together they are more pieces than the device takes for a frame. */
 CASE(frame_of_too_many_pieces_is_dropped)
 {
 	const struct shape table = { .piece = 16, .indirect = true };
@@ -446,7 +445,7 @@ static void not_dropped(uint32_t seq, uint32_t len)
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_oversize"), 0);
 }
 
-/* All that fits: the driver cannot add another buffer.  Returns how many more. */
+/* Fills the ring with buffers; returns how many were added. */
 static unsigned int post_all(const struct shape *shape)
 {
 	unsigned int n = rig_rx_post(&rig, rig.cfg.bufs, shape);
@@ -456,8 +455,8 @@ static unsigned int post_all(const struct shape *shape)
 }
 
 /*
- * A frame longer than all the buffers that there can be: it is dropped, and the
- * next one arrives.  One that just fits arrives, too.
+ * A frame longer than a full ring of buffers is dropped, and the next one arrives.
+ * A frame that just fits arrives, too.
  */
 static void too_long_for_the_ring(unsigned int num, const struct shape *shape)
 {
@@ -505,7 +504,7 @@ CASE(frame_longer_than_odd_ring_is_dropped)
 	too_long_for_the_ring(15, &two);
 }
 
-/* The driver may still give what is missing. */
+/* The frame waits as long as the ring has room for the buffers that it lacks. */
 CASE(frame_that_fits_the_ring_waits)
 {
 	const struct shape two = { .piece = BUF / 2 };
@@ -532,7 +531,7 @@ CASE(frame_that_fits_the_ring_waits)
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_oversize"), 1);
 }
 
-/* What is missing may come in chains as short as the shortest, wherever that one was. */
+/* The room left is counted in chains as short as the shortest one offered. */
 CASE(frame_that_fits_by_short_chains_waits)
 {
 	const struct shape three = { .piece = BUF / 3 };
@@ -550,7 +549,7 @@ CASE(frame_that_fits_by_short_chains_waits)
 	not_dropped(1, room);
 }
 
-/* Nor does it count as taken for ever what a frame before has filled. */
+/* Buffers that a frame before has filled come back, and count as room. */
 CASE(frame_waits_for_buffers_in_use)
 {
 	const struct shape two = { .piece = BUF / 2 };

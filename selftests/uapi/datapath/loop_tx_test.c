@@ -49,7 +49,7 @@ static void stream_on(const struct rig_cfg *cfg, unsigned int count,
 	rig_close(&r);
 }
 
-/* A legacy driver's that is big-endian, as the VMM says after all else. */
+/* A big-endian legacy driver: the VMM calls SET_VRING_ENDIAN last. */
 CASE(big_endian_driver_sends)
 {
 	struct vhost_vring_state s = { VDEV_TX, VHOST_VRING_BIG_ENDIAN };
@@ -68,7 +68,7 @@ CASE(big_endian_driver_sends)
 	EXPECT(WAIT_FOR(3000, __atomic_load_n(&used->idx, __ATOMIC_ACQUIRE) ==
 			__builtin_bswap16(1)));
 	EXPECT_EQ(vdev_eventfd_take(r.v.q[VDEV_TX].err), 0);
-	/* how the tap reads its headers is for the tap to know */
+	/* the header goes to the tap's socket, which knows its byte order */
 	EXPECT_EQ(rig_counter(&r, "kvnet.tx.batches_direct"), 0);
 	rig_close(&r);
 }
@@ -193,7 +193,7 @@ CASE(header_in_pieces_is_read)
 	}
 }
 
-/* The header in two places and the frame in a third, and other bytes between them. */
+/* The header in two pieces and the frame in a third, not adjacent. */
 static void tx_far_apart(struct rig *r, uint32_t len)
 {
 	struct vdev_queue *q = &r->v.q[VDEV_TX];
@@ -366,7 +366,7 @@ CASE_TIMED(more_than_65536_buffers_are_used, 60)
 		rig_tx_drain(&r, 3000);
 	}
 	EXPECT_EQ(gr_raw_used_idx(&q->ring), (uint16_t)total);
-	/* in order, one entry tells of many */
+	/* with IN_ORDER one used entry stands for many */
 	if (r.v.features & F_ORDER && !vdev_is_vhost())
 		EXPECT_GE(q->ring.skipped, 1);
 }

@@ -28,17 +28,17 @@
 #define SOME		40
 #define ROUND		24
 
-/* moderation.h: as often as the timer called, and how seldom it is tried after that. */
+/* moderation.h: after so many calls by the timer, one poll in so many tries to defer again. */
 #define LATE		4
 #define TRY		16
 
-/* No call is put off for longer: tx_usecs=10000. */
+/* No call is deferred for longer: tx_usecs=10000. */
 #define CAP_MS		10
 
 static struct vdev_queue *tx = &rig.v.q[VDEV_TX];
 static uint32_t answers;
 
-/* Asked for each call, and the first one, which is always made, is over. */
+/* The driver asks for each call; the first one, which is never deferred, has come. */
 static void begin_tx(const char *us)
 {
 	if (vdev_is_vhost())
@@ -46,7 +46,7 @@ static void begin_tx(const char *us)
 	vdev_parameter_text("tx_usecs", us);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	if (rx_inline_counter("kvnet.rx.polls_inline") < 0)
-		ksft_skip("no run_soft");
+		ksft_skip("no inline RX");
 	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 200, NULL);
 	vdev_kick_always(rx);
@@ -78,7 +78,7 @@ static bool all_used(void)
 	return rig.tx_done == rig.tx_seq;
 }
 
-/* What is answered is no stream, for which the device would look by itself. */
+/* A reply: packets without one are a stream, for which the device polls. */
 static void answer(void)
 {
 	rig_inject(&rig, answers, 60);
@@ -87,15 +87,15 @@ static void answer(void)
 	vdev_kick(rx);
 }
 
-/* Of the worker, and of the thread that kicks. */
-static long turns(void)
+/* By the worker, and by the vCPU thread. */
+static long polls(void)
 {
 	return rx_inline_counter("kvnet.tx.polls") + rx_inline_counter("kvnet.tx.polls_inline");
 }
 
 /*
- * Without the driver's doing anything; and one that waits each time is not made to, but for
- * a try now and then: in one of some turns.
+ * The timer makes the call of a driver that waits for it; after some of these the device
+ * defers in one of TRY polls only.
  */
 CASE(tx_call_for_waiting_driver_is_deferred_seldom)
 {
@@ -104,7 +104,7 @@ CASE(tx_call_for_waiting_driver_is_deferred_seldom)
 
 	begin_tx("2000");
 	off = rx_inline_counter("kvnet.tx.calls_deferred");
-	all = turns();
+	all = polls();
 	for (i = 0; i < SOME && !ksft_failed(); i++) {
 		send_frames(1);
 		EXPECT(vdev_eventfd_wait(tx->call, 3000));
@@ -114,52 +114,53 @@ CASE(tx_call_for_waiting_driver_is_deferred_seldom)
 		answer();
 	}
 	off = rx_inline_counter("kvnet.tx.calls_deferred") - off;
-	all = turns() - all;
-	ksft_note("%ld calls were put off, in %ld turns", off, all);
+	all = polls() - all;
+	ksft_note("%ld calls were deferred, in %ld polls", off, all);
 	EXPECT_GE(off, 1);
 	EXPECT_LE(off, LATE + all / TRY + 1);
 	end_tx();
 }
 
-/* Has a round of it passed with every call put off, and @calls of them made? */
+/* Runs a round: was each of its calls deferred, and were @calls of them made? */
 static bool all_deferred(void (*round)(void), long calls)
 {
-	long off = rx_inline_counter("kvnet.tx.calls_deferred"), made = rx_inline_counter("kvnet.tx.calls");
+	long off = rx_inline_counter("kvnet.tx.calls_deferred");
+	long made = rx_inline_counter("kvnet.tx.calls");
 
 	round();
 	return ksft_failed() || (rx_inline_counter("kvnet.tx.calls_deferred") - off == ROUND &&
 				 rx_inline_counter("kvnet.tx.calls") - made == calls);
 }
 
-static void look(void)
+static void poll_ring(void)
 {
 	EXPECT(WAIT_FOR(3000, all_used()));
 	gr_call_on(&tx->ring, 0);
 }
 
-static void looks(void)
+static void polling_driver(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ROUND && !ksft_failed(); i++) {
 		send_frames(1);
-		look();
+		poll_ring();
 		answer();
 	}
 }
 
 /*
- * The buffer itself is never late; and a driver that saw it needs no call. The host may stand
- * still before the driver has looked, and is late then: not in each round.
+ * The used buffer is visible at once, and a driver that has polled it needs no call. Where the
+ * host stands still before the driver polls, the timer calls: so some rounds may fail.
  */
 CASE(tx_call_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
-	EXPECT(WAIT_FOR(10000, all_deferred(looks, 0)));
+	EXPECT(WAIT_FOR(10000, all_deferred(polling_driver, 0)));
 	end_tx();
 }
 
-static void waits_once_and_looks_twice(void)
+static void mostly_polling_driver(void)
 {
 	unsigned int i;
 
@@ -167,24 +168,24 @@ static void waits_once_and_looks_twice(void)
 		send_frames(1);
 		EXPECT(vdev_eventfd_wait(tx->call, 3000));
 		vdev_eventfd_take(tx->call);
-		look();
+		poll_ring();
 		send_frames(1);
-		look();
+		poll_ring();
 		send_frames(1);
-		look();
+		poll_ring();
 		answer();
 	}
 }
 
-/* One that waits now and then, but looks more often than that, is not called the sooner. */
+/* A driver that waits now and then, but polls more often, still gets its calls by the timer. */
 CASE(tx_call_for_mostly_polling_driver_is_late)
 {
 	begin_tx("10000");
-	EXPECT(WAIT_FOR(10000, all_deferred(waits_once_and_looks_twice, ROUND / 3)));
+	EXPECT(WAIT_FOR(10000, all_deferred(mostly_polling_driver, ROUND / 3)));
 	end_tx();
 }
 
-/* One that it has not looked for is owed together with the next. */
+/* A pending call for a buffer that the driver has not polled comes with the next one. */
 CASE(tx_call_pending_comes_with_next)
 {
 	unsigned int i;
@@ -210,18 +211,18 @@ static void wait_until(uint64_t ms)
 		ksft_relax(turn++ % 8);
 }
 
-/* A driver whose packets are far enough apart for its calls to wait for as long as they may. */
-static void looks_slowly(void)
+/* Packets far enough apart for their calls to be deferred for all of tx_usecs. */
+static void poll_slowly(void)
 {
 	wait_until(ksft_now_ms() + CAP_MS / 2);
 	send_frames(1);
-	look();
+	poll_ring();
 	answer();
 }
 
 /*
- * The first of two packets, the second of which comes shortly before the call: how long has
- * it waited for that, in ms? 0: the second has come too late.
+ * Sends two packets, the second shortly before the call for the first. Returns for how long the
+ * first waited for its call, in ms; 0: the second came too late.
  */
 static unsigned int waits_of_two(void)
 {
@@ -229,8 +230,8 @@ static unsigned int waits_of_two(void)
 	bool early;
 	long off;
 
-	looks_slowly();
-	looks_slowly();
+	poll_slowly();
+	poll_slowly();
 	wait_until(ksft_now_ms() + CAP_MS / 2);
 	off = rx_inline_counter("kvnet.tx.calls_deferred");
 	send_frames(1);
@@ -244,12 +245,12 @@ static unsigned int waits_of_two(void)
 		vdev_eventfd_take(tx->call);
 	}
 	then = ksft_now_ms() - then;
-	look();
+	poll_ring();
 	answer();
 	return early || rx_inline_counter("kvnet.tx.calls_deferred") - off != 2 ? 0 : then;
 }
 
-/* What is owed longest is in time, whatever is sent meanwhile; a host that stands still is late. */
+/* The next packet does not delay the call for the first; best of some, as the host may stand still. */
 CASE(tx_call_pending_is_not_delayed_by_next)
 {
 	unsigned int best = ~0u, n = 0, i, ms;
@@ -282,15 +283,15 @@ CASE(tx_call_for_many_packets_is_immediate)
 		gr_call_on(&tx->ring, 0);
 	}
 	late = rx_inline_counter("kvnet.tx.calls_deferred") - late;
-	ksft_note("%ld of 10 calls were put off", late);
-	/* They are shown at once; but a turn may have ended in between. */
+	ksft_note("%ld of 10 calls were deferred", late);
+	/* the three are published at once, but a poll may end in between */
 	EXPECT_OP(late, <, 10);
 	end_tx();
 }
 
 /*
- * One by one, and the driver does not say that it has seen any: two may wait, no more. Once it
- * has been called, it asks for no call.
+ * Packets one by one, and the driver does not update its event index: calls for two may be
+ * deferred, no more. Once it has been called, it asks for no call.
  */
 CASE(tx_call_is_deferred_for_two_packets_at_most)
 {
@@ -310,7 +311,7 @@ CASE(tx_call_is_deferred_for_two_packets_at_most)
 		vdev_eventfd_take(tx->call);
 		gr_call_on(&tx->ring, 0);
 	}
-	ksft_note("at most %ld of 6 in a row were put off", most);
+	ksft_note("at most %ld of 6 in a row were deferred", most);
 	EXPECT_LE(most, 2);
 	end_tx();
 }
@@ -336,7 +337,7 @@ CASE(tx_call_with_tx_usecs_0_is_immediate)
 	end_tx();
 }
 
-/* Nothing is put off where nobody would come in time. */
+/* The timer calls in a softirq: without inline RX no call is deferred. */
 CASE(tx_call_without_rx_inline_is_immediate)
 {
 	vdev_parameter("rx_inline", 'N');
@@ -345,35 +346,35 @@ CASE(tx_call_without_rx_inline_is_immediate)
 	end_tx();
 }
 
-/* Was a call put off, and not made when the queue stopped? */
-static bool looks_before_the_queue_stops(void)
+/* Was a call deferred, and not made when the queue stopped? */
+static bool polls_before_the_queue_stops(void)
 {
 	bool called;
 	long off;
 
-	/* the first one since a start is told of at once */
+	/* the first call after a start is not deferred */
 	send_frames(1);
 	EXPECT(vdev_eventfd_wait(tx->call, 3000));
-	look();
+	poll_ring();
 	vdev_eventfd_take(tx->call);
 	off = rx_inline_counter("kvnet.tx.calls_deferred");
 	send_frames(1);
-	look();
+	poll_ring();
 	vdev_backend(&rig.v, VDEV_TX, -1);
 	called = vdev_eventfd_take(tx->call);
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	return ksft_failed() || (rx_inline_counter("kvnet.tx.calls_deferred") > off && !called);
 }
 
-/* Unless it was late already, since the host stood still: not each time. */
+/* The call may be late already, where the host stood still: so not each time. */
 CASE(tx_call_at_stop_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
-	EXPECT(WAIT_FOR(10000, looks_before_the_queue_stops()));
+	EXPECT(WAIT_FOR(10000, polls_before_the_queue_stops()));
 	end_tx();
 }
 
-/* What is owed is paid before the set-up changes, to whom it is owed. */
+/* The pending call is made before the set-up changes, by the eventfd of before. */
 CASE(tx_call_pending_comes_before_change)
 {
 	struct vhost_vring_file none = { VDEV_TX, -1 };
@@ -385,7 +386,7 @@ CASE(tx_call_pending_comes_before_change)
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		send_frames(1);
 		EXPECT(WAIT_FOR(3000, all_used()));
-		/* The driver forgets to say that it has seen it. */
+		/* the driver does not update its event index */
 		if (i % 2)
 			vdev_backend(&rig.v, VDEV_TX, -1);
 		else
@@ -418,7 +419,7 @@ static void send_one(void)
 	vdev_kick(vmm_tx);
 }
 
-/* The next call is asked for. */
+/* The call comes, and the driver asks for the next one. */
 static void called(void)
 {
 	EXPECT(vdev_eventfd_wait(vmm_tx->call, 3000));
@@ -427,12 +428,12 @@ static void called(void)
 	gr_call_on(&vmm_tx->ring, 0);
 }
 
-/* The first one, which is always made, is over. */
+/* The first call, which is never deferred, has come. */
 static void begin_late(unsigned int rx_num)
 {
 	netlink_begin(&(struct rig_cfg){ .rx_num = rx_num });
 	if (vmm_counter("kvnet.rx.polls_inline") < 0)
-		ksft_skip("no run_soft");
+		ksft_skip("no inline RX");
 	vdev_parameter_text("tx_usecs", "10000");
 	vdev_no_spin(&vmm.v);
 	gr_call_on(&vmm_tx->ring, 0);
@@ -463,7 +464,7 @@ CASE(tx_call_pending_comes_after_rx_inline_off)
 	end_late();
 }
 
-/* Returns how many calls have been put off. */
+/* Returns how many calls were deferred. */
 static long send_some(unsigned int n)
 {
 	long before = vmm_counter("kvnet.tx.calls_deferred");
@@ -476,7 +477,7 @@ static long send_some(unsigned int n)
 	return vmm_counter("kvnet.tx.calls_deferred") - before;
 }
 
-/* The timer's CPU may be another's by then: one that takes long is not for it. */
+/* Another task's CPU time must not pay for a slow call: the timer does not make it. */
 CASE_TIMED(tx_call_that_is_slow_is_not_deferred, 60)
 {
 	struct watched w;
@@ -499,7 +500,7 @@ static void long_queue(void)
 	ASSERT_SYS(ioctl(vmm.sniff, SIOCSIFTXQLEN, &ifr));
 }
 
-/* As many as the ring has, all of them the same. */
+/* Fills the ring with buffers, all of them the same memory. */
 static void give_buffers(void)
 {
 	struct gr_buf b = { .ptr = vmm_rx->bufs, .len = vmm_rx->buf_size, .write = true };
@@ -509,7 +510,7 @@ static void give_buffers(void)
 	vdev_kick(vmm_rx);
 }
 
-/* Both are served by one thread, which does not get to rest for long. */
+/* 20,000 frames keep the receive worker busy; the pending call does not wait for their end. */
 CASE_TIMED(tx_call_pending_comes_under_rx_flood, 60)
 {
 	char vcpu = vdev_parameter("tx_inline", 'N');
@@ -580,7 +581,7 @@ static void bursts(unsigned int rounds, uint32_t len)
 	}
 }
 
-/* Of the tap: a fraction of it may wait. */
+/* Sets the length of the tap's queue, of which a fraction may wait. */
 static void queue_length(int n)
 {
 	struct ifreq r = { .ifr_qlen = n };
@@ -589,7 +590,7 @@ static void queue_length(int n)
 	ASSERT_SYS(ioctl(rig.inject, SIOCSIFTXQLEN, &r));
 }
 
-/* Until some wait: then it is a stream. */
+/* Sends until frames wait, which are a stream for the device then. */
 static void warm_up(void)
 {
 	unsigned int i;
@@ -599,7 +600,7 @@ static void warm_up(void)
 	EXPECT_GE(moderated(), 1);
 }
 
-/* Sender and worker share one CPU: neither is ahead of the other for long. */
+/* Sender and worker share one CPU, so that neither is ahead of the other for long. */
 static void begin_on_one_cpu(const char *us)
 {
 	run_on_one_cpu();
@@ -607,7 +608,7 @@ static void begin_on_one_cpu(const char *us)
 	warm_up();
 }
 
-/* Rests, and how many of them time ended, from a look to the next one. */
+/* Waits, and how many of them the timer ended, between look_begins() and look_ends(). */
 static struct {
 	long waits, by_time;
 } seen;
@@ -626,7 +627,7 @@ static void look_ends(void)
 	tracing_end();
 }
 
-/* A rest that frames end, not time, has had as many of them as wake no worker, and the one that woke it. */
+/* A wait that the timer does not end has had WAIT frames that wake no worker, and one that does. */
 CASE(rx_stream_wakes_worker_once_per_batch)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
@@ -639,17 +640,18 @@ CASE(rx_stream_wakes_worker_once_per_batch)
 		bursts(1, 60);
 	while (moderated() - seen.waits < ROUNDS && ksft_now_ms() < end && !ksft_failed());
 	look_ends();
-	ksft_note("%u frames, %ld rests, of which time ended %ld", seq - first, seen.waits, seen.by_time);
+	ksft_note("%u frames, %ld waits, of which the timer ended %ld", seq - first, seen.waits,
+		  seen.by_time);
 	EXPECT_GE(seen.waits, ROUNDS);
-	/* and one that goes on */
+	/* and the wait that goes on */
 	EXPECT_LE(seen.waits - seen.by_time - 1, (seq - first) / (WAIT + 1));
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	rig_close(&rig);
 }
 
 /*
- * Of the rests that either time or frames end time has ended all but the one that goes on, if
- * frames end none. Few have to wait, so that they are there in time on slow machines, too.
+ * If frames ended no wait, the timer would have ended all but the one that goes on. The tap's
+ * queue is short, so that enough frames come in time on slow machines, too.
  */
 CASE(rx_wait_ends_with_enough_frames)
 {
@@ -667,7 +669,7 @@ CASE(rx_wait_ends_with_enough_frames)
 	rig_close(&rig);
 }
 
-/* All that comes to it goes into the tap, without being a socket buffer. */
+/* An XDP program redirects all frames of the other tap into this one. */
 static void redirect_from(const struct rig *other)
 {
 	const struct bpf_insn code[] = {
@@ -699,7 +701,7 @@ static void redirect_burst(struct rig *other)
 	vdev_kick(rx);
 }
 
-/* XDP hands over 16 at a time, with one wake-up: it is frames that count. */
+/* XDP passes 16 frames with one wake-up of the tap: each frame counts. */
 CASE_TIMED(rx_wait_counts_each_redirected_frame, 60)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
@@ -721,7 +723,6 @@ CASE_TIMED(rx_wait_counts_each_redirected_frame, 60)
 	rig_close(&rig);
 }
 
-/* Of any length that may. */
 CASE(rx_frames_of_page_size_wait)
 {
 	begin_rx("10000");
@@ -741,7 +742,7 @@ CASE(rx_frames_with_rx_usecs_0_do_not_wait)
 	rig_close(&rig);
 }
 
-/* Frames with answers in between, lone ones, and long ones. */
+/* Single frames with replies in between, and long ones. */
 CASE(rx_single_and_long_frames_do_not_wait)
 {
 	unsigned int i;
@@ -758,7 +759,7 @@ CASE(rx_single_and_long_frames_do_not_wait)
 	rig_close(&rig);
 }
 
-/* No more wait than there is room for: the tap drops the others, and tells nobody. */
+/* With a short queue the tap would drop frames while they wait. */
 CASE(rx_frames_in_short_tap_queue_do_not_wait)
 {
 	unsigned int i;
@@ -767,7 +768,7 @@ CASE(rx_frames_in_short_tap_queue_do_not_wait)
 	begin_rx("10000");
 	warm_up();
 	queue_length(3);
-	/* What waits by now was told of the room that there was. */
+	/* a wait that began before counts with the old length */
 	send_burst(BURST, 60);
 	wait_worker_idle();
 	waits = moderated();
@@ -782,7 +783,6 @@ CASE(rx_frames_in_short_tap_queue_do_not_wait)
 	rig_close(&rig);
 }
 
-/* Whatever is changed while frames wait. */
 CASE(rx_frames_waiting_survive_change)
 {
 	unsigned int i;
@@ -800,7 +800,7 @@ CASE(rx_frames_waiting_survive_change)
 		take_burst(3, 60);
 		rx_inline_one(60, 3000);
 	}
-	/* And it is closed so. */
+	/* closed while frames wait */
 	do {
 		waits = moderated();
 		bursts(1, 60);

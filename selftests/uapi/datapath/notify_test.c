@@ -36,7 +36,7 @@ static void send_one(bool always)
 	rig_tx_drain(&rig, 3000);
 }
 
-/* Each rest is ended by a kick, and by one alone; an answer to each frame, since these are no stream. */
+/* An idle queue asks for one kick; a reply to each frame keeps these from being a stream. */
 static void kicks_when_idle(uint64_t features)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -65,7 +65,7 @@ CASE(idle_queue_needs_one_kick_per_frame)
 	kicks_when_idle(F_V1 | F_MRG | F_EVENT);
 }
 
-/* The worker has begun a turn, and waits for a page of its first frame: no other needs a kick. */
+/* While the worker waits for a page of the first frame of a poll, no other frame needs a kick. */
 static void kicks_at_work(uint64_t features)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -107,7 +107,7 @@ CASE(polling_worker_with_event_idx_needs_no_kick)
 	kicks_at_work(F_V1 | F_MRG | F_EVENT);
 }
 
-/* Each kick is an exit of a guest: receive buffers that no frame waits for are worth none. */
+/* Each kick is a VM exit: the device asks for none for receive buffers that no frame waits for. */
 static void refills(uint64_t features)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
@@ -141,21 +141,21 @@ CASE(rx_refill_without_waiting_frame_needs_no_kick)
 static void tx_unseen(struct vdev_queue *q)
 {
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-	/* and no look at what the device has written */
+	/* without reading what the device has written */
 	gr_publish(&q->ring);
 }
 
 /*
- * The device has found no more buffers, and before it can ask for a kick there is one: it has
- * to look again, since nobody has asked the driver to kick.
+ * The device finds no buffers, and before it enables notifications the driver adds one, without
+ * a kick: the device has to check the ring once more.
  */
 CASE(buffer_added_before_notify_enable_is_found)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
-	/* rings that are pinned are there */
+	/* pinned rings would not fault */
 	limit_locked_memory(0);
-	/* a legacy driver's ring is split: what the device writes has a page of its own */
+	/* in a legacy driver's split ring the used ring has a page of its own */
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .features = F_MRG | F_EVENT });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
@@ -193,7 +193,7 @@ CASE(spurious_kicks_use_no_buffer)
 	EXPECT_EQ(gr_raw_used_idx(&rig.v.q[VDEV_TX].ring), 1);
 }
 
-/* A call for each frame when we ask for each. */
+/* The driver enables calls for each frame, and each frame has a call. */
 static void calls_asked_for(uint64_t features, uint16_t base)
 {
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX], *rx = &rig.v.q[VDEV_RX];
@@ -229,7 +229,7 @@ CASE(call_enabled_comes_per_frame)
 	calls_asked_for(F_V1 | F_MRG | F_EVENT | F_IND, 65400);
 }
 
-/* Nobody asks: nobody is called. */
+/* The driver disables calls, and gets none. */
 static void calls_not_asked_for(uint64_t features)
 {
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX], *rx = &rig.v.q[VDEV_RX];
@@ -266,7 +266,7 @@ CASE(call_disabled_does_not_come)
 	calls_not_asked_for(F_V1 | F_MRG | F_EVENT);
 }
 
-/* "After the 31st from here": one call, and not before. */
+/* The event index is 30 used buffers away: one call after the 31st, none before. */
 CASE(call_comes_at_event_index)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -274,7 +274,7 @@ CASE(call_comes_at_event_index)
 
 	rig_open(&rig, &(struct rig_cfg){ .base = 65000 });
 	send_one(true);
-	wait_worker_idle();		/* its call may come after its frame */
+	wait_worker_idle();		/* the call may come after the frame */
 	for (round = 0; round < 30 && !ksft_failed(); round++) {
 		gr_call_on(&q->ring, 30);
 		vdev_eventfd_wait(q->call, 0);
@@ -289,7 +289,7 @@ CASE(call_comes_at_event_index)
 	}
 }
 
-/* In one burst that passes the event: the call must still come. */
+/* A batch that passes the event index in its midst is followed by a call. */
 CASE(call_comes_for_event_inside_batch)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -310,7 +310,7 @@ CASE(call_comes_for_event_inside_batch)
 	}
 }
 
-/* Who reads what is in a kick's eventfd wakes those who wait for room there. */
+/* Reading a kick's eventfd wakes its waiters as well: the device must not take that for a kick. */
 CASE(kick_eventfd_read_is_no_kick)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -330,7 +330,7 @@ CASE(kick_eventfd_read_is_no_kick)
 	rig_close(&rig);
 }
 
-/* The kernel can signal it so often that it is in error; who writes cannot. */
+/* The kernel can overflow the counter of an eventfd (EPOLLERR); a writer cannot. */
 CASE(kick_eventfd_overflown_is_accepted)
 {
 	struct vhost_vring_file both[2] = { { VDEV_RX }, { VDEV_TX } };
@@ -370,7 +370,7 @@ static long wakeups(const char *of)
 	return rig_counter(&rig, name);
 }
 
-/* Both queues wait for what they have asked for, and have nothing else to do. */
+/* Both queues are idle, with notifications enabled. */
 static void begin_idle(uint64_t features)
 {
 	if (vdev_is_vhost())
@@ -388,7 +388,7 @@ static void begin_idle(uint64_t features)
 	wait_worker_idle();
 }
 
-/* Receive has buffers, so it does not wait for any. */
+/* The receive queue has buffers: kicks for more are counted, and wake no worker. */
 static void kicks_for_buffers(uint64_t features)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
@@ -413,7 +413,7 @@ CASE(rx_kick_without_need_wakes_no_worker)
 	kicks_for_buffers(0);
 }
 
-/* Each frame to the guest wakes who waits on the tap; transmit does not. */
+/* A frame to the guest wakes the waiters of the tap: the receive queue, not the transmit queue. */
 CASE(rx_frames_do_not_wake_tx_worker)
 {
 	long rx, tx;
@@ -437,7 +437,7 @@ CASE(rx_frames_do_not_wake_tx_worker)
 	rig_close(&rig);
 }
 
-/* Frames from the guest are none of receive's business, full tap or not. */
+/* Frames from the guest do not wake the receive queue. */
 CASE(tx_frames_do_not_wake_rx_worker)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -461,8 +461,8 @@ CASE(tx_frames_do_not_wake_rx_worker)
 }
 
 /*
- * All that come before the worker has had its turn are one wake-up. They are another
- * process's: a thread of the owner's has its turn itself.
+ * Kicks before the worker runs are one wake-up. Another process kicks: a thread of the
+ * owner would send by itself.
  */
 CASE(kicks_in_a_row_wake_worker_once)
 {
@@ -483,7 +483,7 @@ CASE(kicks_in_a_row_wake_worker_once)
 	}
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);
-	/* the last one's turn may be still to come */
+	/* the poll after the last kick may be still to come */
 	EXPECT_LE(wakeups("tx") - tx, rig_counter(&rig, "kvnet.tx.polls") - runs + 1);
 	EXPECT_GE(wakeups("tx") - tx, 1);
 	rig_close(&rig);

@@ -58,7 +58,7 @@ static uint32_t pseudo_header(const uint8_t *f, uint32_t tcp_len)
 	return sum16(f + 26, 8, IPPROTO_TCP + tcp_len);
 }
 
-/* A TCP segment of 'payload' bytes whose checksum is left to others. */
+/* A TCP segment of 'payload' bytes with a partial checksum. */
 static uint32_t tcp_frame(uint8_t *f, uint32_t payload, uint32_t seed)
 {
 	struct iphdr *ip = (void *)(f + 14);
@@ -178,8 +178,8 @@ CASE(tx_gso_and_csum_header_is_kept)
 }
 
 /*
- * What the next receiver of a GSO frame is told of its headers is what is linear in the host:
- * all of a frame that fits a page with what a socket buffer needs, else the headers.
+ * The next receiver of a GSO frame gets as hdr_len what is linear in the host's socket buffer:
+ * all of a frame that fits a page with the overhead of a socket buffer, else the headers.
  */
 static void transmit_hdr_len(uint32_t payload, uint32_t hdr_len, int fd)
 {
@@ -208,7 +208,7 @@ CASE(tx_long_frame_has_only_headers_linear)
 	fd = rig_packet_socket(&rig, ETH_P_IP, true);
 	transmit_hdr_len(1500, HEADERS + 1500, fd);
 	transmit_hdr_len(3500, HEADERS + 3500, fd);
-	/* twice: the first frame of all goes by the socket, whatever its length */
+	/* twice: the first frame of all goes by the tap's socket, whatever its length */
 	for (i = 0; i < sizeof(size) / sizeof(*size); i++) {
 		transmit_hdr_len(size[i], HEADERS, fd);
 		transmit_hdr_len(size[i], HEADERS, fd);
@@ -217,7 +217,7 @@ CASE(tx_long_frame_has_only_headers_linear)
 	rig_close(&rig);
 }
 
-/* Each one lies in its own way; none may stop the queue or reach a socket. */
+/* Each header is wrong in its own way; none may stop the queue. */
 CASE(tx_nonsense_header_does_not_stop_queue)
 {
 	static const struct virtio_net_hdr bad[] = {
@@ -335,7 +335,7 @@ CASE(rx_without_offloads_is_segmented_by_host)
 	receive_all(false);
 }
 
-/* What one header said is not in the next, though nobody makes that one. */
+/* Fields of one header are not in the next one, which the device makes where the tap has none. */
 CASE(rx_tap_without_header_gives_zero_header)
 {
 	static const struct virtio_net_hdr none;
@@ -438,7 +438,7 @@ static void bridge_ioctl(unsigned long req, const char *name, int ifindex)
 	close(fd);
 }
 
-/* The next frame that is like @frame: a bridge has things of its own to say. */
+/* The next frame like @frame: the bridge sends frames of its own. */
 static ssize_t receive_ours(void)
 {
 	ssize_t n;
@@ -581,7 +581,7 @@ static uint32_t vxlan_frame(uint8_t *f, uint32_t payload)
 	return OUTER + len;
 }
 
-/* Where the tunnel's packet begins says nobody but the end of the header. */
+/* The offsets of the inner packet are in the last fields of the longer header. */
 CASE(tx_tunnel_gso_is_kept)
 {
 	static const uint32_t size[] = { 3000, 9000, 20000, 40000, 60000 };
@@ -605,7 +605,7 @@ CASE(tx_tunnel_gso_is_kept)
 
 /*** a tap with an XDP program ***/
 
-/* 'fd' is a program, or why it could not be loaded. */
+/* 'fd' is a program, or -errno of its load. */
 static void attach_program(int fd)
 {
 	int ret;
@@ -696,7 +696,7 @@ static void send_prepended(uint32_t len)
 	rig_tx_drain(&rig, 3000);
 }
 
-/* The room in front of a frame that XDP promises to programs (256 bytes). */
+/* XDP promises programs 256 bytes of room in front of a frame. */
 CASE(xdp_adjust_head_has_room)
 {
 	uint32_t len;
@@ -711,7 +711,7 @@ CASE(xdp_adjust_head_has_room)
 	}
 }
 
-/* And so from the first frame after the program has come. */
+/* The first frame after the program is attached has that room, too. */
 CASE(xdp_adjust_head_has_room_after_attach)
 {
 	unsigned int i;
@@ -726,7 +726,7 @@ CASE(xdp_adjust_head_has_room_after_attach)
 	rig_close(&rig);
 }
 
-/* How much of a frame a program may see is for the tap to know. */
+/* The tap's socket linearises what the program may see: long frames go there one by one. */
 CASE(xdp_long_frames_go_unbatched)
 {
 	unsigned int i;

@@ -36,7 +36,7 @@
 
 enum kind { PLAIN, CSUM, GSO, KINDS };
 
-/* What came of a burst. */
+/* What a burst brought. */
 struct outcome {
 	unsigned int n;		/* packets */
 	size_t len;		/* bytes in log */
@@ -74,7 +74,7 @@ static void need_parameter(void)
 	atexit(restore);
 }
 
-/* Only what a segmenter looks at is right. */
+/* A frame whose headers are right as far as GSO segmentation reads them. */
 static void make_segments(uint8_t *f, uint32_t seq, uint32_t len)
 {
 	uint32_t i;
@@ -112,7 +112,7 @@ static void send_one(int fd, enum kind kind, uint32_t seq, uint32_t len)
 	ASSERT_EQ(send(fd, frame, len + sizeof(h), 0), len + sizeof(h));
 }
 
-/* Of each kind, or of all of them, some; in any order, but the same each time. */
+/* Frames of one kind, or of all (KINDS), in a fixed order. */
 static void send_burst(int fd, enum kind kind)
 {
 	static const uint32_t len[] = { 60, 26, 1514, 255, 256, 257, 64, 9000 };
@@ -148,7 +148,7 @@ static bool more_comes(void)
 	return gr_used_pending(ring) || poll(&tap, 1, 0);
 }
 
-/* The frames wait for buffers, then all go in one turn, or few. */
+/* The frames wait for buffers, then go in one poll, or few. */
 static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 				    enum kind kind)
 {
@@ -202,7 +202,7 @@ static void same(const struct rig_cfg *cfg, enum kind kind)
 	EXPECT_EQ(call.calls, call.n);
 	if (kind == PLAIN || kind == CSUM)
 		EXPECT_LE(copy.calls, call.n / 2);
-	/* what headers of segments can say differs between kernels: the tap's business */
+	/* headers of GSO frames differ between kernels: the tap's recvmsg() makes them */
 	if (kind == GSO && !(cfg->tap & TAP_BARE))
 		EXPECT_EQ(copy.calls, call.n);
 	free(call.log);
@@ -217,7 +217,7 @@ static void all_kinds(const struct rig_cfg *cfg)
 		same(cfg, kind);
 }
 
-/* One of a kind for itself, and all of them in a burst. */
+/* Frames of one kind alone, and of all kinds in a burst. */
 static void some_kinds(const struct rig_cfg *cfg)
 {
 	same(cfg, PLAIN);
@@ -262,7 +262,7 @@ CASE_TIMED(direct_without_headers_equals_recvmsg, 40)
 		.tap = TAP_BARE, .features = F_V1 | F_NETHDR });
 }
 
-/* In a buffer that is not from the pool. */
+/* A frame arrives in a buffer that is not from the pool. */
 static void comes_in_it(struct vdev_queue *q, uint32_t seq, uint32_t len)
 {
 	struct gr_done d;
@@ -273,7 +273,7 @@ static void comes_in_it(struct vdev_queue *q, uint32_t seq, uint32_t len)
 	frame_check((uint8_t *)d.token + rig.v.hdr_len, len, seq, len);
 }
 
-/* A lone frame has a turn of its own, and the tap need not be asked in each. */
+/* A single frame has a poll of its own, and most of these need no recvmsg(). */
 CASE(single_frames_are_direct)
 {
 	unsigned int i;
@@ -294,7 +294,7 @@ CASE(single_frames_are_direct)
 	rig_close(&rig);
 }
 
-/* The host's own address on the tap, and one neighbour there, the guest. */
+/* Gives the host an address on the tap, and one neighbour there, the guest. */
 static void speak_ip(in_addr_t host, in_addr_t guest)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { host } };
@@ -314,7 +314,7 @@ static void speak_ip(in_addr_t host, in_addr_t guest)
 	close(fd);
 }
 
-/* A file's pages travel as they are, however short what is sent of them. */
+/* sendfile() puts a file's pages into the frame, however short it is. */
 CASE(short_frames_of_file_pages_are_direct)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9),
@@ -354,7 +354,7 @@ CASE(short_frames_of_file_pages_are_direct)
 
 #define MANY	30
 
-/* In one turn, of a legacy driver that is big-endian; what is in its buffers then. */
+/* A burst for a big-endian legacy driver, in one poll; returns what is in its buffers. */
 static uint8_t *other_byte_order(bool copy, long *calls)
 {
 	struct vhost_vring_state s = { VDEV_RX, VHOST_VRING_BIG_ENDIAN };
@@ -387,7 +387,7 @@ static uint8_t *other_byte_order(bool copy, long *calls)
 	return got;
 }
 
-/* Of one kind of frames the tap's header is ours, of the other it is not. */
+/* The device makes the header of plain frames, the tap that of the others. */
 CASE(direct_big_endian_equals_recvmsg)
 {
 	uint8_t *call, *copy;
@@ -403,7 +403,7 @@ CASE(direct_big_endian_equals_recvmsg)
 	free(copy);
 }
 
-/* Those that are still taken for what they were come as they would have. */
+/* Frames read with the old header size arrive, the others are dropped. Returns how many arrived. */
 static unsigned int come_or_are_dropped(unsigned int n)
 {
 	struct guest_ring *ring = &rig.v.q[VDEV_RX].ring;
@@ -421,7 +421,7 @@ static unsigned int come_or_are_dropped(unsigned int n)
 	return came;
 }
 
-/* Frames that wait are read as the tap is set up by then, or was just before. */
+/* Waiting frames are read with the header size that the tap has by then, or had just before. */
 CASE(header_size_change_applies_to_waiting_frames)
 {
 	static const int size[] = { 10, 24 };
@@ -435,7 +435,7 @@ CASE(header_size_change_applies_to_waiting_frames)
 		right = rig.v.hdr_len;
 		rig_rx_post(&rig, 2, NULL);
 		vdev_kick(&rig.v.q[VDEV_RX]);
-		/* taken out of the tap's ring with the two that come through */
+		/* taken out of the tap's ring with the two that arrive */
 		rig_inject(&rig, 0, 60);
 		rig_inject(&rig, 1, 60);
 		for (i = 0; i < 8; i++)
@@ -486,7 +486,7 @@ CASE(frames_of_deleted_device_do_not_count)
 	rig_start(&rig);
 	rig_rx_post(&rig, 128, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
-	/* whether or not those before come through */
+	/* those of before may arrive or not */
 	for (i = 1; i < 8 && WAIT_FOR(100, gr_used_pending(
 	     &rig.v.q[VDEV_RX].ring)); i++)
 		rig_rx_expect(&rig, i, 60);
@@ -499,7 +499,7 @@ CASE(frames_of_deleted_device_do_not_count)
 	EXPECT_EQ(link_sent(rig.name).bytes - c.bytes, 20 * 300);
 }
 
-/* The buffer ends in a page that is not there: the frame is lost, by both ways. */
+/* The buffer ends in a page that cannot be written: the frame is dropped, either way. */
 CASE(unwritable_buffer_drops_frame)
 {
 	static const uint32_t len[] = { 200, 1400, 3000 };
@@ -526,7 +526,7 @@ CASE(unwritable_buffer_drops_frame)
 		rig_inject(&rig, 1, 60);
 		ASSERT(WAIT_FOR(3000, rig_counter(&rig,
 				"kvnet.rx.drop_fault") == 1));
-		/* the buffer serves for one that does not go so far */
+		/* the buffer serves for a frame that ends before that page */
 		comes_in_it(q, 1, 60);
 		rig_close(&rig);
 	}
@@ -544,7 +544,7 @@ static unsigned long sent(void)
 	return link_sent(rig.name).packets;
 }
 
-static long tap_calls(void)
+static long recvmsg_calls(void)
 {
 	return rig_counter(&rig, "kvnet.rx.packets_recvmsg");
 }
@@ -567,7 +567,7 @@ static void expect(unsigned int n, uint32_t seq)
 		rig_rx_expect(&rig, seq++, DEVICE_LEN);
 }
 
-/* Frames that wait for buffers, and then go in one turn. */
+/* Frames that wait for buffers, and then go in one poll. */
 static void burst(unsigned int n, uint32_t seq)
 {
 	inject(n, seq);
@@ -576,8 +576,8 @@ static void burst(unsigned int n, uint32_t seq)
 }
 
 /*
- * Another device for the same descriptor: it is there already, with no file of its own.  Were
- * it up, it would lose its carrier, and have it back a while after it has a file.
+ * Another device for the same descriptor, persistent, with no file of its own.  It is down: else
+ * it would lose its carrier, and get it back a while after it has a file.
  */
 static void make_other(void)
 {
@@ -590,7 +590,7 @@ static void make_other(void)
 	close(fd);
 }
 
-/* The descriptor, which the queue still has, has no device; it is another's from now on. */
+/* Attaches the descriptor, which the queue still has, to another device. */
 static void join(const char *name)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
@@ -609,7 +609,7 @@ static void become(const char *name)
 	join(name);
 }
 
-/* In memory that can be taken away, with another device if need be. */
+/* A rig in private memory, whose pages can be taken away, with another device if need be. */
 static void set_up(bool two)
 {
 	if (vdev_is_vhost())
@@ -620,7 +620,7 @@ static void set_up(bool two)
 	rig_start(&rig);
 }
 
-/* The queue has one frame received, and taken others that find no buffers. */
+/* The queue has received one frame, and taken others off the tap that find no buffers. */
 static void hold_frames(void)
 {
 	inject(1, 0);
@@ -633,8 +633,8 @@ static void hold_frames(void)
 	wait_worker_idle();
 }
 
-/* The turn that begins now stops at its first frame, which is taken by then. */
-static void stop_in_turn(void)
+/* Starts a poll that stops at its first frame, which is off the tap by then. */
+static void stop_in_poll(void)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 
@@ -646,7 +646,7 @@ static void stop_in_turn(void)
 	ASSERT(pager_asked(1, 3000));
 }
 
-/* Where the device is then, so is the caller, with sockets for it. */
+/* Moves the device to a new network namespace, and the caller with sockets for it. */
 static int move_away(void)
 {
 	int old = link_new_netns(), new = link_own_netns();
@@ -680,7 +680,7 @@ CASE(frames_with_several_taps_count_on_their_own)
 	rig_close(&rig);
 }
 
-/* Of frames of both in one turn each device has its own, but for what the tap was asked. */
+/* Each device counts its own frames of one poll, but for those that went by recvmsg(). */
 CASE(frames_of_two_devices_count_on_each)
 {
 	unsigned long n;
@@ -688,21 +688,21 @@ CASE(frames_of_two_devices_count_on_each)
 
 	set_up(true);
 	hold_frames();
-	asked = tap_calls();
+	asked = recvmsg_calls();
 	become(other.name);
 	inject(5, 100);
 	post(HELD + 5);
 	expect(HELD, 1);
 	expect(5, 100);
-	asked = tap_calls() - asked;
+	asked = recvmsg_calls() - asked;
 	n = sent();
 	EXPECT_GE(n, 5);
-	EXPECT_LE(n, 5 + asked - 1);	/* one at least was of its own */
+	EXPECT_LE(n, 5 + asked - 1);	/* at least one of these is its own */
 	ksft_note("%lu counted, %ld by the tap", n, asked);
 	rig_close(&rig);
 }
 
-/* What the tap made of the frames before is not known of another device's. */
+/* The header size of the device before is not used for the next device's frames. */
 CASE(frames_of_device_with_other_header_are_dropped)
 {
 	const int size = 10;
@@ -711,7 +711,7 @@ CASE(frames_of_device_with_other_header_are_dropped)
 	hold_frames();
 	become(other.name);
 	inject(4, 100);
-	stop_in_turn();
+	stop_in_poll();
 	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size));
 	pager_go_on();
 	expect(HELD, 1);
@@ -720,7 +720,7 @@ CASE(frames_of_device_with_other_header_are_dropped)
 	rig_close(&rig);
 }
 
-/* Nor of the same one's, by the time that it is the backend again. */
+/* Nor for frames of the same device after it has become the backend again. */
 CASE(frames_after_restart_with_other_header_are_dropped)
 {
 	const int size = 10;
@@ -737,7 +737,7 @@ CASE(frames_after_restart_with_other_header_are_dropped)
 	rig_close(&rig);
 }
 
-/* A device that is not to be found cannot be told of copies: the tap counts. */
+/* A device in another network namespace is not found: its frames go by recvmsg(), which counts. */
 CASE(frames_of_device_in_other_netns_count)
 {
 	set_up(true);
@@ -754,7 +754,7 @@ CASE(frames_of_device_in_other_netns_count)
 	rig_close(&rig);
 }
 
-/* By the device that it is now, but for the first turn's. */
+/* The device of now counts all frames, but for those of the first poll. */
 static void all_are_counted(void)
 {
 	struct link_sent was;
@@ -778,7 +778,7 @@ CASE(frames_after_move_to_other_netns_count)
 	rig_close(&rig);
 }
 
-/* The new one may well be where in memory the old one was. */
+/* The new device may be allocated where the old one was. */
 CASE(frames_after_device_replacement_count)
 {
 	unsigned int i;
@@ -792,7 +792,7 @@ CASE(frames_after_device_replacement_count)
 	rig_close(&rig);
 }
 
-/* Somebody else has the number by which the device was found. */
+/* Another device has got the ifindex by which the device was found. */
 CASE(frames_with_ifindex_reused_count_on_their_own)
 {
 	struct ifreq ifr = { .ifr_name = "another", .ifr_flags = IFF_TAP | IFF_NO_PI };
@@ -800,7 +800,7 @@ CASE(frames_with_ifindex_reused_count_on_their_own)
 
 	set_up(false);
 	hold_frames();
-	stop_in_turn();
+	stop_in_poll();
 	old = move_away();
 	ASSERT_SYS(setns(old, CLONE_NEWNET));
 	fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
@@ -814,7 +814,7 @@ CASE(frames_with_ifindex_reused_count_on_their_own)
 	rig_close(&rig);
 }
 
-/* The old tap has a device again, and its queue hears of a frame. */
+/* The old tap gets a device again, and its queue receives a frame. */
 static void comes_back(int refused)
 {
 	join("uapi%d");
@@ -825,7 +825,7 @@ static void comes_back(int refused)
 	rig_close(&rig);
 }
 
-/* The queue still waits for the old one. */
+/* A tap without a device is refused; the queue still polls the old one. */
 CASE(backend_without_device_is_refused)
 {
 	int fd;
@@ -850,7 +850,7 @@ static void *start_thread(void *arg)
 	return arg;
 }
 
-/* A tap with a device of its own, which another queue could have as well. */
+/* Another tap, with a device of its own. */
 static int another_tap(struct ifreq *ifr)
 {
 	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
@@ -862,7 +862,7 @@ static int another_tap(struct ifreq *ifr)
 	return fd;
 }
 
-/* To start waits for the ring's memory, and the tap that it was for has no device any more. */
+/* SET_BACKEND waits for a page of the ring, and the device of its tap is deleted meanwhile. */
 static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
 {
 	pthread_t thread;
@@ -897,7 +897,7 @@ CASE(start_with_device_deleted_fails)
 	rig_close(&rig);
 }
 
-/* The queue still waits for the old one, which has none just now. */
+/* The queue keeps the old backend, whose device is deleted, too. */
 CASE(start_that_fails_keeps_old_backend)
 {
 	struct ifreq ifr;
@@ -920,13 +920,13 @@ static void transmit_one(uint32_t seq)
 	wait_worker_idle();
 }
 
-/* A driver that is to kick still knows: to start has told it not to. */
+/* Starting disables kicks; a start that fails has to enable them again. */
 CASE(start_that_fails_keeps_kicks_enabled)
 {
 	struct ifreq ifr;
 	int fd;
 
-	/* where it says by a flag whether it wants kicks, not by a number */
+	/* without EVENT_IDX: a flag says whether the device wants kicks */
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG, .stopped = true });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);

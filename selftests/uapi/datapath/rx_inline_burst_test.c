@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that come together, for buffers as short as they can be or in many segments: inline
- * RX stays short, whatever the driver does.
+ * Frames that arrive together, in buffers as short as they can be or in many segments: a poll
+ * of inline RX stays short, whatever the driver offers.
  *
  * @hosts: 6.1
  * @again: packed
@@ -24,7 +24,6 @@
 
 static int gso;
 
-/* With some buffers, on a page or some. */
 static void begin(unsigned int num, unsigned int bufs, unsigned int size)
 {
 	rx_inline_need_kvnet();
@@ -53,7 +52,7 @@ static void take_buffers(void)
 	}
 }
 
-/* So many, all of them on the same page, which is known. */
+/* Offers n short buffers, all of them on the same cached page. */
 static void give_short_ones(unsigned int n, uint32_t len)
 {
 	struct gr_buf b = { .ptr = rx->bufs, .len = len, .write = true };
@@ -63,7 +62,7 @@ static void give_short_ones(unsigned int n, uint32_t len)
 	vdev_kick(rx);
 }
 
-/* Bytes that have been written to used buffers, when there are so many. */
+/* Have so many bytes been written to used buffers? 0: starts to count. */
 static bool written(unsigned long want)
 {
 	static unsigned long all;
@@ -83,7 +82,7 @@ static void send_segments(void)
 	ASSERT(segments_send(gso, SEGMENT, SEGMENTS));
 }
 
-/* A frame, after which the page of these buffers is known. */
+/* A frame, after which the page of these buffers is cached. */
 static void learn(void)
 {
 	written(0);
@@ -110,7 +109,7 @@ CASE(frame_in_several_buffers_is_inline)
 	end();
 }
 
-/* As many buffers as there are bytes are for the worker, as many as the ring has. */
+/* As many buffers as there are bytes, as many as the ring has: too many for a softirq. */
 CASE(buffer_per_byte_goes_to_worker)
 {
 	long n_inline, packets;
@@ -133,7 +132,7 @@ CASE(buffer_per_byte_goes_to_worker)
 
 static struct iommu io;
 
-/* The device knows where it is, and each page is there. */
+/* Maps it for the device, and touches each page. */
 static void map(const void *ptr, size_t len)
 {
 	const uint8_t *last = (const uint8_t *)ptr + len - 1;
@@ -162,8 +161,8 @@ static void end_in_pieces(void)
 }
 
 /*
- * Of each what a frame may need is learnt, and no more; of some buffers at a time. A page
- * more is, if one stands where the sixteen begin that are looked for together.
+ * The worker caches the pages that a frame may need of each buffer, and no more; for some buffers
+ * at a time. A lookup covers 16 pages at once, so that there may be one more.
  */
 CASE(buffer_of_some_pieces_caches_few_pages)
 {
@@ -175,13 +174,13 @@ CASE(buffer_of_some_pieces_caches_few_pages)
 	rx_inline_warm_up();
 	known = rx_inline_counter("kvnet.pages_cached");
 	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
-	ksft_note("%ld pages, %ld times", known, missed);
+	ksft_note("%ld pages cached, %ld misses", known, missed);
 	EXPECT_LE(known, 2 * bufs);
 	EXPECT_LE(known, 2 * missed * 128 / pages);
 	end_in_pieces();
 }
 
-/* Nothing is of one that no frame is received into in place. */
+/* A buffer of too many pieces for inline RX has no page cached. */
 CASE(buffer_of_a_thousand_pieces_goes_to_worker)
 {
 	const unsigned int pages = 1000, few = 6;
@@ -199,7 +198,7 @@ CASE(buffer_of_a_thousand_pieces_goes_to_worker)
 	b.len = pages * IOMMU_PAGE;
 	ASSERT(gr_add(&rx->ring, &b, 1, GR_ALL_DIRECT, rx) >= 0);
 	vdev_kick_always(rx);
-	/* When a page was not known, the worker has looked ahead, at the long one, too. */
+	/* after a miss the worker fills the cache ahead, for the long buffer, too */
 	for (i = 0; i < few && !rx_inline_counter("kvnet.rx.inline_skip_uncached"); i++)
 		learn();
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 1);
@@ -211,17 +210,17 @@ CASE(buffer_of_a_thousand_pieces_goes_to_worker)
 	learn();
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), few + 1);
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), n_inline);
-	/* Nor was it for its page that the long one was left to the worker. */
+	/* the long one went to the worker for its pieces, not for a miss */
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_skip_uncached"), 1);
 	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_complex"), 1);
 	end_in_pieces();
 }
 
-/*** a driver that says something else all the time ***/
+/*** a driver that changes its avail index all the time ***/
 
 static bool changing;
 
-/* As much as is there, or as much again; the ring has two places. */
+/* As many buffers as the ring has, two, or twice as many. */
 static void *change_mind(void *arg)
 {
 	unsigned int i;
@@ -239,8 +238,8 @@ static void start_again(void)
 }
 
 /*
- * More buffers than the ring has, in one turn: the driver is wrong, but in place there is
- * nobody who may say so.
+ * More buffers than the ring has, in one poll: the driver is wrong, but the softirq may not
+ * signal the error, and leaves the queue to the worker.
  */
 CASE_TIMED(more_buffers_than_ring_are_survived, 120)
 {
@@ -312,7 +311,7 @@ static void set_buffer(unsigned int i, const void *ptr, uint32_t len)
 		gr_raw_set(d, vdev_gpa(&rig.v, ptr), len, GR_DESC_F_WRITE, 0);
 }
 
-/* Two that have been set. */
+/* Publishes the pair of buffers that was set. */
 static void show_pair(unsigned int n)
 {
 	uint64_t one = 1;
@@ -330,7 +329,7 @@ static void show_pair(unsigned int n)
 	wait_worker_idle();
 }
 
-/* Frames that bring this, after one of the guest's; returns how many are received in place. */
+/* Frames that carry this word, after one of the guest's; returns how many are received inline. */
 static long bring(union word w, unsigned int frames)
 {
 	long packets = rx_inline_counter("kvnet.rx.packets");
@@ -343,14 +342,14 @@ static long bring(union word w, unsigned int frames)
 	return rx_inline_counter("kvnet.rx.packets_inline") - n_inline;
 }
 
-/* The ring's page becomes known, since buffers are there; returns how many pairs it took. */
+/* Has the page of the ring cached, by buffers in it; returns how many pairs that took. */
 static unsigned int learn_ring(void)
 {
 	volatile uint8_t *at = rx_inline_hva(rx->area);
 	unsigned int n = 0, i;
 	long n_inline = 0;
 
-	/* what is not there is not brought in */
+	/* inline RX does not fault pages in */
 	*at = *at;
 	for (; n < 20 && !n_inline; n++) {
 		for (i = 0; i < PAIR; i++)
@@ -364,8 +363,8 @@ static unsigned int learn_ring(void)
 }
 
 /*
- * What the first of two frames brings makes its own buffers available again, when both are
- * received in one turn: as if another CPU had done so just then.
+ * The first of two frames of one poll is written over the ring, and so makes its own buffers
+ * available again: as if another CPU had done so just then.
  */
 static long offer_again(void)
 {
@@ -386,7 +385,7 @@ CASE(frame_that_offers_its_own_buffers_is_inline_once)
 	long n_inline = 0;
 
 	begin(PAIR, PAIR, 1024);
-	/* where the worker was there first, once more */
+	/* again where the worker came before the softirq */
 	for (i = 0; i < 5 && !n_inline && !ksft_failed(); i++)
 		n_inline = offer_again();
 	EXPECT_EQ(n_inline, 1);

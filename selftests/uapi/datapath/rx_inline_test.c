@@ -98,7 +98,7 @@ static void open_many(struct rig *br)
 	bridge_up(br);
 }
 
-/* A bridge has something to say of itself now and then. */
+/* Passes over frames that the bridge sends of its own. */
 static bool has_come(struct rig *r, uint32_t n, unsigned int ms)
 {
 	static uint8_t f[FRAME_MAX];
@@ -114,7 +114,7 @@ static bool has_come(struct rig *r, uint32_t n, unsigned int ms)
 	return frame_check(f, len, n, 60);
 }
 
-/* How many of them a softirq received. */
+/* Sends a frame to all guests; returns how many of them received it inline. */
 static unsigned int to_all(struct rig *br, uint32_t n)
 {
 	long n_inline = 0;
@@ -131,7 +131,7 @@ static unsigned int to_all(struct rig *br, uint32_t n)
 	return n_inline;
 }
 
-/* One frame to many taps, from one CPU: a softirq receives it for some, workers for the others. */
+/* One frame to many taps, from one CPU: a softirq polls some, workers the others. */
 CASE_TIMED(softirq_receives_for_few_taps, 60)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(10000);
@@ -148,16 +148,16 @@ CASE_TIMED(softirq_receives_for_few_taps, 60)
 		few += n && n <= PENDING;
 		more += n > PENDING;
 	}
-	ksft_note("of %u, %u were received in place by up to %u taps, %u by more",
+	ksft_note("of %u, %u were received inline by up to %u taps, %u by more",
 		  seq, few, PENDING, more);
 	EXPECT_GE(few, SOME / 2);
-	/* what the bridge says has a softirq of its own */
+	/* the bridge's own frames have a softirq of their own */
 	EXPECT_LE(more, few / 4);
 	for (i = 0; i < TAPS; i++)
 		rig_close(&many[i]);
 }
 
-/* A socket that looks at each frame to the port for some us, and takes none. */
+/* A socket whose filter takes some us for each frame to the port, and drops it. */
 static void add_watcher(const struct rig *port)
 {
 	static struct sock_filter code[LONG_FILTER];
@@ -172,7 +172,7 @@ static void add_watcher(const struct rig *port)
 			      SO_ATTACH_FILTER, &prog, sizeof(prog)));
 }
 
-/* How long a frame to the port takes its sender, in us, at the least. */
+/* The least time that a frame to the port takes its sender, in us. */
 static long time_to_send(struct rig *port)
 {
 	struct timespec from, to;
@@ -190,7 +190,7 @@ static long time_to_send(struct rig *port)
 	return least;
 }
 
-/* Returns how many sockets that takes, on this machine. */
+/* Adds sockets until a frame takes LONG_WAIT; returns how many. */
 static unsigned int slow_down(struct rig *port)
 {
 	unsigned int n;
@@ -241,7 +241,8 @@ CASE_TIMED(late_softirq_is_throttled, 60)
 		rig_inject(&br, seq++, 60);
 		EXPECT(has_come(&rig, seq - 1, 3000));
 	}
-	ksft_note("%u frames, %ld in a softirq", i, rx_inline_counter("kvnet.rx.packets_inline") - n_inline);
+	ksft_note("%u frames, %ld in a softirq", i,
+		  rx_inline_counter("kvnet.rx.packets_inline") - n_inline);
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.inline_throttled"), 1);
 	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
 	for (i = 0; i < SOME / 2 && !ksft_failed(); i++) {
@@ -252,7 +253,7 @@ CASE_TIMED(late_softirq_is_throttled, 60)
 	rig_close(&rig);
 }
 
-/* The tap's device is looked for among many, which is no softirq's. */
+/* The worker looks the tap's device up, among many: not the softirq. */
 CASE(first_frame_of_tap_goes_to_worker)
 {
 	long slow;
@@ -270,7 +271,7 @@ CASE(first_frame_of_tap_goes_to_worker)
 	rig_close(&rig);
 }
 
-/* What is beside a page for the guest is not in the host's memory. */
+/* Pages that are neighbours for the guest are not for the host. */
 static void scatter(uint8_t *at, size_t len)
 {
 	size_t odd, i;
@@ -350,7 +351,7 @@ CASE(isolated_cpu_does_no_inline_work)
 	cgroup_remove(&g);
 }
 
-/* Longer ones are not short of a worker; all arrive in order. */
+/* Short and long frames in turn arrive in order. */
 CASE(long_frame_goes_to_worker)
 {
 	unsigned int i;
@@ -364,7 +365,7 @@ CASE(long_frame_goes_to_worker)
 	rig_close(&rig);
 }
 
-/* One that keeps coming is for the worker, till it has ended. */
+/* The worker receives until the stream ends. */
 CASE(stream_goes_to_worker)
 {
 	unsigned int i;
@@ -385,7 +386,7 @@ CASE(stream_goes_to_worker)
 	rig_close(&rig);
 }
 
-/* Who writes into the log may have to wait, so it is the worker. */
+/* A write into the dirty log may sleep, so the worker receives. */
 CASE(frame_with_dirty_log_goes_to_worker)
 {
 	static uint8_t log[1 << 20];
@@ -409,7 +410,7 @@ CASE(frame_with_dirty_log_goes_to_worker)
 
 /*** a call that takes long ***/
 
-/* With a call for each. Returns how many have been received in place. */
+/* Frames with a call for each. Returns how many were received inline. */
 static long called_for_some(unsigned int n)
 {
 	long n_inline = rx_inline_counter("kvnet.rx.packets_inline");
@@ -428,8 +429,8 @@ static void expect_worker(void)
 }
 
 /*
- * All who watch the eventfd are told with interrupts off: whoever sends frames does that
- * for no VMM for long, nor soon again, whatever that VMM does about it.
+ * A signal wakes all watchers of the eventfd, with interrupts off. The softirq of the sender
+ * does that for no VMM for long, nor soon again, whatever the VMM does about it.
  */
 CASE_TIMED(slow_call_is_throttled, 60)
 {
@@ -438,7 +439,7 @@ CASE_TIMED(slow_call_is_throttled, 60)
 	rx_inline_begin();
 	rx_inline_warm_up();
 	watched_start(&w, rx->call);
-	ksft_note("%ld frames in place", called_for_some(SOME / 2));
+	ksft_note("%ld frames inline", called_for_some(SOME / 2));
 	expect_worker();
 	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_throttled"), 1);
 	watched_end(&w);
@@ -449,9 +450,9 @@ CASE_TIMED(slow_call_is_throttled, 60)
 	rig_close(&rig);
 }
 
-/*** memory that comes late ***/
+/*** pages that are not there ***/
 
-/* What is looked at ahead of the frames is not brought in, nor waited for. */
+/* Filling the cache ahead of the frames neither faults pages in nor waits for them. */
 CASE(huge_pages_ahead_are_not_faulted_in)
 {
 	const size_t huge = 2ul << 20;
@@ -485,13 +486,13 @@ CASE(huge_pages_ahead_are_not_faulted_in)
 	rig_close(&rig);
 }
 
-/*** the rest of the device's life ***/
+/*** owner, set-up and close ***/
 
 /*
- * Becomes the owner by a call in which a signal comes, and is watched all the same. With
- * a kernel thread, since no task of a process is made while it has a signal pending.
+ * SET_OWNER with a signal pending: inline RX is on all the same. With a kernel thread, since
+ * the kernel makes no thread of a process that has a signal pending.
  */
-static void own_when_told(void)
+static void own_under_ptrace(void)
 {
 	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
 	char was = rx_inline_set('N');
@@ -515,7 +516,7 @@ static void ignored(int signal)
 	(void)signal;
 }
 
-/* An address space that has been watched once is watched by others without ado. */
+/* In a child: its address space has had no mmu notifier before. */
 CASE(set_owner_with_signal_pending_succeeds)
 {
 	int status, sent = 0, pass = 0;
@@ -525,12 +526,12 @@ CASE(set_owner_with_signal_pending_succeeds)
 	ASSERT(signal(SIGALRM, ignored) != SIG_ERR);
 	pid = fork();
 	if (!pid)
-		own_when_told();
+		own_under_ptrace();
 	for (;;) {
 		ASSERT_EQ(waitpid(pid, &status, 0), pid);
 		if (!WIFSTOPPED(status))
 			break;
-		/* The stop, then where the call begins; or a signal, for the process. */
+		/* the stop, then the entry of the call; or a signal for the process */
 		if (WSTOPSIG(status) == SIGTRAP)
 			ASSERT_SYS(kill(pid, sent++ ? 0 : SIGALRM));
 		pass = WSTOPSIG(status) == SIGALRM ? SIGALRM : 0;
@@ -604,7 +605,7 @@ static int stop_owner(pid_t owner)
 	return kill(owner, SIGCONT) ? 2 : !alone;
 }
 
-/* Nobody writes to the memory of one that is stopped: where its threads do not run, ... */
+/* While the owner and its worker are stopped, no softirq writes to its memory, ... */
 CASE(stopped_owner_gets_no_frame)
 {
 	const char *worker = getenv("KVNET_WORKER");
@@ -622,7 +623,7 @@ CASE(stopped_owner_gets_no_frame)
 			_exit(stop_owner(getppid()));
 		ASSERT_EQ(waitpid(pid, &status, 0), pid);
 		EXPECT_EQ(status, 0);
-		/* ... and then it has them. */
+		/* ... and the frames come after SIGCONT */
 		for (k = 0; k < 3; k++)
 			rig_rx_expect(&rig, seq++, 60);
 		rig_rx_post(&rig, 3, NULL);
@@ -631,7 +632,7 @@ CASE(stopped_owner_gets_no_frame)
 	rig_close(&rig);
 }
 
-/* Nor for the kernel's thread, which is in a group that is frozen, alone. */
+/* Nor while a kernel thread is frozen, alone in its group. */
 CASE(frozen_kthread_gets_no_frame)
 {
 	unsigned int i, k;
@@ -663,7 +664,7 @@ CASE(frozen_kthread_gets_no_frame)
 	cgroup_remove(&g);
 }
 
-/* The device goes, with frames on their way. */
+/* The device is closed or reset with frames on their way. */
 CASE_TIMED(close_under_traffic_leaves_no_worker, 60)
 {
 	unsigned int i, before, n = ksft_rounds(10);

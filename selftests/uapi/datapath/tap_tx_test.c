@@ -38,7 +38,7 @@
 
 static struct rig rig;
 
-/* What a packet socket is told of a frame. */
+/* What a packet socket reports of a frame. */
 struct seen {
 	struct virtio_net_hdr hdr;
 	uint16_t proto;
@@ -84,7 +84,7 @@ static struct counts read_counts(void)
 
 /*
  * Headers of all kinds, over the same frame: Ethernet, IPv4 or IPv6, TCP or UDP.
- * Some of them no tap takes.
+ * Taps refuse some of them.
  */
 static const struct {
 	uint8_t flags, gso_type;
@@ -179,7 +179,7 @@ static void own_address(uint8_t *mac)
 
 #define FRAMES		(13 * 18)
 
-/* All frames, in turns of 8; returns how many the host has seen. */
+/* All frames, 8 at a time; returns how many the host has seen. */
 static unsigned int send_all(struct seen *seen, unsigned int tap,
 			     struct counts *counts, long *direct)
 {
@@ -264,14 +264,14 @@ static long transmit(void)
 	return rig_counter(&rig, "kvnet.tx.batches_direct") - before;
 }
 
-/* The first batch goes by the socket, and tells whose device it is. */
+/* The first batch goes by the socket, whose frames show the tap's device; the second is direct. */
 static void learn(void)
 {
 	EXPECT_EQ(transmit(), 0);
 	EXPECT_EQ(transmit(), 1);
 }
 
-/* What is looked at for each batch. */
+/* The state of the link is checked for each batch. */
 CASE(link_down_takes_the_socket)
 {
 	set_direct("Y");
@@ -283,7 +283,7 @@ CASE(link_down_takes_the_socket)
 	EXPECT_EQ(transmit(), 1);
 }
 
-/* Segments of no size, which nobody takes, or without a checksum, which a tap may take. */
+/* GSO of size 0, which a tap refuses, or without a checksum, which it may take. */
 static const struct virtio_net_hdr odd[] = {
 	{ .flags = 1, .gso_type = VIRTIO_NET_HDR_GSO_TCPV4, .csum_start = 34, .csum_offset = 16 },
 	{ .gso_type = VIRTIO_NET_HDR_GSO_TCPV4, .gso_size = 1448 },
@@ -332,14 +332,14 @@ CASE(odd_frames_keep_their_order)
 	rig.tx_seq = 2 * ODD_SEQ;
 	for (i = 0; i < 40 && !ksft_failed(); i++)
 		odd_among_others(&odd[i % 2]);
-	/* what is before the odd one */
+	/* those before the odd one */
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), 3);
 	rig_close(&rig);
 }
 
 #define REFUSED	10
 
-/* The socket drops such a frame, once; to be handed to it is no drop. */
+/* The socket drops such a frame once; passing it to the socket is no drop. */
 CASE(refused_frame_is_dropped_once)
 {
 	const struct virtio_net_hdr_mrg_rxbuf h = { .hdr = odd[0] };
@@ -385,7 +385,7 @@ static int open_tap(short flags, const char *name)
 	return fd;
 }
 
-/* By whichever way. */
+/* A frame arrives, either way. */
 static void arrives(void)
 {
 	uint8_t f[FRAME_MAX];
@@ -403,7 +403,7 @@ static void set_queue(int fd, short flag)
 	ASSERT_SYS(ioctl(fd, TUNSETQUEUE, &ifr));
 }
 
-/* Two queues know by their frames which of them a flow belongs to. */
+/* With two queues the tap's socket records which of them a flow belongs to. */
 CASE(multiqueue_tap_takes_the_socket)
 {
 	char name[16] = "many%d";
@@ -430,7 +430,7 @@ CASE(multiqueue_tap_takes_the_socket)
 	close(second);
 }
 
-/* Such a tap collects packets and has them merged. */
+/* Such a tap collects packets for GRO. */
 CASE(napi_tap_takes_the_socket)
 {
 	char name[16] = "napi%d";
@@ -462,7 +462,7 @@ CASE(xdp_program_takes_the_socket)
 	rig_close(&rig);
 }
 
-/* Any interface may be the tap's by now: once more by the socket. */
+/* Any interface may be the tap's by then: the next batch goes by the socket. */
 CASE(device_is_looked_up_again_after_link_change)
 {
 	set_direct("Y");
@@ -475,7 +475,7 @@ CASE(device_is_looked_up_again_after_link_change)
 	rig_close(&rig);
 }
 
-/* A tap with the index of one that is gone, and most likely in its memory. */
+/* A tap with the ifindex of a deleted one, and most likely allocated where that was. */
 static int open_with_index(int fd, int ifindex)
 {
 	char name[16] = "again%d";
@@ -510,14 +510,14 @@ CASE_TIMED(tap_with_ifindex_reused_gets_no_frames, 60)
 		EXPECT_EQ(transmit(), 0);
 		EXPECT(rig_sniff(&rig, f, sizeof(f), 1) < 0);
 		close(other);
-		/* its file may have another device, with the same index */
+		/* its file gets another device, with the same ifindex */
 		open_with_index(rig.tap, index);
 		flow_sockets(&rig, index);
 	}
 	rig_close(&rig);
 }
 
-/* The device is elsewhere; here is one of its name. */
+/* The device is in another network namespace; here another one has its name. */
 CASE(tap_of_the_same_name_gets_no_frames)
 {
 	int old, new, other;
@@ -547,7 +547,6 @@ CASE(tap_of_the_same_name_gets_no_frames)
 	close(new);
 }
 
-/* Away and back, it is the tap's as before. */
 CASE(tap_moved_away_and_back_is_direct_again)
 {
 	int old, new;
@@ -589,7 +588,7 @@ static uint16_t ip_sum(const void *p)
 	return ~(sum + (sum >> 16));
 }
 
-/* A TCP segment, as far as a tap looks. */
+/* A TCP segment, as far as a tap reads it. */
 static void make_frame(uint32_t seq, uint32_t len)
 {
 	struct iphdr *ip = (void *)(frame + 14);
@@ -639,7 +638,7 @@ static void expect_frame(int fd, uint32_t seq, uint32_t len)
 		FAIL("frame %u of %u bytes is damaged", seq, len);
 }
 
-/* Frames longer than a page leave in batches once a short one has told the tap's device. */
+/* Frames longer than a page leave in batches once a short one has shown the tap's device. */
 static void send_a_short_one(int fd)
 {
 	send_frame(COUNT, 200, false);
@@ -700,7 +699,7 @@ CASE_TIMED(gso_frames_leave_in_batches, 60)
 	send_counted(20000, true, TAP_SNDBUF, 0, COUNT);
 }
 
-/* An MTU of 9000, and no TSO: nor does a long frame as such go alone. */
+/* An MTU of 9000, and no TSO. */
 CASE_TIMED(long_frames_leave_in_batches, 60)
 {
 	static const uint32_t len[] = { 1514, 3400, 3900, 4100, 9014, 20000,
@@ -716,7 +715,7 @@ CASE_TIMED(long_frames_leave_in_batches, 60)
 	send_counted(60000, false, 0, 0, COUNT);
 }
 
-/* Nobody takes it any more: each frame of it is a drop. */
+/* Each of its frames counts as a drop. */
 CASE(batch_for_deleted_tap_is_dropped)
 {
 	unsigned int i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A send buffer that is really full. What a tap sends belongs to it for as long as
- * it waits somewhere in the host, but most hosts of a test let nothing wait: who
- * sniffs takes a frame over at once, and no limit is ever reached.  Here a queue
- * ("plug") holds what leaves the host until it is told to let go.
+ * A send buffer that is full. A frame counts against the tap's limit for as long as it
+ * waits somewhere in the host, but in most tests no frame waits: a sniffer takes it over at
+ * once, and no limit is ever reached.  Here a qdisc ("plug") holds what leaves the host until
+ * it is released.
  *
  * @hosts: 6.1
  * @again: packed
@@ -41,7 +41,7 @@
 static struct rig rig;
 static int near, far;
 
-/* First: a new queue, which holds; then TCQ_PLUG_*. */
+/* first: adds the qdisc, which holds frames; else a TCQ_PLUG_* action. */
 static int plug(bool first, int action)
 {
 	struct tc_plug_qopt options = { .action = action, .limit = 16 << 20 };
@@ -51,8 +51,8 @@ static int plug(bool first, int action)
 }
 
 /*
- * What leaves the queue, in the order in which it does. At the far end it is not
- * certain: each CPU brings there what it has taken from the queue.
+ * Sniffs what leaves the qdisc, in that order. At the far end the order is not certain:
+ * each CPU brings there what it has dequeued.
  */
 static void sniff_at_the_queue(void)
 {
@@ -75,7 +75,7 @@ static void expect_frame(uint32_t seq, uint32_t len)
 		frame_check(f, n, seq, len);
 }
 
-/* A bridge has something to say of itself now and then. */
+/* A bridge sends frames of its own now and then. */
 static void nothing_of_ours(void)
 {
 	static uint8_t f[2 * LEN];
@@ -166,7 +166,7 @@ static void begin(uint64_t features, int (*backend)(void))
 	ASSERT(rig_tx_drain(&rig, 3000));
 }
 
-/* How often the device has found no room, once it stays so. */
+/* How often the device has found the send buffer full. */
 static long waits(void)
 {
 	return rig_counter(&rig, "kvnet.tx.sndbuf_full");
@@ -176,7 +176,7 @@ static bool is_full(long before)
 {
 	long sent = rig_counter(&rig, "kvnet.tx.packets");
 
-	/* given back what was sent, and nothing else */
+	/* what was sent is given back, and nothing else */
 	return waits() > before && rig_tx_reap(&rig) >= 0 &&
 	       rig.tx_done == sent;
 }
@@ -186,7 +186,7 @@ static long runs(void)
 	return rig_counter(&rig, "kvnet.tx.polls");
 }
 
-/* Whatever it still has to do: then it does nothing. */
+/* Waits until the worker polls no more. */
 static bool is_idle(void)
 {
 	unsigned int i;
@@ -200,7 +200,7 @@ static bool is_idle(void)
 	return false;
 }
 
-/* While it waits for room, a kick is of no use: it is not even looked at. */
+/* While the queue waits for room, a kick wakes no worker. */
 static void kicks_in_vain(void)
 {
 	long before = runs();
@@ -213,7 +213,7 @@ static void kicks_in_vain(void)
 	EXPECT_EQ(runs(), before);
 }
 
-/* More than there is room for; the device waits by the time of return. */
+/* Sends more than there is room for; on return the device waits for room. */
 static void fill(void)
 {
 	uint32_t i;
@@ -281,7 +281,7 @@ CASE_TIMED(full_packet_socket_loses_nothing, 40)
 	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket);
 }
 
-/* Notes when each frame was sent, where nobody reads it. */
+/* Has the kernel queue a timestamp of each frame, which is never read. */
 static int by_stamping_socket(void)
 {
 	int how = SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_SOFTWARE;
@@ -291,7 +291,7 @@ static int by_stamping_socket(void)
 	return fd;
 }
 
-/* A socket with something in its error queue is in error, and as full as another. */
+/* A socket with a filled error queue polls as EPOLLERR, and waits for room like another. */
 CASE_TIMED(full_packet_socket_in_error_waits, 40)
 {
 	struct pollfd p;
@@ -321,7 +321,7 @@ static void take_backend_away(void)
 	rig_start(&rig);
 }
 
-/* What is sent from then on goes in batches, which no limit stops. */
+/* Frames from then on go in batches, which no limit stops. */
 static void lift_limit(void)
 {
 	int none = INT_MAX;
@@ -361,9 +361,9 @@ CASE_TIMED(sndbuf_raised_while_full_loses_nothing, 40)
 	change_while_full(lift_limit);
 }
 
-/*** a tap that goes ***/
+/*** a tap that is deleted ***/
 
-/* Of which a page that is not there has to be waited for. */
+/* In private memory, whose missing pages the device waits for. */
 static int by_bridge_from_private_memory(void)
 {
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
@@ -371,8 +371,8 @@ static int by_bridge_from_private_memory(void)
 }
 
 /*
- * The device has found the tap full, and before it can say what it waits for, the tap
- * has gone and all that was on its way has been freed: nobody will wake it.
+ * The device has found the tap full, and before it waits for room, the tap is deleted and
+ * all that was on its way has been freed: no wake-up will come.
  */
 CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 {
@@ -382,9 +382,9 @@ CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not tell when it waits");
-	/* rings that are pinned are there */
+	/* pinned rings would not fault */
 	limit_locked_memory(0);
-	/* a legacy driver's ring is split: what the device writes has a page of its own */
+	/* in a legacy driver's split ring the used ring has a page of its own */
 	begin(F_MRG | F_EVENT, by_bridge_from_private_memory);
 	vdev_no_spin(&rig.v);
 	wait_worker_idle();
@@ -395,7 +395,7 @@ CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 	pager_take_away(q->ring.cfg.used, PAGE);
 	for (i = 0; i < FRAMES; i++)
 		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
-	/* and no look at what the device has written */
+	/* without reading what the device has written */
 	gr_publish(&q->ring);
 	ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
 	ASSERT(pager_asked(1, 3000));
@@ -411,7 +411,7 @@ CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 
 /*** a tap that collects packets ***/
 
-/* As "ethtool -C rx-frames": the tap collects that many packets if told more. */
+/* As "ethtool -C rx-frames": the tap collects so many packets sent with MSG_MORE. */
 static void tap_collects(const struct rig *r, unsigned int frames)
 {
 	struct ethtool_coalesce c = { .cmd = ETHTOOL_GCOALESCE };
@@ -427,9 +427,9 @@ static void tap_collects(const struct rig *r, unsigned int frames)
 }
 
 /*
- * What such a tap collects it keeps, and with it the room in its send buffer, until
- * it is told that no more will come: whoever says "more" waits for himself.  (Nothing
- * else is kept here, so there is always room.)
+ * Such a tap keeps what it collects, and its room in the send buffer, until a packet
+ * without MSG_MORE comes: a device that says MSG_MORE would wait for itself.  (No qdisc
+ * holds frames here, so there is always room.)
  */
 CASE(collecting_tap_with_small_sndbuf_does_not_stall)
 {

@@ -37,7 +37,7 @@ static long counter(const char *name)
 	return rig_counter(&rig, name);
 }
 
-/* A frame to the host, which has it when the kick is over, and one back. */
+/* A frame to the host, which has it when the kick returns, and one back. */
 static void ask_and_answer(unsigned int n)
 {
 	uint8_t f[FRAME_MAX];
@@ -71,7 +71,7 @@ CASE(single_packet_is_sent_by_vcpu_thread)
 	rig_close(&rig);
 }
 
-/* What takes long to copy is not for a virtual CPU, which tries. */
+/* The vCPU thread polls, and leaves a packet that takes long to copy. */
 CASE(long_packet_is_sent_by_worker)
 {
 	long n_inline, tried;
@@ -94,7 +94,7 @@ CASE(long_packet_is_sent_by_worker)
 	rig_close(&rig);
 }
 
-/* What the thread that kicks cannot read without waiting the worker reads; nothing is wrong. */
+/* The worker reads what the vCPU thread could not read without a fault; that is no error. */
 CASE(unmapped_table_is_read_by_worker)
 {
 	const struct shape table = { .piece = 30, .indirect = true };
@@ -127,7 +127,7 @@ CASE(tx_inline_off_sends_by_worker)
 	rig_close(&rig);
 }
 
-/* The time of a real-time thread is its own. */
+/* Inline TX takes no time of a real-time thread. */
 CASE(realtime_thread_does_not_send)
 {
 	long n_inline, wakes;
@@ -185,7 +185,7 @@ CASE(other_process_does_not_send)
 	rig_close(&rig);
 }
 
-/* A call is a kick: the thread that brings it is the worker. */
+/* The call of one queue is the kick of the other: the worker makes it. */
 CASE(worker_that_kicks_does_not_send)
 {
 	long n_inline;
@@ -209,7 +209,7 @@ CASE(worker_that_kicks_does_not_send)
 	rig_close(&rig);
 }
 
-/* Many for one kick are the worker's; none is lost or comes too early. */
+/* The worker sends many packets of one kick; none is lost or used too early. */
 CASE(bulk_is_sent_by_worker)
 {
 	long n_inline, wakes;
@@ -229,15 +229,14 @@ CASE(bulk_is_sent_by_worker)
 		tx_inline_reply(&rig);
 	}
 	EXPECT_GE(counter("kvnet.tx.wakeups") - wakes, 1);
-	/* The first one finds that it is not for the thread that kicks. */
+	/* the first poll of the vCPU thread finds too many */
 	EXPECT_LE(counter("kvnet.tx.polls_inline") - n_inline, 4);
 	rig_close(&rig);
 }
 
 /*
- * Some frames, each with a kick if one is asked for, as fast as they are taken. Even if
- * nobody is there to take them before the last, they are not so many (64) that a kick
- * for all of them is no cost.
+ * Some frames, each with a kick if one is asked for, as fast as they are used. Even if none is
+ * used before the last one is sent, they are not so many (64) that one kick for all costs nothing.
  */
 static void burst(uint32_t len, uint64_t deadline)
 {
@@ -278,14 +277,14 @@ CASE(stream_suppresses_kicks)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		for (; seq < rig.tx_seq && !ksft_failed(); seq++)
 			rig_expect(&rig, seq, 60);
-		/* And what comes afterwards is lone again. */
+		/* with a reply the next packet is a single one */
 		tx_inline_reply(&rig);
 	}
 	EXPECT_OP(tx->kicks, <, rig.tx_seq);
 	rig_close(&rig);
 }
 
-/* Of long frames it may kick for each: they take longer than that. */
+/* A long frame takes longer than its kick, so kicks stay enabled. */
 CASE(stream_of_long_frames_keeps_kicks)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
@@ -311,7 +310,7 @@ static void ping_pong(unsigned int n, uint64_t deadline)
 	}
 }
 
-/* It does not pay to wait for more; but they are a stream, and who sends that need not do it all. */
+/* Kicks stay enabled, but it is a stream, which the vCPU thread need not send all by itself. */
 CASE(ping_pong_is_sent_by_worker)
 {
 	uint64_t deadline = ksft_now_ms() + ksft_patience(5000);
@@ -388,7 +387,7 @@ CASE(thread_exit_with_kick_sends_packet)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		tx_inline_reply(&rig);
 	}
-	/* The worker may be at the queue for one that comes early. */
+	/* the worker may still poll the queue when the next packet comes */
 	EXPECT_GE(counter("kvnet.tx.polls_inline") - n_inline, SOME - SOME / 8);
 	rig_close(&rig);
 	no_worker_left(before);
@@ -422,8 +421,8 @@ static pid_t start_kicking(void)
 }
 
 /*
- * Killed anywhere in its kick. What it had kicked for is sent without another kick;
- * for the rest the next kick is enough, since nothing waits for who is gone.
+ * A thread is killed anywhere in its kick. Packets that it has kicked for are sent without
+ * another kick; for others the next kick is enough, since nothing waits for the dead thread.
  */
 CASE_TIMED(thread_killed_while_kicking_loses_no_packet, 60)
 {
@@ -457,13 +456,13 @@ CASE_TIMED(thread_killed_while_kicking_loses_no_packet, 60)
 		ASSERT(rig_tx_drain(&rig, 3000));
 		tx_inline_reply(&rig);
 	}
-	ksft_note("%u of %u frames were kicked for by who died", kicked, n);
+	ksft_note("the dead threads had kicked for %u of %u frames", kicked, n);
 	EXPECT_OP(counter("kvnet.tx.polls_inline"), >, n_inline);
 	rig_close(&rig);
 	no_worker_left(before);
 }
 
-/* Has kicked, and waits for what it writes next. */
+/* Kicks, and faults on the page of its second write. */
 static void *kicks_and_waits(void *late)
 {
 	uint64_t one = 1;
@@ -473,7 +472,7 @@ static void *kicks_and_waits(void *late)
 	return NULL;
 }
 
-/* A packet is lent to a thread that does not return yet: until pager_go_on(). */
+/* The task_work of a packet is pending in a thread that does not return before pager_go_on(). */
 static pthread_t kick_with_pending_task_work(void)
 {
 	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -494,7 +493,7 @@ static pthread_t kick_with_pending_task_work(void)
 	return thread;
 }
 
-/* Of another owner nothing can be lent as long as that of the last one has not been run. */
+/* The next owner has no inline TX while the task_work of the last one is pending. */
 CASE(reset_owner_with_task_work_pending_sends_by_worker)
 {
 	pthread_t thread;
@@ -521,15 +520,15 @@ CASE(reset_owner_with_task_work_pending_sends_by_worker)
 }
 
 /*
- * The module is in use until that has been run, which may be as late as its process likes: who
- * removes it is told so, and does not wait for it where nothing can end him.
+ * The module is in use until the task_work has run, as late as its process likes: rmmod fails
+ * with EWOULDBLOCK, and does not wait uninterruptibly.
  */
 CASE(module_unload_with_task_work_pending_is_refused)
 {
 	pthread_t thread;
 	int status;
 	pid_t pid;
-	bool told;
+	bool ended;
 
 	thread = kick_with_pending_task_work();
 	/* the driver's descriptors stay: the thread writes to one of them */
@@ -538,12 +537,12 @@ CASE(module_unload_with_task_work_pending_is_refused)
 	pid = ASSERT_SYS(fork());
 	if (!pid)
 		_exit(-module_unload());
-	told = WAIT_FOR(3000, waitpid(pid, &status, WNOHANG) == pid);
-	if (!told)
-		FAIL("who removes the module waits, in state %c", task_state(pid, pid));
+	ended = WAIT_FOR(3000, waitpid(pid, &status, WNOHANG) == pid);
+	if (!ended)
+		FAIL("rmmod waits, in state %c", task_state(pid, pid));
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
-	if (!told)
+	if (!ended)
 		waitpid(pid, &status, 0);
 	EXPECT_EQ(WEXITSTATUS(status), EWOULDBLOCK);
 	if (WEXITSTATUS(status))
@@ -551,7 +550,7 @@ CASE(module_unload_with_task_work_pending_is_refused)
 	ASSERT_EQ(module_load(""), 0);
 }
 
-/* A stranger has kicked, and does not return from its call: nobody waits for that. */
+/* Another process has kicked, and does not return from its call: the worker sends. */
 CASE(kick_of_blocked_process_is_served)
 {
 	uint64_t *late = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -583,9 +582,9 @@ CASE(kick_of_blocked_process_is_served)
 
 /*** kicks in a circle ***/
 
-#define LONG_LEN	3000	/* of such it makes no stream */
+#define LONG_LEN	3000	/* such packets are no stream */
 
-/* Each one's call is a kick of the other. */
+/* The call of each device is a kick of the other. */
 static void link_in_a_circle(struct rig *a, struct rig *b)
 {
 	struct vdev_queue *qa = &a->v.q[VDEV_TX], *qb = &b->v.q[VDEV_TX];
@@ -601,7 +600,7 @@ static void publish_one(struct rig *r)
 	gr_publish(&r->v.q[VDEV_TX].ring);
 }
 
-/* Kicks once, when it is told to. */
+/* A process that becomes the owner of both, and kicks once when *go is written to. */
 static pid_t fork_kicker(struct rig *const *r, int *go)
 {
 	uint64_t one = 1;
@@ -616,7 +615,7 @@ static pid_t fork_kicker(struct rig *const *r, int *go)
 	if (!pid) {
 		for (i = 0; i < 2; i++) {
 			rig_take_over(r[i]);
-			/* who is lent something waits for no page */
+			/* inline TX does not fault pages in */
 			ASSERT_SYS(madvise(r[i]->v.host, r[i]->v.mem_size, MADV_POPULATE_WRITE));
 		}
 		ASSERT_EQ(write(ready[1], "", 1), 1);
@@ -633,7 +632,7 @@ static pid_t fork_kicker(struct rig *const *r, int *go)
 	return pid;
 }
 
-/* Who has been kicked has a packet before it looks: so often, or till somebody has died. */
+/* Gives the device that is kicked a packet before it polls: n times, or until pid has ended. */
 static unsigned int feed(struct rig *const *r, unsigned int n, pid_t pid)
 {
 	struct pollfd fd = { .events = POLLIN };
@@ -652,7 +651,7 @@ static unsigned int feed(struct rig *const *r, unsigned int n, pid_t pid)
 	return i;
 }
 
-/* The set-up has been looked at, by the workers, and nobody has been kicked. */
+/* The workers have polled after the start, and no kick is pending. */
 static void settle_circle(struct rig *const *r, pid_t owner)
 {
 	unsigned int i;
@@ -668,8 +667,8 @@ static void settle_circle(struct rig *const *r, pid_t owner)
 }
 
 /*
- * What is lent to a thread leads to more that is lent to it, which it would do before it looks
- * at its signals. The packets come from another process, in time, since that preempts it.
+ * The task_work of a thread queues more task_work for it, which would run before the thread
+ * handles its signals. A real-time process supplies the packets, in time since it preempts it.
  */
 CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 {
@@ -711,7 +710,7 @@ CASE_TIMED(kicks_in_a_circle_end_with_sigkill, 60)
 	no_worker_left(before);
 }
 
-/*** many ends ***/
+/*** killed, closed and reset while threads kick ***/
 
 CASE_TIMED(owner_killed_while_kicking_leaves_no_worker, 60)
 {
@@ -758,7 +757,7 @@ static void another_owner(void)
 		;
 }
 
-/* A packet with each kick, which it sends itself. */
+/* A packet with each kick, which this thread sends by itself. */
 static void *sends(void *fd)
 {
 	uint64_t one = 1;
@@ -772,8 +771,8 @@ static void *sends(void *fd)
 }
 
 /*
- * By a thread that runs as soon as it can: when the one that sends lets go of the queue, and
- * has not said yet that it is done.
+ * RESET_OWNER by a real-time thread, which runs as soon as the thread that sends leaves the
+ * queue, before that has signalled the end of its task_work.
  */
 CASE_TIMED(reset_owner_by_realtime_thread_ends, 60)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each thing that can fail, as in fault_each_test, where an IOMMU's messages are read and
- * written, where the backend is a packet socket, where a thread is shared or there is no
- * owner, and who is told.
+ * Each call of the module that can fail fails in turn, as in fault_each_test: with IOTLB messages,
+ * with a packet socket, for a frame that is sent again, for kernel threads, without an owner, and
+ * in notifications.
  *
  * @tier: all
  * @module: failing
@@ -26,13 +26,13 @@
 static struct rig rig;
 static struct iommu io;
 
-/* What cannot be read is no message, as with vhost. */
+/* A message that cannot be copied is invalid, as with vhost. */
 static bool clean(int ret, bool hit)
 {
 	return !ret || (hit && (inject_clean(ret) || ret == -EINVAL));
 }
 
-/* Mapped or not, a page that nobody uses is nobody's trouble. */
+/* Maps or unmaps a page that no queue uses. */
 static bool write_message(struct injector *in, unsigned int n, uint8_t type)
 {
 	bool hit;
@@ -48,7 +48,7 @@ static bool write_message(struct injector *in, unsigned int n, uint8_t type)
 
 static struct vhost_msg_v2 miss;
 
-/* One that could not be read is retried. */
+/* A miss that could not be copied is read again. */
 static bool read_miss(struct injector *in, unsigned int n, uint8_t type)
 {
 	ssize_t got;
@@ -74,7 +74,7 @@ static void until_none(struct injector *in, uint8_t type,
 	UNTIL_NONE_FAILS(in, n, once(in, n, type));
 }
 
-/* The worker, with a frame in the ring, has nothing to write the used ring by. */
+/* The worker finds a frame, and the used ring is not mapped. */
 static void ask_for_a_page(void)
 {
 	iommu_unmap_all(&io, 0);
@@ -87,7 +87,7 @@ CASE_TIMED(iotlb_messages_fail_cleanly, 60)
 	struct injector in;
 
 	if (vdev_is_vhost())
-		ksft_skip("steps are kvnet's, too");
+		ksft_skip("some of these calls are kvnet's alone");
 	inject_knobs("0");
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .num = 64 }, 2);
 	iommu_map_used(&io);
@@ -123,14 +123,14 @@ CASE_TIMED(packet_socket_frames_fail_cleanly, 60)
 	fault_end();
 }
 
-/* Sent, or lost for want of the owner's memory: user copies fail as well. */
+/* Sent, or dropped where a user copy failed. */
 static long frames_done(void)
 {
 	return rig_counter(&vmm, "kvnet.tx.packets") + rig_counter(&vmm, "kvnet.tx.drop_fault") +
 	       rig_counter(&vmm, "kvnet.tx.broken");
 }
 
-/* The worker sends one while the n-th allocation fails: the frame stays in the ring. */
+/* The worker sends one frame while the n-th allocation fails: the frame stays in the ring. */
 static bool send_with_failure(struct injector *in, unsigned int n, uint32_t len)
 {
 	long before = frames_done();
@@ -185,7 +185,7 @@ static int another_owner(void)
 	return ret ? ret : set_owner();
 }
 
-/* What it does for itself when it is born is part of the step. */
+/* What the kernel thread does when it starts is part of the step. */
 CASE_TIMED(set_owner_with_kthread_fails_cleanly, 60)
 {
 	static const struct fault_step owner = { "another owner", another_owner };
@@ -197,7 +197,7 @@ CASE_TIMED(set_owner_with_kthread_fails_cleanly, 60)
 	fault_end();
 }
 
-/* Whoever has the number next that it was to have is not the one that is closed. */
+/* A device that gets no owner is closed; the next owner gets its number, and is not closed. */
 static bool closed_without_owner(struct injector *in, unsigned int n)
 {
 	int fd = vdev_open_node(), ret;
@@ -229,8 +229,8 @@ CASE_TIMED(set_owner_refused_closes_cleanly, 60)
 	fault_end();
 }
 
-/* What has been said since, or that something is missing. */
-static bool something_is_told(const struct genl *g)
+/* Is there a notification, or the report that one is lost? */
+static bool something_is_reported(const struct genl *g)
 {
 	static uint8_t buf[8 << 10];
 	bool any = false;
@@ -240,23 +240,23 @@ static bool something_is_told(const struct genl *g)
 	return any;
 }
 
-static bool start_is_told(struct injector *in, unsigned int n, const struct genl *g)
+static bool start_is_reported(struct injector *in, unsigned int n, const struct genl *g)
 {
 	bool hit;
 	int ret;
 
 	fault_set_up_again();
 	ASSERT_EQ(__vdev_backend(&vmm.v, VDEV_TX, -1), 0);
-	something_is_told(g);
+	something_is_reported(g);
 	injector_nth(in, n);
 	ret = __vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
 	hit = injector_end(in, ret);
-	if (!something_is_told(g) && !ret)
-		FAIL("failure %u: nothing is told of a queue that was started", n);
+	if (!something_is_reported(g) && !ret)
+		FAIL("failure %u: nothing is reported of a queue that was started", n);
 	return hit;
 }
 
-/* Who listens knows that it has not heard all. */
+/* A listener that lost a notification gets ENOBUFS. */
 CASE_TIMED(notification_lost_is_reported, 60)
 {
 	struct injector in;
@@ -267,7 +267,7 @@ CASE_TIMED(notification_lost_is_reported, 60)
 	genl_open(&g);
 	ASSERT_EQ(genl_join(&g), 0);
 	FOR_EACH_INJECTOR(&in, gettid())
-		UNTIL_NONE_FAILS(&in, n, start_is_told(&in, n, &g));
+		UNTIL_NONE_FAILS(&in, n, start_is_reported(&in, n, &g));
 	EXPECT_OP(fault_injected, >, 2);
 	genl_close(&g);
 	fault_end();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each thing that can fail of each step, in its turn.  The error is a clean one, what did
- * not happen did not happen, nothing is left behind, and the device carries packets
- * afterwards: see fault_rig.h.
+ * Of each ioctl, file operation and netlink request, each call that can fail fails in turn.
+ * The error is a clean one, the step has no effect then, nothing is left behind, and the device
+ * carries packets afterwards: see fault_rig.h.
  *
  * @module: failing
  * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
@@ -244,7 +244,7 @@ CASE_TIMED(each_call_fails_cleanly, 120)
 	end();
 }
 
-/* A device with an owner, in each step of its life, and gone in between. */
+/* A device from open() to close(), whatever fails in between. */
 static void live_and_die(void)
 {
 	struct rig r = vmm;
@@ -299,8 +299,8 @@ CASE_TIMED(frames_on_their_way_fail_cleanly, 240)
 	fault_touch_memory();
 	vdev_no_spin(&vmm.v);
 	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
-	packets(gettid(), 1, 100, NULL);	/* it kicks, and sends */
-	packets(w.tid, 1, 100, NULL);	/* learns pages */
+	packets(gettid(), 1, 100, NULL);	/* inline TX */
+	packets(w.tid, 1, 100, NULL);	/* fills the page cache */
 	fault_by_worker(true);
 	packets(w.tid, BURST, 100, NULL);
 	packets(w.tid, BURST, 3000, NULL);
@@ -314,7 +314,7 @@ CASE_TIMED(frames_on_their_way_fail_cleanly, 240)
 	end();
 }
 
-/* A frame that goes into many pieces, while the n-th of what its copy needs fails. */
+/* Receives a frame into many pieces, while the n-th call of its copy fails. */
 static bool frame_in_pieces(const struct injector *in, unsigned int n)
 {
 	static const struct shape pieces = { .piece = 300, .split_hdr = true };
@@ -339,7 +339,7 @@ static bool frame_in_pieces(const struct injector *in, unsigned int n)
 	return hit;
 }
 
-/* What the guest gets is what was sent, all of it and no other. */
+/* The guest gets the whole frame, or none. */
 CASE_TIMED(frame_in_pieces_fails_as_a_whole, 120)
 {
 	struct injector in;

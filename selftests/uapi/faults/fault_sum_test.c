@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Has each call failed that the module of failing/kvnet_failing.c can have fail, in the
- * tests before this one?
+ * Each call that failing/kvnet_failing.c can make fail has failed in the tests before
+ * this one.
  *
  * @tier: all
  * @module: failing

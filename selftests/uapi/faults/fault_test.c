@@ -132,7 +132,7 @@ CASE_TIMED(each_call_without_memory_fails_cleanly, 60)
 			if (hit && ret && !inject_clean(ret))
 				FAIL("%s, allocation %u: %s", steps[i].name, n,
 				     strerror(-ret));
-			if (hit && !ret)	/* it could do without */
+			if (hit && !ret)	/* the call goes on without */
 				break;
 		}
 		if (ret)
@@ -158,7 +158,7 @@ static void page_faults(const char *knob, unsigned int value)
 	ASSERT(inject_put(path, text));
 }
 
-/* Of the pages that this thread asks for, n times after the first ones. */
+/* Of the page allocations of this thread, n fail after the first ones. */
 static void fail_pages(int self, unsigned int first, unsigned int n)
 {
 	page_faults("space", first);
@@ -167,7 +167,7 @@ static void fail_pages(int self, unsigned int first, unsigned int n)
 	ASSERT_EQ(pwrite(self, "1", 1, 0), 1);
 }
 
-/* No more. Returns how many times there would still have been. */
+/* Ends that. Returns how many failures are left. */
 static unsigned int stop_failing(int self)
 {
 	char left[16] = "";
@@ -182,7 +182,7 @@ static unsigned int stop_failing(int self)
 	return atoi(left);
 }
 
-/* What failed is said, and is no harm to what comes next. */
+/* The error is a clean one, and the device works afterwards. */
 static void works_all_the_same(int (*step)(void), int ret, unsigned int n)
 {
 	if (ret && !inject_clean(ret))
@@ -196,7 +196,7 @@ static void works_all_the_same(int (*step)(void), int ret, unsigned int n)
 	carries_packets();
 }
 
-/* As it is before that step. */
+/* A new device, as it is before that step. */
 static void another_device(int (*step)(void))
 {
 	close(rig.v.fd);
@@ -204,7 +204,7 @@ static void another_device(int (*step)(void))
 		rig.v.fd = vdev_open_node();
 }
 
-/* What it could do without is not followed by what it could not, and went unnoticed. */
+/* An allocation that is not needed may fail unnoticed: injector_next() repeats its number. */
 CASE_TIMED(set_owner_without_memory_fails_cleanly, 60)
 {
 	struct injector in;
@@ -255,9 +255,8 @@ static void each_without_pages(int self, int (*step)(void), unsigned int times)
 }
 
 /*
- * Who has another way fails only if that one does, too: kvmalloc() with pages one after the
- * other, which it asks for all at once and each by itself, unless there are none to watch
- * over them (KASAN).
+ * A call with a fallback fails only if that fails, too: kvmalloc() falls back to single pages,
+ * which it allocates in bulk and then each by itself.
  */
 static void without_several(int (*step)(void))
 {
@@ -298,7 +297,7 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .num = 1024, .bufs = 16 });
 	vdev_queue_addr(&rig.v, VDEV_TX, &a);
-	/* all of it empty, and nobody else's */
+	/* empty memory of its own */
 	a.avail_user_addr = (uintptr_t)rig.v.ring_host + VDEV_RING_ZONE / 2 + 4096 - 1024;
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
 	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
@@ -324,8 +323,8 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 	no_leak_found();
 }
 
-/* Behind an IOMMU the VMM's messages are taken and kept, or refused. */
-static void tell_translations(struct iommu *io)
+/* Behind an IOMMU each of the VMM's messages is taken, or refused with an error. */
+static void send_translations(struct iommu *io)
 {
 	uint64_t far = 1ull << 40;
 	unsigned int n;
@@ -380,7 +379,7 @@ CASE_TIMED(iommu_without_memory_fails_cleanly, 60)
 		rig_stop(&rig);
 	}
 	EXPECT_OP(n, >, 4);
-	tell_translations(&io);
+	send_translations(&io);
 	iommu_close(&io);
 	rig_close(&rig);
 	no_leak_found();

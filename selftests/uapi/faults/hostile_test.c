@@ -168,7 +168,7 @@ static long counter_of_queue(const char *name)
 	return rig_counter(&rig, full);
 }
 
-/* Nobody is going to look any more: the driver may save its kicks, and they wake nobody. */
+/* No worker polls a broken queue: it disables kicks, and a kick wakes no worker. */
 CASE(broken_queue_disables_kicks)
 {
 	struct vdev_queue *q;
@@ -203,7 +203,7 @@ CASE(broken_queue_disables_kicks)
 	}
 }
 
-/* A tap that is refused mends nothing. */
+/* A backend that is refused does not repair the queue. */
 CASE(broken_queue_stays_broken_after_refused_backend)
 {
 	int fd;
@@ -233,7 +233,7 @@ CASE(broken_queue_stays_broken_after_refused_backend)
 	close(fd);
 }
 
-/* Where the guest's memory goes on elsewhere in the owner's. */
+/* Guest address where one region ends and the next begins, elsewhere in the owner's memory. */
 static uint64_t seam(void)
 {
 	return VDEV_GPA + rig.v.mem_size / 2;
@@ -253,7 +253,7 @@ CASE(table_across_regions_is_read)
 	}
 }
 
-/* Each has room enough, and so have all their descriptors; but these are two pieces each. */
+/* Each chain is long enough and legal; but each descriptor crosses regions, and is two pieces. */
 CASE(chains_of_too_many_pieces_drop_frame)
 {
 	unsigned int i, n = 300;
@@ -320,14 +320,14 @@ CASE(ring_unmapped_is_survived)
 	}
 }
 
-/* Nobody can be asked for a kick there: no other will come to tell. */
+/* The device cannot enable notifications in a read-only ring: no further kick would come. */
 CASE(read_only_ring_breaks_queue)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not say so");
-	/* else the device does not notice */
+	/* a pinned ring would be written through the kernel's mapping */
 	limit_locked_memory(0);
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG | F_EVENT });
 	works(VDEV_TX);
@@ -337,7 +337,7 @@ CASE(read_only_ring_breaks_queue)
 	vdev_kick_always(q);
 	EXPECT(vdev_eventfd_wait(q->err, 3000));
 	ASSERT_SYS(mprotect(rig.v.ring_host, VDEV_RING_ZONE, PROT_READ | PROT_WRITE));
-	/* a table is no reason to go on: what has failed cannot be done once more */
+	/* a new table does not restart it: the write that failed is not repeated */
 	vdev_set_mem(&rig.v);
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.state"), "broken"));
 	restart();
@@ -392,7 +392,7 @@ CASE_TIMED(random_rings_are_survived, 60)
 	}
 }
 
-/* The device stops at each page of 'range' that nobody has touched yet. */
+/* The device faults at each page of 'range' that was not touched yet, and waits. */
 static int watch_faults(void *range, size_t len)
 {
 	struct uffdio_api api = { .api = UFFD_API,
@@ -488,10 +488,10 @@ CASE(more_buffers_than_ring_write_nothing_behind_it)
 /*** much work out of little ***/
 
 #define PIECES	1024		/* of a packet: the most there may be */
-#define POLL_PIECES	(4096 + PIECES)	/* of a turn, which ends behind a packet */
+#define POLL_PIECES	(4096 + PIECES)	/* of a poll, which ends behind a packet */
 #define PACKET_LEN	72		/* bytes of a packet, header included */
 
-enum order { ALONE, IN_TURN, JUMPING };
+enum order { ALONE, IN_ORDER, JUMPING };
 
 static void kick(unsigned int q)
 {
@@ -555,22 +555,22 @@ static void show_all(unsigned int idx)
 	kick(VDEV_TX);
 }
 
-/* Pieces of a turn: all of those in the ring, over the turns that it took. */
+/* Pieces of a poll: all of those in the ring, divided by the polls that they took. */
 static void one_ring(enum order order, long pieces)
 {
-	long turns;
+	long polls;
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	fill_ring(order);
 	show_all(256);
 	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.tx.packets") == 256));
 	/* of the last one it is not known whether it has been counted */
-	turns = rig_counter(&rig, "kvnet.tx.budget_exhausted") + 1;
-	ksft_note("256 packets of %ld pieces: %ld turns", pieces, turns);
+	polls = rig_counter(&rig, "kvnet.tx.budget_exhausted") + 1;
+	ksft_note("256 packets of %ld pieces: %ld polls", pieces, polls);
 	if (order == ALONE)
-		EXPECT_LE(turns, 3);
+		EXPECT_LE(polls, 3);
 	else
-		EXPECT_LE(256 * pieces / turns, POLL_PIECES);
+		EXPECT_LE(256 * pieces / polls, POLL_PIECES);
 	rig_close(&rig);
 }
 
@@ -579,11 +579,11 @@ CASE_TIMED(tx_packets_of_many_pieces_fit_budget, 60)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
 	one_ring(ALONE, 1);
-	one_ring(IN_TURN, PIECES);
+	one_ring(IN_ORDER, PIECES);
 	one_ring(JUMPING, PIECES);
 }
 
-/* What normal guests send is not cut into more turns than before. */
+/* Packets as usual guests send them fit one poll. */
 CASE(tx_packets_of_few_pieces_take_one_poll)
 {
 	const struct shape s = { .piece = 94, .indirect = true };
@@ -600,11 +600,11 @@ CASE(tx_packets_of_few_pieces_take_one_poll)
 	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.budget_exhausted"), 0);
 }
 
-/* 72 buffers each; what is left over in the ring is no matter. */
+/* 72 buffers for each frame. */
 CASE(rx_one_byte_buffers_fit_budget)
 {
 	const long each = 60 + 12;
-	long turns;
+	long polls;
 	unsigned int i, n = 400;
 
 	if (vdev_is_vhost())
@@ -616,19 +616,19 @@ CASE(rx_one_byte_buffers_fit_budget)
 	ASSERT_EQ(rig_rx_post(&rig, 32768, NULL), 32768);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.packets") == n));
-	turns = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames into %ld buffers each: %ld turns", n, each, turns);
-	EXPECT_LE(n * each / turns, POLL_PIECES);
+	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
+	ksft_note("%u frames into %ld buffers each: %ld polls", n, each, polls);
+	EXPECT_LE(n * each / polls, POLL_PIECES);
 }
 
-/* Nor is it nothing to pass those that have no room at all. */
+/* Skipping buffers of no length counts as well. */
 CASE(rx_empty_buffers_fit_budget)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 	const unsigned int each = 64, n = 400;
 	struct gr_buf b = { .write = true };
 	unsigned int i;
-	long turns;
+	long polls;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -643,17 +643,17 @@ CASE(rx_empty_buffers_fit_budget)
 	}
 	vdev_kick_always(q);
 	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.packets") == n));
-	turns = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames behind %u buffers each: %ld turns", n, each - 1, turns);
-	EXPECT_LE((long)n * each / turns, POLL_PIECES);
+	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
+	ksft_note("%u frames behind %u buffers each: %ld polls", n, each - 1, polls);
+	EXPECT_LE((long)n * each / polls, POLL_PIECES);
 	rig_close(&rig);
 }
 
-/* Each looks at all the buffers that a packet may have, in vain. */
+/* Each frame makes the device read all the buffers that a packet may have, in vain. */
 CASE(rx_too_long_frames_fit_budget)
 {
 	unsigned int i, n = 400;
-	long turns;
+	long polls;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -664,12 +664,12 @@ CASE(rx_too_long_frames_fit_budget)
 	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
 	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.drop_oversize") == n));
-	turns = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames that would not fit: %ld turns", n, turns);
-	EXPECT_LE((long)n * PIECES / turns, POLL_PIECES);
+	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
+	ksft_note("%u frames that would not fit: %ld polls", n, polls);
+	EXPECT_LE((long)n * PIECES / polls, POLL_PIECES);
 }
 
-/* A buffer of a byte, and a table longer than what a frame may have, which jumps where it can. */
+/* A buffer of a byte, and a table longer than a frame may have, not in order where it can be. */
 static void show_byte_and_table(unsigned int count)
 {
 	struct gr_desc *table = vdev_alloc(&rig.v, 16ul * count, 4096);
@@ -699,11 +699,11 @@ static void show_byte_and_table(unsigned int count)
 	kick(VDEV_RX);
 }
 
-/* Each looks at as much of the table as there may be of a packet, and has none of it. */
+/* Each frame makes the device read as much of the table as a packet may have, in vain. */
 CASE(rx_too_long_table_fits_budget)
 {
 	unsigned int i, n = 400;
-	long turns;
+	long polls;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -712,9 +712,9 @@ CASE(rx_too_long_table_fits_budget)
 		rig_inject(&rig, i, 60);
 	show_byte_and_table(65536);
 	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.drop_oversize") == n));
-	turns = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames before a table: %ld turns", n, turns);
-	EXPECT_LE((long)n * PIECES / turns, POLL_PIECES);
+	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
+	ksft_note("%u frames before a table: %ld polls", n, polls);
+	EXPECT_LE((long)n * PIECES / polls, POLL_PIECES);
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.broken"), 0);
 	rig_close(&rig);
 }

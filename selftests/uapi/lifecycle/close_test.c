@@ -48,15 +48,15 @@ static struct rig rig;
 static struct cgroup group;
 static pid_t owner;
 
-/* How the workers are kept from running, and what their end waits for. */
+/* How the workers are kept from running, and how they go on. */
 struct way {
 	void (*open)(void);
 	bool (*stopped)(const struct worker *w);
 	void (*go_on)(void);
-	unsigned int more;		/* devices, whose numbers follow */
+	unsigned int more;		/* devices, with the descriptors that follow */
 };
 
-/* Tells where its device is, and has it no longer as soon as it is told to go on. */
+/* The owner: writes the number of its device to tell, and closes it when go is closed. */
 static void be_owner(const struct way *way, int tell, int go)
 {
 	char c;
@@ -69,7 +69,7 @@ static void be_owner(const struct way *way, int tell, int go)
 		pause();
 }
 
-/* Has the devices of another process until it is told to go on. */
+/* The last holder: has the devices of the owner until go is closed. */
 static void have(int fd, unsigned int more, int tell, int go)
 {
 	int pidfd = syscall(SYS_pidfd_open, owner, 0), got;
@@ -95,7 +95,7 @@ static bool has_no_device(pid_t pid, int fd)
 	return access(path, F_OK);
 }
 
-/* From the owner to the last one who has it, who closes it as soon as *last_goes is closed. */
+/* Returns the last holder of the devices, which closes them when *last_goes is closed. */
 static pid_t pass_on(const struct way *way, int *last_goes)
 {
 	int tell[2], last_tells[2], owner_goes[2], goes[2], fd;
@@ -111,7 +111,7 @@ static pid_t pass_on(const struct way *way, int *last_goes)
 	}
 	close(tell[1]);
 	if (read(tell[0], &fd, sizeof(fd)) != sizeof(fd))
-		ksft_abort();	/* it has said why */
+		ksft_abort();	/* the owner has said why */
 	last = ASSERT_SYS(fork());
 	if (!last) {
 		close(owner_goes[1]);
@@ -126,7 +126,7 @@ static pid_t pass_on(const struct way *way, int *last_goes)
 	return last;
 }
 
-/* There, its devices are to be seen. */
+/* The network namespace where netlink shows the devices. */
 static void enter_network_of(pid_t pid, struct genl *genl, unsigned int devices)
 {
 	int pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -180,7 +180,7 @@ static bool by_a_signal(const struct worker *w)
 	return task_state(owner, owner) == 'T' && (w->pid != owner || task_state(owner, w->tid) == 'T');
 }
 
-/* One worker alone. */
+/* The worker that a debugger stops, alone. */
 static pid_t traced;
 
 static bool by_a_debugger(const struct worker *w)
@@ -288,7 +288,7 @@ CASE(last_close_with_kthread_frozen_returns)
 
 /*** what is free when close() has returned ***/
 
-/* -EBUSY as long as the device has the tap. */
+/* Fails with -EBUSY as long as the device has the tap. */
 static int attach_to_tap(const char *name)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
@@ -331,7 +331,7 @@ CASE_TIMED(close_with_kthread_frees_tap, 60)
 
 /*** devices that are closed as soon as they have a worker ***/
 
-/* Stopped, with a frame to send, which is not there if it is late. */
+/* Stopped, with a frame to send; late: its page does not come. */
 static void open_late(bool late)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -348,7 +348,7 @@ static void open_late(bool late)
 	close(rig.v.fd);
 }
 
-/* A device in the place of the last one, and off it goes. */
+/* Starts a new device in the place of the last one. */
 static void start_another(void)
 {
 	struct vdev *v = &rig.v;
@@ -377,7 +377,7 @@ static void spin_until(uint64_t us)
 		;
 }
 
-/* The worker runs when the close waits for it, or after that. */
+/* The worker first runs when the close waits for it, or after that. */
 static void closed_at_once(const char *kind, bool late)
 {
 	unsigned int before = workers(), n = ksft_rounds(100), i;
@@ -404,8 +404,8 @@ CASE_TIMED(early_close_with_kthread_leaves_no_worker, 60)
 }
 
 /*
- * SET_BACKEND does not wait for the worker that it has set going. The caller is in no hurry
- * here: the worker runs as soon as it is woken.
+ * SET_BACKEND does not wait for the worker that it has woken. The caller is SCHED_IDLE: the
+ * worker runs as soon as it is woken, and waits for the page.
  */
 static void set_backends(void)
 {
@@ -494,7 +494,7 @@ CASE_TIMED(early_kill_with_kthread_leaves_no_worker, 60)
 
 /*** files whose last holder is a request that a worker answers ***/
 
-/* Rings are there for the device, and nothing else is. */
+/* Maps the rings in the IOTLB, and nothing else. */
 static void map_rings(const struct vdev *v)
 {
 	struct vhost_msg_v2 m = {
@@ -511,7 +511,7 @@ static void map_rings(const struct vdev *v)
 	ASSERT_EQ(write(v->fd, &m, sizeof(m)), (ssize_t)sizeof(m));
 }
 
-/* Nobody has the device but the request, and it is the worker that answers it: by a question. */
+/* The request alone holds the device, and the worker completes it by an IOTLB miss. */
 static void ask_by_the_worker(void)
 {
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
@@ -530,7 +530,7 @@ static void ask_by_the_worker(void)
 	aio_told(ctx);
 }
 
-/* The worker would be the last to have its own device, and wait for its own end. */
+/* A worker that released its own device would wait for its own end. */
 CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 {
 	unsigned int before;
@@ -539,8 +539,8 @@ CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 	pid_t pid;
 
 	if (vdev_is_vhost())
-		ksft_skip("a process with such a device of vhost_net's cannot be killed");
-	/* who kicks would have it, too, for a moment */
+		ksft_skip("an owner of such a device of vhost_net cannot be killed");
+	/* with inline TX the vCPU thread would hold the device, too, for a moment */
 	by_vcpu = vdev_parameter("tx_inline", '0');
 	before = module_users();
 	ASSERT_SYS(pipe2(p, O_CLOEXEC));
@@ -557,10 +557,10 @@ CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 		FAIL("module: %u users, then %u", before, module_users());
 	ASSERT_SYS(kill(pid, SIGKILL));
 	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("it cannot be killed");
+		FAIL("the owner cannot be killed");
 }
 
-/* Eventfds that nobody has but a request, which the worker's signal answers. */
+/* Eventfds that a request alone holds, which the worker's signal completes. */
 CASE(eventfds_held_by_aio_alone_are_released)
 {
 	unsigned int i, first;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The owner's memory is about to change, for as long as the test likes: an invalidation has
- * begun and does not end. Neither a last close nor a frame waits for it. Likewise a kernel thread
- * is about to join its owner's cgroups.
+ * An invalidation of the owner's memory has begun, and does not end until the test says so.
+ * Neither a last close nor a frame waits for it. Likewise a kernel thread is held while it
+ * joins its owner's cgroups.
  *
  * @module: failing
  * @skip: (uapi|test)-.* | .*: a module whose calls .* | uapi-uml-failing has one whose calls do
@@ -23,7 +23,7 @@
 
 #define SOME_PAGES	(64 * PAGE)
 
-/* Has a device until it is told, and then changes its memory. */
+/* The owner: closes its device, and then changes its memory, each when go is written to. */
 static void be_owner(int tell, int go)
 {
 	uint8_t *at = mmap(NULL, SOME_PAGES, PROT_READ | PROT_WRITE,
@@ -32,7 +32,7 @@ static void be_owner(int tell, int go)
 
 	ASSERT(at != MAP_FAILED);
 	rig_open(&rig, &(struct rig_cfg){ .here = true });
-	/* it is told of changes from its first page on */
+	/* its mmu notifier is registered with the first page */
 	rx_inline_ready();
 	rx_inline_warm_up();
 	ASSERT_EQ(write(tell, &rig.v.fd, sizeof(int)), sizeof(int));
@@ -45,7 +45,7 @@ static void be_owner(int tell, int go)
 		pause();
 }
 
-/* Of another process than the owner, which lives on, and than the test. */
+/* Another process closes last; the owner lives on. */
 static void closed_last(const char *kind)
 {
 	int tell[2], go[2], fd;
@@ -66,7 +66,7 @@ static void closed_last(const char *kind)
 	ASSERT(WAIT_FOR(3000, held(CHANGES_MEMORY)));
 	closer = ASSERT_SYS(fork());
 	if (!closer) {
-		/* it may be the last, or the test is */
+		/* the last close is this one, or the one of the test */
 		close(fd);
 		_exit(0);
 	}
@@ -88,7 +88,7 @@ CASE(last_close_with_kthread_returns)
 	closed_last("kthread");
 }
 
-/* A device without a page in its cache is not told: its owner's memory changes as without it. */
+/* A device without cached pages has no mmu notifier that could delay changes of memory. */
 CASE(device_without_page_has_no_notifier)
 {
 	uint8_t *at;
@@ -135,7 +135,7 @@ static void fill_the_pool(void)
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
 }
 
-/* As soon as it is told: its beginning changes the process's memory, too. */
+/* Waits for go: starting a thread changes the process's memory, too. */
 static void *drops_the_pool(void *arg)
 {
 	char c;
@@ -146,7 +146,7 @@ static void *drops_the_pool(void *arg)
 	return NULL;
 }
 
-/* They are the worker's, which learns no page. */
+/* The worker receives, and caches no page meanwhile. */
 CASE(frames_go_to_worker)
 {
 	pthread_t thread;
@@ -173,14 +173,14 @@ CASE(frames_go_to_worker)
 	rig_close(&rig);
 }
 
-/* A worker has found pages, which are others by the time that it may go on. */
+/* A worker has looked pages up, which are replaced before it may go on. */
 CASE(pages_found_before_are_not_cached)
 {
 	warm_up();
 	drop_the_pool();
 	fill_the_pool();
 	hold(HAS_FOUND);
-	/* It has received it before it looks for what comes next. */
+	/* the worker receives the frame before it looks pages up */
 	rx_inline_one(60, 3000);
 	ASSERT(WAIT_FOR(3000, held(HAS_FOUND)));
 	drop_the_pool();
@@ -190,7 +190,7 @@ CASE(pages_found_before_are_not_cached)
 	rig_close(&rig);
 }
 
-/* Where it gets no CPU time it would hold the kernel's locks until it gets some. */
+/* A kernel thread that runs in a cgroup without CPU time would keep the locks that it holds. */
 CASE(kthread_joining_cgroups_is_parked)
 {
 	struct worker w = {};

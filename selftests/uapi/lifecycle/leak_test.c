@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is left behind by many devices and many eventfds: nothing.
+ * Many devices, eventfds and frames leave nothing behind.
  *
  * @hosts: 6.1
  * @seconds: 4
@@ -27,7 +27,7 @@
 #define SENDERS		8
 #define UNREAD		80
 #define REFUSED		512	/* more than a ring has, and a batch */
-#define TOLD		30	/* times: kmemleak takes few of them for used */
+#define AGAIN		30	/* times: kmemleak misses some of the leaks */
 
 static struct rig rig;
 
@@ -57,7 +57,7 @@ CASE_TIMED(open_and_close_leaks_nothing, 60)
 	}
 	rig_close(&rig);
 	no_worker_left(before);
-	/* one that is left behind in each round shows, in either number */
+	/* one eventfd or file that each round leaves behind shows in either number */
 	if (!WAIT_FOR(3000, eventfd_number() < first + 16))
 		FAIL("eventfd number %u, then %u", first, eventfd_number());
 	no_file_left(files, 16);
@@ -115,7 +115,7 @@ CASE(devices_up_to_emfile_leave_no_worker)
 	no_worker_left(before + 2);
 }
 
-/* Nobody else has the tap's file: its device goes with the last who uses it. */
+/* The device alone has the tap's file: the tap is deleted when the device releases it. */
 CASE(tap_without_other_user_is_released)
 {
 	unsigned int way;
@@ -136,16 +136,16 @@ CASE(tap_without_other_user_is_released)
 	}
 }
 
-/*** pages for frames, as the kernel's tracepoints tell of them: each that comes, and goes ***/
+/*** pages for frames, by the kernel's tracepoints of page allocation ***/
 
-#define LARGE	"order == 3"	/* of which frames are cut: KVNET_FRAG_MAX */
+#define LARGE	"order == 3"	/* frames are parts of these: KVNET_FRAG_MAX */
 
 static struct {
 	unsigned long pfn[4096];
 	unsigned int n, came;
 } pages;
 
-/* Before anything is sent: what is there by then goes unseen. */
+/* Called before anything is sent: pages allocated before are not seen. */
 static void pages_begin(void)
 {
 	if (vdev_is_vhost())
@@ -155,7 +155,7 @@ static void pages_begin(void)
 		ksft_skip("no tracing of pages");
 }
 
-/* Asked for as frag.c asks: no driver does so without being in an interrupt. */
+/* The flags of frag.c, which drivers use in interrupts only. */
 static bool may_be_for_frames(const char *line)
 {
 	return strstr(line, "__GFP_NOMEMALLOC") && strstr(line, "__GFP_IO") &&
@@ -183,8 +183,8 @@ static void look_at_page(const char *line, void *arg)
 }
 
 /*
- * A slab may be asked for in the same way, and stays: netlink copies a message that takes less
- * than half of its memory to where it takes no more than it needs.
+ * A slab may be allocated with the same flags, and stays: netlink copies a message that takes
+ * less than half of its memory into a smaller buffer.
  */
 static bool is_slab(int flags, unsigned long pfn)
 {
@@ -206,7 +206,7 @@ static void leave_out_slabs(void)
 	close(flags);
 }
 
-/* How many have come and not gone? */
+/* How many pages have been allocated and not freed? */
 static unsigned int pages_kept(void)
 {
 	pages.n = 0;
@@ -224,7 +224,7 @@ static void pages_have_gone(const char *what)
 	tracing_end();
 }
 
-/* A device in the place of the last one, which has sent a frame. */
+/* A new device in the place of the last one sends a frame. */
 static void one_more_sends(void)
 {
 	struct vdev *v = &rig.v;
@@ -240,7 +240,6 @@ static void one_more_sends(void)
 	rig_tx_drain(&rig, 3000);
 }
 
-/* Memory for frames goes with the device that has sent them. */
 CASE(devices_that_have_sent_leak_no_page)
 {
 	const unsigned int n = 20;
@@ -257,7 +256,7 @@ CASE(devices_that_have_sent_leak_no_page)
 	rig_close(&rig);
 }
 
-/* Several chunks of memory at once, which come back together. */
+/* Frames in several chunks of memory at once, which are freed together. */
 static void send_unread(struct rig *r)
 {
 	uint8_t f[FRAME_MAX];
@@ -272,7 +271,7 @@ static void send_unread(struct rig *r)
 		ASSERT_EQ(rig_sniff(r, f, sizeof(f), 3000), REFUSED_LEN);
 }
 
-/* Nor does a device have it whose tap is taken away: its owner may have died. */
+/* Without a tap a device keeps no pages: its owner may have died. */
 CASE(stopped_queues_keep_no_page)
 {
 	static struct rig r[SENDERS];
@@ -293,7 +292,7 @@ CASE(stopped_queues_keep_no_page)
 		rig_close(&r[i]);
 }
 
-/* One of each kind that stays keeps its page. */
+/* One leaked frame of a kind keeps its page. */
 static void send_refused(const struct virtio_net_hdr *hdr, unsigned int n)
 {
 	struct virtio_net_hdr_mrg_rxbuf h = { .hdr = *hdr };
@@ -312,7 +311,6 @@ static void send_refused(const struct virtio_net_hdr *hdr, unsigned int n)
 	rig_tx_drain(&rig, 5000);
 }
 
-/* Frames that are refused somewhere on the way take no memory with them. */
 CASE(refused_frames_leak_no_page)
 {
 	static const struct {
@@ -345,7 +343,7 @@ CASE(refused_frames_leak_no_page)
 	rig_close(&rig);
 }
 
-/* Nor do batches that nobody takes any more. */
+/* Batches for a deleted tap. */
 CASE(refused_batches_leak_no_page)
 {
 	static const struct virtio_net_hdr plain;
@@ -363,7 +361,7 @@ CASE(refused_batches_leak_no_page)
 	rig_close(&rig);
 }
 
-/*** what kmemleak finds, for which it has to be some seconds old: at the end of the run ***/
+/*** leaks that kmemleak finds at the end of the run, when they are some seconds old ***/
 
 static void need_kmemleak(void)
 {
@@ -371,20 +369,20 @@ static void need_kmemleak(void)
 		ksft_skip("no kmemleak");
 }
 
-/* What a queue needs behind an IOMMU it needs once. */
+/* The IOMMU state of a queue is allocated once. */
 CASE(features_set_again_leak_nothing)
 {
 	unsigned int i;
 
 	need_kmemleak();
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	for (i = 0; i < TOLD; i++)
+	for (i = 0; i < AGAIN; i++)
 		vdev_set_features(&rig.v, rig.cfg.features | F_PLATFORM);
 	rig_close(&rig);
 }
 
-/* Tables of which the last region is beyond the log. */
-static void tell_tables(unsigned int n)
+/* Sets tables of which the last region is beyond the log. */
+static void set_tables(unsigned int n)
 {
 	static struct {
 		struct vhost_memory m;
@@ -403,7 +401,7 @@ static void tell_tables(unsigned int n)
 		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, &table), -EFAULT);
 }
 
-/* Nor do tables that a running device does not do with. */
+/* Tables that a running device refuses. */
 CASE(refused_tables_leak_nothing)
 {
 	struct dirtylog log;
@@ -412,7 +410,7 @@ CASE(refused_tables_leak_nothing)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	dirtylog_open(&log, &rig.v);
 	dirtylog_on(&log);
-	tell_tables(TOLD);
+	set_tables(AGAIN);
 	flow_one(&rig);
 	rig_close(&rig);
 	dirtylog_close(&log);

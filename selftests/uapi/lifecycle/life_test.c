@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Life and death under load, again and again (LIFE_CYCLES of each, 2 by default): a VMM
- * that is killed, closes, executes, forks, passes its device on, is frozen, moved,
- * starved; and what it stands on, taken away.
+ * The life of a VMM under load, again and again (LIFE_CYCLES of each, 2 by default): it is
+ * killed, closes, executes, forks, passes its device on, is frozen, moved to other CPUs, runs
+ * out of memory; and its tap, network namespace, memory table and module are replaced.
+ * lifecycle_test has these once, in more environments, and without the search for leaks.
  *
  * @tier: all
  * @hosts: 6.12
@@ -67,7 +68,7 @@ static void end(void)
 	no_leak_found();
 }
 
-/* At any moment of a turn of the worker's. */
+/* The worker gets to any point of a poll. */
 static void some_time(void)
 {
 	unsigned int n;
@@ -133,7 +134,7 @@ CASE_LONG(owner_exec_leaves_nothing)
 	act_and_end(execute, 0);
 }
 
-/* The child has the device when its owner has gone. */
+/* The child has the device when its owner has exited. */
 static void leave_it_to_a_child(struct rig *r, int sock)
 {
 	char c;
@@ -183,7 +184,7 @@ static void pass_it_on(struct rig *r, int sock)
 	ASSERT_EQ(sendmsg(sock, &m, 0), 1);
 }
 
-/* Who has got the device closes it last, or is killed in its turn with it unread. */
+/* The receiver closes the device last, or the message with the device is never received. */
 CASE_LONG(device_passed_over_socket_leaves_nothing)
 {
 	union { struct cmsghdr c; char b[CMSG_SPACE(sizeof(int))]; } u;
@@ -219,7 +220,7 @@ CASE_LONG(device_passed_over_socket_leaves_nothing)
 	end();
 }
 
-/* Traffic alone may do for long with what is there. */
+/* Traffic alone allocates too little to run out of memory. */
 static void want_memory(struct rig *r, int sock)
 {
 	enum { MUCH = 1 << 20 };
@@ -269,7 +270,7 @@ CASE_LONG(owner_frozen_goes_on)
 		cgroup_join(&group, vmm.pid);
 		cgroup_freeze(&group, true);
 		EXPECT(cgroup_frozen(&group, true, 5000));
-		if (done % 4 == 3) {	/* dies in its sleep */
+		if (done % 4 == 3) {	/* killed while frozen */
 			vmm_kill(&vmm);
 			no_worker_left(workers_before);
 			vmm_start(&vmm, NULL);
@@ -315,7 +316,7 @@ CASE_LONG(cpuset_change_keeps_traffic)
 	cgroup_remove(&group);
 }
 
-/*** what it stands on goes ***/
+/*** tap, namespace, memory and backend are replaced ***/
 
 static void survives(void (*change)(void))
 {
@@ -356,7 +357,7 @@ CASE_LONG(tap_deleted_recovers)
 	survives(delete_tap);
 }
 
-/* Nobody is in the tap's name space any more: it goes, and the tap with it. */
+/* Leaves the network namespace as the last process: it is removed, and the tap with it. */
 static void leave_netns(void)
 {
 	unsigned int i;
@@ -411,7 +412,7 @@ CASE_LONG(backend_change_keeps_traffic)
 	survives(other_backend);
 }
 
-/* To another device, with the memory that both know; the log is on meanwhile. */
+/* To another device, with the same memory; the dirty log is on meanwhile. */
 static void migrate(void)
 {
 	struct vdev *v = &rig.v;
@@ -459,7 +460,7 @@ CASE_LONG(module_reload_between_owners_works)
 		vmm_start(&vmm, NULL);
 		EXPECT_EQ(module_unload(), -EWOULDBLOCK);
 		vmm_kill(&vmm);
-		/* the last of a dead process goes by itself */
+		/* the devices of a dead process are released a while later */
 		module_is_unloaded();
 		EXPECT_EQ(module_load(""), 0);
 	}

@@ -118,7 +118,7 @@ CASE(stop_and_start_keeps_base)
 			EXPECT(vdev_settled(&rig.v, q, base[q]));
 			EXPECT_EQ(gr_base(&rig.v.q[q].ring), base[q]);
 		}
-		/* more of both while nobody serves them */
+		/* more of both while the queues are stopped */
 		sent += !rig_tx(&rig, 201, NULL);
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 		rig_inject(&rig, rx++, 300);
@@ -140,7 +140,7 @@ CASE(stop_and_start_keeps_base)
 	}
 }
 
-/* Who waits for the end of a session finds all given back, if there is more to do or not. */
+/* Stopping waits for the end of a poll, with all taken buffers given back, work left or not. */
 CASE(stop_between_two_polls_gives_all_back)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
@@ -151,7 +151,7 @@ CASE(stop_between_two_polls_gives_all_back)
 					  .tx_buf = 9100 });
 	vdev_no_spin(&rig.v);
 	for (round = 0; round < 5 && !ksft_failed(); round++) {
-		/* more than the bytes of a turn */
+		/* more than the bytes of a poll */
 		while (!rig_tx(&rig, 9000, NULL))
 			;
 		vdev_eventfd_take(q->call);
@@ -170,7 +170,7 @@ CASE(stop_between_two_polls_gives_all_back)
 	rig_close(&rig);
 }
 
-/* DPDK says where to fetch, and nothing of where to use. */
+/* DPDK sets the avail half of the base, and leaves the used half zero. */
 CASE(base_of_new_packed_ring_is_accepted)
 {
 	unsigned int q;
@@ -185,7 +185,7 @@ CASE(base_of_new_packed_ring_is_accepted)
 	rig_close(&rig);
 }
 
-/* A place that is not in the ring is an error by the time of the start. */
+/* A base beyond the ring is an error when the queue starts, at the latest. */
 CASE(base_beyond_packed_ring_is_refused)
 {
 	static const uint32_t bases[] = {
@@ -215,7 +215,7 @@ CASE(base_beyond_packed_ring_is_refused)
 	rig_close(&rig);
 }
 
-/* The device may have taken them off the tap before it ran out of buffers. */
+/* The device may have taken frames off the tap before it ran out of buffers. */
 CASE(frames_without_buffers_survive_stop)
 {
 	uint32_t round, i, seq = 0, got = 0, base;
@@ -309,7 +309,7 @@ CASE(backend_replaced_carries_frames)
 	flow_one(&rig);
 }
 
-static void goes(const struct rig *old)
+static void expect_released(const struct rig *old)
 {
 	rig_close_tap(old);
 	if (!WAIT_FOR(3000, !if_nametoindex(old->name)))
@@ -325,24 +325,24 @@ CASE(backend_replaced_is_released)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	rig_another_tap(&rig, &old);
 	rig_start(&rig);
-	goes(&old);
+	expect_released(&old);
 	flow_one(&rig);
 	/* the same again, and taken away */
 	rig_another_tap(&rig, &old);
 	for (i = 0; i < 2; i++)
 		vdev_backend(&rig.v, i, old.tap);
 	rig_stop(&rig);
-	goes(&old);
+	expect_released(&old);
 	for (i = 0; i < 2; i++)
 		vdev_queue_reset(&rig.v, i);
 	rig_start(&rig);
 	flow_one(&rig);
-	/* one that is not taken, since it is deleted */
+	/* a deleted one, which is refused */
 	rig_another_tap(&rig, &old);
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_TX, rig.tap), -EINVAL);
 	rig_stop(&rig);
-	goes(&old);
+	expect_released(&old);
 	rig_close(&rig);
 }
 
@@ -385,7 +385,7 @@ CASE(link_down_gives_buffers_back)
 	flow_one(&rig);
 }
 
-/* Frames in both directions until somebody stops us. */
+/* Frames in both directions until the process is killed. */
 static void pump_for_ever(int ready)
 {
 	uint32_t seq = 0;
@@ -438,7 +438,7 @@ CASE(duplicate_closed_elsewhere_keeps_device)
 	}
 }
 
-/* The owner goes, its child keeps the device, which does not work any more. */
+/* The owner exits, its child keeps the device, which does not work any more. */
 CASE(owner_exit_with_child_leaves_no_worker)
 {
 	unsigned int before = workers();
@@ -456,7 +456,7 @@ CASE(owner_exit_with_child_leaves_no_worker)
 			_exit(0);
 		close(q[1]);
 		close(p[0]);
-		ASSERT_EQ(read(q[0], &c, 1), 0);	/* the owner is gone */
+		ASSERT_EQ(read(q[0], &c, 1), 0);	/* the owner has exited */
 		EXPECT_EQ(__vdev_backend(&rig.v, 0, -1), -EPERM);
 		_exit(0);
 	}
@@ -468,7 +468,7 @@ CASE(owner_exit_with_child_leaves_no_worker)
 	no_worker_left(before);
 }
 
-/* What does not run is not broken by that, and nobody is told so. */
+/* A stopped queue is not broken by that, and signals no error. */
 CASE(owner_exit_before_start_breaks_no_queue)
 {
 	unsigned int before = workers(), i;
@@ -496,7 +496,7 @@ CASE(owner_exit_before_start_breaks_no_queue)
 	EXPECT_EQ(read(p[0], &c, 1), 0);
 }
 
-/* Who is in the midst of traffic does something else, which ends soon. */
+/* A process in the midst of traffic ends by how(). */
 static void ends_by_itself(void (*how)(void))
 {
 	unsigned int before = workers();
@@ -515,11 +515,11 @@ static void ends_by_itself(void (*how)(void))
 		_exit(1);
 	}
 	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("it does not come to its end");
+		FAIL("the process does not end");
 	no_worker_left(before);
 }
 
-/* And the other program has the descriptor, too. */
+/* The other program inherits the descriptor. */
 static void execute(void)
 {
 	ASSERT_SYS(fcntl(rig.v.fd, F_SETFD, 0));
@@ -582,7 +582,7 @@ static void by_poll(void)
 	EXPECT_EQ(poll(&p, 1, 0), 0);
 }
 
-/* Not by open(), to which all that open a misc device come one after the other. */
+/* Not open(): a mutex serialises the opens of all misc devices. */
 CASE(first_call_creates_device)
 {
 	void (*const by[])(void) = { by_ioctl, by_read, by_write, by_poll };
@@ -642,7 +642,7 @@ static void *own(void *fd)
 	return fd;
 }
 
-/* The process is the owner, not its thread. */
+/* The process is the owner, not the thread that called SET_OWNER. */
 CASE(owner_thread_exit_keeps_device)
 {
 	struct vdev *v = &rig.v;
@@ -722,7 +722,7 @@ static void another_owner(void)
 	vdev_own(rig.v.fd);
 }
 
-static void set_up_anew(uint64_t features)
+static void set_up_again(uint64_t features)
 {
 	vdev_set_features(&rig.v, features);
 	vdev_set_mem(&rig.v);
@@ -758,7 +758,7 @@ CASE(reset_owner_clears_numbers)
 		EXPECT_EQ(features_of("kvnet.features:"), 0);
 }
 
-/* Whose it was is let go of once: a process, and a network. */
+/* References to the owner and its network namespace are dropped once. */
 CASE(reset_owner_and_close_release_once)
 {
 	pid_t pid = ASSERT_SYS(fork());
@@ -793,7 +793,7 @@ CASE(reset_owner_clears_addresses)
 	}
 }
 
-/* Nobody hears of the next owner's log, nor is it written where this one's was. */
+/* The next owner's log does not signal the eventfd of this one, nor is this one's written. */
 CASE(reset_owner_clears_dirty_log)
 {
 	struct exchange x = { .r = &rig, .burst = 8 };
@@ -813,8 +813,8 @@ CASE(reset_owner_clears_dirty_log)
 	another_owner();
 	vdev_eventfd_take(fd);
 	dirtylog_clear(&dl);
-	/* the log is at 0, where nothing is: vhost_net starts, and loses what is received */
-	set_up_anew(rig.v.features | F_LOG);
+	/* the log is at 0, unmapped: vhost_net starts, and loses received frames */
+	set_up_again(rig.v.features | F_LOG);
 	if (!vdev_is_vhost()) {
 		EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, rig.tap), -EFAULT);
 	} else {
@@ -833,7 +833,7 @@ CASE(reset_owner_clears_dirty_log)
 	/* and one that works */
 	another_owner();
 	dirtylog_base(&dl);
-	set_up_anew(rig.v.features | F_LOG);
+	set_up_again(rig.v.features | F_LOG);
 	rig_start(&rig);
 	exchange_rx(&x);
 	rig_stop(&rig);
@@ -845,7 +845,7 @@ CASE(reset_owner_clears_dirty_log)
 	close(fd);
 }
 
-/* Given back before the worker has had its turn: what it was to do is nobody's. */
+/* RESET_OWNER before the worker has polled cancels the scheduled work. */
 CASE(reset_owner_cancels_scheduled_work)
 {
 	struct exchange x = { .r = &rig, .burst = 8 };
@@ -855,7 +855,7 @@ CASE(reset_owner_cancels_scheduled_work)
 	rig_open(&rig, &(struct rig_cfg){ .bufs = 200 });
 	exchange_tx(&x);
 	wait_worker_idle();
-	/* more than the thread that kicks would send itself */
+	/* more than the vCPU thread would send by itself */
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	run_first(true);
@@ -863,7 +863,7 @@ CASE(reset_owner_cancels_scheduled_work)
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	run_first(false);
 	vdev_own(rig.v.fd);
-	set_up_anew(rig.v.features);
+	set_up_again(rig.v.features);
 	rig.tx_out = 0;
 	/* what had been sent may be under way on another CPU */
 	while (rig_sniff(&rig, f, sizeof(f), 100) >= 0)
@@ -874,7 +874,7 @@ CASE(reset_owner_cancels_scheduled_work)
 	rig_close(&rig);
 }
 
-/* The one before wanted messages of the second format. */
+/* The owner before has chosen messages of the second format. */
 CASE(reset_owner_clears_message_format)
 {
 	struct vhost_msg msg;
@@ -882,7 +882,7 @@ CASE(reset_owner_clears_message_format)
 
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
 	another_owner();
-	set_up_anew(rig.v.features);
+	set_up_again(rig.v.features);
 	rig_start(&rig);
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes while packets flow: one thread plays the guest and the network and
- * misses nothing, the other one plays the VMM.
+ * Changes while packets flow: one thread plays the guest and the network, and checks that
+ * no frame is missing; the other one plays the VMM.
  *
  * @hosts: newest
  * @again: packed kthread
@@ -64,7 +64,7 @@ static void *guest(void *arg)
 	return arg;
 }
 
-/* Do 'change' until 'n' times, with packets between any two of them. */
+/* Calls 'change' n times, mostly with packets in between. */
 static void under_traffic(unsigned int n, void (*change)(unsigned int i))
 {
 	unsigned long seen;
@@ -291,10 +291,10 @@ CASE(kick_eventfd_switched_loses_no_kick)
 	for (i = 0; i < ksft_rounds(100) && !ksft_failed(); i++) {
 		old = q->kick;
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-		if (i % 3 == 0)		/* told on the old one, then switched */
+		if (i % 3 == 0)		/* kicked on the old one, then switched */
 			vdev_kick(q);
 		q->kick = vdev_eventfd();
-		if (i % 3 == 1)		/* told on the new one, too early */
+		if (i % 3 == 1)		/* kicked on the new one, too early */
 			vdev_kick(q);
 		ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_KICK, 1,
 					  q->kick), 0);
@@ -304,7 +304,7 @@ CASE(kick_eventfd_switched_loses_no_kick)
 		rig_expect(&rig, i, 100);
 		rig_tx_drain(&rig, 3000);
 	}
-	/* none at all, then one again: what waited is seen */
+	/* none at all, then one again: the buffer that waited is seen */
 	ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_KICK, 1, -1), 0);
 	ASSERT_EQ(rig_tx(&rig, 101, NULL), 0);
 	vdev_kick_always(q);

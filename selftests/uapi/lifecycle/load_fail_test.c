@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads that fail before the module has any device node, where failing allocations have the
- * kernel's own tracing warn; and what a module leaves that goes. It takes a module that fails, or
- * waits, by itself (failing/kvnet_failing.c).
+ * Loads that fail before the module has any device node, where failing allocations would make
+ * the kernel's tracing warn; and unloads that leave nothing. They take a module whose calls fail,
+ * or wait (failing/kvnet_failing.c).
  *
  * @tier: all
  * @module: failing
@@ -28,7 +28,7 @@ static void without_it(void)
 	module_is_unloaded();
 }
 
-/* Of queues of work, of any module, there are at least as many. */
+/* The number of pool_workqueue objects in use, of all workqueues of the kernel. */
 static unsigned int queues(void)
 {
 	FILE *f = fopen("/proc/slabinfo", "r");
@@ -50,7 +50,7 @@ CASE(load_without_workqueue_fails)
 	EXPECT_EQ(module_load("without_queue=2"), 0);
 }
 
-/* The nodes are there by then: they go. */
+/* The nodes exist by then, and are removed. */
 CASE(load_without_netlink_family_fails)
 {
 	without_it();
@@ -60,7 +60,6 @@ CASE(load_without_netlink_family_fails)
 	EXPECT(WAIT_FOR(3000, !access("/dev/kvnet", F_OK)));
 }
 
-/* What such a load had by then goes. */
 CASE_TIMED(refused_loads_leak_no_workqueue, 60)
 {
 	unsigned int before, i;
@@ -70,7 +69,7 @@ CASE_TIMED(refused_loads_leak_no_workqueue, 60)
 	before = queues();
 	for (i = 0; i < LOADS && !ksft_failed(); i++)
 		EXPECT_EQ(module_load("replace_vhost_net=1"), -EBUSY);
-	/* with some that are on their way out, or free but counted */
+	/* some are about to be freed, or free but counted */
 	EXPECT(WAIT_FOR(5000, queues() < before + LOADS));
 	ksft_note("%u before, %u after", before, queues());
 	EXPECT_EQ(system("rmmod vhost_net"), 0);
@@ -98,7 +97,7 @@ static void *kicks(void *tx)
 	return NULL;
 }
 
-/* The thread is in the module still, and has put it: rmmod waits for the thread. */
+/* The thread has put its reference and still runs code of the module: rmmod waits for it. */
 CASE(rmmod_waits_for_vcpu_thread)
 {
 	struct vdev_queue *tx = &vmm.v.q[VDEV_TX];

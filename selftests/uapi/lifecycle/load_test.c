@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A load of the module that fails, while others open its device nodes all the
- * time: nobody is to get a file, since its operations are freed with the module. Nor is
- * its netlink family there for a moment, of which somebody may begin a list.
+ * A load of the module that fails, while other processes open its device nodes all the time:
+ * none may get a file, since its operations are freed with the module. Nor may the netlink
+ * family be there for a moment, since a process may start a dump then.
  *
  * @seconds: 3
  * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
@@ -38,12 +38,12 @@ static struct {
 	struct { atomic_uint tries, files; atomic_bool pause; } *count;
 } openers;
 
-static int families;	/* tells of each that comes or goes */
+static int families;	/* socket: each netlink family that is added or removed */
 
 static const char *const our_node[] = { "/dev/kvnet", NULL };
 static const char *const both_nodes[] = { "/dev/kvnet", "/dev/vhost-net", NULL };
 
-/* Runs when the loader waits for something, and never in its way. */
+/* SCHED_IDLE: runs when the loader sleeps, and does not delay it. */
 static void open_for_ever(void)
 {
 	const struct sched_param none = { 0 };
@@ -90,7 +90,7 @@ static void openers_end(void)
 	}
 }
 
-/* One of four has the device open nearly all the time. */
+/* One of four processes has the device open nearly all the time, so they pause. */
 static void unload(void)
 {
 	atomic_store(&openers.count->pause, true);
@@ -109,7 +109,7 @@ static void listen_to_families(void)
 			      sizeof(group)));
 }
 
-/* How often has ours come since? */
+/* How often has our family been added since? */
 static unsigned int family_came(void)
 {
 	static uint8_t buf[16 << 10];
@@ -155,7 +155,7 @@ static void begin(const char *const *nodes)
 	listen_to_families();
 }
 
-/* They are able to, and the module is as before. */
+/* The openers do get files of a loaded module, which is left as before. */
 static void end(void)
 {
 	unsigned int before = files();
@@ -184,7 +184,7 @@ CASE_TIMED(load_beside_vhost_net_is_refused, 120)
 	end();
 }
 
-/* Which RLIMIT_NPROC and pids.max would not bound. */
+/* RLIMIT_NPROC and pids.max do not bound kernel threads. */
 CASE(kthread_choice_by_default_is_refused)
 {
 	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
@@ -200,7 +200,7 @@ CASE(kthread_choice_by_default_is_refused)
 	close(fd);
 }
 
-/* Of a load; one takes some more than another. */
+/* Allocations of a load: the least of some, which differ. */
 static unsigned int allocations(void)
 {
 	enum { POLL_MANY = 1000000 };
@@ -234,7 +234,7 @@ CASE_TIMED(load_without_memory_shows_no_node, 120)
 		inject_nth(n);
 		ret = module_load(REPLACE);
 		inject_nth(0);
-		if (!ret) {	/* it could do without */
+		if (!ret) {	/* the load goes on without */
 			EXPECT(family_is_there());
 			unload();
 			family_came();

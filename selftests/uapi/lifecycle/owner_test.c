@@ -44,7 +44,7 @@ static struct rig rig, other;
 
 /*** memory whose only holder is the VMM's address space ***/
 
-/* A file system of our own says to the page whether it is still there. */
+/* A file system of our own reports to the page how much is in use. */
 static void store_open(void)
 {
 	if (mkdir(STORE, 0700) && errno != EEXIST)
@@ -70,20 +70,20 @@ static void store_map(void)
 	p = mmap(NULL, STORE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT(p != MAP_FAILED);
 	memset(p, 1, STORE_SIZE);
-	/* a child has none of it */
+	/* a child does not inherit it */
 	ASSERT_SYS(madvise(p, STORE_SIZE, MADV_DONTFORK));
 	ASSERT_SYS(unlink(STORE "/ram"));
 	close(fd);
 }
 
-/*** who else has the device ***/
+/*** other holders of the device ***/
 
 static void by_aio_poll(void)
 {
 	aio_poll(rig.v.fd);
 }
 
-/* Among the files of a ring that is mapped, and not even open any more. */
+/* Registered with an io_uring that is mapped, and not open any more. */
 static void by_io_uring(void)
 {
 	struct io_uring_params p = { 0 };
@@ -101,13 +101,13 @@ static void by_io_uring(void)
 	close(fd);
 }
 
-/* What the VMM tells before it is killed. */
-struct told {
+/* What the VMM reports before it is killed. */
+struct report {
 	char tap[16];
 	pid_t child;
 };
 
-static pid_t fork_vmm(void (*hold)(void), struct told *told)
+static pid_t fork_vmm(void (*hold)(void), struct report *told)
 {
 	int p[2];
 	pid_t pid;
@@ -134,8 +134,8 @@ static pid_t fork_vmm(void (*hold)(void), struct told *told)
 	return pid;
 }
 
-/* Into its network, where its tap is. */
-static void look_over_its_shoulder(pid_t pid)
+/* Enters the network namespace of its tap. */
+static void enter_network_of(pid_t pid)
 {
 	char path[64];
 	int fd;
@@ -147,26 +147,26 @@ static void look_over_its_shoulder(pid_t pid)
 }
 
 /*
- * vhost_net holds the address space until the last close, and so memory and tap; who
- * is in that memory and holds the file, for ever.  Should that be true no more, then
- * the documentation has to know.
+ * vhost_net holds the address space until the last close, and so memory and tap; and for
+ * ever where the holder of the file belongs to that address space.  Should that change, the
+ * documentation has to say so.
  */
-static void left_by_vhost_net(const struct told *told)
+static void left_by_vhost_net(const struct report *told)
 {
 	if (WAIT_FOR(1000, !store_used()))
-		FAIL("vhost_net has learned to let go of the memory");
+		FAIL("vhost_net releases the memory now");
 	EXPECT(if_nametoindex(told->tap));
 	EXPECT(module_users());
 	ksft_skip("vhost_net: %lu pages of memory, tap and module stay in use",
 		  store_used());
 }
 
-/* Killed; what was its alone is free. */
-static void kill_vmm(pid_t pid, const struct told *told)
+/* Kills the VMM: what it alone held is free. */
+static void kill_vmm(pid_t pid, const struct report *told)
 {
 	int status;
 
-	look_over_its_shoulder(pid);
+	enter_network_of(pid);
 	ASSERT(if_nametoindex(told->tap));
 	EXPECT_GE(store_used() * 4096, STORE_SIZE);
 	ASSERT_SYS(kill(pid, SIGKILL));
@@ -182,14 +182,14 @@ static void kill_vmm(pid_t pid, const struct told *told)
 		FAIL("its tap is still in use");
 }
 
-/* If a device held the memory, that held the request, which holds the device. */
+/* If the device held the memory: the memory holds the request, which holds the device. */
 static void held_by_itself(void (*hold)(void))
 {
-	struct told told = { 0 };
+	struct report told = { 0 };
 	unsigned int before;
 	pid_t pid;
 
-	/* the device of the case before may have to be released still */
+	/* the device of the case before may not be released yet */
 	if (!WAIT_FOR(5000, !module_users()))
 		ksft_note("the module has %u other users", module_users());
 	before = module_users();
@@ -216,7 +216,7 @@ CASE_TIMED(killed_with_io_uring_frees_memory, 40)
 /*** a child that has the descriptor, too ***/
 
 static struct orders {
-	bool look;	/* the owner is gone */
+	bool look;	/* the owner is dead */
 	bool looked;
 	bool end;
 } *orders;
@@ -231,8 +231,8 @@ static void raise_flag(bool *p)
 	__atomic_store_n(p, true, __ATOMIC_RELEASE);
 }
 
-/* An heir may close the device, and nothing else. */
-static void heir(void)
+/* A child that outlives the owner may close the device, and nothing else. */
+static void outlive(void)
 {
 	uint64_t features;
 	unsigned int i;
@@ -245,7 +245,7 @@ static void heir(void)
 		struct vdev_queue *q = &rig.v.q[i];
 		struct vhost_vring_state s = { .index = i, .num = 256 };
 
-		/* who waits for it is told that it will not go on */
+		/* the error eventfd signals that the queue will not go on */
 		ASSERT_EQ(write(q->kick, &(uint64_t){ 1 }, 8), 8);
 		EXPECT(vdev_eventfd_wait(q->err, 3000));
 		EXPECT_EQ(__vdev_backend(&rig.v, i, -1), -EPERM);
@@ -270,13 +270,13 @@ static void heir(void)
 static void by_child(void)
 {
 	if (!fork())
-		heir();
+		outlive();
 }
 
 static void outlived(const char *kind)
 {
 	unsigned int before = module_users(), first = eventfd_number();
-	struct told told = { 0 };
+	struct report told = { 0 };
 	pid_t pid;
 	int fd;
 
@@ -290,7 +290,7 @@ static void outlived(const char *kind)
 	EXPECT_EQ(module_users(), before + 1);
 	raise_flag(&orders->look);
 	EXPECT(WAIT_FOR(10000, flag(&orders->looked)));
-	/* of each queue's three, the kick, which is the first one, is nobody's any more */
+	/* of each queue's three eventfds, the kick, the first one, is released */
 	EXPECT(WAIT_FOR(3000, eventfd_number() <= first));
 	fd = vdev_eventfd();
 	EXPECT(WAIT_FOR(3000, eventfd_number() <= first + 3));
@@ -321,7 +321,7 @@ static void execute(int sig)
 	_exit(1);
 }
 
-static void *rest(void *arg)
+static void *pause_for_ever(void *arg)
 {
 	(void)arg;
 	while (pause())
@@ -329,7 +329,7 @@ static void *rest(void *arg)
 	return NULL;
 }
 
-/* Whoever takes the signal executes it, beside three others. */
+/* The thread that takes the signal executes, beside three others. */
 static void by_next_program(void)
 {
 	sigset_t set;
@@ -342,18 +342,18 @@ static void by_next_program(void)
 	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (i = 0; i < 3; i++)
-		ASSERT_EQ(pthread_create(&t, NULL, rest, NULL), 0);
+		ASSERT_EQ(pthread_create(&t, NULL, pause_for_ever, NULL), 0);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	if (by_main_thread)
 		return;
-	ASSERT_EQ(pthread_create(&t, NULL, rest, NULL), 0);
+	ASSERT_EQ(pthread_create(&t, NULL, pause_for_ever, NULL), 0);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 static void executes(bool main_thread)
 {
 	unsigned int before = module_users(), i;
-	struct told told = { 0 };
+	struct report told = { 0 };
 	pid_t pid;
 
 	if (vdev_is_vhost())
@@ -385,7 +385,7 @@ CASE_TIMED(exec_by_other_thread_frees_memory, 40)
 	executes(false);
 }
 
-/* A thread that had a table of open files of its own has closed it by its end. */
+/* A thread with a table of open files of its own, which is closed when it exits. */
 static void *close_ones_own(void *arg)
 {
 	*(pid_t *)arg = gettid();
@@ -426,8 +426,8 @@ static int own_and_exit(void *fd)
 }
 
 /*
- * What has the same memory is the owner just as well: it gives the device back after the
- * worker has ended with the process that it was of, and begins again.
+ * A process with the same memory counts as the owner: it resets the device after the worker
+ * has ended with the process that called SET_OWNER, and starts again.
  */
 CASE(owner_process_exit_allows_reset)
 {
@@ -451,7 +451,7 @@ CASE(owner_process_exit_allows_reset)
 	ASSERT_EQ(status, 0);
 	no_worker_left(before);
 	EXPECT_EQ(__vdev_ioctl(v->fd, VHOST_SET_OWNER, NULL), -EBUSY);
-	/* nobody would serve it */
+	/* there is no worker to serve it */
 	vdev_set_features(v, v->features);
 	vdev_set_mem(v);
 	for (i = 0; i < 2; i++) {
@@ -471,15 +471,15 @@ CASE(owner_process_exit_allows_reset)
 
 /*** an owner of kernel threads that has passed its devices on and closed them ***/
 
-/* Where the owner's memory comes from late: its number there, and ours. */
+/* The userfaultfd of the owner's memory: its number in the owner, then ours. */
 static int pages_from = -1;
 
-/* What is to be sent is not there, and does not come. */
+/* The pages of the send buffers are missing, and do not come. */
 static void be_late(const struct rig *r)
 {
 	const struct vdev_queue *q = &r->v.q[VDEV_TX];
 	size_t len = (q->buf_size * q->buf_num + PAGE - 1) & ~(PAGE - 1);
-	/* where the device is told that the memory is */
+	/* in the device's view of the memory */
 	uint8_t *bufs = r->v.host + (q->bufs - r->v.mem);
 
 	pager_open();
@@ -488,7 +488,7 @@ static void be_late(const struct rig *r)
 	pages_from = pager.fd;
 }
 
-/* Becomes the owner of our devices, and has closed them when it says so, or keeps them. */
+/* A process that becomes the owner of our devices, and closes them before this returns, or not. */
 static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late, bool closes)
 {
 	int p[2];
@@ -517,7 +517,7 @@ static pid_t fork_owner(struct rig *const *r, unsigned int n, bool late, bool cl
 	return pid;
 }
 
-/* A device that has no owner yet, whose guest can send for long. */
+/* A device that has no owner yet, whose full ring takes long to send. */
 static void open_for_another(struct rig *r, bool here)
 {
 	rig_open(r, &(struct rig_cfg){ .num = GR_NUM_MAX, .bufs = 1, .tx_buf = 66000,
@@ -525,7 +525,7 @@ static void open_for_another(struct rig *r, bool here)
 	rig_disown(r);
 }
 
-/* By kernel threads. */
+/* Devices for an owner in another process, with kernel threads. */
 static void begin_kthread(struct rig *const *r, unsigned int n)
 {
 	unsigned int i;
@@ -543,7 +543,7 @@ static pid_t serve_another(struct rig *const *r, unsigned int n)
 	return fork_owner(r, n, false, true);
 }
 
-/* As many frames as there is room for, all of them the same. */
+/* Fills the ring with frames, all of them the same memory. */
 static int fill_ring(struct rig *r)
 {
 	struct vdev_queue *q = &r->v.q[VDEV_TX];
@@ -559,8 +559,8 @@ static int fill_ring(struct rig *r)
 }
 
 /*
- * The owner has closed the devices and is killed. Kernel threads that are amid work do that, leave its
- * memory, and end then; so do those that have none.
+ * The owner has closed the devices and is killed. Kernel threads at work end their poll, leave
+ * its memory, and exit; so do idle ones.
  */
 static void killed_amid_work(unsigned int n_devices)
 {
@@ -590,13 +590,13 @@ CASE_TIMED(killed_with_kthread_at_work_ends_kthread, 40)
 	killed_amid_work(1);
 }
 
-/* The threads of each are in its memory; none of them keeps it for another. */
+/* The threads of both use the memory; none of them keeps it for the others. */
 CASE_TIMED(killed_with_two_devices_at_work_ends_kthreads, 40)
 {
 	killed_amid_work(2);
 }
 
-/* No thread was in its memory when it died. */
+/* No thread uses the memory when the owner dies. */
 static void killed_meanwhile(bool kick)
 {
 	struct rig *const r[] = { &rig };
@@ -614,21 +614,21 @@ static void killed_meanwhile(bool kick)
 	rig_close(&rig);
 }
 
-/* A thread that is woken later does not enter what is left. */
+/* A thread that is woken later does not use the memory any more. */
 CASE_TIMED(killed_and_kicked_ends_kthread, 40)
 {
 	killed_meanwhile(true);
 }
 
-/* Nor do its memory and the tap wait for that. */
+/* Memory and tap are released without a kick. */
 CASE_TIMED(killed_without_kick_ends_kthread, 40)
 {
 	killed_meanwhile(false);
 }
 
 /*
- * One thread waits for a page of the dead owner's, which only this process has, and keeps its memory
- * until then.
+ * A thread waits for a page of the dead owner, which this process has to supply, and keeps the
+ * memory until then.
  */
 CASE_TIMED(killed_with_kthread_in_page_fault_ends_kthread, 40)
 {

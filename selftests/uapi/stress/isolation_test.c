@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A guest that has its device do as much as it can (mischief.h), beside one that
- * carries frames: the host's memory stays as it is, its log says nothing, a queue takes
- * no more turns than it was kicked, and rests when that ends; the other guest's frames
- * arrive.  No time is judged here: what the other guest notices is measured by the
- * laboratory's row "neighbour".
+ * A guest that makes its device do as much as it can (mischief.h), beside one that carries
+ * frames: the host's memory stays as it is, its log stays empty, a queue is polled no more often
+ * than it was kicked, and is idle when that ends; the other guest's frames arrive.  No time is
+ * judged here: the laboratory's row "neighbour" measures what the other guest notices.
  *
  * KSFT_LONG=500 does each thing a hundred thousand times.
  *
@@ -26,10 +25,10 @@
 #include "vmm.h"
 
 #define TIMES		200u	/* what each kind does, by default */
-#define SPARE_KB	512	/* what comes and goes whoever does what */
+#define SPARE_KB	512	/* what the rest of the system allocates and frees */
 #define ACTION_BYTES	64	/* of a leak that is seen, with so many actions */
 #define TRIES		16u
-#define ROUNDS_AT_REST	50u	/* some milliseconds each */
+#define IDLE_ROUNDS	50u	/* some milliseconds each */
 
 static struct rig rig;
 static struct mischief m;
@@ -40,7 +39,7 @@ static void begin(void)
 	mischief_init(&m, &rig.v, rig.tap);
 }
 
-/* So many things, one after the other; frames come when there are buffers for them. */
+/* Actions of the guest, one after the other; frames come when there are buffers for them. */
 static void do_times(unsigned int times)
 {
 	unsigned int n = 0, turn = 0;
@@ -54,8 +53,8 @@ static void do_times(unsigned int times)
 	}
 }
 
-/* KiB that are gone after so many things. */
-static long taken_by(unsigned int times)
+/* KiB that are gone after so many actions. */
+static long memory_gone_after(unsigned int times)
 {
 	long before = memory_available_kb();
 
@@ -71,11 +70,11 @@ static void memory_stays(enum mischief_kind kind, unsigned int times)
 	mischief_begin(&m, kind);
 	do_times(times / 4 + 1);
 	/*
-	 * What others take meanwhile they take once. KASAN keeps what was freed, up to a
-	 * 32nd of the memory and a MiB of each CPU: so much is gone before any comes back.
+	 * Other tasks may allocate meanwhile, once. KASAN keeps what was freed, up to a 32nd of
+	 * the memory and a MiB of each CPU: so much is gone before any comes back.
 	 */
 	for (i = 0; i < TRIES && !ksft_failed(); i++) {
-		taken = taken_by(times);
+		taken = memory_gone_after(times);
 		if (taken <= most)
 			break;
 	}
@@ -142,7 +141,7 @@ CASE_TIMED(mischief_leaks_nothing_and_logs_nothing, 900)
 	no_leak_found();
 }
 
-static long runs(void)
+static long polls(void)
 {
 	return rig_counter(&rig, "kvnet.rx.polls") + rig_counter(&rig, "kvnet.tx.polls");
 }
@@ -152,21 +151,21 @@ static long kicks(void)
 	return rig_counter(&rig, "kvnet.rx.kicks") + rig_counter(&rig, "kvnet.tx.kicks");
 }
 
-/* No queue turns any more: whoever is done sleeps. */
+/* No queue is polled any more. */
 static bool is_idle(void)
 {
-	long before = runs();
+	long before = polls();
 	unsigned int i;
 
-	for (i = 0; i < ROUNDS_AT_REST; i++)
+	for (i = 0; i < IDLE_ROUNDS; i++)
 		ksft_relax(64);
-	return runs() == before;
+	return polls() == before;
 }
 
 CASE_TIMED(mischief_causes_no_idle_polls, 120)
 {
 	unsigned int times = ksft_rounds(TIMES), kind;
-	long turns, kicked;
+	long polled, kicked;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -174,17 +173,18 @@ CASE_TIMED(mischief_causes_no_idle_polls, 120)
 	vdev_no_spin(&rig.v);
 	for (kind = MISCHIEF_KICKS; kind < MISCHIEF_KINDS && !ksft_failed(); kind++) {
 		mischief_begin(&m, kind);
-		turns = runs();
+		polled = polls();
 		kicked = kicks();
 		do_times(times);
 		kicked = kicks() - kicked;
 		if (!WAIT_FOR(10000, is_idle()))
-			FAIL("%s: it does not rest", mischief_name(kind));
-		turns = runs() - turns;
-		ksft_note("%s: %u times: %ld kicks, %ld turns", mischief_name(kind), times, kicked, turns);
-		/* one for each kick, and where there was work, for what was left of it */
+			FAIL("%s: the queues do not become idle", mischief_name(kind));
+		polled = polls() - polled;
+		ksft_note("%s: %u times: %ld kicks, %ld polls", mischief_name(kind), times, kicked,
+			  polled);
+		/* one poll for each kick, and more for work that is left */
 		if (kind == MISCHIEF_KICKS)
-			EXPECT_LE(turns, kicked + 2);
+			EXPECT_LE(polled, kicked + 2);
 		mischief_end(&m);
 	}
 	rig_start_again(&rig);
@@ -198,7 +198,7 @@ CASE(broken_queue_is_not_polled)
 	struct vdev_queue *q;
 	uint64_t one = 1;
 	unsigned int i;
-	long turns;
+	long polled;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
@@ -209,15 +209,15 @@ CASE(broken_queue_is_not_polled)
 	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
 	ASSERT(vdev_eventfd_wait(q->err, 3000));
 	EXPECT(WAIT_FOR(10000, is_idle()));
-	turns = runs();
+	polled = polls();
 	for (i = 0; i < 1000; i++) {
 		ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
 		ksft_relax(0);
 	}
 	EXPECT(WAIT_FOR(10000, is_idle()));
-	ksft_note("1000 kicks of a broken queue: %ld turns", runs() - turns);
-	EXPECT_LE(runs() - turns, 1);
-	/* told once */
+	ksft_note("1000 kicks of a broken queue: %ld polls", polls() - polled);
+	EXPECT_LE(polls() - polled, 1);
+	/* signalled once */
 	EXPECT_EQ(vdev_eventfd_take(q->err), 1);
 	rig_close(&rig);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several threads of the owner do whatever they like at the same time.  The
- * results do not matter; the kernel, its log and what is left do.
+ * Several threads of the owner issue random ioctls at the same time.  The results do not
+ * matter; the kernel's log does, and that nothing is left behind.
  *
  * @hosts: newest
  * @debug: kasan kcsan

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of random system calls, several threads of them, on several devices whose
- * frames pass meanwhile; after each a process that knows nothing of it finds a device
- * that works, and nothing left behind.
+ * Programs of random system calls, in several threads, on several devices that carry frames
+ * meanwhile; after each another process finds a device that works, and nothing left behind.
  *
  *   SYSFUZZ_SECONDS=N	for so long, and say what was done
  *   SEED=1f3a20c7	this program, again and again
@@ -32,7 +31,7 @@ struct runner {
 	unsigned int nr;
 };
 
-/* What else goes on in a world. */
+/* Threads beside those that run the program. */
 static void *(*const others[])(void *) = { world_traffic, world_samples, world_pages };
 #define OTHERS	3
 
@@ -113,7 +112,7 @@ static void run_world(void)
 	start_all(helper, thread, r);
 	for (i = 0; i < ABUSE_THREADS; i++)
 		pthread_join(thread[i], NULL);
-	if (program % 3 == 0)	/* in the midst of it all */
+	if (program % 3 == 0)	/* while the other threads go on */
 		kill(getpid(), SIGKILL);
 	__atomic_store_n(&world.over, true, __ATOMIC_RELEASE);
 	for (i = 0; i < OTHERS; i++)
@@ -125,7 +124,7 @@ static void run_world(void)
 			FAIL("device %u does not work any more", i);
 }
 
-/*** what is looked at afterwards ***/
+/*** what is checked afterwards ***/
 
 static char before[ABUSE_PARAMETERS][16];
 
@@ -150,7 +149,7 @@ static void keep_parameters(bool restore)
 	}
 }
 
-/* Where each thread of a process is that does not come to its end. */
+/* The kernel stack of each thread of a process that does not end. */
 static void show_stuck(pid_t pid)
 {
 	char path[320], line[160];
@@ -194,7 +193,7 @@ static void wait_for(pid_t pid)
 		FAIL("the program dies of signal %d", WTERMSIG(status));
 }
 
-/* Somebody else finds a device that works. */
+/* Another process finds a device that works. */
 static void probe(void)
 {
 	static struct rig rig;
@@ -237,9 +236,9 @@ static void one_program(unsigned int workers_before)
 		ksft_note("again: SEED=%llx", (unsigned long long)program);
 }
 
-/*** the whole ***/
+/*** all programs ***/
 
-/* What the environment says, if it says something. */
+/* The value of an environment variable, NULL if it is empty. */
 static const char *given(const char *name)
 {
 	const char *s = getenv(name);
@@ -247,7 +246,7 @@ static const char *given(const char *name)
 	return s && *s ? s : NULL;
 }
 
-static void say_what_was_done(unsigned int n_programs)
+static void report(unsigned int n_programs)
 {
 	unsigned long n = tally->samples ? tally->samples : 1;
 	unsigned int i;
@@ -298,7 +297,7 @@ CASE_TIMED(random_programs_keep_device_usable, 100000)
 	uint64_t end;
 
 	if (vdev_is_vhost())
-		ksft_skip("speaks kvnet's netlink family, too");
+		ksft_skip("vhost_net has no netlink family");
 	begin();
 	end = ksft_now_ms() + seconds(ksft_rounds(6)) * 1000;
 	do {
@@ -306,12 +305,12 @@ CASE_TIMED(random_programs_keep_device_usable, 100000)
 		one_program(workers_before);
 		n++;
 	} while (ksft_now_ms() < end && !ksft_failed());
-	say_what_was_done(n);
+	report(n);
 	EXPECT_EQ(pages_pinned(), pinned);
 	no_leak_found();
 	if (seed)
 		return;
-	/* abuse of what does not run shows little */
+	/* queues that do not run would show little */
 	EXPECT_OP(tally->ran * 100, >, tally->samples * 10);
 	EXPECT_OP(tally->carried, >, 0);
 }

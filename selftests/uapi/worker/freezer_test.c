@@ -48,7 +48,7 @@
 static struct rig rig;
 static struct cgroup group;
 
-/* Between the VMM and the world outside of its group. */
+/* Shared by the VMM and a process outside of its group, "the world". */
 static struct shared {
 	uint32_t injected;
 	uint32_t received;
@@ -63,7 +63,7 @@ static void open_in(const struct cgroup *g)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 }
 
-/* Only what is a thread of the VMM stops with it. */
+/* With a worker that is a thread of the VMM: a kernel thread is not frozen with it. */
 static void open_in_group(void)
 {
 	if (!kernel_has_vhost_task())
@@ -117,7 +117,7 @@ static void thaw(void)
 	EXPECT(cgroup_frozen(&group, false, 5000));
 }
 
-/* What the world does to a VMM that waits for its end. */
+/* The world freezes a VMM that is idle. */
 static void freeze_idle(void)
 {
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
@@ -177,7 +177,7 @@ static void is_frozen_while_idle(void)
 	uint32_t i;
 	pid_t pid;
 
-	/* who spins looks for what nobody tells of */
+	/* without busy polling: a worker that spins would find what no kick announces */
 	for (i = 0; i < 2; i++) {
 		struct vhost_vring_state never = { i, 0 };
 
@@ -205,7 +205,7 @@ CASE(frozen_idle_task_writes_nothing)
 	is_frozen_while_idle();
 }
 
-/* The kernel's thread, by groups of version 1. */
+/* A kernel thread, by a cgroup of version 1. */
 CASE(frozen_idle_kthread_writes_nothing)
 {
 	choose_worker("kthread");
@@ -214,7 +214,7 @@ CASE(frozen_idle_kthread_writes_nothing)
 	is_frozen_while_idle();
 }
 
-/* Frames all the time, as many as the guest can take. */
+/* Injects frames all the time, as many as the guest can take. */
 static void inject_while(unsigned int ms)
 {
 	uint64_t end = ksft_now_ms() + ms;
@@ -246,7 +246,7 @@ static void freeze_busy(void)
 	free(copy);
 }
 
-/* Both ways, and each frame in its turn. */
+/* Frames both ways, each one in order. */
 static void pump(uint32_t *sniffed)
 {
 	static uint8_t f[FRAME_MAX + 1];
@@ -333,7 +333,7 @@ CASE(stopped_owner_is_not_written_to)
 	end_world(pid);
 }
 
-/* The only way to be rid of a paused container. */
+/* As a paused container is removed. */
 CASE(frozen_owner_can_be_killed)
 {
 	unsigned int before = workers();
@@ -365,9 +365,9 @@ CASE(frozen_owner_can_be_killed)
 	cgroup_remove(&group);
 }
 
-/*** all of the machine ***/
+/*** suspend ***/
 
-/* Who runs when, and when all are frozen. */
+/* Traces when workers run, and when all tasks are frozen. */
 static void trace_start(void)
 {
 	if (!tracing_begin() ||
@@ -376,10 +376,10 @@ static void trace_start(void)
 		ksft_skip("no tracing: %s", strerror(errno));
 }
 
-/* While all were frozen. */
+/* What the trace says about the time while all tasks were frozen. */
 struct frozen {
 	bool now;
-	int ran;	/* -1: they never were */
+	int ran;	/* times that a worker ran; -1: tasks were never frozen */
 };
 
 static void note_frozen(const char *text, void *data)
@@ -397,7 +397,7 @@ static void note_frozen(const char *text, void *data)
 	}
 }
 
-/* How often a worker ran while all were frozen, or -1: they never were. */
+/* Returns struct frozen's ran. */
 static int trace_end(void)
 {
 	struct frozen f = { .ran = -1 };
@@ -407,8 +407,8 @@ static int trace_end(void)
 	return f.ran;
 }
 
-/* A question that the host asks again after one and two seconds: who has it? */
-static void ask_who_has(const char *addr)
+/* Has the host send an ARP request, and repeat it after one and two seconds. */
+static void send_arp_requests(const char *addr)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(9) };
@@ -430,7 +430,7 @@ static unsigned int received(void)
 	return gr_raw_used_idx(&rig.v.q[VDEV_RX].ring);
 }
 
-/* As far as to the freezer, stay there for three seconds, and back. */
+/* Suspends as far as the freezer, stays there for three seconds, and resumes. */
 static void sleep_and_wake(void)
 {
 	if (!inject_put("/sys/power/pm_test", "freezer") ||
@@ -445,14 +445,14 @@ CASE_TIMED(suspended_machine_runs_no_worker, 40)
 {
 	int ran;
 
-	/* on one, who waits with all others frozen may not let the worker run */
+	/* on one CPU the task that waits may keep a worker from running that should not run */
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	flow_one(&rig);
 	rig_rx_post(&rig, 100, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
-	ask_who_has("10.77.0.2");
+	send_arp_requests("10.77.0.2");
 	ASSERT(WAIT_FOR(3000, received() > 1));
 	trace_start();
 	sleep_and_wake();
@@ -460,8 +460,8 @@ CASE_TIMED(suspended_machine_runs_no_worker, 40)
 	if (ran < 0)
 		FAIL("nothing was frozen");
 	else if (ran)
-		FAIL("the worker ran %d times while all were frozen", ran);
-	/* what came meanwhile is there now */
+		FAIL("the worker ran %d times while all tasks were frozen", ran);
+	/* the requests of meanwhile have arrived */
 	EXPECT(WAIT_FOR(3000, received() >= 3));
 	rig_close(&rig);
 }
@@ -486,7 +486,7 @@ static void need_hibernation(void)
 }
 
 /*
- * From now on frames to the guest come late, and one after the other: by netem, as
+ * From now on frames to the guest arrive late, and one after the other: by netem, as
  * "tc qdisc add dev ... root netem delay 2s rate 150kbit" would have it.
  */
 static void come_late(void)
@@ -534,7 +534,7 @@ CASE_TIMED(hibernation_under_traffic_loses_nothing, 300)
 		ksft_skip("Linux before 6.4 does not read an image while it swaps");
 	if (!done)
 		FAIL("the machine does not hibernate: %s", strerror(errno));
-	/* what is behind each frame is as it was, too */
+	/* the bytes behind each frame are as they were, too */
 	for (i = 0; i < SWAP_FRAMES && !ksft_failed(); i++)
 		if (WAIT_FOR(20000, gr_used_pending(&rx->ring)))
 			rig_rx_expect(&rig, i, SWAP_LEN);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that has the descriptor and is not the owner.  While the worker waits
- * for memory that comes late, this process waits in a call, and is killed: the owner
- * does not notice.  Nor does it keep the owner from being killed, nor, with a page of
- * its own that is late, from its calls.
+ * A process that has the descriptor and is not the owner.  While the worker waits for a
+ * page, this process waits in an ioctl, and is killed: the owner does not notice.  Nor does
+ * it keep the owner from being killed, nor, with a page fault of its own, from its ioctls.
  *
  * @hosts: 6.1
  * @again: kthread
@@ -51,13 +50,13 @@ static void in_set_backend(void)
 	__vdev_backend(&rig.v, VDEV_RX, -1);
 }
 
-/* Buffers that are there once the guest has filled them, and go again. */
+/* A rig whose pages of send buffers can be taken away. */
 static void open_rig(void)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 
 	if (vdev_is_vhost())
-		ksft_skip("vhost_net lets nobody be killed who waits for it");
+		ksft_skip("vhost_net's waiters cannot be killed");
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
 	frames_pass(&rig);
@@ -98,7 +97,7 @@ static bool waits(pid_t pid)
 	return state == 'D' || state == 'Z';
 }
 
-/* In its call, or already refused. */
+/* Returns when the process waits in its call, or has ended. */
 static pid_t fork_non_owner(void (*call)(void))
 {
 	pid_t pid = ASSERT_SYS(fork());
@@ -117,7 +116,7 @@ static void kill_non_owner(pid_t pid)
 
 	ASSERT_SYS(kill(pid, SIGKILL));
 	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the stranger cannot be killed");
+		FAIL("the process that is not the owner cannot be killed");
 }
 
 static void non_owner_killed(void (*call)(void))
@@ -126,7 +125,7 @@ static void non_owner_killed(void (*call)(void))
 	send_late(1);
 	kill_non_owner(fork_non_owner(call));
 	arrives();
-	/* and nor do later pages suffer */
+	/* later page faults are served as well */
 	send_late(2);
 	arrives();
 	frames_pass(&rig);
@@ -162,7 +161,7 @@ static bool asker_waits(void)
 	return task_state(getpid(), __atomic_load_n(&asker, __ATOMIC_ACQUIRE)) == 'D';
 }
 
-/* Stuck behind the owner, who is stuck behind the worker. */
+/* It waits for the owner, which waits for the worker. */
 CASE(non_owner_behind_owner_can_be_killed)
 {
 	pthread_t owner;
@@ -179,7 +178,7 @@ CASE(non_owner_behind_owner_can_be_killed)
 	rig_close(&rig);
 }
 
-/* Stuck behind a stranger who is stuck behind the worker. */
+/* The owner waits for the other process, which waits for the worker. */
 static void owner_killed(void (*call)(void))
 {
 	unsigned int before = workers();
@@ -223,7 +222,7 @@ CASE(owner_behind_write_can_be_killed)
 	owner_killed(in_write);
 }
 
-/*** a late page of the stranger's own ***/
+/*** a page fault of the process that is not the owner ***/
 
 struct late_call {
 	unsigned long req;
@@ -239,7 +238,7 @@ static void *call_late(void *arg)
 	return arg;
 }
 
-/* Says when the call waits for the page, and lets it come when it is told to. */
+/* Writes to the line when the call waits for the page, and lets it come after an answer. */
 static void non_owner_is_late(struct late_call *c, int line)
 {
 	pthread_t thread;
@@ -296,7 +295,7 @@ static void owner_does_not_wait(struct late_call c)
 	}
 	ASSERT_EQ(pthread_create(&owner, NULL, owners_calls, NULL), 0);
 	if (!WAIT_FOR(5000, __atomic_load_n(&owner_is_done, __ATOMIC_ACQUIRE)))
-		FAIL("the owner waits for a stranger's page");
+		FAIL("the owner waits for a page of another process");
 	ASSERT_EQ(write(line[0], &word, 1), 1);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_EQ(status, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the worker is: a thread of the VMM where the kernel can make one, with all
- * that holds for the VMM's threads, or one of the kernel's in the VMM's cgroups.
+ * What the worker is: a thread of the VMM where the kernel can make one, with the CPUs,
+ * cgroups and limits of the VMM's threads, or a kernel thread in the VMM's cgroups.
  *
  * @hosts: 6.1 6.12 newest
  * @debug: kasan kcsan
@@ -29,7 +29,6 @@
 
 static struct rig rig;
 
-/* Which kind this device is to have: "task", "kthread" or, "", its own choice. */
 static void choose(const char *kind)
 {
 	choose_worker(kind);
@@ -53,10 +52,9 @@ static unsigned long long cpu_ns(clockid_t clock)
 }
 
 /*
- * Of this process, but for what the only thread that it knows of has used. That one goes
- * on between two readings, and where the machine has its CPU taken away (by a host, too)
- * for long: so there are two figures, one that is never too small and one that is never
- * too large.
+ * CPU time of this process but for its own thread: that of its workers. The thread runs on
+ * between the two readings, for long where the host takes the CPU away: so there are two
+ * figures, one that is never too small and one that is never too large.
  */
 static unsigned long long cpu_of_others_at_most(void)
 {
@@ -84,7 +82,7 @@ static void expect_status(const struct worker *w, const char *name,
 		     want);
 }
 
-/* What the module's parameter leaves, of what the kernel can. */
+/* The kind that module parameter and kernel give without a choice. */
 static const char *own_choice(void)
 {
 	const char *path = "/sys/module/kvnet/parameters/fork_from_owner_default";
@@ -98,7 +96,7 @@ static const char *own_choice(void)
 	return kernel_has_vhost_task() && c == 'Y' ? "task" : "kthread";
 }
 
-/* Is it in this process, or one of the kernel's own, children of kthreadd? */
+/* Is it a thread of this process, or a kernel thread, a child of kthreadd? */
 static void expect_kind(const char *kind)
 {
 	struct worker w = the_worker();
@@ -137,7 +135,7 @@ CASE(kthread_worker_is_child_of_kthreadd)
 	wait_worker_idle();
 }
 
-/* Its time is the process's, also when it has gone. */
+/* Its CPU time counts as the process's, also after its end. */
 CASE(task_worker_time_is_the_owners)
 {
 	unsigned long long before, used = 0;
@@ -194,7 +192,7 @@ CASE(fork_from_owner_checks_its_argument)
 	close(rig.v.fd);
 }
 
-/* Who gives the device back gives the choice back. */
+/* RESET_OWNER resets the choice. */
 CASE(fork_from_owner_ends_with_reset)
 {
 	choose("");
@@ -221,7 +219,7 @@ static void expect_cpus(const char *when, const char *want)
 	bool ok;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", w.pid, w.tid);
-	/* who has just been told runs where it was until it is moved */
+	/* a thread runs where it was until the kernel moves it */
 	ok = WAIT_FOR(3000, !strcmp(word_of(path, "Cpus_allowed_list"), want));
 	if (!ok)
 		FAIL("%s: the worker may run on CPU %s, not %s", when,
@@ -268,7 +266,7 @@ CASE(kthread_stays_in_cpuset)
 	stays_in_the_cpuset("kthread");
 }
 
-/* As soon as SET_OWNER has returned, however often. */
+/* As soon as SET_OWNER has returned, again and again. */
 static void cpuset_at_once(const char *kind)
 {
 	struct cgroup g;
@@ -303,7 +301,7 @@ CASE(kthread_starts_in_cpuset)
 	cpuset_at_once("kthread");
 }
 
-/* taskset, isolcpus: what the VMM's thread may use is what its child may. */
+/* taskset, isolcpus: the worker has the affinity of the VMM's thread. */
 CASE(task_inherits_affinity)
 {
 	cpu_set_t set;
@@ -341,7 +339,7 @@ static void is_in_the_owners_group(const char *kind)
 	cgroup_make(&g[1], NULL);
 	cgroup_join(&g[0], getpid());
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	expect_group("born there");
+	expect_group("created there");
 	if (follows) {
 		cgroup_join(&g[1], getpid());
 		expect_group("moved");
@@ -363,7 +361,7 @@ CASE(kthread_is_in_owners_cgroup)
 	is_in_the_owners_group("kthread");
 }
 
-/* As soon as SET_OWNER has returned: nobody else has run since, on one CPU. */
+/* As soon as SET_OWNER has returned: on one CPU no other task has run since. */
 static void is_there_at_once(const char *kind)
 {
 	struct cgroup g;
@@ -400,7 +398,7 @@ CASE(kthread_starts_in_owners_cgroup)
 	is_there_at_once("kthread");
 }
 
-/*** who pays for it ***/
+/*** which cgroup its CPU time is charged to ***/
 
 static unsigned long long cpu_of(const struct worker *w)
 {
@@ -438,7 +436,7 @@ static void keep_it_busy(void)
 	} while (ksft_now_ms() < end && !ksft_failed());
 }
 
-/* Returns how much of the time it had, in per cent. */
+/* Returns how much of the time the worker has run, in per cent. */
 static unsigned int measure(const struct cgroup *g, const char *how, const char *limit)
 {
 	struct worker w = the_worker();
@@ -460,7 +458,7 @@ static unsigned int measure(const struct cgroup *g, const char *how, const char 
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	ns = cpu_of(&w) - ns;
 	ms = ksft_now_ms() - start;
-	/* the group's is brought up to date now and then */
+	/* the kernel updates the group's figure now and then */
 	WAIT_FOR(3000, (us = cgroup_get(g, "cpu.stat", "usage_usec") - before) +
 		 20000 >= (long)(ns / 1000));
 	ksft_note("%s: the worker %llu ms of %llu, its group %ld ms", how,
@@ -494,7 +492,7 @@ CASE(kthread_is_charged_to_owners_cgroup)
 	is_charged("kthread");
 }
 
-/* Nothing is lost by it. Whether a kernel thread is held to it depends on the kernel: limits.rst. */
+/* No frame is lost. Whether a kernel thread is throttled depends on the kernel: limits.rst. */
 CASE(task_with_cpu_max_is_throttled)
 {
 	struct cgroup g;
@@ -520,7 +518,7 @@ CASE(task_with_cpu_max_is_throttled)
 #define DEVICES	200
 #define ALLOWED	11	/* this process, and threads of five devices */
 
-/* SET_OWNER on all of them: how many succeed? The others fail without a trace. */
+/* SET_OWNER on all of them: how many succeed? The others leave nothing behind. */
 static unsigned int own_many(const int *fd)
 {
 	unsigned int n = 0, i;
@@ -529,7 +527,7 @@ static unsigned int own_many(const int *fd)
 	for (i = 0; i < DEVICES; i++) {
 		ret = __vdev_ioctl(fd[i], VHOST_SET_OWNER, NULL);
 		n += !ret;
-		/* vhost_net has one word for all reasons */
+		/* vhost_net has one error for all reasons */
 		if (ret && ret != (vdev_is_vhost() ? -ENOMEM : -EAGAIN))
 			FAIL("device %u: %s", i, strerror(-ret));
 	}
@@ -544,7 +542,7 @@ static void open_many(int *fd)
 		fd[i] = vdev_open_node();
 }
 
-/* Refused, and as if it had never been asked. */
+/* The refused devices have no workers, and after the close there are none at all. */
 static void none_is_left(const int *fd, unsigned int n)
 {
 	unsigned int i;
@@ -555,7 +553,7 @@ static void none_is_left(const int *fd, unsigned int n)
 	EXPECT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
 }
 
-static void roomy(void)
+static void allow_many_files(void)
 {
 	struct rlimit lim = { DEVICES + 50, DEVICES + 50 };
 
@@ -569,7 +567,7 @@ CASE_TIMED(pids_max_bounds_workers, 60)
 	struct cgroup g;
 
 	choose("task");
-	roomy();
+	allow_many_files();
 	cgroup_make(&g, "pids");
 	cgroup_set(&g, "pids.max", "11");
 	cgroup_join(&g, getpid());
@@ -590,7 +588,7 @@ CASE_TIMED(pids_max_bounds_workers, 60)
 	no_leak_found();
 }
 
-static void become_nobody(void)
+static void become_other_user(void)
 {
 	struct rlimit lim = { ALLOWED, ALLOWED };
 
@@ -606,9 +604,9 @@ CASE_TIMED(rlimit_nproc_bounds_workers, 60)
 	unsigned int n;
 
 	choose("task");
-	roomy();
+	allow_many_files();
 	open_many(fd);
-	become_nobody();
+	become_other_user();
 	n = own_many(fd);
 	EXPECT_EQ(n, (ALLOWED - 1) / DEVICE_WORKERS);
 	none_is_left(fd, n);
