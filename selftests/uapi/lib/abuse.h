@@ -41,7 +41,7 @@ struct abused {
 	unsigned int traffic;	/* TRAFFIC_SINGLE and so on */
 	unsigned int nr;
 	int fd[ABUSE_FDS];	/* -1: none */
-	pthread_mutex_t guest;	/* who uses the driver's rings */
+	pthread_mutex_t guest;	/* held by users of the driver's rings */
 	uint64_t *log;		/* a dirty bitmap */
 	uint8_t *spare;		/* the memory at another place */
 	struct gr_cfg ring[2];	/* where the rings are */
@@ -50,7 +50,7 @@ struct abused {
 	uint32_t seq;
 };
 
-/* Shared with who started the world. */
+/* Shared with the process that started the world. */
 struct abuse_tally {
 	unsigned long done[64], ok[64];	/* by operation */
 	unsigned long ops, samples, ran, carried, repairs, frames;
@@ -70,14 +70,14 @@ struct world {
 struct abuse_op {
 	const char *name;
 	unsigned int weight;
-	/* Did anything succeed? */
+	/* Has any of it succeeded? */
 	bool (*fn)(struct world *w, struct abused *a, struct draw *d);
 };
 
 #define ABUSE_SET_UP	16	/* and the end */
 extern const struct abuse_op abuse_set_up[ABUSE_SET_UP + 1], abuse_around[];
 
-/* The module's, which are to be as before afterwards. */
+/* The module's parameters that programs change, which are restored afterwards. */
 #define ABUSE_PARAMETERS	9
 #define ABUSE_MAX_ENTRIES	8
 extern const char *const abuse_parameters[ABUSE_PARAMETERS];
@@ -106,12 +106,12 @@ void *world_samples(void *world);
 void *world_pages(void *world);
 /* Set up as it was made; true if it could be. */
 bool world_repair(struct world *w, struct abused *a);
-/* The same, by who holds the guest's lock. */
+/* The same; the caller holds the guest's lock. */
 bool world_mend(struct world *w, struct abused *a);
 /* An IOMMU that maps all of the memory: at once, or in two places that meet in a ring. */
 void world_map(struct abused *a);
-/* Only the devices that it has by their own numbers: others may serve the same rings. */
-void world_forget(struct world *w);
+/* Closes all but the devices' own descriptors: other devices may serve the same rings. */
+void world_close_others(struct world *w);
 /* Does it carry a frame each way? After all else is over. */
 bool world_carries(struct world *w, struct abused *a);
 
@@ -121,7 +121,7 @@ void traffic_offer(struct abused *a, unsigned int queue, unsigned int most);
 int traffic_reap(struct vdev_queue *q);
 /* Sends so many frames, at most; returns how many have come. */
 unsigned int traffic_host(struct abused *a, unsigned int most);
-/* What the device asks of its IOMMU. */
+/* Answers the device's IOTLB misses. */
 void traffic_answer(struct abused *a);
 
 static inline bool traffic_is(const struct abused *a, unsigned int way)

@@ -84,8 +84,8 @@ static bool op_mprotect(struct world *w, struct abused *a, struct draw *d)
 }
 
 /*
- * A hole in a file that is mapped: User-Mode Linux then looks at address spaces without
- * their lock (flush_tlb_mm), and complains of itself.
+ * A hole in a file that is mapped: User-Mode Linux then walks address spaces without
+ * their lock (flush_tlb_mm), and warns about itself.
  */
 static bool may_punch(void)
 {
@@ -278,7 +278,7 @@ static bool op_exec(struct world *w, struct abused *a, struct draw *d)
 	if (!pid) {
 		if (inherit)
 			fcntl(a->r.v.fd, F_SETFD, 0);
-		if (own) {	/* who has it when the memory goes */
+		if (own) {	/* the child owns it when the memory goes */
 			__vdev_ioctl(a->r.v.fd, VHOST_RESET_OWNER, NULL);
 			__vdev_ioctl(a->r.v.fd, VHOST_SET_OWNER, NULL);
 		}
@@ -478,7 +478,7 @@ static bool op_parameter(struct world *w, struct abused *a, struct draw *d)
 	(void)a;
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s",
 		 abuse_parameters[which]);
-	/* who may have no entry at all carries nothing */
+	/* a device without any IOTLB entry would carry nothing */
 	return inject_put(path, which == ABUSE_MAX_ENTRIES ? "2" : values[draw(d, 4)]);
 }
 

@@ -27,7 +27,7 @@ static uint64_t some_word(struct draw *d)
 	return n >> draw(d, 64);
 }
 
-/* Nothing of the process itself, which a device would then write. */
+/* Not in the memory of the process itself, which a device would then write. */
 static uint64_t wild_address(struct draw *d)
 {
 	uint64_t at = some_word(d);
@@ -35,7 +35,7 @@ static uint64_t wild_address(struct draw *d)
 	return at < 1 << 16 || at > 1ul << 40 ? at : at | 1ul << 40;
 }
 
-/* Somewhere in the memory as the device is told of it, or not. */
+/* An address in the device's memory table, or not. */
 static uint64_t some_address(struct abused *a, struct draw *d)
 {
 	struct vdev *v = &a->r.v;

@@ -13,7 +13,7 @@
 #include "segments.h"
 
 #define BURST		24
-#define DOWN_MS		5	/* until somebody sees to it */
+#define DOWN_MS		5	/* until a queue that is down is repaired */
 #define CRUMBS		8192	/* bytes that a ring of them has, or half as many */
 #define PIECES		1100	/* of a chain: more than a device takes */
 
@@ -31,7 +31,7 @@ int traffic_reap(struct vdev_queue *q)
 	return ret < 0 ? -1 : n;
 }
 
-/* What a driver may say of a frame, and what it had better not. */
+/* Headers of frames, legal and not. */
 static void make_header(uint8_t *at, unsigned int len, uint32_t seq)
 {
 	struct virtio_net_hdr h = { 0 };
@@ -127,7 +127,7 @@ void traffic_offer(struct abused *a, unsigned int i, unsigned int most)
 	else
 		offer_frames(a, i, most);
 	gr_publish(&q->ring);
-	/* a device that is not busy all the time receives lone frames in place */
+	/* a device that is not busy all the time receives single frames inline */
 	if (traffic_is(a, TRAFFIC_SINGLE) && !gr_kick_needed(&q->ring))
 		return;
 	if (write(q->kick, &one, sizeof(one)) < 0)
@@ -171,7 +171,7 @@ static void turn(struct world *w, struct abused *a)
 	single = traffic_is(a, TRAFFIC_SINGLE);
 	most = single ? 1 : 1 + a->seq % BURST;
 	traffic_answer(a);
-	if (single)	/* while its worker rests */
+	if (single)	/* while its worker is idle */
 		n = traffic_host(a, most);
 	tx = traffic_reap(&v->q[VDEV_TX]);
 	rx = traffic_reap(&v->q[VDEV_RX]);

@@ -2,8 +2,8 @@
 /*
  * The devices that are abused, and what becomes of them: see abuse.h.
  *
- * What is abused is at addresses of its own, far from all else: where something has
- * been unmapped, nothing else is put.
+ * Their memory is at addresses of its own, far from all else: the kernel puts nothing else
+ * where some of it was unmapped.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -116,7 +116,7 @@ void world_open(struct world *w, struct abuse_tally *tally, uint64_t seed)
 	if (w->uffd >= 0)
 		ASSERT_SYS(ioctl(w->uffd, UFFDIO_API, &api));
 	ASSERT_SYS(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, w->sock));
-	/* somebody hears of what happens to them, until nobody reads it any more */
+	/* a listener for notifications, which reads none, so that its socket fills */
 	genl_open(&w->events);
 	genl_join(&w->events);
 	for (i = 0; i < ABUSE_DEVS; i++) {
@@ -161,7 +161,7 @@ static void new_tap(struct abused *a)
 	open_gso(a);
 }
 
-/* The tap lives, is up, and speaks of frames as the driver does. */
+/* The tap exists, is up, and has the header size of the driver. */
 static void mend_tap(struct abused *a)
 {
 	int hdr = a->r.v.hdr_len, sndbuf = INT32_MAX;
@@ -298,7 +298,7 @@ static bool look(const struct abused *a, struct sample *s)
 	return true;
 }
 
-void world_forget(struct world *w)
+void world_close_others(struct world *w)
 {
 	unsigned int i, k;
 
@@ -310,7 +310,7 @@ void world_forget(struct world *w)
 	close(w->sock[1]);
 }
 
-/* The end of a world: nobody else does anything any more. */
+/* At the end of a world: no other thread runs any more. */
 bool world_carries(struct world *w, struct abused *a)
 {
 	struct vdev *v = &a->r.v;
@@ -364,7 +364,7 @@ void *world_samples(void *world)
 	return NULL;
 }
 
-/*** pages that come late ***/
+/*** page faults that userfaultfd delays ***/
 
 static void deliver(struct world *w, uint64_t at, struct draw *d)
 {
@@ -385,7 +385,7 @@ void *world_pages(void *world)
 	struct draw d = { .x = 88172645463325252ull };
 	struct uffd_msg msg;
 
-	/* Who waits for a page must not do so at the end. */
+	/* no task may wait for a page at the end */
 	while (w->uffd >= 0 && !__atomic_load_n(&w->over, __ATOMIC_ACQUIRE))
 		if (poll(&p, 1, 20) == 1 &&
 		    read(w->uffd, &msg, sizeof(msg)) == sizeof(msg))

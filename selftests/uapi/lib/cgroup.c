@@ -154,7 +154,7 @@ static bool is_frozen(const struct cgroup *g, bool frozen)
 		return cgroup_get(g, "cgroup.events", "frozen") == frozen;
 	snprintf(path, sizeof(path), "%s/freezer.state", g->path);
 	f = fopen(path, "r");
-	/* who ends here leaves what is frozen frozen */
+	/* a failure here leaves the group frozen */
 	if (!EXPECT(f))
 		return false;
 	EXPECT_EQ(fscanf(f, "%15s", word), 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * cgroup - a control group of version 2, empty and of one's own, in a mount name
- * space that goes with the process.  Whoever lets a case end without
- * cgroup_remove() leaves an empty group behind, which does no harm.
+ * space that goes with the process.  A case that ends without cgroup_remove()
+ * leaves an empty group behind, which does no harm.
  */
 #ifndef SELFTESTS_CGROUP_H
 #define SELFTESTS_CGROUP_H

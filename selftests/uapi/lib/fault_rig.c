@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps of which each thing that can fail does so in its turn: see fault_rig.h. */
+/* Steps of which each call that can fail fails, one by one: see fault_rig.h. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ static unsigned long files_before;
 static long pinned_before;
 static struct genl listener;
 
-/* What has waited for a guest that has no queues now. */
+/* Drops frames that have waited for a guest without queues. */
 static void empty_tap(void)
 {
 	struct pollfd p = { .fd = vmm.tap, .events = POLLIN };
@@ -101,7 +101,7 @@ void fault_begin(const struct rig_cfg *cfg)
 	files_before = open_files();
 	pinned_before = pages_pinned();
 	netlink_begin(cfg);
-	/* somebody who is told of all that happens */
+	/* a listener for notifications */
 	genl_open(&listener);
 	ASSERT_EQ(genl_join(&listener), 0);
 	fault_carries_packets();
@@ -128,7 +128,7 @@ static bool arrived(unsigned int q)
 	return gr_used_pending(&vmm.v.q[q].ring);
 }
 
-/* The worker for all, or the thread that kicks and who brings a frame, too. */
+/* The worker alone, or inline TX and inline RX, too. */
 void fault_by_worker(bool all)
 {
 	policy_want();
@@ -137,7 +137,7 @@ void fault_by_worker(bool all)
 	ASSERT_EQ(policy_ask(), 0);
 }
 
-/* A page table that cannot be had is the process's trouble, not the device's. */
+/* Touches all memory: a failed page table would hit the process, not the device. */
 void fault_touch_memory(void)
 {
 	const struct vdev *v = &vmm.v;
@@ -149,7 +149,7 @@ void fault_touch_memory(void)
 		*(volatile uint8_t *)(v->ring_host + off);
 }
 
-/* What is known of pages is about what they were. */
+/* Replaces the pages, so that cached ones are invalid. */
 static void new_pages(void)
 {
 	ASSERT_SYS(mprotect(vmm.v.host, vmm.v.mem_size, PROT_READ));
@@ -175,10 +175,10 @@ static void to_the_host(const struct injector *in, unsigned int n, const struct 
 {
 	unsigned int i;
 
-	/* some of what a frame needs is had for several at once */
+	/* some allocations serve several frames */
 	for (i = 0; i < load->burst; i++)
 		rig_tx(&vmm, load->len, load->shape);
-	/* a kick is not lent while the worker has the queue */
+	/* no inline TX while the worker polls the queue */
 	wait_worker_idle();
 	injector_nth(in, n);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
@@ -194,7 +194,7 @@ static bool frames(const struct injector *in, unsigned int n, unsigned int way,
 		to_the_guest(in, n, load);
 	else
 		to_the_host(in, n, load);
-	/* and then a worker sees to what comes next; what this thread asks could fail itself */
+	/* then a worker serves the queue; a call of this thread could fail itself */
 	if (in->tid != gettid()) {
 		WAIT_FOR(3000, arrived(way) || injector_hit(in));
 		wait_worker_idle();
@@ -227,7 +227,7 @@ void fault_on_the_way(pid_t tid, const struct fault_load *load)
 
 	FOR_EACH_INJECTOR(&in, tid) {
 		one_way(&in, VDEV_TX, load);
-		/* what sends one to the guest is not to fail; a longer one is not for this tap */
+		/* the send() of the injected frame may not fail; the tap takes no longer frame */
 		if (tid != gettid() && load->len < 4000)
 			one_way(&in, VDEV_RX, load);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fault_rig - what can fail of a step, or of packets on their way, fails in its turn, and
+ * fault_rig - of a step, or of packets on their way, each call that can fail fails, and
  * the device carries packets afterwards: allocations and user copies, where the kernel can
  * have them fail, and all else that the module calls, with one that is built for it
  * (failing/kvnet_failing.c).  The device is vmm's (netlink_rig.h).
@@ -16,7 +16,7 @@
 
 #define FAULT_MOST	400	/* failures of one step: there are fewer */
 
-/* The n-th of it, which once() has fail, from the first one until none does. */
+/* once() has the n-th call fail, from the first one until none is left. */
 #define UNTIL_NONE_FAILS(in, n, once)						\
 	for (n = 1; !ksft_failed() && EXPECT_OP(n, <, FAULT_MOST) && (once);	\
 	     n = injector_next(in, n))						\
@@ -47,9 +47,9 @@ void fault_set_up_again(void);
 /* With such rings, and nothing of the old ones under way. */
 void fault_carries_packets(void);
 void fault_each(const struct fault_step *s);
-/* Of what thread tid does for these, each way; some may get lost. */
+/* Each call of thread tid for these frames, each way, fails; some frames may get lost. */
 void fault_on_the_way(pid_t tid, const struct fault_load *load);
-/* The worker for all, or the thread that kicks and who brings a frame, too. */
+/* The worker alone, or inline TX and inline RX, too. */
 void fault_by_worker(bool all);
 void fault_touch_memory(void);
 

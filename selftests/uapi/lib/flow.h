@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * flow - numbered frames both ways, while somebody meddles with the backend.
+ * flow - numbered frames both ways, while a test changes the backend.
  *
  * Frames may get lost then; what arrives is whole, has not been seen before and
  * is not older than the one before it.
@@ -42,7 +42,7 @@ void flow_quiesces(struct flow *f);
 void flow_recovers(struct flow *f);
 /* Recovered, and no more is lost. */
 void flow_settled(struct flow *f);
-/* Backend off, rings as new: what was in them is forgotten. */
+/* Backend off, rings as new: buffers in them are dropped. */
 void flow_stop_empty(struct flow *f);
 /* 'change' n times in another process, under flow_pump(). */
 void flow_storm(struct flow *f, unsigned int n, void (*change)(unsigned int i));

@@ -19,7 +19,7 @@ enum outcome {
 #define IND	GR_DESC_F_INDIRECT
 
 static struct rig rig;
-static uint64_t data;		/* guest address of 64 KiB that nobody uses */
+static uint64_t data;		/* guest address of 64 KiB for the rows */
 static struct gr_desc *table;	/* and of an indirect table */
 static uint64_t table_gpa;
 static uint64_t mem_end;

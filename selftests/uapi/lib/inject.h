@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 bool inject_put(const char *path, const char *text);
-/* Of tasks that are marked for it, with this probability ("0": see the next). */
+/* Allocations of marked tasks fail with this probability ("0": by inject_nth() alone). */
 void inject_knobs(const char *probability);
 /* The n-th from now on, of this thread; 0: none. */
 void inject_nth(unsigned int n);
@@ -19,8 +19,8 @@ void inject_nth(unsigned int n);
 unsigned int inject_left(void);
 
 /*
- * Who has the n-th thing fail that a thread of this process does: the kernel, or the
- * module itself, if it is built for that (failing/kvnet_failing.c).
+ * Makes the n-th call of a thread of this process fail: the kernel's (allocations, user
+ * copies), or the module's, if it is built for that (failing/kvnet_failing.c).
  */
 struct injector {
 	int fd;
@@ -35,9 +35,9 @@ bool injector_open(struct injector *in, pid_t tid, bool module);
 void injector_nth(const struct injector *in, unsigned int n);
 bool injector_hit(const struct injector *in);
 /*
- * No more, of a call that returned ret: did one fail?  What could be done without may have
- * been pages for a slab, which has objects now: what came after them is the n-th then.  So
- * injector_next() says the same number once more.
+ * Ends that after a step that returned ret: did a call fail?  If the step succeeded all the
+ * same, the n-th may have been pages for a slab, which has objects now, so that another
+ * allocation is the n-th next time.  So injector_next() returns the same number once more.
  */
 bool injector_end(struct injector *in, int ret);
 unsigned int injector_next(const struct injector *in, unsigned int n);
@@ -57,7 +57,7 @@ static inline bool inject_hit(void)
 	return !inject_left();
 }
 
-/* What may be said of what failed: not there, a file or eventfd; no room, in a message. */
+/* Errors that a step may return when a call of it fails: no memory, file, eventfd or room. */
 static inline bool inject_clean(int ret)
 {
 	return ret == -ENOMEM || ret == -EAGAIN || ret == -ENOBUFS || ret == -EFAULT ||

@@ -178,7 +178,7 @@ int link_pair_up(int one, int other)
 	ret = ret ? ret : link_up(other, true);
 	if (!ret && !WAIT_FOR(5000, runs(one) && runs(other)))
 		ret = -ENETDOWN;
-	/* whoever saw to that, with the lock that this takes, is done */
+	/* link_up() takes RTNL: the work that set the carrier is over then */
 	return ret ? ret : link_up(one, true);
 }
 

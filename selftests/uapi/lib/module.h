@@ -16,26 +16,26 @@
 /* 0 or -errno. */
 int module_load(const char *parameters);
 int module_unload(void);
-/* Somebody may have a file of it for a moment. */
+/* Other processes may have a file of it for a moment. */
 void module_is_unloaded(void);
 
-/* where a vCPU thread is held that has sent what it kicked for: it has put the module */
+/* Points where hold() holds threads: a vCPU thread after inline TX, which has put the module. */
 #define HAS_LEFT	"left"
-/* and a thread that changes much of its process's memory at once, of which nothing has gone yet */
+/* A thread that invalidates its process's memory, in the mmu notifier, before pages are freed. */
 #define CHANGES_MEMORY	"invalidate"
-/* and a worker that has looked which pages of the owner's are there */
+/* A worker that has looked up pages of the owner's memory. */
 #define HAS_FOUND	"found"
-
-/* and what has a kernel thread join its owner's cgroups */
+/* The call by which a kernel thread joins its owner's cgroups. */
 #define JOINS_CGROUPS	"cgroup_attach_task_all"
 
 /* Skips the case where threads cannot be held; in a network namespace of its own. */
 void held_begin(const char *kind);
 void hold(const char *call);
-/* All of them. */
+/* Releases all of them. */
 void let_go(void);
+/* How many are held there. */
 unsigned int held(const char *call);
-/* It waits, and not for a moment, as for memory: asked again and again. */
+/* Does it wait, and not for a moment, as for memory? Asked again and again. */
 bool waits(pid_t pid, pid_t tid);
 
 #endif /* SELFTESTS_MODULE_H */

@@ -175,7 +175,7 @@ void rig_start(struct rig *r)
 	vdev_backend(&r->v, VDEV_TX, r->tap);
 }
 
-/* What waits in the tap is nobody's. */
+/* Drops frames that wait in the tap. */
 static void flush_tap(struct rig *r)
 {
 	struct pollfd p = { .fd = r->tap, .events = POLLIN };

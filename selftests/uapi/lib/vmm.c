@@ -65,7 +65,7 @@ bool vmm_carries(struct vmm *m)
 	       !ksft_failed();
 }
 
-static void forget(struct vmm *m)
+static void release(struct vmm *m)
 {
 	close(m->sock);
 	munmap(m->shared, sizeof(*m->shared));
@@ -80,7 +80,7 @@ int vmm_ends(struct vmm *m)
 		kill(m->pid, SIGKILL);
 		ASSERT_EQ(waitpid(m->pid, &status, 0), m->pid);
 	}
-	forget(m);
+	release(m);
 	return status;
 }
 

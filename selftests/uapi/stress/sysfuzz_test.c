@@ -118,7 +118,7 @@ static void run_world(void)
 	for (i = 0; i < OTHERS; i++)
 		pthread_join(helper[i], NULL);
 	setrlimit(RLIMIT_MEMLOCK, &lim);
-	world_forget(&world);
+	world_close_others(&world);
 	for (i = 0; i < ABUSE_DEVS; i++)
 		if (!world_carries(&world, &world.dev[i]))
 			FAIL("device %u does not work any more", i);
