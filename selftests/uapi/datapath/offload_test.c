@@ -20,7 +20,6 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,80 +30,23 @@
 #include "flow.h"
 #include "pin_rig.h"
 #include "rig.h"
+#include "segments.h"
 #include "vhost_abi.h"
 #include "xdp.h"
 
-#define HEADERS	(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
-#define CSUM_START 34
-#define CSUM_OFFSET 16
 
 static struct rig rig;
 static uint8_t frame[70000], got[70000];
 
-static uint32_t sum16(const void *p, size_t len, uint32_t sum)
-{
-	const uint8_t *b = p;
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		sum += i % 2 ? b[i] : b[i] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
-static uint32_t pseudo_header(const uint8_t *f, uint32_t tcp_len)
-{
-	return sum16(f + 26, 8, IPPROTO_TCP + tcp_len);
-}
-
-/* A TCP segment of 'payload' bytes with a partial checksum. */
-static uint32_t tcp_frame(uint8_t *f, uint32_t payload, uint32_t seed)
-{
-	struct iphdr *ip = (void *)(f + 14);
-	struct tcphdr *tcp = (void *)(f + CSUM_START);
-	uint32_t i;
-
-	memset(f, 0, HEADERS);
-	memcpy(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08", 13);
-	ip->version = 4;
-	ip->ihl = 5;
-	ip->tot_len = htons(40 + payload);
-	ip->ttl = 64;
-	ip->protocol = IPPROTO_TCP;
-	ip->saddr = htonl(0xc0000201);
-	ip->daddr = htonl(0xc0000202);
-	ip->check = htons(~sum16(ip, 20, 0));
-	tcp->source = htons(1000);
-	tcp->dest = htons(2000);
-	tcp->seq = htonl(seed);
-	tcp->doff = 5;
-	tcp->ack = 1;
-	tcp->check = htons(pseudo_header(f, 20 + payload));
-	for (i = 0; i < payload; i++)
-		f[HEADERS + i] = seed + i * 13 + (i >> 9);
-	return HEADERS + payload;
-}
-
 static bool tcp_checksum_good(const uint8_t *f, uint32_t len)
 {
-	return sum16(f + CSUM_START, len - CSUM_START,
-		     pseudo_header(f, len - CSUM_START)) == 0xffff;
+	return sum16(f + TCP_CSUM_START, len - TCP_CSUM_START,
+		     tcp_pseudo_header(f, len - TCP_CSUM_START)) == 0xffff;
 }
 
 static struct virtio_net_hdr_mrg_rxbuf offload(uint32_t gso_size)
 {
-	return (struct virtio_net_hdr_mrg_rxbuf) {
-		.hdr = {
-			.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
-			.gso_type = gso_size ? VIRTIO_NET_HDR_GSO_TCPV4 :
-				    VIRTIO_NET_HDR_GSO_NONE,
-			.gso_size = gso_size,
-			.hdr_len = gso_size ? HEADERS : 0,
-			.csum_start = CSUM_START,
-			.csum_offset = CSUM_OFFSET,
-		},
-	};
+	return (struct virtio_net_hdr_mrg_rxbuf) { .hdr = tcp_offload(gso_size) };
 }
 
 static ssize_t receive(int fd, struct virtio_net_hdr *hdr, unsigned int ms)
@@ -138,8 +80,8 @@ static void transmit(uint32_t payload, uint32_t gso_size, int fd,
 	EXPECT(!memcmp(frame, got, len));
 	EXPECT_EQ(h.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM,
 		  VIRTIO_NET_HDR_F_NEEDS_CSUM);
-	EXPECT_EQ(h.csum_start, CSUM_START);
-	EXPECT_EQ(h.csum_offset, CSUM_OFFSET);
+	EXPECT_EQ(h.csum_start, TCP_CSUM_START);
+	EXPECT_EQ(h.csum_offset, TCP_CSUM_OFFSET);
 	EXPECT_EQ(h.gso_type, gso_size ? VIRTIO_NET_HDR_GSO_TCPV4 : 0);
 	EXPECT_EQ(h.gso_size, gso_size);
 	rig_tx_drain(&rig, 3000);
@@ -206,12 +148,12 @@ CASE(tx_long_frame_has_only_headers_linear)
 
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 8 });
 	fd = rig_packet_socket(&rig, ETH_P_IP, true);
-	transmit_hdr_len(1500, HEADERS + 1500, fd);
-	transmit_hdr_len(3500, HEADERS + 3500, fd);
+	transmit_hdr_len(1500, TCP_HEADERS + 1500, fd);
+	transmit_hdr_len(3500, TCP_HEADERS + 3500, fd);
 	/* twice: the first frame of all goes by the tap's socket, whatever its length */
 	for (i = 0; i < sizeof(size) / sizeof(*size); i++) {
-		transmit_hdr_len(size[i], HEADERS, fd);
-		transmit_hdr_len(size[i], HEADERS, fd);
+		transmit_hdr_len(size[i], TCP_HEADERS, fd);
+		transmit_hdr_len(size[i], TCP_HEADERS, fd);
 	}
 	close(fd);
 	rig_close(&rig);
@@ -283,23 +225,23 @@ static void receive_one(int fd, uint32_t payload, uint32_t gso_size, bool able)
 	inject(fd, len, gso_size);
 	while (sum < payload && !ksft_failed()) {
 		n = rig_rx(&rig, &m, got, sizeof(got), 3000);
-		if (!EXPECT_GE(n, HEADERS))
+		if (!EXPECT_GE(n, TCP_HEADERS))
 			return;
-		EXPECT(!memcmp(got + HEADERS, frame + HEADERS + sum,
-			       n - HEADERS));
-		sum += n - HEADERS;
+		EXPECT(!memcmp(got + TCP_HEADERS, frame + TCP_HEADERS + sum,
+			       n - TCP_HEADERS));
+		sum += n - TCP_HEADERS;
 		if (able) {
 			EXPECT_EQ(n, len);
 			EXPECT_EQ(m.hdr.gso_size, gso_size);
 			EXPECT_EQ(m.hdr.flags & 1, 1);
-			EXPECT_EQ(m.hdr.csum_start, CSUM_START);
-			EXPECT_EQ(m.hdr.csum_offset, CSUM_OFFSET);
+			EXPECT_EQ(m.hdr.csum_start, TCP_CSUM_START);
+			EXPECT_EQ(m.hdr.csum_offset, TCP_CSUM_OFFSET);
 		} else {	/* the host has done it all */
 			EXPECT_EQ(m.hdr.gso_type, 0);
 			EXPECT_EQ(m.hdr.flags & 1, 0);
 			EXPECT(tcp_checksum_good(got, n));
 			if (gso_size)
-				EXPECT_LE(n, HEADERS + gso_size);
+				EXPECT_LE(n, TCP_HEADERS + gso_size);
 		}
 	}
 }

@@ -28,9 +28,9 @@
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "segments.h"
 
 #define PARAMETER	"/sys/module/kvnet/parameters/rx_direct"
-#define HEADERS		(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
 #define FRAMES		40
 #define OFFLOADS	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
 
@@ -74,34 +74,13 @@ static void need_parameter(void)
 	atexit(restore);
 }
 
-/* A frame whose headers are right as far as GSO segmentation reads them. */
-static void make_segments(uint8_t *f, uint32_t seq, uint32_t len)
-{
-	uint32_t i;
-
-	memset(f, 0, HEADERS);
-	memcpy(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\0\x45", 15);
-	f[16] = (len - 14) >> 8;
-	f[17] = len - 14;
-	f[22] = 64;
-	f[23] = IPPROTO_TCP;
-	f[26] = f[30] = 192;
-	f[46] = 5 << 4;
-	for (i = HEADERS; i < len; i++)
-		f[i] = seq + i;
-}
-
 static void send_one(int fd, enum kind kind, uint32_t seq, uint32_t len)
 {
 	struct virtio_net_hdr h = { 0 };
 
 	if (kind == GSO) {
-		make_segments(frame + sizeof(h), seq, len);
-		h.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
-		h.gso_size = 1000;
-		h.hdr_len = HEADERS;
-		h.csum_start = 34;
-		h.csum_offset = 16;
+		tcp_frame(frame + sizeof(h), len - TCP_HEADERS, seq);
+		h = tcp_offload(1000);
 	} else {
 		frame_make(frame + sizeof(h), seq, len);
 		h.csum_start = 40;

@@ -20,7 +20,7 @@
 #define BUFFERS		8
 #define SEGMENT		950
 #define SEGMENTS	3
-#define WHOLE		(12 + SEGMENTS_HEADERS + SEGMENT)	/* one of them, with its header */
+#define WHOLE		(12 + TCP_HEADERS + SEGMENT)	/* one of them, with its header */
 
 static int gso;
 
@@ -269,7 +269,7 @@ CASE_TIMED(more_buffers_than_ring_are_survived, 120)
 /*** buffers that are a part of the ring ***/
 
 #define PAIR		2u			/* buffers, all that the ring has */
-#define FIRST		(12 + SEGMENTS_HEADERS)	/* bytes of a frame before its word */
+#define FIRST		(12 + TCP_HEADERS)	/* bytes of a frame before its word */
 #define SPARE		2048			/* where the ring's page is free */
 
 /* What a frame brings into the second buffer: of the ring, as the device sees it. */

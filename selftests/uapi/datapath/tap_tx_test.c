@@ -13,8 +13,6 @@
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <netinet/ip.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -26,6 +24,7 @@
 #include "flow.h"
 #include "links.h"
 #include "rig.h"
+#include "segments.h"
 #include "tracing.h"
 #include "xdp.h"
 
@@ -571,56 +570,17 @@ CASE(tap_moved_away_and_back_is_direct_again)
 
 /*** batches, by the counters of the device ***/
 
-#define HEADERS	(14 + 20 + 20)	/* Ethernet, IPv4, TCP */
 #define COUNT	64
 
 static uint8_t frame[FRAME_MAX + 1], got[FRAME_MAX + 1];
 
-static uint16_t ip_sum(const void *p)
-{
-	const uint16_t *w = p;
-	uint32_t sum = 0;
-	int i;
-
-	for (i = 0; i < 10; i++)
-		sum += w[i];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16));
-}
-
-/* A TCP segment, as far as a tap reads it. */
-static void make_frame(uint32_t seq, uint32_t len)
-{
-	struct iphdr *ip = (void *)(frame + 14);
-	struct tcphdr *tcp = (void *)(frame + 34);
-	uint32_t i;
-
-	memset(frame, 0, HEADERS);
-	memcpy(frame, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08", 13);
-	*ip = (struct iphdr) {
-		.version = 4, .ihl = 5, .tot_len = htons(len - 14), .ttl = 64,
-		.protocol = IPPROTO_TCP, .saddr = htonl(0xc0000201),
-		.daddr = htonl(0xc0000202),
-	};
-	ip->check = ip_sum(ip);
-	tcp->seq = htonl(seq);
-	tcp->doff = 5;
-	for (i = HEADERS; i < len; i++)
-		frame[i] = seq * 7 + i * 13 + (i >> 9);
-}
-
 static void send_frame(uint32_t seq, uint32_t len, bool gso)
 {
-	struct virtio_net_hdr_mrg_rxbuf h = { .hdr = {
-		.flags = gso ? VIRTIO_NET_HDR_F_NEEDS_CSUM : 0,
-		.gso_type = gso ? VIRTIO_NET_HDR_GSO_TCPV4 : 0,
-		.gso_size = gso ? 1448 : 0,
-		.hdr_len = gso ? HEADERS : 0,
-		.csum_start = gso ? 34 : 0,
-		.csum_offset = gso ? 16 : 0,
-	} };
+	struct virtio_net_hdr_mrg_rxbuf h = { 0 };
 
-	make_frame(seq, len);
+	if (gso)
+		h.hdr = tcp_offload(1448);
+	tcp_frame(frame, len - TCP_HEADERS, seq);
 	ASSERT_EQ(rig_tx_raw(&rig, &h, frame, len, NULL), 0);
 }
 
@@ -631,7 +591,7 @@ static void expect_frame(int fd, uint32_t seq, uint32_t len)
 
 	if (poll(&p, 1, ksft_patience(3000)) == 1)
 		n = recv(fd, got, sizeof(got), MSG_TRUNC);
-	make_frame(seq, len);
+	tcp_frame(frame, len - TCP_HEADERS, seq);
 	if (!EXPECT_EQ(n, len))
 		return;
 	if (memcmp(got, frame, len))
