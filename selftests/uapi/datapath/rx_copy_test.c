@@ -30,7 +30,6 @@
 #include "procfs.h"
 #include "segments.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/rx_direct"
 #define FRAMES		40
 #define OFFLOADS	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
 
@@ -47,31 +46,16 @@ struct outcome {
 
 static struct rig rig;
 static uint8_t frame[FRAME_MAX + 64];
-static char parameter[2];
 
 static void set_copy(bool on)
 {
-	int fd = open(PARAMETER, O_WRONLY);
-
-	ASSERT(fd >= 0);
-	ASSERT_EQ(write(fd, on ? "1" : "0", 1), 1);
-	close(fd);
+	vdev_parameter("rx_direct", on ? 'Y' : 'N');
 }
 
-static void restore(void)
+static void need_kvnet(void)
 {
-	set_copy(parameter[0] == 'Y');
-}
-
-static void need_parameter(void)
-{
-	int fd = open(PARAMETER, O_RDONLY);
-
-	if (fd < 0 || vdev_is_vhost())
-		ksft_skip("no " PARAMETER);
-	ASSERT_EQ(read(fd, parameter, 1), 1);
-	close(fd);
-	atexit(restore);
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net has no rx_direct");
 }
 
 static void send_one(int fd, enum kind kind, uint32_t seq, uint32_t len)
@@ -205,19 +189,19 @@ static void some_kinds(const struct rig_cfg *cfg)
 
 CASE_TIMED(direct_in_large_buffers_equals_recvmsg, 40)
 {
-	need_parameter();
+	need_kvnet();
 	all_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64 });
 }
 
 CASE_TIMED(direct_in_page_buffers_equals_recvmsg, 40)
 {
-	need_parameter();
+	need_kvnet();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .num = 1024 });
 }
 
 CASE_TIMED(direct_in_small_buffers_equals_recvmsg, 40)
 {
-	need_parameter();
+	need_kvnet();
 	all_kinds(&(struct rig_cfg){ .rx_buf = 300, .num = 1024 });
 	same(&(struct rig_cfg){ .rx_buf = 100, .num = 1024 }, PLAIN);
 	same(&(struct rig_cfg){ .rx_buf = 100, .num = 1024 }, CSUM);
@@ -225,7 +209,7 @@ CASE_TIMED(direct_in_small_buffers_equals_recvmsg, 40)
 
 CASE_TIMED(direct_without_mergeable_equals_recvmsg, 40)
 {
-	need_parameter();
+	need_kvnet();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64,
 				      .features = F_V1 });
 	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64, .features =
@@ -234,7 +218,7 @@ CASE_TIMED(direct_without_mergeable_equals_recvmsg, 40)
 
 CASE_TIMED(direct_without_headers_equals_recvmsg, 40)
 {
-	need_parameter();
+	need_kvnet();
 	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .tap = TAP_BARE,
 				      .features = F_V1 | F_MRG | F_NETHDR });
 	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64,
@@ -258,7 +242,7 @@ CASE(single_frames_are_direct)
 	unsigned int i;
 	long calls;
 
-	need_parameter();
+	need_kvnet();
 	set_copy(true);
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
 	rig_rx_post(&rig, 128, NULL);
@@ -304,7 +288,7 @@ CASE(short_frames_of_file_pages_are_direct)
 	off_t at;
 	size_t i;
 
-	need_parameter();
+	need_kvnet();
 	for (i = 0; i < sizeof(text); i++)
 		text[i] = i * 7 + 1;
 	ASSERT_EQ(write(file, text, sizeof(text)), sizeof(text));
@@ -372,7 +356,7 @@ CASE(direct_big_endian_equals_recvmsg)
 	uint8_t *call, *copy;
 	long calls;
 
-	need_parameter();
+	need_kvnet();
 	call = other_byte_order(false, &calls);
 	EXPECT_EQ(calls, MANY);
 	copy = other_byte_order(true, &calls);
@@ -407,7 +391,7 @@ CASE(header_size_change_applies_to_waiting_frames)
 	unsigned int i, way, came;
 	int right;
 
-	need_parameter();
+	need_kvnet();
 	for (way = 0; way < 4; way++) {
 		set_copy(way % 2);
 		rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
@@ -443,7 +427,7 @@ CASE(frames_of_deleted_device_do_not_count)
 	struct link_sent c;
 	unsigned int i;
 
-	need_parameter();
+	need_kvnet();
 	set_copy(true);
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
 	rig_rx_post(&rig, 1, NULL);
@@ -486,7 +470,7 @@ CASE(unwritable_buffer_drops_frame)
 	unsigned int i, way;
 	uint8_t *page, *theirs;
 
-	need_parameter();
+	need_kvnet();
 	for (i = 0; i < 6 && !ksft_failed(); i++) {
 		struct vdev_queue *q = &rig.v.q[VDEV_RX];
 
@@ -591,8 +575,7 @@ static void become(const char *name)
 /* A rig in private memory, whose pages can be taken away, with another device if need be. */
 static void set_up(bool two)
 {
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net copies no frames itself");
+	need_kvnet();
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	if (two)
 		make_other();
@@ -643,8 +626,7 @@ CASE(frames_with_several_taps_count_on_their_own)
 {
 	struct link_sent c;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net copies no frames itself");
+	need_kvnet();
 	rig_enter_netns();
 	other = (struct rig){ .v.hdr_len = 12 };
 	rig_tap_new(&other, 0);		/* before, and behind it */

@@ -28,7 +28,6 @@
 #include "tracing.h"
 #include "xdp.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/tx_direct"
 #define MAX		40000
 
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
@@ -50,14 +49,11 @@ struct counts {
 	unsigned long rx[6];
 };
 
-static void set_direct(const char *value)
+static void set_direct(char value)
 {
-	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		ksft_skip("%s: %s", PARAMETER, strerror(errno));
-	ASSERT_EQ(write(fd, value, 1), 1);
-	close(fd);
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net has no tx_direct");
+	vdev_parameter("tx_direct", value);
 }
 
 static struct counts read_counts(void)
@@ -225,10 +221,10 @@ static void compare(unsigned int tap)
 	unsigned int i, n;
 	long direct;
 
-	set_direct("N");
+	set_direct('N');
 	n = send_all(by_socket, tap, &a, &direct);
 	EXPECT_EQ(direct, 0);
-	set_direct("Y");
+	set_direct('Y');
 	EXPECT_EQ(send_all(by_us, tap, &b, &direct), n);
 	if (!(tap & TAP_SNDBUF))
 		EXPECT(direct > 0);
@@ -273,7 +269,7 @@ static void learn(void)
 /* The state of the link is checked for each batch. */
 CASE(link_down_takes_the_socket)
 {
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	learn();
 	rig_link(&rig, false);
@@ -325,7 +321,7 @@ CASE(odd_frames_keep_their_order)
 {
 	unsigned int i;
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 2048 });
 	vdev_no_spin(&rig.v);
 	rig.tx_seq = 2 * ODD_SEQ;
@@ -347,7 +343,7 @@ CASE(refused_frame_is_dropped_once)
 
 	if (!tracing_begin())
 		ksft_skip("no tracefs");
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	learn();
 	frame_make(f, ODD_SEQ, 90);
@@ -408,7 +404,7 @@ CASE(multiqueue_tap_takes_the_socket)
 	char name[16] = "many%d";
 	int first, second;
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	first = open_tap(IFF_MULTI_QUEUE, name);
 	memcpy(name, rig.name, sizeof(name));
@@ -434,7 +430,7 @@ CASE(napi_tap_takes_the_socket)
 {
 	char name[16] = "napi%d";
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	close(rig.tap);
 	rig.tap = open_tap(IFF_NAPI, name);
@@ -450,7 +446,7 @@ CASE(xdp_program_takes_the_socket)
 
 	if (fd < 0)
 		ksft_skip("no XDP programs: %s", strerror(-fd));
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	learn();
 	ASSERT_EQ(xdp_attach(rig.ifindex, fd), 0);
@@ -464,7 +460,7 @@ CASE(xdp_program_takes_the_socket)
 /* Any interface may be the tap's by then: the next batch goes by the socket. */
 CASE(device_is_looked_up_again_after_link_change)
 {
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	learn();
 	ASSERT_EQ(link_add_veth("come", "gone"), 0);
@@ -495,7 +491,7 @@ CASE_TIMED(tap_with_ifindex_reused_gets_no_frames, 60)
 	uint8_t f[64];
 	int other;
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	close(rig.tap);
 	rig.tap = open_with_index(-1, index);
@@ -523,7 +519,7 @@ CASE(tap_of_the_same_name_gets_no_frames)
 	char name[16];
 	uint8_t f[64];
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	memcpy(name, rig.name, sizeof(name));
 	old = link_new_netns();
@@ -550,7 +546,7 @@ CASE(tap_moved_away_and_back_is_direct_again)
 {
 	int old, new;
 
-	set_direct("Y");
+	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	learn();
 	old = link_new_netns();
