@@ -60,11 +60,6 @@ static void begin_tx(const char *us)
 	gr_call_on(&tx->ring, 0);
 }
 
-static void end_tx(void)
-{
-	rig_close(&rig);
-}
-
 static void send_frames(unsigned int n)
 {
 	while (n--)
@@ -118,7 +113,7 @@ CASE(tx_call_for_waiting_driver_is_deferred_seldom)
 	ksft_note("%ld calls were deferred, in %ld polls", off, all);
 	EXPECT_GE(off, 1);
 	EXPECT_LE(off, LATE + all / TRY + 1);
-	end_tx();
+	rig_close(&rig);
 }
 
 /* Runs a round: was each of its calls deferred, and were @calls of them made? */
@@ -157,7 +152,7 @@ CASE(tx_call_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, all_deferred(polling_driver, 0)));
-	end_tx();
+	rig_close(&rig);
 }
 
 static void mostly_polling_driver(void)
@@ -182,7 +177,7 @@ CASE(tx_call_for_mostly_polling_driver_is_late)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, all_deferred(mostly_polling_driver, ROUND / 3)));
-	end_tx();
+	rig_close(&rig);
 }
 
 /* A pending call for a buffer that the driver has not polled comes with the next one. */
@@ -200,7 +195,7 @@ CASE(tx_call_pending_comes_with_next)
 		vdev_eventfd_take(tx->call);
 		gr_call_on(&tx->ring, 0);
 	}
-	end_tx();
+	rig_close(&rig);
 }
 
 static void wait_until(uint64_t ms)
@@ -265,7 +260,7 @@ CASE(tx_call_pending_is_not_delayed_by_next)
 	ksft_note("of %u the best has waited for %u ms", n, best);
 	EXPECT_GE(n, 1);
 	EXPECT_LE(best, CAP_MS + CAP_MS / 4);
-	end_tx();
+	rig_close(&rig);
 }
 
 CASE(tx_call_for_many_packets_is_immediate)
@@ -286,7 +281,7 @@ CASE(tx_call_for_many_packets_is_immediate)
 	ksft_note("%ld of 10 calls were deferred", late);
 	/* the three are published at once, but a poll may end in between */
 	EXPECT_OP(late, <, 10);
-	end_tx();
+	rig_close(&rig);
 }
 
 /*
@@ -313,7 +308,7 @@ CASE(tx_call_is_deferred_for_two_packets_at_most)
 	}
 	ksft_note("at most %ld of 6 in a row were deferred", most);
 	EXPECT_LE(most, 2);
-	end_tx();
+	rig_close(&rig);
 }
 
 static void at_once(void)
@@ -334,7 +329,7 @@ CASE(tx_call_with_tx_usecs_0_is_immediate)
 {
 	begin_tx("0");
 	at_once();
-	end_tx();
+	rig_close(&rig);
 }
 
 /* The timer calls in a softirq: without inline RX no call is deferred. */
@@ -343,7 +338,7 @@ CASE(tx_call_without_rx_inline_is_immediate)
 	vdev_parameter("rx_inline", 'N');
 	begin_tx("200");
 	at_once();
-	end_tx();
+	rig_close(&rig);
 }
 
 /* Was a call deferred, and not made when the queue stopped? */
@@ -371,7 +366,7 @@ CASE(tx_call_at_stop_for_polling_driver_is_skipped)
 {
 	begin_tx("10000");
 	EXPECT(WAIT_FOR(10000, polls_before_the_queue_stops()));
-	end_tx();
+	rig_close(&rig);
 }
 
 /* The pending call is made before the set-up changes, by the eventfd of before. */
@@ -399,10 +394,10 @@ CASE(tx_call_pending_comes_before_change)
 			vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &call);
 		gr_call_on(&tx->ring, 0);
 	}
-	end_tx();
+	rig_close(&rig);
 }
 
-/*** ... whatever delays the timer or the worker ***/
+/*** tx_usecs: calls in time, whatever delays the timer or the worker ***/
 
 #define FLOOD	20000
 
@@ -441,11 +436,6 @@ static void begin_late(unsigned int rx_num)
 	called();
 }
 
-static void end_late(void)
-{
-	rig_close(&vmm);
-}
-
 CASE(tx_call_pending_comes_after_rx_inline_off)
 {
 	unsigned int i;
@@ -461,7 +451,7 @@ CASE(tx_call_pending_comes_after_rx_inline_off)
 		wait_worker_idle();
 	}
 	EXPECT_OP(vmm_counter("kvnet.tx.calls_deferred"), >, late);
-	end_late();
+	rig_close(&vmm);
 }
 
 /* Returns how many calls were deferred. */
@@ -489,7 +479,7 @@ CASE_TIMED(tx_call_that_is_slow_is_not_deferred, 60)
 	EXPECT_GE(vmm_counter("kvnet.tx.inline_throttled"), 1);
 	watched_end(&w);
 	EXPECT_EQ(send_some(20), 0);
-	end_late();
+	rig_close(&vmm);
 }
 
 static void long_queue(void)
@@ -530,7 +520,7 @@ CASE_TIMED(tx_call_pending_comes_under_rx_flood, 60)
 	ksft_note("after %u of %u frames", i, FLOOD);
 	EXPECT_OP(i, <, FLOOD);
 	EXPECT(WAIT_FOR(10000, vmm_counter("kvnet.rx.packets") == FLOOD));
-	end_late();
+	rig_close(&vmm);
 }
 
 /*** rx_usecs: wake-ups for received frames ***/
