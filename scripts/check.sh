@@ -136,13 +136,13 @@ check_unit()
 	tail -n 1 "$log"
 }
 
-# the laboratory's arithmetic and reports; kvnetctl
+# the laboratory's arithmetic and reports; the tests' QMP client; kvnetctl
 check_tools()
 {
 	local log=$BUILD/log/tools.log
 
 	mkdir -p "$BUILD/log"
-	if ! { bench_tool test && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
+	if ! { bench_tool test && python3 -B "$TOP/selftests/net/qmp_test.py" && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
 		cat "$log"
 		return 1
 	fi

@@ -20,7 +20,7 @@ HOST_MODULES="kvm_amd kvm_intel loop ext4 fuse vhost_net vhost_iotlb tun tap mac
 dummy pktgen netconsole af_packet virtio_net virtio_pci virtio_blk virtio_console sch_fq_codel sch_netem cls_u32 sch_plug"
 GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy e1000 8139cp"
 
-HOST_TOOLS="bash kmod ip ethtool iperf ping taskset perl"
+HOST_TOOLS="bash kmod ip ethtool iperf ping taskset setpriv perl jq python3"
 GUEST_TOOLS="iperf ping ethtool"
 
 copy_modules()
@@ -69,6 +69,14 @@ copy_tools()
 			die "$tool is not installed; run: scripts/setup.sh"
 		copy_program "$root" "$path" "/usr/bin/$tool"
 	done
+}
+
+# what of Python's library the tests use
+copy_python_modules()
+{
+	/usr/bin/python3 -I -c 'import json, socket, struct, sys
+files = {getattr(module, "__file__", None) for module in sys.modules.values()}
+print(*files - {None}, sep="\n")' | xargs cp -L --parents -t "$1"
 }
 
 base_tree()
@@ -133,6 +141,7 @@ build_host()
 	copy_modules "$root" $HOST_MODULES
 	# shellcheck disable=SC2086
 	copy_tools "$root" $HOST_TOOLS
+	copy_python_modules "$root"
 	for tool in modprobe insmod rmmod lsmod modinfo depmod; do
 		rm -f "$root/bin/$tool"
 		ln -s ../usr/bin/kmod "$root/bin/$tool"
@@ -162,7 +171,7 @@ inputs()
 	made_as "kernel-$SERIES"
 	! is_made qemu10 || made_as qemu10
 	cat "$TOP/scripts/mkimage.sh" "$TOP/scripts/vm/vmlinux.py" "$TOP"/scripts/vm/*-init | sha256sum
-	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping seabios ipxe-qemu
+	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping jq python3 seabios ipxe-qemu
 }
 
 # the guest alone, of every series that is unpacked

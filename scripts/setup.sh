@@ -36,7 +36,7 @@ set -euo pipefail
 NEED_MB=4000
 
 PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
-iputils-ping ethtool iproute2 procps python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck spin"
+iputils-ping ethtool iproute2 procps jq python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck spin"
 DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
 REPORT_PACKAGES="python3-matplotlib python3-scipy"

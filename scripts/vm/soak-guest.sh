@@ -29,7 +29,7 @@ MIGRATE_LOAD=10
 [ "${GUEST_ACCEL:-kvm}" != kvm ] || grep -q kvm-clock /sys/devices/system/clocksource/clocksource0/available_clocksource || MIGRATE_LOAD=2
 OPTIONS=queue_reset=on MACHINE='' WORDS=''
 ROUNDS=0 MOVES=0 BYTES=0 LOST=0 FAILED=0
-WHAT="streams link_down_up streams monitor_link move streams resize_ring streams rebind_driver move pause_resume"
+WHAT="streams guest_link_down_up streams monitor_link move streams resize_ring streams rebind_driver move pause_resume"
 
 streams()
 {
@@ -37,8 +37,8 @@ streams()
 	BYTES=$((BYTES + 2 * STREAM))
 }
 
-# to the other side, with streams of blocks each way; one guest at a time, and who would have to
-# wait for that carries something instead. (What is compared page by page takes long:
+# to the other side, with streams of blocks each way; one guest at a time, a guest that would have
+# to wait carries streams instead. (What is compared page by page takes long:
 # test_migrate.sh does that.)
 move()
 {

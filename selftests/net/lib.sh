@@ -18,6 +18,7 @@
 #
 #   host 10.9.0.1 (tap0)  <---- backend under test ---->  guest 10.9.0.2 (eth0)
 
+NET_DIR=${BASH_SOURCE[0]%/*}
 BACKEND=${BACKEND:-kvnet}
 QEMU=${QEMU:-7.2}
 DEVICE=/dev/kvnet
@@ -29,9 +30,8 @@ GUEST_MAC=52:54:00:12:34:56
 BOOT_DEADLINE=${BOOT_DEADLINE:-120}
 PATIENCE=${PATIENCE:-3}
 GUEST_FIRST=()
-# What a guest's kernel is told. All but the first words are to save an emulated CPU
-# some work: above all looking for devices on 255 buses that nobody has, which takes
-# 8000 exits to QEMU.
+# The guest kernel's command line. All but the first words save an emulated CPU some work:
+# above all the search for devices on 255 empty buses, which takes 8000 exits to QEMU.
 GUEST_WORDS="console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check pci=lastbus=0"
 GUEST_WORDS="$GUEST_WORDS apparmor=0 cryptomgr.notests 8250.nr_uarts=1 i8042.noaux"
 
@@ -90,13 +90,13 @@ load_backend()
 	esac
 }
 
-# what users of the module are left: the reference count
+# the module's reference count
 kvnet_users()
 {
 	cat /sys/module/kvnet/refcnt
 }
 
-# nobody has its device open any more
+# no process has its device open
 kvnet_unused()
 {
 	[ "$(kvnet_users)" -eq 0 ]
@@ -146,41 +146,50 @@ netdev_argument()
 	esac
 }
 
-# guest_exec DEVICE-OPTIONS QEMU-ARGUMENTS...: becomes QEMU; descriptor 9 is the
-# backend's, opened here and handed over
+# sets QEMU_COMMAND: the QEMU under test, and what each guest has besides its machine and its
+# network device: GUEST_FIRST, a console, a monitor for qmp and a serial device for guest
+set_qemu_command()
+{
+	local dir=/opt/qemu-$QEMU
+
+	QEMU_COMMAND=("$dir/bin/qemu-system-x86_64" -L "$dir/share" -name "guest,debug-threads=on"
+		-nodefaults -no-user-config -display none -serial "file:$GUEST/console" "${GUEST_FIRST[@]}"
+		-qmp "unix:$GUEST/qmp,server=on,wait=off" -chardev "pipe,id=control,path=$GUEST/control"
+		-device virtio-serial-pci -device "virtserialport,chardev=control,name=control")
+}
+
+# guest_exec DEVICE-OPTIONS QEMU-ARGUMENTS...: becomes QEMU, which inherits the backend's
+# device as descriptor 9
 guest_exec()
 {
 	local options=$1
 
 	shift
 	[ "${LAYOUT:-}" != packed ] || options=,packed=on$options
-	if [ "$BACKEND" = kvnet ]; then
-		exec 9<> $DEVICE
-	fi
-	exec "/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel "${GUEST_ACCEL:-kvm}" -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" -m "${GUEST_MEM:-256}" -M "${GUEST_MACHINE:-q35}" \
-		-kernel "${GUEST_KERNEL:-/guest-kernel}" -initrd $GUEST/initrd \
-		-append "$GUEST_WORDS ${GUEST_APPEND:-}" \
-		-serial "file:$GUEST/console" "${GUEST_FIRST[@]}" \
-		-chardev "pipe,id=monitor,path=$GUEST/monitor" -mon chardev=monitor,mode=readline \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control \
+	[ "$BACKEND" != kvnet ] || exec 9<> $DEVICE
+	set_qemu_command
+	exec "${QEMU_COMMAND[@]}" -accel "${GUEST_ACCEL:-kvm}" -cpu "${GUEST_CPU:-max}" -smp "${GUEST_SMP:-1}" \
+		-m "${GUEST_MEM:-256}" -M "${GUEST_MACHINE:-q35}" -kernel "${GUEST_KERNEL:-/guest-kernel}" \
+		-initrd $GUEST/initrd -append "$GUEST_WORDS ${GUEST_APPEND:-}" \
 		-netdev "${GUEST_NETDEV:-$(netdev_argument)}" \
 		-device "${GUEST_NIC:-virtio-net-pci},id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC$options" "$@"
 }
 
 prepare_guest_files()
 {
-	local name
-
 	rm -rf $GUEST
 	mkdir -p $GUEST
-	for name in control monitor qmp; do
-		mkfifo $GUEST/$name.in $GUEST/$name.out || return
-	done
+	mkfifo $GUEST/control.in $GUEST/control.out || return
 	cat "${GUEST_CPIO:-/guest.cpio}" /kvnet/guest-overlay.cpio > $GUEST/initrd
+}
+
+# launch CONFIGURATION COMMAND...: the command becomes QEMU
+launch()
+{
+	prepare_guest_files || return
+	("${@:2}") > $GUEST/qemu.log 2>&1 < /dev/null &
+	echo $! > $GUEST/pid
+	echo "$1" > $GUEST/config
 }
 
 guest_configuration()
@@ -194,29 +203,40 @@ guest_start()
 	guest_boot guest_launch "$@"
 }
 
-# guest_boot COMMAND...: which launches a guest; once more if the test host has lost it
+# guest_boot COMMAND...: which launches a guest
 guest_boot()
 {
-	"$@" && guest_wait_up && return
-	guest_lost || return 1
-	echo "# the emulated SVM has lost the guest: once more"
-	guest_stop
+	once_more_if_lost launch_and_wait "$@"
+}
+
+launch_and_wait()
+{
 	"$@" && guest_wait_up
 }
 
-# The emulated SVM, in rare cases, loses a guest's registers, with whatever backend
-# and with none: it saves the test host's in their place, those at VMRUN. Then a
-# virtual CPU is within kvm_amd, with the address of a VMCB, and stays there.
+# once_more_if_lost COMMAND...: which fails when the test host has lost the guest
+once_more_if_lost()
+{
+	"$@" && return
+	guest_lost || return 1
+	echo "# the emulated SVM has lost the guest: once more"
+	guest_stop
+	"$@"
+}
+
+# In rare cases the emulated SVM loses a guest's registers, with any backend and with none: it
+# saves the test host's registers at VMRUN in their place. Then a virtual CPU stays within
+# kvm_amd, with the address of a VMCB in RAX.
 guest_lost()
 {
 	local base size register rax=0 at
 
-	[ "${VM_ACCEL:-}" = tcg ] && guest_running && [ -p $GUEST/qmp.in ] || return
-	# or it invents an event that was under way, whose word is the address of a device
+	[ "${VM_ACCEL:-}" = tcg ] && guest_running && [ -S $GUEST/qmp ] || return
+	# or it reports an injected event that no guest had, with an address in its error code
 	! grep -q 'KVM internal error. Suberror: 3' $GUEST/qemu.log || return 0
 	read -r base size < <(awk '$1 == "kvm_amd" { print $6, $2 }' /proc/modules)
 	[ -n "$base" ] || return
-	for register in $(qmp human-monitor-command '{"command-line":"info registers -a"}' | grep -oE 'R(AX|IP)=[0-9a-f]{16}'); do
+	for register in $(hmp info registers -a | grep -oE 'R(AX|IP)=[0-9a-f]{16}'); do
 		at=$((16#${register#*=}))
 		case $register in
 		RAX=*) rax=$at ;;
@@ -236,35 +256,22 @@ guest_launch()
 		shift
 	done
 	[ $# -eq 0 ] || shift
-	prepare_guest_files || return
-	(guest_exec "$options" "$@") > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	guest_configuration "$options" > $GUEST/config
+	launch "$(guest_configuration "$options")" guest_exec "$options" "$@"
 }
 
-# In place of guest_launch: tools/qemu-kvnet opens what is needed, as for a user.
-# wrapped_launch PAIRS DEVICE-OPTIONS: a guest with two processors
+# wrapped_launch PAIRS DEVICE-OPTIONS: in place of guest_launch, a guest with two processors;
+# tools/qemu-kvnet opens what is needed, as for a user
 wrapped_launch()
 {
-	prepare_guest_files || return
-	(wrapped_exec "$@") > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo "wrapped $*" > $GUEST/config
+	launch "wrapped $*" wrapped_exec "$@"
 }
 
 wrapped_exec()
 {
-	local node=$DEVICE
-
-	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
-	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device $node --nic "romfile=,mac=$GUEST_MAC$2" \
-		"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu max -smp 2 -m 256 -M q35 -kernel /guest-kernel -initrd $GUEST/initrd \
-		-append "$GUEST_WORDS" -serial "file:$GUEST/console" \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control
+	set_qemu_command
+	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device "$(backend_node)" --nic "romfile=,mac=$GUEST_MAC$2" \
+		"${QEMU_COMMAND[@]}" -accel kvm -cpu max -smp 2 -m 256 -M q35 \
+		-kernel /guest-kernel -initrd $GUEST/initrd -append "$GUEST_WORDS"
 }
 
 # guest_need [device options]: as guest_start, but keeps a good guest that has
@@ -296,7 +303,7 @@ guest_need()
 
 nic_unplugged()
 {
-	[[ $(qmp qom-list '{"path":"/machine/peripheral"}') != *'"nic0"'* ]]
+	qmp qom-list path=/machine/peripheral | jq -e 'all(.name != "nic0")'
 }
 
 # one that is lost answers nothing
@@ -317,10 +324,9 @@ guest_replug()
 	local device="${GUEST_NIC:-virtio-net-pci},id=nic0,romfile=,netdev=net0,mac=$GUEST_MAC" said
 
 	[ "${LAYOUT:-}" != packed ] || device=$device,packed=on
-	said=$(qmp device_del '{"id":"nic0"}') || fail "device_del: $said" || return
+	qmp device_del id=nic0 || return
 	wait_until 30 nic_unplugged || fail "the guest does not let its network device go" || return
-	said=$(qmp human-monitor-command "{\"command-line\":\"device_add $device$1\"}")
-	[[ $said == *'"return": ""'* ]] || fail "device_add: $said" || return
+	said=$(hmp "device_add $device$1") && [ -z "$said" ] || fail "device_add: $said" || return
 	guest_configuration "$1" > $GUEST/config
 	guest_has_nic || fail "the guest has no new network device" || return
 	guest -t 30 "ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" && guest_reachable 30
@@ -384,39 +390,23 @@ guest()
 			[ -z "${line%@@*}" ] || echo "${line%@@*}"
 			break
 		fi
-		# the end of an answer that nobody waited for any more
+		# the end of an earlier answer, whose reader gave up
 		[[ $line == @@* ]] || echo "$line"
 	done
 	exec {in}>&- {out}>&-
 	return "$status"
 }
 
-# a command for QEMU's monitor; the answer is not waited for
-monitor()
-{
-	local in
-
-	exec {in}<> $GUEST/monitor.in
-	echo "$*" >&"$in"
-	exec {in}>&-
-}
-
-# qmp COMMAND [ARGUMENTS]: QEMU's answer, one line of JSON; fails on an error
+# qmp COMMAND [NAME=VALUE...]: prints what QEMU returns
 qmp()
 {
-	local id=$RANDOM$RANDOM arguments=${2:-} in out line='' status=1
+	python3 -IB "$NET_DIR/qmp.py" $GUEST/qmp "$@"
+}
 
-	[ -n "$arguments" ] || arguments='{}'
-	exec {in}<> $GUEST/qmp.in {out}<> $GUEST/qmp.out
-	# it takes no command before the first, and refuses that one later
-	echo "{\"execute\":\"qmp_capabilities\"}{\"execute\":\"$1\",\"arguments\":$arguments,\"id\":\"$id\"}" >&"$in"
-	while IFS= read -r -t 20 line <&"$out"; do
-		[[ $line == *"\"id\": \"$id\""* ]] && break
-	done
-	exec {in}>&- {out}>&-
-	echo "${line:-no answer}"
-	[[ $line != *'"return"'* ]] || status=0
-	return $status
+# hmp COMMAND...: the same for a command of the monitor for people
+hmp()
+{
+	qmp human-monitor-command command-line="$*"
 }
 
 ping_guest()
@@ -428,6 +418,10 @@ guest_reachable()
 {
 	wait_until "${1:-20}" ping -q -c 1 -W 1 $GUEST_IP
 }
+
+# bits of the features
+# shellcheck disable=SC2034 # read by tests
+MRG_RXBUF=15 CTRL_MQ=22 LOG_ALL=26 INDIRECT=28 EVENT_IDX=29 MODERN=32 ACCESS_PLATFORM=33 PACKED=34 IN_ORDER=35 RING_RESET=40
 
 # guest_feature BIT 0|1: has the guest's driver agreed on it?
 guest_feature()
@@ -455,10 +449,50 @@ guest_has_layout()
 	local packed=0
 
 	[ "${LAYOUT:-}" != packed ] || packed=1
-	guest_feature 34 $packed
+	guest_feature $PACKED $packed
+}
+
+# guest_rebinds_driver [MORE]: three times; stops and starts the rings, and with them all of MSI-X
+guest_rebinds_driver()
+{
+	local dir=/sys/bus/virtio/drivers/virtio_net
+
+	guest "dev=\$(basename \$(readlink /sys/class/net/eth0/device));
+		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
+		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up; ${1:-}"
+}
+
+guest_link_down_up()
+{
+	guest 'for _ in 1 2 3 4 5; do ip link set eth0 down && ip link set eth0 up || exit 1; done'
+}
+
+guest_has_rebooted()
+{
+	guest -t 2 'test ! -e /tmp/before-reboot'
+}
+
+# guest_reboots COMMAND...: the command reboots it, and it is a new guest
+guest_reboots()
+{
+	guest 'touch /tmp/before-reboot' && "$@" || return
+	wait_until "$BOOT_DEADLINE" guest_has_rebooted || fail "no sign of a reboot"
 }
 
 ### what the backend says of itself
+
+backend_node()
+{
+	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
+}
+
+# backend_offers BIT: one of its features
+backend_offers()
+{
+	local features
+
+	features=$(vhost_features "$(backend_node)") && [ $((features >> $1 & 1)) -eq 1 ]
+}
 
 # the QEMU process's descriptors of the backend's device, one per line
 backend_fd()
@@ -474,6 +508,13 @@ kvnet_counter()
 	kvnet_counters | awk -v name="^kvnet\\.($1):$" '$1 ~ name { sum += $2; n++ } END { print sum + 0; exit !n }'
 }
 
+# nothing was out of the backend's reach
+nothing_dropped()
+{
+	[ "$BACKEND" = kvnet ] || return 0
+	[ "$(kvnet_counter '.*[.](drop_.*|broken)')" -eq 0 ] || fail "$(kvnet_counters | grep -E 'drop|broken')"
+}
+
 kvnet_counters()
 {
 	local fd
@@ -484,6 +525,13 @@ kvnet_counters()
 }
 
 ### running tests
+
+# use_qemu VERSION, or 7.2 where there is none
+use_qemu()
+{
+	QEMU=$1
+	[ -d "/opt/qemu-$QEMU" ] || QEMU=7.2
+}
 
 TESTS_PASSED=0
 TESTS_FAILED=0

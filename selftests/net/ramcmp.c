@@ -2,7 +2,7 @@
 /*
  * Compares the memory of two guests, page by page: after a migration both must
  * be the same. Shows the first pages that differ, with the bytes on both sides:
- * what they hold often tells who wrote them.
+ * what they hold often tells which side wrote them.
  *
  *	ramcmp FILE FILE
  *

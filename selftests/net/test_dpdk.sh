@@ -18,23 +18,6 @@ if [ -n "${SHORT:-}" ]; then
 	PMD_PINGS=10
 fi
 PMD_QUEUES=1
-MRG_RXBUF=15
-VIRTIO_MQ=22
-VIRTIO_IN_ORDER=35
-VIRTIO_PACKED=34
-
-dpdk_node()
-{
-	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
-}
-
-# backend_offers BIT: asks with VHOST_GET_FEATURES
-backend_offers()
-{
-	perl -e 'open(my $f, "+<", $ARGV[0]) or exit 2; my $b = "\0" x 8;
-		ioctl($f, 0x8008af00, $b) or exit 2; exit !((unpack("Q", $b) >> $ARGV[1]) & 1)' "$(dpdk_node)" "$1"
-}
-
 hugepages_get()
 {
 	echo $PMD_HUGEPAGES > /proc/sys/vm/nr_hugepages
@@ -61,7 +44,7 @@ pmd_exec()
 	export LD_PRELOAD=/usr/libexec/coreutils/libstdbuf.so _STDBUF_O=L
 	exec dpdk-testpmd --no-pci --no-telemetry -m 128 --single-file-segments -l 0,1 "${plugins[@]}" \
 		--force-max-simd-bitwidth=512 --log-level=pmd.net.virtio.init:debug \
-		"--vdev=net_virtio_user0,path=$(dpdk_node),iface=$TAP,mac=$GUEST_MAC,$1" \
+		"--vdev=net_virtio_user0,path=$(backend_node),iface=$TAP,mac=$GUEST_MAC,$1" \
 		-- -i --forward-mode=icmpecho --auto-start --total-num-mbufs=8192 --nb-cores=1 "${@:2}"
 }
 
@@ -93,7 +76,7 @@ pmd_start()
 	ip addr add $HOST_IP/24 dev $TAP && ip link set $TAP up
 }
 
-# it forwards, or has died: then nobody need wait any longer
+# it forwards, or has died: then there is nothing to wait for
 pmd_ready()
 {
 	guest_running || return 0
@@ -227,7 +210,7 @@ icmp_count()
 }
 
 # From here on the host sends nothing by itself: seconds after the last ping it
-# would ask for its neighbour, which nobody answers or reads while testpmd sends.
+# would send an ARP request, which testpmd neither answers nor reads while it sends.
 neighbour_kept()
 {
 	ip neigh replace $GUEST_IP lladdr $GUEST_MAC dev $TAP nud permanent
@@ -298,7 +281,7 @@ dpdk_all_queues()
 {
 	local PMD_QUEUES=$1 fd name fds=0
 
-	dpdk_works "$MRG_RXBUF $VIRTIO_MQ" "queues=$1,queue_size=256,in_order=0" "--rxq=$1" "--txq=$1" || return
+	dpdk_works "$MRG_RXBUF $CTRL_MQ" "queues=$1,queue_size=256,in_order=0" "--rxq=$1" "--txq=$1" || return
 	[ "$BACKEND" = kvnet ] || return 0
 	for fd in $(backend_fd); do
 		fds=$((fds + 1))
@@ -340,9 +323,9 @@ dpdk_layout()
 # these ways of DPDK's driver write and read several descriptors at a time
 dpdk_vectorized_tests()
 {
-	local packed="-$MRG_RXBUF $VIRTIO_IN_ORDER $VIRTIO_PACKED"
+	local packed="-$MRG_RXBUF $IN_ORDER $PACKED"
 
-	dpdk_test "split ring, no mergeable buffers, vectorized" dpdk_vectorized vectorized standard "-$MRG_RXBUF -$VIRTIO_IN_ORDER" \
+	dpdk_test "split ring, no mergeable buffers, vectorized" dpdk_vectorized vectorized standard "-$MRG_RXBUF -$IN_ORDER" \
 		queue_size=256,in_order=0,mrg_rxbuf=0,vectorized=1
 	if ! grep -qw avx512f /proc/cpuinfo; then
 		skip dpdk "packed ring, vectorized: the CPU has no AVX-512 (make test does it in User-Mode Linux)"
@@ -355,16 +338,16 @@ dpdk_vectorized_tests()
 dpdk_tests()
 {
 	# "two queue pairs" has the same rings twice
-	[ -n "${SHORT:-}" ] || dpdk_test "split ring" dpdk_works "$MRG_RXBUF -$VIRTIO_IN_ORDER -$VIRTIO_PACKED" \
+	[ -n "${SHORT:-}" ] || dpdk_test "split ring" dpdk_works "$MRG_RXBUF -$IN_ORDER -$PACKED" \
 		queue_size=256,in_order=0,mrg_rxbuf=1
 	[ -n "${SHORT:-}" ] || dpdk_test "split ring, no mergeable buffers" dpdk_works "-$MRG_RXBUF" \
 		queue_size=256,in_order=0,mrg_rxbuf=0
 	[ -n "${SHORT:-}" ] || dpdk_test "a frame in several buffers" dpdk_works $MRG_RXBUF queue_size=1024,in_order=0,mrg_rxbuf=1 \
 		--mbuf-size=512 --enable-scatter --tx-offloads=0x8000
 	dpdk_test "two queue pairs" dpdk_all_queues 2
-	dpdk_layout "split ring, in order" $VIRTIO_IN_ORDER dpdk_works $VIRTIO_IN_ORDER queue_size=256,in_order=1
-	dpdk_layout "packed ring" $VIRTIO_PACKED dpdk_works $VIRTIO_PACKED queue_size=256,in_order=0,packed_vq=1
-	dpdk_layout "packed ring, in order" "$VIRTIO_PACKED $VIRTIO_IN_ORDER" dpdk_works "$VIRTIO_PACKED $VIRTIO_IN_ORDER" \
+	dpdk_layout "split ring, in order" $IN_ORDER dpdk_works $IN_ORDER queue_size=256,in_order=1
+	dpdk_layout "packed ring" $PACKED dpdk_works $PACKED queue_size=256,in_order=0,packed_vq=1
+	dpdk_layout "packed ring, in order" "$PACKED $IN_ORDER" dpdk_works "$PACKED $IN_ORDER" \
 		queue_size=256,in_order=1,packed_vq=1
 	dpdk_vectorized_tests
 }

@@ -38,38 +38,34 @@ guest_boots()
 	guest_need "$2" || return
 	[ "$(guest uname -r)" = "$1" ] || fail "the guest runs $(guest uname -r), not $1" || return
 	if [[ $2 == *disable-modern=on* ]]; then
-		guest_feature 32 0 || fail "the device is not legacy" || return
+		guest_feature $MODERN 0 || fail "the device is not legacy" || return
 	else
-		guest_feature 32 1 || fail "the device is not modern" || return
+		guest_feature $MODERN 1 || fail "the device is not modern" || return
 	fi
 	[[ $2 != *rx_queue_size=1024* ]] || [ "$(guest 'ethtool -g eth0 | sed -n "s/^RX:[^0-9]*//p" | tail -n 1')" = 1024 ] ||
 		fail "the receive queue has not 1024 entries: $(guest ethtool -g eth0)" || return
-	asked_for packed 34 "$2" && asked_for in_order 35 "$2"
-}
-
-# guest_works KERNEL-RELEASE DEVICE-OPTIONS
-guest_works()
-{
-	guest_boots "$@" && ping_guest 20 &&
-		stream_to_guest $((2 << 20)) && stream_to_host $((2 << 20)) && ping_guest 20
+	asked_for packed $PACKED "$2" && asked_for in_order $IN_ORDER "$2"
 }
 
 # guest_case SERIES QEMU DEVICE-OPTIONS: the series "own" is the test host's
 guest_case()
 {
-	local release wanted=$QEMU
+	local QEMU release GUEST_KERNEL='' GUEST_CPIO=''
 
-	QEMU=$2
-	[ -d "/opt/qemu-$QEMU" ] || QEMU=7.2
+	use_qemu "$2"
 	release=$(uname -r)
 	if [ "$1" != own ]; then
-		# shellcheck disable=SC2034 # both are read by lib.sh
+		# shellcheck disable=SC2034 # read by lib.sh
 		GUEST_KERNEL=$GUESTS_DIR/$1/kernel GUEST_CPIO=$GUESTS_DIR/$1/guest.cpio
 		release=$(cat "$GUESTS_DIR/$1/release")
 	fi
-	run_test "guests: $release, QEMU $QEMU, ${3//,/ }" guest_works "$release" "$3"
-	unset GUEST_KERNEL GUEST_CPIO
-	QEMU=$wanted
+	run_test "guests: $release, QEMU $QEMU, ${3//,/ }" guest_of_kernel_works "$release" "$3"
+}
+
+# guest_of_kernel_works KERNEL-RELEASE DEVICE-OPTIONS
+guest_of_kernel_works()
+{
+	guest_boots "$@" && ping_guest 20 && streams_both_ways $((2 << 20)) && ping_guest 20
 }
 
 guests_newest()
@@ -94,13 +90,13 @@ guests_newest()
 guests_all()
 {
 	# shellcheck disable=SC2034 # read by lib.sh
-	GUEST_MACHINE=pc
+	local GUEST_MACHINE=pc
+
 	guest_case own 7.2 packed=off,rx_queue_size=1024
 	guest_case own 7.2 $LEGACY,rx_queue_size=1024
 	# all other tests have 6.12, on its own kernel
 	[ -n "${SHORT:-}" ] || [[ $(uname -r) == 6.12.* ]] || guest_case 6.12 10.0 packed=off
 	guests_newest
-	unset GUEST_MACHINE
 }
 
 if [ -d $GUESTS_DIR ]; then

@@ -18,15 +18,9 @@ IPXE_ROM=/opt/qemu-$QEMU/share/efi-virtio.rom
 ipxe_exec()
 {
 	[ "$BACKEND" != kvnet ] || exec 9<> $DEVICE
-	exec "/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" \
-		-name guest,debug-threads=on -nodefaults -no-user-config -display none \
-		-accel kvm -cpu max -smp 1 -m 256 -M q35,graphics=off \
-		-serial "file:$GUEST/console" \
-		-chardev "pipe,id=qmp,path=$GUEST/qmp" -mon chardev=qmp,mode=control \
-		-chardev "pipe,id=control,path=$GUEST/control" \
-		-device virtio-serial-pci -device virtserialport,chardev=control,name=control \
-		-netdev "$(netdev_argument)" \
-		-device "virtio-net-pci,bootindex=1,netdev=net0,mac=$GUEST_MAC,$1"
+	set_qemu_command
+	exec "${QEMU_COMMAND[@]}" -accel kvm -cpu max -smp 1 -m 256 -M q35,graphics=off \
+		-netdev "$(netdev_argument)" -device "virtio-net-pci,bootindex=1,netdev=net0,mac=$GUEST_MAC,$1"
 }
 
 # what iPXE fetches: it asks for the file "go" until the test makes it
@@ -64,25 +58,27 @@ ipxe_files()
 	: > $IPXE_DIR/leases
 }
 
-# iPXE waits 15 s for an IPv6 router before it goes on with what DHCP said
-# shellcheck disable=SC2016 # perl's own variables
+# Router advertisements until the guest has come: iPXE waits 15 s for an IPv6 router before it
+# goes on with what DHCP said, and IPv6 of a new tap is not ready yet.
 ipxe_router()
 {
-	exec perl -e 'my ($index, $all) = ($ARGV[0], "\xff\x02" . "\0" x 13 . "\1");
-		socket(my $s, 10, 3, 58) or die "socket: $!\n";
-		# IPV6_MULTICAST_HOPS: what has passed a router does not count
-		setsockopt($s, 41, 18, pack("i", 255)) or die "setsockopt: $!\n";
-		# a router advertisement, until the guest has come; IPv6 of a new tap is not ready yet
-		for (;;) {
-			send($s, pack("CCnCCnNN", 134, 0, 0, 64, 0, 0, 0, 0), 0, pack("SnNa16L", 10, 0, 0, $all, $index));
-			select(undef, undef, undef, 0.3);
-		}' "$(cat /sys/class/net/$TAP/ifindex)"
+	exec python3 -I -c 'import socket, struct, sys, time
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+# what has passed a router does not count
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+advertisement = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0)
+while True:
+    try:
+        s.sendto(advertisement, ("ff02::1", 0, 0, int(sys.argv[1])))
+    except OSError:
+        pass
+    time.sleep(0.3)' "$(cat /sys/class/net/$TAP/ifindex)"
 }
 
 ipxe_servers()
 {
 	modprobe af_packet 2> /dev/null
-	# nobody else has these addresses: no need to ask with ARP
+	# no other host has these addresses: no need to ask with ARP
 	busybox udhcpd -f -a 0 $IPXE_DIR/udhcpd.conf > $IPXE_DIR/udhcpd.log 2>&1 &
 	IPXE_PIDS=($!)
 	(ipxe_router) > $IPXE_DIR/router.log 2>&1 &
@@ -100,7 +96,7 @@ ipxe_says()
 # the BIOS's count of timer interrupts, which is iPXE's clock
 ipxe_clock()
 {
-	qmp human-monitor-command '{"command-line":"xp /1wx 0x46c"}' | sed -n 's/.*: \(0x[0-9a-f]*\).*/\1/p'
+	hmp xp /1wx 0x46c | sed -n 's/.*: \(0x[0-9a-f]*\).*/\1/p'
 }
 
 clock_left()
@@ -116,12 +112,7 @@ ipxe_clock_runs()
 	[ -n "$now" ] && wait_until 10 clock_left "$now"
 }
 
-ipxe_registers()
-{
-	qmp human-monitor-command '{"command-line":"info registers"}'
-}
-
-# all who may know where a packet was lost; run_test shows 30 lines
+# where a packet may have been lost; run_test shows 30 lines
 ipxe_report()
 {
 	strings $GUEST/console | tail -n 8
@@ -130,12 +121,12 @@ ipxe_report()
 	cat $IPXE_DIR/router.log
 	ip -s link show $TAP | tail -n 4
 	ipxe_clock_runs && echo "iPXE's clock runs" || echo "iPXE's clock stands still at '$(ipxe_clock)'"
-	ipxe_registers | grep -o 'EIP=[0-9a-f]* EFL=[0-9a-f]* [^ ]*\|CS =[^\\]*'
+	hmp info registers | grep -o 'EIP=[0-9a-f]* EFL=[0-9a-f]* [^ ]*\|CS =.*'
 	[ "$BACKEND" != kvnet ] || kvnet_counters | grep -v '[[:space:]]0$' | tr -s '\t\n' '  ' | fold -s
 	echo
 }
 
-# guest_wait_up's twin; does not wait for a guest whose processor stands still
+# like guest_wait_up; gives up when the guest's processor stands still
 ipxe_reaches()
 {
 	local deadline=$((SECONDS + BOOT_DEADLINE * PATIENCE))
@@ -165,7 +156,7 @@ ipxe_boots_linux()
 	guest 'sha256sum /bin/busybox /usr/bin/ping /usr/bin/iperf /lib/x86_64-linux-gnu/*' > $IPXE_DIR/sums
 	[ "$(wc -l < $IPXE_DIR/sums)" -ge 4 ] && sha256sum -c $IPXE_DIR/sums > /dev/null ||
 		fail "the files came damaged: $(sha256sum -c $IPXE_DIR/sums)" || return
-	guest_reachable 30 && stream_to_guest $((4 << 20)) && stream_to_host $((4 << 20))
+	guest_reachable 30 && streams_both_ways $((4 << 20))
 }
 
 # ipxe_attempt DEVICE-OPTIONS [more to do]
@@ -176,10 +167,7 @@ ipxe_attempt()
 	guest_stop
 	load_backend || return
 	[ -e /sys/class/net/$TAP ] || tap_create $TAP || return
-	prepare_guest_files && ipxe_files && ipxe_servers || return
-	(ipxe_exec "$1") > $GUEST/qemu.log 2>&1 < /dev/null &
-	echo $! > $GUEST/pid
-	echo ipxe > $GUEST/config
+	ipxe_files && ipxe_servers && launch ipxe ipxe_exec "$1" || return
 	ipxe_gets_address && ${2:-true}
 	status=$?
 	kill "${IPXE_PIDS[@]}"
@@ -188,18 +176,9 @@ ipxe_attempt()
 	return $status
 }
 
-# once more if the test host has lost the guest, and only then
-ipxe_works()
-{
-	ipxe_attempt "$@" && return
-	guest_lost || return 1
-	echo "# the emulated SVM has lost the guest's registers: once more"
-	ipxe_attempt "$@"
-}
-
 if [ -e "$IPXE_ROM" ]; then
-	run_test "ipxe: legacy device" ipxe_works disable-modern=on,disable-legacy=off
-	run_test "ipxe: modern device, then Linux booted by it" ipxe_works disable-legacy=on,disable-modern=off ipxe_boots_linux
+	run_test "ipxe: legacy device" once_more_if_lost ipxe_attempt disable-modern=on,disable-legacy=off
+	run_test "ipxe: modern device, then Linux booted by it" once_more_if_lost ipxe_attempt disable-legacy=on,disable-modern=off ipxe_boots_linux
 	guest_stop
 else
 	skip ipxe "no efi-virtio.rom in the test host (package ipxe-qemu)"

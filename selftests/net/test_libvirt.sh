@@ -15,11 +15,6 @@ VIRT_BRIDGE=virtbr0
 VIRT_CGROUPS=/sys/fs/cgroup
 VIRT_MAC=52:54:00:12:34:99
 
-virt_node()
-{
-	[ "$BACKEND" = vhost ] && echo /dev/vhost-net || echo $DEVICE
-}
-
 # <emulatorpin> is a matter of the cgroup that libvirt makes for QEMU. It takes whatever
 # controllers the root gives on, and cannot have those that it was not told of.
 virt_has_cgroups()
@@ -98,7 +93,7 @@ virt_interface()
 	echo "<mac address='$GUEST_MAC'/><model type='virtio'/><rom enabled='no'/>"
 	# after the serial device's: the guest expects that to be the first
 	echo "<address type='pci' bus='0' slot='4'/>"
-	[ "$BACKEND" = vhost ] || echo "<backend vhost='$(virt_node)'/>"
+	[ "$BACKEND" = vhost ] || echo "<backend vhost='$(backend_node)'/>"
 	echo "</interface>"
 }
 
@@ -148,13 +143,13 @@ virt_works()
 
 	virt_guest_start "$1" || return
 	[ "$2" -eq 1 ] || guest ethtool -L eth0 combined "$2" || return
-	DEVICE=$(virt_node) backend_fd > $VIRT/fds || fail "QEMU does not hold $(virt_node)" || return
+	DEVICE=$(backend_node) backend_fd > $VIRT/fds || fail "QEMU does not hold $(backend_node)" || return
 	[ "$(wc -l < $VIRT/fds)" -eq "$2" ] || fail "not $2 backends: $(cat $VIRT/fds)" || return
 	if [ "$BACKEND" = kvnet ]; then
 		tx=$(kvnet_counter 'tx.packets')
 		rx=$(kvnet_counter 'rx.packets')
 	fi
-	ping_guest 50 && stream_to_guest $((4 << 20)) && stream_to_host $((4 << 20)) || return
+	ping_guest 50 && streams_both_ways $((4 << 20)) || return
 	[ "$BACKEND" = kvnet ] || return 0
 	tx=$(($(kvnet_counter 'tx.packets') - tx))
 	rx=$(($(kvnet_counter 'rx.packets') - rx))
@@ -178,7 +173,7 @@ virt_on_bridge()
 
 virt_backends()
 {
-	[ "$(DEVICE=$(virt_node) backend_fd | wc -l)" -eq "$1" ]
+	[ "$(DEVICE=$(backend_node) backend_fd | wc -l)" -eq "$1" ]
 }
 
 virt_second()
@@ -186,7 +181,7 @@ virt_second()
 	cat <<-END
 		<interface type='bridge'><source bridge='$VIRT_BRIDGE'/>
 		<mac address='$VIRT_MAC'/><model type='virtio'/><rom enabled='no'/>
-		$([ "$BACKEND" = vhost ] || echo "<backend vhost='$(virt_node)'/>")
+		$([ "$BACKEND" = vhost ] || echo "<backend vhost='$(backend_node)'/>")
 		</interface>
 	END
 }
@@ -213,7 +208,7 @@ virt_attaches()
 	wait_until 30 guest_has_no_second && wait_until 30 virt_backends 2 && ping_guest 10
 }
 
-# the CPUs that all workers of QEMU's devices may use, whoever's threads they are
+# the CPUs that all workers of QEMU's devices may use, be they kernel threads or QEMU's
 virt_worker_cpus()
 {
 	local status

@@ -23,13 +23,6 @@ under_load()
 	[ $status -eq 0 ] && ping_guest 10
 }
 
-link_down_up()
-{
-	for _ in 1 2 3 4 5; do
-		guest "ip link set eth0 down; ip link set eth0 up" || return
-	done
-}
-
 # impossible FUNCTION: why that change cannot be tried here, or nothing
 impossible()
 {
@@ -61,23 +54,17 @@ change()
 monitor_link()
 {
 	for _ in 1 2 3; do
-		monitor set_link nic0 off
+		qmp set_link name=nic0 up=false || return
 		wait_until 10 guest 'grep -q 0 /sys/class/net/eth0/carrier' || return
-		monitor set_link nic0 on
+		qmp set_link name=nic0 up=true || return
 		wait_until 10 guest 'grep -q 1 /sys/class/net/eth0/carrier' || return
 	done
 }
 
-# stops and starts both rings, and with them all of MSI-X
 rebind_driver()
 {
-	local dir=/sys/bus/virtio/drivers/virtio_net
-
-	guest "killall -q ping; dev=\$(basename \$(readlink /sys/class/net/eth0/device));
-		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
-		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up;
-		ping ${LOAD_PING:--f} -s 1000 $HOST_IP > /dev/null 2>&1 &" || return
-	guest_reachable 30
+	guest killall -q ping
+	guest_rebinds_driver "ping ${LOAD_PING:--f} -s 1000 $HOST_IP > /dev/null 2>&1 &" && guest_reachable 30
 }
 
 # Moving an interrupt between the two virtual CPUs masks its MSI-X entry, changes
@@ -102,8 +89,8 @@ resize_ring()
 		guest "ethtool -G eth0 tx $size" || fail "resizing tx to $size" || return
 		guest_reachable 10 || return
 	done
-	# bit 40, queue reset: else the guest had refused, and nothing was tested
-	guest_feature 40 1
+	# else the guest had refused, and nothing was tested
+	guest_feature $RING_RESET 1
 }
 
 pause_resume()
@@ -112,9 +99,9 @@ pause_resume()
 
 	for round in 1 2 3; do
 		echo "round $round"
-		monitor stop
+		qmp stop || return
 		guest -t 1 true && fail "the guest did not stop" && return 1
-		monitor cont
+		qmp cont || return
 		wait_until 10 guest true || return
 	done
 }
@@ -125,7 +112,7 @@ pause_resume()
 # shellcheck disable=SC2034 # read by lib.sh
 GUEST_SMP=2
 run_test "live: guest with two CPUs boots" guest_need
-change "link down and up by the guest" link_down_up
+change "link down and up by the guest" guest_link_down_up
 change "link off and on by the monitor" monitor_link
 change "driver unbound and bound" rebind_driver
 change "interrupt vectors moved" mask_vectors

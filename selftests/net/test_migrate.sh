@@ -56,16 +56,6 @@ name_of()
 	echo "$backend (QEMU $qemu${way:+, $way})"
 }
 
-# backend_offers BACKEND BIT: what GET_FEATURES says
-backend_offers()
-{
-	local device=/dev/$1
-
-	[ "$1" != vhost ] || device=/dev/vhost-net
-	perl -e 'open(my $f, "+<", $ARGV[0]) or exit 1; my $b = "\0" x 8;
-		ioctl($f, 0x8008af00, $b) or exit 1; exit !(unpack("Q", $b) >> $ARGV[1] & 1)' $device "$2"
-}
-
 bridge_create()
 {
 	local side
@@ -176,35 +166,31 @@ ping_summary()
 
 ### migration
 
-# the number NAME of a query's answer
+# what a query has answered: a number of it, or 0
 field()
 {
-	sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" <<< "$1"
+	jq "$2 // 0" <<< "$1"
 }
 
+# migration_is STATUS...: one of these
 migration_is()
 {
-	[[ $(qmp query-migrate) == *'"status": "'"$1"'"'* ]]
-}
-
-migration_over()
-{
-	migration_is completed || migration_is failed || migration_is cancelled
+	[[ " $* " == *" $(qmp query-migrate | jq -r .status) "* ]]
 }
 
 # set_pace BYTES-PER-SECOND: slow enough for some rounds under traffic
 set_pace()
 {
-	qmp migrate-set-parameters "{\"max-bandwidth\":$1,\"downtime-limit\":200}" > /dev/null
+	qmp migrate-set-parameters max-bandwidth="$1" downtime-limit=200
 }
 
 # Where an emulated CPU writes memory faster than a busy host sends it, only a longer
 # stop ends a migration; the report has it, as the downtime.
 migration_end()
 {
-	wait_until $((45 / PATIENCE)) migration_over && return
-	qmp migrate-set-parameters '{"downtime-limit":10000}' > /dev/null
-	wait_until 120 migration_over
+	wait_until $((45 / PATIENCE)) migration_is completed failed cancelled && return
+	qmp migrate-set-parameters downtime-limit=10000
+	wait_until 120 migration_is completed failed cancelled
 }
 
 # A machine that both QEMUs know, with its memory in a file. init_on_alloc=0: a
@@ -236,41 +222,35 @@ launch_destination()
 	rm -f $MIGRATE_SOCKET
 	migrate_launch ${MIGRATE_COMPARE:+-S} -incoming defer || return
 	[ -z "${1:-}" ] || postcopy_allow || return
-	qmp migrate-incoming "{\"uri\":\"unix:$MIGRATE_SOCKET\"}" > /dev/null &&
+	qmp migrate-incoming uri="unix:$MIGRATE_SOCKET" &&
 		wait_until 30 test -S $MIGRATE_SOCKET || fail "no destination: $(cat $GUEST/qemu.log)"
 }
 
 # both sides; slow enough for traffic meanwhile
 postcopy_allow()
 {
-	qmp migrate-set-capabilities '{"capabilities":[{"capability":"postcopy-ram","state":true}]}' &&
-		qmp migrate-set-parameters '{"max-postcopy-bandwidth":15000000}' > /dev/null
-}
-
-postcopy_begun()
-{
-	migration_is postcopy-active || migration_is completed
+	qmp migrate-set-capabilities 'capabilities=[{"capability":"postcopy-ram","state":true}]' &&
+		qmp migrate-set-parameters max-postcopy-bandwidth=15000000
 }
 
 # once some of the memory has gone the usual way, the rest goes when it is asked for
 postcopy_start()
 {
-	wait_until 30 sending && qmp migrate-start-postcopy && wait_until 30 postcopy_begun
+	wait_until 30 sending && qmp migrate-start-postcopy && wait_until 30 migration_is postcopy-active completed
 }
 
-# not over before it has begun, and somebody waited for a page
+# not over before it has begun, and the destination waited for a page
 postcopy_was()
 {
-	[ "$(field "$RESULT" postcopy-requests)" -gt 0 ] || fail "no page was asked for: $RESULT"
+	[ "$(field "$RESULT" '.ram["postcopy-requests"]')" -gt 0 ] || fail "no page was asked for: $RESULT"
 }
 
 is_paused()
 {
-	[[ $(qmp query-status) == *'"status": "paused"'* ]]
+	[ "$(qmp query-status | jq -r .status)" = paused ]
 }
 
-# neither side runs: whatever was written on the source is on the destination,
-# or nobody had put it into a log
+# Neither side runs: a page that differs was written on the source and missing in the dirty log.
 same_memory()
 {
 	local start
@@ -279,7 +259,7 @@ same_memory()
 	wait_until 30 is_paused || fail "the destination does not wait: $(qmp query-status)" || return
 	ramcmp /tmp/guest-"$(other_side)"/ram $GUEST/ram > /tmp/ramcmp ||
 		fail "source and destination differ: $(cat /tmp/ramcmp)" || return
-	qmp cont > /dev/null || return
+	qmp cont || return
 	HELD=$(took "$start")
 }
 
@@ -293,11 +273,11 @@ move_guest()
 	BACKEND=$1 QEMU=$2 launch_destination "$way" || return
 	use_side "$from"
 	[ -z "$way" ] || postcopy_allow || return
-	set_pace 40000000 && qmp migrate "{\"uri\":\"unix:$MIGRATE_SOCKET\"}" > /dev/null || return
+	set_pace 40000000 && qmp migrate uri="unix:$MIGRATE_SOCKET" || return
 	[ -z "$way" ] || postcopy_start || return
 	migration_end
 	RESULT=$(qmp query-migrate)
-	[[ $RESULT == *'"status": "completed"'* ]] ||
+	[ "$(jq -r .status <<< "$RESULT")" = completed ] ||
 		fail "$RESULT $(cat /tmp/guest-"$to"/qemu.log)" || return
 	use_side "$to"
 	[ -z "$MIGRATE_COMPARE" ] || same_memory || return
@@ -314,12 +294,12 @@ report_move()
 
 	sent=$(blocks sent host-udp-sender)
 	lost=$((sent - $(blocks received udp)))
-	echo "# migrate: $1: downtime $(field "$RESULT" downtime) ms," \
+	echo "# migrate: $1: downtime $(field "$RESULT" .downtime) ms," \
 		"ping lost $(ping_summary), udp lost $lost of $sent," \
-		"rounds $(field "$RESULT" dirty-sync-count), total $(field "$RESULT" total-time) ms," \
+		"rounds $(field "$RESULT" '.ram["dirty-sync-count"]'), total $(field "$RESULT" '.["total-time"]') ms," \
 		"unread at switch-over: udp $2 KiB, tcp $3 KiB, guest's memory free: $4 KiB" ${HELD:+"held for $HELD s"} \
 		${n_inline:+"received inline on the destination by then: $n_inline of $(kvnet_counter rx.packets) in the end,"} \
-		${way:+"pages that had to be asked for: $(field "$RESULT" postcopy-requests)"}
+		${way:+"pages that had to be asked for: $(field "$RESULT" '.ram["postcopy-requests"]')"}
 }
 
 # is an answer to the guest, or a request, received inline?
@@ -365,11 +345,11 @@ migrate()
 	if [ "$way" = postcopy ]; then
 		postcopy_was
 	else
-		[ "$(field "$RESULT" dirty-sync-count)" -ge 3 ] || fail "too few rounds: $RESULT"
+		[ "$(field "$RESULT" '.ram["dirty-sync-count"]')" -ge 3 ] || fail "too few rounds: $RESULT"
 	fi
 }
 
-# for host and guest: memory, connections, and who has reset one for what reason
+# for host and guest: memory, connections, and why one was reset
 evidence_of()
 {
 	cat <<- 'EOF'
@@ -433,7 +413,7 @@ migrate_alive()
 
 sending()
 {
-	[ "$(field "$(qmp query-migrate)" transferred)" -gt 2000000 ]
+	[ "$(field "$(qmp query-migrate)" .ram.transferred)" -gt 2000000 ]
 }
 
 # the log goes on and off under traffic
@@ -442,9 +422,9 @@ cancel()
 	flows_start || fail "no traffic" || return
 	set_pace 3000000 || return
 	for _ in 1 2 3; do
-		qmp migrate '{"uri":"exec:cat > /dev/null"}' > /dev/null || return
+		qmp migrate uri="exec:cat > /dev/null" || return
 		wait_until 30 sending || fail "no migration" || return
-		qmp migrate_cancel > /dev/null || return
+		qmp migrate_cancel || return
 		wait_until 30 migration_is cancelled || fail "not cancelled" || return
 		wait_until 30 tap_moves || fail "no traffic after a cancelled migration" || return
 	done
@@ -501,7 +481,7 @@ migrate_iommu()
 	local OPTIONS=$OPTIONS,iommu_platform=on,disable-legacy=on,ats=on
 	local MACHINE=,kernel-irqchip=split WORDS=" intel_iommu=on iommu.strict=1" GUEST_FIRST
 
-	if ! backend_offers "$BACKEND" 33; then
+	if ! backend_offers $ACCESS_PLATFORM; then
 		skip migrate "backend $BACKEND does not offer ACCESS_PLATFORM"
 		return
 	fi
@@ -512,12 +492,12 @@ migrate_iommu()
 
 migrate_main()
 {
-	local saved_guest=$GUEST saved_tap=$TAP OPTIONS=queue_reset=on MACHINE='' WORDS=''
+	local GUEST=$GUEST TAP=$TAP OPTIONS=queue_reset=on MACHINE='' WORDS=''
 
 	guest_stop
 	tap_delete $TAP
 	load_backend && modprobe -a vhost_net bridge
-	if [ "$BACKEND" = off ] || ! backend_offers "$BACKEND" 26; then
+	if [ "$BACKEND" = off ] || ! backend_offers $LOG_ALL; then
 		skip migrate "backend $BACKEND does not offer VHOST_F_LOG_ALL"
 		return
 	fi
@@ -537,7 +517,6 @@ migrate_main()
 	fi
 	migrate_clean
 	bridge_delete
-	GUEST=$saved_guest TAP=$saved_tap
 }
 
 # scripts/vm/soak-guest.sh moves its guests by itself

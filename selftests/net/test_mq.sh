@@ -132,12 +132,6 @@ every_pair_carries()
 	fail "pairs without packets: $(pair_counters '[rt]x.packets' | tr '\n' ' ')"
 }
 
-nothing_dropped()
-{
-	[ "$BACKEND" = kvnet ] || return 0
-	[ "$(kvnet_counter '.*.(drop_.*|broken)')" -eq 0 ] || fail "$(kvnet_counters | grep -E 'drop|broken')"
-}
-
 ### tests
 
 mq_pairs()

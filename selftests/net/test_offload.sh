@@ -8,11 +8,6 @@ declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 OFFLOAD_BYTES=$((4 << 20))
 
-offload_stream()
-{
-	stream_to_guest $OFFLOAD_BYTES && stream_to_host $OFFLOAD_BYTES
-}
-
 set_mtu()
 {
 	ip link set $TAP mtu "$1" && guest ip link set eth0 mtu "$1"
@@ -25,7 +20,7 @@ test_mtu_9000()
 
 	set_mtu 9000 || return
 	ping -q -c 10 -i 0.05 -M "do" -s 8972 -W 2 $GUEST_IP && udp_to_guest 8900 &&
-		udp_to_host 8900 && offload_stream
+		udp_to_host 8900 && streams_both_ways $OFFLOAD_BYTES
 	status=$?
 	set_mtu 1500
 	return $status
@@ -35,7 +30,7 @@ test_mtu_9000()
 test_offload()
 {
 	# shellcheck disable=SC2086 # lists of words
-	ethtool -K $TAP $1 && guest "ethtool -K eth0 $2" && offload_stream
+	ethtool -K $TAP $1 && guest "ethtool -K eth0 $2" && streams_both_ways $OFFLOAD_BYTES
 }
 
 run_test "offload: guest boots" guest_need

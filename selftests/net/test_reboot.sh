@@ -5,18 +5,10 @@
 # @hosts: 6.1
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
-rebooted()
-{
-	guest -t 2 'test ! -e /tmp/before-reboot'
-}
-
 # after_reboot COMMAND...: that reboots the guest
 after_reboot()
 {
-	guest 'touch /tmp/before-reboot' || return
-	"$@"
-	wait_until "$BOOT_DEADLINE" rebooted || fail "no sign of a reboot" || return
-	guest_reachable 30 && tcp_both_ways 20
+	guest_reboots "$@" && guest_reachable 30 && tcp_both_ways 20
 }
 
 reboot_inside()
@@ -28,7 +20,7 @@ reset_under_load()
 {
 	(iperf -c $GUEST_IP -t 3 > /dev/null 2>&1 &)
 	wait_until 10 tap_moves
-	monitor system_reset
+	qmp system_reset
 }
 
 run_test "reboot: guest boots" guest_need

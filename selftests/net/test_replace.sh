@@ -29,13 +29,6 @@ replace_insmod()
 	insmod /kvnet/kvnet.ko replace_vhost_net=1
 }
 
-# features NODE: what VHOST_GET_FEATURES says
-features()
-{
-	perl -e 'open(my $f, "+<", $ARGV[0]) or die "$ARGV[0]: $!\n"; my $b = "\0" x 8;
-		ioctl($f, 0x8008af00, $b) or die "ioctl: $!\n"; printf("%x\n", unpack("Q", $b))' "$1"
-}
-
 node_number()
 {
 	stat -c '%t:%T' "$1"
@@ -59,18 +52,18 @@ replace_refused()
 	lines=$(said_since "replace: insmod" | grep kvnet: | grep -v 'loading out-of-tree\|module verification')
 	echo "# ${lines#*] }"
 	[ "$(wc -l <<< "$lines")" -eq 1 ] && [[ $lines == *"rmmod vhost_net"* ]] || fail "not the one line: $lines" || return
-	! kvnet_loaded && [ ! -e $DEVICE ] && features $REPLACE_NODE > /dev/null || return
+	! kvnet_loaded && [ ! -e $DEVICE ] && vhost_features $REPLACE_NODE > /dev/null || return
 	rmmod vhost_net && replace_insmod || fail "not even after rmmod vhost_net" || return
 	! vhost_net_loaded && [ -c $REPLACE_NODE ] && [ -c $DEVICE ]
 }
 
-# a static node, of devtmpfs or anyone, leads to whoever has the number
+# a static node, as of devtmpfs, leads to the driver that has the number
 replace_node()
 {
 	[ "$(node_number $REPLACE_NODE)" = a:ee ] || fail "$REPLACE_NODE is $(node_number $REPLACE_NODE)" || return
 	rm -f /tmp/static-node
 	mknod /tmp/static-node c 10 238 || return
-	[ "$(features /tmp/static-node)" = "$(features $DEVICE)" ] || fail "not the module's features" || return
+	[ "$(vhost_features /tmp/static-node)" = "$(vhost_features $DEVICE)" ] || fail "not the module's features" || return
 	[ "$(kvnet_users)" -eq 0 ]
 }
 
@@ -118,7 +111,7 @@ replace_works()
 	replace_guest || return
 	! vhost_net_loaded || fail "vhost_net is loaded" || return
 	replace_pings $REPLACE_NODE $GUEST_IP && replace_pings $DEVICE 10.9.1.2 &&
-		stream_to_guest $((4 << 20)) && stream_to_host $((4 << 20))
+		streams_both_ways $((4 << 20))
 }
 
 # under the running guest

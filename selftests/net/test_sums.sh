@@ -67,7 +67,7 @@ sums_compare()
 	sums_same tx.packets tap.rx_packets
 	sums_same tx.bytes tap.rx_bytes
 	sums_same guest.tx_packets tx.packets+tx.drops
-	# bytes of what was dropped nobody knows but the guest
+	# only the guest knows the bytes of what was dropped
 	[ "$(grown tx.drops)" -ne 0 ] || sums_same guest.tx_bytes tx.bytes
 	sums_same rx.packets tap.tx_packets
 	sums_same rx.bytes tap.tx_bytes
@@ -79,7 +79,7 @@ sums_compare()
 	[ -z "$SUMS_WRONG" ]
 }
 
-# The device is at rest, and nobody is between two counters.
+# No packet moves, and no thread is between two counters.
 sums_begin()
 {
 	local name
@@ -134,9 +134,10 @@ test_traffic_adds_up()
 # datagrams COUNT BYTES: to the guest, a frame each
 datagrams()
 {
-	# shellcheck disable=SC2016 # perl's own variables
-	perl -e 'socket(my $s, 2, 2, 0) or die; my $to = pack("S n C4 x8", 2, 9, split(/\./, $ARGV[0]));
-		send($s, "x" x $ARGV[2], 0, $to) or die for 1 .. $ARGV[1]' $GUEST_IP "$1" "$2"
+	python3 -I -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(int(sys.argv[2])):
+    s.sendto(b"x" * int(sys.argv[3]), (sys.argv[1], 9))' $GUEST_IP "$1" "$2"
 }
 
 # Its driver takes no frames, and gives no buffers. (Not by QEMU's command "stop": QEMU
@@ -151,7 +152,7 @@ sums_flood_of_a_guest_that_is_down()
 	guest ip link set eth0 up && [ $status -eq 0 ] && guest_reachable 30
 }
 
-# more than the tap's ring has room for, while nobody takes them
+# more than the tap's ring has room for, while the backend takes none
 test_full_tap_adds_up()
 {
 	sums_of sums_flood_of_a_guest_that_is_down || return

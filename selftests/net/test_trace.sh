@@ -10,7 +10,7 @@ declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 RECIPES=/kvnet/debugging.rst
 
-# What each has to say; PID is the VMM. Nothing is dropped here, and nobody spins for long.
+# What each prints; PID is the VMM. Nothing is dropped here, and no poll spins for long.
 declare -A RECIPE_SAYS=(
 	[perf-trace]='kvnet:kvnet_(work_event|poll|flush)\(owner: PID'
 	[perf-stat]='^ +[1-9][0-9,]* +kvnet:kvnet_pop'
@@ -44,7 +44,7 @@ test_each_recipe_is_known()
 	local name
 
 	for name in $(recipes); do
-		[ -n "${RECIPE_SAYS[$name]:-}" ] || fail "$name: nobody knows what it should say" || return
+		[ -n "${RECIPE_SAYS[$name]:-}" ] || fail "$name: RECIPE_SAYS has no such recipe" || return
 	done
 	for name in "${!RECIPE_SAYS[@]}"; do
 		[ -n "$(recipe "$name")" ] || fail "$name is no recipe of debugging.rst" || return

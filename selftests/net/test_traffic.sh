@@ -19,8 +19,8 @@ test_counters()
 	[ "$rx" -gt 1000 ] && [ "$tx" -gt 1000 ]
 }
 
-# Kicks that find nothing and calls that nobody asked for would not show in rates.
-# Reading the counters takes some milliseconds: so long nothing may turn.
+# Kicks that find nothing and needless calls would not show in rates. Reading the counters
+# takes some milliseconds, in which no worker may poll.
 workers_are_idle()
 {
 	local polls

@@ -10,22 +10,8 @@
 # @skip: .*-6\.1 | .* no driver for virtio-iommu | newer kernels have it
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
-VIOMMU_BIT=33
 VIOMMU_DEVICE=iommu_platform=on,ats=on,disable-legacy=on,disable-modern=off
 VIOMMU_BYTES=$((1 << 19))
-
-# VHOST_GET_FEATURES
-backend_offers()
-{
-	local node=$DEVICE
-
-	[ "$BACKEND" != vhost ] || node=/dev/vhost-net
-	# shellcheck disable=SC2016 # perl's own variables
-	perl -e 'open(my $dev, "+<", $ARGV[0]) or exit 2;
-		my $bits = pack("Q", 0);
-		ioctl($dev, 0x8008af00, $bits) or exit 3;
-		exit !(unpack("Q", $bits) >> $ARGV[1] & 1)' "$node" "$1"
-}
 
 # viommu_boot TYPE: what the guest's kernel calls the mode: DMA is strict, DMA-FQ lazy
 viommu_boot()
@@ -35,7 +21,7 @@ viommu_boot()
 	guest_stop
 	tap_delete $TAP
 	guest_need $VIOMMU_DEVICE && guest_has_layout || return
-	guest_feature $VIOMMU_BIT 1 || return
+	guest_feature $ACCESS_PLATFORM 1 || return
 	said=$(guest "cat \$(readlink -f $dir/..)/iommu_group/type")
 	[ "$said" = "$1" ] || fail "the card's IOMMU domain is '$said', not $1"
 }
@@ -58,7 +44,7 @@ viommu_translates()
 
 viommu_traffic()
 {
-	ping_guest 20 && stream_to_guest $VIOMMU_BYTES && stream_to_host $VIOMMU_BYTES
+	ping_guest 20 && streams_both_ways $VIOMMU_BYTES
 }
 
 viommu_reachable()
@@ -68,69 +54,29 @@ viommu_reachable()
 	fail "the guest is lost after $1"
 }
 
-viommu_rebind()
-{
-	local dir=/sys/bus/virtio/drivers/virtio_net
-
-	guest "dev=\$(basename \$(readlink /sys/class/net/eth0/device));
-		for _ in 1 2 3; do echo \$dev > $dir/unbind; echo \$dev > $dir/bind; done;
-		ip addr add $GUEST_IP/24 dev eth0; ip link set eth0 up" || return
-	viommu_reachable "binding the driver anew"
-}
-
-viommu_link()
-{
-	guest 'for _ in 1 2 3; do ip link set eth0 down; ip link set eth0 up; done' || return
-	viommu_reachable "the link going down and up"
-}
-
-viommu_rebooted()
-{
-	guest -t 2 'test ! -e /tmp/before-reset'
-}
-
-viommu_reset()
-{
-	guest 'touch /tmp/before-reset' || return
-	monitor system_reset
-	wait_until "$BOOT_DEADLINE" viommu_rebooted || fail "no sign of a reset" || return
-	viommu_reachable "a reset"
-}
-
-# nothing that the backend should have reached was out of its reach
-viommu_clean()
-{
-	[ "$BACKEND" = kvnet ] || return 0
-	[ "$(kvnet_counter '.*[.](drop_.*|broken)')" -eq 0 ] || fail "$(kvnet_counters | grep -E 'drop|broken')"
-}
-
 viommu_works()
 {
-	viommu_boot "$1" && viommu_translates && viommu_traffic && viommu_link && viommu_rebind &&
-		viommu_traffic && viommu_clean
+	viommu_boot "$1" && viommu_translates && viommu_traffic &&
+		guest_link_down_up && viommu_reachable "the link going down and up" &&
+		guest_rebinds_driver && viommu_reachable "binding the driver anew" &&
+		viommu_traffic && nothing_dropped
 }
 
 viommu_survives_reset()
 {
-	viommu_reset && viommu_translates && viommu_traffic && viommu_clean
+	guest_reboots qmp system_reset && viommu_reachable "a reset" && viommu_translates && viommu_traffic && nothing_dropped
 }
 
 # viommu_case TITLE TYPE QEMU KERNEL-WORDS IOMMU-OPTIONS [reset]
 viommu_case()
 {
-	local wanted=$QEMU
-
-	QEMU=$3
-	[ -d "/opt/qemu-$QEMU" ] || QEMU=7.2
 	# shellcheck disable=SC2034 # read by lib.sh
-	GUEST_MACHINE=q35,kernel-irqchip=split GUEST_APPEND=$4 GUEST_FIRST=(-device "$5")
+	local QEMU GUEST_MACHINE=q35,kernel-irqchip=split GUEST_APPEND=$4 GUEST_FIRST=(-device "$5")
+
+	use_qemu "$3"
 	run_test "viommu: $1, QEMU $QEMU" viommu_works "$2"
 	[ -z "${6:-}" ] || run_test "viommu: $1, the machine is reset" viommu_survives_reset
 	guest_stop
-	unset GUEST_MACHINE GUEST_APPEND
-	# shellcheck disable=SC2034
-	GUEST_FIRST=()
-	QEMU=$wanted
 }
 
 # with packed rings, which vhost_net has not, unless it is all about others
@@ -156,8 +102,8 @@ viommu_all()
 	fi
 }
 
-if load_backend && backend_offers $VIOMMU_BIT; then
+if load_backend && backend_offers $ACCESS_PLATFORM; then
 	viommu_all
 else
-	skip viommu "the backend does not offer feature bit $VIOMMU_BIT"
+	skip viommu "the backend does not offer feature bit $ACCESS_PLATFORM"
 fi

@@ -91,16 +91,20 @@ datagrams_arrived()
 	[ $missing -eq $lost ]
 }
 
-# A number of datagrams of LENGTH bytes, at a rate that can be carried; a receiver that is behind
-# is waited for.
+# all_arrived guest|host LOST-BEFORE: a receiver that is behind is waited for
+all_arrived()
+{
+	wait_until 10 datagrams_arrived "$@" || datagrams_arrived "$@"
+}
+
+# A number of datagrams of LENGTH bytes, at a rate that can be carried.
 udp_to_guest()
 {
 	local seed=$RANDOM before status
 
 	guest "stream fetch $UDP_PORT $seed $1 > /tmp/fetched 2>&1 &"
 	wait_until 10 guest_listens $UDP_PORT udp && before=$(lost_to_guest) &&
-		timeout 300 stream post $GUEST_IP $UDP_PORT $seed $DATAGRAMS "$1" &&
-		{ wait_until 10 datagrams_arrived guest "$before" || datagrams_arrived guest "$before"; }
+		timeout 300 stream post $GUEST_IP $UDP_PORT $seed $DATAGRAMS "$1" && all_arrived guest "$before"
 	status=$?
 	guest killall stream
 	return $status
@@ -113,8 +117,7 @@ udp_to_host()
 	stream fetch $UDP_PORT $seed "$1" > /tmp/fetched 2>&1 &
 	server=$!
 	wait_until 10 host_listens $UDP_PORT udp && before=$(lost_to_host) &&
-		guest -t 300 "stream post $HOST_IP $UDP_PORT $seed $DATAGRAMS $1" &&
-		{ wait_until 10 datagrams_arrived host "$before" || datagrams_arrived host "$before"; }
+		guest -t 300 "stream post $HOST_IP $UDP_PORT $seed $DATAGRAMS $1" && all_arrived host "$before"
 	status=$?
 	kill $server
 	wait $server 2>/dev/null
@@ -157,6 +160,22 @@ stream_to_host()
 	guest -t 300 "stream send $HOST_IP $STREAM_PORT $seed $1" > /tmp/send 2>&1
 	wait $receiver
 	same_stream /tmp/send /tmp/recv "$1"
+}
+
+streams_both_ways()
+{
+	stream_to_guest "$1" && stream_to_host "$1"
+}
+
+# guest_works FEATURES DEVICE-OPTIONS...: a guest with these agrees on the features and carries
+# packets of each kind
+guest_works()
+{
+	local features=$1 DATAGRAMS=200
+
+	# shellcheck disable=SC2086 # a list of bits
+	guest_need "${@:2}" && guest_features $features && ping_guest 20 &&
+		streams_both_ways $((2 << 20)) && udp_to_guest 64
 }
 
 ### load that goes on until it is stopped, as much as there can be, but for LOAD_IPERF
