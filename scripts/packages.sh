@@ -209,7 +209,7 @@ boot()
 	size=$(($(du -sm "$ROOT" | cut -f1) * 5 / 4 + 300))
 	mke2fs -q -t ext4 -m 0 -d "$ROOT" "$WORK/disk" "${size}M" > /dev/null
 	"$TOP/scripts/vm.sh" --system "$WORK" --name "$name" --timeout 900 --add "$BUILD/guest-6.1:/kvnet/guest" \
-		--add "$TOP/selftests/packages/complete.zsh:/kvnet/complete.zsh" --output "$BUILD/log/$name.tap" \
+		--add "$TOP/selftests/packages/complete.zsh" --add "$BUILD/net-tools/vhost_features" --output "$BUILD/log/$name.tap" \
 		-- "$TOP/selftests/packages/host.sh" "$@" || status=$?
 	rm -f "$WORK/disk"
 	count_log "$BUILD/log/$name.tap" "$name" "$name"
@@ -230,7 +230,7 @@ try_system()
 	fresh_root
 	step "$NAME: apt install ./kvnet-*.deb linux-headers-$RELEASE" install_them
 	step "$NAME: its QEMU" install_qemu
-	step "$NAME: zsh, to complete words" apt_install --no-install-recommends zsh
+	step "$NAME: zsh and jq, for the tests" apt_install --no-install-recommends zsh jq
 	boot installed installed
 	step "$NAME: how long it took is known" note_times
 	fresh_uname
