@@ -19,131 +19,16 @@ HOST_MB=1536		# memory of a test host
 UNITS_BOOT=8		# what a boot takes, in rows of a round
 UNITS_ROUND=15
 OUT=$BUILD/log/demo
-# what the steps take on a machine with two CPUs that has nothing, in seconds
-EXPECTED=(20 30 10 10 175)
-TITLES=("packages" "kernel and QEMU, downloaded and unpacked" "images of the test host and its guest"
-	"kvnet.ko and test programs" "test hosts")
+declare -A JOBS=()	# the test hosts that run: process to output
 
-STEP=0
-SHOWN=0
-declare -A JOBS=()
-
-### steps and progress
-
-units_done()
-{
-	cat "$OUT"/*.out 2> /dev/null | awk -v boot=$UNITS_BOOT '/^@up/ { n += boot } /^@row/ { n++ } END { print n + 0 }'
-}
-
-# what this step still takes: by what is done of its units, or as expected
-rest_of_step()
-{
-	local spent=$((SECONDS - STEP_BEGAN)) expected=${EXPECTED[STEP - 1]} ready
-
-	if [ $STEP -eq ${#TITLES[@]} ]; then
-		ready=$(units_done)
-		[ "$ready" -le $((UNITS / 10)) ] || expected=$((spent * UNITS / ready))
-	fi
-	echo $((expected > spent ? expected - spent : 1))
-}
-
-rest()
-{
-	local sum i
-
-	sum=$(rest_of_step)
-	for ((i = STEP; i < ${#TITLES[@]}; i++)); do
-		sum=$((sum + EXPECTED[i]))
-	done
-	if [ $sum -ge 60 ]; then
-		echo "about $((sum / 60)) min $((sum % 60 / 10 * 10)) s to go"
-	else
-		echo "about $(((sum + 4) / 5 * 5)) s to go"
-	fi
-}
-
-# One line that changes, on a terminal; else a line every five seconds.
-progress()
-{
-	local text="step $STEP of ${#TITLES[@]}: ${TITLES[STEP - 1]}" last=''
-
-	if [ $STEP -eq ${#TITLES[@]} ]; then
-		text="$text, $((100 * $(units_done) / UNITS)) %"
-	else
-		last=$(sed -n '$s/^\[ *[0-9]*s\] //p' "$OUT/step.log")
-	fi
-	text="$text; $(rest)${last:+ ($last)}"
-	if [ -t 1 ]; then
-		printf '\r\033[K[%4ds] %.*s' "$SECONDS" $((${COLUMNS:-80} - 8)) "$text"
-	elif [ $((SECONDS - SHOWN)) -ge 5 ]; then
-		SHOWN=$SECONDS
-		info "$text"
-	fi
-}
-
-progress_end()
-{
-	[ ! -t 1 ] || printf '\r\033[K'
-}
-
-# the next of TITLES; all but the last end with the command that is given
+# step TITLE SECONDS COMMAND...: what it says only on failure; SECONDS are those of a machine with
+# two CPUs that has nothing
 step()
 {
-	local pid
-
-	STEP=$((STEP + 1))
-	STEP_BEGAN=$SECONDS SHOWN=-5
-	: > "$OUT/step.log"
-	[ $# -gt 0 ] || return 0
-	start_job "$OUT/step.log" "$@"
-	while [ ${#JOBS[@]} -gt 0 ]; do
-		progress
-		reap_job 1 || continue
-		[ "$STATUS" -eq 0 ] || { progress_end; cat "$OUT/step.log" >&2; die "stopped at: ${TITLES[STEP - 1]}"; }
-	done
-	progress_end
-	[ $((SECONDS - STEP_BEGAN)) -lt 2 ] || info "step $STEP of ${#TITLES[@]}: ${TITLES[STEP - 1]}: done"
-}
-
-### jobs: each a process group of its own, so that ^C ends them
-
-# start_job LOG COMMAND...
-start_job()
-{
-	local log=$1
-
-	shift
-	set -m
-	"$@" > "$log" 2>&1 < /dev/null &
-	set +m
-	JOBS[$!]=$log
-}
-
-# reap_job SECONDS: waits so long for one to end; sets STATUS and LOG
-reap_job()
-{
-	local pid
-
-	sleep "$1"
-	for pid in "${!JOBS[@]}"; do
-		! kill -0 "$pid" 2> /dev/null || continue
-		STATUS=0
-		wait "$pid" || STATUS=$?
-		LOG=${JOBS[$pid]}
-		unset "JOBS[$pid]"
-		return 0
-	done
-	return 1
-}
-
-# shellcheck disable=SC2317 # a trap
-end_jobs()
-{
-	local pid
-
-	for pid in "${!JOBS[@]}"; do
-		kill -- "-$pid" 2> /dev/null || true
-	done
+	watch_begin "$1" "$2"
+	"${@:3}" > "$OUT/step.log" 2>&1 < /dev/null || { cat "$OUT/step.log" >&2; die "stopped at: $1"; }
+	watch_end
+	info "$1: done"
 }
 
 ### test hosts
@@ -161,8 +46,9 @@ patience()
 	echo $((90 + 40 * $(cut -d. -f1 /proc/loadavg) / $(nproc)))
 }
 
-# host NUMBER: of the test hosts; in virtual time its seed
-host()
+# start_host NUMBER: of the test hosts; in virtual time its seed. A process group of its own, so
+# that ^C ends all of it.
+start_host()
 {
 	local options=(--name "demo-$1" --mem "$HOST_MB" --timeout 500 --env "REP=$1" --env "LANE=$LANE")
 
@@ -171,7 +57,25 @@ host()
 	else
 		options+=(--accel kvm --stall 60 --env PINGS=500 --env "ROUNDS=$SAMPLES")
 	fi
-	start_job "$OUT/$1.out" "$TOP/scripts/vm.sh" "${options[@]}" -- "$TOP/scripts/vm/demo.sh"
+	set -m
+	"$TOP/scripts/vm.sh" "${options[@]}" -- "$TOP/scripts/vm/demo.sh" > "$OUT/$1.out" 2>&1 < /dev/null &
+	set +m
+	JOBS[$!]=$OUT/$1.out
+}
+
+# shellcheck disable=SC2317 # a trap
+end_hosts()
+{
+	local pid
+
+	for pid in "${!JOBS[@]}"; do
+		kill -- "-$pid" 2> /dev/null || true
+	done
+}
+
+units_done()
+{
+	cat "$OUT"/*.out | awk -v boot=$UNITS_BOOT '/^@up/ { n += boot } /^@row/ { n++ } END { print n + 0 }'
 }
 
 # how many test hosts at a time
@@ -192,47 +96,44 @@ choose_lane()
 	! has_virtualization || LANE=kvm WANT=1 LANES=1 UNITS=$((2 * UNITS_BOOT + SAMPLES * UNITS_ROUND))
 }
 
-# One that does not come up, or falls silent, is the rig's fault: then another seed.
-# All else is a failure.
+# host_ended OUTPUT STATUS: one that does not come up, or falls silent, is the rig's fault: then
+# another seed. All else is a failure.
 host_ended()
 {
-	progress_end
-	if [ "$STATUS" -eq 0 ]; then
-		mv "$LOG" "${LOG%.out}.good.out"
-		return
-	fi
-	if [ $LANE = kvm ] && ! has_virtualization; then
+	if [ "$2" -eq 0 ]; then
+		mv "$1" "${1%.out}.good.out"
+	elif [ $LANE = kvm ] && ! has_virtualization; then
 		info "no test host with hardware virtualization boots here ($BUILD/log/probe): in virtual time, then; to try again: rm $CACHE/accel"
-		rm "$LOG"
+		rm "$1"
 		choose_lane
-		return
+	elif [ $LANE = vtime ] && { [ "$2" -eq 124 ] || [ "$2" -eq 125 ]; }; then
+		info "seed $(basename "$1" .out) gave no result, which can happen in virtual time: another one"
+		rm "$1"
+	else
+		grep -v '^@' "$1" | tail -n 15 >&2
+		die "the test host failed ($2); see $BUILD/log/demo-*"
 	fi
-	if [ $LANE != vtime ] || { [ "$STATUS" -ne 124 ] && [ "$STATUS" -ne 125 ]; }; then
-		grep -v '^@' "$LOG" | tail -n 15 >&2
-		die "the test host failed ($STATUS); see $BUILD/log/demo-*"
-	fi
-	info "seed $(basename "$LOG" .out) gave no result, which can happen in virtual time: another one"
-	rm "$LOG"
 }
 
 run_hosts()
 {
-	local next=1 good=0
+	local next=1 good=0 pid output status
 
-	step
-	while [ $good -lt "$WANT" ]; do
+	watch_begin "test hosts" "$UNITS" units_done
+	while [ "$good" -lt "$WANT" ]; do
 		while [ ${#JOBS[@]} -lt "$LANES" ] && [ $((good + ${#JOBS[@]})) -lt "$WANT" ]; do
 			[ $next -le $((2 * WANT)) ] || die "too many test hosts gave no result; see $BUILD/log/demo-*"
-			host $next
+			start_host $next
 			next=$((next + 1))
 		done
-		progress
-		if reap_job 1; then
-			host_ended
-			good=$(find "$OUT" -name '*.good.out' | wc -l)
-		fi
+		status=0
+		wait -n -p pid "${!JOBS[@]}" || status=$?
+		output=${JOBS[$pid]}
+		unset "JOBS[$pid]"
+		host_ended "$output" $status
+		good=$(find "$OUT" -name '*.good.out' | wc -l)
 	done
-	progress_end
+	watch_end
 }
 
 ### the result
@@ -275,15 +176,15 @@ show_next()
 main()
 {
 	choose_lane
-	trap end_jobs EXIT
+	trap end_hosts EXIT
 	trap 'exit 130' INT TERM
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	info "demo: a guest on kvnet, on vhost_net and on QEMU itself, in a VM; nothing is loaded on this machine"
-	step "$TOP/scripts/setup.sh" --packages-only
-	step "$TOP/scripts/setup.sh" 6.12
-	step "$TOP/scripts/mkimage.sh" 6.12
-	step build_programs
+	step "packages" 20 "$TOP/scripts/setup.sh" --packages-only
+	step "kernel and QEMU, downloaded and unpacked" 30 "$TOP/scripts/setup.sh" 6.12
+	step "images of the test host and its guest" 10 "$TOP/scripts/mkimage.sh" 6.12
+	step "kvnet.ko and test programs" 10 build_programs
 	run_hosts
 	show_proof
 	show_table
