@@ -54,7 +54,7 @@ rounds_done()
 	cat $SHARED/*.rounds 2> /dev/null | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# what each is at, and who has the CPUs
+# what each guest does, and which processes have the CPUs
 evidence()
 {
 	echo "# at $(uptime_now): no round has ended for $STANDSTILL s"

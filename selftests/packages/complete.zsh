@@ -6,7 +6,7 @@
 #   complete.zsh "kvnetctl set tap0 c"
 zmodload zsh/zpty
 zpty shell TERM=dumb zsh -f -i
-# what is offered is told by compadd, whose own answer is needed, too
+# compadd is told what is offered; its own work is needed, too
 zpty -w shell "PS1= PS2= RPS1=; stty -echo
 autoload -Uz compinit && compinit -u -D
 compadd() {

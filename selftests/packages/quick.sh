@@ -142,9 +142,9 @@ says()
 
 refuses_with_one_line()
 {
-	local own='' home=$WORK/nobody
+	local own='' home=$WORK/unprivileged
 
-	# whoever is not root must be able to read the script
+	# another user must be able to read the script
 	install -D -m 755 -t "$home/scripts" "$TOP/scripts/install.sh"
 	install -D -m 644 -t "$home/tools" "$TOP/tools/qemu-kvnet"
 	chmod 755 "$WORK" "$home" "$home"/*

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs inside User-Mode Linux or a test host: tests of selftests/uapi as anybody has
-# them who has installed them (make -C selftests install), from /kvnet/ksft. What
-# run_kselftest.sh says of them has to be so: without the module that they are skipped,
-# with it that they pass, and of one that has too little time that it has failed.
+# Runs inside User-Mode Linux or a test host: installed tests of selftests/uapi (make -C selftests
+# install), from /kvnet/ksft. run_kselftest.sh reports them as skipped without the module, as
+# passed with it, and one that has too little time as failed.
 # Ends in "N passed, N failed, N skipped".
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh

@@ -55,14 +55,14 @@ behind_a_link()
 	[ "$(env -u KVNET_BUILD bash -c '. "$0"; echo "$TOP $BUILD"' "$WORK/link/scripts/lib.sh")" = "$WORK/real $WORK/real/build" ]
 }
 
-# who takes a CPU gets one that nobody has; when all are taken, any
+# take_cpu gives a CPU that no other run has taken; when all are taken, any
 cpus_are_shared_out()
 {
 	local count i
 
 	count=$(cpus | wc -l)
 	[ "$count" -ge 1 ] || return
-	# as if nobody else ran here
+	# as if no other run were here
 	CPU_LOCK=$WORK/cpu
 	for ((i = 0; i < count; i++)); do
 		take_cpu
@@ -168,7 +168,7 @@ words_for_progress()
 		[ "$(how_far 60 "" 10)" = "10 s of about 60 s" ] && [ "$(how_far "" "" 10)" = "10 s" ]
 }
 
-# it is told while it goes on, and not after that, whoever ends it
+# progress is printed while the command runs, and not after that, however it ends
 progress_is_told()
 {
 	cat > "$WORK/slow.sh" <<- EOF
@@ -181,7 +181,7 @@ progress_is_told()
 	EOF
 	timeout 60 bash "$WORK/slow.sh" 2> "$WORK/told" && return 1
 	[ "$(tail -n 1 "$WORK/told")" = "slow.sh: the end" ] || fail "$(cat "$WORK/told")" || return
-	# in a lane, whose log nobody sees yet
+	# in a lane, whose log is shown only at its end
 	KVNET_LANE=some timeout 60 bash "$WORK/slow.sh" 3> "$WORK/told" 2> /dev/null && return 1
 	grep -q 'some: slow thing: 10 of about 40' "$WORK/told" || fail "a lane: $(cat "$WORK/told")"
 }
@@ -308,7 +308,7 @@ races_are_judged()
 	printf '# known\none / other | because\n' > "$WORK/list"
 	said=$(awk -f "$TOP/scripts/debug/races.awk" "$WORK/list" "$log" 2> /dev/null)
 	[[ $said != *KCSAN* && $said == *"end some_test"* ]] || fail "a known one: $said" || return
-	# who takes a stack has no part in it
+	# the functions that take a stack have no part in it
 	log_of save_stack_trace stack_trace_save kcsan_found __tsan_read8 tun_one kvnet_two > "$log"
 	said=$("$TOP/scripts/dmesg-verdict.sh" "$log" 2> /dev/null) && fail "one of kvnet, below KCSAN: $said" && return 1
 	[[ $said == *' KCSAN: data-race in tun_one [tun]' ]] || fail "$said" || return
@@ -390,7 +390,7 @@ streams_carry_something()
 	make -s -C "$TOP/selftests/net" OUTPUT="$WORK/net" "$memsum" || return
 	"$memsum" recv tcp $port 1 0 > "$WORK/received" 2>&1 &
 	receiver=$!
-	comes_true tcp_socket $port 0A . || fail "nobody listens: $(cat "$WORK/received")" || { kill -KILL $receiver; return 1; }
+	comes_true tcp_socket $port 0A . || fail "the receiver does not listen: $(cat "$WORK/received")" || { kill -KILL $receiver; return 1; }
 	# what comes is there to be seen until it goes on
 	kill -STOP $receiver
 	"$memsum" send tcp 127.0.0.1 $port 0 > "$WORK/sent" 2>&1 &
