@@ -137,8 +137,8 @@ main()
 		grep -hE '^#' "$SHARED/$i.log"
 		run_test "soak: guest $i: $(tail -n 1 "$SHARED/$i.log")" guest_went_well $i
 	done
-	run_test "soak: the kernel's memory stays as it is" memory_is_flat
-	run_test "soak: the module is not in use any more" unused_and_unloaded
+	run_test "soak: kernel_memory_does_not_grow" memory_is_flat
+	run_test "soak: module_unused_is_removed" unused_and_unloaded
 	echo "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
 	[ $TESTS_FAILED -eq 0 ]
 }

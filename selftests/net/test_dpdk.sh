@@ -364,7 +364,7 @@ dpdk_main()
 		return 0
 	fi
 	guest_stop
-	run_test "dpdk: huge pages" hugepages_get && load_backend && dpdk_tests
+	run_test "dpdk: huge_pages_are_reserved" hugepages_get && load_backend && dpdk_tests
 	hugepages_put
 	tap_delete $TAP
 }

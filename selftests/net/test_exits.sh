@@ -87,5 +87,5 @@ stays_in_kernel()
 	[ "${SWITCHES[off]}" -ge 200 ] && [ "${SYSCALLS[off]}" -ge 500 ] || fail "the measurement does not see QEMU's own device work"
 }
 
-run_test "exits: counted for the backend and QEMU's own device" count_all
-run_test "exits: the data path does not return to QEMU" stays_in_kernel
+run_test "exits: backend_and_qemu_under_pings_are_counted" count_all
+run_test "exits: data_path_does_not_return_to_qemu" stays_in_kernel

@@ -177,8 +177,8 @@ ipxe_attempt()
 }
 
 if [ -e "$IPXE_ROM" ]; then
-	run_test "ipxe: legacy device" once_more_if_lost ipxe_attempt disable-modern=on,disable-legacy=off
-	run_test "ipxe: modern device, then Linux booted by it" once_more_if_lost ipxe_attempt disable-legacy=on,disable-modern=off ipxe_boots_linux
+	run_test "ipxe: legacy_device_gets_address_and_answers" once_more_if_lost ipxe_attempt disable-modern=on,disable-legacy=off
+	run_test "ipxe: modern_device_boots_linux_over_http" once_more_if_lost ipxe_attempt disable-legacy=on,disable-modern=off ipxe_boots_linux
 	guest_stop
 else
 	skip ipxe "no efi-virtio.rom in the test host (package ipxe-qemu)"

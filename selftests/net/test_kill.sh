@@ -41,6 +41,6 @@ usable_again()
 	guest_need && ping_guest 20 && tcp_both_ways 20
 }
 
-run_test "kill: QEMU dies by kill -9 under load" kill_under_load
-run_test "kill: everything is usable again" usable_again
-[ -n "${SHORT:-}" ] || run_test "kill: and once more" kill_under_load
+run_test "kill: qemu_killed_under_load_leaves_nothing" kill_under_load
+run_test "kill: next_guest_works" usable_again
+[ -n "${SHORT:-}" ] || run_test "kill: qemu_killed_again_leaves_nothing" kill_under_load

@@ -387,19 +387,19 @@ says_as_nobody()
 }
 
 if [ "$BACKEND" = kvnet ]; then
-	run_test "kvnetctl: says in a line that there is no module" test_no_module
+	run_test "kvnetctl: each_command_without_module_prints_one_line" test_no_module
 	load_kvnet
-	[ ! -x /kvnet/kvnetctl-other ] || run_test "kvnetctl: says in a line that the module is of another release" test_other_version
-	run_test "kvnetctl: list and show" test_list_show
-	run_test "kvnetctl: counters are those of fdinfo" test_counters
-	run_test "kvnetctl: rates" test_rates
-	run_test "kvnetctl: set, and what is refused" test_set
-	run_test "kvnetctl: features" test_features
-	run_test "kvnetctl: doctor" test_doctor
-	run_test "kvnetctl: Prometheus" test_prometheus
-	run_test "kvnetctl: rules match by each word, and apply nothing that is wrong" test_rules_match
-	run_test "kvnetctl: monitor and rules follow a guest that comes" test_monitor_and_rules
-	run_test "kvnetctl: others see nothing" test_strangers
-	run_test "kvnetctl: two devices, and a dead owner" test_two_devices
-	run_test "kvnetctl: the module goes while it listens" test_module_removed
+	[ ! -x /kvnet/kvnetctl-other ] || run_test "kvnetctl: each_command_with_module_of_another_release_prints_one_line" test_other_version
+	run_test "kvnetctl: list_and_show_of_a_guest_agree_with_it" test_list_show
+	run_test "kvnetctl: stats_counters_equal_fdinfo" test_counters
+	run_test "kvnetctl: stats_rates_between_two_looks_fit_the_packets" test_rates
+	run_test "kvnetctl: set_applies_all_or_refuses_with_one_line" test_set
+	run_test "kvnetctl: features_offered_and_acked_are_listed" test_features
+	run_test "kvnetctl: doctor_of_a_good_host_finds_nothing_bad" test_doctor
+	run_test "kvnetctl: prometheus_output_has_its_format" test_prometheus
+	run_test "kvnetctl: rules_match_by_each_word_and_wrong_rules_apply_nothing" test_rules_match
+	run_test "kvnetctl: monitor_and_rules_follow_a_new_guest" test_monitor_and_rules
+	run_test "kvnetctl: other_namespace_sees_nothing_and_other_user_is_refused" test_strangers
+	run_test "kvnetctl: two_devices_of_a_dead_owner_are_shown_as_dead" test_two_devices
+	run_test "kvnetctl: monitor_ends_when_the_module_is_removed" test_module_removed
 fi

@@ -249,14 +249,14 @@ virt_main()
 		return 0
 	fi
 	guest_stop
-	if run_test "libvirt: libvirtd starts" virt_start; then
+	if run_test "libvirt: libvirtd_starts" virt_start; then
 		load_backend
-		run_test "libvirt: <interface type='ethernet'>" virt_on_tap
+		run_test "libvirt: interface_type_ethernet_traffic_passes" virt_on_tap
 		virt_guest_stop > /dev/null 2>&1
-		run_test "libvirt: <interface type='bridge'>, two queue pairs" virt_on_bridge
-		run_test "libvirt: an interface comes and goes while the guest runs" virt_attaches
-		[ "$BACKEND" != kvnet ] || run_test "libvirt: <emulatorpin> reaches the workers" virt_pins
-		run_test "libvirt: nothing stays behind" virt_ends
+		run_test "libvirt: interface_type_bridge_two_pairs_traffic_passes" virt_on_bridge
+		run_test "libvirt: interface_attached_and_detached_under_a_guest" virt_attaches
+		[ "$BACKEND" != kvnet ] || run_test "libvirt: emulatorpin_reaches_the_workers" virt_pins
+		run_test "libvirt: guest_destroyed_leaves_nothing" virt_ends
 		virt_stop
 	fi
 	guest_stop

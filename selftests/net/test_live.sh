@@ -3,7 +3,7 @@
 # Description: the guest's driver and QEMU change things while traffic runs.
 #
 # @hosts: 6.12
-# @skip: net-.* | link off and on by the monitor: QEMU 7\.2 .* | make test has QEMU 7.2 with split rings
+# @skip: net-.* | link_off_and_on_by_qemu_traffic_goes_on: QEMU 7\.2 .* | make test has QEMU 7.2 with split rings
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
 traffic_goes_on()
@@ -111,12 +111,12 @@ pause_resume()
 
 # shellcheck disable=SC2034 # read by lib.sh
 GUEST_SMP=2
-run_test "live: guest with two CPUs boots" guest_need
-change "link down and up by the guest" guest_link_down_up
-change "link off and on by the monitor" monitor_link
-change "driver unbound and bound" rebind_driver
-change "interrupt vectors moved" mask_vectors
-change "rings resized one by one" resize_ring
-change "machine stopped and continued" pause_resume
-run_test "live: TCP both ways afterwards" tcp_both_ways 20
+run_test "live: guest_with_two_cpus_boots" guest_need
+change link_down_and_up_by_guest_traffic_goes_on guest_link_down_up
+change link_off_and_on_by_qemu_traffic_goes_on monitor_link
+change driver_bound_anew_traffic_goes_on rebind_driver
+change interrupts_moved_traffic_goes_on mask_vectors
+change rings_resized_traffic_goes_on resize_ring
+change machine_stopped_and_continued_traffic_goes_on pause_resume
+run_test "live: tcp_afterwards_completes" tcp_both_ways 20
 unset GUEST_SMP

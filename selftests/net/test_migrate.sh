@@ -509,7 +509,7 @@ migrate_main()
 		return
 	fi
 	bash -c "$(trace_resets)" 2> /dev/null
-	run_test "migrate: bridge" bridge_create
+	run_test "migrate: bridge_with_two_taps_is_made" bridge_create
 	if [ -z "${MIGRATE_IOMMU:-}" ]; then
 		migrate_plain
 	else

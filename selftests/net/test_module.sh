@@ -81,8 +81,8 @@ test_guests_leave_nothing()
 }
 
 if [ "$BACKEND" = kvnet ]; then
-	run_test "module: rmmod is refused while a guest runs" test_rmmod_refused
-	run_test "module: removed and loaded when idle" test_rmmod_idle
-	run_test "module: 200 times open and close leave nothing" test_open_close
-	[ -n "${SHORT:-}" ] || run_test "module: works after that, and a guest that ends leaves nothing" test_guests_leave_nothing
+	run_test "module: rmmod_refused_while_a_guest_runs" test_rmmod_refused
+	run_test "module: rmmod_when_idle_and_insmod_five_times" test_rmmod_idle
+	run_test "module: open_and_close_200_times_leave_nothing" test_open_close
+	[ -n "${SHORT:-}" ] || run_test "module: guest_started_and_stopped_leaves_nothing" test_guests_leave_nothing
 fi

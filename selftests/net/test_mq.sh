@@ -195,8 +195,8 @@ mq_all()
 	# vhost_net has no packed rings
 	[ "$BACKEND" != kvnet ] || LAYOUT=${LAYOUT:-packed}
 	run_test "mq: 8 queue pairs${LAYOUT:+, $LAYOUT rings}" mq_pairs 8 $MQ_BYTES
-	run_test "mq: the number of pairs changes under load" resized "$MQ_LOAD"
-	run_test "mq: unused pairs are idle" unused_pairs_idle
+	run_test "mq: number_of_pairs_changed_under_load_streams_unchanged" resized "$MQ_LOAD"
+	run_test "mq: unused_pairs_do_nothing" unused_pairs_idle
 	mq_tap
 }
 

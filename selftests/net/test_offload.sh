@@ -33,13 +33,13 @@ test_offload()
 	ethtool -K $TAP $1 && guest "ethtool -K eth0 $2" && streams_both_ways $OFFLOAD_BYTES
 }
 
-run_test "offload: guest boots" guest_need
-run_test "offload: MTU 9000" test_mtu_9000
-run_test "offload: no segmentation offload" \
+run_test "offload: guest_boots" guest_need
+run_test "offload: mtu_9000_long_frames_pass_unchanged" test_mtu_9000
+run_test "offload: segmentation_off_streams_unchanged" \
 	test_offload "tso off gso off gro off" "tso off gso off gro off"
-run_test "offload: no checksum offload either" \
+run_test "offload: segmentation_and_checksum_off_streams_unchanged" \
 	test_offload "tx off" "tx off rx off"
-run_test "offload: checksum offload alone" \
+run_test "offload: checksum_alone_on_streams_unchanged" \
 	test_offload "tx on" "tx on rx on"
-run_test "offload: everything on" \
+run_test "offload: all_offloads_on_streams_unchanged" \
 	test_offload "tso on gso on gro on" "tso on gso on gro on"

@@ -30,12 +30,12 @@ qemu_main()
 	# Linux before 7.0 knows no virtio device that uses its buffers in order
 	[[ $(uname -r) != [1-6].* ]] || ORDER=-$IN_ORDER
 	echo "# $(/opt/qemu-newest/bin/qemu-system-x86_64 --version | sed -n 1p)"
-	run_test "qemu: split rings" guest_works "$MRG_RXBUF -$PACKED -$IN_ORDER" mrg_rxbuf=on
-	run_test "qemu: split rings, in order" guest_works "$MRG_RXBUF -$PACKED $ORDER" in_order=on
+	run_test "qemu: split_rings_traffic_passes" guest_works "$MRG_RXBUF -$PACKED -$IN_ORDER" mrg_rxbuf=on
+	run_test "qemu: split_rings_in_order_traffic_passes" guest_works "$MRG_RXBUF -$PACKED $ORDER" in_order=on
 	if [ "$BACKEND" = kvnet ]; then
-		run_test "qemu: packed rings" guest_works "$MRG_RXBUF $PACKED -$IN_ORDER" packed=on
-		run_test "qemu: packed rings, in order" guest_works "$MRG_RXBUF $PACKED $ORDER" packed=on,in_order=on
-		GUEST_MACHINE='' run_test "qemu: packed rings, in order, two queue pairs" qemu_two_pairs
+		run_test "qemu: packed_rings_traffic_passes" guest_works "$MRG_RXBUF $PACKED -$IN_ORDER" packed=on
+		run_test "qemu: packed_rings_in_order_traffic_passes" guest_works "$MRG_RXBUF $PACKED $ORDER" packed=on,in_order=on
+		GUEST_MACHINE='' run_test "qemu: packed_rings_in_order_two_pairs_traffic_passes" qemu_two_pairs
 	fi
 	guest_stop
 	tap_delete $TAP

@@ -23,6 +23,6 @@ reset_under_load()
 	qmp system_reset
 }
 
-run_test "reboot: guest boots" guest_need
-run_test "reboot: by the guest" after_reboot reboot_inside
-run_test "reboot: reset by the monitor under load" after_reboot reset_under_load
+run_test "reboot: guest_boots" guest_need
+run_test "reboot: reboot_by_the_guest_traffic_passes_again" after_reboot reboot_inside
+run_test "reboot: reset_by_qemu_under_load_traffic_passes_again" after_reboot reset_under_load

@@ -141,11 +141,11 @@ replace_back()
 replace_main()
 {
 	[ "$BACKEND" = kvnet ] || return 0
-	if run_test "replace: refused while vhost_net is loaded, not after" replace_refused; then
-		run_test "replace: a static node" replace_node
-		run_test "replace: vhost=on of stock QEMU, and /dev/kvnet beside it" replace_works &&
-			run_test "replace: vhost_net stays out" replace_keeps_vhost_out
-		run_test "replace: vhost_net works again after rmmod" replace_back
+	if run_test "replace: insmod_refused_while_vhost_net_is_loaded" replace_refused; then
+		run_test "replace: static_node_leads_to_the_module" replace_node
+		run_test "replace: vhost_on_of_stock_qemu_uses_the_module" replace_works &&
+			run_test "replace: modprobe_vhost_net_refused_under_a_guest" replace_keeps_vhost_out
+		run_test "replace: vhost_net_works_after_rmmod" replace_back
 	fi
 	replace_nothing_loaded
 	tap_delete tap1

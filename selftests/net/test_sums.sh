@@ -197,10 +197,10 @@ test_tiny_buffers_add_up()
 if [ "$BACKEND" = kvnet ]; then
 	# shellcheck disable=SC2034 # for lib.sh
 	GUEST_MACHINE=pc
-	run_test "sums: guest boots" guest_need
-	run_test "sums: ping, UDP, TCP both ways" test_traffic_adds_up
-	run_test "sums: a tap that is full" test_full_tap_adds_up
-	run_test "sums: a tap that is down" test_interface_down_adds_up
-	run_test "sums: frames that are too long for the guest" test_tiny_buffers_add_up
+	run_test "sums: guest_boots" guest_need
+	run_test "sums: traffic_of_all_kinds_adds_up" test_traffic_adds_up
+	run_test "sums: full_tap_adds_up" test_full_tap_adds_up
+	run_test "sums: interface_down_adds_up" test_interface_down_adds_up
+	run_test "sums: frames_too_long_for_the_guest_add_up" test_tiny_buffers_add_up
 	unset GUEST_MACHINE
 fi

@@ -82,13 +82,13 @@ trace_begin()
 }
 
 if [ "$BACKEND" = kvnet ] && type -P bpftrace perf trace-cmd > /dev/null; then
-	run_test "trace: each recipe is known" test_each_recipe_is_known
-	run_test "trace: guest boots, under load" trace_begin
+	run_test "trace: each_recipe_is_known" test_each_recipe_is_known
+	run_test "trace: guest_boots" trace_begin
 	for TRACE_RECIPE in perf-trace perf-stat trace-cmd trace-cmd-filter bpftrace-lengths bpftrace-drops bpftrace-spins; do
 		run_test "trace: $TRACE_RECIPE" run_recipe $TRACE_RECIPE
 	done
-	run_test "trace: latency by stage" test_latency_has_all_stages
-	run_test "trace: who wakes whom" run_recipe wakers 40
+	run_test "trace: latency_has_all_stages" test_latency_has_all_stages
+	run_test "trace: wakers" run_recipe wakers 40
 	load_stop
 else
 	skip trace "perf, trace-cmd and bpftrace are not there, or the backend is not kvnet: make net TESTS=trace"

@@ -62,8 +62,8 @@ test_other_namespace()
 }
 
 if [ "$BACKEND" = kvnet ]; then
-	run_test "wrapper: one queue pair" test_single
-	run_test "wrapper: bad input" test_bad_input
-	run_test "wrapper: a tap that /sys does not show" test_other_namespace
+	run_test "wrapper: one_queue_pair_traffic_passes" test_single
+	run_test "wrapper: bad_input_prints_one_line" test_bad_input
+	run_test "wrapper: tap_of_another_namespace_is_found" test_other_namespace
 	fresh_tap
 fi

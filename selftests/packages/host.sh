@@ -306,36 +306,36 @@ nothing_left()
 
 case $1 in
 installed)
-	run_test "packages: loaded at boot, from dkms" loaded_at_boot dkms/
-	run_test "packages: root and group kvm may use the device, other users may not" permissions
-	run_test "packages: qemu-kvnet for the group, and a line for others" wrapper
-	run_test "packages: the module is signed with this machine's key" signed
-	run_test "packages: kvnetctl, manuals, completions, scripts" operator
-	run_test "packages: zsh completes words of kvnetctl" zsh_completes
-	run_test "packages: packets both ways" packets
-	run_test "packages: a guest, by a user of the group" guest_carries_pings
+	run_test "packages: module_of_dkms_loaded_at_boot" loaded_at_boot dkms/
+	run_test "packages: device_opens_for_root_and_group_kvm_only" permissions
+	run_test "packages: qemu_kvnet_works_for_the_group_and_refuses_others" wrapper
+	run_test "packages: module_is_signed_with_the_machine_key" signed
+	run_test "packages: tools_of_the_operator_are_there" operator
+	run_test "packages: zsh_completes_words_of_kvnetctl" zsh_completes
+	run_test "packages: packets_pass_both_ways" packets
+	run_test "packages: guest_of_a_user_of_the_group_answers" guest_carries_pings
 	# for packages.sh, which adds it up
 	echo "# took boot $BOOTED"
 	echo "# took guest ${GUEST_TOOK:-}"
-	run_test "packages: a parameter in modprobe.d" parameters
-	run_test "packages: no headers, one line" no_headers
-	run_test "packages: a module that does not load, one line" does_not_load
-	run_test "packages: a kernel that is too old, or that has no module, one line" other_kernels
+	run_test "packages: parameter_in_modprobe_d_takes_effect" parameters
+	run_test "packages: postinst_without_headers_prints_one_line" no_headers
+	run_test "packages: postinst_of_a_module_that_does_not_load_prints_one_line" does_not_load
+	run_test "packages: postinst_on_an_unsupported_kernel_prints_one_line" other_kernels
 	;;
 upgraded)
-	run_test "upgrade: loaded at boot, from dkms" loaded_at_boot dkms/
-	run_test "upgrade: one version, the new one" only_version "$2"
-	run_test "upgrade: an edited parameter is kept" parameters_kept
-	run_test "upgrade: packets both ways" packets
-	run_test "upgrade: an idle module is replaced" replaced_when_idle
-	run_test "upgrade: a module in use is kept, with a line" kept_when_used
-	run_test "remove: of a module in use, with a line" removed_when_used
-	run_test "purge: nothing is left" nothing_left
+	run_test "upgrade: module_of_dkms_loaded_at_boot" loaded_at_boot dkms/
+	run_test "upgrade: only_the_new_version_is_there" only_version "$2"
+	run_test "upgrade: edited_parameter_is_kept" parameters_kept
+	run_test "upgrade: packets_pass_both_ways" packets
+	run_test "upgrade: idle_module_is_replaced" replaced_when_idle
+	run_test "upgrade: module_in_use_is_kept_with_one_line" kept_when_used
+	run_test "remove: module_in_use_is_kept_with_one_line" removed_when_used
+	run_test "purge: nothing_is_left" nothing_left
 	;;
 made)
-	run_test "make install: loaded at boot" loaded_at_boot ''
-	run_test "make install: root and group kvm may use the device, other users may not" permissions
-	run_test "make install: packets both ways" packets
+	run_test "make install: module_loaded_at_boot" loaded_at_boot ''
+	run_test "make install: device_opens_for_root_and_group_kvm_only" permissions
+	run_test "make install: packets_pass_both_ways" packets
 	;;
 esac
 echo "$TESTS_PASSED passed, $TESTS_FAILED failed, 0 skipped"

@@ -48,11 +48,11 @@ one_too_slow()
 	says 1 '^not ok 1 selftests: uapi: loop_tx_test # TIMEOUT 1 seconds$' -o 1 -t uapi:loop_tx_test
 }
 
-run_test "installed: skipped without the module" without_the_module
-run_test "installed: passes with it" with_it
-run_test "installed: two of them" two_of_them
-run_test "installed: one that fails" one_that_fails
-run_test "installed: one that has too little time" one_too_slow
+run_test "installed: test_without_the_module_is_skipped" without_the_module
+run_test "installed: test_with_the_module_passes" with_it
+run_test "installed: two_tests_pass" two_of_them
+run_test "installed: test_of_another_device_fails" one_that_fails
+run_test "installed: test_with_too_little_time_fails" one_too_slow
 rmmod kvnet
 echo "$TESTS_PASSED passed, $TESTS_FAILED failed, $TESTS_SKIPPED skipped"
 [ "$TESTS_FAILED" -eq 0 ] && [ "$TESTS_PASSED" -gt 0 ]
