@@ -33,7 +33,7 @@ WHAT="streams guest_link_down_up streams monitor_link move streams resize_ring s
 
 streams()
 {
-	stream_to_guest "$STREAM" && stream_to_host "$STREAM" || return
+	streams_both_ways "$STREAM" || return
 	BYTES=$((BYTES + 2 * STREAM))
 }
 

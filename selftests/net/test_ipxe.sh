@@ -85,7 +85,7 @@ ipxe_servers()
 	IPXE_PIDS+=($!)
 	busybox httpd -f -vv -p $HOST_IP:80 -h $IPXE_DIR > $IPXE_DIR/httpd.log 2>&1 &
 	IPXE_PIDS+=($!)
-	wait_until 10 host_listens 80 tcp || fail "no HTTP server: $(cat $IPXE_DIR/httpd.log)"
+	wait_until 10 listens host 80 tcp || fail "no HTTP server: $(cat $IPXE_DIR/httpd.log)"
 }
 
 ipxe_says()

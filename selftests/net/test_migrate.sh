@@ -89,8 +89,8 @@ flows_start()
 		in_guest tcp "memsum recv tcp $TCP_BLOCKS 16 2048" || return
 	memsum recv tcp $HOST_BLOCKS 1 0 > /tmp/host-tcp 2>&1 &
 	HOST_RECEIVER=$!
-	wait_until 30 host_listens $HOST_BLOCKS tcp &&
-		wait_until 30 guest_listens $TCP_BLOCKS tcp &&
+	wait_until 30 listens host $HOST_BLOCKS tcp &&
+		wait_until 30 listens guest $TCP_BLOCKS tcp &&
 		in_guest sender "memsum send tcp $HOST_IP $HOST_BLOCKS $((8 * MIGRATE_LOAD))" || return
 	memsum send udp $GUEST_IP $UDP_BLOCKS $((4 * MIGRATE_LOAD)) > /tmp/host-udp-sender 2>&1 &
 	UDP_SENDER=$!

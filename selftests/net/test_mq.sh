@@ -48,7 +48,7 @@ flows_start()
 	for ((i = 0; i < MQ_FLOWS; i++)); do
 		timeout 120 stream recv $((MQ_PORT + 100 + i)) $i > $MQ_OUT/recv.$i 2>&1 &
 		FLOW_PIDS+=($!)
-		wait_until 10 host_listens $((MQ_PORT + 100 + i)) tcp || return
+		wait_until 10 listens host $((MQ_PORT + 100 + i)) tcp || return
 	done
 	guest "rm -rf $MQ_OUT; mkdir $MQ_OUT; cd $MQ_OUT;
 		for port in $to_guest; do timeout 120 stream recv \$port \$port > recv.\$port 2>&1 & done;

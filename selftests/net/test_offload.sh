@@ -19,8 +19,8 @@ test_mtu_9000()
 	local status DATAGRAMS=300
 
 	set_mtu 9000 || return
-	ping -q -c 10 -i 0.05 -M "do" -s 8972 -W 2 $GUEST_IP && udp_to_guest 8900 &&
-		udp_to_host 8900 && streams_both_ways $OFFLOAD_BYTES
+	ping -q -c 10 -i 0.05 -M "do" -s 8972 -W 2 $GUEST_IP && udp_to guest 8900 &&
+		udp_to host 8900 && streams_both_ways $OFFLOAD_BYTES
 	status=$?
 	set_mtu 1500
 	return $status

@@ -119,7 +119,7 @@ sums_of()
 
 sums_traffic()
 {
-	ping_guest 20 && ping -q -c 5 -i 0.05 -s 20000 -W 2 $GUEST_IP && udp_to_guest 1000 && udp_to_host 1000 || return
+	ping_guest 20 && ping -q -c 5 -i 0.05 -s 20000 -W 2 $GUEST_IP && udp_to guest 1000 && udp_to host 1000 || return
 	tcp_to_guest 20 && tcp_to_host 20 || return
 }
 

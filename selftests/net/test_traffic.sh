@@ -42,11 +42,11 @@ run_test "traffic: ping_answered" ping_guest 100
 run_test "traffic: ping_of_20000_bytes_answered" ping -q -c 10 -i 0.05 -s 20000 -W 2 $GUEST_IP
 run_test "traffic: tcp_to_guest_completes" tcp_to_guest 100
 run_test "traffic: tcp_to_host_completes" tcp_to_host 100
-run_test "traffic: udp_of_64_bytes_to_guest_arrives_once" udp_to_guest 64
-run_test "traffic: udp_of_64_bytes_to_host_arrives_once" udp_to_host 64
-run_test "traffic: udp_of_1472_bytes_to_guest_arrives_once" udp_to_guest 1472
-run_test "traffic: udp_of_1472_bytes_to_host_arrives_once" udp_to_host 1472
+run_test "traffic: udp_of_64_bytes_to_guest_arrives_once" udp_to guest 64
+run_test "traffic: udp_of_64_bytes_to_host_arrives_once" udp_to host 64
+run_test "traffic: udp_of_1472_bytes_to_guest_arrives_once" udp_to guest 1472
+run_test "traffic: udp_of_1472_bytes_to_host_arrives_once" udp_to host 1472
 run_test "traffic: backend_counters_show_the_packets" test_counters
 run_test "traffic: workers_without_traffic_do_not_poll" test_quiet_when_idle
-run_test "traffic: stream_of_${STREAM_BYTES}_bytes_to_guest_unchanged" stream_to_guest "$STREAM_BYTES"
-run_test "traffic: stream_of_${STREAM_BYTES}_bytes_to_host_unchanged" stream_to_host "$STREAM_BYTES"
+run_test "traffic: stream_of_${STREAM_BYTES}_bytes_to_guest_unchanged" stream_to guest "$STREAM_BYTES"
+run_test "traffic: stream_of_${STREAM_BYTES}_bytes_to_host_unchanged" stream_to host "$STREAM_BYTES"

@@ -6,19 +6,37 @@
 
 TCP_PORT=5101
 UDP_PORT=5102
-DATAGRAMS=400
 STREAM_PORT=5103
+DATAGRAMS=400
 
-# a server of the test host on this port: tcp or udp
-host_listens()
+### both ends
+
+# on host|guest COMMAND: by the shell of that end
+on()
 {
-	grep -q ":$(printf '%04X' "$1") 00000000:0000" "/proc/net/$2"
+	case $1 in
+	host) timeout 300 bash -c "$2" ;;
+	guest) guest -t 300 "$2" ;;
+	esac
 }
 
-guest_listens()
+other_end()
 {
-	guest "grep -q ':$(printf '%04X' "$1") 00000000:0000' /proc/net/$2"
+	[ "$1" = host ] && echo guest || echo host
 }
+
+address_of()
+{
+	[ "$1" = host ] && echo $HOST_IP || echo $GUEST_IP
+}
+
+# listens host|guest PORT tcp|udp: has that end a server there?
+listens()
+{
+	on "$1" "grep -q ':$(printf '%04X' "$2") 00000000:0000' /proc/net/$3"
+}
+
+### traffic
 
 # tcp_to_guest MEGABYTES
 tcp_to_guest()
@@ -32,7 +50,7 @@ tcp_to_host()
 
 	iperf -s -p $TCP_PORT > /dev/null 2>&1 &
 	server=$!
-	wait_until 10 host_listens $TCP_PORT tcp &&
+	wait_until 10 listens host $TCP_PORT tcp &&
 		guest -t 120 "timeout 110 iperf -c $HOST_IP -p $TCP_PORT -n ${1}M -f m"
 	status=$?
 	kill $server
@@ -45,126 +63,77 @@ tcp_both_ways()
 	tcp_to_guest "$1" && tcp_to_host "$1"
 }
 
-# What a kernel has lost of what has come in by $i, by name: its driver, the queue of a CPU, a
-# socket that was full. For a shell, the guest's too.
+# Of what came in by $i the packets that the kernel dropped: the driver, the queue of a CPU, a
+# full socket. For the shell of either end.
 # shellcheck disable=SC2016
 LOST_IN='read -r n < /sys/class/net/$i/statistics/rx_dropped;
 	for x in $(cut -d" " -f2 /proc/net/softnet_stat); do n=$((n + 0x$x)); done;
 	for x in $(sed -n "s/^Udp: [0-9]* [0-9]* [0-9]* [0-9]* \([0-9]*\).*/\1/p" /proc/net/snmp); do n=$((n + x)); done;
 	echo $n'
 
-# and the tap, which tells no sender of what it drops
-lost_to_guest()
+# lost_to host|guest: these, and what was dropped on the way: by a full tap, or by the guest's
+# driver without room
+lost_to()
 {
-	echo $(($(< /sys/class/net/$TAP/statistics/tx_dropped) + $(guest "i=eth0; $LOST_IN")))
+	case $1 in
+	host) echo $(($(guest cat /sys/class/net/eth0/statistics/tx_dropped) + $(on host "i=$TAP; $LOST_IN"))) ;;
+	guest) echo $(($(< /sys/class/net/$TAP/statistics/tx_dropped) + $(on guest "i=eth0; $LOST_IN"))) ;;
+	esac
 }
 
-# and the guest's driver, where it has no room
-lost_to_host()
-{
-	echo $(($(guest cat /sys/class/net/eth0/statistics/tx_dropped) + $(bash -c "i=$TAP; $LOST_IN")))
-}
-
-fetched_by_guest()
-{
-	guest cat /tmp/fetched
-}
-
-fetched_by_host()
-{
-	cat /tmp/fetched
-}
-
-# datagrams_arrived guest|host LOST-BEFORE: each has come once, as it was sent, or is in one of
+# datagrams_arrived host|guest LOST-BEFORE: each has come once, as it was sent, or is in one of
 # those counters
 datagrams_arrived()
 {
 	local all missing lost
 
-	all=$("fetched_by_$1")
+	all=$(on "$1" "cat /tmp/fetched")
 	missing=$((DATAGRAMS - $(grep -cE '^[0-9]+$' <<< "$all")))
 	[ "$(sort -u <<< "$all" | grep -cE '^[0-9]+$')" -eq $((DATAGRAMS - missing)) ] || { echo "some came twice"; return 1; }
 	! grep -vE '^[0-9]+$' <<< "$all" || return
 	[ $missing -ne 0 ] || return 0
-	lost=$(($("lost_to_$1") - $2))
+	lost=$(($(lost_to "$1") - $2))
 	echo "# $missing of $DATAGRAMS datagrams have not arrived; tap, drivers and sockets have dropped $lost"
 	[ $missing -eq $lost ]
 }
 
-# all_arrived guest|host LOST-BEFORE: a receiver that is behind is waited for
+# all_arrived host|guest LOST-BEFORE: a slow receiver gets time
 all_arrived()
 {
 	wait_until 10 datagrams_arrived "$@" || datagrams_arrived "$@"
 }
 
-# A number of datagrams of LENGTH bytes, at a rate that can be carried.
-udp_to_guest()
+# udp_to host|guest LENGTH: datagrams of this length, at a rate that can be carried
+udp_to()
 {
 	local seed=$RANDOM before status
 
-	guest "stream fetch $UDP_PORT $seed $1 > /tmp/fetched 2>&1 &"
-	wait_until 10 guest_listens $UDP_PORT udp && before=$(lost_to_guest) &&
-		timeout 300 stream post $GUEST_IP $UDP_PORT $seed $DATAGRAMS "$1" && all_arrived guest "$before"
+	on "$1" "stream fetch $UDP_PORT $seed $2 > /tmp/fetched 2>&1 & echo \$! > /tmp/fetch.pid"
+	wait_until 10 listens "$1" $UDP_PORT udp && before=$(lost_to "$1") &&
+		on "$(other_end "$1")" "stream post $(address_of "$1") $UDP_PORT $seed $DATAGRAMS $2" && all_arrived "$1" "$before"
 	status=$?
-	guest killall stream
+	# shellcheck disable=SC2016 # for that shell
+	on "$1" 'kill $(cat /tmp/fetch.pid)'
 	return $status
 }
 
-udp_to_host()
+# stream_to host|guest BYTES: both ends print length and hash, and the receiver compares each byte
+stream_to()
 {
-	local seed=$RANDOM before status server
+	local seed=$RANDOM sent received
 
-	stream fetch $UDP_PORT $seed "$1" > /tmp/fetched 2>&1 &
-	server=$!
-	wait_until 10 host_listens $UDP_PORT udp && before=$(lost_to_host) &&
-		guest -t 300 "stream post $HOST_IP $UDP_PORT $seed $DATAGRAMS $1" && all_arrived host "$before"
-	status=$?
-	kill $server
-	wait $server 2>/dev/null
-	return $status
-}
-
-# Both ends print length and hash; the receiver has also compared every byte.
-# same_stream SENDER-OUTPUT RECEIVER-OUTPUT BYTES
-same_stream()
-{
-	local sent received
-
-	sent=$(sed -n 's/^sent //p' "$1")
-	received=$(sed -n 's/^received //p' "$2")
-	echo "# sent $sent; received $received"
-	[ -n "$sent" ] && [ "$sent" = "$received" ] && [[ $sent == "$3 bytes,"* ]] ||
-		fail "$(cat "$1" "$2")"
-}
-
-# stream_to_guest BYTES
-stream_to_guest()
-{
-	local seed=$RANDOM
-
-	guest "stream recv $STREAM_PORT $seed > /tmp/recv 2>&1 &"
-	wait_until 10 guest_listens $STREAM_PORT tcp || return
-	timeout 300 stream send $GUEST_IP $STREAM_PORT $seed "$1" > /tmp/send 2>&1
-	wait_until 20 guest 'grep -qE "received|wrong|stream:" /tmp/recv'
-	guest cat /tmp/recv > /tmp/recv
-	same_stream /tmp/send /tmp/recv "$1"
-}
-
-stream_to_host()
-{
-	local seed=$RANDOM receiver
-
-	timeout 300 stream recv $STREAM_PORT $seed > /tmp/recv 2>&1 &
-	receiver=$!
-	wait_until 10 host_listens $STREAM_PORT tcp || return
-	guest -t 300 "stream send $HOST_IP $STREAM_PORT $seed $1" > /tmp/send 2>&1
-	wait $receiver
-	same_stream /tmp/send /tmp/recv "$1"
+	on "$1" "timeout 300 stream recv $STREAM_PORT $seed > /tmp/received 2>&1 &"
+	wait_until 10 listens "$1" $STREAM_PORT tcp || return
+	sent=$(on "$(other_end "$1")" "stream send $(address_of "$1") $STREAM_PORT $seed $2 2>&1")
+	wait_until 20 on "$1" 'grep -qE "received|wrong|stream:" /tmp/received'
+	received=$(on "$1" "cat /tmp/received")
+	echo "# $sent; $received"
+	[[ $sent == "sent $2 bytes,"* ]] && [ "$received" = "received ${sent#sent }" ] || fail "the streams differ"
 }
 
 streams_both_ways()
 {
-	stream_to_guest "$1" && stream_to_host "$1"
+	stream_to guest "$1" && stream_to host "$1"
 }
 
 # guest_works FEATURES DEVICE-OPTIONS...: a guest with these agrees on the features and carries
@@ -175,7 +144,7 @@ guest_works()
 
 	# shellcheck disable=SC2086 # a list of bits
 	guest_need "${@:2}" && guest_features $features && ping_guest 20 &&
-		streams_both_ways $((2 << 20)) && udp_to_guest 64
+		streams_both_ways $((2 << 20)) && udp_to guest 64
 }
 
 ### load that goes on until it is stopped, as much as there can be, but for LOAD_IPERF
