@@ -8,6 +8,7 @@
 #
 #   BACKEND=kvnet|vhost|off QEMU=7.2|10.0 run.sh [name]...
 DIR=$(cd "$(dirname "$0")" && pwd)
+PATH=$PATH:$DIR
 # shellcheck source=selftests/net/lib.sh
 . "$DIR/lib.sh"
 # shellcheck source=selftests/net/traffic.sh
