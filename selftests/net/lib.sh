@@ -246,7 +246,7 @@ guest_lost()
 	return 1
 }
 
-# the same, for a guest that waits to be migrated to: with "-- -incoming defer"
+# guest_launch [,device-option]... [-- qemu arguments]: does not wait, as for "-incoming defer"
 guest_launch()
 {
 	local options=''

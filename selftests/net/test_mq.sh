@@ -36,56 +36,58 @@ mq_boot()
 
 ### compared streams, many at once and both ways
 
-# flows_start BYTES: of each flow; FLOW_PIDS are the test host's ends
+# ports_to host|guest: of the flows to that end, each of them a seed, too
+ports_to()
+{
+	local first=$MQ_PORT
+
+	[ "$1" = guest ] || first=$((MQ_PORT + 100))
+	seq -s ' ' $first $((first + MQ_FLOWS - 1))
+}
+
+all_listen()
+{
+	on "$1" "for port in $(ports_to "$1"); do grep -q \":\$(printf '%04X' \$port) 00000000:0000\" /proc/net/tcp || exit 1; done"
+}
+
+# flows_start BYTES: of each flow
 flows_start()
 {
-	local i to_guest="\$(seq $MQ_PORT $((MQ_PORT + MQ_FLOWS - 1)))"
-	local to_host="\$(seq $((MQ_PORT + 100)) $((MQ_PORT + 99 + MQ_FLOWS)))"
+	local end
 
-	FLOW_PIDS=()
-	rm -rf $MQ_OUT
-	mkdir $MQ_OUT
-	for ((i = 0; i < MQ_FLOWS; i++)); do
-		timeout 120 stream recv $((MQ_PORT + 100 + i)) $i > $MQ_OUT/recv.$i 2>&1 &
-		FLOW_PIDS+=($!)
-		wait_until 10 listens host $((MQ_PORT + 100 + i)) tcp || return
+	for end in guest host; do
+		on $end "rm -rf $MQ_OUT; mkdir $MQ_OUT; cd $MQ_OUT;
+			for port in $(ports_to $end); do timeout 120 stream recv \$port \$port > received.\$port 2>&1 & done"
+		wait_until 10 all_listen $end || return
 	done
-	guest "rm -rf $MQ_OUT; mkdir $MQ_OUT; cd $MQ_OUT;
-		for port in $to_guest; do timeout 120 stream recv \$port \$port > recv.\$port 2>&1 & done;
-		for port in $to_guest; do
-			until grep -q \"\$(printf ':%04X 00000000:0000' \$port)\" /proc/net/tcp; do usleep 10000; done;
-		done;
-		i=0; for port in $to_host; do
-			stream send $HOST_IP \$port \$i $1 > sent.\$i 2>&1 & i=\$((i + 1));
-		done" || return
-	for ((i = MQ_PORT; i < MQ_PORT + MQ_FLOWS; i++)); do
-		timeout 120 stream send $GUEST_IP $i $i "$1" > $MQ_OUT/sent.$i 2>&1 &
-		FLOW_PIDS+=($!)
+	for end in guest host; do
+		on "$(other_end $end)" "cd $MQ_OUT; for port in $(ports_to $end); do
+			timeout 120 stream send $(address_of $end) \$port \$port $1 > sent.\$port 2>&1 & done" || return
 	done
 }
 
-flows_ended_in_guest()
+# flows_ended_at END...
+flows_ended_at()
 {
-	guest "[ \$(cat $MQ_OUT/* | wc -l) -ge $((2 * MQ_FLOWS)) ]"
+	local end
+
+	for end; do
+		on "$end" "[ \$(cat $MQ_OUT/* | wc -l) -ge $((2 * MQ_FLOWS)) ]" || return
+	done
 }
 
-# every flow, in the order of their numbers: the same length and hash at both ends
+# every flow, in the order of their ports: the same length and hash at both ends
 flows_end()
 {
-	wait "${FLOW_PIDS[@]}"
-	wait_until 20 flows_ended_in_guest
-	guest "cat $MQ_OUT/recv.*" > $MQ_OUT/guest-received
-	guest "cat $MQ_OUT/sent.*" > $MQ_OUT/guest-sent
-	cat $MQ_OUT/recv.* > $MQ_OUT/received
-	cat $MQ_OUT/sent.* > $MQ_OUT/sent
-	same_flows "$1" $MQ_OUT/sent $MQ_OUT/guest-received && same_flows "$1" $MQ_OUT/guest-sent $MQ_OUT/received
-}
+	local end sent received
 
-same_flows()
-{
-	[ "$(grep -c "^sent $1 bytes" "$2")" -eq $MQ_FLOWS ] &&
-		[ "$(sed -n 's/^sent //p' "$2")" = "$(sed -n 's/^received //p' "$3")" ] ||
-		fail "sent: $(cat "$2") received: $(cat "$3")"
+	wait_until 40 flows_ended_at host guest
+	for end in guest host; do
+		sent=$(on "$(other_end $end)" "cat $MQ_OUT/sent.*")
+		received=$(on $end "cat $MQ_OUT/received.*")
+		[ "$(grep -c "^sent $1 bytes" <<< "$sent")" -eq "$MQ_FLOWS" ] && [ "${sent//sent /}" = "${received//received /}" ] ||
+			fail "sent: $sent received: $received" || return
+	done
 }
 
 flows_both_ways()
@@ -140,18 +142,13 @@ mq_pairs()
 		flows_both_ways "$2" && nothing_dropped
 }
 
-flows_run()
-{
-	kill -0 "${FLOW_PIDS[@]}" 2> /dev/null
-}
-
 # the number of pairs goes up and down as long as there are flows
 resized()
 {
 	local pairs changes=0
 
 	flows_start "$1" || return
-	while flows_run; do
+	until flows_ended_at host; do
 		for pairs in 1 8 3; do
 			guest "ethtool -L eth0 combined $pairs" || return
 			changes=$((changes + 1))
