@@ -7,90 +7,63 @@
 # @hosts: 6.12
 declare -F run_test > /dev/null || exec bash "${0%/*}/run.sh" "${0##*/}"
 
-# Of what has been counted so far; what is compared is what came since.
-declare -A SUMS_BEFORE SUMS
+# "name value" of each counter: at the beginning, and now
+SUMS_BEFORE=/tmp/sums.before
+SUMS_NOW=/tmp/sums.now
 
 sums_read()
 {
-	local name value dir=/sys/class/net/$TAP/statistics
+	local statistics='for f in [rt]x_packets [rt]x_bytes [rt]x_dropped; do echo $f $(cat $f); done'
 
-	SUMS=()
-	while read -r name value; do
-		name=${name#kvnet.} name=${name%:}
-		[[ $value == *[!0-9]* ]] || SUMS[$name]=$value
-	done < <(kvnet_counters)
-	for name in rx_packets rx_bytes rx_dropped tx_packets tx_bytes tx_dropped; do
-		SUMS[tap.$name]=$(< "$dir/$name")
-	done
-	while read -r name value; do
-		SUMS[guest.$name]=$value
-	done < <(guest 'cd /sys/class/net/eth0/statistics; for f in rx_packets rx_bytes rx_dropped tx_packets tx_bytes tx_dropped; do echo $f $(cat $f); done')
-	SUMS[rx.drops]=$(sums_drops rx)
-	SUMS[tx.drops]=$(sums_drops tx)
+	kvnet_counters | sed -n 's/^kvnet\.\(.*\):[[:space:]]*\([0-9]*\)$/\1 \2/p'
+	on host "cd /sys/class/net/$TAP/statistics && $statistics" | sed 's/^/tap./'
+	on guest "cd /sys/class/net/eth0/statistics && $statistics" | sed 's/^/guest./'
 }
 
-sums_drops()
-{
-	local name sum=0
-
-	for name in "${!SUMS[@]}"; do
-		[[ $name != "$1.drop_"* ]] || sum=$((sum + SUMS[$name]))
-	done
-	echo $sum
-}
-
-# how much more of it than at the beginning
+# grown REGEX: by how much the sum of these counters has grown since the beginning
 grown()
 {
-	echo $((${SUMS[$1]:-0} - ${SUMS_BEFORE[$1]:-0}))
+	awk -v name="^($1)$" '$1 ~ name { sum += FNR == NR ? -$2 : $2 } END { printf "%.0f", sum }' $SUMS_BEFORE $SUMS_NOW
 }
 
-# sums_same LEFT RIGHT: sums of counters, as "tx.packets+tx.drops"
+# sums_same REGEX REGEX
 sums_same()
 {
-	local left=0 right=0 name
+	[ "$(grown "$1")" -eq "$(grown "$2")" ] || SUMS_WRONG="$SUMS_WRONG $1=$(grown "$1") but $2=$(grown "$2");"
+}
 
-	for name in ${1//+/ }; do
-		left=$((left + $(grown "$name")))
-	done
-	for name in ${2//+/ }; do
-		right=$((right + $(grown "$name")))
-	done
-	[ $left -eq $right ] || SUMS_WRONG="$SUMS_WRONG $1=$left but $2=$right;"
+sums_part_of()
+{
+	[ "$(grown "$1")" -le "$(grown "$2")" ] || SUMS_WRONG="$SUMS_WRONG $1 is more than all;"
 }
 
 # What each side has counted since the beginning; what it says differs only by a name.
 sums_compare()
 {
 	SUMS_WRONG=''
-	sums_read
-	sums_same tx.packets tap.rx_packets
-	sums_same tx.bytes tap.rx_bytes
-	sums_same guest.tx_packets tx.packets+tx.drops
+	sums_read > $SUMS_NOW
+	sums_same 'tx[.]packets' 'tap[.]rx_packets'
+	sums_same 'tx[.]bytes' 'tap[.]rx_bytes'
+	sums_same 'guest[.]tx_packets' 'tx[.](packets|drop_.*)'
 	# only the guest knows the bytes of what was dropped
-	[ "$(grown tx.drops)" -ne 0 ] || sums_same guest.tx_bytes tx.bytes
-	sums_same rx.packets tap.tx_packets
-	sums_same rx.bytes tap.tx_bytes
-	sums_same guest.rx_packets+guest.rx_dropped rx.packets
-	[ "$(grown guest.rx_dropped)" -ne 0 ] || sums_same guest.rx_bytes rx.bytes
-	# how the packets went: never more than all
-	[ "$(grown tx.packets_direct)" -le "$(grown tx.packets)" ] && [ "$(grown tx.packets_inline)" -le "$(grown tx.packets)" ] &&
-		[ "$(grown rx.packets_inline)" -le "$(grown rx.packets)" ] || SUMS_WRONG="$SUMS_WRONG a part is more than all;"
+	[ "$(grown 'tx[.]drop_.*')" -ne 0 ] || sums_same 'guest[.]tx_bytes' 'tx[.]bytes'
+	sums_same 'rx[.]packets' 'tap[.]tx_packets'
+	sums_same 'rx[.]bytes' 'tap[.]tx_bytes'
+	sums_same 'guest[.]rx_(packets|dropped)' 'rx[.]packets'
+	[ "$(grown 'guest[.]rx_dropped')" -ne 0 ] || sums_same 'guest[.]rx_bytes' 'rx[.]bytes'
+	# how the packets went
+	sums_part_of 'tx[.]packets_direct' 'tx[.]packets'
+	sums_part_of 'tx[.]packets_inline' 'tx[.]packets'
+	sums_part_of 'rx[.]packets_inline' 'rx[.]packets'
 	[ -z "$SUMS_WRONG" ]
 }
 
 # No packet moves, and no thread is between two counters.
 sums_begin()
 {
-	local name
-
-	SUMS_BEFORE=()
-	sums_read
 	for _ in {1..20}; do
-		for name in "${!SUMS[@]}"; do
-			SUMS_BEFORE[$name]=${SUMS[$name]}
-		done
-		sums_compare && [ "$(grown tap.rx_packets)" -eq 0 ] && [ "$(grown tap.tx_packets)" -eq 0 ] && return
+		sums_read > $SUMS_BEFORE
+		sums_compare && [ "$(grown 'tap[.][rt]x_packets')" -eq 0 ] && return
 	done
 	fail "the counters do not rest: $SUMS_WRONG"
 }
@@ -98,17 +71,10 @@ sums_begin()
 # The guest counts what it has sent when it gets the buffers back.
 sums_end()
 {
-	local name all=''
-
-	if ! wait_until 10 sums_compare; then
-		for name in $(printf '%s\n' "${!SUMS[@]}" | sort); do
-			[ "$(grown "$name")" -eq 0 ] || all="$all $name=$(grown "$name")"
-		done
-		fail "unexplained:$SUMS_WRONG of all:$all"
-		return
-	fi
-	echo "# to the guest $(grown rx.packets) packets, $(grown rx.bytes) bytes, $(grown rx.drops) drops, $(grown tap.tx_dropped) by the tap;" \
-		"from it $(grown tx.packets), $(grown tx.bytes), $(grown tx.drops): all explained"
+	wait_until 10 sums_compare ||
+		fail "unexplained:$SUMS_WRONG of all: $(diff $SUMS_BEFORE $SUMS_NOW | grep '^[<>]')" || return
+	echo "# to the guest $(grown 'rx[.]packets') packets, $(grown 'rx[.]bytes') bytes, $(grown 'rx[.]drop_.*') drops, $(grown 'tap[.]tx_dropped') by the tap;" \
+		"from it $(grown 'tx[.]packets'), $(grown 'tx[.]bytes'), $(grown 'tx[.]drop_.*'): all explained"
 }
 
 # sums_of COMMAND...: the counters add up over it
@@ -127,7 +93,7 @@ test_traffic_adds_up()
 {
 	sums_of sums_traffic || return
 	# GSO frames are one packet: fewer than the bytes would need
-	[ "$(($(grown rx.bytes) / $(grown rx.packets)))" -gt 1600 ] || [ "$(($(grown tx.bytes) / $(grown tx.packets)))" -gt 1600 ] ||
+	[ "$(($(grown 'rx[.]bytes') / $(grown 'rx[.]packets')))" -gt 1600 ] || [ "$(($(grown 'tx[.]bytes') / $(grown 'tx[.]packets')))" -gt 1600 ] ||
 		fail "no long frames"
 }
 
@@ -156,9 +122,9 @@ sums_flood_of_a_guest_that_is_down()
 test_full_tap_adds_up()
 {
 	sums_of sums_flood_of_a_guest_that_is_down || return
-	[ "$(grown tap.tx_dropped)" -ge 1500 ] || fail "the tap has dropped $(grown tap.tx_dropped)" || return
+	[ "$(grown 'tap[.]tx_dropped')" -ge 1500 ] || fail "the tap has dropped $(grown 'tap[.]tx_dropped')" || return
 	# each is somewhere: passed on or dropped, once
-	[ $(($(grown rx.packets) + $(grown tap.tx_dropped))) -ge 3000 ]
+	[ $(($(grown 'rx[.]packets') + $(grown 'tap[.]tx_dropped'))) -ge 3000 ]
 }
 
 sums_down()
@@ -191,7 +157,7 @@ test_tiny_buffers_add_up()
 {
 	guest_need mrg_rxbuf=off guest_tso4=off guest_tso6=off guest_ecn=off guest_ufo=off || return
 	sums_of sums_too_long || return
-	[ "$(grown rx.drop_oversize)" -eq 10 ] || fail "too long for the guest: $(grown rx.drop_oversize)"
+	[ "$(grown 'rx[.]drop_oversize')" -eq 10 ] || fail "too long for the guest: $(grown 'rx[.]drop_oversize')"
 }
 
 if [ "$BACKEND" = kvnet ]; then
