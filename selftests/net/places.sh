@@ -3,7 +3,8 @@
 #
 # For run.sh: the tests look for module, QEMU, guest and tools where scripts/vm.sh puts
 # them in its test host. In a test machine of one's own, with these installed, links
-# in those places lead to them. Two things no system has:
+# in those places lead to them; iperf, ping, ethtool, jq and python3 are to be installed,
+# too. Two things no system has:
 #
 #   KSFT_GUEST_KERNEL, KSFT_GUEST_CPIO   what a guest boots: build/guest-6.12/kernel and
 #                                        guest.cpio, made by scripts/mkimage.sh --guests

@@ -61,13 +61,9 @@ virt_configure()
 	END
 }
 
-virt() {
-	timeout 120 virsh -q -c qemu:///system "$@"
-}
-
-virt_answers()
+virt()
 {
-	virt list
+	timeout 120 virsh -q -c qemu:///system "$@"
 }
 
 virt_start()
@@ -75,7 +71,7 @@ virt_start()
 	virt_configure
 	libvirtd > $VIRT/libvirtd.out 2>&1 &
 	VIRT_PID=$!
-	wait_until 60 virt_answers || fail "libvirtd does not answer: $(tail -n 5 $VIRT/libvirtd.out $VIRT/log)"
+	wait_until 60 virt list || fail "libvirtd does not answer: $(tail -n 5 $VIRT/libvirtd.out $VIRT/log)"
 }
 
 virt_stop()
