@@ -24,7 +24,7 @@ LOAD_IPERF='-b 4M' LOAD_PING='-i 0.02'
 STREAM=$((1 << 20))
 GUEST_MB=128
 MIGRATE_LOAD=10
-# Frames that come whether they are awaited or not: more than some ten a second leave the guest
+# More than some ten unsolicited frames a second leave the guest
 # no time for anything else where an emulated SVM serves eight (11 ms a frame of four guests).
 [ "${GUEST_ACCEL:-kvm}" != kvm ] || grep -q kvm-clock /sys/devices/system/clocksource/clocksource0/available_clocksource || MIGRATE_LOAD=2
 OPTIONS=queue_reset=on MACHINE='' WORDS=''

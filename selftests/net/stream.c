@@ -207,7 +207,7 @@ static int do_post(const char *address, const char *port, const char *seed, uint
 {
 	static uint64_t gram[GRAM_BYTES / sizeof(uint64_t)];
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(atoi(port)) };
-	const struct timespec pace = { .tv_nsec = GRAM_NS };
+	const struct timespec gap = { .tv_nsec = GRAM_NS };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (fd < 0 || inet_pton(AF_INET, address, &sin.sin_addr) != 1)
@@ -216,7 +216,7 @@ static int do_post(const char *address, const char *port, const char *seed, uint
 		fill_gram(seed, i, gram);
 		if (sendto(fd, gram, len, 0, (struct sockaddr *)&sin, sizeof(sin)) != (ssize_t)len)
 			fail("sendto");
-		nanosleep(&pace, NULL);
+		nanosleep(&gap, NULL);
 	}
 	printf("posted %" PRIu64 "\n", count);
 	return 0;

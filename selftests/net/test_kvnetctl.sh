@@ -377,21 +377,21 @@ test_module_removed()
 }
 
 # another network namespace shows no device, and an unprivileged user is refused
-test_strangers()
+test_unprivileged()
 {
 	guest_need || return
 	ip netns add other 2> /dev/null
 	[ "$(ip netns exec other $CTL list -j)" = "[]" ] || fail "seen from another namespace" || return
 	ip netns del other
-	says_as_nobody list && says_as_nobody stats && says_as_nobody set $TAP nice 1
+	refused_unprivileged list && refused_unprivileged stats && refused_unprivileged set $TAP nice 1
 }
 
-says_as_nobody()
+refused_unprivileged()
 {
 	local said status=0
 
 	said=$(setpriv --reuid=65534 --regid=65534 --clear-groups $CTL "$@" 2>&1) || status=$?
-	[ $status -eq 5 ] && [[ $said == *"not permitted"* ]] || fail "kvnetctl $* as nobody: status $status: $said"
+	[ $status -eq 5 ] && [[ $said == *"not permitted"* ]] || fail "kvnetctl $* without privileges: status $status: $said"
 }
 
 if [ "$BACKEND" = kvnet ]; then
@@ -407,7 +407,7 @@ if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: prometheus_output_has_its_format" test_prometheus
 	run_test "kvnetctl: rules_match_by_each_word_and_wrong_rules_apply_nothing" test_rules_match
 	run_test "kvnetctl: monitor_and_rules_follow_a_new_guest" test_monitor_and_rules
-	run_test "kvnetctl: other_namespace_sees_nothing_and_other_user_is_refused" test_strangers
+	run_test "kvnetctl: other_namespace_sees_nothing_and_other_user_is_refused" test_unprivileged
 	run_test "kvnetctl: two_devices_of_a_dead_owner_are_shown_as_dead" test_two_devices
 	run_test "kvnetctl: monitor_ends_when_the_module_is_removed" test_module_removed
 fi

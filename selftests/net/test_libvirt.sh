@@ -15,8 +15,8 @@ VIRT_BRIDGE=virtbr0
 VIRT_CGROUPS=/sys/fs/cgroup
 VIRT_MAC=52:54:00:12:34:99
 
-# <emulatorpin> is a matter of the cgroup that libvirt makes for QEMU. It takes whatever
-# controllers the root gives on, and cannot have those that it was not told of.
+# libvirt applies <emulatorpin> through the cgroup that it makes for QEMU. It takes the
+# controllers that the root enables, and fails on those that qemu.conf does not name.
 virt_has_cgroups()
 {
 	local controller

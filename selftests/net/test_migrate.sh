@@ -178,8 +178,8 @@ migration_is()
 	[[ " $* " == *" $(qmp query-migrate | jq -r .status) "* ]]
 }
 
-# set_pace BYTES-PER-SECOND: slow enough for some rounds under traffic
-set_pace()
+# set_bandwidth BYTES-PER-SECOND: slow enough for some rounds under traffic
+set_bandwidth()
 {
 	qmp migrate-set-parameters max-bandwidth="$1" downtime-limit=200
 }
@@ -273,7 +273,7 @@ move_guest()
 	BACKEND=$1 QEMU=$2 launch_destination "$way" || return
 	use_side "$from"
 	[ -z "$way" ] || postcopy_allow || return
-	set_pace 40000000 && qmp migrate uri="unix:$MIGRATE_SOCKET" || return
+	set_bandwidth 40000000 && qmp migrate uri="unix:$MIGRATE_SOCKET" || return
 	[ -z "$way" ] || postcopy_start || return
 	migration_end
 	RESULT=$(qmp query-migrate)
@@ -364,7 +364,7 @@ evidence_of()
 	EOF
 }
 
-# the kernel tells of each reset; the newer ones with the reason
+# the kernel traces each reset of a connection, newer kernels with the reason
 trace_resets()
 {
 	echo 'mount -t tracefs tracefs /sys/kernel/tracing; cd /sys/kernel/tracing/events/tcp && echo 1 | tee tcp_send_reset/enable > tcp_receive_reset/enable'
@@ -420,7 +420,7 @@ sending()
 cancel()
 {
 	flows_start || fail "no traffic" || return
-	set_pace 3000000 || return
+	set_bandwidth 3000000 || return
 	for _ in 1 2 3; do
 		qmp migrate uri="exec:cat > /dev/null" || return
 		wait_until 30 sending || fail "no migration" || return

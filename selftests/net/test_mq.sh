@@ -159,7 +159,7 @@ resized()
 	guest 'ethtool -L eth0 combined 8' && ping_guest 20 && every_pair_carries 8 && nothing_dropped
 }
 
-# only the pair in use may do anything: neither a turn of its workers nor a packet
+# only the pair in use may poll or pass a packet
 unused_pairs_idle()
 {
 	local before after flows=$MQ_FLOWS

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Description: replace_vhost_net=1: the module is /dev/vhost-net too, so that
-# "vhost=on" of a stock QEMU, told of no file, uses it. vhost_net cannot be loaded
+# "vhost=on" of a stock QEMU uses it without a further option. vhost_net cannot be loaded
 # meanwhile, nor the module so while vhost_net is; each comes back unharmed.
 #
 # @hosts: 6.1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Description: a guest with a virtual IOMMU in front of the network device: the
-# backend sees addresses that only QEMU can translate, asks for them, and forgets
-# them when the guest takes them back. Traffic, a new start of the driver (the
+# backend sees addresses that only QEMU can translate, asks for translations, and drops
+# them when the guest invalidates them. Traffic, a new start of the driver (the
 # rings move), a reset of the machine; Intel's and virtio's IOMMU, strict (each
 # buffer is invalidated) and lazy.
 #

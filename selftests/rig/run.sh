@@ -361,7 +361,7 @@ installed_tests()
 		installed_ends_in 'exec tail -f /dev/null' ' # TIMEOUT 1 seconds$'
 }
 
-# installed_ends_in COMMAND REGEX: a program that does this is told of so
+# installed_ends_in COMMAND REGEX: a program that does this gets this line
 installed_ends_in()
 {
 	local said got=0 want=0 verdict=ok
