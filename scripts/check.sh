@@ -14,7 +14,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SERIES=6.12
-STATIC="nospec checkpatch shell kernel_doc spdx versions layers mutants killers spec counters docs codespell words"
+STATIC="nospec checkpatch shell kernel_doc spdx versions layers machine mutants killers spec counters docs codespell words"
 # of checkpatch: include/compat is about versions
 CHECKPATCH_IGNORE=LINUX_VERSION_CODE,CONSTANT_COMPARISON
 
@@ -185,6 +185,12 @@ check_killers()
 check_layers()
 {
 	python3 -B "$TOP/scripts/test_layers.py" && python3 -B "$TOP/scripts/layers.py" "$TOP/drivers/kvnet" "$BUILD/mod-$SERIES/drivers/kvnet"
+}
+
+# what starts test hosts and User-Mode Linux
+check_machine()
+{
+	python3 -B "$TOP/scripts/machine/test_machine.py"
 }
 
 check_spec()
