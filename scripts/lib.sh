@@ -36,7 +36,6 @@ DEBS=$(realpath -m -- "${KVNET_DOWNLOADS:-$CACHE/debs}")
 # of the machine, not of the checkout; in /tmp itself other users' could be in the way
 LOCKS=/run/kvnet
 [ -w /run ] || LOCKS=/tmp/kvnet-locks-$UID
-CPU_LOCK=$LOCKS/cpu
 # shellcheck disable=SC2034 # for setup.sh
 APT_LOCK=$LOCKS/apt
 SERIES_ALL="6.12 6.1"
@@ -107,34 +106,6 @@ info()
 have()
 {
 	command -v "$1" >/dev/null 2>&1
-}
-
-# the CPUs that we may use, in any order
-cpus()
-{
-	local part
-
-	for part in $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status | tr ',' ' '); do
-		seq "${part%-*}" "${part#*-}"
-	done | shuf
-}
-
-# One of the machine's CPUs: CPU. The kernel that is a process and its processes take
-# turns, never two at a time; on two CPUs each turn wakes one that has just gone to sleep,
-# which in a virtual machine takes ten times as long as the turn. Runs side by side, of
-# any checkout, take different ones while there are: the lock ends with the processes
-# that inherit it.
-take_cpu()
-{
-	local all lock
-
-	mkdir -p "${CPU_LOCK%/*}"
-	readarray -t all < <(cpus)
-	for CPU in "${all[@]}"; do
-		exec {lock}> "$CPU_LOCK-$CPU"
-		! flock -n "$lock" || return 0
-		exec {lock}>&-
-	done
 }
 
 # hold NAME: others that want it wait, until release or the end of this script and of
