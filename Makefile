@@ -91,7 +91,7 @@ bench:
 	@$(SCRIPTS)/bench.sh
 
 paper:
-	@$(SCRIPTS)/paper.sh
+	@$(SCRIPTS)/bench.sh paper
 
 bench-compare:
 	@$(SCRIPTS)/bench.sh compare '$(A)' '$(B)'

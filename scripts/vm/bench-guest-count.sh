@@ -3,7 +3,7 @@
 #
 # What the test host counts by itself while a test runs: exits of the guest (KVM's
 # statistics), processor time and switches of the worker, of QEMU's main loop and
-# of the virtual CPUs (the scheduler's), and kvnet's kicks and calls, and who received. Nothing is
+# of the virtual CPUs (the scheduler's), and kvnet's kicks and calls. Nothing is
 # switched on for it, so nothing is slower for it. Reads files without a process
 # for each, which would cost more than what is counted.
 
@@ -18,6 +18,11 @@ irq_exits:exits_host_irq"
 
 declare -A BEFORE NOW
 
+find_kernel_workers()
+{
+	WORKERS=$(ps -o pid,comm | awk '$2 ~ /^kvnet-/ { print "/proc/" $1 }')
+}
+
 # workers are threads of QEMU, or, if it has chosen so, kernel threads
 find_workers()
 {
@@ -30,7 +35,7 @@ find_workers()
 		done
 	fi
 	GUEST_TASKS=/proc/$(guest_pid)/task
-	WORKERS=$(ps -o pid,comm | awk '$2 ~ /^kvnet-/ { print "/proc/" $1 }')
+	find_kernel_workers
 }
 
 thread_class()
@@ -65,7 +70,6 @@ take_kvnet()
 			case $key in
 			kvnet.?x.kicks:) NOW[kicks]=$((${NOW[kicks]:-0} + value)) ;;
 			kvnet.?x.calls:) NOW[calls]=$((${NOW[calls]:-0} + value)) ;;
-			kvnet.rx.polls_inline: | kvnet.rx.inline_skip_* | kvnet.rx.polls:) key=${key#kvnet.rx.} NOW[rx_${key%:}]=$((${NOW[rx_${key%:}]:-0} + value)) ;;
 			esac
 		done < "$file"
 	done

@@ -6,6 +6,7 @@
 # The systems that are compared, by the names of the rows, and a guest on each.
 
 PARAMETERS=/sys/module/kvnet/parameters
+FAILED=0	# of what was to be measured
 
 say()
 {
@@ -22,20 +23,16 @@ system_choose()
 	[[ $1 != *-user ]] || PINNED=0
 	[[ $1 != *-woken ]] || IN_PLACE=0
 	case $1 in
-	kvnet | kvnet-packed | kvnet-inorder | kvnet-packed-inorder | kvnet-user | kvnet-packed-user | kvnet-woken) BACKEND=kvnet ;;
+	kvnet*) BACKEND=kvnet ;;
 	vhost_net) BACKEND=vhost ;;
 	qemu) BACKEND=off ;;
 	qemu-noioeventfd)
 		BACKEND=off
 		OPTIONS=ioeventfd=off
 		;;
-	e1000 | rtl8139)
+	rtl8139)
 		BACKEND=off
 		GUEST_NIC=$1
-		;;
-	*)
-		fail "unknown backend '$1'"
-		return
 		;;
 	esac
 }
@@ -66,31 +63,16 @@ system_warm_up()
 	rr to 1000000 1 && rr from 1000000 1 && rr udp 50 1 && rr blast 300 1472 && rr draw 300 1472
 }
 
-# a guest on $SYSTEM, with rr's server; [qemu arguments]
+# a guest on $SYSTEM, with rr's server
 system_start()
 {
-	[ "$LANE" != vtime ] || GUEST_APPEND=nokaslr
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
 	[ "$BACKEND" != kvnet ] || { echo $PINNED > $PARAMETERS/pin_rings && echo $IN_PLACE > $PARAMETERS/rx_inline; } || return
 	# shellcheck disable=SC2086 # words
-	guest_start $OPTIONS ${1:+-- "$@"} && guest_reachable 30 || return
+	guest_start $OPTIONS && guest_reachable 30 || return
 	find_workers
-	! bench_wanted boot || boot_rows
 	system_pin && rr_server_start && system_warm_up || return
 	say "$SYSTEM: the guest is up"
-}
-
-# what a guest has received until it can be reached, and by whom
-boot_rows()
-{
-	local TEST=boot PARAMS=traffic=boot name
-
-	[ "$BACKEND" = kvnet ] || return 0
-	NOW=()
-	take_kvnet
-	for name in "${!NOW[@]}"; do
-		bench_row "$name" "${NOW[$name]}" 1
-	done
 }
 
 system_stop()
@@ -124,23 +106,26 @@ bench_note()
 	echo "@note lane=$LANE text=${text// /_}"
 }
 
-bench_notes()
+# what all measurements in a test host begin with
+bench_begin()
 {
-	case $LANE in
-	vtime)
-		bench_note "Virtual time: one instruction is 2 ns. No caches, no parallelism: it shows the length of the path, not the speed of hardware."
-		bench_note "The test queues has one virtual CPU for all queues there, and guests no more than the test host's memory allows (4)."
-		bench_note "KVM does not poll before a virtual CPU sleeps (halt_poll_ns=0)."
-		bench_note "All threads run on one CPU; rates say how much the sum of all of them does."
-		bench_note "A seed or a change of code moves a short run by some per cent: compare medians over seeds, and counts before rates."
-		;;
-	kvm)
-		bench_note "The test host is a virtual machine itself: an exit of its guest is dearer than on bare metal."
-		;;
-	emul)
-		bench_note "The CPU and its virtualization are emulated: times follow the load of this machine, and an exit costs other than on silicon."
-		;;
-	esac
-	[ "$VM_ACCEL" != tcg ] ||
-		bench_note "An exit of the guest is carried out by an emulated CPU."
+	bench_facts
+	[ "$LANE" = vtime ] || return 0
+	GUEST_APPEND=nokaslr
+	no_halt_poll && taskset -p 1 $$ > /dev/null
+}
+
+no_result()
+{
+	say "$*: no result, or not all"
+	FAILED=$((FAILED + 1))
+}
+
+# on_each COMMAND SYSTEM...: with a guest on each
+on_each()
+{
+	for SYSTEM in "${@:2}"; do
+		system_start && "$1" || no_result "$SYSTEM"
+		system_stop
+	done
 }

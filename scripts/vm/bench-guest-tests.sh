@@ -4,31 +4,19 @@
 # The tests of bench-guest.sh and of the paper: traffic between the test host and
 # its guest with the program rr, whose server runs in the guest from its start.
 # dir=rx: the guest receives. Amounts are fixed in virtual time; otherwise they
-# are chosen so that a test lasts $SECONDS_EACH.
+# are chosen so that a test lasts a second.
 
 RR_PORT=5201
-UDP_SIZES=${UDP_SIZES:-64 256 1024 1472}
+UDP_COUNT=8000
+# rr's words for each direction
+declare -A STREAM=([rx]=to [tx]=from) DATAGRAMS=([rx]=blast [tx]=draw)
+declare -A R
 
 # one row: METRIC VALUE UNIT
 bench_row()
 {
 	echo "@bench lane=$LANE rep=$REP backend=$SYSTEM test=$TEST $PARAMS metric=$1 value=$2 unit=$3"
 }
-
-# is this test to be run? ONLY: patterns of names
-bench_wanted()
-{
-	local glob
-
-	[ -n "${ONLY:-}" ] || return 0
-	for glob in $ONLY; do
-		# shellcheck disable=SC2254 # patterns are meant
-		case $1 in $glob) return 0 ;; esac
-	done
-	return 1
-}
-
-declare -A R
 
 # answered COMMAND...: what it answers becomes R[name]
 answered()
@@ -51,15 +39,43 @@ rr()
 	answered ${TALLY:-} /usr/bin/rr "$what" "${PEER_IP:-$GUEST_IP}" $RR_PORT "$@"
 }
 
-rr_server_up()
+# of one that listens, in /proc/net/tcp
+listener()
 {
-	guest "grep -q ':$(printf '%04X' $RR_PORT) 00000000:0000' /proc/net/tcp"
+	printf ':%04X 00000000:0000' "$1"
 }
 
 rr_server_start()
 {
 	guest "rr serve $RR_PORT > /dev/null 2>&1 &"
-	wait_until 20 rr_server_up
+	wait_until 20 guest "grep -q '$(listener $RR_PORT)' /proc/net/tcp"
+}
+
+# beside_server PORT COMMAND...: with rr's server in the test host itself
+beside_server()
+{
+	local server status
+
+	/usr/bin/rr serve "$1" > /dev/null 2>&1 &
+	server=$!
+	wait_until 10 grep -q "$(listener "$1")" /proc/net/tcp
+	"${@:2}"
+	status=$?
+	kill $server
+	wait $server 2> /dev/null
+	return $status
+}
+
+# ratio AMOUNT BY [FORMAT]
+ratio()
+{
+	awk -v n="$1" -v by="$2" -v format="${3:-%.6g}" 'BEGIN { printf format "\n", (by > 0) ? n / by : 0 }'
+}
+
+# per_second AMOUNT NS
+per_second()
+{
+	ratio "$1" "$(ratio "$2" 1e9 %.12g)"
 }
 
 # scale AMOUNT: what is slow gets less work
@@ -67,18 +83,16 @@ scale()
 {
 	local by=1
 
-	case $SYSTEM in
-	e1000 | rtl8139) by=${SLOW_BY:-8} ;;
-	esac
-	[ -z "${QUICK:-}" ] || by=$((by * 4))
+	[ "$SYSTEM" != rtl8139 ] || by=8
+	[ -z "$QUICK" ] || by=$((by * 4))
 	echo $(($1 / by))
 }
 
-# amount_for FIXED COMMAND...: how much of it lasts $SECONDS_EACH, or just FIXED
+# amount_for FIXED COMMAND...: how much of it lasts a second, or just FIXED
 # in virtual time. "@" in the command stands for the amount.
 amount_for()
 {
-	local fixed ns
+	local fixed
 
 	fixed=$(scale "$1")
 	shift
@@ -87,10 +101,8 @@ amount_for()
 		return
 	fi
 	rr "${@//@/$((fixed / 4))}" || return
-	ns=${R[ns]}
-	[ "$ns" -gt 0 ] || ns=1
-	awk -v a=$((fixed / 4)) -v ns="$ns" -v s="${SECONDS_EACH:-1}" 'BEGIN {
-		n = a * s * 1e9 / ns
+	awk -v a=$((fixed / 4)) -v ns="${R[ns]}" 'BEGIN {
+		n = a * 1e9 / (ns > 0 ? ns : 1)
 		printf "%d\n", (n < a / 4) ? a / 4 : (n > 400 * a) ? 400 * a : n
 	}'
 }
@@ -98,16 +110,13 @@ amount_for()
 # measured FIXED COMMAND...: runs it with counters
 measured()
 {
-	AMOUNT=$(amount_for "$@") || return
+	local amount
+
+	amount=$(amount_for "$@") || return
 	shift
 	count_begin
-	rr "${@//@/$AMOUNT}" || return
+	rr "${@//@/$amount}" || return
 	count_end
-}
-
-per_second()
-{
-	awk -v n="$1" -v ns="$2" 'BEGIN { printf "%.6g\n", (ns > 0) ? n * 1e9 / ns : 0 }'
 }
 
 latency_rows()
@@ -120,7 +129,7 @@ latency_rows()
 	# of the transactions alone: rr has looked when the first began and the last was over. A turn
 	# of the kernel's own threads is two switches, to it and back.
 	count_of_transactions "${R[switches]}" "${R[counting_ns]}"
-	bench_row switches_own "$(awk -v n="$((R[switches] - 2 * R[kernel_turns]))" -v by="${R[n]}" 'BEGIN { printf "%.6g", n / by }')" 1/transaction
+	bench_row switches_own "$(ratio $((R[switches] - 2 * R[kernel_turns])) "${R[n]}")" 1/transaction
 	count_rows "${R[n]}" transaction
 }
 
@@ -130,7 +139,7 @@ test_ping()
 	local min avg max n
 
 	PARAMS=size=56
-	n=$(scale "${PINGS:-400}")
+	n=$(scale 400)
 	count_begin
 	IFS=/ read -r min avg max _ < <(ping -q -f -c "$n" $GUEST_IP | sed -n 's/^rtt [^=]*= //p')
 	count_end
@@ -157,15 +166,18 @@ test_conn()
 	measured 320 conn @ && latency_rows
 }
 
-# stream DIRECTION STREAMS [WINDOW]
+# stream_rate: of one that has ended
+stream_rate()
+{
+	bench_row rate "$(per_second $((8 * R[bytes])) "${R[ns]}")" bit/s
+}
+
+# stream DIRECTION STREAMS
 stream()
 {
-	local what=to
-
-	[ "$1" = rx ] || what=from
-	measured "${TCP_BYTES:-24000000}" $what @ "$2" "${3:-0}" || return
-	bench_row rate "$(per_second $((8 * ${R[bytes]})) "${R[ns]}")" bit/s
-	count_rows "$(awk -v b="${R[bytes]}" 'BEGIN { print b / 1e6 }')" MB "$(awk -v b="${R[bytes]}" 'BEGIN { print 8 * b }')"
+	measured 24000000 ${STREAM[$1]} @ "$2" || return
+	stream_rate
+	count_rows "$(ratio "${R[bytes]}" 1e6)" MB $((8 * R[bytes]))
 }
 
 test_tcp()
@@ -180,29 +192,31 @@ test_tcp()
 	done
 }
 
-# datagrams DIRECTION SIZE: per packet that arrived
-datagrams()
+datagrams_arrived()
 {
-	local what=blast
+	[ "${R[got]}" -gt 1 ] || fail "no datagram arrived"
+}
 
-	[ "$1" = rx ] || what=draw
-	measured "${UDP_COUNT:-8000}" $what @ "$2" || return
-	[ "${R[got]}" -gt 1 ] || { fail "no datagram arrived"; return; }
-	bench_row pps "$(per_second $((${R[got]} - 1)) "${R[ns]}")" 1/s
-	bench_row lost "$(awk -v s="${R[sent]}" -v g="${R[got]}" 'BEGIN { printf "%.5f", (s - g) / s }')" 1
-	count_rows "${R[got]}" packet
+# udp_rows SIZE...: per packet that arrived
+udp_rows()
+{
+	local size dir
+
+	for size; do
+		for dir in rx tx; do
+			PARAMS="dir=$dir size=$size"
+			measured $UDP_COUNT ${DATAGRAMS[$dir]} @ "$size" && datagrams_arrived || return
+			bench_row pps "$(per_second $((R[got] - 1)) "${R[ns]}")" 1/s
+			bench_row lost "$(ratio $((R[sent] - R[got])) "${R[sent]}" %.5f)" 1
+			count_rows "${R[got]}" packet
+		done
+	done
 }
 
 test_udp()
 {
-	local size dir
-
-	for size in $UDP_SIZES; do
-		for dir in rx tx; do
-			PARAMS="dir=$dir size=$size"
-			datagrams $dir "$size" || return
-		done
-	done
+	# shellcheck disable=SC2086 # numbers
+	udp_rows ${UDP_SIZES:-64 256 1024 1472}
 }
 
 # nothing to do: what it costs per second
@@ -218,55 +232,32 @@ test_idle()
 	answered /usr/bin/tally sleep $seconds && tally_rows $seconds second
 }
 
-# tally_rows AMOUNT UNIT: what wakes somebody up or ends his turn, by the kernel's tracepoints:
+# tally_rows AMOUNT UNIT: what wakes a task or ends its turn, by the kernel's tracepoints:
 # of any backend alike
 tally_rows()
 {
-	local name sum=0
+	local name
 
 	for name in kick call wakeup anywakeup switch exit timer; do
 		[ -n "${R[tally_$name]:-}" ] || { fail "no tracepoint for '$name'"; return; }
-		bench_row $name "$(awk -v n="${R[tally_$name]}" -v by="$1" 'BEGIN { printf "%.6g", n / by }')" "1/$2"
+		bench_row $name "$(ratio "${R[tally_$name]}" "$1")" "1/$2"
 	done
-	sum=$((R[tally_kick] + R[tally_call] + R[tally_wakeup] + R[tally_switch]))
-	bench_row sum "$(awk -v n=$sum -v by="$1" 'BEGIN { printf "%.6g", n / by }')" "1/$2"
+	bench_row sum "$(ratio $((R[tally_kick] + R[tally_call] + R[tally_wakeup] + R[tally_switch])) "$1")" "1/$2"
 }
 
 # datagram_events DIRECTION GAP
 datagram_events()
 {
-	local what=blast
-
-	[ "$1" = rx ] || what=draw
 	PARAMS="proto=udp dir=$1 size=64 gap=$2"
-	rr $what "$(scale $((${UDP_COUNT:-8000} / ($2 ? 4 : 1))))" 64 "$2" || return
-	[ "${R[got]}" -gt 1 ] || { fail "no datagram arrived"; return; }
-	tally_rows "${R[got]}" packet
+	rr ${DATAGRAMS[$1]} "$(scale $((UDP_COUNT / ($2 ? 4 : 1))))" 64 "$2" && datagrams_arrived && tally_rows "${R[got]}" packet
 }
 
-# floor_events WHERE COMMAND...: the same without a device: what the programs cost, and the
+# floor_events WHERE PORT COMMAND...: the same without a device: what the programs cost, and the
 # guest's own timer
 floor_events()
 {
 	PARAMS="proto=udp dir=$1 size=64 gap=100"
-	shift
-	answered /usr/bin/tally "$@" blast 127.0.0.1 "$FLOOR_PORT" "$(scale 1000)" 64 100 || return
-	[ "${R[got]}" -gt 1 ] || { fail "no datagram arrived"; return; }
-	tally_rows "${R[got]}" packet
-}
-
-host_floor_events()
-{
-	local FLOOR_PORT=$((RR_PORT + 2)) server status
-
-	/usr/bin/rr serve $FLOOR_PORT > /dev/null 2>&1 &
-	server=$!
-	wait_until 10 grep -q ":$(printf '%04X' $FLOOR_PORT) 00000000:0000" /proc/net/tcp
-	floor_events host /usr/bin/rr
-	status=$?
-	kill $server
-	wait $server 2> /dev/null
-	return $status
+	answered /usr/bin/tally "${@:3}" blast 127.0.0.1 "$2" "$(scale 1000)" 64 100 && datagrams_arrived && tally_rows "${R[got]}" packet
 }
 
 # Kicks, calls, wake-ups and switches for a datagram that the guest sends or gets by a call
@@ -275,7 +266,7 @@ host_floor_events()
 # the worker asleep.
 test_events()
 {
-	local TALLY=/usr/bin/tally dir gap proto
+	local TALLY=/usr/bin/tally dir gap proto port=$((RR_PORT + 2))
 
 	for gap in 0 100; do
 		for dir in tx rx; do
@@ -286,9 +277,9 @@ test_events()
 		PARAMS="proto=$proto dir=rr size=1"
 		rr $proto "$(scale 1600)" 1 && tally_rows "${R[n]}" transaction || return
 	done
-	host_floor_events || return
+	beside_server $port floor_events host $port /usr/bin/rr || return
 	export -f guest
 	export GUEST PATIENCE
 	# shellcheck disable=SC2016 # for the other shell
-	FLOOR_PORT=$RR_PORT floor_events guest bash -c 'guest rr "$*"' rr
+	floor_events guest $RR_PORT bash -c 'guest rr "$*"' rr
 }

@@ -10,25 +10,6 @@ DPDK_LIBS=$DPDK/usr/lib/x86_64-linux-gnu
 DPDK_TAP=dpdk0
 DPDK_DIR=/tmp/dpdk
 
-dpdk_here()
-{
-	[ -x $DPDK/usr/bin/dpdk-testpmd ]
-}
-
-# DPDK's vectorized way with packed rings wants this of the CPU
-dpdk_has_vectors()
-{
-	grep -qw avx512f /proc/cpuinfo
-}
-
-dpdk_backends()
-{
-	local vectors=''
-
-	! dpdk_has_vectors || vectors=kvnet-packed-inorder-vectorized
-	if [ -z "$QUICK" ]; then echo "kvnet vhost_net kvnet-packed $vectors"; else echo "${vectors:-kvnet-packed}"; fi
-}
-
 # what KVNET_LAYOUT and the backend's name say, in virtio-user's words
 dpdk_layout()
 {

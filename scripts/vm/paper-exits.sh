@@ -66,12 +66,11 @@ access_rows()
 # accesses DIRECTION PATTERN COUNT GAP
 accesses()
 {
-	local what=blast status
+	local status
 
-	[ "$1" = rx ] || what=draw
 	PARAMS="dir=$1 pattern=$2"
 	histograms_begin || return
-	rr $what "$3" 64 "$4"
+	rr ${DATAGRAMS[$1]} "$3" 64 "$4"
 	status=$?
 	[ $status -ne 0 ] || [ "${R[got]}" -eq 0 ] || access_rows "${R[got]}"
 	histograms_end

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs inside the test host: the paper's evaluation, on the systems that it
-# compares. Prints rows as bench-guest.sh does. LANE and REP as there; PARTS: some of
-# hypercall windows exits question irqchip; WINDOWS: sizes of socket buffers.
+# compares. Prints rows as bench-guest.sh does. LANE, REP and QUICK as there; PARTS: some of
+# hypercall windows exits question irqchip; WINDOWS: sizes of socket buffers; RUNS of Table 3.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 # shellcheck source=scripts/vm/bench-guest-count.sh
@@ -15,14 +15,9 @@
 # shellcheck source=scripts/vm/paper-exits.sh
 . /kvnet/scripts/vm/paper-exits.sh
 
-LANE=${LANE:-emul}
-REP=${REP:-1}
-PARTS=${PARTS:-hypercall exits windows question irqchip}
-SYSTEMS=${SYSTEMS:-kvnet vhost_net qemu qemu-noioeventfd rtl8139}
-WINDOWS=${WINDOWS:-4096 8192 16384 32768 65536 131072 262144}
-RUNS=${RUNS:-10}
-ROUNDS=${ROUNDS:-300}
-SAMPLES=${SAMPLES:-10}
+SYSTEMS="kvnet vhost_net qemu qemu-noioeventfd rtl8139"
+ROUNDS=300
+SAMPLES=10
 BUFFER_MAX=4194304
 WINDOW_PORT=5202
 TCP_STREAMS=1
@@ -53,10 +48,10 @@ hypercall_rows()
 	read -r after < $KVM_STATS/exits
 	while read -r sample n ns; do
 		REP=$((own * 100 + sample))
-		bench_row cost "$(awk -v n="$n" -v ns="$ns" 'BEGIN { printf "%.1f", ns / n }')" ns
+		bench_row cost "$(ratio "$ns" "$n" %.1f)" ns
 	done < <(guest dmesg | sed -n 's/.*kind=.* sample=\([0-9]*\) n=\([0-9]*\) ns=\([0-9]*\).*/\1 \2 \3/p')
 	REP=$own
-	bench_row exits "$(awk -v d=$((after - before)) -v n=$calls 'BEGIN { printf "%.3f", d / n }')" 1/call
+	bench_row exits "$(ratio $((after - before)) $calls %.3f)" 1/call
 	guest rmmod hypercall
 }
 
@@ -79,15 +74,23 @@ part_hypercall()
 # one size of window: both ends' buffers, as iperf's -w sets them
 window_rows()
 {
-	local dir what bytes
+	local dir bytes
 
+	rr window "$1" || return
 	for dir in rx tx; do
-		what=to
-		[ $dir = rx ] || what=from
 		bytes=$(scale $(($1 < 32768 ? 1500000 : 6000000)))
 		PARAMS="dir=$dir window=$1"
-		rr $what "$bytes" 1 "$1" || return
-		bench_row rate "$(per_second $((8 * ${R[bytes]})) "${R[ns]}")" bit/s
+		rr ${STREAM[$dir]} "$bytes" 1 "$1" && stream_rate || return
+	done
+}
+
+each_window()
+{
+	local window
+
+	TEST=window
+	for window in $WINDOWS; do
+		window_rows "$window" || return
 	done
 }
 
@@ -98,29 +101,18 @@ buffers_up()
 
 part_windows()
 {
-	local window RR_PORT=$WINDOW_PORT
+	local RR_PORT=$WINDOW_PORT
 
-	TEST=window
 	guest "$(buffers_up)"
-	rr_server_start || return
-	for window in $WINDOWS; do
-		rr window "$window" && window_rows "$window" || return
-	done
+	rr_server_start && each_window
 }
 
 # the paper's baseline: the host talks to itself
 host_windows()
 {
-	local SYSTEM=host PEER_IP=127.0.0.1 RR_PORT=$WINDOW_PORT TEST=window window server
+	local SYSTEM=host PEER_IP=127.0.0.1 RR_PORT=$WINDOW_PORT
 
-	/usr/bin/rr serve $RR_PORT > /dev/null 2>&1 &
-	server=$!
-	wait_until 10 grep -q ":$(printf '%04X' $RR_PORT) 00000000:0000" /proc/net/tcp
-	for window in $WINDOWS; do
-		rr window "$window" && window_rows "$window" || break
-	done
-	kill $server
-	wait $server 2> /dev/null
+	beside_server $RR_PORT each_window
 }
 
 ### what it gains to have the device in the kernel
@@ -136,7 +128,7 @@ part_question()
 
 irqchip_runs()
 {
-	local dir what run own=$REP
+	local dir run own=$REP mode=${GUEST_MACHINE##*=}
 
 	TEST=irqchip
 	# the first two or three are half as fast, with each device: a warm-up
@@ -144,12 +136,9 @@ irqchip_runs()
 		rr udp $((3 * run + 10)) 1 || return
 		REP=$((own * 100 + run))
 		for dir in rx tx; do
-			what=to
-			[ $dir = rx ] || what=from
-			PARAMS="dir=$dir irqchip=$1"
-			rr $what "$(scale 24000000)" 1 || return
-			[ $run -le 0 ] ||
-				bench_row rate "$(per_second $((8 * ${R[bytes]})) "${R[ns]}")" bit/s
+			PARAMS="dir=$dir irqchip=$mode"
+			rr ${STREAM[$dir]} "$(scale 24000000)" 1 || return
+			[ $run -le 0 ] || stream_rate
 		done
 	done
 	REP=$own
@@ -159,19 +148,13 @@ part_irqchip()
 {
 	local mode
 
-	for SYSTEM in ${IRQCHIP_SYSTEMS:-kvnet qemu}; do
-		for mode in ${IRQCHIP_MODES:-on split off}; do
-			GUEST_MACHINE=q35,kernel-irqchip=$mode
-			# what needs a local APIC in the kernel, and is asked for by -cpu max all the same
-			GUEST_CPU=max,-kvm-asyncpf-int,-kvm-pv-eoi
-			if ! { system_start && irqchip_runs $mode; }; then
-				say "irqchip=$mode, $SYSTEM: no result"
-				FAILED=$((FAILED + 1))
-			fi
-			system_stop
-			unset GUEST_MACHINE GUEST_CPU
-		done
+	# what needs a local APIC in the kernel, and is asked for by -cpu max all the same
+	GUEST_CPU=max,-kvm-asyncpf-int,-kvm-pv-eoi
+	for mode in on split off; do
+		GUEST_MACHINE=q35,kernel-irqchip=$mode
+		on_each irqchip_runs kvnet qemu
 	done
+	unset GUEST_MACHINE GUEST_CPU
 }
 
 system_parts()
@@ -185,27 +168,14 @@ system_parts()
 	done
 }
 
-systems()
-{
-	for SYSTEM in $SYSTEMS; do
-		system_start && system_parts || FAILED=$((FAILED + 1))
-		system_stop
-	done
-}
-
 main()
 {
-	FAILED=0
-	bench_facts
-	bench_notes
-	if [ "$LANE" = vtime ]; then
-		no_halt_poll || exit
-		taskset -p 1 $$ > /dev/null
-	fi
+	bench_begin || exit
 	! part_wanted hypercall || add_module || exit
 	eval "$(buffers_up)"
 	! part_wanted windows || host_windows
-	[ "$PARTS" = irqchip ] || systems
+	# shellcheck disable=SC2086 # names
+	[ "$PARTS" = irqchip ] || on_each system_parts $SYSTEMS
 	! part_wanted irqchip || part_irqchip
 	[ $FAILED -eq 0 ]
 }

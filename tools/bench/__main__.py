@@ -1,39 +1,80 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-The laboratory's half in Python; scripts/bench.sh is the other.
+The laboratory: measures kvnet beside vhost_net and others, in every lane that this machine can run,
+and writes a report. See Documentation/laboratory.rst.
 
-    python3 tools/bench collect DIR [--meta KEY=VALUE]...
-    python3 tools/bench report DIR [--plan bench]
-    python3 tools/bench compare A B
-    python3 tools/bench check DIR [TEST...]
+  scripts/bench.sh              measures; results in build/bench/<date-time>/
+  scripts/bench.sh compare A B  what changed between two results
+  scripts/bench.sh profile      where the worker's time goes
+  scripts/bench.sh paper        the evaluation of the paper (Documentation/paper.rst)
+
+  LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
+                        icount, smp, and kvm where the CPU has virtualization, else vtime)
+                        paper: vtime, kvm or emul; profile: native, native2 or icount
+  ONLY="pps rr"         tests, by name or glob (default all)
+  REPEAT=9              repetitions, in virtual time seeds (default: icount 2, smp 15, paper 3, 5)
+  BACKENDS="kvnet ..."  these only, such as kvnet-packed
+  QUICK=1               one small row of each test: does the laboratory work?
+  MOST=20               native, native2: repetitions of a test that cannot tell 5 % yet (4 * REPEAT)
+  BENCH_MS=40           milliseconds of a sample where a process is the guest (smp: 100); native and
+                        native2 have three of them in a repetition
+  UML=debug             lane native on the kernel that looks for bugs: no figures worth having
+  OUT=dir               where to put results
+  PARTS="exits"         paper: some of hypercall exits windows question irqchip
+  WORK="test=pps dir=rx size=64"
+                        profile: what to do; TASK=sender: not the worker, but the task that fills
+                        the tap; PROFILE_MS=8000 for how long, TOP_N=10 functions, SEED=1 of
+                        lane icount
+
+What has been measured when it is interrupted is kept, and reported. Other programs ask it, too:
+
+  python3 tools/bench check DIR [TEST...]   is there what a run must leave?
+  python3 tools/bench open FILE             tests whose rows cannot tell 5 % yet
 """
 
-import importlib
 import json
 import os
 import sys
 import xml.dom.minidom
 
+import cases
+import machine
 import rows
 
 
-def collect(directory, meta):
-    with open(os.path.join(directory, "rows.txt"), encoding="utf-8") as file:
-        results = rows.Results.parse(file)
-    for bad in results.bad:
-        print(f"bench: cannot read a row: {bad}", file=sys.stderr)
-    results.meta = meta
-    results.save(os.path.join(directory, "results.json"))
-    return 0 if results.rows else 1
+# pylint: disable=import-outside-toplevel  # a verb needs no packages but its own
 
 
-def write_report(directory, plan):
-    import report	# with matplotlib and SciPy, which rows can be collected without
+def run():
+    import lanes
 
-    results = rows.Results.load(directory)
-    module = importlib.import_module(f"plan_{plan}")
-    report.write(directory, module.TITLE, module.sections(results), results)
+    lanes.Bench().measure()
     return 0
+
+
+def paper():
+    import paper as command
+
+    return command.main()
+
+
+def profile():
+    import profiling
+
+    return profiling.main()
+
+
+def show_open(path):
+    import still_open
+
+    with open(path, encoding="utf-8") as file:
+        print("\n".join(still_open.open_tests(rows.Results.parse(file))))
+    return 0
+
+
+def compare_two(a, b):
+    machine.prepare_report()
+    return write_compare(a, b)
 
 
 def show_side(name, results):
@@ -70,7 +111,7 @@ def write_compare(a, b):
     return 0
 
 
-def check(directory, tests):
+def check(directory, *tests):
     """Is there what a run of the laboratory must leave?"""
     with open(os.path.join(directory, "results.json"), encoding="utf-8") as file:
         results = rows.Results.from_json(json.load(file))
@@ -93,35 +134,28 @@ def check(directory, tests):
     return 0
 
 
-def options(words, name):
-    """Takes "--name value" pairs out of the words."""
-    values = []
-    while name in words:
-        at = words.index(name)
-        values.append(words[at + 1])
-        del words[at:at + 2]
-    return values
+VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "profile": (profile, 0, 0),
+         "compare": (compare_two, 2, 2), "check": (check, 1, 99), "open": (show_open, 1, 1)}
 
 
 def main(words):
-    plan = options(words, "--plan") or ["bench"]
-    meta = dict(pair.split("=", 1) for pair in options(words, "--meta"))
-    verb = words[0] if words else ""
-    if verb == "collect" and len(words) == 2:
-        return collect(words[1], meta)
-    if verb == "report" and len(words) == 2:
-        return write_report(words[1], plan[-1])
-    if verb == "compare" and len(words) == 3:
-        return write_compare(words[1], words[2])
-    if verb == "check" and len(words) >= 2:
-        return check(words[1], words[2:])
-    sys.exit(__doc__.strip())
+    verb, *words = words or ["run"]
+    if verb in ("help", "--help", "-h"):
+        print(__doc__.strip())
+        return 0
+    command, least, most = VERBS.get(verb, (None, 0, 0))
+    if not command or not least <= len(words) <= most or not all(words):
+        sys.exit(f"bench: usage: bench.sh {' | '.join(VERBS)}; make bench-compare A=<results> "
+                 "B=<results>; see bench.sh --help")
+    return command(*words)
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except ModuleNotFoundError as error:
-        sys.exit(f"bench: {error}: apt-get install python3-matplotlib python3-scipy, and run it by Debian's /usr/bin/python3")
+    except (cases.Refused, machine.Failed) as error:
+        sys.exit(f"bench: {error}")
     except FileNotFoundError as error:
         sys.exit(f"bench: {error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -8,19 +8,16 @@ what this run cannot tell from chance.
 import statistics
 
 import stats
+from still_open import TWIN, USUAL, WITHIN as TOLD  # noqa: F401 (TOLD: what each row should be able to tell)
 import units
 
-TWIN = "-twin"
 SLOWED = "-slowed"	# slower by a known share
 ENOUGH = 5		# repetitions, for an interval
 COUNTED = "icount"	# a lane in which nothing is left to chance but the seed
 ENOUGH_COUNTED = 2
-# what a lane is said to resolve is about these; the ends of a distribution need more samples
-USUAL = ("pps", "rate", "worker", "p50", "sender")
 # other tasks share the CPU in these, and when they run is chance: they are no measure for
 # the other rows
 SHARED = ("sender", "crowd", "load", "neighbour")
-TOLD = 0.05		# what each row should be able to tell
 MOST = 0.9		# of the rows with a twin are told to resolve so much
 
 

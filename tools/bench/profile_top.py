@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Names what perf saw: python3 tools/bench/profile_top.py DIR KERNEL N TASK BACKEND...
+Names what perf saw, or what a plugin of QEMU counted: main().
 
 TASK is "worker", or "sender", the task that puts frames into the tap.
 
@@ -182,6 +182,3 @@ def main(directory, kernel, number, role, backends):
     print()
     print("\n".join(side_by_side(tables)))
 
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5:])

@@ -20,16 +20,22 @@ from html import escape
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
+import cases
 import chance
 import compare
 import draw
 import items
+import lanes
+import machine
+import paper
 import plan_bench
 import plots
 import profile_top
+import profiling
 import report
 import rows
 import stats
+import still_open
 import units
 
 SPEC = importlib.util.spec_from_file_location("commands", os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"))
@@ -270,48 +276,63 @@ class Chances(unittest.TestCase):
 
 
 class GoOn(unittest.TestCase):
-    """What lane native goes by: scripts/vm/chance.awk."""
+    """What lane native goes by."""
 
-    def awk(self, text, **variables):
-        rule = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/vm/chance.awk")
-        return subprocess.run(["awk", *(f"-v{name}={value}" for name, value in variables.items()), "-f", rule], input="\n".join(text) + "\n",
-                              capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    def ratios(self, *groups):
+        """Of the median slices, as the test of a row takes them."""
+        found = results_of(*groups).slices()
+        top, bottom = (next((values for key, values in found.items() if key.get("backend").endswith(still_open.TWIN) == twin), {}) for twin in (True, False))
+        return [still_open.ratio(values, bottom[rep]) for rep, values in top.items()]
 
     def test_ratios_of_a_backend_and_its_twin(self):
-        rows_ = sliced("kvnet", [9, 9, 9]) + sliced("vhost_net", [10, 20, 40]) + sliced("vhost_net-twin", [11, 20, 20])
-        self.assertEqual(self.awk(rows_, what="ratios", test="t"), ["t pps 1"])
-        self.assertEqual(self.awk(rows_ + sliced("vhost_net", [1], metric="p99") + sliced("vhost_net-twin", [2], metric="p99"),
-                                  what="ratios", test="t"), ["t pps 1"])
-        self.assertEqual(self.awk(sliced("kvnet", [2, 4]) + sliced("kvnet-twin", [3, 5]), what="ratios", test="t"), ["t pps 1.375"])
+        self.assertEqual(self.ratios(sliced("vhost_net", [10, 20, 40]), sliced("vhost_net-twin", [11, 20, 20])), [1])
+        self.assertEqual(self.ratios(sliced("kvnet", [2, 4]), sliced("kvnet-twin", [3, 5])), [1.375])
         # a worker that did nothing says nothing
-        self.assertEqual(self.awk(sliced("kvnet", [0, 0]) + sliced("kvnet-twin", [0, 0]), what="ratios", test="t"), [])
-        self.assertEqual(self.awk(sliced("kvnet", [2, 0, 0]) + sliced("kvnet-twin", [1, 0, 0]), what="ratios", test="t"), [])
-        self.assertEqual(self.awk(sliced("kvnet", [2, 4]), what="ratios", test="t"), [])
+        self.assertEqual(self.ratios(sliced("kvnet", [0, 0]), sliced("kvnet-twin", [0, 0])), [None])
+        self.assertEqual(self.ratios(sliced("kvnet", [2, 0, 0]), sliced("kvnet-twin", [1, 0, 0])), [None])
 
-    def open_of(self, ratios, test="t", metric="pps"):
-        return self.awk([f"{test} {metric} {ratio}" for ratio in ratios], what="open", within=0.05)
+    def open_of(self, ratios, metric="pps", test="test=pps dir=tx size=64", within=0.05):
+        """Tests that are open where the twin is so far from the other."""
+        groups = [sliced(name, *[[value] for value in values], metric=metric)
+                  for name, values in (("kvnet", [7] * len(ratios)), ("vhost_net", [1] * len(ratios)), ("vhost_net-twin", ratios))]
+        return [test_ for test_ in still_open.open_tests(results_of(*groups), within) if test_ == test]
+
+    IS = ["test=pps dir=tx size=64"]
 
     def test_a_row_that_tells_is_done(self):
         self.assertEqual(self.open_of([0.97, 1.03, 1, 1.02, 0.98, 1]), [])
         # of six values all have to be there; of nine one on each side may be anywhere
-        self.assertEqual(self.open_of([0.94, 1.03, 1, 1.02, 0.98, 1]), ["t"])
+        self.assertEqual(self.open_of([0.94, 1.03, 1, 1.02, 0.98, 1]), self.IS)
         self.assertEqual(self.open_of([1.5, 0.5] + [0.99, 1.01] * 3 + [1]), [])
-        self.assertEqual(self.open_of([1.5, 1.5] + [0.99, 1.01] * 3 + [1]), ["t"])
-        self.assertEqual(self.open_of([1] * 5), ["t"])
+        self.assertEqual(self.open_of([1.5, 1.5] + [0.99, 1.01] * 3 + [1]), self.IS)
+        self.assertEqual(self.open_of([1] * 5), self.IS)
         # narrow, but not where it should be
-        self.assertEqual(self.open_of([1.06] * 21), ["t"])
-        self.assertEqual(self.open_of([0.9, 1.1] * 10), ["t"])
+        self.assertEqual(self.open_of([1.06] * 21), self.IS)
+        self.assertEqual(self.open_of([0.9, 1.1] * 10), self.IS)
 
     def test_it_is_the_interval_of_the_report(self):
         for n in (5, 6, 8, 9, 15, 21, 45):
             ends = [1 + 0.01 * (i - (n - 1) / 2) for i in range(n)]
             far = max(abs(end - 1) for end in stats.interval_of([[end] for end in ends])) if n > 5 else 0
-            for within, want in ((far + 0.001, [] if n > 5 else ["t"]), (far - 0.001, ["t"])):
-                self.assertEqual(self.awk([f"t pps {end}" for end in ends], what="open", within=within), want, n)
+            for within, want in ((far + 0.001, [] if n > 5 else self.IS), (far - 0.001, self.IS)):
+                self.assertEqual(self.open_of(ends, within=within), want, n)
 
-    def test_each_metric_counts(self):
-        both = [f"t {metric} {value}" for metric, value in (("pps", 1), ("worker", 1.1))] * 9 + ["u pps 1"] * 9
-        self.assertEqual(self.awk(both, what="open", within=0.04), ["t"])
+    def test_each_metric_counts_and_no_other(self):
+        groups = [sliced(name, *[[value]] * 9, metric=metric) for metric, twin in (("pps", 1), ("worker", 1.1), ("p99", 2))
+                  for name, value in (("kvnet", 1), ("kvnet-twin", twin))]
+        self.assertEqual(still_open.open_tests(results_of(*groups), 0.04), self.IS)
+        self.assertEqual(still_open.open_tests(results_of(*groups[:2], *groups[4:]), 0.04), [])
+        self.assertEqual(still_open.open_tests(results_of(groups[0])), [])
+
+    def test_it_needs_no_package(self):
+        """In User-Mode Linux nothing may be installed but Python itself."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "rows")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(sliced("kvnet", [1]) + sliced("kvnet-twin", [2])) + "\n")
+            found = subprocess.run(["/usr/bin/python3", "-I", "-S", "-B", os.path.dirname(os.path.abspath(__file__)), "open", path],
+                                   capture_output=True, text=True, check=True).stdout
+        self.assertEqual(found, self.IS[0] + "\n")
 
 
 class Compare(unittest.TestCase):
@@ -477,14 +498,8 @@ class Reports(unittest.TestCase):
             self.assertRegex(text, r"with counters, beside a copy without[^a-z]+better by[^\n]*\n[^\n]*counters tx size 64 worker +0\.909 ")
 
     def test_the_plan_shows_every_test_of_the_native_lane(self):
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/vm/native.sh")
-        with open(path, encoding="utf-8") as file:
-            # lane native2's are shown as those of any other lane
-            text = re.sub(r"(?ms)^native2_cases\(\)$.*?^}$", "", file.read())
-        tests = set(re.findall(r'echo "\w+ test=(\w+)', text))
         shown = {test for section in plan_bench.native_sections() for item in section.items for test in plan_bench.wanted_tests(item)}
-        self.assertIn("pps", tests)
-        self.assertEqual(tests - shown, set())
+        self.assertEqual(set(cases.tests_of("native")) - shown, set())
 
     def test_backends_have_colours_of_their_own(self):
         self.assertEqual(len({colour for _, colour in items.colours(items.BACKENDS)}), len(items.BACKENDS))
@@ -592,6 +607,205 @@ class Profiles(unittest.TestCase):
         self.assertEqual(text[-1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "25", "%", "25.0"])
         last = out.getvalue().splitlines()[-1]
         self.assertEqual(last.split(), ["tun_net_xmit", "tun", "25", "%", "150.0"])
+
+
+class Names(unittest.TestCase):
+    """What is none is refused, with those that are."""
+
+    def refused(self, said, *args, **how):
+        with self.assertRaisesRegex(cases.Refused, said):
+            cases.lanes_wanted(*args, **how)
+
+    def test_wrong_names(self):
+        self.refused("no 'nativ'; known: native native2", ["nativ"], [], [])
+        self.refused("no test 'ppps' in native icount; known: pps gso", ["native", "icount"], ["pps", "ppps"], [])
+        self.refused("no test 'floor' in native2", ["native2"], ["floor"], [])
+        self.refused("no test 'counters' in icount, QUICK=1", ["icount"], ["counters"], [], quick=True)
+        self.refused("lane native has no 'kvnet-foo'; known: kvnet .-packed", ["native"], [], ["kvnet", "kvnet-foo"])
+        self.refused("lane vtime has no 'kvnet-still'; known: kvnet vhost_net qemu", ["vtime"], [], ["kvnet-still"])
+        self.refused("lane native has no 'qemu'", ["native", "vtime"], ["rr"], ["qemu"])
+        self.refused("these tests are not of floor", ["icount"], ["rr"], ["floor"])
+        for name in ("kvnet-packed-packed", "kvnet-", "vhost_net-user", "floor-packed", "", "kvnet packed"):
+            self.refused("has no", ["native"], [], [name])
+
+    def test_right_names(self):
+        self.assertEqual(cases.lanes_wanted(["native", "vtime"], ["t*", "rr"], ["kvnet-packed-inorder"]), ["native", "vtime"])
+        # a lane without such a test is left out, and nothing is built for it
+        self.assertEqual(cases.lanes_wanted(["native", "icount", "smp", "vtime"], ["tcp"], ["qemu"]), ["vtime"])
+        for name in cases.LAYOUTS + [cases.VECTORIZED, "kvnet-twin", "kvnet-woken-slowed", "floor-twin"]:
+            self.assertTrue(cases.is_backend("native", name), name)
+        for name in cases.GUEST_BACKENDS:
+            self.assertTrue(cases.is_backend("vtime", name), name)
+
+    def test_what_is_profiled(self):
+        for work, program in (("test=rr size=64", "rr"), ("test=sender dir=rx size=64 alone=0 apart=1", "sender"), ("test=batch batch=1", "pps")):
+            self.assertEqual(cases.program_of(work), program)
+        for work in ("", "dir=tx", "test=idle", "test=pps dir=up", "test=pps size=big", "test=pps colour=red"):
+            self.assertRaises(cases.Refused, cases.program_of, work)
+        self.assertRaises(cases.Refused, cases.words_of_profile, ["kvnet", "floor"])
+        self.assertRaises(cases.Refused, cases.words_of_profile, ["kvnet-uncounted"])
+        cases.words_of_profile(["kvnet-packed-user", "vhost_net"])
+
+    def test_nothing_is_built_for_a_wrong_name(self):
+        wrong = [(lanes.Bench, name, value) for name, value in (("LANE", "x"), ("ONLY", "x"), ("BACKENDS", "x"), ("REPEAT", "0"), ("MOST", "x"),
+                                                                ("BENCH_MS", "-1"), ("UML", "smp"))]
+        wrong += [(paper.Paper, name, value) for name, value in (("LANE", "native"), ("PARTS", "x"), ("REPEAT", "x"))]
+        wrong += [(profiling.Profile, name, value) for name, value in (("LANE", "vtime"), ("TASK", "x"), ("WORK", "test=x"), ("BACKENDS", "qemu"),
+                                                                       ("TOP_N", "x"), ("PROFILE_MS", "0"), ("SEED", "x"))]
+        with tempfile.TemporaryDirectory() as directory:
+            for command, name, value in wrong:
+                out = os.path.join(directory, "out")
+                with unittest.mock.patch.dict(os.environ, {name: value, "OUT": out}), self.assertRaises((cases.Refused, machine.Failed), msg=f"{name}={value}"):
+                    command()
+                self.assertFalse(os.path.exists(out), name)
+
+    def test_every_guest_test_is_a_function(self):
+        inside = "".join(machine.text_of(machine.script(f"vm/bench-guest-{part}.sh")) for part in ("tests", "boots"))
+        self.assertEqual(sorted(re.findall(r"^test_(\w+)\(\)$", inside, re.M)), sorted(cases.GUEST_TESTS + cases.GUEST_BOOTS))
+
+    def test_every_program_is_a_case_of_lab(self):
+        perf = os.path.join(machine.TOP, "selftests/perf")
+        sources = "".join(machine.text_of(os.path.join(perf, name)) for name in os.listdir(perf) if name.endswith(".c"))
+        programs = {case.program for lane in cases.PROCESS_LANES for quick in (False, True) for case in cases.cases_of(lane, quick)}
+        self.assertEqual(programs - set(re.findall(r"^CASE_TIMED\((\w+)", sources, re.M)), {"dpdk"})
+
+
+class Plans(unittest.TestCase):
+    """Rows, backends and their order, as scripts/vm/native.sh gets them."""
+
+    def test_rows_of_a_lane(self):
+        words = [case.words for case in cases.cases_of("native")]
+        self.assertEqual(len(words), len(set(words)))
+        self.assertEqual(words[:2], ["test=pps dir=tx size=64", "test=pps dir=tx size=256"])
+        self.assertEqual(sum("test=dpdk" in line for line in words), 4)
+        self.assertEqual([lane for lane in cases.PROCESS_LANES if "dpdk" in cases.tests_of(lane)], ["native"])
+        self.assertIn("test=apart dir=rx size=1500 apart=1", [case.words for case in cases.cases_of("native2")])
+
+    def test_backends_of_a_test(self):
+        self.assertEqual(cases.backends_of("pps"), ["kvnet", "vhost_net", "vhost_net-twin"])
+        self.assertEqual(cases.backends_of("counters"), ["kvnet", "kvnet-uncounted", "kvnet-twin"])
+        self.assertEqual(cases.backends_of("floor"), ["kvnet", "vhost_net", "floor", "vhost_net-twin"])
+        self.assertEqual(cases.backends_of("idle"), ["kvnet", "vhost_net"])
+        self.assertEqual(cases.backends_of("neighbour")[-1], "kvnet-packed")
+        self.assertEqual(cases.backends_of("rr", ["kvnet", "floor"]), ["kvnet", "kvnet-twin"])
+        self.assertEqual(cases.backends_of("ring", ["kvnet", "floor"]), ["kvnet", "floor", "kvnet-twin"])
+        self.assertEqual(cases.backends_of("pps", ["kvnet-twin", "kvnet"]), ["kvnet-twin", "kvnet"])
+        self.assertEqual(cases.backends_of("dpdk", vectors=True)[-1], cases.VECTORIZED)
+        self.assertNotIn(cases.VECTORIZED, cases.backends_of("dpdk"))
+
+    def test_how_a_backend_is_set_up(self):
+        for name, want in (("kvnet", "kvnet:/dev/kvnet::1:1:50:100:"), ("vhost_net-twin", "vhost_net-twin:/dev/vhost-net::::::"),
+                           ("kvnet-packed-inorder-user", "kvnet-packed-inorder-user:/dev/kvnet:packed,in_order:0:1:50:100:"),
+                           ("kvnet-woken-still-each", "kvnet-woken-still-each:/dev/kvnet::1:0:0:0:"), ("floor", "floor:/dev/kvnet-floor::::::"),
+                           ("kvnet-uncounted", "kvnet-uncounted:/dev/kvnet_uncounted::1:1:50:100:"),
+                           ("vhost_net-slowed", "vhost_net-slowed:/dev/vhost-net:::::5"), ("vhost_net-inorder", "vhost_net-inorder:/dev/vhost-net:in_order:::::")):
+            self.assertEqual(cases.turn_of(name).rstrip(":"), want.rstrip(":") if name != "vhost_net-slowed" else "vhost_net-slowed:/dev/vhost-net::::::5")
+            self.assertEqual(cases.turn_of(name).count(":"), 7, name)
+
+    def test_order(self):
+        names = ["a", "b", "c"]
+        self.assertEqual([cases.in_turn(names, number) for number in (1, 2, 3, 4)], [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"], ["b", "a", "c"]])
+        for number in range(1, 12):
+            self.assertEqual(sorted(cases.in_turn(names, number)), names)
+
+    def test_plan_of_a_boot(self):
+        chosen = [case for case in cases.cases_of("icount") if case.words in ("test=rr size=64", "test=pps dir=tx size=64")]
+        backends = {"pps": ["kvnet", "kvnet-twin"], "rr": []}
+        self.assertEqual(cases.plan(chosen, backends, [3], 4, 12),
+                         ["backend|kvnet|" + cases.turn_of("kvnet"), "backend|kvnet-twin|" + cases.turn_of("kvnet-twin"),
+                          "3|step 5 of 12|pps|test=pps dir=tx size=64|kvnet-twin kvnet"])
+        backends["rr"] = ["vhost_net"]
+        steps = [line.split("|")[1] for line in cases.plan(chosen, backends, range(1, 4))[3:]]
+        self.assertEqual(steps, [f"step {n} of 6" for n in range(1, 7)])
+
+
+class Running(unittest.TestCase):
+    """What a lane says: rows, progress, log."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.out = io.StringIO()
+        for context in (unittest.mock.patch.dict(os.environ, {"OUT": os.path.join(directory.name, "out")}), contextlib.redirect_stdout(self.out)):
+            context.__enter__()
+            self.addCleanup(context.__exit__, None, None, None)
+        self.run_ = machine.Run()
+
+    def say(self, *said, status=0, held=None):
+        return self.run_.command("native", "sh", "-c", 'printf "%s\\n" "$@"; exit ' + str(status), "sh", *said, held=held)
+
+    def text(self, name):
+        return machine.text_of(self.run_.path(name))
+
+    def test_rows_and_log(self):
+        self.assertEqual(self.say("@bench a", "words", "@counter x", "@note b", "@progress step 1 of 2: c", status=3), 3)
+        self.assertEqual(self.text("rows.txt"), "@bench a\n@note b\n")
+        self.assertIn("words\n@counter x\n", self.text("native.log"))
+        self.assertIn("step 1 of 2: c", self.out.getvalue())
+
+    def test_rows_that_may_not_count(self):
+        held = []
+        self.say("@bench spoilt", "vm.sh: fault of the rig (it did not boot)", "@bench good", held=held)
+        self.assertEqual((held, self.text("rows.txt")), (["@bench good"], ""))
+
+    def test_a_new_run_begins_empty(self):
+        self.say("@bench a", "b")
+        again = machine.Run()
+        self.assertEqual((machine.text_of(again.path("rows.txt")), os.path.exists(again.path("native.log"))), ("", False))
+
+    def test_the_end_of_a_log_is_shown(self):
+        self.say("@bench a", "why it failed")
+        self.run_.show_failure("native")
+        self.assertTrue(self.out.getvalue().endswith("native.log:\nwhy it failed\n"), self.out.getvalue())
+
+    def test_values_are_words(self):
+        self.run_.fact("machine", "cpu", "2 x  fast\tone")
+        self.run_.note("native", "no_exits, one CPU")
+        self.assertEqual(self.text("rows.txt"), "@fact lane=machine key=cpu value=2_x_fast_one\n@note lane=native text=no_exits,_one_CPU\n")
+
+    def test_time_left(self):
+        progress = machine.Progress()
+        with unittest.mock.patch("time.time", side_effect=[100, 160, 160]):
+            self.assertEqual(progress.left("building"), "")
+            self.assertEqual(progress.left("step 1 of 4: a"), "")
+            # two steps in a minute: two to go
+            self.assertEqual(progress.left("step 3 of 4: b"), " (about 1 min left)")
+
+    def test_seeds(self):
+        tried = []
+
+        def repetition(number, good):
+            tried.append((number, good))
+            return number != 2
+
+        self.assertEqual(lanes.seeds(self.run_, "vtime", 2, 6, repetition), 2)
+        self.assertEqual(tried, [(1, 0), (2, 1), (3, 1)])
+        self.assertEqual(lanes.seeds(self.run_, "vtime", 2, 6, lambda number, good: False), 0)
+        self.run_.stopped = True
+        self.assertEqual(lanes.seeds(self.run_, "vtime", 2, 6, repetition), 0)
+
+    def test_a_repetition_that_fails_leaves_no_rows_of_a_guest(self):
+        with unittest.mock.patch.dict(os.environ, {"LANE": "vtime", "ONLY": "rr"}):
+            bench = lanes.Bench()
+        for status, want in ((1, ""), (0, "@bench a\n")):
+            def command(_lane, *_words, held, status=status):
+                held.append("@bench a")
+                return status
+
+            with unittest.mock.patch.object(bench.run, "command", side_effect=command):
+                self.assertEqual(bench.boot("vtime", "vm/bench-guest.sh", 1), status == 0)
+            self.assertEqual(machine.text_of(bench.run.path("rows.txt")), want)
+
+    def test_what_a_guest_is_told(self):
+        with unittest.mock.patch.dict(os.environ, {"LANE": "vtime", "ONLY": "t* queues", "BACKENDS": "kvnet qemu"}):
+            bench = lanes.Bench()
+        said = []
+        with unittest.mock.patch.object(bench.run, "command", side_effect=lambda lane, *words, **how: said.append(words) or 0):
+            bench.with_guest("vtime")
+        last = said[-1]
+        for word in ("TESTS=tcp", "BOOTS=queues", "SYSTEMS=kvnet qemu", "SCALE=kvnet qemu", "QUICK=", "LANE=vtime", "REP=5"):
+            self.assertIn(word, last)
+        self.assertEqual(last[last.index("--icount") + 1], "5")
 
 
 def main():

@@ -2,12 +2,66 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # what lib.sh and bench_row read
 #
-# What work costs as it grows: more queue pairs of one guest, more guests. Each
-# size is a boot of its own, so these run when they are asked for by name.
+# The tests that boot guests of their own: rings of each layout, more queue pairs of one
+# guest, more guests.
 
-SCALE_BACKENDS=${SCALE_BACKENDS:-kvnet vhost_net qemu}
-QUEUES=${QUEUES:-1 2 4 8}
-GUESTS=${GUESTS:-1 2 4}
+NEWEST=/kvnet/guests/newest
+LAYOUT_COUNT=16000
+PACKED=34
+IN_ORDER=35
+QUEUES="1 2 4 8"
+GUESTS="1 2 4"
+
+### The layouts of the ring side by side, pinned and not. All have the same guest: the
+### newest kernel, which is the first to take VIRTIO_F_IN_ORDER, on QEMU 10.0, which is
+### the first to offer it; without these, the test host's own and no row in order.
+
+layout_has_newest()
+{
+	[ -e $NEWEST/kernel ] && [ -d /opt/qemu-10.0 ]
+}
+
+# does the guest's driver have what the name of the row says?
+layout_is_so()
+{
+	local packed=0 in_order=0 ring=pinned
+
+	[[ $SYSTEM != *-packed* ]] || packed=1
+	[[ $SYSTEM != *-inorder* ]] || in_order=1
+	[[ $SYSTEM != *-user ]] || ring=user
+	guest_feature $PACKED $packed && guest_feature $IN_ORDER $in_order || fail "$SYSTEM" || return
+	[ "$BACKEND" = kvnet ] || return 0
+	[ "$(kvnet_counters | grep -c "\.access:[^a-z]*$ring$")" -eq 2 ] || fail "$SYSTEM: the rings are not both '$ring'"
+}
+
+layout_rows()
+{
+	local UDP_COUNT=$LAYOUT_COUNT
+
+	layout_is_so && udp_rows 64 1472
+}
+
+test_layout()
+{
+	local own=$QEMU systems=$LAYOUTS
+
+	[ "$LANE" != vtime ] || bench_note "In the test layout the guest's own work for a packet falls into one of two states, with vhost_net too: compare cpu_worker, not rates."
+	if layout_has_newest; then
+		QEMU=10.0 GUEST_KERNEL=$NEWEST/kernel GUEST_CPIO=$NEWEST/guest.cpio
+		# that kernel dies of the xsave that QEMU 7.2 emulates
+		[ "$VM_ACCEL" != tcg ] || GUEST_CPU=max,-xsave,-avx,-avx2
+		bench_fact layout-guest "$(cat $NEWEST/release), QEMU $QEMU"
+	else
+		bench_note "The test layout has no rows in order: the newest guest kernel or QEMU 10.0 could not be had."
+		systems=$(tr ' ' '\n' <<< "$LAYOUTS" | grep -v inorder)
+	fi
+	# shellcheck disable=SC2086 # names
+	on_each layout_rows $systems
+	unset GUEST_KERNEL GUEST_CPIO GUEST_CPU
+	QEMU=$own
+}
+
+### queue pairs
 
 # queues_exec PAIRS: becomes QEMU. Devices in the kernel need a descriptor for each pair,
 # which qemu-kvnet opens; QEMU's own device opens the tap's queues by itself.
@@ -62,14 +116,16 @@ test_queues()
 	# two virtual CPUs that share one CPU would wait for each other, spinning
 	GUEST_SMP=2
 	[ "$LANE" != vtime ] || GUEST_SMP=1
-	for SYSTEM in $SCALE_BACKENDS; do
+	for SYSTEM in $SCALE; do
 		for pairs in $QUEUES; do
-			queues_start "$pairs" && queues_rows "$pairs" || { say "$SYSTEM, $pairs queue pairs: no result"; FAILED=1; }
+			queues_start "$pairs" && queues_rows "$pairs" || no_result "$SYSTEM, $pairs queue pairs"
 			system_stop
 		done
 	done
 	unset GUEST_SMP
 }
+
+### guests
 
 # the N-th guest has a tap, an address and files of its own
 nth()
@@ -83,36 +139,34 @@ nth()
 nth_start()
 {
 	nth "$1"
-	prepare_nth "$1" && guest_start && guest "ip addr flush dev eth0; ip addr add 10.9.$1.2/24 dev eth0" || return
+	ip tuntap add dev "$TAP" mode tap vnet_hdr && ip addr add "$HOST_IP/24" dev "$TAP" && ip link set "$TAP" up || return
+	guest_start && guest "ip addr flush dev eth0; ip addr add 10.9.$1.2/24 dev eth0" || return
 	GUEST_IP=10.9.$1.2
 	guest_reachable 30 && rr_server_start && system_warm_up
 }
 
-prepare_nth()
+now()
 {
-	ip tuntap add dev "$TAP" mode tap vnet_hdr && ip addr add "$HOST_IP/24" dev "$TAP" && ip link set "$TAP" up
+	awk '/^now at/ { print $3 }' /proc/timer_list
 }
 
 # all at once: the time is that of the last
 guests_rows()
 {
-	local dir what i begin end amount pids
+	local dir i begin amount pids
 
 	amount=$(scale 12000000)
 	for dir in rx tx; do
-		what=to
-		[ $dir = rx ] || what=from
 		PARAMS="dir=$dir guests=$1"
 		pids=''
-		begin=$(awk '/^now at/ { print $3 }' /proc/timer_list)
+		begin=$(now)
 		for ((i = 1; i <= $1; i++)); do
-			/usr/bin/rr $what 10.9.$i.2 $RR_PORT "$amount" > /dev/null &
+			/usr/bin/rr ${STREAM[$dir]} 10.9.$i.2 $RR_PORT "$amount" > /dev/null &
 			pids="$pids $!"
 		done
 		# shellcheck disable=SC2086 # numbers
 		wait $pids || return
-		end=$(awk '/^now at/ { print $3 }' /proc/timer_list)
-		bench_row rate "$(per_second $((8 * amount * $1)) $((end - begin)))" bit/s
+		bench_row rate "$(per_second $((8 * amount * $1)) $(($(now) - begin)))" bit/s
 	done
 }
 
@@ -122,8 +176,7 @@ guests_stop()
 
 	for ((i = 1; i <= $1; i++)); do
 		nth $i
-		guest_stop
-		tap_delete $TAP
+		system_stop
 	done
 }
 
@@ -131,16 +184,16 @@ test_guests()
 {
 	local count i up
 
-	for SYSTEM in $SCALE_BACKENDS; do
+	for SYSTEM in $SCALE; do
 		system_choose "$SYSTEM" && load_backend || return
 		for count in $GUESTS; do
 			up=1
 			for ((i = 1; i <= count; i++)); do
 				nth_start $i || up=0
 			done
-			WORKERS=$(ps -o pid,comm | awk '$2 ~ /^kvnet-/ { print "/proc/" $1 }')
+			find_kernel_workers
 			system_pin
-			[ $up -eq 1 ] && guests_rows "$count" || { say "$SYSTEM, $count guests: no result"; FAILED=1; }
+			[ $up -eq 1 ] && guests_rows "$count" || no_result "$SYSTEM, $count guests"
 			guests_stop "$count"
 		done
 	done
