@@ -211,13 +211,12 @@ def bar(canvas, x, width, pixels, values, middle, colour, tip):
 
 def lines(title, series, names, unit, xname, references=(), xlog=False, ylog=False):
     """
-    series: {name: [(x, values, median)]}; references: {label: [(x, value)]}, a
-    reference with x None is a level.
+    series: {name: [(x, values, median)]}; references: {label: level}.
     """
     references = dict(references)
     every = [v for points in series.values() for _, values, _ in points for v in values]
-    every += [v for points in references.values() for _, v in points]
-    places = sorted({x for points in series.values() for x, _, _ in points} | {x for points in references.values() for x, _ in points if x is not None})
+    every += references.values()
+    places = sorted({x for points in series.values() for x, _, _ in points})
     positive = [v for v in every if v > 0]
     ylog = ylog and bool(positive)
     xlog = xlog and min(places, default=0) > 0
@@ -226,8 +225,8 @@ def lines(title, series, names, unit, xname, references=(), xlog=False, ylog=Fal
         high = canvas.legend(keys([(name, colour) for name, colour in names if name in series], references))
         canvas.place(high + 220 + 46, 58 if not canvas.slim else 46, 16, high, 46)
         canvas.values(unit, min(positive, default=1), max(every, default=1), ylog)
-        for points in references.values():
-            draw_reference(canvas, points)
+        for level in references.values():
+            canvas.axes.axhline(level, color=SOFT, linewidth=1.4, linestyle=(0, (4, 3)))
         for name, colour in names:
             curve(canvas, name, series.get(name, []), COLOURS[colour][0], xname, unit)
         if xlog:
@@ -248,16 +247,6 @@ def curve(canvas, name, points, colour, xname, unit):
     for x, _, at in points:
         mark, = axes.plot([x], [at], color=colour, marker="o", markersize=5.5, linestyle="none")
         canvas.tip(mark, f"{name}, {xname} {units.digits(x)}: {units.digits(at)} {unit}")
-
-
-def draw_reference(canvas, points):
-    dashes = {"color": SOFT, "linewidth": 1.4, "linestyle": (0, (4, 3))}
-    for _, value in (point for point in points if point[0] is None):
-        canvas.axes.axhline(value, **dashes)
-    known = sorted((x, v) for x, v in points if x is not None)
-    if known:
-        canvas.axes.plot([x for x, _ in known], [v for _, v in known], marker="o", markersize=7, markerfacecolor=PAPER, markeredgecolor=SOFT,
-                         markeredgewidth=1.4, **dashes)
 
 
 def label_places(canvas, places, log):

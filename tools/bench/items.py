@@ -15,7 +15,7 @@ import stats
 import units
 
 # backends in the order in which they are shown; their place is their colour
-BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "e1000", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
+BACKENDS = ["kvnet", "vhost_net", "qemu", "qemu-noioeventfd", "rtl8139", "host", "kvnet-packed", "kvnet-inorder",
             "kvnet-packed-inorder", "kvnet-user", "kvnet-packed-user", "kvnet-woken", "vhost_net-inorder", "vhost_net-twin", "floor",
             "kvnet-uncounted"]
 NOTHING = "no rows in this run"
@@ -29,11 +29,9 @@ def order(key_name):
     return (lambda v: backend_order(v)) if key_name == "backend" else rows.sort_value
 
 
-def colours(names, key_name="backend"):
+def colours(names):
     """[(name, number of its colour)] in order; a backend has the same colour everywhere."""
-    ordered = sorted(names, key=order(key_name))
-    if key_name != "backend":
-        return [(name, i % len(draw.COLOURS)) for i, name in enumerate(ordered)]
+    ordered = sorted(names, key=backend_order)
     return [(name, (BACKENDS.index(name) if name in BACKENDS else len(BACKENDS) + i) % len(draw.COLOURS))
             for i, name in enumerate(ordered)]
 
@@ -114,12 +112,12 @@ FIGURES = {
 
 
 class Table(Grid):
-    """One line for each combination of 'rows', one column for each 'columns'."""
+    """One line for each combination of 'rows', one column for each backend."""
 
-    def __init__(self, where, rows=("test",), columns="backend", title="", stats=("median", "spread"),
+    def __init__(self, where, rows=("test",), title="", stats=("median", "spread"),
                  ratio=("kvnet", "vhost_net"), reference=(), detail=False):
         self.detail = detail	# only on the page, and there folded
-        self.where, self.row_keys, self.columns, self.title = where, tuple(rows), columns, title
+        self.where, self.row_keys, self.title = where, tuple(rows), title
         self.stats, self.ratio, self.reference = tuple(stats), ratio, list(reference)
 
     def text(self, results):
@@ -130,23 +128,23 @@ class Table(Grid):
         return f"<details><summary>show</summary>{table}</details>" if self.detail else table
 
     def grouped(self, results):
-        """{row label: {column: (key, values)}}"""
+        """{row label: {backend: (key, values)}}"""
         found = {}
         for key, values in results.series(**self.where).items():
             label = tuple(key.get(name, "") for name in self.row_keys)
-            found.setdefault(label, {})[key.get(self.columns, "")] = (key, values)
+            found.setdefault(label, {})[key.get("backend")] = (key, values)
         return dict(sorted(found.items(), key=lambda i: [order(n)(v) for n, v in zip(self.row_keys, i[0])]))
 
     def cells(self, results):
         groups = self.grouped(results)
-        names = sorted({name for line in groups.values() for name in line}, key=order(self.columns))
+        names = sorted({name for line in groups.values() for name in line}, key=backend_order)
         if not groups:
             return [], []
         wide = set(self.stats) <= {"median", "spread"}
         return self.wide(results, groups, names) if wide else self.long(groups)
 
     def wide(self, results, groups, names):
-        ratio = self.ratio if self.ratio and self.columns == "backend" and set(self.ratio) <= set(names) else None
+        ratio = self.ratio if self.ratio and set(self.ratio) <= set(names) else None
         head = [" ".join(self.row_keys)] + list(names) + (["/".join(ratio)] if ratio else [])
         lines = []
         slices = {key: found for key, found in results.slices(**self.where).items() if any(len(values) > 1 for values in found.values())}
@@ -172,10 +170,10 @@ class Table(Grid):
         return text
 
     def long(self, groups):
-        head = [" ".join(self.row_keys + (self.columns,))] + list(self.stats)
+        head = [" ".join(self.row_keys + ("backend",))] + list(self.stats)
         lines = []
         for label, line in groups.items():
-            for name in sorted(line, key=order(self.columns)):
+            for name in sorted(line, key=backend_order):
                 key, values = line[name]
                 divisor, unit = units.scale_for(values, key.get("unit"))
                 cells = [" ".join(filter(None, label + (name,))) + (f" [{unit}]" if unit else "")]
@@ -256,10 +254,13 @@ def tenths_ratio(line, slices, ratio):
     return f"{top / bottom:.3f}" if top and bottom else ""
 
 
-class Resolution(Grid):
-    """What difference each row could show, from its own spread and its ratio's."""
+class Resolutions(Grid):
+    """
+    What difference could be shown, from a row's own spread and its ratio's: the best, middle and worst row of
+    each test and metric, and of those with a twin.
+    """
 
-    def __init__(self, where, title="Smallest difference that each row resolves", peer="vhost_net"):
+    def __init__(self, where, title="Smallest difference that can be told, by test and metric", peer="vhost_net"):
         self.where, self.title, self.peer = where, title, peer
 
     def found(self, results):
@@ -271,19 +272,6 @@ class Resolution(Grid):
             beside = against.get(key.without("backend"), {}) if key.get("backend") != self.peer else {}
             lines.append((key, list(pairs[key].values()), [stats.median(group) for group in stats.paired(slices, beside)]))
         return lines
-
-    def cells(self, results):
-        lines = [(key, [str(key), key.get("backend"), str(len(values)), units.text(stats.median(values), key.get("unit")),
-                        least(values), least(beside)]) for key, values, beside in self.found(results)]
-        lines.sort(key=lambda l: (l[0].get("lane"), l[0].get("test"), l[1][0], backend_order(l[1][1])))
-        return ["row", "backend", "samples", "median", "resolves", f"of the ratio to {self.peer}"], [cells for _, cells in lines]
-
-
-class Resolutions(Resolution):
-    """The same in few lines: the best, middle and worst row of each test and metric, and of those with a twin."""
-
-    def __init__(self, where, title="Smallest difference that can be told, by test and metric", peer="vhost_net"):
-        super().__init__(where, title, peer)
 
     def cells(self, results):
         groups = {}
@@ -313,11 +301,6 @@ class Resolves(Item):
 
     def html(self, results, plots):
         return "".join(f"<p>{escape(line)}</p>" for line in chance.sentences(results))
-
-
-def least(values):
-    share = stats.resolves(values) if values else None
-    return "" if share is None else units.percent(share)
 
 
 def span(shares):

@@ -2,7 +2,7 @@
 """The report of `make bench`."""
 
 import chance
-from report import Bars, Lines, Multiples, Ratios, Resolution, Resolutions, Resolves, Section, Table
+from report import Bars, Lines, Multiples, Ratios, Resolutions, Resolves, Section, Table
 
 TITLE = "kvnet in the laboratory"
 NATIVE = {"lane": "native"}
@@ -184,7 +184,6 @@ def sections(results):
             found += [guest_section(results, lane, test) for test in tests]
     prose = "From the spread of each row's samples in this run: the smallest difference that it can tell. The method is at the end of this page."
     found.append(Section("What this run can resolve", prose, [Resolutions({"unit": SHOWN_UNITS})]))
-    found.append(Section("What each row can resolve", "The same, row by row.", [Resolution({})], folded=True))
     return found
 
 

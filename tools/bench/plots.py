@@ -41,8 +41,8 @@ class Plot(items.Item):
 class Bars(Plot):
     """Groups of bars: medians; whiskers from the least to the most; dots: samples."""
 
-    def __init__(self, where, x="size", series="backend", title="", unit=None, reference=()):
-        self.where, self.title, self.unit, self.series = where, title, unit, series
+    def __init__(self, where, x="size", title="", reference=()):
+        self.where, self.title = where, title
         self.x = (x,) if isinstance(x, str) else tuple(x)
         self.reference = list(reference)
 
@@ -50,16 +50,16 @@ class Bars(Plot):
         found = {k: v for k, v in results.series(**self.where).items() if not chance.is_twin(k.get("backend"))}
         if not found:
             return None
-        unit = self.unit or next(iter(found)).get("unit")
+        unit = next(iter(found)).get("unit")
         every = [v for values in found.values() for v in values] + [ref.value for ref in self.reference]
         divisor, name = units.scale_for(every, unit)
         groups = {}
         for key, values in found.items():
             label = tuple(key.get(k, "") for k in self.x)
             scaled = [v / divisor for v in values]
-            groups.setdefault(label, {})[key.get(self.series, "")] = (scaled, stats.median(scaled))
+            groups.setdefault(label, {})[key.get("backend")] = (scaled, stats.median(scaled))
         ordered = sorted(groups.items(), key=lambda g: [items.order(k)(v) for k, v in zip(self.x, g[0])])
-        names = items.colours({n for _, s in ordered for n in s}, self.series)
+        names = items.colours({n for _, s in ordered for n in s})
         refs = [(ref.label, ref.x and str(ref.x), ref.value / divisor) for ref in self.reference]
         return draw.bars(self.title, [(" ".join(filter(None, label)), s) for label, s in ordered], names, name, refs)
 
@@ -67,27 +67,25 @@ class Bars(Plot):
 class Lines(Plot):
     """A curve for each series over a number."""
 
-    def __init__(self, where, x="size", series="backend", title="", unit=None, reference=(), xlog=False, ylog=False, xname=None):
-        self.where, self.x, self.series, self.title, self.unit = where, x, series, title, unit
-        self.reference, self.xlog, self.ylog, self.xname = list(reference), xlog, ylog, xname or x
+    def __init__(self, where, x="size", title="", reference=(), xlog=False, ylog=False):
+        self.where, self.x, self.title = where, x, title
+        self.reference, self.xlog, self.ylog = list(reference), xlog, ylog
 
     def draw(self, results):
         found = {k: v for k, v in results.series(**self.where).items() if rows.is_number(k.get(self.x, "")) and not chance.is_twin(k.get("backend"))}
         if not found:
             return None
-        unit = self.unit or next(iter(found)).get("unit")
+        unit = next(iter(found)).get("unit")
         every = [v for values in found.values() for v in values] + [ref.value for ref in self.reference]
         divisor, name = units.scale_for(every, unit)
         series = {}
         for key, values in found.items():
             scaled = [v / divisor for v in values]
-            series.setdefault(key.get(self.series, ""), []).append((float(key.get(self.x)), scaled, stats.median(scaled)))
+            series.setdefault(key.get("backend"), []).append((float(key.get(self.x)), scaled, stats.median(scaled)))
         for points in series.values():
             points.sort(key=lambda p: p[0])
-        refs = {}
-        for ref in self.reference:
-            refs.setdefault(ref.label, []).append((None if ref.x is None else float(ref.x), ref.value / divisor))
-        return draw.lines(self.title, series, items.colours(series, self.series), name, self.xname, refs, self.xlog, self.ylog)
+        refs = {ref.label: ref.value / divisor for ref in self.reference}
+        return draw.lines(self.title, series, items.colours(series), name, self.x, refs, self.xlog, self.ylog)
 
 
 class Ratios(Plot):

@@ -11,7 +11,7 @@ from html import escape
 
 import draw
 import items
-from items import BACKENDS, Grid, Item, Multiples, Ref, Resolution, Resolutions, Resolves, Table, Text  # noqa: F401 (for plans)
+from items import BACKENDS, Grid, Item, Multiples, Ref, Resolutions, Resolves, Table, Text  # noqa: F401 (for plans)
 from plots import Bars, Lines, Ratios  # noqa: F401 (for plans)
 import stats
 
@@ -53,8 +53,8 @@ class Limits(Item):
 
 
 class Section:
-    def __init__(self, title, prose="", items=(), folded=False):
-        self.title, self.prose, self.items, self.folded = title, prose, list(items), folded
+    def __init__(self, title, prose="", items=()):
+        self.title, self.prose, self.items = title, prose, list(items)
 
     def anchor(self):
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
@@ -83,7 +83,7 @@ def write_text(title, sections, results, out):
             text = item.text(results)
             if text:
                 body += ([f"  {item.title}"] if item.title else []) + ["    " + line for line in text] + [""]
-        if body and not section.folded:
+        if body:
             out("")
             out(section.title)
             out("\n".join(body[:-1]))
@@ -99,8 +99,6 @@ def section_html(section, results, plots):
     if lanes:
         limits = Section(LIMITS).anchor()
         body.append(f'<p class="note">Lane {", ".join(lanes)}: <a href="#{limits}">{LIMITS.lower()}</a>.</p>')
-    if section.folded:
-        body = ["<details><summary>show</summary>"] + body + ["</details>"]
     return "".join(parts + body) + "</section>"
 
 

@@ -432,7 +432,7 @@ class Reports(unittest.TestCase):
         page, text = self.write(self.results, [report.Section("s", "p", [
             report.Bars(where, reference=ref), report.Lines(where, x="size", xlog=True, ylog=True, reference=ref),
             report.Table(where, rows=("size",), reference=ref), report.Table(where, rows=("size",), stats=("mean", "min", "sigma", "n"), reference=ref),
-            report.Ratios(where), report.Resolution(where), report.Grid("g", ["a", "b"], [["1", "2"]]), report.Text("t")])])
+            report.Ratios(where), report.Resolutions(where), report.Grid("g", ["a", "b"], [["1", "2"]]), report.Text("t")])])
         self.assertIn("paper: x", text)
         self.assertIn("stroke-dasharray", page)
         self.assertNotIn(items.NOTHING, page)
