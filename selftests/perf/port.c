@@ -295,18 +295,18 @@ void port_check(const struct ports *all, const struct port *p, unsigned int queu
 		check_tx(p);
 }
 
-unsigned long port_arrived(const struct port *p)
+struct arrived port_arrived(const struct port *p)
 {
 	FILE *f = fopen("/proc/self/net/dev", "r");
 	size_t len = strlen(p->r.name);
 	char line[256], *at;
-	unsigned long n = 0;
+	struct arrived n = { 0 };
 
 	ASSERT(f);
 	while (fgets(line, sizeof(line), f)) {
 		at = line + strspn(line, " ");
 		if (!strncmp(at, p->r.name, len) && at[len] == ':')
-			sscanf(at + len + 1, "%*u %lu", &n);
+			sscanf(at + len + 1, "%*u %lu %*u %lu", &n.packets, &n.dropped);
 	}
 	fclose(f);
 	return n;

@@ -49,7 +49,8 @@ void port_wait(struct port *p, unsigned int queue);
 void port_events(struct port *p, unsigned long *kicks, unsigned long *calls);
 /* The last pass: every buffer once, in order, as long as it should be, intact. */
 void port_check(const struct ports *all, const struct port *p, unsigned int queue);
-/* Packets that came to the host from this port's tap. */
-unsigned long port_arrived(const struct port *p);
+/* What came to the host from this port's tap, and what an XDP program dropped of it. */
+struct arrived { unsigned long packets, dropped; };
+struct arrived port_arrived(const struct port *p);
 
 #endif /* SELFTESTS_PORT_H */

@@ -144,7 +144,7 @@ static void check_all(const struct ports *p, unsigned long passes)
 	for (i = 0; i < p->n; i++) {
 		if (p->s.dirs & SPEC_TX) {
 			port_check(p, &p->port[i], VDEV_TX);
-			arrived += port_arrived(&p->port[i]);
+			arrived += port_arrived(&p->port[i]).packets;
 		}
 		if (p->s.dirs & SPEC_RX)
 			port_check(p, &p->port[i], VDEV_RX);
@@ -167,21 +167,6 @@ static void report(unsigned int slices)
 		spec_slices("rate", sample.m.rate, slices, "bit/s");
 }
 
-/* the module's own counters; vhost_net has none */
-static void report_counters(const struct ports *p)
-{
-	char path[64], line[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", p->port[0].r.v.fd);
-	f = fopen(path, "r");
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "kvnet.", 6) && !strstr(line, ":\t0\n"))
-			printf("@counter %s %s", spec_backend(), line);
-	fclose(f);
-}
-
 /* BENCH_PINNED says what the row is to be about: 1 or 0. */
 static void check_pinned(void)
 {
@@ -202,7 +187,6 @@ static void check_pinned(void)
 
 static unsigned int pps_open(const struct spec *s)
 {
-	unsigned int slices;
 	unsigned long passes;
 
 	ports_open(&sample.p, s);
@@ -213,9 +197,7 @@ static unsigned int pps_open(const struct spec *s)
 	workers_find(getpid(), sample.p.n);
 	if (s->apart)
 		workers_apart();
-	slices = turns_slices(s, passes);
-	sample.each = passes < slices ? 1 : passes / slices;
-	return slices;
+	return turns_slices(s, passes, &sample.each);
 }
 
 /* The first pass finds the caches as another backend left them: it does not count. */
@@ -237,7 +219,6 @@ static void pps_close(unsigned int slices)
 	attach_all(&sample.p, false);
 	check_all(&sample.p, sample.passes);
 	report(slices);
-	report_counters(&sample.p);
 	ports_close(&sample.p);
 }
 

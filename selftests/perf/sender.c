@@ -64,7 +64,6 @@ static uint64_t pass_alone(void)
 static unsigned int sender_open(const struct spec *s)
 {
 	unsigned long passes;
-	unsigned int slices;
 	uint64_t ns = 0;
 
 	ports_open(&sample.p, s);
@@ -74,10 +73,7 @@ static unsigned int sender_open(const struct spec *s)
 	workers_find(getpid(), 1);
 	if (s->apart)
 		workers_apart();
-	passes = passes * (double)s->ns / ns + 1;
-	slices = turns_slices(s, passes);
-	sample.each = passes < slices ? 1 : passes / slices;
-	return slices;
+	return turns_slices(s, passes * (double)s->ns / ns + 1, &sample.each);
 }
 
 static void sender_slice(unsigned int i)

@@ -103,13 +103,6 @@ static const char *bench_row(void)
 	return env_or("BENCH_ROW", "lane=native rep=0 backend=kvnet");
 }
 
-const char *spec_backend(void)
-{
-	const char *at = strstr(bench_row(), "backend=");
-
-	return at ? at + strlen("backend=") : "?";
-}
-
 static double instruction_ns(void)
 {
 	return strtod(env_or("BENCH_NS_PER_INSTRUCTION", "0"), NULL);
@@ -208,9 +201,7 @@ static void find_in(const char *dir, pid_t owner)
 /* kvnet has one for each queue, others have one for each device. */
 static unsigned int workers_each(void)
 {
-	const char *backend = spec_backend();
-
-	return strncmp(backend, "kvnet", 5) ? 1 : 2;
+	return strstr(bench_row(), "backend=kvnet") ? 2 : 1;
 }
 
 /* Kernel threads, or threads of that process. */

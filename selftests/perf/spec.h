@@ -45,8 +45,6 @@ void spec_slices(const char *metric, const double *values, unsigned int n,
 		 const char *unit);
 /* Is time made of instructions? */
 bool spec_virtual(void);
-/* The backend that the rows are about. */
-const char *spec_backend(void);
 uint64_t now_ns(void);
 
 double median(double *values, unsigned int n);

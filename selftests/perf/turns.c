@@ -88,30 +88,32 @@ static void parameter(const char *node, const char *name, const char *value)
 	close(fd);
 }
 
-/* name:node:layout:pinned:in-place:poll:look:slowed, into the variables by which a sample is told. */
+/*
+ * name:node:layout:pinned:rx_inline:poll_us:rx_usecs:slowed, into variables by which a sample
+ * is told, and module parameters.
+ */
 static void become(char *words)
 {
-	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW");
-	static const char *const variables[] = {
-		"KVNET_DEV", "KVNET_LAYOUT", "BENCH_PINNED", "BENCH_RX_INLINE", "BENCH_POLL",
-		"BENCH_LOOK", "BENCH_SLOWED",
+	const char *name = strsep(&words, ":"), *row = getenv("BENCH_ROW"), *value;
+	static const struct { const char *variable, *parameter; } what[] = {
+		{ "KVNET_DEV" }, { "KVNET_LAYOUT" }, { "BENCH_PINNED", "pin_rings" },
+		{ .parameter = "rx_inline" }, { .parameter = "poll_us" }, { .parameter = "rx_usecs" },
+		{ "BENCH_SLOWED" },
 	};
-	const char *node;
 	char line[128];
 	unsigned int i;
 
-	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
 		ASSERT(words);
-		setenv(variables[i], strsep(&words, ":"), 1);
+		value = strsep(&words, ":");
+		if (what[i].variable)
+			setenv(what[i].variable, value, 1);
+		if (what[i].parameter)
+			parameter(getenv("KVNET_DEV"), what[i].parameter, value);
 	}
 	snprintf(line, sizeof(line), "%s backend=%s", row ? row : "lane=native rep=0",
 		 name);
 	setenv("BENCH_ROW", line, 1);
-	node = getenv("KVNET_DEV");
-	parameter(node, "pin_rings", getenv("BENCH_PINNED"));
-	parameter(node, "rx_inline", getenv("BENCH_RX_INLINE"));
-	parameter(node, "poll_us", getenv("BENCH_POLL"));
-	parameter(node, "rx_usecs", getenv("BENCH_LOOK"));
 }
 
 /* Done again at once if the machine ran somebody else meanwhile, whosever slice it is. */
@@ -191,14 +193,16 @@ static void end(struct backend *b, unsigned int slices)
 	close(b->fd);
 }
 
-unsigned int turns_slices(const struct spec *s, unsigned long passes)
+unsigned int turns_slices(const struct spec *s, unsigned long passes, unsigned long *each)
 {
 	uint64_t n = s->ns / SLICE_NS;
 
 	n = n < passes ? n : passes;
 	if (spec_virtual() && n < LEAST)
 		n = LEAST;
-	return n > SLICES ? SLICES : n ? n : 1;
+	n = n > SLICES ? SLICES : n ? n : 1;
+	*each = passes < n ? 1 : passes / n;
+	return n;
 }
 
 static void shuffle(unsigned int *order, unsigned int n)

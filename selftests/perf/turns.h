@@ -9,9 +9,8 @@
  *
  * BENCH_TURNS="kvnet:/dev/kvnet::1:1:50:100: vhost_net:/dev/vhost-net::::::" names the backends: for
  * each its name, KVNET_DEV, KVNET_LAYOUT, BENCH_PINNED (its rings are to be pinned,
- * 1, or not, 0), BENCH_RX_INLINE (module parameter rx_inline), BENCH_POLL and
- * BENCH_LOOK (the module's parameters poll_us and rx_usecs) and BENCH_SLOWED (slowed.h).
- * Without it there is one, which these variables describe themselves.
+ * 1, or not, 0), the module's parameters rx_inline, poll_us and rx_usecs, and BENCH_SLOWED
+ * (slowed.h). Without it there is one, which the variables describe themselves.
  */
 #ifndef SELFTESTS_TURNS_H
 #define SELFTESTS_TURNS_H
@@ -32,8 +31,8 @@ struct turns_work {
 	void (*close)(unsigned int slices);
 };
 
-/* For turns_work.open: slices of a sample, which may last for so many passes. */
-unsigned int turns_slices(const struct spec *s, unsigned long passes);
+/* For turns_work.open: slices of a sample, which may last for so many passes; passes of each. */
+unsigned int turns_slices(const struct spec *s, unsigned long passes, unsigned long *each);
 
 void turns_take(const struct turns_work *work);
 /* What is timed begins or ends (with BENCH_COUNT=1, see mark.h; backends from 1). */

@@ -55,7 +55,6 @@ static uint64_t run(unsigned long passes)
 static unsigned int xdp_open(const struct spec *s)
 {
 	unsigned long passes = 2;
-	unsigned int slices;
 	int program;
 	uint64_t ns;
 
@@ -72,10 +71,7 @@ static unsigned int xdp_open(const struct spec *s)
 	while ((ns = run(passes)) < s->ns / 8)
 		passes *= 2;
 	workers_find(getpid(), sample.p.n);
-	passes = passes * (double)s->ns / ns + 1;
-	slices = turns_slices(s, passes);
-	sample.each = passes < slices ? 1 : passes / slices;
-	return slices;
+	return turns_slices(s, passes * (double)s->ns / ns + 1, &sample.each);
 }
 
 static void xdp_slice(unsigned int i)
@@ -86,24 +82,6 @@ static void xdp_slice(unsigned int i)
 	meter_begin(&sample.m, &sample.p);
 	ns = run(sample.each);
 	meter_end(&sample.m, &sample.p, i, (double)sample.each * sample.count, ns);
-}
-
-/* The tap's counter of frames that a program dropped. */
-static unsigned long dropped(const struct port *p)
-{
-	FILE *f = fopen("/proc/self/net/dev", "r");
-	size_t len = strlen(p->r.name);
-	unsigned long n = 0;
-	char line[256], *at;
-
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f)) {
-		at = line + strspn(line, " ");
-		if (!strncmp(at, p->r.name, len) && at[len] == ':')
-			sscanf(at + len + 1, "%*u %*u %*u %lu", &n);
-	}
-	fclose(f);
-	return n;
 }
 
 /* The last pass at the second guest: intact, and all of them came in their order. */
@@ -132,7 +110,7 @@ static void xdp_close(unsigned int slices)
 		port_attach(&sample.p.port[1], VDEV_RX, false);
 		check_arrived(&sample.p.port[1]);
 	}
-	ASSERT_EQ(dropped(&sample.p.port[0]), sample.redirect ? 0 : sent);
+	ASSERT_EQ(port_arrived(&sample.p.port[0]).dropped, sample.redirect ? 0 : sent);
 	meter_rows(&sample.m, slices);
 	ports_close(&sample.p);
 }
