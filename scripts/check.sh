@@ -14,7 +14,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SERIES=6.12
-STATIC="nospec checkpatch shell kernel_doc spdx versions layers machine mutants killers spec counters docs codespell words"
+STATIC="nospec checkpatch shell kernel_doc spdx versions layers machine runner mutants killers spec counters docs codespell words"
 # of checkpatch: include/compat is about versions
 CHECKPATCH_IGNORE=LINUX_VERSION_CODE,CONSTANT_COMPARISON
 
@@ -191,6 +191,12 @@ check_layers()
 check_machine()
 {
 	python3 -B "$TOP/scripts/machine/test_machine.py"
+}
+
+# what each test says of its needs, and where it runs
+check_runner()
+{
+	python3 -B "$TOP/scripts/runner/test_plan.py"
 }
 
 check_spec()
