@@ -201,6 +201,7 @@ check_runner()
 	for test in plan results lanes; do
 		python3 -B "$TOP/scripts/runner/test_$test.py" || return
 	done
+	"$TOP/scripts/test.sh" check
 }
 
 check_spec()

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For test.sh: what counts tests, and lanes, in which it runs what does not need each
-# other at the same time.
+# For packages.sh and build-matrix.sh: what counts tests, and lanes, in which they run what
+# does not need each other at the same time. The tests have theirs in scripts/runner.
 
 PASSED=0
 FAILED=0
 SKIPPED=0
-# what has been skipped, by any lane: where, test, reason
+# what has been skipped, by any lane: where, test, reason; and "allowed" where the script said so
 SKIPS=$(mktemp)
 # what has failed, by any lane, with what was said of it: shown once more at the very end
 FAILURES=$(mktemp)
 
 declare -A LANES=()
-# those that begin where another ends
-LANES_LATER=()
 LANE=''
 
 ### counting
@@ -38,11 +36,11 @@ say()
 	[ -z "$LANE" ] || tell "$text"
 }
 
-# skip WHERE TEST REASON
+# skip WHERE TEST REASON: this may be; what a log says was skipped may not
 skip()
 {
 	echo "# SKIP $2: $3"
-	printf '%s\t%s\t%s\n' "$@" >> "$SKIPS"
+	printf '%s\t%s\t%s\tallowed\n' "$@" >> "$SKIPS"
 }
 
 # failed WHAT: of which no log has more to say
@@ -66,13 +64,6 @@ step()
 	else
 		failed "$name"
 	fi
-}
-
-# show_times NAME FILE: where the time went, in seconds, the most first
-show_times()
-{
-	sed -n 's/^# \(.*\): all of it took \([0-9.]*\) s$/\2 \1/p' "$2" 2>/dev/null | sort -rn |
-		awk -v name="$1" '{ text = text sep $2 " " $1; sep = ", " } END { if (NR) print name ": " text }' | fold -s -w 110
 }
 
 # count_log LOG WHERE NAME: adds up every "N passed, N failed, N skipped" line; without any, it
@@ -107,18 +98,15 @@ count_status()
 	[ "$FAILED" -ne "$before" ] || failed "$name (status $status)"
 }
 
-# judges all that was skipped: what is not allowed failed. Then all that failed is said once
-# more, for who is shown the end of this only.
+# says what was skipped; what may not be failed. Then all that failed is said once more.
 count_skips()
 {
-	local any='' verdict bad
+	local verdict bad
 
-	# other backends are not what this is about
-	[ "${BACKEND:-kvnet}" = kvnet ] || any=1
-	verdict=$(awk -v any="$any" -f "$TOP/scripts/skips.awk" "$TOP/scripts/skips.list" "$SKIPS")
+	verdict=$(awk -F '\t' '{ print ($4 == "allowed" ? "# skipped: " : "not ok - skipped: ") $1 ": " $2 ": " $3 }' "$SKIPS")
 	[ -z "$verdict" ] || echo "$verdict"
 	bad=$(grep -c '^not ok' <<< "$verdict") || true
-	# shellcheck disable=SC2034 # for test.sh
+	# shellcheck disable=SC2034 # for those that use this
 	SKIPPED=$(($(wc -l < "$SKIPS") - bad))
 	count 0 "$bad"
 	grep '^not ok' <<< "$verdict" | sed 's/^not ok - /# failed: /' >> "$FAILURES" || true
@@ -150,38 +138,21 @@ lane()
 	LANES[$!]=$name
 }
 
-# lane_later NAME COMMAND: a lane of one word that begins as soon as another has ended
-lane_later()
-{
-	LANES_LATER+=("$1 $2")
-}
-
-lanes_go_on()
-{
-	local next=${LANES_LATER[0]:-}
-
-	[ -n "$next" ] || return 0
-	LANES_LATER=("${LANES_LATER[@]:1}")
-	lane "${next% *}" "${next#* }"
-}
-
 # of what "times" says of a shell and its children
 cpu_seconds()
 {
 	tr 'ms' '  ' | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d\n", sum }'
 }
 
-# waits for all lanes, the later ones, too; one that did not come to its end counts as failed
+# waits for all lanes; one that did not come to its end counts as failed
 lanes_end()
 {
-	local pid name sums ended=()
+	local pid name sums
 
 	while [ ${#LANES[@]} -gt 0 ]; do
 		wait -n -p pid "${!LANES[@]}" || true
 		name=${LANES[$pid]}
 		unset "LANES[$pid]"
-		lanes_go_on
-		ended+=("$name")
 		sums=$(cat "$BUILD/log/lane-$name.count" 2>/dev/null) || {
 			sums="0 1 died"
 			echo "# failed: lane $name: died" >> "$FAILURES"
@@ -192,10 +163,6 @@ lanes_end()
 		cat "$BUILD/log/lane-$name.log"
 		# shellcheck disable=SC2086 # numbers
 		count ${sums% *}
-	done
-	echo
-	for name in "${ended[@]}"; do
-		show_times "$name" "$BUILD/log/lane-$name.log"
 	done
 }
 

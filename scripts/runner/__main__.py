@@ -170,8 +170,10 @@ def main(argv):
             os.environ.pop(name, None)
         # for programs in lanes, see Programs
         os.dup2(1, 3)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, interrupted)
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            # of nohup
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, interrupted)
         run = Run(argv[1] if argv[1:] else "first", tests)
         try:
             dispatch(run, tests)

@@ -108,7 +108,7 @@ class Lane:
         print(text, file=self.out or sys.stdout, flush=True)
 
     def tell(self, text):
-        """For a human who waits, past the log."""
+        """For the terminal, past the log."""
         print(f"[{elapsed():4d}s] {self.name}{self.name and ': '}{text}", flush=True)
 
     def say(self, text):

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -13,7 +15,10 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import lanes  # noqa: E402  pylint: disable=wrong-import-position
+import needs  # noqa: E402  pylint: disable=wrong-import-position
 import results  # noqa: E402  pylint: disable=wrong-import-position
+
+TEST_SH = os.path.join(needs.TOP, "scripts", "test.sh")
 
 
 def text_of(path):
@@ -24,8 +29,8 @@ def text_of(path):
 
 
 def comes_true(condition):
-    """Within half a minute."""
-    for _ in range(3000):
+    """Within a minute."""
+    for _ in range(6000):
         if condition():
             return True
         time.sleep(0.01)
@@ -37,7 +42,8 @@ class LanesTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.log = folder.name
-        self.run_ = types.SimpleNamespace(log=self.log, programs=lanes.Programs(), results=results.Results(self.log, []))
+        self.run_ = types.SimpleNamespace(log=self.log, programs=lanes.Programs(),
+                                          results=results.Results(self.log, []))
         self.run_.main = lanes.Lane(self.run_)
         # where lanes tell, past their logs
         try:
@@ -65,7 +71,8 @@ class LanesTest(unittest.TestCase):
             third_runs.set()
             lane.failed += 1
 
-        said = self.together(("first", first), ("second", second), later=[("third", third), ("fourth", second)])
+        said = self.together(("first", first), ("second", second),
+                             later=[("third", third), ("fourth", second)])
         self.assertEqual((self.run_.main.passed, self.run_.main.failed), (5, 1))
         self.assertEqual(said.count(" ===== "), 4)
 
@@ -76,7 +83,8 @@ class LanesTest(unittest.TestCase):
             lane.step("two", ["sh", "-c", "echo $KVNET_LANE >&2; exit 3"])
 
         said = self.together(("some", job))
-        self.assertRegex(said, r"some: step 1 of 2: one\n(.*\n)*.* some: 1 passed, 1 failed, 0 s of CPU =====\n"
+        self.assertRegex(said, r"some: step 1 of 2: one\n(.*\n)*"
+                               r".* some: 1 passed, 1 failed, 0 s of CPU =====\n"
                                r".* step 1 of 2: one\nhello\nok - one\n.*two\nsome\nnot ok - two\n")
         self.assertEqual(self.run_.results.failures, ["# failed: two"])
 
@@ -104,13 +112,16 @@ class LanesTest(unittest.TestCase):
         self.assertRegex(told[0], r"^slow thing: 10 of about 40 \(25 %\)")
 
     def test_how_far(self):
-        self.assertEqual([lanes.how_far(*how) for how in ((200, 50, 10), (200, 9, 10), (200, 300, 10), (0, 0, 10))],
-                         ["50 of about 200 (25 %), 10 s, about 30 s to go", "10 s", "all but done, 10 s", "10 s"])
+        said = "50 of about 200 (25 %), 10 s, about 30 s to go"
+        self.assertEqual(lanes.how_far(200, 50, 10), said)
+        self.assertEqual(lanes.how_far(200, 300, 10), "all but done, 10 s")
+        self.assertEqual((lanes.how_far(200, 9, 10), lanes.how_far(0, 0, 10)), ("10 s", "10 s"))
 
     def test_programs_end_with_what_they_started(self):
         pids = os.path.join(self.log, "pids")
         # the second one does not take SIGTERM, and outlives its parent
-        script = f"sleep 1000 & echo $! >> {pids}; (trap '' TERM; echo $BASHPID >> {pids}; while :; do sleep 1000; done) & wait"
+        script = (f"sleep 1000 & echo $! >> {pids}; "
+                  f"(trap '' TERM; echo $BASHPID >> {pids}; while :; do sleep 1000; done) & wait")
         lanes.PATIENCE, patience = 0.5, lanes.PATIENCE
         ended = []
 
@@ -135,7 +146,57 @@ class LanesTest(unittest.TestCase):
 
 def is_there(pid):
     """A zombie is not."""
-    return "State:" in text_of(f"/proc/{pid}/status") and "State:\tZ" not in text_of(f"/proc/{pid}/status")
+    status = text_of(f"/proc/{pid}/status")
+    return "State:" in status and "State:\tZ" not in status
+
+
+class Verbs(unittest.TestCase):
+    def said(self, *words, **env):
+        done = subprocess.run([TEST_SH, *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, "TESTS": "", "KERNEL": "", "BACKEND": "", **env})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_what_is_wrong_is_said_before_anything_is_built(self):
+        wrong = (
+            (["uml"], {"TESTS": "closed"}, "no test 'closed'; there are: .*lifecycle/close"),
+            (["uml"], {"KERNEL": "6.1"}, "no such User-Mode Linux: '6.1'"),
+            (["uapi"], {"KERNEL": "5.10"}, "unknown kernel series '5.10'"),
+            (["net"], {"KERNEL": "kasan"}, "no guests run on kernel kasan"),
+            (["debug"], {"KERNEL": "6.1"}, "does not look for bugs"),
+            (["uapi"], {"BACKEND": "x"}, "unknown backend 'x'"),
+            (["nothing"], {}, "scripts/test.sh VERB"),
+            (["plan", "third"], {}, "'first' or 'all'"))
+        for words, env, text in wrong:
+            with tempfile.TemporaryDirectory() as build:
+                status, out, error = self.said(*words, **env, KVNET_BUILD=build)
+                self.assertEqual((status, out, os.listdir(build)), (1, "", []), words)
+            self.assertRegex(error, f"^test.sh: .*{text}")
+
+    def test_plan(self):
+        status, out, _ = self.said("plan", "first")
+        self.assertEqual(status, 0)
+        self.assertIn("uapi-uml-waiting - close\n", out)
+        self.assertIn("test-6.12 - traffic\n", out)
+
+    def test_an_interrupt_ends_all(self):
+        with tempfile.TemporaryDirectory() as build:
+            # it waits for a lock of ours
+            os.makedirs(f"{build}/locks")
+            hold = ["flock", f"{build}/locks/unit", "sh", "-c", "echo held; exec cat"]
+            lock = subprocess.Popen(hold, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.assertEqual(lock.stdout.readline(), "held\n")
+            run = subprocess.Popen([TEST_SH, "unit"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True,
+                                   env={**os.environ, "TESTS": "", "KVNET_BUILD": build})
+            log = f"{build}/log/test-unit.log"
+            self.assertTrue(comes_true(lambda: "waiting for another run" in text_of(log)))
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=60)
+            self.assertEqual(run.returncode, 130)
+            left = subprocess.run(["pgrep", "-f", f"OUTPUT={build}/unit"], capture_output=True,
+                                  check=False)
+            self.assertEqual(left.stdout, b"")
+            lock.communicate()
 
 
 if __name__ == "__main__":

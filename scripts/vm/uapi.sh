@@ -1,37 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs inside the test host or User-Mode Linux: the binaries of selftests/uapi that
-# are named (with or without their "_test"), or all but those APART, kselftest's TAP
-# passed on; ends in "N passed, N failed, N skipped". With BACKEND=vhost they run against in-tree
-# vhost_net. With PACKED=1 those that use rings run a second time, with packed ones
-# that are used in order, those of a worker's life with a worker that is a kernel
-# thread, and those of the ways of a frame with all fast ways switched off. KSFT_STOP=1
-# ends at the first failure.
+# Runs inside the test host or User-Mode Linux: the programs of selftests/uapi that are
+# named, kselftest's TAP passed on; ends in "N passed, N failed, N skipped". Each is NAME,
+# with or without its "_test", or NAME:VARIANT: kthread, with a worker that is a kernel
+# thread; slow, with all fast paths off; or the layout of rings, such as packed,in_order.
+# In a variant what is repeated for chance is repeated less often. With BACKEND=vhost they
+# run against in-tree vhost_net. KSFT_STOP=1 ends at the first failure.
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
 
 PASSED=0
 FAILED=0
 SKIPPED=0
-RING_TESTS="loop_tx loop_rx notify lifecycle hostile live dirty_log dirty_log_errors iotlb_live tx_full content rx_inline_burst isolation"
-KTHREAD_TESTS="lifecycle live ring_pin_change non_owner storm"
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
-# they wait for a minute to be over, take long, or want a module whose calls fail or wait
-APART="idle isolation held_change fault_each fault_call fault_sum load_fail"
-SLOW_TESTS="loop_rx loop_tx offload fault set_backend"
 # parameters: without it the same is done in another way
 FAST_WAYS="rx_direct tx_direct tx_inline rx_inline tx_usecs rx_usecs poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
 KCSAN=/sys/kernel/debug/kcsan
 declare -A FAST
 
-run_binary()
+# run_program FILE VARIANT
+run_program()
 {
-	local name=${1##*/} log=/tmp/uapi.log start status ok not_ok skipped variant
+	local name=${1##*/} variant=$2 log=/tmp/uapi.log start status ok not_ok skipped
 
 	start=$(uptime_now)
-	variant=${KVNET_LAYOUT:-}${KVNET_WORKER:-}${SLOW:-}
 	echo "## $name${variant:+ ($variant)}"
 	marker "begin $name"
 	timeout "${UAPI_TIMEOUT:-900}" "$1" > $log 2>&1
@@ -55,62 +49,50 @@ run_binary()
 	SKIPPED=$((SKIPPED + skipped))
 }
 
-# run_named VARIANT NAME...: those that there are; with a variant those to which it
-# makes a difference: "kthread", "slow", or a ring's layout
+# run_named NAME[:VARIANT]
 run_named()
 {
-	local variant=$1 some='' KVNET_LAYOUT=${KVNET_LAYOUT:-} KVNET_WORKER=${KVNET_WORKER:-} name binary
+	local variant='' name=$1 KVNET_LAYOUT=${KVNET_LAYOUT:-} KVNET_WORKER=${KVNET_WORKER:-} KSFT_LONG=${KSFT_LONG:-}
 
+	[[ $name != *:* ]] || variant=${name#*:} KSFT_LONG=${KSFT_LONG:-1/3}
+	name=${name%%:*} name=${name##*/} name=${name%_test}
 	case $variant in
-	'') ;;
-	kthread) KVNET_WORKER=$variant some=$KTHREAD_TESTS ;;
-	slow) some=$SLOW_TESTS ;;
-	*) KVNET_LAYOUT=$variant some=$RING_TESTS ;;
+	'' | slow) ;;
+	kthread) KVNET_WORKER=$variant ;;
+	*) KVNET_LAYOUT=$variant ;;
 	esac
-	export KVNET_LAYOUT KVNET_WORKER
-	shift
-	for name; do
-		name=${name##*/} name=${name%_test}
-		[ -z "$variant" ] || [[ " $some " == *" $name "* ]] || continue
-		binary=/kvnet/uapi/${name}_test
-		[ -x "$binary" ] || { echo "not ok - no test $name"; FAILED=$((FAILED + 1)); continue; }
-		[ $FAILED -ge "$MOST" ] || run_binary "$binary"
-	done
+	export KVNET_LAYOUT KVNET_WORKER KSFT_LONG
+	fast_ways "$([ "$variant" = slow ] && echo off || echo on)"
+	if [ -x "/kvnet/uapi/${name}_test" ]; then
+		run_program "/kvnet/uapi/${name}_test" "${variant:-$KVNET_LAYOUT$KVNET_WORKER}"
+	else
+		echo "not ok - no test $name"
+		FAILED=$((FAILED + 1))
+	fi
 }
 
-# All at once: the tests of each one say which of them it was.
-fast_ways_off()
+# fast_ways on | off: all at once; the tests of each one say which of them it was
+fast_ways()
 {
 	local name
 
+	[ "$1" != "${FAST[are]:-on}" ] || return 0
+	FAST[are]=$1
 	for name in $FAST_WAYS; do
-		FAST[$name]=$(< "$PARAMETERS/$name")
-		echo 0 > "$PARAMETERS/$name"
-		[[ $(< "$PARAMETERS/$name") == [0N] ]] || { echo "not ok - $name cannot be switched off"; FAILED=$((FAILED + 1)); }
-	done
-}
-
-fast_ways_on()
-{
-	local name
-
-	for name in $FAST_WAYS; do
-		echo "${FAST[$name]}" > "$PARAMETERS/$name"
-	done
-}
-
-all_but_apart()
-{
-	local file name
-
-	for file in /kvnet/uapi/*_test; do
-		name=${file##*/}
-		[[ " $APART " == *" ${name%_test} "* ]] || echo "$name"
+		if [ "$1" = off ]; then
+			FAST[$name]=$(< "$PARAMETERS/$name")
+			echo 0 > "$PARAMETERS/$name"
+			[[ $(< "$PARAMETERS/$name") == [0N] ]] || { echo "not ok - $name cannot be switched off"; FAILED=$((FAILED + 1)); }
+		else
+			echo "${FAST[$name]}" > "$PARAMETERS/$name"
+		fi
 	done
 }
 
 main()
 {
+	local test
+
 	# what the tests want of the kernel, which does not load it all by itself
 	modprobe -a bridge veth fuse 2> /dev/null
 	load_kvnet || { echo "not ok - loading kvnet.ko"; FAILED=1; }
@@ -120,18 +102,10 @@ main()
 		load_backend || { echo "not ok - loading vhost_net"; FAILED=1; }
 		export KVNET_DEV=/dev/vhost-net
 	fi
-	# shellcheck disable=SC2046 # names
-	[ $# -gt 0 ] || set -- $(all_but_apart)
-	run_named "" "$@"
-	if [ -n "${PACKED:-}" ]; then
-		# all is done once more, but what is repeated for chance less often
-		export KSFT_LONG=${KSFT_LONG:-1/3}
-		run_named packed,in_order "$@"
-		run_named kthread "$@"
-		fast_ways_off
-		SLOW=slow run_named slow "$@"
-		fast_ways_on
-	fi
+	for test; do
+		[ $FAILED -ge "$MOST" ] || run_named "$test"
+	done
+	fast_ways on
 	rmmod kvnet || { echo "not ok - rmmod after the tests"; FAILED=$((FAILED + 1)); }
 	echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ $FAILED -eq 0 ] && [ $PASSED -gt 0 ]

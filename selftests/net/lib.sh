@@ -537,7 +537,7 @@ TESTS_PASSED=0
 TESTS_FAILED=0
 TESTS_SKIPPED=0
 
-# skip TEST REASON: scripts/skips.list says what may be skipped
+# skip TEST REASON: the test's @skip lines say what may be skipped
 skip()
 {
 	TESTS_SKIPPED=$((TESTS_SKIPPED + 1))
