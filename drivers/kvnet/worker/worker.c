@@ -65,20 +65,19 @@ static bool busy_poll_work(struct kvnet_worker *w, u64 start)
 	return found;
 }
 
-static enum kvnet_worker_state busy_poll_or_rearm(struct kvnet_worker *w)
+/* True if there is work, or if the thread is to exit: SCHED is still set. */
+static bool busy_poll_or_rearm(struct kvnet_worker *w)
 {
-	bool found = false;
-
+	if (READ_ONCE(w->thread.exiting))
+		return true;
 	if (w->busy_poll.max_ns)
 		w->idle_since_ns = local_clock();
-	if (should_busy_poll(w))
-		found = busy_poll_work(w, w->idle_since_ns);
-	if (!found)
-		found = w->work->ops->rearm(w->work);
-	return found ? KVNET_WORKER_RUNNING : KVNET_WORKER_SLEEPING;
+	if (should_busy_poll(w) && busy_poll_work(w, w->idle_since_ns))
+		return true;
+	return w->work->ops->rearm(w->work);
 }
 
-static enum kvnet_worker_state poll_work_once(struct kvnet_worker *w)
+static enum kvnet_work_result poll_work_once(struct kvnet_worker *w)
 {
 	struct kvnet_work *work = w->work;
 	enum kvnet_work_result result;
@@ -89,13 +88,9 @@ static enum kvnet_worker_state poll_work_once(struct kvnet_worker *w)
 	}
 	result = work->ops->poll(work);
 	trace_kvnet_poll(work->workers->owner, work->index, result);
-	if (result == KVNET_WORK_REPOLL)
-		return KVNET_WORKER_RUNNING;
-	if (result == KVNET_WORK_IDLE)
-		return KVNET_WORKER_BUSY_POLLING;
-	if (w->busy_poll.max_ns)
+	if (result == KVNET_WORK_COMPLETE && w->busy_poll.max_ns)
 		w->idle_since_ns = local_clock();
-	return KVNET_WORKER_SLEEPING;
+	return result;
 }
 
 static struct kvnet_worker *thread_to_worker(struct kvnet_thread *t)
@@ -110,29 +105,25 @@ static void worker_started(struct kvnet_thread *t)
 
 static bool worker_has_work(struct kvnet_thread *t)
 {
-	const struct kvnet_worker *w = thread_to_worker(t);
-
-	return READ_ONCE(w->queued) || w->state != KVNET_WORKER_SLEEPING;
+	return READ_ONCE(thread_to_worker(t)->queued);
 }
 
 static void worker_run(struct kvnet_thread *t)
 {
 	struct kvnet_worker *w = thread_to_worker(t);
 	u64 max_ns = kvnet_work_busy_poll_ns(w->work);
+	enum kvnet_work_result result;
 
 	if (unlikely(max_ns != w->busy_poll.max_ns))
 		kvnet_busy_poll_set_max(&w->busy_poll, max_ns);
-	if (w->state == KVNET_WORKER_SLEEPING) {
-		/* Pairs with kvnet_work_queue(): the poll sees what the previous context did. */
-		smp_store_mb(w->queued, false);
-		w->state = KVNET_WORKER_RUNNING;
-	}
-	if (w->state == KVNET_WORKER_BUSY_POLLING) {
-		w->state = busy_poll_or_rearm(w);
-		return;
-	}
-	w->state = poll_work_once(w);
+	/* Pairs with kvnet_work_queue(): the poll sees what the previous context did. */
+	smp_store_mb(w->queued, false);
+	result = poll_work_once(w);
 	cond_resched();
+	/* SCHED is still set by this thread, so no other context writes @queued. */
+	if (result == KVNET_WORK_REPOLL ||
+	    (result == KVNET_WORK_IDLE && busy_poll_or_rearm(w)))
+		WRITE_ONCE(w->queued, true);
 }
 
 static void worker_owner_died(struct kvnet_thread *t)

@@ -20,28 +20,15 @@ struct mm_struct;
 
 #define KVNET_WORKERS_MAX	2
 
-/**
- * enum kvnet_worker_state - what the worker does next
- * @KVNET_WORKER_SLEEPING: SCHED is clear, or another context has set it
- * @KVNET_WORKER_BUSY_POLLING: SCHED is set, there is no work
- * @KVNET_WORKER_RUNNING: SCHED is set, there is work
- */
-enum kvnet_worker_state {
-	KVNET_WORKER_SLEEPING,
-	KVNET_WORKER_BUSY_POLLING,
-	KVNET_WORKER_RUNNING,
-};
-
 /* A thread and its work */
 struct kvnet_worker {
 	/*
 	 * from here on only the worker may touch the work; set by the context that has set SCHED,
-	 * cleared by the thread
+	 * which may be the worker itself, cleared by the thread before it polls
 	 */
 	bool queued;
 	struct kvnet_thread thread;
 	struct kvnet_work *work;		/* const after init */
-	enum kvnet_worker_state state;		/* only for the thread */
 	/* only for the thread; the adaptive limit of busy polling */
 	struct kvnet_busy_poll busy_poll;
 	/* only for the thread; when the work became idle, in ns; 0: not measured */
