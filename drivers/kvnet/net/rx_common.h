@@ -90,7 +90,7 @@ static inline void kvnet_rx_flush(struct kvnet_queue *q)
 		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_recvmsg, q->tap.recvmsg_calls);
 	q->tap.recvmsg_calls = 0;
 	kvnet_tap_rx_copy_account(&q->tap);
-	kvnet_vq_flush(&q->vq);
+	kvnet_vq_flush(&q->vq, false);
 }
 
 /*

@@ -242,8 +242,11 @@ static bool complete_tx(struct kvnet_queue *q)
 	u64 now;
 	u32 ns;
 
-	/* The driver's call comes first. */
-	kvnet_vq_flush(&q->vq);
+	/*
+	 * The driver's call comes first. Only completing the poll starts the timer of a pending
+	 * call. A worker that polls again may be kept off its CPU for long, so it must not defer.
+	 */
+	kvnet_vq_flush(&q->vq, q->vq.n_used && may_defer_tx_call(q));
 	kvnet_watch_set(&q->tap_watch, q->no_room, NULL, 0);
 	now = local_clock();
 	if (q->no_room) {
@@ -291,11 +294,6 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
 	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
 		       (q->no_room || q->vq.vcpu_session || kvnet_worker_may_complete(&q->work));
-	/*
-	 * Only completing the poll starts the timer of a pending call. A worker that polls
-	 * again may be kept off its CPU for long, so it must not defer.
-	 */
-	q->vq.may_defer_call = may_complete && may_defer_tx_call(q);
 	/* An event without a packet: the driver has not read the used ring by sending. */
 	if (!packets)
 		kvnet_vq_send_pending_call(&q->vq);

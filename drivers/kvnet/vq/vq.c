@@ -362,7 +362,7 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 	int ret = 0;
 
 	if (vq->n_used)
-		kvnet_vq_flush(vq);
+		kvnet_vq_flush(vq, false);
 	if (unlikely(vq->log_used || kvnet_dirty_log_needs_end(&vq->dirty_log)))
 		ret = kvnet_vq_end_dirty_log(vq);
 	if (unlikely(ret))
@@ -370,7 +370,6 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 	if (vq->vcpu_session)
 		pagefault_enable();
 	vq->vcpu_session = false;
-	vq->may_defer_call = false;
 	/*
 	 * No session field may be accessed after this. Pairs with smp_load_acquire() in
 	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.
@@ -566,7 +565,7 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
 {
 	const struct kvnet_ring *r = &vq->ring;
 
-	return vq->may_defer_call && r->signalled_used_valid && r->num >= 16 * KVNET_VQ_DEFER_MAX &&
+	return r->signalled_used_valid && r->num >= 16 * KVNET_VQ_DEFER_MAX &&
 	       kvnet_ring_count_uncalled(r) <= KVNET_VQ_DEFER_MAX;
 }
 
@@ -577,14 +576,14 @@ static bool call_is_deferrable(const struct kvnet_vq *vq)
  * G, dirty bits of the ring, D, the driver's notification setting, call. Any session; may
  * sleep, except in a softirq, where the ring is mapped: no access to it can fail.
  *
- * A call for a few buffers may be deferred (tx_usecs). Then it is pending until a timer, a
- * later poll or a change of the setup makes it, or the driver turns out not to need it.
+ * @may_defer: a call for a few buffers may be deferred (tx_usecs), since the caller completes the
+ * poll. Then it is pending until a timer, a later poll or a change of the setup makes it, or the
+ * driver turns out not to need it.
  */
-void kvnet_vq_flush(struct kvnet_vq *vq)
+void kvnet_vq_flush(struct kvnet_vq *vq, bool may_defer)
 {
 	unsigned int n = vq->n_used;
 	struct kvnet_call_mark mark;
-	bool may_defer;
 	int ret;
 
 	kvnet_vq_assert_session(vq);
@@ -597,7 +596,7 @@ void kvnet_vq_flush(struct kvnet_vq *vq)
 	if (!ret)
 		ret = log_ring_writes(vq);
 	mark = kvnet_ring_call_mark(&vq->ring);
-	may_defer = call_is_deferrable(vq);
+	may_defer = may_defer && call_is_deferrable(vq);
 	if (!ret)
 		ret = kvnet_ring_should_call(&vq->ring);
 	if (ret < 0) {

@@ -129,7 +129,6 @@ struct kvnet_vq {
 	 */
 	bool has_areas;
 	bool vcpu_session;		/* page faults are disabled */
-	bool may_defer_call;		/* for a few used buffers */
 	/* A deferred call was not made: completing the poll starts its timer, or makes it. */
 	bool call_pending;
 	unsigned int n_used;		/* entries in @used: pushed and not yet flushed */
@@ -215,7 +214,7 @@ bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);
 void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason);
 int kvnet_vq_end_dirty_log(struct kvnet_vq *vq);
-void kvnet_vq_flush(struct kvnet_vq *vq);
+void kvnet_vq_flush(struct kvnet_vq *vq, bool may_defer);
 bool kvnet_vq_send_pending_call(struct kvnet_vq *vq);
 
 /* Descriptor chains; in a session: vq_pop.c */
@@ -323,7 +322,7 @@ static inline bool kvnet_vq_should_flush(const struct kvnet_vq *vq)
 static inline void kvnet_vq_flush_if_full(struct kvnet_vq *vq)
 {
 	if (kvnet_vq_should_flush(vq))
-		kvnet_vq_flush(vq);
+		kvnet_vq_flush(vq, false);
 }
 
 #endif /* _KVNET_VQ_H */
