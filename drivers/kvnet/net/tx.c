@@ -122,7 +122,7 @@ static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *b
 		kvnet_vq_count_drop(&q->vq, KVNET_STAT_drop_long);
 		return 0;
 	}
-	if (q->vq.vcpu_session && (!t->may_batch || len > KVNET_BUDGET_VCPU_BYTES))
+	if ((!t->may_batch || len > KVNET_BUDGET_VCPU_BYTES) && kvnet_vq_in_vcpu_session())
 		return -EBUSY;
 	from.iov = buf->iov;
 	from.n = buf->n;
@@ -132,7 +132,7 @@ static int send_tx_packet(const struct tx_poll_ctx *t, const struct kvnet_buf *b
 		return send_one_packet(t, &from, len);
 
 	ret = kvnet_tap_tx_queue(&q->tap, &from);
-	if (ret && q->vq.vcpu_session)
+	if (ret && kvnet_vq_in_vcpu_session())
 		return -EBUSY;
 	if (ret == -EMSGSIZE)
 		return send_one_packet(t, &from, len);
@@ -159,7 +159,8 @@ static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q, struct kvne
 		mark = kvnet_vq_mark(&q->vq);
 		ret = kvnet_vq_pop(&q->vq, KVNET_VQ_FROM_DRIVER, 0, &buf);
 		if (ret <= 0)
-			return ret && q->vq.vcpu_session ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
+			return ret && kvnet_vq_in_vcpu_session() ? KVNET_WORK_REPOLL :
+								   KVNET_WORK_IDLE;
 		ret = send_tx_packet(&t, &buf);
 		if (ret) {
 			kvnet_vq_rewind(&q->vq, mark);
@@ -286,14 +287,15 @@ static enum kvnet_work_result tx_poll_session(struct kvnet_queue *q, struct kvne
 	packets = all.packets - budget->packets;
 	kvnet_stats_add_poll(&q->vq.stats, packets, latency_ns);
 	kvnet_moderation_tx_note_sent(&q->vq.tx_mod, packets, all.bytes - budget->bytes);
-	if (q->vq.vcpu_session)
+	if (kvnet_vq_in_vcpu_session())
 		q->small_poll = result == KVNET_WORK_IDLE;
 	else if (packets)
 		q->small_poll = kvnet_budget_was_small(budget);
 	if (q->no_room)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_sndbuf_full);
 	may_complete = result == KVNET_WORK_IDLE && kvnet_vq_is_ready(&q->vq) &&
-		       (q->no_room || q->vq.vcpu_session || kvnet_worker_may_complete(&q->work));
+		       (q->no_room || kvnet_vq_in_vcpu_session() ||
+			kvnet_worker_may_complete(&q->work));
 	/* An event without a packet: the driver has not read the used ring by sending. */
 	if (!packets)
 		kvnet_vq_send_pending_call(&q->vq);

@@ -329,7 +329,6 @@ bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 		mutex_unlock(&vq->lock);
 		return false;
 	}
-	vq->vcpu_session = true;
 	pagefault_disable();
 	return true;
 }
@@ -367,9 +366,8 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 		ret = kvnet_vq_end_dirty_log(vq);
 	if (unlikely(ret))
 		kvnet_vq_break(vq, ret);
-	if (vq->vcpu_session)
+	if (kvnet_vq_in_vcpu_session())
 		pagefault_enable();
-	vq->vcpu_session = false;
 	/*
 	 * No session field may be accessed after this. Pairs with smp_load_acquire() in
 	 * kvnet_vq_begin_softirq(): the softirq sees all that this session has written.

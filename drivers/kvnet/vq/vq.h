@@ -128,7 +128,6 @@ struct kvnet_vq {
 	 * setup releases them while the queue waits.
 	 */
 	bool has_areas;
-	bool vcpu_session;		/* page faults are disabled */
 	/* A deferred call was not made: completing the poll starts its timer, or makes it. */
 	bool call_pending;
 	unsigned int n_used;		/* entries in @used: pushed and not yet flushed */
@@ -235,6 +234,12 @@ static inline void __user *kvnet_vq_user_area(u64 addr, size_t size)
 static inline void kvnet_vq_assert_session(const struct kvnet_vq *vq)
 {
 	lockdep_assert(lockdep_is_held(&vq->lock) || lockdep_is_held(&vq->softirq_lock));
+}
+
+/* In the session of a thread: is the thread a vCPU thread? The worker may wait for pages. */
+static inline bool kvnet_vq_in_vcpu_session(void)
+{
+	return pagefault_disabled();
 }
 
 /* Any session, or vq->lock. A session can be opened, unless the ring is not accessible. */

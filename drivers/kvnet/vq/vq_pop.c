@@ -121,7 +121,7 @@ stop:
 	}
 	/* The chain is fetched again after an IOTLB update or with another memory table. */
 	kvnet_ring_rewind(&vq->ring, pos);
-	if (!vq->vcpu_session)
+	if (!kvnet_vq_in_vcpu_session())
 		kvnet_vq_handle_error(vq, ret);
 	return ret;
 }
