@@ -218,13 +218,11 @@ enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work)
 		WRITE_ONCE(q->rx_mod.inline_skip, KVNET_STAT_inline_skip_busy);
 		return KVNET_WORK_REPOLL;
 	}
-	q->tap.softirq_session = true;
 	/* The policy or the socket's options may have changed since the last session. */
 	q->rx_mod.inline_skip = kvnet_rx_inline_may_poll(q) ? receive_frames_inline(q) :
 				KVNET_STAT_inline_skip_complex;
 	if (q->rx_mod.inline_skip != KVNET_STAT_NONE || complete_rx_inline(q))
 		result = KVNET_WORK_REPOLL;
-	q->tap.softirq_session = false;
 	kvnet_vq_end_softirq(&q->vq);
 	return result;
 }

@@ -4,7 +4,7 @@
  *
  * The functions that get a struct kvnet_tap run in the session of its queue:
  *  - of a worker: vq->lock, the owner's address space, may sleep;
- *  - of a softirq: vq->softirq_lock, @softirq_session is set. No user memory is accessible:
+ *  - of a softirq (in_serving_softirq()): vq->softirq_lock. No user memory is accessible:
  *    kvnet_tap_rx_read_user() is for a worker alone.
  *
  * Frames are dequeued in batches, read one by one, and freed together.
@@ -17,6 +17,7 @@
 #include <linux/if_tun.h>
 #include <linux/lockdep.h>
 #include <linux/net.h>
+#include <linux/preempt.h>
 #include <linux/ptr_ring.h>
 #include <linux/skb_array.h>
 #include <linux/skbuff.h>
@@ -98,7 +99,7 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap)
 		frame->next = list;
 		list = frame;
 	}
-	compat_consume_skbs(list, tap->softirq_session);
+	compat_consume_skbs(list, in_serving_softirq());
 	if (tap->rx_head == tap->rx_tail)
 		reset_rx_batch(tap);
 }
@@ -147,7 +148,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int 
  */
 static bool lock_tap_ring(struct kvnet_tap *tap)
 {
-	if (!tap->softirq_session)
+	if (!in_serving_softirq())
 		spin_lock_bh(&tap->ring->consumer_lock);
 	else if (!spin_trylock(&tap->ring->consumer_lock))
 		return false;
@@ -159,7 +160,7 @@ static bool lock_tap_ring(struct kvnet_tap *tap)
 static void unlock_tap_ring(struct kvnet_tap *tap)
 {
 	__acquire(&tap->ring->consumer_lock);
-	if (!tap->softirq_session)
+	if (!in_serving_softirq())
 		spin_unlock_bh(&tap->ring->consumer_lock);
 	else
 		spin_unlock(&tap->ring->consumer_lock);
@@ -203,7 +204,7 @@ static void *peek_rx_frame(struct kvnet_tap *tap)
 {
 	if (tap->rx_head == tap->rx_tail) {
 		/* One batch per softirq poll: completing the poll checks the ring again. */
-		if (tap->softirq_session && tap->rx_tail)
+		if (in_serving_softirq() && tap->rx_tail)
 			return NULL;
 		kvnet_tap_rx_release(tap);
 		reset_rx_batch(tap);

@@ -50,7 +50,6 @@ struct kvnet_tap {
 	bool is_tun;			/* the only kind with direct RX and direct TX */
 
 	/* of this poll */
-	bool softirq_session;
 	bool may_copy;			/* direct RX is allowed */
 	bool le;			/* the header's fields are little-endian */
 	size_t hdr_len;			/* header in front of each frame of the tap; 0: none */
