@@ -251,12 +251,12 @@ static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 /*
  * Any session, or vq->lock. May a context that cannot fault open a session? Only on a pinned
  * ring, where ring accesses cannot fault, and without a dirty log, which may have to pin a page
- * of the log.
+ * of the log. Areas that are released are not pinned.
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
-	return kvnet_vq_is_ready(vq) && vq->has_areas && kvnet_ring_is_mapped(&vq->ring) &&
-	       !vq->log_used && !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
+	return kvnet_vq_is_ready(vq) && kvnet_ring_is_mapped(&vq->ring) && !vq->log_used &&
+	       !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
 /*
