@@ -81,8 +81,8 @@ enum {
  * @tap_info: kind and interface of the backend, for readers without vq.lock
  * @no_room: the last poll stopped without receive buffers (RX), or because the tap's send
  *	     buffer is full (TX); under vq.lock, RX also reads it without
- * @small_poll: the last poll found little to do, so that an inline context may serve the next
- *		event; in a session
+ * @small_poll: the last poll found few packets, so that the vCPU thread may serve the next kick
+ *		(TX); in a session
  * @reverse_count: @packet_count of the other queue, read without its lock; const after init
  * @packet_count: packets transmitted or received; written in a session
  * @rx_mod: latency mode and coalescing of received frames (RX); in a session
@@ -174,6 +174,13 @@ static inline bool kvnet_queue_complete_unready(struct kvnet_queue *q)
 	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
 		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, NSEC_PER_SEC);
 	return kvnet_work_complete(&q->work, 0);
+}
+
+/* In any session. Reads the clock only if the queue was ever throttled. */
+static inline bool kvnet_queue_is_throttled(const struct kvnet_queue *q)
+{
+	return unlikely(q->throttle.duration_ns) &&
+	       kvnet_moderation_is_throttled(&q->throttle, local_clock());
 }
 
 /* What the three contexts run: rx.c (softirq: rx_inline.c), tx.c */

@@ -192,8 +192,9 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	result = receive_frames(q, &budget);
 	frames = KVNET_BUDGET_PACKETS - budget.packets;
 	bytes = KVNET_BUDGET_BYTES - budget.bytes;
-	kvnet_rx_update_mode(q, local_clock(), frames,
-			     !q->no_room && bytes <= frames * KVNET_MODERATION_SHORT_LEN);
+	kvnet_moderation_rx_update(&q->rx_mod, local_clock(), frames,
+				   !q->no_room && bytes <= frames * KVNET_MODERATION_SHORT_LEN,
+				   READ_ONCE(*q->reverse_count));
 	kvnet_stats_add_poll(&q->vq.stats, frames, latency_ns);
 
 	kvnet_rx_flush(q);
@@ -227,7 +228,7 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 /* May a sender's softirq serve the next frame? */
 static bool may_inline_rx(const struct kvnet_queue *q)
 {
-	return !q->no_room && q->small_poll && kvnet_rx_inline_may_poll(q);
+	return !q->no_room && kvnet_rx_may_inline(q) && kvnet_rx_inline_may_poll(q);
 }
 
 /*

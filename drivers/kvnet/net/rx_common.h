@@ -94,17 +94,12 @@ static inline void kvnet_rx_flush(struct kvnet_queue *q)
 }
 
 /*
- * Chooses inline RX or the worker for the next frame, after a poll of so many. @all_short: they
- * were short on average, and only the budget or an uncached page left any.
+ * May a softirq receive the next frame? In latency mode, which stays while the queue is throttled:
+ * the worker receives a throttled queue's frames uncoalesced.
  */
-static inline void kvnet_rx_update_mode(struct kvnet_queue *q, u64 now_ns, unsigned int frames,
-					bool all_short)
+static inline bool kvnet_rx_may_inline(const struct kvnet_queue *q)
 {
-	bool latency_mode = kvnet_moderation_rx_update(&q->rx_mod, now_ns, frames, all_short,
-						       READ_ONCE(*q->reverse_count));
-
-	/* latency_mode stays: the worker receives a throttled queue's frames uncoalesced. */
-	q->small_poll = latency_mode && !kvnet_moderation_is_throttled(&q->throttle, now_ns);
+	return q->rx_mod.latency_mode && !kvnet_queue_is_throttled(q);
 }
 
 /* rx_inline.c: in softirq context; in any session; in a session of the worker */

@@ -190,8 +190,9 @@ static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 	now = local_clock();
 	if (n == 1)
 		kvnet_moderation_note_inline(&q->rx_mod.inline_ns, now - begin);
-	kvnet_rx_update_mode(q, now, n, skip == KVNET_STAT_NONE ||
-			     skip == KVNET_STAT_inline_skip_uncached);
+	kvnet_moderation_rx_update(&q->rx_mod, now, n, skip == KVNET_STAT_NONE ||
+				   skip == KVNET_STAT_inline_skip_uncached,
+				   READ_ONCE(*q->reverse_count));
 	return skip;
 }
 
@@ -200,7 +201,7 @@ static bool complete_rx_inline(struct kvnet_queue *q)
 {
 	unsigned int events = KVNET_EV_TAP;
 
-	if (q->small_poll)
+	if (kvnet_rx_may_inline(q))
 		events |= KVNET_EV_SOFTIRQ(KVNET_EV_TAP);
 	if (!kvnet_work_complete(&q->work, events))
 		return true;

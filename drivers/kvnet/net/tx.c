@@ -186,18 +186,11 @@ static void start_call_timer(struct kvnet_queue *q, u64 now_ns)
 	kvnet_work_start_timer(&q->work, now_ns, ns);
 }
 
-/* Read the clock only if the queue was ever throttled. */
-static bool calls_are_throttled(const struct kvnet_queue *q)
-{
-	return unlikely(q->throttle.duration_ns) &&
-	       kvnet_moderation_is_throttled(&q->throttle, local_clock());
-}
-
 static bool may_defer_tx_call(struct kvnet_queue *q)
 {
 	return READ_ONCE(q->work.workers->allow_softirq) && READ_ONCE(kvnet_param_tx_usecs) &&
 	       !q->no_room && !q->vq.tx_mod.delay_ns && kvnet_vq_may_inline(&q->vq) &&
-	       kvnet_task_work_cpu_ok() && !calls_are_throttled(q) &&
+	       kvnet_task_work_cpu_ok() && !kvnet_queue_is_throttled(q) &&
 	       kvnet_moderation_tx_may_defer(&q->vq.tx_mod);
 }
 

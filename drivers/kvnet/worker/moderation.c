@@ -39,9 +39,8 @@ void kvnet_moderation_rx_reset(struct kvnet_rx_moderation *m)
 /*
  * Accounts for a poll that received @frames. @all_short: they were short on average, and only
  * the budget or an uncached page left any. @tx_count: packets that the guest has sent so far.
- * Returns true in latency mode.
  */
-bool kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsigned int frames,
+void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsigned int frames,
 				bool all_short, unsigned long tx_count)
 {
 	u32 gap = max_t(u32, KVNET_RX_MOD_GAP_FACTOR * ewma_kvnet_ns_read(&m->inline_ns),
@@ -67,7 +66,7 @@ bool kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsig
 		gap += KVNET_RX_MOD_BACKOFF_NS;
 	}
 	if (all_short && !frames)
-		return m->latency_mode;
+		return;
 	if (!all_short || guest_sent)
 		m->holdoff_polls = max_t(u8, m->holdoff_polls, KVNET_RX_MOD_POLLS);
 
@@ -81,7 +80,6 @@ bool kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsig
 		m->holdoff_polls--;
 	else if (is_stream && all_short)
 		m->may_coalesce = !m->latency_mode;
-	return m->latency_mode;
 }
 
 /*

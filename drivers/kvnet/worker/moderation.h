@@ -104,7 +104,7 @@ struct kvnet_throttle {
 };
 
 void kvnet_moderation_rx_reset(struct kvnet_rx_moderation *m);
-bool kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsigned int frames,
+void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsigned int frames,
 				bool all_short, unsigned long tx_count);
 unsigned int kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now_ns, u64 max_ns,
 					  unsigned int room);
