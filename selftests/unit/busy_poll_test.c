@@ -17,9 +17,9 @@ CASE(poll_zero_cap_never_spins)
 	struct kvnet_busy_poll p = { 0 };
 	unsigned int i;
 
-	kvnet_busy_poll_set_max(&p, 0);
+	kvnet_busy_poll_limit(&p, 0);
 	for (i = 0; i < ARRAY_SIZE(idle); i++) {
-		kvnet_busy_poll_adapt(&p, idle[i]);
+		kvnet_busy_poll_adapt(&p, idle[i], 0);
 		EXPECT_EQ(p.window_ns, 0);
 		EXPECT_TRUE(kvnet_busy_poll_has_expired(&p, 100, 100));
 	}
@@ -31,57 +31,57 @@ CASE(poll_grows_on_hits)
 	u64 old;
 	unsigned int i;
 
-	kvnet_busy_poll_set_max(&p, CAP);
+	kvnet_busy_poll_limit(&p, CAP);
 	EXPECT_EQ(p.window_ns, 0);
 	for (i = 0; i < SOON && p.window_ns < CAP; i++) {
 		old = p.window_ns;
-		kvnet_busy_poll_adapt(&p, CAP);
+		kvnet_busy_poll_adapt(&p, CAP, CAP);
 		EXPECT_TRUE(p.window_ns > old && p.window_ns <= CAP);
 	}
 	EXPECT_EQ(p.window_ns, CAP);
-	kvnet_busy_poll_adapt(&p, CAP);
+	kvnet_busy_poll_adapt(&p, CAP, CAP);
 	EXPECT_EQ(p.window_ns, CAP);
 }
 
 CASE(poll_shrinks_to_zero_when_idle)
 {
-	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = CAP };
+	struct kvnet_busy_poll p = { .window_ns = CAP };
 	unsigned int i;
 	u64 old;
 
 	for (i = 0; i < SOON && p.window_ns; i++) {
 		old = p.window_ns;
-		kvnet_busy_poll_adapt(&p, CAP + 1);
+		kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
 		EXPECT_TRUE(p.window_ns < old);
 	}
 	EXPECT_EQ(p.window_ns, 0);
-	kvnet_busy_poll_adapt(&p, U64_MAX);
+	kvnet_busy_poll_adapt(&p, U64_MAX, CAP);
 	EXPECT_EQ(p.window_ns, 0);
 }
 
 CASE(poll_keeps_a_window_that_suffices)
 {
-	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = 10000 };
+	struct kvnet_busy_poll p = { .window_ns = 10000 };
 
-	kvnet_busy_poll_adapt(&p, 0);
+	kvnet_busy_poll_adapt(&p, 0, CAP);
 	EXPECT_EQ(p.window_ns, 10000);
-	kvnet_busy_poll_adapt(&p, 10000);
+	kvnet_busy_poll_adapt(&p, 10000, CAP);
 	EXPECT_EQ(p.window_ns, 10000);
-	kvnet_busy_poll_adapt(&p, 10001);
+	kvnet_busy_poll_adapt(&p, 10001, CAP);
 	EXPECT_TRUE(p.window_ns > 10000);
 }
 
 CASE(poll_set_cap_bounds_the_window)
 {
-	struct kvnet_busy_poll p = { .max_ns = CAP, .window_ns = CAP };
+	struct kvnet_busy_poll p = { .window_ns = CAP };
 
-	kvnet_busy_poll_set_max(&p, CAP * 2);
+	kvnet_busy_poll_limit(&p, CAP * 2);
 	EXPECT_EQ(p.window_ns, CAP);
-	kvnet_busy_poll_set_max(&p, 100);
+	kvnet_busy_poll_limit(&p, 100);
 	EXPECT_EQ(p.window_ns, 100);
-	kvnet_busy_poll_set_max(&p, CAP);
+	kvnet_busy_poll_limit(&p, CAP);
 	EXPECT_EQ(p.window_ns, 100);
-	kvnet_busy_poll_set_max(&p, 0);
+	kvnet_busy_poll_limit(&p, 0);
 	EXPECT_EQ(p.window_ns, 0);
 }
 
@@ -105,7 +105,7 @@ CASE(poll_expired_table)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct kvnet_busy_poll p = {
-			.max_ns = rows[i].window, .window_ns = rows[i].window,
+			.window_ns = rows[i].window,
 		};
 
 		unit_context("row %u", i);
@@ -119,18 +119,18 @@ CASE(poll_random_traces)
 {
 	static const u64 caps[] = { 0, 1, 3999, 4000, 4001, 50000, 1000000 };
 	struct kvnet_busy_poll p = { 0 };
-	u64 old, idle;
+	u64 old, idle, max = 0;
 	unsigned int i;
 
 	for (i = 0; i < 200000; i++) {
 		if (unit_chance(100))
-			kvnet_busy_poll_set_max(&p,
-						caps[unit_below(ARRAY_SIZE(caps))]);
-		idle = unit_below(unit_chance(3) ? 2000000 : p.max_ns + 2);
+			max = caps[unit_below(ARRAY_SIZE(caps))];
+		kvnet_busy_poll_limit(&p, max);
+		idle = unit_below(unit_chance(3) ? 2000000 : max + 2);
 		old = p.window_ns;
-		kvnet_busy_poll_adapt(&p, idle);
-		EXPECT_TRUE(p.window_ns <= p.max_ns);
-		if (idle > p.max_ns)
+		kvnet_busy_poll_adapt(&p, idle, max);
+		EXPECT_TRUE(p.window_ns <= max);
+		if (idle > max)
 			EXPECT_TRUE(p.window_ns <= old);
 		else
 			EXPECT_TRUE(p.window_ns >= old);
@@ -146,7 +146,7 @@ CASE(poll_recorded_trace)
 	u64 now = 0, start, spun = 0;
 	unsigned int i;
 
-	kvnet_busy_poll_set_max(&p, CAP);
+	kvnet_busy_poll_limit(&p, CAP);
 	for (i = 0; i < 1000; i++) {
 		/* a packet every 20 us, then one a second */
 		u64 gap = i < 500 ? 20000 : 1000000000;
@@ -157,7 +157,7 @@ CASE(poll_recorded_trace)
 			now += 1000;
 		spun = now - start;
 		now = start + gap;
-		kvnet_busy_poll_adapt(&p, gap);
+		kvnet_busy_poll_adapt(&p, gap, CAP);
 		if (i == 499)
 			EXPECT_EQ(spun, 20000);
 	}
@@ -231,15 +231,15 @@ CASE(poll_window_ends)
 {
 	struct kvnet_busy_poll p = { 0 };
 
-	kvnet_busy_poll_set_max(&p, CAP);
-	kvnet_busy_poll_adapt(&p, 1);
+	kvnet_busy_poll_limit(&p, CAP);
+	kvnet_busy_poll_adapt(&p, 1, CAP);
 	EXPECT_EQ(p.window_ns, 4000);
-	kvnet_busy_poll_adapt(&p, CAP + 1);
+	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
 	EXPECT_EQ(p.window_ns, 0);
 	p.window_ns = 9000;
-	kvnet_busy_poll_adapt(&p, CAP + 1);
+	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
 	EXPECT_EQ(p.window_ns, 4500);
-	kvnet_busy_poll_adapt(&p, CAP + 1);
+	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
 	EXPECT_EQ(p.window_ns, 0);
 }
 

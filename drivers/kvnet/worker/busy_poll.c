@@ -14,10 +14,11 @@
 /* The first window after none, in ns. */
 #define WINDOW_MIN_NS	4000
 
-void kvnet_busy_poll_set_max(struct kvnet_busy_poll *p, u64 max_ns)
+/* @max_ns is kvnet_work.busy_poll_us, in ns, which may have changed; 0: never busy-poll. */
+void kvnet_busy_poll_limit(struct kvnet_busy_poll *p, u64 max_ns)
 {
-	p->max_ns = max_ns;
-	WRITE_ONCE(p->window_ns, min(p->window_ns, max_ns));
+	if (unlikely(p->window_ns > max_ns))
+		WRITE_ONCE(p->window_ns, max_ns);
 }
 
 /* True, too, if the clock went back. */
@@ -26,13 +27,14 @@ bool kvnet_busy_poll_has_expired(const struct kvnet_busy_poll *p, u64 start_ns, 
 	return now_ns < start_ns || now_ns - start_ns >= p->window_ns;
 }
 
-void kvnet_busy_poll_adapt(struct kvnet_busy_poll *p, u64 idle_ns)
+/* @max_ns: as in the last kvnet_busy_poll_limit(). */
+void kvnet_busy_poll_adapt(struct kvnet_busy_poll *p, u64 idle_ns, u64 max_ns)
 {
 	if (idle_ns <= p->window_ns)
 		return;
-	if (idle_ns > p->max_ns) {
+	if (idle_ns > max_ns) {
 		WRITE_ONCE(p->window_ns, p->window_ns / 2 < WINDOW_MIN_NS ? 0 : p->window_ns / 2);
 		return;
 	}
-	WRITE_ONCE(p->window_ns, min(max_t(u64, p->window_ns * 2, WINDOW_MIN_NS), p->max_ns));
+	WRITE_ONCE(p->window_ns, min(max_t(u64, p->window_ns * 2, WINDOW_MIN_NS), max_ns));
 }

@@ -36,14 +36,12 @@ struct kvnet_budget {
 
 /* Busy-poll window of a worker */
 struct kvnet_busy_poll {
-	/* maximum of the window, from kvnet_work.busy_poll_us, in ns; 0: never busy-poll */
-	u64 max_ns;
-	u64 window_ns;	/* how long to busy-poll now, in ns, at most @max_ns */
+	u64 window_ns;	/* how long to busy-poll now, in ns; 0: not at all */
 };
 
-void kvnet_busy_poll_set_max(struct kvnet_busy_poll *p, u64 max_ns);
+void kvnet_busy_poll_limit(struct kvnet_busy_poll *p, u64 max_ns);
 bool kvnet_busy_poll_has_expired(const struct kvnet_busy_poll *p, u64 start_ns, u64 now_ns);
-void kvnet_busy_poll_adapt(struct kvnet_busy_poll *p, u64 idle_ns);
+void kvnet_busy_poll_adapt(struct kvnet_busy_poll *p, u64 idle_ns, u64 max_ns);
 
 static inline void kvnet_budget_start(struct kvnet_budget *b)
 {

@@ -66,29 +66,29 @@ static bool busy_poll_work(struct kvnet_worker *w, u64 start)
 }
 
 /* True if there is work, or if the thread is to exit: SCHED is still set. */
-static bool busy_poll_or_rearm(struct kvnet_worker *w)
+static bool busy_poll_or_rearm(struct kvnet_worker *w, u64 max_ns)
 {
 	if (READ_ONCE(w->thread.exiting))
 		return true;
-	if (w->busy_poll.max_ns)
+	if (max_ns)
 		w->idle_since_ns = local_clock();
 	if (should_busy_poll(w) && busy_poll_work(w, w->idle_since_ns))
 		return true;
 	return w->work->ops->rearm(w->work);
 }
 
-static enum kvnet_work_result poll_work_once(struct kvnet_worker *w)
+static enum kvnet_work_result poll_work_once(struct kvnet_worker *w, u64 max_ns)
 {
 	struct kvnet_work *work = w->work;
 	enum kvnet_work_result result;
 
 	if (w->idle_since_ns) {
-		kvnet_busy_poll_adapt(&w->busy_poll, local_clock() - w->idle_since_ns);
+		kvnet_busy_poll_adapt(&w->busy_poll, local_clock() - w->idle_since_ns, max_ns);
 		w->idle_since_ns = 0;
 	}
 	result = work->ops->poll(work);
 	trace_kvnet_poll(work->workers->owner, work->index, result);
-	if (result == KVNET_WORK_COMPLETE && w->busy_poll.max_ns)
+	if (result == KVNET_WORK_COMPLETE && max_ns)
 		w->idle_since_ns = local_clock();
 	return result;
 }
@@ -114,15 +114,14 @@ static void worker_run(struct kvnet_thread *t)
 	u64 max_ns = kvnet_work_busy_poll_ns(w->work);
 	enum kvnet_work_result result;
 
-	if (unlikely(max_ns != w->busy_poll.max_ns))
-		kvnet_busy_poll_set_max(&w->busy_poll, max_ns);
+	kvnet_busy_poll_limit(&w->busy_poll, max_ns);
 	/* Pairs with kvnet_work_queue(): the poll sees what the previous context did. */
 	smp_store_mb(w->queued, false);
-	result = poll_work_once(w);
+	result = poll_work_once(w, max_ns);
 	cond_resched();
 	/* SCHED is still set by this thread, so no other context writes @queued. */
 	if (result == KVNET_WORK_REPOLL ||
-	    (result == KVNET_WORK_IDLE && busy_poll_or_rearm(w)))
+	    (result == KVNET_WORK_IDLE && busy_poll_or_rearm(w, max_ns)))
 		WRITE_ONCE(w->queued, true);
 }
 
