@@ -94,8 +94,6 @@ enum {
  * @kick_watch: wait-queue entry on @kick_file; under vq.lock
  * @tap_watch: wait-queue entry on the tap; under vq.lock
  * @kick_file: the kick eventfd, with a reference, or NULL; under vq.lock
- * @owner_dead: the owner died: no worker polls this queue again, and it takes no new
- *		backend; under vq.lock
  */
 struct kvnet_queue {
 	struct kvnet_vq vq;
@@ -114,7 +112,6 @@ struct kvnet_queue {
 	struct kvnet_watch kick_watch;
 	struct kvnet_watch tap_watch;
 	struct file *kick_file;
-	bool owner_dead;
 };
 
 /**
@@ -251,12 +248,21 @@ static inline bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 }
 
 /*
- * The caller is a registry reader, which keeps the struct pid. A worker may set @owner_dead only
+ * No worker polls the queue again, so it takes no new backend or kick eventfd. vq->lock, and
+ * net->lock of a device with an owner, so that nothing but the owner's death ends its worker.
+ */
+static inline bool kvnet_queue_owner_is_dead(const struct kvnet_queue *q)
+{
+	return READ_ONCE(q->work.worker->thread.exiting);
+}
+
+/*
+ * The caller is a registry reader, which keeps the struct pid. A worker may learn of the death only
  * after waitpid() for the owner has returned: hence the check of the PID.
  */
 static inline bool kvnet_dev_owner_is_dead(const struct kvnet_net *net)
 {
-	return READ_ONCE(net->q[0].owner_dead) ||
+	return READ_ONCE(net->workers.worker[0].thread.exiting) == KVNET_THREAD_OWNER_DIED ||
 	       !pid_has_task(net->registry.owner, PIDTYPE_TGID);
 }
 

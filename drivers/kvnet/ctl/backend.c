@@ -125,7 +125,7 @@ int kvnet_backend_set_kick(struct kvnet_net *net, unsigned int index, int fd)
 			return PTR_ERR(file);
 	}
 	kvnet_vq_lock(&q->vq);
-	if (q->owner_dead)
+	if (kvnet_queue_owner_is_dead(q))
 		ret = -EIO;
 	else
 		file = swap_queue_kick(q, file);
@@ -143,7 +143,7 @@ static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
 {
 	int ret;
 
-	if (q->owner_dead)
+	if (kvnet_queue_owner_is_dead(q))
 		return -EIO;
 	ret = kvnet_watch_check(sock->file);
 	if (ret)

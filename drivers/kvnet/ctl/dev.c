@@ -80,38 +80,36 @@ static void put_net_for_workers(struct kvnet_workers *workers)
 }
 
 /*
- * WORKERS_START_NTF must not follow DEV_DEL_NTF. stop_dev() sets @stopping, then takes each
- * vq->lock, and only then sends DEV_DEL_NTF: it waits for the notification here, or @stopping is
- * seen here.
+ * WORKERS_START_NTF must not follow DEV_DEL_NTF. stop_dev() begins to stop the threads, then takes
+ * each vq->lock, and only then sends DEV_DEL_NTF: it waits for the notification here, or that the
+ * thread is stopped is seen here.
  */
 static void notify_workers_started(struct kvnet_work *work)
 {
 	struct mutex *lock = &container_of(work, struct kvnet_queue, work)->vq.lock;
 
 	mutex_lock(lock);
-	if (!READ_ONCE(work->workers->stopping))
+	if (READ_ONCE(work->worker->thread.exiting) != KVNET_THREAD_STOPPED)
 		kvnet_netlink_notify_dev(workers_to_net(work->workers),
 					 KVNET_CMD_WORKERS_START_NTF);
 	mutex_unlock(lock);
 }
 
 /*
- * Each worker calls it before it exits: releases what a dead owner must not keep. Another thread
- * of the owner's process may still be in an ioctl: @owner_dead keeps it from attaching a tap or
- * an eventfd again. Takes vq->lock; may sleep.
+ * Each worker calls it before it exits, unless stop_dev() has begun, which releases the same:
+ * releases what a dead owner must not keep. Another thread of the owner's process may still be in
+ * an ioctl: that the worker's thread exits keeps it from attaching a tap or an eventfd again. Takes
+ * vq->lock; may sleep.
  */
 static void handle_owner_death(struct kvnet_workers *workers)
 {
 	struct kvnet_net *net = workers_to_net(workers);
 	struct kvnet_queue *q;
 
-	/* stop_dev() releases all of it. */
-	if (READ_ONCE(workers->stopping))
-		return;
 	for (q = net->q; q < net->q + KVNET_QUEUES; q++) {
 		mutex_lock(&q->vq.lock);
 		kvnet_vq_disable_softirq(&q->vq);
-		WRITE_ONCE(q->owner_dead, true);
+		kvnet_thread_note_owner_died(&q->work.worker->thread);
 		/* Signals the error eventfd, which another process may poll. */
 		kvnet_vq_break(&q->vq, -EOWNERDEAD);
 		kvnet_backend_stop_and_unlock(q);
@@ -175,7 +173,6 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 		ret = kvnet_vq_alloc_arrays(&net->q[i].vq);
 		if (ret)
 			goto err_free;
-		net->q[i].owner_dead = false;
 	}
 	/* The end of the owner's memory kills kernel threads, see kill_workers_of_dead_mm(). */
 	if (!net->fork_from_owner)
@@ -224,7 +221,7 @@ static void stop_dev(struct kvnet_net *net)
 	struct kvnet_queue *q;
 
 	/* Before each vq->lock is taken, see notify_workers_started(). */
-	WRITE_ONCE(net->workers.stopping, true);
+	kvnet_workers_begin_stop(&net->workers);
 	/*
 	 * A kernel thread may hold vq->lock while it waits for a page (userfaultfd) that an exiting
 	 * owner never delivers.

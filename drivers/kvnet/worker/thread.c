@@ -61,8 +61,8 @@ static void task_killed(void *data)
 
 	if (!t->task)
 		WRITE_ONCE(t->task, get_task_struct(current));
-	WRITE_ONCE(t->exiting, true);
-	t->ops->owner_died(t);
+	if (kvnet_thread_note_owner_died(t))
+		t->ops->owner_died(t);
 }
 
 static int create_worker_task(struct kvnet_thread *t, const char *name)
@@ -137,7 +137,7 @@ static int worker_kthread_fn(void *data)
 	if (!kthread_should_stop())
 		t->ops->started(t);
 	run_worker_kthread(t);
-	if (!kthread_should_stop())
+	if (kvnet_thread_note_owner_died(t))
 		t->ops->owner_died(t);
 	return 0;
 }
@@ -228,13 +228,30 @@ int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 }
 
 /*
- * The thread begins no poll from here on. A page fault may last for as long as the owner likes
- * (userfaultfd): that of a kernel thread fails from here on, that of a vhost_task ends with the
- * owner's process. Any process that excludes kvnet_thread_stop(); any context.
+ * The thread begins no poll from here on. False if the device stops the thread: then the death of
+ * the owner makes no difference. Any context.
+ */
+bool kvnet_thread_note_owner_died(struct kvnet_thread *t)
+{
+	return cmpxchg(&t->exiting, KVNET_THREAD_NO_EXIT, KVNET_THREAD_OWNER_DIED) !=
+	       KVNET_THREAD_STOPPED;
+}
+
+/* The thread begins no poll from here on, and the device is not told any more if the owner dies. */
+void kvnet_thread_begin_stop(struct kvnet_thread *t)
+{
+	WRITE_ONCE(t->exiting, KVNET_THREAD_STOPPED);
+}
+
+/*
+ * The owner dies, or kvnet_thread_begin_stop() has been called. The thread begins no poll from here
+ * on. A page fault may last for as long as the owner likes (userfaultfd): that of a kernel thread
+ * fails from here on, that of a vhost_task ends with the owner's process. Any process that excludes
+ * kvnet_thread_stop(); any context.
  */
 void kvnet_thread_kill(struct kvnet_thread *t)
 {
-	WRITE_ONCE(t->exiting, true);
+	kvnet_thread_note_owner_died(t);
 	if (t->vtsk || !t->task)
 		return;
 	send_sig(SIGKILL, t->task, 1);
@@ -259,7 +276,7 @@ void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
  */
 void kvnet_thread_stop(struct kvnet_thread *t)
 {
-	WRITE_ONCE(t->exiting, true);
+	kvnet_thread_begin_stop(t);
 	if (t->vtsk)
 		vhost_task_stop(t->vtsk);
 	else if (t->task)

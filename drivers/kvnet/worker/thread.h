@@ -19,16 +19,20 @@ struct mm_struct;
 struct task_struct;
 struct vhost_task;
 
+/* Why the thread begins no step of its work any more */
+enum kvnet_thread_exit {
+	KVNET_THREAD_NO_EXIT,
+	KVNET_THREAD_OWNER_DIED,	/* or its memory is gone; before or after @owner_died */
+	KVNET_THREAD_STOPPED,		/* by the device; @owner_died is not called any more */
+};
+
 /* Callbacks, in the thread; all but @has_work may sleep */
 struct kvnet_thread_ops {
 	void (*started)(struct kvnet_thread *t);	/* once, before @has_work and @run */
 	bool (*has_work)(struct kvnet_thread *t);	/* must @run be called? */
 	/* one step of the work; in the owner's address space */
 	void (*run)(struct kvnet_thread *t);
-	/*
-	 * @run is not called any more although kvnet_thread_stop() has not been called, since the
-	 * owner has died
-	 */
+	/* the owner has died, so @run is not called any more */
 	void (*owner_died)(struct kvnet_thread *t);
 };
 
@@ -41,13 +45,15 @@ struct kvnet_thread {
 	struct vhost_task *vtsk;
 	/* the thread, with a reference; a vhost_task sets it when it first runs */
 	struct task_struct *task;
-	bool exiting;				/* no @run begins any more */
+	enum kvnet_thread_exit exiting;		/* written and read by any context */
 	struct mutex mm_lock;			/* held by a kernel thread while it uses @mm */
 };
 
 bool kvnet_thread_has_vhost_task(void);
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops);
+bool kvnet_thread_note_owner_died(struct kvnet_thread *t);
+void kvnet_thread_begin_stop(struct kvnet_thread *t);
 void kvnet_thread_kill(struct kvnet_thread *t);
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t);
 void kvnet_thread_stop(struct kvnet_thread *t);

@@ -192,7 +192,7 @@ static enum hrtimer_restart work_timer_expired(struct hrtimer *timer)
 {
 	struct kvnet_work *work = container_of(timer, struct kvnet_work, timer);
 
-	if (!READ_ONCE(work->workers->stopping))
+	if (!READ_ONCE(work->worker->thread.exiting))
 		kvnet_work_schedule(work, KVNET_EV_TIMER);
 	return HRTIMER_NORESTART;
 }

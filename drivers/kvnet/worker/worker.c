@@ -144,7 +144,6 @@ static const struct kvnet_thread_ops worker_thread_ops = {
 void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_workers_ops *ops)
 {
 	workers->ops = ops;
-	workers->stopping = true;
 }
 
 /* Applies to later sessions. Stays off if the kernel does not support it. */
@@ -173,8 +172,6 @@ int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, boo
 		WRITE_ONCE(w[i].work->woken_ns, 0);
 		w[i] = (struct kvnet_worker) { .work = w[i].work };
 	}
-	/* Before the threads start: @owner_died of a thread that is killed at once reads it. */
-	WRITE_ONCE(workers->stopping, false);
 	for (i = 0; i < workers->n && !ret; i++)
 		ret = kvnet_thread_start(&w[i].thread, mm, fork, &worker_thread_ops);
 	if (ret)
@@ -192,6 +189,15 @@ void kvnet_workers_note_started(struct kvnet_work *work)
 
 	if (atomic_dec_and_test(&workers->n_starting))
 		workers->ops->started(work);
+}
+
+/* No worker begins a poll from here on, and no timer that expires schedules a work. net->lock. */
+void kvnet_workers_begin_stop(struct kvnet_workers *workers)
+{
+	unsigned int i;
+
+	for (i = 0; i < workers->n; i++)
+		kvnet_thread_begin_stop(&workers->worker[i].thread);
 }
 
 /*
@@ -215,12 +221,11 @@ void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
 		kvnet_thread_wait_unuse_mm(&workers->worker[i].thread);
 }
 
-/* No timer schedules a work until kvnet_workers_start(). May sleep. */
+/* After kvnet_workers_begin_stop(): no timer schedules a work any more on return. May sleep. */
 void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
 {
 	unsigned int i;
 
-	WRITE_ONCE(workers->stopping, true);
 	for (i = 0; i < workers->n; i++)
 		hrtimer_cancel(&workers->worker[i].work->timer);
 }

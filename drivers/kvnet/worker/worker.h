@@ -59,8 +59,6 @@ struct kvnet_workers {
 	bool allow_vcpu;
 	bool allow_softirq;			/* policy: sessions may permit a tasklet */
 	atomic_t vcpu_running;			/* number of threads in poll_work_vcpu() */
-	/* timers schedule nothing; also set while there are no workers */
-	bool stopping;
 	/* threads that do not run yet, plus one until the device is registered */
 	atomic_t n_starting;
 	unsigned int n;				/* used entries of @worker; const after init */
@@ -73,6 +71,7 @@ void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_worker
 int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, bool fork,
 			bool allow_vcpu, bool allow_softirq);
 void kvnet_workers_note_started(struct kvnet_work *work);
+void kvnet_workers_begin_stop(struct kvnet_workers *workers);
 void kvnet_workers_kill(struct kvnet_workers *workers);
 void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers);
 void kvnet_workers_cancel_timers(struct kvnet_workers *workers);
