@@ -32,7 +32,8 @@ static void init_dev_queue(struct kvnet_net *net, unsigned int index,
 {
 	struct kvnet_queue *q = &net->q[index];
 
-	kvnet_vq_init(&q->vq, index, &net->iotlb_misses, &net->memlock);
+	kvnet_vq_init(&q->vq, index, &net->workers.worker[index].thread, &net->iotlb_misses,
+		      &net->memlock);
 	q->vq.on_broken = kvnet_netlink_notify_queue_broken;
 	spin_lock_init(&q->tap_info.lock);
 	q->reverse_count = &net->q[!index].packet_count;
@@ -190,8 +191,6 @@ int kvnet_dev_set_owner(struct kvnet_net *net)
 	ret = kvnet_registry_register(net);
 	if (ret)
 		goto err_workers;
-	for (i = 0; i < KVNET_QUEUES; i++)
-		net->q[i].vq.worker = &net->workers.worker[i].thread;
 	mmgrab(mm);
 	WRITE_ONCE(net->mm, mm);
 	if (READ_ONCE(kvnet_param_pin_rings))
@@ -257,7 +256,6 @@ static void release_owner(struct kvnet_net *net)
 	kvnet_workers_stop(&net->workers);
 	kvnet_registry_release_entry(net);
 	for (i = 0; i < KVNET_QUEUES; i++) {
-		net->q[i].vq.worker = NULL;
 		kvnet_vq_free(&net->q[i].vq);
 		kvnet_vq_reset(&net->q[i].vq);
 	}

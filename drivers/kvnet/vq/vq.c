@@ -105,9 +105,9 @@ int kvnet_vq_lock_killable(struct kvnet_vq *vq, unsigned int subclass)
 
 	if (!mutex_lock_killable_nested(&vq->lock, subclass))
 		goto out;
-	if (worker && current->mm && current->mm != worker->mm)
+	if (worker->mm && current->mm && current->mm != worker->mm)
 		return -EINTR;
-	if (worker && !worker->vtsk)
+	if (worker->mm && !worker->vtsk)
 		kvnet_thread_kill(worker);
 	mutex_lock_nested(&vq->lock, subclass);
 out:

@@ -155,15 +155,15 @@ struct kvnet_vq {
 	/* Const while there is an owner */
 	void (*on_broken)(struct kvnet_vq *vq, int err);	/* with @lock held; or NULL */
 	struct kvnet_iotlb_misses *iotlb_misses;
-	struct kvnet_thread *worker;	/* NULL without an owner */
+	struct kvnet_thread *worker;	/* has an mm while there is an owner */
 	const struct kvnet_memlock *memlock;
 	pid_t owner;			/* for tracepoints */
 	u16 index;			/* KVNET_RX or KVNET_TX */
 };
 
 /* Life, before and after the device is published: vq_setup.c */
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
-		   const struct kvnet_memlock *memlock);
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_thread *worker,
+		   struct kvnet_iotlb_misses *misses, const struct kvnet_memlock *memlock);
 int kvnet_vq_alloc_arrays(struct kvnet_vq *vq);
 void kvnet_vq_free_arrays(struct kvnet_vq *vq);
 void kvnet_vq_free(struct kvnet_vq *vq);

@@ -136,12 +136,13 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	mutex_unlock(&vq->lock);
 }
 
-void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_iotlb_misses *misses,
-		   const struct kvnet_memlock *memlock)
+void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_thread *worker,
+		   struct kvnet_iotlb_misses *misses, const struct kvnet_memlock *memlock)
 {
 	mutex_init(&vq->lock);
 	spin_lock_init(&vq->softirq_lock);
 	vq->index = index;
+	vq->worker = worker;
 	vq->iotlb_misses = misses;
 	vq->memlock = memlock;
 	kvnet_stats_init(&vq->stats);

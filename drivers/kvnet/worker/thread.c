@@ -260,11 +260,14 @@ void kvnet_thread_kill(struct kvnet_thread *t)
 }
 
 /*
- * After kvnet_thread_start() and kvnet_thread_kill(): sleeps until a kernel thread does not use the
- * owner's mm, also while a poll runs. A vhost_task exits with its process.
+ * After kvnet_thread_kill(): sleeps until a kernel thread does not use the owner's mm, also while a
+ * poll runs. A vhost_task exits with its process. Excludes kvnet_thread_start() and
+ * kvnet_thread_stop().
  */
 void kvnet_thread_wait_unuse_mm(struct kvnet_thread *t)
 {
+	if (!t->mm)
+		return;
 	mutex_lock(&t->mm_lock);
 	mutex_unlock(&t->mm_lock);
 }
@@ -285,6 +288,7 @@ void kvnet_thread_stop(struct kvnet_thread *t)
 	if (t->task)
 		put_task_struct(t->task);
 	t->task = NULL;
+	t->mm = NULL;
 }
 
 /*

@@ -39,7 +39,10 @@ struct kvnet_thread_ops {
 /* A thread */
 struct kvnet_thread {
 	const struct kvnet_thread_ops *ops;	/* const from start to stop */
-	/* the owner's address space, kept by the caller of kvnet_thread_start() */
+	/*
+	 * the owner's address space, kept by the caller of kvnet_thread_start(); NULL: not started,
+	 * or stopped
+	 */
 	struct mm_struct *mm;
 	/* the vhost_task; NULL: a kernel thread, or not started */
 	struct vhost_task *vtsk;
