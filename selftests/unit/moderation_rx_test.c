@@ -181,7 +181,7 @@ CASE(coalesced_frames_leave_room_in_the_tap)
 	/* These frames have not been coalesced: they came together. */
 	polls(1, 1, 1, true);
 	for (room = 0; room < KVNET_RX_MOD_POLLS; room++) {
-		m.may_coalesce = true;
+		m.coalesce = KVNET_RX_COALESCE_MAY;
 		EXPECT_EQ(kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, 3), 0);
 		polls(1, 8 * APART, 8, true);
 	}
@@ -232,7 +232,7 @@ CASE(coalesced_frames_count_as_spread)
 	EXPECT_TRUE(!m.latency_mode);
 	for (i = 0; i < KVNET_RX_MOD_POLLS; i++) {
 		EXPECT_TRUE(!m.latency_mode);
-		m.may_coalesce = true;
+		m.coalesce = KVNET_RX_COALESCE_MAY;
 		EXPECT_TRUE(may_coalesce());
 		polls(1, 8 * KVNET_RX_MOD_GAP_MIN_NS, 8, true);
 	}

@@ -205,7 +205,7 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 /* Returns how many of the next frames are not to wake the worker; 0: do not coalesce. */
 static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
 {
-	if (!q->rx_mod.may_coalesce)
+	if (q->rx_mod.coalesce == KVNET_RX_COALESCE_NO)
 		return 0;
 	return kvnet_moderation_rx_coalesce(&q->rx_mod, local_clock(),
 					    q->rx_usecs * NSEC_PER_USEC,

@@ -47,12 +47,11 @@ void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsig
 			KVNET_RX_MOD_GAP_MIN_NS);
 	u32 since = min_t(u64, now_ns - m->last_ns, U32_MAX);
 	bool few = frames <= KVNET_RX_MOD_FEW_FRAMES, guest_sent = tx_count != m->tx_count;
-	bool is_stream, was_coalescing = m->coalescing;
+	bool is_stream, was_coalescing = m->coalesce == KVNET_RX_COALESCE_ON;
 
 	m->last_ns = now_ns;
 	m->tx_count = tx_count;
-	m->coalescing = false;
-	m->may_coalesce = false;
+	m->coalesce = KVNET_RX_COALESCE_NO;
 	if (was_coalescing) {
 		m->backoff_polls = few ? min(2 * m->backoff_polls + 1, 255) : 0;
 		m->holdoff_polls = m->backoff_polls;
@@ -78,8 +77,8 @@ void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsig
 		m->latency_mode = false;
 	if (is_stream && all_short && m->holdoff_polls)
 		m->holdoff_polls--;
-	else if (is_stream && all_short)
-		m->may_coalesce = !m->latency_mode;
+	else if (is_stream && all_short && !m->latency_mode)
+		m->coalesce = KVNET_RX_COALESCE_MAY;
 }
 
 /*
@@ -92,9 +91,13 @@ unsigned int kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now
 {
 	unsigned int frames = min(KVNET_RX_MOD_FRAMES_MAX, room / KVNET_RX_MOD_ROOM_DIV);
 
+	if (m->coalesce == KVNET_RX_COALESCE_NO)
+		return 0;
 	/* After a longer gap the stream is over or pauses. */
-	m->coalescing = m->may_coalesce && frames && now_ns - m->last_ns < max_ns;
-	return m->coalescing ? frames : 0;
+	if (now_ns - m->last_ns >= max_ns)
+		frames = 0;
+	m->coalesce = frames ? KVNET_RX_COALESCE_ON : KVNET_RX_COALESCE_MAY;
+	return frames;
 }
 
 void kvnet_moderation_tx_reset(struct kvnet_tx_moderation *m)

@@ -55,12 +55,18 @@ DECLARE_EWMA(kvnet_ns, 3, 8)
 #define KVNET_THROTTLE_DECAY_SHIFT	5	/* 1/32 of the elapsed time */
 #define KVNET_THROTTLE_OFF_FACTOR	1000	/* active for so many times the excess */
 
+/* Coalescing of received frames, since the last poll */
+enum kvnet_rx_coalesce {
+	KVNET_RX_COALESCE_NO,
+	KVNET_RX_COALESCE_MAY,	/* the last frames were a stream without replies */
+	KVNET_RX_COALESCE_ON,
+};
+
 struct kvnet_rx_moderation {
 	u64 last_ns;			/* last kvnet_moderation_rx_update() */
 	struct ewma_kvnet_ns inline_ns;	/* cost of an inline poll of one frame */
 	unsigned long tx_count;		/* packets that the guest had sent at @last_ns */
-	bool may_coalesce;		/* the last frames were a stream without replies */
-	bool coalescing;		/* in effect since the last poll */
+	enum kvnet_rx_coalesce coalesce;
 	u8 holdoff_polls;		/* polls of a stream until coalescing is tried again */
 	u8 backoff_polls;		/* 0, or 1, 3, 7 .. 255 while coalescing brings few */
 	u8 latency_score;		/* 0 to POLLS; a poll of a stream lowers it */
