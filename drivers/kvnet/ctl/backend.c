@@ -17,6 +17,8 @@
 /* Caller holds vq->lock, and gets the reference to the old tap's socket. */
 static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
+	struct socket *old;
+
 	lockdep_assert_held(&q->vq.lock);
 	if (!sock && !q->tap.sock)
 		return NULL;
@@ -28,7 +30,10 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
 	else
 		kvnet_netlink_notify_queue_stop(&q->vq);
-	return kvnet_tap_attach(&q->tap, sock, ifindex);
+	old = kvnet_tap_attach(&q->tap, sock, ifindex);
+	/* Not read meanwhile: the watch is stopped, or kvnet_watch_change() has set rx_frames to 0. */
+	q->tap_watch.ring = q->tap.ring;
+	return old;
 }
 
 /*

@@ -218,7 +218,7 @@ static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
 	const u32 ns = q->rx_usecs * NSEC_PER_USEC;
 
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
-	kvnet_watch_set(&q->tap_watch, true, q->tap.ring, rx_frames);
+	kvnet_watch_set(&q->tap_watch, true, rx_frames);
 	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP | KVNET_EV_TIMER))
 		return true;
 	kvnet_work_start_timer(&q->work, local_clock(), ns);
@@ -245,7 +245,7 @@ static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
 		return complete_rx_coalesced(q, rx_frames);
 	if (may_inline_rx(q))
 		events |= KVNET_EV_SOFTIRQ(KVNET_EV_TAP);
-	kvnet_watch_set(&q->tap_watch, !q->no_room, NULL, 0);
+	kvnet_watch_set(&q->tap_watch, !q->no_room, 0);
 	if (!kvnet_work_complete(&q->work, events))
 		return true;
 	more = q->no_room ? kvnet_vq_kick_on(&q->vq) == 1 :

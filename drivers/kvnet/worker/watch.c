@@ -79,6 +79,7 @@ void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 	watch->work = work;
 	watch->event = event;
 	watch->mask = mask;
+	watch->ring = NULL;
 	watch->rx_frames = 0;
 }
 
@@ -113,7 +114,7 @@ bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 	if (!next.head)
 		return false;
 	kvnet_watch_stop(watch);
-	/* The value was for the old tap's ring. */
+	/* The value was for the old tap's ring. The caller sets the new one. */
 	WRITE_ONCE(watch->rx_frames, 0);
 	watch->head = next.head;
 	add_wait_queue(watch->head, &watch->entry);
@@ -130,13 +131,12 @@ void kvnet_watch_stop(struct kvnet_watch *watch)
 	watch->head = NULL;
 }
 
-/* watch_wakeup() reads @ring and @rx_frames under this lock. */
-static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, unsigned int frames)
+/* watch_wakeup() reads @rx_frames under this lock. */
+static void add_watch(struct kvnet_watch *watch, unsigned int frames)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&watch->head->lock, flags);
-	watch->ring = ring;
 	WRITE_ONCE(watch->rx_frames, frames);
 	if (list_empty(&watch->entry.entry))
 		__add_wait_queue(watch->head, &watch->entry);
@@ -147,8 +147,7 @@ static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, un
  * kvnet_watch_set() - add or remove the entry on the tap's wait queue
  * @watch: started or not
  * @on: true: add
- * @ring: the tap's ring, which exists while the tap is watched; NULL if @frames is 0
- * @frames: up to this number of frames in @ring do not wake the worker
+ * @frames: up to this number of frames in the tap's ring do not wake the worker; 0 without a ring
  *
  * A wake-up that queues the work to its worker has removed the entry. To be called before
  * kvnet_work_complete(); with the caller's recheck after that it makes pair J of
@@ -157,8 +156,7 @@ static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *ring, un
  *
  * Context: a session of the context that has set SCHED.
  */
-void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *ring,
-		     unsigned int frames)
+void kvnet_watch_set(struct kvnet_watch *watch, bool on, unsigned int frames)
 {
 	/* Stable: a wake-up removes the entry only if it sets SCHED, which the caller has set. */
 	bool is_on = !list_empty_careful(&watch->entry.entry);
@@ -166,7 +164,7 @@ void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *
 	if (!watch->head || (on == is_on && (!on || READ_ONCE(watch->rx_frames) == frames)))
 		return;
 	if (on) {
-		add_watch(watch, ring, frames);
+		add_watch(watch, frames);
 		return;
 	}
 	remove_wait_queue(watch->head, &watch->entry);

@@ -24,7 +24,8 @@ struct kvnet_watch {
 	struct kvnet_work *work;	/* const after init */
 	unsigned int event;		/* the KVNET_EV_* that the file raises; const after init */
 	__poll_t mask;			/* EPOLL* conditions; const after init */
-	const struct ptr_ring *ring;	/* the tap's ring; written with @rx_frames */
+	/* the tap's, or NULL; changes while @rx_frames is 0, or @entry is not on a queue */
+	const struct ptr_ring *ring;
 	/*
 	 * up to this number of frames in @ring do not wake the worker; written under the lock of
 	 * @head, or while @entry is not on a queue
@@ -38,8 +39,7 @@ int kvnet_watch_check(struct file *file);
 void kvnet_watch_start(struct kvnet_watch *watch, struct file *file);
 bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file);
 void kvnet_watch_stop(struct kvnet_watch *watch);
-void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *ring,
-		     unsigned int frames);
+void kvnet_watch_set(struct kvnet_watch *watch, bool on, unsigned int frames);
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 
