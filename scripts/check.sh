@@ -172,7 +172,7 @@ check_models()
 # those by hand that do not apply any more prove nothing; and what makes the others
 check_mutants()
 {
-	python3 -B "$TOP/scripts/mutants.py" check && python3 -B "$TOP/scripts/mutants/test_mechanical.py"
+	python3 -B "$TOP/scripts/mutants.py" check && (cd "$TOP/scripts" && python3 -B -m unittest -q mutation/test_*.py)
 }
 
 # how many of those that have been tried tier one kills

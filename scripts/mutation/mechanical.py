@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes the mechanical mutants of C source, for ../mutants.py.
+"""Makes mutants from C source.
 
     drop        a statement, a loop or an if is left out; of an early return the call in its
                 condition stays
@@ -11,7 +10,8 @@
     operand     what is right of another operator is left out
     pick        one of the two of a ?:, min() or max()
     constant    a number and one more; true and false
-    return      an error is none, none is an error, a pointer is NULL, a bool is the other, or either
+    return      an error is none, none is an error, a pointer is NULL, a bool is the other, or
+                either
 
 A mutant is called FUNCTION:OPERATOR:STATEMENT, and #2 if there is another: not by its file and
 line, so that what is known of it stays when the function moves.
@@ -23,15 +23,18 @@ import hashlib
 import re
 
 # calls that no test should miss: what debugs, traces and counts
-SKIP = (r"trace_\w+|lockdep_\w+|WARN\w*|BUILD_BUG_ON\w*|static_assert|VM_WARN\w*|might_\w+|prefetchw?|pr_\w+|cond_resched|"
-        r"kvnet_stats?_\w+|kvnet_vq_assert_session|count_\w+|KVNET_STATS_ENABLED|kvnet_hist_\w+|dev_sw_netstats_\w+|cpu_relax|barrier|sizeof|"
+SKIP = (r"trace_\w+|lockdep_\w+|WARN\w*|BUILD_BUG_ON\w*|static_assert|VM_WARN\w*|might_\w+|"
+        r"prefetchw?|pr_\w+|cond_resched|kvnet_stats?_\w+|kvnet_vq_assert_session|count_\w+|"
+        r"KVNET_STATS_ENABLED|kvnet_hist_\w+|dev_sw_netstats_\w+|cpu_relax|barrier|sizeof|"
         # and locks: one that is never given back only hangs; those are made by hand
-        r"\w*_?(un)?lock(_\w+)?|\w+_(un)?lock_\w+|guard|scoped_guard|local_bh_\w+|preempt_\w+|(__)?set_current_state|u64_stats_\w+")
+        r"\w*_?(un)?lock(_\w+)?|\w+_(un)?lock_\w+|guard|scoped_guard|local_bh_\w+|preempt_\w+|"
+        r"(__)?set_current_state|u64_stats_\w+")
 # files that have no code of their own
 NO_CODE = {"trace.h"}
 
-TOKEN = re.compile(r"""(?P<no>^[ \t]*\#(?:\\\n|[^\n])*|\s+|/\*.*?\*/|//[^\n]*)|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|
-    [A-Za-z_]\w*|0[xX][0-9a-fA-F]+\w*|\d\w*|\.\.\.|->|\+\+|--|<<=|>>=|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||.""", re.S | re.M | re.X)
+TOKEN = re.compile(r"""(?P<no>^[ \t]*\#(?:\\\n|[^\n])*|\s+|/\*.*?\*/|//[^\n]*)|
+    "(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[A-Za-z_]\w*|0[xX][0-9a-fA-F]+\w*|\d\w*|
+    \.\.\.|->|\+\+|--|<<=|>>=|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||.""", re.S | re.M | re.X)
 WORD = re.compile(r"[A-Za-z_]\w*$")
 SKIPPED = re.compile(rf"({SKIP})$")
 OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
@@ -39,13 +42,15 @@ RELATION = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 ASSIGN = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 STOPS = ASSIGN | {",", ";", "?", ":", "return"}
 # how strong operators are; those of RELATION are changed, and only end what is beside them
-LEVEL = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7, "<<": 8, ">>": 8,
-         "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
+LEVEL = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7,
+         ">=": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
 # what a binary operator stands behind, in the kernel's style with no cast
 BEHIND = re.compile(r"[\w)\]]$")
 LEAVES = {"return", "goto", "break", "continue"}
-TYPES = {"struct", "union", "enum", "const", "static", "unsigned", "signed", "int", "long", "char", "bool", "void", "short"}
-NUMBERS = {"int", "long", "unsigned", "u8", "u16", "u32", "u64", "s32", "s64", "size_t", "ssize_t", "ktime_t", "__poll_t"}
+TYPES = {"struct", "union", "enum", "const", "static", "unsigned", "signed", "int", "long", "char",
+         "bool", "void", "short"}
+NUMBERS = {"int", "long", "unsigned", "u8", "u16", "u32", "u64", "s32", "s64", "size_t", "ssize_t",
+           "ktime_t", "__poll_t"}
 
 
 class Token:
@@ -90,7 +95,8 @@ class Function:
         return normal(t.text for t in self.toks[first:end])
 
     def note(self, operator, statement, first, end, new):
-        self.mutants.append(Mutant(self.name, operator, statement, self.toks[first].start, self.toks[end - 1].end, new))
+        self.mutants.append(Mutant(self.name, operator, statement, self.toks[first].start,
+                                   self.toks[end - 1].end, new))
 
     def match(self, i):
         """Of an opening bracket the closing one."""
@@ -121,7 +127,8 @@ class Function:
 
     def make(self, text):
         self.whole = text
-        body = next(i for i in range(self.first, self.last) if self.at(i) == "{" and self.match(i) == self.last)
+        body = next(i for i in range(self.first, self.last)
+                    if self.at(i) == "{" and self.match(i) == self.last)
         self.statement(body)
         return self.mutants
 
@@ -179,7 +186,8 @@ class Function:
             self.note("never", head, i + 1, close + 1, "(0)")
             return self.statement(end + 1)
         if self.at(close + 1) in LEAVES:
-            new = f"(void){self.source(i + 1, close + 1)};" if "(" in self.text(i + 2, close) else ";"
+            calls = "(" in self.text(i + 2, close)
+            new = f"(void){self.source(i + 1, close + 1)};" if calls else ";"
             self.note("drop", self.text(i, end), i, end, new)
         elif not SKIPPED.match(self.at(close + 1)) or self.until(close + 1, {";"}) != end - 1:
             self.note("always", head, i + 1, close + 1, "(1)")
@@ -243,7 +251,8 @@ class Function:
         """Without what is right of this operator, and without what is left of a logical one."""
         level = LEVEL[self.at(i)]
         weaker = STOPS | {word for word, other in LEVEL.items() if other < level}
-        right = min(self.until(i + 1, weaker | {word for word, other in LEVEL.items() if other == level}), end)
+        equal = {word for word, other in LEVEL.items() if other == level}
+        right = min(self.until(i + 1, weaker | equal), end)
         left = self.since(i, weaker | {self.at(i)})
         logical = self.at(i) in ("&&", "||", "|")
         operator = "clause" if logical else "operand"
@@ -292,7 +301,8 @@ def functions(text):
             name = begin
             # its name is before the last bracket that is of no attribute
             for at in range(begin, i):
-                if toks[at + 1].text == "(" and WORD.match(toks[at].text) and not toks[at].text.startswith("__"):
+                if toks[at + 1].text == "(" and WORD.match(toks[at].text) and \
+                        not toks[at].text.startswith("__"):
                     name = at
                     break
             before = [t.text for t in toks[begin:name]]

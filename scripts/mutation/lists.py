@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which mutants there are, and which of them a run tries.
+
+Most mutants are made from the source (mechanical.py). What mechanical.py cannot make is written
+by hand: historic bugs, and defects of order, barriers, locks, wake-ups and tables. A list of
+those, mutants/ROOM.list, consists of blocks:
+
+    file NAME           in whatever folder below drivers/kvnet; ROOM.c without this line
+
+    mutant NAME
+    bug WORDS           the historic bug that it brings back
+    file NAME           of this one alone
+    tests WORD...       what should notice, if not the tests of the file
+    - what stands there; spaces and line ends do not matter
+    + what stands there instead; nothing without this line
+"""
+import glob
+import os
+import random
+import re
+import subprocess
+import sys
+
+from . import mechanical
+from .source import FOLDER, TOP
+
+
+class HandMade:
+    """A mutant that is written by hand."""
+    def __init__(self, room, name, file):
+        self.room, self.file, self.tests = room, file, []
+        self.name, self.function, self.bug = f"{room}/{name}", "", ""
+        self.old, self.new, self.where = [], [], ""
+
+    def changes_mask(self):
+        return "&" in "".join(self.old)
+
+    def change(self, text):
+        """Start, end and the new text."""
+        words = [re.escape(word) for word in " ".join(self.old).split()]
+        found = list(re.finditer(r"\s+".join(words), text)) if words else []
+        if len(found) != 1:
+            raise ValueError(f"is in {self.file} {len(found)} times, not once")
+        new = "\n".join(self.new)
+        # an empty statement stays where the body of an if or a loop was
+        if not self.new and self.old[-1].endswith(";") and \
+                not self.old[0].startswith(("else", "case")):
+            new = ";"
+        if found[0].group() == new:
+            raise ValueError("changes nothing")
+        return found[0].start(), found[0].end(), new
+
+
+class Generated:
+    """A mutant that is made from the source."""
+    room, bug, tests = "", "", []
+
+    def __init__(self, file, made, text):
+        self.file, self.name, self.function = file, made.name, made.function
+        self.start, self.end, self.new = made.start, made.end, made.new
+        self.line = text.count("\n", 0, made.start) + 1
+        self.old = text[made.start:made.end]
+
+    def changes_mask(self):
+        return "&" in self.old
+
+    def change(self, _):
+        return self.start, self.end, self.new
+
+
+def parse(path):
+    room = os.path.basename(path)[:-len(".list")]
+    common, current, mutants = f"{room}.c", None, []
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for number, line in enumerate(lines, 1):
+        key, _, rest = line.partition(" ")
+        where = f"{path}:{number}"
+        if not line.strip():
+            current = None
+        elif key == "#":
+            continue
+        elif key == "mutant":
+            current = HandMade(room, rest, common)
+            current.where = where
+            mutants.append(current)
+        elif key == "file" and current:
+            current.file = rest
+        elif key == "file":
+            common = rest
+        elif current and key == "tests":
+            current.tests = rest.split()
+        elif current and key == "bug":
+            current.bug = (current.bug + " " + rest).strip()
+        elif current and key == "-":
+            current.old.append(rest)
+        elif current and key == "+":
+            current.new.append(rest)
+        else:
+            sys.exit(f"{where}: what is '{line}'?")
+    return mutants
+
+
+def by_hand():
+    mutants = []
+    for path in sorted(glob.glob(os.path.join(FOLDER, "*.list"))):
+        mutants += parse(path)
+    return mutants
+
+
+def generated(source):
+    """A function whose name stands in several files is called by its file, too."""
+    files = [file for file in source.paths if file not in mechanical.NO_CODE]
+    made = {file: mechanical.functions(source.text(file)) for file in files}
+    seen, mutants = {}, []
+    for file in files:
+        for function in made[file]:
+            seen.setdefault(function.name, set()).add(file)
+    for file in files:
+        for function in made[file]:
+            if len(seen[function.name]) > 1:
+                function.name = f"{os.path.splitext(file)[0]}.{function.name}"
+        text = source.text(file)
+        mutants += [Generated(file, m, text) for m in mechanical.generate(text, made[file])]
+    return mutants
+
+
+def everything(source):
+    return by_hand() + generated(source)
+
+
+### which of them
+
+def chosen(mutants, names, source):
+    """In the order of the names; all without a name."""
+    if not names:
+        return mutants
+    found = []
+    for m in mutants:
+        path = source.relative(m.file)
+        mine = {m.name, m.file, path, f"drivers/kvnet/{path}", os.path.splitext(m.file)[0],
+                m.room, m.function}
+        if m.bug:
+            mine |= {"bugs", m.bug.split(":")[0]}
+        first = next((i for i, name in enumerate(names) if name in mine), None)
+        if first is not None:
+            found.append((first, m))
+    return [m for _, m in sorted(found, key=lambda pair: pair[0])]
+
+
+def contents(function):
+    words = (t.text for t in function.toks[function.first:function.last + 1])
+    return function.name, mechanical.normal(words)
+
+
+def changed(mutants, source, ref):
+    """The mutants of functions that the other commit does not have like that; outside of any
+    function, those of a file that it does not have like that."""
+    def git(*args):
+        done = subprocess.run(["git", "-C", TOP, *args], check=True, capture_output=True, text=True)
+        return done.stdout
+
+    paths = git("ls-tree", "-r", "--name-only", ref, "drivers/kvnet").split()
+    texts = [git("show", f"{ref}:{path}") for path in paths if path.endswith((".c", ".h"))]
+    before = {contents(f) for text in texts for f in mechanical.functions(text)}
+    functions = {}
+    for m in mutants:
+        text = source.text(m.file)
+        if m.file not in functions:
+            functions[m.file] = mechanical.functions(text)
+        start = m.change(text)[0]
+        inside = next((f for f in functions[m.file] if f.start <= start < f.end), None)
+        if contents(inside) not in before if inside else text not in texts:
+            yield m
+
+
+def sample(mutants, number, seed):
+    """Of each file its share, taken at even distances from the shuffled mutants."""
+    chance, files, keyed = random.Random(seed), {}, []
+    for m in mutants:
+        files.setdefault(m.file, []).append(m)
+    for file in sorted(files):
+        chance.shuffle(files[file])
+        begin = chance.random()
+        keyed += [((i + begin) / len(files[file]), m.name, m) for i, m in enumerate(files[file])]
+    return [m for _, _, m in sorted(keyed, key=lambda key: key[:2])[:number]]

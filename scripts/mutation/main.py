@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verbs of scripts/mutants.py."""
+import datetime
+import os
+import sys
+
+from . import lists, mechanical, verdicts
+from .source import TOP, VERDICTS, Source, read_table
+
+USAGE = """\
+The mutants of drivers/kvnet: which there are, how to make one, and which tests notice.
+
+    mutants.py check                    does each made by hand apply, in exactly one place?
+    mutants.py generate FILE...|all     the mechanical ones: name, line, what becomes what
+    mutants.py list [NAME]...           in this order, one line each: its name, file below
+                                        drivers/kvnet, tests, bug, and why it is equivalent,
+                                        between tabs
+    mutants.py apply NAME TREE          changes that one file below TREE
+    mutants.py record < OUTPUT          notes the verdicts in what mutate.sh has said
+    mutants.py killers                  how many does tier one kill? Fails below 95 %
+
+A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, a
+list of those made by hand, a BUG, or "bugs". "list" takes SAMPLE=N, SEED=, CHANGED=REF and TIER=1
+from the environment.
+"""
+
+
+def check():
+    source, table = Source(TOP), verdicts.file_tests()
+    hand, made, bad, names = lists.by_hand(), lists.generated(source), [], set()
+    for m in hand:
+        problems = [p for p in map(verdicts.test_problem, m.tests) if p]
+        if m.name in names:
+            problems.append("is there twice")
+        names.add(m.name)
+        try:
+            m.change(source.text(m.file))
+        except (OSError, ValueError) as error:
+            problems.append(str(error))
+        bad += [f"{os.path.relpath(m.where, TOP)}: {m.name} {p}" for p in problems]
+    for file, tests in table.items():
+        problems = [p for p in map(verdicts.test_problem, tests) if p]
+        if file not in source.paths:
+            problems.append("there is no such file")
+        bad += [f"scripts/mutants/tests: {file}: {p}" for p in problems]
+    for file in sorted({m.file for m in hand + made if not m.tests}):
+        if not verdicts.tests_of_file(file, table):
+            bad.append(f"scripts/mutants/tests: which tests are those of {file}?")
+    print("\n".join(bad + [f"{len(hand)} mutants by hand, {len(made)} generated, "
+                           f"{len(bad)} problems"]))
+    return 1 if bad or not hand or not made else 0
+
+
+def generate(names):
+    files = {os.path.basename(name) for name in names}
+    for m in lists.generated(Source(TOP)):
+        if names == ["all"] or m.file in files:
+            old, new = (" ".join(words.split()) for words in (m.old, m.new))
+            print(f"{m.name}\t{m.file}:{m.line}\t{old}\t=> {new}")
+    return 0
+
+
+def selected(everything, names, source, known):
+    """Which mutants these names and the environment choose."""
+    env = os.environ
+    mutants = lists.chosen(everything, names, source)
+    if env.get("CHANGED"):
+        mutants = list(lists.changed(mutants, source, env["CHANGED"]))
+    if env.get("SAMPLE"):
+        seed = env.get("SEED") or datetime.date.today().isoformat()
+        print(f"mutants.py: SEED={seed}", file=sys.stderr)
+        settled = ("equivalent", "not built")
+        mutants = [m for m in mutants if not known.get(m.name, "").startswith(settled)]
+        mutants = lists.sample(mutants, int(env["SAMPLE"]), seed)
+    if not mutants:
+        print(f"mutants.py: there is no such mutant: {' '.join(names)} {env.get('CHANGED', '')}",
+              file=sys.stderr)
+    return mutants
+
+
+def show(names):
+    source, known = Source(TOP), read_table(VERDICTS)
+    everything = lists.everything(source)
+    first = verdicts.tier_one() if os.environ.get("TIER") == "1" else None
+    order = verdicts.Order(everything, known, first)
+    mutants = selected(everything, names, source, known)
+    for m in mutants:
+        verdict = known.get(m.name, "")
+        why = verdict.removeprefix("equivalent: ") if verdict.startswith("equivalent: ") else ""
+        print("\t".join((m.name, source.relative(m.file), " ".join(order.of(m)) or "-",
+                         m.bug or "-", why or "-")))
+    return 0 if mutants else 1
+
+
+def make(name, tree):
+    source = Source(tree)
+    for m in lists.by_hand() if "/" in name and ":" not in name else lists.generated(source):
+        if m.name == name:
+            text = source.text(m.file)
+            start, end, new = m.change(text)
+            with open(source.path(m.file), "w", encoding="utf-8") as out:
+                out.write(text[:start] + new + text[end:])
+            return 0
+    print(f"mutants.py: no mutant is called {name}", file=sys.stderr)
+    return 1
+
+
+def record(lines):
+    verdicts.record(lines, {m.name for m in lists.everything(Source(TOP))})
+    return 0
+
+
+def killers():
+    hand = {m.name for m in lists.by_hand()}
+    return verdicts.show_killers(hand, hand | {m.name for m in lists.generated(Source(TOP))})
+
+
+def main(argv):
+    verb, rest = argv[1] if argv[1:] else "", argv[2:]
+    alone = {"check": check, "killers": killers, "record": lambda: record(sys.stdin)}
+    if verb in alone and not rest:
+        return alone[verb]()
+    if verb == "generate" and rest:
+        return generate(rest)
+    if verb == "list":
+        return show(rest)
+    if verb == "apply" and len(rest) == 2:
+        try:
+            return make(*rest)
+        except (OSError, ValueError) as error:
+            print(f"mutants.py: {rest[0]} {error}", file=sys.stderr)
+            return 1
+    print(USAGE, file=sys.stderr)
+    return 2
