@@ -5,23 +5,25 @@ import os
 import sys
 
 from . import lists, mechanical, verdicts
+from .run import try_all
 from .source import TOP, VERDICTS, Source, read_table
 
 USAGE = """\
 The mutants of drivers/kvnet: which there are, how to make one, and which tests notice.
 
+    mutants.py try [NAME]...            tries them ("make mutate"; see mutation/run.py)
     mutants.py check                    does each made by hand apply, in exactly one place?
     mutants.py generate FILE...|all     the mechanical ones: name, line, what becomes what
     mutants.py list [NAME]...           in this order, one line each: its name, file below
                                         drivers/kvnet, tests, bug, and why it is equivalent,
                                         between tabs
     mutants.py apply NAME TREE          changes that one file below TREE
-    mutants.py record < OUTPUT          notes the verdicts in what mutate.sh has said
+    mutants.py record < OUTPUT          notes the verdicts in what "try" has said
     mutants.py killers                  how many does tier one kill? Fails below 95 %
 
 A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, a
-list of those made by hand, a BUG, or "bugs". "list" takes SAMPLE=N, SEED=, CHANGED=REF and TIER=1
-from the environment.
+list of those made by hand, a BUG, or "bugs". "list" and "try" take SAMPLE=N, SEED=, CHANGED=REF
+and TIER=1 from the environment.
 """
 
 
@@ -71,6 +73,8 @@ def selected(everything, names, source, known):
         print(f"mutants.py: SEED={seed}", file=sys.stderr)
         settled = ("equivalent", "not built")
         mutants = [m for m in mutants if not known.get(m.name, "").startswith(settled)]
+        if env.get("UNTRIED"):
+            mutants = [m for m in mutants if m.name not in known]
         mutants = lists.sample(mutants, int(env["SAMPLE"]), seed)
     if not mutants:
         print(f"mutants.py: there is no such mutant: {' '.join(names)} {env.get('CHANGED', '')}",
@@ -124,6 +128,8 @@ def main(argv):
         return generate(rest)
     if verb == "list":
         return show(rest)
+    if verb == "try":
+        return check() or try_all(rest, selected)
     if verb == "apply" and len(rest) == 2:
         try:
             return make(*rest)
