@@ -46,6 +46,25 @@ void inject_knobs(const char *probability)
 	inject_put(DEBUGFS "fail_usercopy/verbose", "0");
 }
 
+long inject_high_order(void)
+{
+	static const char path[] = DEBUGFS "fail_page_alloc/times";
+	FILE *times = fopen(path, "r");
+	long left = 0;
+
+	if (!times)
+		ksft_skip("no %s", path);
+	ASSERT_EQ(fscanf(times, "%ld", &left), 1);
+	fclose(times);
+	if (left < 0) {
+		left = 1000000;
+		ASSERT(inject_put(path, "1000000"));
+		ASSERT(inject_put(DEBUGFS "fail_page_alloc/min-order", "1"));
+		ASSERT(inject_put(DEBUGFS "fail_page_alloc/probability", "100"));
+	}
+	return left;
+}
+
 /*
  * Open all the time: to open it would be among what can fail. A child's would be its
  * parent's.

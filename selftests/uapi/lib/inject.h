@@ -13,6 +13,11 @@
 bool inject_put(const char *path, const char *text);
 /* Allocations of marked tasks fail with this probability ("0": by inject_nth() alone). */
 void inject_knobs(const char *probability);
+/*
+ * After inject_knobs(): of marked tasks, all allocations of more than one page fail. Returns how
+ * often one may still do so: a number that falls with each.
+ */
+long inject_high_order(void);
 /* The n-th from now on, of this thread; 0: none. */
 void inject_nth(unsigned int n);
 /* How many until that one; 0: it has failed. */

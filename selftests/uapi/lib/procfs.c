@@ -95,7 +95,7 @@ unsigned int workers(void)
 	return look_everywhere(NULL, NULL, 0);
 }
 
-static unsigned int list_workers(pid_t owner, struct worker *w, unsigned int most)
+unsigned int list_workers(pid_t owner, struct worker *w, unsigned int most)
 {
 	char name[16];
 

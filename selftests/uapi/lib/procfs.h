@@ -18,6 +18,8 @@ char task_state(pid_t pid, pid_t tid);
 unsigned int workers(void);
 /* How many serve this owner, and where one is. */
 unsigned int workers_of(pid_t owner, struct worker *w);
+/* The same, and where the first @most of them are. */
+unsigned int list_workers(pid_t owner, struct worker *w, unsigned int most);
 /* Threads that serve a device: one for each queue, or vhost_net's one. */
 #define DEVICE_WORKERS	(vdev_is_vhost() ? 1u : 2u)
 /*
