@@ -31,7 +31,7 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 	else
 		kvnet_netlink_notify_queue_stop(&q->vq);
 	old = kvnet_tap_attach(&q->tap, sock, ifindex);
-	/* Not read meanwhile: the watch is stopped, or kvnet_watch_change() has set rx_frames to 0. */
+	/* No wake-up reads it meanwhile: the watch is stopped, or its rx_frames is 0. */
 	q->tap_watch.ring = q->tap.ring;
 	return old;
 }
