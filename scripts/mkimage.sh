@@ -77,6 +77,8 @@ copy_python_modules()
 	/usr/bin/python3 -I -c 'import json, socket, struct, sys
 files = {getattr(module, "__file__", None) for module in sys.modules.values()}
 print(*files - {None}, sep="\n")' | xargs cp -L --parents -t "$1"
+	# else an emulated CPU compiles them for seconds, each time
+	/usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$1/usr/lib"
 }
 
 base_tree()

@@ -400,7 +400,7 @@ guest()
 # qmp COMMAND [NAME=VALUE...]: prints what QEMU returns
 qmp()
 {
-	python3 -IB "$NET_DIR/qmp.py" $GUEST/qmp "$@"
+	python3 -ISB "$NET_DIR/qmp.py" $GUEST/qmp "$@"
 }
 
 # hmp COMMAND...: the same for a command of the monitor for people
