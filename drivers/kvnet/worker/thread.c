@@ -104,13 +104,14 @@ static void unuse_owner_mm(struct kvnet_thread *t)
 static void run_worker_kthread(struct kvnet_thread *t)
 {
 	for (;;) {
-		if (freezing(current))
-			unuse_owner_mm(t);
-		try_to_freeze();
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
 		if (kthread_should_stop() || READ_ONCE(t->exiting))
 			break;
-		if (t->ops->has_work(t)) {
+		if (freezing(current)) {
+			__set_current_state(TASK_RUNNING);
+			unuse_owner_mm(t);
+			try_to_freeze();
+		} else if (t->ops->has_work(t)) {
 			__set_current_state(TASK_RUNNING);
 			if (!use_owner_mm(t))
 				break;
