@@ -23,7 +23,7 @@ smartquotes = False
 nitpicky = True
 highlight_language = "none"
 
-PAGE = re.compile(r"\b(?:Documentation/)?([A-Za-z]+)\.rst\b")
+PAGE = re.compile(r"\b(?:Documentation/)?([A-Za-z-]+)\.rst\b")
 
 
 def linked(app, here, text, make):

@@ -243,7 +243,7 @@ check_docs()
 	done
 	while IFS=: read -r file page; do
 		[ -e "$doc/$page" ] || { echo "$file names $page, which is not in Documentation"; bad=1; }
-	done < <(cd "$TOP" && source_files '*' | grep -vE '^(Documentation/conf.py|scripts/check.sh)$' | xargs grep -oHP '(?<![/\w])[A-Za-z]+\.rst\b|(?<=Documentation/)[A-Za-z]+\.rst\b' | sort -u)
+	done < <(cd "$TOP" && source_files '*' | grep -vE '^(Documentation/conf.py|scripts/check.sh)$' | xargs grep -oHP '(?<![-/\w])[A-Za-z-]+\.rst\b|(?<=Documentation/)[A-Za-z-]+\.rst\b' | sort -u)
 	"$TOP/scripts/html.sh" > /dev/null || bad=1
 	return $bad
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 What a test needs: lines "@key: value" in the first comment of selftests/uapi/*/*_test.c and
-selftests/net/test_*.sh. Documentation/testing.rst says what each key means.
+selftests/net/test_*.sh. Documentation/writing-a-test.rst says what each key means.
 """
 import dataclasses
 import glob
