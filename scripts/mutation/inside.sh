@@ -10,7 +10,8 @@
 #   leaked    no test has failed, but kmemleak reports memory
 #   broken    this kernel cannot be used any more: it complained, or still has the module
 #
-# A broken kernel ends the run; the modules that have not begun need another kernel.
+# A broken kernel ends the run; the modules that have not begun need another kernel. So do those
+# that have not begun after $LAST_BEGINS seconds.
 
 KMEMLEAK=/sys/kernel/debug/kmemleak
 
@@ -53,6 +54,7 @@ log_since()
 }
 
 for module in /kvnet/mutants/*.ko; do
+	[ -z "$LAST_BEGINS" ] || [ $SECONDS -lt "$LAST_BEGINS" ] || break
 	n=${module##*/} n=${n%.ko}
 	echo "# mutant $n begins"
 	echo "<5>kvnet-test: mutant $n begins" > /dev/kmsg

@@ -75,6 +75,9 @@ class Run:
         late = self.end is not None and time.monotonic() > self.end
         return self.stopped or late or self.error is not None
 
+    def seconds_left(self):
+        return None if self.end is None else self.end - time.monotonic()
+
     def next(self):
         """A mutant and its tests, in the order that the killers up to now suggest."""
         with self.lock:
@@ -173,7 +176,7 @@ class Worker:
         entries = self.pending[stage.name][:uml.SEVERAL]
         begin = time.monotonic()
         jobs = [(entry.module, entry.tests[stage.name]) for entry in entries]
-        said, lines = self.lane.uml.boot(stage, jobs)
+        said, _ = self.lane.uml.boot(stage, jobs, self.run.seconds_left())
         if not said:
             raise RuntimeError(f"no mutant has begun; see {self.lane.log}")
         self.pending[stage.name] = self.pending[stage.name][len(entries):]

@@ -34,7 +34,7 @@ class Kernel:
     def __init__(self, words):
         self.words, self.boots = words, []
 
-    def boot(self, stage, jobs):
+    def boot(self, stage, jobs, _):
         names = []
         for path, _ in jobs:
             with open(path, encoding="utf-8") as file:

@@ -200,9 +200,9 @@ class Uml:
             self.modules[key] = module if module.build() else None
         return self.modules[key]
 
-    def boot(self, stage, entries):
-        """entries: (path of a module, tests) in their order. What is said of each that has
-        begun, and the output as timed lines."""
+    def boot(self, stage, entries, last_begins=None):
+        """entries: (path of a module, tests) in their order; after so many seconds no other one
+        begins. What is said of each that has begun, and the output as timed lines."""
         tree = self.lane.tree
         shutil.rmtree(self.batch, ignore_errors=True)
         os.makedirs(self.batch)
@@ -224,19 +224,20 @@ class Uml:
         os.makedirs(log, exist_ok=True)
         # a process of the last kernel, if that was killed, may still have the log
         run_logged(["flock", "-w", "120", os.path.join(log, "lock"), "true"], self.lane.log)
-        lines = timed_lines(self.command(stage, entries))
+        lines = timed_lines(self.command(stage, entries, last_begins))
         text = "".join(line for _, line in lines)
         with open(self.lane.log, "a", encoding="utf-8") as out:
             out.write(text)
         return {number - FIRST: said for number, said in said_of(text).items()}, lines
 
-    def command(self, stage, entries):
+    def command(self, stage, entries, last_begins):
         tests = sum(len(tests) for _, tests in entries)
         here = os.path.join(self.lane.tree, "scripts")
         settings = {"KSFT_STOP": "1", "KSFT_SLOW": os.environ.get("KSFT_SLOW") or "2",
                     "KSFT_LONG": "1/3" if os.environ.get("TIER") else "",
                     "KSFT_SEED": os.environ.get("KSFT_SEED") or "1", "BACKEND": "kvnet",
-                    "UAPI_TIMEOUT": str(SECONDS)}
+                    "UAPI_TIMEOUT": str(SECONDS),
+                    "LAST_BEGINS": "" if last_begins is None else str(max(5, int(last_begins)))}
         words = [os.path.join(here, "uml.sh"), "--name", "mutant", *stage.option,
                  "--timeout", str(SECONDS + 60 * len(entries) + 20 * min(tests, 60)),
                  "--append", f"{BOOT_WORDS} {stage.words}".strip()]
