@@ -216,11 +216,16 @@ migrate_boot()
 	guest "$(trace_resets)" || true
 }
 
+qemu_answers()
+{
+	qmp query-status > /dev/null 2>&1
+}
+
 # launch_destination [postcopy]
 launch_destination()
 {
 	rm -f $MIGRATE_SOCKET
-	migrate_launch ${MIGRATE_COMPARE:+-S} -incoming defer || return
+	migrate_launch ${MIGRATE_COMPARE:+-S} -incoming defer && wait_until 30 qemu_answers || return
 	[ -z "${1:-}" ] || postcopy_allow || return
 	qmp migrate-incoming uri="unix:$MIGRATE_SOCKET" &&
 		wait_until 30 test -S $MIGRATE_SOCKET || fail "no destination: $(cat $GUEST/qemu.log)"
