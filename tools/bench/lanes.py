@@ -223,7 +223,7 @@ class Bench:
         def repetition(number, good):
             plan = cases.plan(chosen, backends, [number], good * len(chosen), want * len(chosen))
             return self.boot(lane, "vm/native.sh", number, "--icount", str(number), "--smp", "1",
-                             *options, *self.process_guest(lane, plan),
+                             *options, *self.process_guest(lane, plan, number),
                              *env_words(BENCH_NS_PER_INSTRUCTION=machine.NS_PER_INSTRUCTION),
                              timeout=1800)
 

@@ -807,6 +807,17 @@ class Running(unittest.TestCase):
             self.assertIn(word, last)
         self.assertEqual(last[last.index("--icount") + 1], "5")
 
+    def test_each_seed_of_icount_measures_all_rows(self):
+        with unittest.mock.patch.dict(os.environ, {"LANE": "icount", "ONLY": "rr", "REPEAT": "2"}):
+            bench = lanes.Bench()
+        chosen, said = bench.chosen("icount"), []
+        with unittest.mock.patch.object(bench, "process_host", return_value=(chosen, bench.backends(chosen), [])), \
+                unittest.mock.patch.object(bench.run, "command", side_effect=lambda lane, *words, **how: said.append(words) or 0):
+            bench.icount()
+        # beyond REPEAT the machine would ask which rows are open
+        self.assertEqual([(words[words.index("--icount") + 1], [word for word in words if word.startswith("REPEAT=")]) for words in said],
+                         [("1", ["REPEAT=1"]), ("2", ["REPEAT=2"])])
+
 
 def main():
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
