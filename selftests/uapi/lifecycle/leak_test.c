@@ -11,6 +11,7 @@
 #include <linux/kernel-page-flags.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -384,21 +385,20 @@ CASE(features_set_again_leak_nothing)
 /* Sets tables of which the last region is beyond the log. */
 static void set_tables(unsigned int n)
 {
-	static struct {
-		struct vhost_memory m;
-		struct vhost_memory_region r[REGIONS];
-	} table;
+	struct vhost_memory *table = calloc(1, sizeof(*table) + REGIONS * sizeof(*table->regions));
 	unsigned int i;
 
-	table.m.nregions = REGIONS;
+	ASSERT(table);
+	table->nregions = REGIONS;
 	for (i = 0; i < REGIONS; i++)
-		table.r[i] = (struct vhost_memory_region){
+		table->regions[i] = (struct vhost_memory_region){
 			.guest_phys_addr = i == REGIONS - 1 ? -8192ull : i * 4096ull,
 			.memory_size = 4096,
 			.userspace_addr = (uintptr_t)rig.v.host,
 		};
 	for (i = 0; i < n; i++)
-		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, &table), -EFAULT);
+		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_MEM_TABLE, table), -EFAULT);
+	free(table);
 }
 
 /* Tables that a running device refuses. */
