@@ -143,7 +143,7 @@ clean-cache:
 	@$(SCRIPTS)/clean-cache.sh
 
 build-matrix:
-	@$(SCRIPTS)/build-matrix.sh
+	@$(SCRIPTS)/test.sh build-matrix
 
 INSTALL_SH := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' KDIR='$(KDIR)' TOOLS='$(TOOLS)' $(SCRIPTS)/install.sh
 
@@ -173,7 +173,7 @@ deb:
 	@$(SCRIPTS)/deb.sh
 
 test-packages:
-	@$(SCRIPTS)/packages.sh
+	@$(SCRIPTS)/test.sh packages
 
 clean:
 	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For setup.sh: what scripts/build-matrix.sh builds the module with beyond the kernels'
+# For setup.sh: what "make build-matrix" builds the module with beyond the kernels'
 # own headers: those for arm64, and, of each, a copy that is told that clang has built
 # the kernel. They lie beside the others, so that all share what is common to them.
 

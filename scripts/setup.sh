@@ -21,8 +21,8 @@
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
 #   scripts/setup.sh --fuzz        packages, and clang with libFuzzer
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
-#   scripts/setup.sh --cross       packages, and what scripts/build-matrix.sh builds with
-#   scripts/setup.sh --systems     packages, and what tries Debian packages (scripts/packages.sh)
+#   scripts/setup.sh --cross       packages, and what "make build-matrix" builds with
+#   scripts/setup.sh --systems     packages, and what tries Debian packages ("make test-packages")
 #
 # A second run finds everything done and takes about a second.
 set -euo pipefail

@@ -7,6 +7,9 @@ The tests: scripts/test.sh VERB
     all         other kernels, layouts, guests and VMMs, fuzzing and the laboratory as well, with
                 random seeds
     unit | uml | uapi | net | debug    one kind of them
+    build-matrix    builds for each kernel, architecture and compiler (matrix.py); of KERNELS="6.1
+                    6.12 newest" ARCHES="amd64 arm64" COMPILERS="gcc clang" those that are named
+    packages    the Debian packages on bare systems (packages.py); SYSTEMS="deb12 deb13"
     list-first  what of User-Mode Linux is in tier one
     plan first | all    which test runs where, as "ENVIRONMENT VARIANT TEST"
     names unit | uml | uapi | net    what TESTS may name
@@ -36,7 +39,9 @@ import sys
 
 import lanes
 import machines
+import matrix
 import needs
+import packages
 import plan
 import results
 import tiers
@@ -47,6 +52,8 @@ BACKENDS = ("kvnet", "vhost", "off")
 # which tests TESTS may name
 KINDS = {"unit": ("unit",), "net": ("net",), "uml": ("uapi", "uml"), "uapi": ("uapi",),
          "debug": ("uapi",)}
+# verbs that know their options themselves
+OTHERS = {"build-matrix": matrix.Matrix, "packages": packages.Packages}
 
 
 class Usage(Exception):
@@ -80,20 +87,14 @@ class Run:
         return 1 if failed else 0
 
 
-def known(what, words, there):
-    for word in words:
-        if word not in there:
-            raise Usage(f"{what} '{word}'; there are: {' '.join(there)}")
-
-
 def check_kernel(verb, kernels):
     if verb == "uml":
-        known("no such User-Mode Linux:", kernels, SMP_FLAVOURS)
+        plan.known("no such User-Mode Linux:", kernels, SMP_FLAVOURS)
     elif verb in ("uapi", "net"):
-        known("unknown kernel series", kernels, HOSTS)
+        plan.known("unknown kernel series", kernels, HOSTS)
     elif verb == "debug":
-        known("this kernel does not look for bugs on two CPUs:", kernels,
-              SMP_FLAVOURS + machines.DEBUG_HOSTS)
+        plan.known("this kernel does not look for bugs on two CPUs:", kernels,
+                   SMP_FLAVOURS + machines.DEBUG_HOSTS)
     if verb in ("uml", "uapi", "net") and len(kernels) > 1:
         raise Usage(f"one KERNEL at a time, not '{' '.join(kernels)}'")
     if verb == "net" and set(kernels) & set(machines.DEBUG_HOSTS):
@@ -106,10 +107,13 @@ def dispatch(run, tests):
     names = where.choose(KINDS[verb], machines.option("TESTS").split()) if verb in KINDS else []
     kernels = machines.option("KERNEL").split()
     check_kernel(verb, kernels)
-    known("unknown backend", [machines.option("BACKEND", "kvnet")], BACKENDS)
+    plan.known("unknown backend", [machines.option("BACKEND", "kvnet")], BACKENDS)
     tier = tiers.Tier(run, where, verb == "first")
+    other = OTHERS[verb](tier) if verb in OTHERS else None
     os.makedirs(run.log, exist_ok=True)
-    if verb == "first":
+    if other:
+        other.run_all()
+    elif verb == "first":
         tier.run_first()
     elif verb == "all":
         tier.run_all()
@@ -149,7 +153,7 @@ def answer(verb, words, tests):
         print("\n".join(where.there(KINDS[words[0]])))
     elif verb == "check" and not words:
         print(f"{len(tests)} tests")
-    elif words or verb not in ("first", "all", *KINDS):
+    elif words or verb not in ("first", "all", *KINDS, *OTHERS):
         raise Usage(__doc__.strip())
     else:
         return None

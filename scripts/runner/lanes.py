@@ -4,6 +4,7 @@ Lanes: what does not need each other runs at the same time, each in a thread tha
 Each lane has a log (build/log/lane-NAME.log), which is shown when it ends, and tells its steps
 meanwhile. The run itself, outside of any lane, writes to the standard output.
 """
+import fcntl
 import os
 import queue
 import signal
@@ -28,6 +29,17 @@ class Stopped(Exception):
 
 class Died(Exception):
     """A command that the rest needs has failed."""
+
+
+def only_run(folder):
+    """The lock by which one run at a time writes this folder, until it is closed."""
+    lock = open(f"{folder}.lock", "wb")  # pylint: disable=consider-using-with
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.close()
+        raise Died(f"another run is writing {folder}: wait for its end, or stop it") from error
+    return lock
 
 
 class Programs:

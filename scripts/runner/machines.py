@@ -6,6 +6,7 @@ scripts/vm.sh.
 import os
 import re
 
+import plan
 from needs import TOP
 
 SCRIPTS = os.path.join(TOP, "scripts")
@@ -37,6 +38,13 @@ TREES = {"dpdk": ("vmm-dpdk", "mkvmm.sh", "dpdk"),
 
 def option(name, otherwise=""):
     return os.environ.get(name) or otherwise
+
+
+def choose(name, there):
+    """What the caller's option names of these; all if it names none."""
+    chosen = option(name).split()
+    plan.known(f"unknown {name}", chosen, there)
+    return chosen or list(there)
 
 
 def options(names, **more):
@@ -128,7 +136,7 @@ class Machines:
         words += self.extras(lane, {test.partition(":")[0] for test in net})
         # tier one has it under AddressSanitizer only
         if not self.first:
-            lane.need(library("build_kvnetctl"))
+            self.build_kvnetctl(lane)
             words += ["--add", f"{self.build}/tools/kvnetctl",
                       "--add", f"{self.build}/tools/other/kvnetctl:/kvnet/kvnetctl-other"]
         text = self.start(lane, name, [f"{SCRIPTS}/vm.sh", *words, "--", script, *arguments],
@@ -137,6 +145,19 @@ class Machines:
         if re.search("^# json ", text, re.M):
             fits = ["python3", "-B", f"{TOP}/selftests/kvnetctl/fits.py", f"{self.log}/{name}.tap"]
             lane.step("JSON of kvnetctl fits its schema", fits)
+
+    def build_kvnetctl(self, lane):
+        """Its libmnl is there for ip(8). And as a later release may be, whose protocol has another
+        version."""
+        folder, other = f"{self.build}/tools", f"{self.build}/tools/other"
+        os.makedirs(f"{other}/linux", exist_ok=True)
+        with open(f"{TOP}/include/uapi/linux/kvnet.h", encoding="utf-8") as file:
+            header = re.sub(r"(?m)^(#define KVNET_FAMILY_VERSION\s).*", r"\g<1>9", file.read())
+        with open(f"{other}/linux/kvnet.h", "w", encoding="utf-8") as file:
+            file.write(header)
+        for output in f"OUTPUT={folder}", f"OUTPUT={other} CPPFLAGS=-I{other}":
+            lane.need(library('locked tools make -s -C "$@"', f"{TOP}/tools/kvnetctl",
+                              *output.split()))
 
     def extras(self, lane, net):
         """Trees of VMMs and tracers, guests with other kernels. What cannot be had is left out, and

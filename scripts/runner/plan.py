@@ -16,7 +16,13 @@ HOSTS = ("6.12", "6.1", "newest", "newest-net")
 
 
 class Unknown(Exception):
-    """A name that no test has."""
+    """A name that is not there."""
+
+
+def known(what, words, there):
+    for word in words:
+        if word not in there:
+            raise Unknown(f"{what} '{word}'; there are: {' '.join(there)}")
 
 
 class Plan:

@@ -165,7 +165,9 @@ class Verbs(unittest.TestCase):
             (["debug"], {"KERNEL": "6.1"}, "does not look for bugs"),
             (["uapi"], {"BACKEND": "x"}, "unknown backend 'x'"),
             (["nothing"], {}, "scripts/test.sh VERB"),
-            (["plan", "third"], {}, "'first' or 'all'"))
+            (["plan", "third"], {}, "'first' or 'all'"),
+            (["build-matrix"], {"ARCHES": "x86"}, "unknown ARCHES 'x86'; there are: amd64 arm64"),
+            (["packages"], {"SYSTEMS": "deb14"}, "unknown SYSTEMS 'deb14'; there are: deb12"))
         for words, env, text in wrong:
             with tempfile.TemporaryDirectory() as build:
                 status, out, error = self.said(*words, **env, KVNET_BUILD=build)

@@ -71,6 +71,11 @@ class Tier:
                        f"OUTPUT={self.build}/uapi", *tests)
         return lane.step("uapi tests build", library('locked uapi "$@"', *command))
 
+    def build_net_tools(self, lane):
+        """The programs of net tests, in the test host and in the guest."""
+        command = make("selftests/net", f"OUTPUT={self.build}/net-tools")
+        lane.need(library('locked net-tools "$@"', *command))
+
     def build_module(self, lane, series):
         lane.step(f"kvnet.ko for {series} builds without a warning (W=1, sparse)",
                   script("build-module.sh", "--sparse", series))
@@ -319,7 +324,7 @@ class Tier:
         self.build_module(lane, "6.12")
         lane.say("images of the test host and its guest")
         lane.need(script("mkimage.sh", "6.12"))
-        lane.need(library("build_net_tools"))
+        self.build_net_tools(lane)
         self.static(lane)
 
     ### all of it
@@ -336,7 +341,7 @@ class Tier:
         os.environ["LIFE_CYCLES"] = "1"
         # tests have deadlines: none runs beside a build
         main.say("part 3 of 3: tests")
-        main.need(library("build_net_tools"))
+        self.build_net_tools(main)
         self.run_machines(self.have_newest())
         self.note_seconds()
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in a Debian that has the packages, as its first script (scripts/packages.sh): kvnet is
+# Runs in a Debian that has the packages, as its first script (scripts/runner/packages.py): kvnet is
 # there, for the right users, and carries packets; and the packages report a module in use. Ends in "N passed, N failed, N skipped".
 #
 #   host.sh installed           after apt-get install
@@ -314,7 +314,7 @@ installed)
 	run_test "packages: zsh_completes_words_of_kvnetctl" zsh_completes
 	run_test "packages: packets_pass_both_ways" packets
 	run_test "packages: guest_of_a_user_of_the_group_answers" guest_carries_pings
-	# for packages.sh, which adds it up
+	# for packages.py, which adds it up
 	echo "# took boot $BOOTED"
 	echo "# took guest ${GUEST_TOOK:-}"
 	run_test "packages: parameter_in_modprobe_d_takes_effect" parameters

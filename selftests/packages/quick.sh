@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What of installing and packaging can be told without a system to install on: part of
-# "make unit". The rest is scripts/packages.sh ("make test-packages"). Ends in "N passed,
+# "make unit". The rest is "make test-packages". Ends in "N passed,
 # N failed, N skipped".
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

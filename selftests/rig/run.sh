@@ -165,89 +165,6 @@ progress_is_told()
 	grep -q 'some: slow thing: 10 of about 40' "$WORK/told" || fail "a lane: $(cat "$WORK/told")"
 }
 
-# what a log says is counted, whatever kind of test has skipped
-skips_are_counted()
-{
-	cat > "$WORK/count.sh" <<- EOF
-		. "$TOP/scripts/lib.sh"
-		. "$TOP/scripts/lanes.sh"
-		count_log "$WORK/tap" test-6.1 "some tests"
-		cat "\$SKIPS"
-		cat "\$FAILURES"
-		rm "\$SKIPS" "\$FAILURES"
-		echo "\$PASSED \$FAILED"
-	EOF
-	printf '%s\n' 'ok 1 a_test.x # 3 ms' 'ok 2 a_test.y # SKIP no y # here # 42 ms' '# SKIP dpdk: split: no dpdk' \
-		'something # SKIP else' '# long ago' '1 passed, 0 failed, 3 skipped' 'ok 1 - b' \
-		'# c.c:7: Expected 1' 'not ok 2 - c # 4 ms' '4 passed, 2 failed' > "$WORK/tap"
-	printf 'test-6.1\t%s\t%s\n' a_test.y 'no y # here' dpdk 'split: no dpdk' unknown 'something # SKIP else' > "$WORK/expected"
-	printf '%s\n' '# c.c:7: Expected 1' '# failed: test-6.1: not ok 2 - c # 4 ms' '5 2' >> "$WORK/expected"
-	bash "$WORK/count.sh" | diff "$WORK/expected" - || return
-	: > "$WORK/tap"
-	bash "$WORK/count.sh" | grep -qx '0 1' || fail "an empty log has not failed"
-}
-
-# a bad kernel message is said where no test has failed, too
-splats_are_told()
-{
-	mkdir -p "$WORK/build/log/test-6.1"
-	cat > "$WORK/count.sh" <<- EOF
-		. "$TOP/scripts/lib.sh"
-		. "$TOP/scripts/lanes.sh"
-		BUILD=$WORK/build
-		count_status 0 0 test-6.1
-		count_status 0 1 test-6.1
-		cat "\$FAILURES"
-		rm "\$SKIPS" "\$FAILURES"
-		echo "\$PASSED \$FAILED"
-	EOF
-	printf '%s\n' 'kvnet-test: begin a_test.x' 'BUG: sleeping' 'kvnet-test: end a_test.x' > "$WORK/build/log/test-6.1/console.log"
-	printf '%s\n' 'not ok - test-6.1 (status 1)' '# bad kernel message (test: a_test.x): BUG: sleeping' \
-		'# failed: test-6.1 (status 1)' '0 1' > "$WORK/expected"
-	bash "$WORK/count.sh" | diff "$WORK/expected" -
-}
-
-# what a script itself leaves out may be skipped, what a log says may not
-skips_are_judged()
-{
-	cat > "$WORK/count.sh" <<- EOF
-		. "$TOP/scripts/lib.sh"
-		. "$TOP/scripts/lanes.sh"
-		skip test-newest "the newest kernel" "cannot be had here"
-		count_log "$WORK/tap" deb12 "some tests"
-		count_skips
-		rm "\$SKIPS" "\$FAILURES"
-		echo "\$PASSED \$FAILED \$SKIPPED"
-	EOF
-	printf '%s\n' 'ok 1 a_test.y # SKIP no y # 42 ms' '1 passed, 0 failed, 1 skipped' > "$WORK/tap"
-	printf '%s\n' '# SKIP the newest kernel: cannot be had here' '# skipped: test-newest: the newest kernel: cannot be had here' \
-		'not ok - skipped: deb12: a_test.y: no y' '# failed: skipped: deb12: a_test.y: no y' '1 1 1' > "$WORK/expected"
-	bash "$WORK/count.sh" | diff "$WORK/expected" -
-}
-
-# lanes are waited for and counted, and one that dies has failed
-lanes_are_counted()
-{
-	local said
-
-	cat > "$WORK/lanes.sh" <<- EOF
-		. "$TOP/scripts/lib.sh"
-		. "$TOP/scripts/lanes.sh"
-		BUILD=$WORK/build
-		first() { count 1 0; }
-		second() { count 4 1; }
-		third() { exit 1; }
-		lane first first
-		lane second second
-		lane third third
-		lanes_end
-		rm "\$SKIPS" "\$FAILURES"
-		echo "all: \$PASSED \$FAILED"
-	EOF
-	said=$(timeout 60 bash "$WORK/lanes.sh" 2>&1) || fail "$said" || return
-	[ "$(grep -c ' ===== [a-z]*: ' <<< "$said")" -eq 3 ] && [[ $said == *$'\n''all: 5 2' ]] || fail "$said"
-}
-
 # kselftest's way: installed, moved, and run there
 installed_tests()
 {
@@ -310,8 +227,7 @@ streams_carry_something()
 }
 
 for name in bad_places good_places behind_a_link entries_are_made_once entries_given_up entries_unused clean_cache \
-	words_for_progress progress_is_told skips_are_counted splats_are_told skips_are_judged lanes_are_counted \
-	installed_tests streams_carry_something; do
+	words_for_progress progress_is_told installed_tests streams_carry_something; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of verbs that are no tests of the module: python3 scripts/runner/test_others.py"""
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import types
+import unittest
+import unittest.mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+import lanes  # noqa: E402
+import matrix  # noqa: E402
+import packages  # noqa: E402
+import results  # noqa: E402
+import tiers  # noqa: E402
+
+
+class Case(unittest.TestCase):
+    """Commands are noted, and end with the status that "fails" says of them."""
+    def setUp(self):
+        self.build = self.enterContext(tempfile.TemporaryDirectory())
+        self.said = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+        self.run_ = types.SimpleNamespace(build=self.build, log=f"{self.build}/log", verb="some")
+        os.makedirs(self.run_.log)
+        self.commands, self.fails = [], lambda command: False
+        self.run_.programs = types.SimpleNamespace(run=self.note)
+        self.run_.results = results.Results(self.run_.log, [])
+        self.run_.main = lanes.Lane(self.run_)
+        self.tier = tiers.Tier(self.run_, None)
+
+    def note(self, argv, _out, _env):
+        self.commands.append(" ".join(argv))
+        return int(bool(self.fails(self.commands[-1]))), 0.5
+
+    def options(self, **values):
+        self.enterContext(unittest.mock.patch.dict(os.environ, values))
+
+    def ran(self, words):
+        return [command for command in self.commands if words in command]
+
+
+class BuildMatrix(Case):
+    def test_each_is_built_and_shown(self):
+        self.options(KERNELS="6.12 newest", ARCHES="arm64", COMPILERS="")
+        self.fails = lambda command: "--clang 6.12" in command or "is_made" in command
+        os.makedirs(f"{self.build}/kernel-6.12/lib/modules/6.12.9+deb12-amd64")
+        with open(f"{self.run_.log}/test-unit-arm64.log", "w", encoding="utf-8"):
+            pass
+        matrix.Matrix(self.tier).run_all()
+        self.assertEqual([command.partition("build-module.sh ")[2]
+                          for command in self.ran("build-module.sh")],
+                         ["--arch arm64 6.12", "--arch arm64 --clang 6.12"])
+        self.assertIn("kernel           with   arm64         \n"
+                      "6.12.9+deb12     gcc    ok, 0 s       \n"
+                      "6.12.9+deb12     clang  FAILED, 0 s   \n"
+                      "newest           gcc    -             \n"
+                      "newest           clang  -             \n", self.said.getvalue())
+        # the unit tests' log is empty
+        self.assertEqual((self.run_.main.passed, self.run_.main.failed), (2, 2))
+        self.assertEqual(self.run_.results.finish(self.run_.main), 2)
+
+
+class TryPackages(Case):
+    def system(self):
+        system = packages.System(self.tier, "deb12", "1.2")
+        self.addCleanup(system.lock.close)
+        return system
+
+    def write(self, path, text=""):
+        path = f"{self.build}/packages-deb12/root/{path}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_what_is_left_is_found(self):
+        system = self.system()
+        self.write("usr/bin/a")
+        self.write("usr/lib/modules/6.1/modules.dep", "1")
+        system.before = packages.files(system.root)
+        self.write("usr/lib/modules/6.1/modules.alias", "2")
+        system.nothing_left()
+        self.write("etc/b")
+        with self.assertRaisesRegex(packages.Bad, "left, or gone:\n.*/etc/b$"):
+            system.nothing_left()
+
+    def test_how_long_it_took(self):
+        system = self.system()
+        with self.assertRaises(packages.Bad):
+            system.how_long("# took boot 9.5\n# took guest \n", 30.4, 19.6)
+        system.how_long("# took boot 9.6\n# took guest 7\n", 30.4, 19.6)
+        self.assertIn("deb12: from a bare system to a guest on kvnet by the packages: 67 s (apt "
+                      "install kvnet 30, QEMU 20, boot 10, guest 7)", system.times)
+
+    def test_a_step_says_why_it_has_failed(self):
+        system = self.system()
+        self.fails = lambda command: True
+        system.step("refuse", system.make_refuses)
+        self.assertLess(system.step("time", lambda: None), 30)
+        self.assertIn("# said: []\nnot ok - deb12: refuse\n", self.said.getvalue())
+        self.assertEqual((self.run_.main.passed, self.run_.main.failed), (1, 1))
+
+    def test_apt_takes_fresh_lists_when_it_fails(self):
+        system = self.system()
+        self.fails = lambda command: "install" in command and not self.ran("apt-get update")
+        system.install_others("zsh")
+        self.assertEqual((len(self.commands), len(self.ran("install -y"))), (3, 2))
+        self.fails = lambda command: True
+        with self.assertRaises(packages.Bad):
+            system.install_others("zsh")
+
+    def test_one_run_at_a_time(self):
+        system = self.system()
+        with self.assertRaisesRegex(lanes.Died, "another run is writing .*/packages-deb12: wait"):
+            self.system()
+        system.lock.close()
+        self.system()
+
+
+if __name__ == "__main__":
+    unittest.main()
