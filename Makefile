@@ -110,7 +110,7 @@ fuzz:
 	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' $(SCRIPTS)/fuzz.sh
 
 sysfuzz:
-	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/sysfuzz.sh
+	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/test.sh sysfuzz
 
 life: CYCLES ?= 1000
 life: export LIFE_CYCLES = $(CYCLES)
@@ -126,9 +126,8 @@ isolation:
 	@HOST_APPEND='init_on_alloc=0 page_poison=1 slub_debug=P' TESTS='content_test info_leak_test' $(SCRIPTS)/test.sh uapi
 	@LANE=icount ONLY=neighbour $(SCRIPTS)/bench.sh
 
-soak: export SOAK_MINUTES ?= 60
 soak:
-	@$(SCRIPTS)/soak.sh
+	@$(SCRIPTS)/test.sh soak
 
 check:
 	@$(SCRIPTS)/check.sh

@@ -10,6 +10,10 @@ The tests: scripts/test.sh VERB
     build-matrix    builds for each kernel, architecture and compiler (matrix.py); of KERNELS="6.1
                     6.12 newest" ARCHES="amd64 arm64" COMPILERS="gcc clang" those that are named
     packages    the Debian packages on bare systems (packages.py); SYSTEMS="deb12 deb13"
+    sysfuzz     random system calls, SYSFUZZ_SECONDS=600 long. SEED=1f3a20c7: that program again and
+                again, OPS=0-17,30: parts of it. One that fails is made smaller, unless SMALLER=0;
+                AGAIN=10 seconds until a part counts as one that works
+    soak        GUESTS=8 for SOAK_MINUTES=60, on KERNEL=uml, smp-kasan, 6.1, 6.12 or newest
     list-first  what of User-Mode Linux is in tier one
     plan first | all    which test runs where, as "ENVIRONMENT VARIANT TEST"
     names unit | uml | uapi | net    what TESTS may name
@@ -17,8 +21,9 @@ The tests: scripts/test.sh VERB
 
     TESTS="name..."   tests to run (not of "first" and "all"): close, lifecycle/close, or a folder
                       of uapi tests; with "net" also traffic:packed
-    KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "uml" smp-kasan or smp-kcsan;
-                      for "debug" some of these, kasan, kcsan and kmsan, by default all
+    KERNEL=6.1        kernel of "uapi" and "net" (default 6.12); for "uml" and "sysfuzz" smp-kasan
+                      or smp-kcsan; for "debug" some of these, kasan, kcsan and kmsan, by default
+                      all
     PACKED=           "uml", "uapi": not once more with packed rings
     KVNET_LAYOUT=     "uml", "uapi": in this layout only, such as packed,in_order
     KSFT_SEED=N UNIT_SEED=N   other random inputs (default 1; "all": by chance, and says which)
@@ -38,6 +43,7 @@ import signal
 import sys
 
 import lanes
+import long_runs
 import machines
 import matrix
 import needs
@@ -53,7 +59,8 @@ BACKENDS = ("kvnet", "vhost", "off")
 KINDS = {"unit": ("unit",), "net": ("net",), "uml": ("uapi", "uml"), "uapi": ("uapi",),
          "debug": ("uapi",)}
 # verbs that know their options themselves
-OTHERS = {"build-matrix": matrix.Matrix, "packages": packages.Packages}
+OTHERS = {"build-matrix": matrix.Matrix, "packages": packages.Packages,
+          "sysfuzz": long_runs.Sysfuzz, "soak": long_runs.Soak}
 
 
 class Usage(Exception):

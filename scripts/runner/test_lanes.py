@@ -167,7 +167,9 @@ class Verbs(unittest.TestCase):
             (["nothing"], {}, "scripts/test.sh VERB"),
             (["plan", "third"], {}, "'first' or 'all'"),
             (["build-matrix"], {"ARCHES": "x86"}, "unknown ARCHES 'x86'; there are: amd64 arm64"),
-            (["packages"], {"SYSTEMS": "deb14"}, "unknown SYSTEMS 'deb14'; there are: deb12"))
+            (["packages"], {"SYSTEMS": "deb14"}, "unknown SYSTEMS 'deb14'; there are: deb12"),
+            (["sysfuzz"], {"KERNEL": "kasan"}, "no such User-Mode Linux: 'kasan'"),
+            (["soak"], {"KERNEL": "kasan"}, "no guests run on kernel 'kasan'"))
         for words, env, text in wrong:
             with tempfile.TemporaryDirectory() as build:
                 status, out, error = self.said(*words, **env, KVNET_BUILD=build)

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 import lanes  # noqa: E402
+import long_runs  # noqa: E402
 import matrix  # noqa: E402
 import packages  # noqa: E402
 import results  # noqa: E402
@@ -118,6 +119,50 @@ class TryPackages(Case):
             self.system()
         system.lock.close()
         self.system()
+
+
+class LongRuns(Case):
+    def test_what_fails_is_made_smaller(self):
+        for needed in ({17}, {0, 1, 511}, {3, 300}, set(range(5))):
+            left = long_runs.smaller(list(range(512)), needed.issubset)
+            self.assertEqual(left, sorted(needed))
+
+    def sysfuzz(self, seed="", **options):
+        """With a console that names this seed, where there is one."""
+        self.options(KERNEL="", SEED="", OPS="", SYSFUZZ_SECONDS="7", **options)
+
+        def fails(command):
+            if "uml.sh" in command and seed and "sysfuzz-smaller" not in command:
+                os.makedirs(f"{self.run_.log}/sysfuzz", exist_ok=True)
+                with open(f"{self.run_.log}/sysfuzz/console.log", "w", encoding="utf-8") as file:
+                    file.write(f"<5>sysfuzz: SEED={seed}\n")
+            ops = command.partition("OPS=")[2].partition(" ")[0].split(",")
+            return "uml.sh" in command and ("sysfuzz-smaller" not in command or "9" in ops)
+
+        self.fails = fails
+        long_runs.Sysfuzz(self.tier).run_all()
+        return self.said.getvalue()
+
+    def test_sysfuzz_says_what_fails(self):
+        self.assertRegex(self.sysfuzz("1f3a"), "it fails: SEED=1f3a\n(.*\n)*SEED=1f3a OPS=9\n")
+        self.assertRegex(self.ran("uml.sh")[0], "--timeout 321 .*--env SYSFUZZ_SECONDS=7 ")
+
+    def test_sysfuzz_leaves_it_as_it_is(self):
+        self.assertIn("it fails: SEED=2", self.sysfuzz("2", SMALLER="0"))
+        self.assertEqual(len(self.ran("uml.sh")), 1)
+
+    def test_sysfuzz_without_a_seed(self):
+        self.assertNotIn("it fails", self.sysfuzz())
+
+    def test_soak(self):
+        self.options(KERNEL="", SOAK_MINUTES="2", GUESTS="4")
+        long_runs.Soak(self.tier).run_all()
+        self.assertRegex(self.commands[-1],
+                         r"/uml\.sh --debug --guest --timeout 1980 --mem 2560 "
+                         r"--env SOAK_MINUTES=2 --env GUESTS=4 --name soak --output \S+ -- \S+")
+        self.options(KERNEL="6.12")
+        long_runs.Soak(self.tier).run_all()
+        self.assertIn("/vm.sh --kernel 6.12 --stall 1800 --retries 0 ", self.commands[-1])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs inside the test host (scripts/soak.sh): GUESTS guests, each with a network
+# Runs inside the test host (scripts/runner/long_runs.py): GUESTS guests, each with a network
 # namespace, processes and /tmp of its own (soak-guest.sh), for SOAK_MINUTES minutes.
 # Ends in "N passed, N failed, N skipped".
 # shellcheck source=selftests/net/lib.sh

@@ -18,7 +18,7 @@
 #include "rig.h"
 #include "vhost_abi.h"
 
-#define ABUSE_OPS	512	/* scripts/sysfuzz.sh has it, too */
+#define ABUSE_OPS	512	/* scripts/runner/long_runs.py has it, too */
 #define ABUSE_DEVS	3
 #define ABUSE_THREADS	4
 #define ABUSE_FDS	8	/* of each device: duplicates and the like */
