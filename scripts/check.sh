@@ -14,7 +14,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SERIES=6.12
-STATIC="nospec checkpatch shell kernel_doc spdx versions layers machine runner mutants killers spec counters docs codespell words"
+STATIC="nospec checkpatch shell kernel_doc spdx versions layers python needs mutants killers spec counters docs codespell words"
 # of checkpatch: include/compat is about versions
 CHECKPATCH_IGNORE=LINUX_VERSION_CODE,CONSTANT_COMPARISON
 
@@ -113,8 +113,7 @@ check_codespell()
 # words of the field and an actor for each sentence: scripts/words.list
 check_words()
 {
-	python3 -B "$TOP/scripts/test_words.py" &&
-		(cd "$TOP" && source_files drivers include tools Documentation README.md | xargs python3 -B scripts/words.py)
+	(cd "$TOP" && source_files drivers include tools Documentation README.md | xargs python3 -B scripts/words.py)
 }
 
 check_programs()
@@ -136,13 +135,13 @@ check_unit()
 	tail -n 1 "$log"
 }
 
-# the laboratory's arithmetic and reports; the tests' QMP client; kvnetctl
+# the laboratory's arithmetic and reports; kvnetctl
 check_tools()
 {
 	local log=$BUILD/log/tools.log
 
 	mkdir -p "$BUILD/log"
-	if ! { bench_tool test && python3 -B "$TOP/selftests/net/qmp_test.py" && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
+	if ! { "$TOP/scripts/bench.sh" test && make -s -C "$TOP/selftests/kvnetctl" run; } > "$log" 2>&1; then
 		cat "$log"
 		return 1
 	fi
@@ -169,10 +168,10 @@ check_models()
 	tail -n 1 "$log"
 }
 
-# those by hand that do not apply any more prove nothing; and what makes the others
+# those by hand that do not apply any more prove nothing
 check_mutants()
 {
-	python3 -B "$TOP/scripts/mutants.py" check && (cd "$TOP/scripts" && python3 -B -m unittest -q mutation/test_*.py)
+	python3 -B "$TOP/scripts/mutants.py" check
 }
 
 # how many of those that have been tried tier one kills
@@ -184,23 +183,24 @@ check_killers()
 # after check_module
 check_layers()
 {
-	python3 -B "$TOP/scripts/test_layers.py" && python3 -B "$TOP/scripts/layers.py" "$TOP/drivers/kvnet" "$BUILD/mod-$SERIES/drivers/kvnet"
+	python3 -B "$TOP/scripts/layers.py" "$TOP/drivers/kvnet" "$BUILD/mod-$SERIES/drivers/kvnet"
 }
 
-# what starts test hosts and User-Mode Linux
-check_machine()
+# the scripts' own tests, a folder at a time: a package has those of its own found from outside;
+# and the tests' QMP client
+check_python()
 {
-	python3 -B "$TOP/scripts/machine/test_machine.py"
-}
+	local dir
 
-# what runs the tests; and what each of them says of its needs
-check_runner()
-{
-	local test
-
-	for test in plan results lanes; do
-		python3 -B "$TOP/scripts/runner/test_$test.py" || return
+	for dir in $(source_files 'scripts/*test_*.py' | xargs -n 1 dirname | sort -u); do
+		[ -e "$TOP/$dir/__init__.py" ] || (cd "$TOP/$dir" && python3 -B -m unittest discover -q) || return
 	done
+	python3 -B "$TOP/selftests/net/qmp_test.py"
+}
+
+# what each test says of its needs
+check_needs()
+{
 	"$TOP/scripts/test.sh" check
 }
 

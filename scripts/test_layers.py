@@ -83,4 +83,5 @@ class Judge(unittest.TestCase):
         self.assertEqual(list(layers.judge(["net/rx > ctl/dev: f", "circle: a b c"], allowed)), ["circle: a b c", 'layers.list: nothing needs "circle: a b"'])
 
 
-unittest.main()
+if __name__ == "__main__":
+    unittest.main()

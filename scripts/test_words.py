@@ -39,4 +39,5 @@ class Words(unittest.TestCase):
         self.assertEqual(said, {"Nobody", "who", "born", "lends", "soft_busy", "at rest", "kvnet_crew", "crew"})
 
 
-unittest.main()
+if __name__ == "__main__":
+    unittest.main()

@@ -166,7 +166,7 @@ class Tier:
                  "packages": [f"{tests}/packages/quick.sh"],
                  "models": [f"{tests}/models/run.sh", *(["litmus"] if self.first else [])]}
         if not self.first:
-            parts |= {"bench": library("bench_tool test"), "fuzz": script("fuzz.sh")}
+            parts |= {"bench": script("bench.sh", "test"), "fuzz": script("fuzz.sh")}
         for name, command in parts.items():
             status, path = self.logged(lane, f"tools-{name}", command, {"FUZZ_SECONDS": "10"})
             self.show(lane, path, "" if status else " passed, ")

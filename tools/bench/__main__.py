@@ -30,6 +30,7 @@ What has been measured when it is interrupted is kept, and reported. Other progr
 
   python3 tools/bench check DIR [TEST...]   is there what a run must leave?
   python3 tools/bench open FILE             tests whose rows cannot tell 5 % yet
+  python3 tools/bench test                  its own tests
 """
 
 import json
@@ -134,8 +135,16 @@ def check(directory, *tests):
     return 0
 
 
+def test():
+    machine.prepare_report()
+    import test_bench
+
+    return test_bench.main()
+
+
 VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "profile": (profile, 0, 0),
-         "compare": (compare_two, 2, 2), "check": (check, 1, 99), "open": (show_open, 1, 1)}
+         "compare": (compare_two, 2, 2), "check": (check, 1, 99), "open": (show_open, 1, 1),
+         "test": (test, 0, 0)}
 
 
 def main(words):
