@@ -32,16 +32,21 @@ tidy()
 		! -path '*/scripts/*' -delete
 }
 
+objects()
+{
+	find "$DIR" -name '*.o' | wc -l
+}
+
 # build_kernel TEXT OBJECTS COMMAND...: with its log and how far it is
 build_kernel()
 {
-	local text=$1 objects=$2 log=$DIR/build.log
+	local text=$1 total=$2 log=$DIR/build.log
 
 	shift 2
 	rm -rf "$DIR"
 	mkdir -p "$DIR"
 	info "building $text, once: some minutes"
-	watch_begin "$text, objects" "$objects" files_in "$DIR" .o
+	watch_begin "$text, objects" "$total" objects
 	if ! { configure && "$@"; } > "$log" 2>&1; then
 		tail -n 25 "$log" >&2
 		die "building $text failed; see $log"

@@ -125,15 +125,6 @@ release()
 	exec {HELD}>&-
 }
 
-# one run at a time writes a directory of logs: LOG
-own_log()
-{
-	local lock
-
-	exec {lock}> "$LOG/lock"
-	flock -n "$lock" || die "another run is writing $LOG: wait for its end, or stop it"
-}
-
 # locked NAME COMMAND...
 locked()
 {
@@ -230,24 +221,6 @@ passes_now()
 	touch "$PASSED_FILE"
 }
 
-# the programs of net tests, in the test host and in the guest
-build_net_tools()
-{
-	locked net-tools make -s -C "$TOP/selftests/net" OUTPUT="$BUILD/net-tools"
-}
-
-# kvnetctl, for the test host; its libmnl is there for ip(8). And as a later release may be,
-# whose protocol has another version.
-build_kvnetctl()
-{
-	local header=$TOP/include/uapi/linux/kvnet.h other=$BUILD/tools/other
-
-	locked tools make -s -C "$TOP/tools/kvnetctl" OUTPUT="$BUILD/tools"
-	mkdir -p "$other/linux"
-	[ "$other/linux/kvnet.h" -nt "$header" ] || sed 's/^\(#define KVNET_FAMILY_VERSION\s\).*/\19/' "$header" > "$other/linux/kvnet.h"
-	locked tools make -s -C "$TOP/tools/kvnetctl" CPPFLAGS="-I$other" OUTPUT="$other"
-}
-
 ### what takes longer than ten seconds
 
 # how_far TOTAL DONE SECONDS, as words; without DONE the total is one of seconds. The
@@ -334,29 +307,13 @@ watched()
 	return $status
 }
 
-# counters: megabytes, and files whose name ends so
+# a counter
 megabytes_in()
 {
 	du -sm "$1" | cut -f 1
 }
 
-files_in()
-{
-	find "$1" -name "*$2" | wc -l
-}
-
 ### what this machine has
-
-# bench_tool VERB...: tools/bench. What draws and judges comes from Debian's packages, which
-# Debian's Python knows.
-bench_tool()
-{
-	local what=$TOP/tools/bench
-
-	[ "$1" = collect ] || "$TOP/scripts/setup.sh" --report || return 1
-	[ "$1" != test ] || what=$what/test_bench.py
-	/usr/bin/python3 -B "$what" "$@"
-}
 
 # What the test host on KVM needs; that it boots there is for vm.sh to find out
 has_virtualization()
