@@ -95,20 +95,25 @@ static inline uint32_t ksft_below(uint32_t n)
 #define EXPECT(cond) \
 	((cond) ? true : (FAIL("expected: %s", #cond), false))
 
-#define EXPECT_OP(a, op, b) __extension__ ({				\
+/* Texts are those of the caller: a constant keeps its name. */
+#define EXPECT_TEXT(a, op, b, text_a, text_b) __extension__ ({		\
 	long long a_ = (long long)(a), b_ = (long long)(b);		\
 	bool ok_ = a_ op b_;						\
 	if (!ok_)							\
 		FAIL("expected %s %s %s: %lld, %lld (0x%llx, 0x%llx)",	\
-		     #a, #op, #b, a_, b_, a_, b_);			\
+		     text_a, #op, text_b, a_, b_, a_, b_);		\
 	ok_; })
 
-#define EXPECT_EQ(a, b) EXPECT_OP(a, ==, b)
-#define EXPECT_GE(a, b) EXPECT_OP(a, >=, b)
-#define EXPECT_LE(a, b) EXPECT_OP(a, <=, b)
+#define EXPECT_OP(a, op, b) EXPECT_TEXT(a, op, b, #a, #b)
+#define EXPECT_EQ(a, b) EXPECT_TEXT(a, ==, b, #a, #b)
+#define EXPECT_GE(a, b) EXPECT_TEXT(a, >=, b, #a, #b)
+#define EXPECT_LE(a, b) EXPECT_TEXT(a, <=, b, #a, #b)
 
 #define ASSERT(cond) do { if (!EXPECT(cond)) ksft_abort(); } while (0)
-#define ASSERT_EQ(a, b) do { if (!EXPECT_EQ(a, b)) ksft_abort(); } while (0)
+#define ASSERT_EQ(a, b) do {						\
+		if (!EXPECT_TEXT(a, ==, b, #a, #b))			\
+			ksft_abort();					\
+	} while (0)
 /* For calls that set errno. */
 #define ASSERT_SYS(expr) __extension__ ({				\
 	__typeof__(expr) r_ = (expr);					\
