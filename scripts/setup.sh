@@ -20,6 +20,7 @@
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
 #   scripts/setup.sh --fuzz        packages, and clang with libFuzzer
+#   scripts/setup.sh --proofs      packages, and CBMC, the model checker of selftests/proofs
 #   scripts/setup.sh --deb         only what builds Debian packages; on Debian 13, too
 #   scripts/setup.sh --cross       packages, and what "make build-matrix" builds with
 #   scripts/setup.sh --systems     packages, and what tries Debian packages ("make test-packages")
@@ -290,6 +291,24 @@ unpack_builder()
 	entry_made
 }
 
+# CBMC, with the libraries of its own release: it runs beside this one's.
+CBMC_PACKAGES="cbmc minisat libc6 libgcc-s1 libstdc++6 zlib1g"
+
+unpack_cbmc()
+{
+	local pkg deb
+
+	# what is newest changes: what is there will do
+	entry_needed cbmc any || return 0
+	info "fetching and unpacking CBMC from the next release"
+	newest_config || die "apt-get update failed (see $BUILD/apt.log); run again"
+	for pkg in $CBMC_PACKAGES; do
+		deb=$(fetch_deb "$pkg" "${BPO[@]}")
+		dpkg -x "$deb" "$ENTRY" || die "unpacking $deb failed; delete it and run again"
+	done
+	entry_made
+}
+
 # What of the kernel's source is large, and not for User-Mode Linux. The Kconfig
 # and Makefiles there stay, since others name them.
 source_to_skip()
@@ -352,7 +371,7 @@ unpack_schema()
 
 main()
 {
-	local series deb packages_only=0 guests=0 source_only=0 tools=0 cross=0 ALSO=none
+	local series deb packages_only=0 guests=0 source_only=0 tools=0 cross=0 proofs=0 ALSO=none
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
@@ -369,6 +388,7 @@ main()
 		[ -n "$(missing_packages)" ] || return 0
 		;;
 	--cross) cross=1; PACKAGES="$PACKAGES $CROSS_PACKAGES"; shift ;;
+	--proofs) proofs=1 PACKAGES="gcc libc6-dev python3" ;;
 	--tools) tools=1 packages_only=1; PACKAGES=$TOOLS_PACKAGES; shift ;;
 	--report | --docs)
 		tools=1 packages_only=1
@@ -388,6 +408,10 @@ main()
 	mkdir -p "$DEBS"
 	install_packages
 	[ "$packages_only" -eq 0 ] || return 0
+	if [ "$proofs" -eq 1 ]; then
+		unpack_cbmc
+		return
+	fi
 	if [ "$source_only" -eq 1 ]; then
 		if [ "${1:-}" = --source-newest ]; then
 			deb=$(newest_source) || die "the source of a newer kernel cannot be had here; see $BUILD/apt.log"
