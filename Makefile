@@ -51,6 +51,7 @@ help:
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1 UNTRIED=1 LANES=2 TIER=1 MINUTES=)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
+	@echo 'make proofs      bounded proofs of the pure parts by CBMC, and their mutants (TESTS="split_next" QUICK=1 TRACE=1)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races, what nobody has written; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan kmsan" TESTS=)'
@@ -108,6 +109,9 @@ mutate:
 fuzz: FUZZ_MINUTES ?= 5
 fuzz:
 	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' $(SCRIPTS)/fuzz.sh
+
+proofs:
+	@python3 -B selftests/proofs/prove.py $(if $(QUICK),--quick) $(if $(TRACE),--trace) $(TESTS)
 
 sysfuzz:
 	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/test.sh sysfuzz
@@ -183,5 +187,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-all test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
+.PHONY: modules tools help load unload demo test test-all test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz proofs sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean

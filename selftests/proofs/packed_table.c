@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * @shows: an indirect table of a packed ring: as split_table.c
+ * @bounds: a table of any length; up to 3 segments
+ * @sources: vq/chain.c mem/area.c
+ * @unwind: 6
+ * @quick: yes
+ * @mutant: vq/ring_packed.c: have = min_t(u32, count - i, TABLE_CHUNK); => have = TABLE_CHUNK;
+ * @mutant: vq/chain.h: if (table->len % sizeof(struct vring_desc) || count > U16_MAX + 1) => if (count > U16_MAX + 1)
+ * @mutant: vq/chain.h: if (n >= chain->cap) => if (n > chain->cap)
+ */
+#include "guest.h"
+#include "any_chain.h"
+/* for a static function */
+#include "ring_packed.c"
+
+int main(void)
+{
+	struct kvnet_chain chain = any_chain();
+	struct kvnet_desc table;
+	unsigned int n;
+	int ret;
+
+	ASSUME(chain.n_out <= CHAIN_MAX && chain.n_in <= CHAIN_MAX);
+	n = chain.n_out + chain.n_in;
+	ASSUME(n <= chain.cap);
+	table_addr = table.addr;
+	table_len = table.len;
+	table_known = true;
+
+	ret = add_packed_table(&chain, &table, &reader);
+
+	ASSERT(ret == 0 || ret == -EINVAL || ret == -EMSGSIZE || ret == READER_ERROR);
+	ASSERT(chain.n_out + chain.n_in <= chain.cap);
+	ASSERT(IMPLIES(ret == 0, chain.n_out + chain.n_in == n + table.len / 16));
+	ASSERT(IMPLIES(table.len % 16 || !table.len, ret == -EINVAL && !table_reads));
+	return 0;
+}
