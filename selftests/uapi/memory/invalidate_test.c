@@ -268,24 +268,35 @@ CASE(last_close_by_the_kernel_does_not_wait)
 	owner_dies();
 }
 
+/* Does each fill of the cache find an invalidation in progress? */
+static bool frames_are_left_to_the_worker(uint8_t *pool, size_t len)
+{
+	long missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
+
+	ASSERT_SYS(madvise(pool, len, MADV_DONTNEED));
+	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
+	rx_inline_some(8, 60);
+	return rx_inline_counter("kvnet.rx.inline_skip_uncached") >= missed + 4 &&
+	       !rx_inline_counter("kvnet.pages_cached");
+}
+
 /* No page is cached meanwhile: the worker receives the frames, and does not wait. */
 CASE(frames_during_invalidations_go_to_the_worker)
 {
+	bool left = false;
+	unsigned int i;
 	uint8_t *pool;
 	size_t len;
-	long missed;
 
 	rx_inline_begin_private();
 	/* registers the notifier, at a moment without a change */
 	rx_inline_warm_up();
 	pool = rx_inline_pool(&len);
 	changes_begin();
-	ASSERT_SYS(madvise(pool, len, MADV_DONTNEED));
-	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
-	missed = rx_inline_counter("kvnet.rx.inline_skip_uncached");
-	rx_inline_some(8, 60);
-	EXPECT_GE(rx_inline_counter("kvnet.rx.inline_skip_uncached"), missed + 4);
-	EXPECT_EQ(rx_inline_counter("kvnet.pages_cached"), 0);
+	/* Between two changes a fill succeeds: that of a try, not of all. */
+	for (i = 0; i < 50 && !left; i++)
+		left = frames_are_left_to_the_worker(pool, len);
+	EXPECT(left);
 	changes_end();
 	rx_inline_warm_up();
 	EXPECT_OP(rx_inline_counter("kvnet.pages_cached"), >, 0);
