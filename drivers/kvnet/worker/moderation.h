@@ -85,7 +85,7 @@ struct kvnet_tx_moderation {
 	u32 stream_threshold;		/* of a trial of moderation; doubles on failure */
 	bool found_few;			/* by the last poll by timer, or it is the first */
 	u8 timer_calls;			/* 0 to LATE_MAX; a call not needed lowers it */
-	u8 skipped;			/* polls while @timer_calls is LATE_MAX, modulo 256 */
+	u8 skipped;			/* polls with used buffers while @timer_calls is LATE_MAX */
 	u64 call_since_ns;		/* first timer of the pending call; 0: not yet */
 };
 
@@ -147,7 +147,7 @@ static inline bool kvnet_moderation_tx_is_stream(struct kvnet_tx_moderation *m)
 		ewma_kvnet_ns_read(&m->gap_ns) < KVNET_TX_MOD_GAP_FACTOR * inline_ns);
 }
 
-/* To be called at most once per poll: it counts polls while deferring is off. */
+/* At most once per poll, of those with used buffers: it counts them while deferring is off. */
 static inline bool kvnet_moderation_tx_may_defer(struct kvnet_tx_moderation *m)
 {
 	return m->timer_calls < KVNET_TX_MOD_LATE_MAX || !(++m->skipped % KVNET_TX_MOD_RETRY);
