@@ -4,9 +4,9 @@
  * headers, and no byte of the kernel's in these.  info_leak_test.c looks at what the VMM and
  * operators get.
  *
- * Runs where the kernel fills freed and allocated memory with a pattern, as User-Mode Linux
- * does with "page_poison=1 slub_debug=P" (scripts/test.sh), and with a module whose stack is
- * filled, too: a byte that was never written is not zero there.
+ * "make isolation" runs it where the kernel fills freed and allocated memory with a pattern
+ * (page_poison=1 slub_debug=P): a byte that was never written is not zero there. User-Mode Linux
+ * fills the module's stack.
  *
  * @debug: kmsan
  * @again: packed
