@@ -116,7 +116,7 @@ class UserModeLinux(Machine):
         super().__init__(options, self.kernel)
         self.mem = options.mem or (1536 if options.guest else 768)
         self.root = self.log / "root"
-        # its pid is in pid there, for scripts/profile.sh
+        # its pid is in pid there, for tools/bench/profiling.py
         self.umid = f"kvnet-{os.getpid()}"
         self.root.mkdir(exist_ok=True)
 

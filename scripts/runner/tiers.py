@@ -23,7 +23,7 @@ CHECKOUT = ("Kbuild", "drivers", "include", "scripts", "selftests/lib", "selftes
 # rows of the laboratory, one of each kind
 ROWS = "pps gso queues rr sender crowd load neighbour xdp floor idle".split()
 LABORATORY = {"LANE": "native", "UML": "debug", "QUICK": "1", "REPEAT": "1", "BENCH_MS": "20",
-              "ONLY": "", "PLAN": "bench"}
+              "ONLY": ""}
 
 
 def script(name, *words):
