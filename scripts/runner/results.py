@@ -23,6 +23,8 @@ SUMS = re.compile(r"(\d+) passed, (\d+) failed(?:, \d+ skipped)?")
 PROGRAM = re.compile(r"## ([\w-]+?)(?:_test)?(?::(\S+))?(?: \((.*)\))?")
 LINE = re.compile(r"(ok|not ok) (?:\d+ )?(?:- )?(.*)")
 TIME = re.compile(r" (?:# (\d+) ms|# (\d+) s|\((\d+\.\d) s\))$")
+# why a case failed, behind its name (selftests/lib/ksft.c)
+END = re.compile(r" \((deadline|deadline; cannot be killed|kernel log)\)$")
 TOOK = re.compile(r"^# (.*): all of it took ([0-9.]+) s$", re.M)
 
 
@@ -55,6 +57,9 @@ def parse_case(verdict, text):
     name, skip, reason = text.partition(" # SKIP")
     if skip:
         return name, milliseconds, "skipped", reason.strip()
+    end = END.search(name) if verdict == "not ok" else None
+    if end:
+        return name[:end.start()], milliseconds, verdict, end[1]
     return name, milliseconds, verdict, ""
 
 
@@ -74,6 +79,8 @@ def parse(lines, environment, only_last_sums=False):
             variant = program[2] or ("" if ways.startswith("backend ") else ways)
         elif case:
             name, time, verdict, reason = parse_case(case[1], case[2])
+            if verdict == "not ok" and not reason and before:
+                reason = before[-1].lstrip("# ")
             log.results.append(Result(name, environment, variant, time, verdict, reason))
             if case[1] == "not ok":
                 log.failures += before[-BEFORE:] + [f"# failed: {environment}: {line}"]

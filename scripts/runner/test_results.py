@@ -36,14 +36,19 @@ class Parse(unittest.TestCase):
                              "# a_test: all of it took 0.1 s",
                              "## a_test (packed,in_order)", "1..2", "# c.c:7: Expected 1",
                              "not ok 1 a_test.x (deadline) # 4 ms",
+                             "# c.c:9: Expected 2", "not ok 2 a_test.y # 1 ms",
                              "2 passed, 1 failed, 1 skipped"], "uapi-uml")
         self.assertEqual(log.results, [
             results.Result("a_test.x", "uapi-uml", "", 3, "ok"),
             results.Result("a_test.y", "uapi-uml", "", 42, "skipped", "no y # here"),
-            results.Result("a_test.x (deadline)", "uapi-uml", "packed,in_order", 4, "not ok")])
+            results.Result("a_test.x", "uapi-uml", "packed,in_order", 4, "not ok", "deadline"),
+            results.Result("a_test.y", "uapi-uml", "packed,in_order", 1, "not ok",
+                           "c.c:9: Expected 2")])
         self.assertEqual((log.passed, log.failed, log.ended), (2, 1, True))
         self.assertEqual(log.failures, ["# c.c:7: Expected 1",
-                                        "# failed: uapi-uml: not ok 1 a_test.x (deadline) # 4 ms"])
+                                        "# failed: uapi-uml: not ok 1 a_test.x (deadline) # 4 ms",
+                                        "# c.c:9: Expected 2",
+                                        "# failed: uapi-uml: not ok 2 a_test.y # 1 ms"])
 
     def test_of_net_tests_steps_and_units(self):
         log = results.parse(["## live:packed (backend kvnet, QEMU 7.2)", "ok - live: link (1.5 s)",
