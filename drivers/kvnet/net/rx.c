@@ -117,14 +117,14 @@ static int read_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffe
 static int copy_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct sk_buff *skb = kvnet_tap_rx_copy_get(&q->tap, kvnet_rx_prepare_header(t));
+	void *frame = kvnet_tap_rx_copy_get(&q->tap, kvnet_rx_prepare_header(t));
 
-	if (!skb)
+	if (!frame)
 		return read_long_frame(t, buffers, len);
-	if (IS_ERR(skb))
-		return PTR_ERR(skb);
+	if (IS_ERR(frame))
+		return PTR_ERR(frame);
 	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
-	return kvnet_tap_rx_copy_to_user(skb, q->bounce, t->hdr_len, q->vq.iov, q->vq.n_iov);
+	return kvnet_tap_rx_copy_to_user(frame, len, q->bounce, t->hdr_len, q->vq.iov, q->vq.n_iov);
 }
 
 /* Returns 1 if the packet was received or dropped, 0 to wait for buffers, or -errno. */

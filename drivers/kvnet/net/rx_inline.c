@@ -77,18 +77,23 @@ static int copy_short_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 }
 
 /* Returns -EAGAIN if the frame is not consumed. */
-static int copy_long_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers)
+static int copy_long_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
-	struct sk_buff *skb = kvnet_tap_rx_copy_get(&q->tap, kvnet_rx_prepare_header(t));
+	void *frame = kvnet_tap_rx_copy_get(&q->tap, kvnet_rx_prepare_header(t));
+	const void *data;
 
-	if (!skb)
+	if (!frame)
 		return -EAGAIN;
-	if (IS_ERR(skb))
-		return PTR_ERR(skb);
+	if (IS_ERR(frame))
+		return PTR_ERR(frame);
 	kvnet_vnet_hdr_set_num_buffers(q->bounce, t->hdr_len, buffers, q->tap.le);
 	kvnet_page_cache_copy_to(q->page_cache, q->vq.iov, 0, q->bounce, t->hdr_len);
-	return kvnet_page_cache_copy_skb_to(q->page_cache, q->vq.iov, t->hdr_len, skb);
+	data = kvnet_tap_frame_data(frame);
+	if (!data)
+		return kvnet_page_cache_copy_skb_to(q->page_cache, q->vq.iov, t->hdr_len, frame);
+	kvnet_page_cache_copy_to(q->page_cache, q->vq.iov, t->hdr_len, data, len);
+	return 0;
 }
 
 /* Returns -EAGAIN if the frame is not consumed, with the reason in @skip. */
@@ -107,7 +112,7 @@ static int copy_frame_inline(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	if (kvnet_page_cache_covers(c, q->vq.iov, q->vq.n_iov, t->hdr_len + len)) {
 		*skip = KVNET_STAT_inline_skip_complex;
 		ret = len <= KVNET_RX_COPYBREAK ? copy_short_inline(t, buffers, len) :
-					       copy_long_inline(t, buffers);
+					       copy_long_inline(t, buffers, len);
 	}
 	spin_unlock(&c->lock);
 	return ret;

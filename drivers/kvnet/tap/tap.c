@@ -96,6 +96,10 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap)
 		frame = tap->rx[tap->rx_done++];
 		if (!frame)
 			continue;
+		if (tun_is_xdp_frame(frame)) {
+			tun_ptr_free(frame);
+			continue;
+		}
 		frame->next = list;
 		list = frame;
 	}
@@ -136,6 +140,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int 
 	tap->is_tun = kvnet_tap_info_kind(sock) == KVNET_BACKEND_TAP;
 	tap->rx_dev = NULL;
 	tap->rx_ifindex = 0;
+	tap->xdp_ifindex = IS_ENABLED(CONFIG_PREEMPT_RT) ? 0 : ifindex;
 	kvnet_tap_tx_direct_set_dev(tap, ifindex);
 	if (!sock)
 		kvnet_frag_drain(&tap->frags);

@@ -11,6 +11,7 @@
 #ifndef _KVNET_TAP_H
 #define _KVNET_TAP_H
 
+#include <linux/if_tun.h>
 #include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
@@ -68,6 +69,8 @@ struct kvnet_tap {
 	unsigned long hdr_known_since;	/* the first of these probes, in jiffies */
 	const struct net_device *rx_dev; /* of the last frame, no reference; NULL: look it up */
 	int rx_ifindex;			/* of @rx_dev; 0: no tun device of the netns */
+	int xdp_ifindex;		/* the candidate for XDP frames; 0: use recvmsg() */
+	unsigned int rx_dev_seq;	/* dev_base_seq while @rx_dev is that of XDP frames; or 0 */
 	unsigned int uncounted_packets;	/* frames that @rx_dev has not counted yet */
 	unsigned int uncounted_bytes;
 
@@ -115,11 +118,21 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap);
 /* host to guest, direct RX: tap_rx_copy.c */
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy);
 bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap);
-struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr);
+void *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr);
 int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len);
-int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr, size_t hdr_len,
+int kvnet_tap_rx_copy_to_user(void *frame, size_t len, const void *hdr, size_t hdr_len,
 			      const struct iovec *iov, unsigned int n);
 void kvnet_tap_rx_copy_account(struct kvnet_tap *tap);
+
+/* The data of a frame from kvnet_tap_rx_copy_get(); NULL for a nonlinear socket buffer. */
+static inline const void *kvnet_tap_frame_data(void *frame)
+{
+	const struct sk_buff *skb = frame;
+
+	if (unlikely(tun_is_xdp_frame(frame)))
+		return tun_ptr_to_xdp(frame)->data;
+	return skb_is_nonlinear(skb) ? NULL : skb->data;
+}
 
 /* guest to host: tap_tx.c */
 bool kvnet_tap_tx_may_batch(const struct kvnet_tap *tap);

@@ -39,6 +39,14 @@ bool kvnet_tap_info_is_tun(const struct net_device *dev)
 	return ops && !strcmp(ops->kind, "tun") && dev->tstats;
 }
 
+/* RCU. Returns the tun device with this interface index, or NULL. */
+struct net_device *kvnet_tap_info_find_tun(struct net *net, int ifindex)
+{
+	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
+
+	return dev && kvnet_tap_info_is_tun(dev) ? dev : NULL;
+}
+
 /*
  * The name is that of the file's /proc/PID/fdinfo/FD, for which tun takes the RTNL. If the
  * device has moved to another namespace, a tun device of this name here is another one: direct

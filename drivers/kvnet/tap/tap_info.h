@@ -28,6 +28,7 @@ struct kvnet_tap_info {
 
 enum kvnet_backend kvnet_tap_info_kind(const struct socket *sock);
 bool kvnet_tap_info_is_tun(const struct net_device *dev);
+struct net_device *kvnet_tap_info_find_tun(struct net *net, int ifindex);
 int kvnet_tap_info_ifindex(struct socket *sock);
 void kvnet_tap_info_set(struct kvnet_tap_info *info, struct socket *sock, int ifindex);
 struct net *kvnet_tap_info_get(struct kvnet_tap_info *info, int *ifindex);

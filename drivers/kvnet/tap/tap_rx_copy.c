@@ -13,11 +13,13 @@
  *
  * Device: skb->dev is compared with the devices of the socket's network namespace; a tun
  * device counts the frame. The pointer is never dereferenced: a frame that was returned to
- * the ring (ptr_ring_unconsume()) may be older than the tap's device.
+ * the ring (ptr_ring_unconsume()) may be older than the tap's device. An XDP frame names no
+ * tap: a header probe finds the device as direct TX does (tap_tx_direct.c), by the counter
+ * that recvmsg() changes.
  *
- * XDP frames, GSO, VLAN tags outside of the data and frames of other devices need more, and
- * are left to recvmsg(). All functions run in a session of RX, of a worker or of a softirq,
- * except where noted.
+ * GSO, VLAN tags outside of the data and frames of other devices need more, and are left to
+ * recvmsg(). All functions run in a session of RX, of a worker or of a softirq, except where
+ * noted.
  */
 #include "tap.h"
 
@@ -32,6 +34,7 @@
 #include <linux/uaccess.h>
 #include <linux/virtio_net.h>
 #include <net/sock.h>
+#include <net/xdp.h>
 
 #include "features.h"
 #include "tap_info.h"
@@ -42,6 +45,7 @@
 /* Kinds of frames that are probed apart: their headers have different fields. */
 #define HDR_KIND_NO_CSUM	BIT(0)
 #define HDR_KIND_CSUM		BIT(1)
+#define HDR_KIND_XDP		BIT(2)
 
 /* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll. */
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
@@ -81,8 +85,8 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 	if (!tap->uncounted_packets)
 		return;
 	rcu_read_lock();
-	dev = dev_get_by_index_rcu(sock_net(tap->sock->sk), tap->rx_ifindex);
-	if (dev && dev == tap->rx_dev && kvnet_tap_info_is_tun(dev)) {
+	dev = kvnet_tap_info_find_tun(sock_net(tap->sock->sk), tap->rx_ifindex);
+	if (dev && dev == tap->rx_dev) {
 		preempt_disable();
 		dev_sw_netstats_tx_add(dev, tap->uncounted_packets, tap->uncounted_bytes);
 		preempt_enable();
@@ -102,6 +106,13 @@ static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb
 		virtio_net_hdr_from_skb(skb, hdr, tap->le, true, 0);
 }
 
+static void learn_tap_hdr(struct kvnet_tap *tap, u8 kind)
+{
+	if (!tap->hdr_kinds_known)
+		tap->hdr_known_since = jiffies;
+	tap->hdr_kinds_known |= kind;
+}
+
 /* recvmsg() makes the header and counts the frame; the frame's data is still to be copied. */
 static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_buff *skb,
 					      u8 kind, void *hdr)
@@ -114,13 +125,89 @@ static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_b
 	if (kvnet_tap_rx_recvmsg(tap, theirs, tap->hdr_len ?: 1) != total)
 		return ERR_PTR(-EIO);
 	make_vnet_hdr(tap, skb, ours);
-	if (!memcmp(ours, theirs, tap->hdr_len)) {
-		if (!tap->hdr_kinds_known)
-			tap->hdr_known_since = jiffies;
-		tap->hdr_kinds_known |= kind;
-	}
+	if (!memcmp(ours, theirs, tap->hdr_len))
+		learn_tap_hdr(tap, kind);
 	memcpy(hdr, theirs, tap->hdr_len);
 	return skb;
+}
+
+/*
+ * recvmsg() reads an XDP frame into @buf, of @len bytes. If that changes the counter of the
+ * candidate on this CPU, the candidate is the tap's device: with softirqs off no other task can
+ * change it. Else XDP frames are left to recvmsg() until the next backend.
+ */
+static int recvmsg_xdp(struct kvnet_tap *tap, void *buf, size_t len)
+{
+	struct net *net = sock_net(tap->sock->sk);
+	struct net_device *dev;
+	unsigned int seq;
+	u64 before = 0;
+	int ret;
+
+	local_bh_disable();
+	rcu_read_lock();
+	seq = READ_ONCE(net->dev_base_seq);
+	dev = kvnet_tap_info_find_tun(net, tap->xdp_ifindex);
+	if (dev)
+		before = u64_stats_read(&this_cpu_ptr(dev->tstats)->tx_packets);
+	ret = kvnet_tap_rx_recvmsg(tap, buf, len);
+	if (dev && u64_stats_read(&this_cpu_ptr(dev->tstats)->tx_packets) != before) {
+		if (dev != tap->rx_dev) {
+			kvnet_tap_rx_copy_account(tap);
+			tap->hdr_kinds_known = 0;
+		}
+		tap->rx_dev = dev;
+		tap->rx_ifindex = dev->ifindex;
+		tap->rx_dev_seq = seq;
+	} else if (ret > 0) {
+		tap->rx_dev_seq = 0;
+		tap->xdp_ifindex = 0;
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	return ret;
+}
+
+static bool xdp_dev_is_known(const struct kvnet_tap *tap)
+{
+	return tap->rx_dev && READ_ONCE(sock_net(tap->sock->sk)->dev_base_seq) == tap->rx_dev_seq;
+}
+
+/* As probe_tap_hdr(). The frame is recvmsg()'s, so a socket buffer takes its place. */
+static noinline void *probe_xdp_hdr(struct kvnet_tap *tap, size_t len, void *hdr)
+{
+	int total = tap->hdr_len + len;
+	struct sk_buff *skb;
+
+	/* With room for a byte more: else a longer header would cut off the frame's end. */
+	skb = tap->xdp_ifindex ? alloc_skb(total + 1, GFP_ATOMIC | __GFP_NOWARN) : NULL;
+	if (!skb)
+		return NULL;
+	skb_put_zero(skb, tap->hdr_len);
+	skb_put(skb, len);
+	if (recvmsg_xdp(tap, skb->data, total + 1) != total) {
+		kfree_skb(skb);
+		return ERR_PTR(-EIO);
+	}
+	memcpy(hdr, skb->data, tap->hdr_len);
+	__skb_pull(skb, tap->hdr_len);
+	if (!memchr_inv(hdr, 0, tap->hdr_len))
+		learn_tap_hdr(tap, HDR_KIND_XDP);
+	tap->rx[tap->rx_head - 1] = skb;
+	return skb;
+}
+
+/* The tap counts the header with an XDP frame. */
+static void *get_xdp_frame(struct kvnet_tap *tap, void *frame, void *hdr)
+{
+	size_t len = tun_ptr_to_xdp(frame)->len;
+
+	if (unlikely(!(tap->hdr_kinds_known & HDR_KIND_XDP) || !xdp_dev_is_known(tap)))
+		return probe_xdp_hdr(tap, len, hdr);
+	tap->rx_head++;
+	tap->uncounted_packets++;
+	tap->uncounted_bytes += tap->hdr_len + len;
+	return frame;
 }
 
 /*
@@ -146,8 +233,8 @@ static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
 {
 	const struct sk_buff *skb = frame;
 
-	return tap->may_copy && !tun_is_xdp_frame(frame) && !skb_is_gso(skb) &&
-	       !skb_vlan_tag_present(skb);
+	return tap->may_copy && (tun_is_xdp_frame(frame) ||
+				 (!skb_is_gso(skb) && !skb_vlan_tag_present(skb)));
 }
 
 /*
@@ -156,19 +243,21 @@ static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
  */
 bool kvnet_tap_rx_copy_may_get(const struct kvnet_tap *tap)
 {
-	struct sk_buff *skb = tap->rx[tap->rx_head];
+	void *frame = tap->rx[tap->rx_head];
 
-	return !frame_is_copyable(tap, skb) || skb->dev == tap->rx_dev;
+	return !frame_is_copyable(tap, frame) || tun_is_xdp_frame(frame) ||
+	       ((struct sk_buff *)frame)->dev == tap->rx_dev;
 }
 
 /*
  * After kvnet_tap_rx_peek() has found a frame: dequeues it, if direct RX can read it. @hdr is
  * zeroed memory for the header as the tap makes it, aligned for its fields.
  *
- * Returns the frame, which is @tap's and valid until kvnet_tap_rx_release(); NULL: nothing is
- * dequeued, the frame is for recvmsg(); ERR_PTR(-EIO): the tap has refused and dropped it.
+ * Returns the frame, a socket buffer or an XDP frame (tun_is_xdp_frame()), which is @tap's and
+ * valid until kvnet_tap_rx_release(); NULL: nothing is dequeued, the frame is for recvmsg();
+ * ERR_PTR(-EIO): the tap has refused and dropped it.
  */
-struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
+void *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 {
 	struct sk_buff *skb = tap->rx[tap->rx_head];
 	u8 kind;
@@ -176,6 +265,8 @@ struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 	prefetch_next_frames(tap);
 	if (!frame_is_copyable(tap, skb))
 		return NULL;
+	if (tun_is_xdp_frame(skb))
+		return get_xdp_frame(tap, skb, hdr);
 	if (unlikely(skb->dev != tap->rx_dev))
 		find_rx_dev(tap, skb->dev);
 	if (unlikely(!tap->rx_ifindex))
@@ -197,34 +288,39 @@ struct sk_buff *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
  */
 int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len)
 {
-	struct sk_buff *skb = kvnet_tap_rx_copy_get(tap, buf);
+	void *frame = kvnet_tap_rx_copy_get(tap, buf);
+	const void *data;
 
-	if (!skb)
+	if (!frame)
 		return kvnet_tap_rx_recvmsg(tap, buf, len);
-	if (IS_ERR(skb))
-		return PTR_ERR(skb);
+	if (IS_ERR(frame))
+		return PTR_ERR(frame);
 	buf += tap->hdr_len;
-	if (unlikely(skb_is_nonlinear(skb)))
-		return skb_copy_bits(skb, 0, buf, skb->len) ? -EIO : len;
-	memcpy(buf, skb->data, skb->len);
+	data = kvnet_tap_frame_data(frame);
+	if (unlikely(!data))
+		return skb_copy_bits(frame, 0, buf, len - tap->hdr_len) ? -EIO : len;
+	memcpy(buf, data, len - tap->hdr_len);
 	return len;
 }
 
 /*
- * Session of a worker; may sleep. @skb is from kvnet_tap_rx_copy_get(); @iov has room for header
- * and frame in the owner's memory.
+ * Session of a worker; may sleep. @frame is from kvnet_tap_rx_copy_get(), of @len bytes; @iov has
+ * room for header and frame in the owner's memory.
  */
-int kvnet_tap_rx_copy_to_user(const struct sk_buff *skb, const void *hdr, size_t hdr_len,
+int kvnet_tap_rx_copy_to_user(void *frame, size_t len, const void *hdr, size_t hdr_len,
 			      const struct iovec *iov, unsigned int n)
 {
+	const void *data = kvnet_tap_frame_data(frame);
 	struct iov_iter to;
 
-	if (likely(iov->iov_len >= hdr_len + skb->len && !skb_is_nonlinear(skb)))
+	if (likely(iov->iov_len >= hdr_len + len && data))
 		return compat_copy_to_user(iov->iov_base, hdr, hdr_len) ||
-		       compat_copy_to_user(iov->iov_base + hdr_len, skb->data, skb->len) ?
+		       compat_copy_to_user(iov->iov_base + hdr_len, data, len) ?
 		       -EFAULT : 0;
-	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + skb->len);
+	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + len);
 	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
 		return -EFAULT;
-	return skb_copy_datagram_iter(skb, 0, &to, skb->len);
+	if (data)
+		return _copy_to_iter(data, len, &to) == len ? 0 : -EFAULT;
+	return skb_copy_datagram_iter(frame, 0, &to, len);
 }

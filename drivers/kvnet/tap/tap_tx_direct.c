@@ -115,9 +115,7 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	local_bh_disable();
 	rcu_read_lock();
 	seq = READ_ONCE(net->dev_base_seq);
-	dev = dev_get_by_index_rcu(net, tap->tx_ifindex);
-	if (dev && !kvnet_tap_info_is_tun(dev))
-		dev = NULL;
+	dev = kvnet_tap_info_find_tun(net, tap->tx_ifindex);
 	if (dev)
 		before = read_rx_packets(dev);
 	ret = tap->sock->ops->sendmsg(tap->sock, msg, 0);
