@@ -33,6 +33,19 @@ int xdp_load_verdict(int verdict)
 	return xdp_load(code, 2);
 }
 
+/* bpf_redirect(ifindex, 0) */
+int xdp_load_redirect(int ifindex)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = ifindex },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return xdp_load(code, 4);
+}
+
 int xdp_attach(int ifindex, int program)
 {
 	const struct ifinfomsg link = { .ifi_index = ifindex };

@@ -11,6 +11,8 @@
 int xdp_load(const struct bpf_insn *code, unsigned int n);
 /* One that has the same verdict on all frames, such as XDP_DROP. */
 int xdp_load_verdict(int verdict);
+/* One that sends all frames out of another device. */
+int xdp_load_redirect(int ifindex);
 /* The driver runs it; -1: none from now on. 0 or -errno. */
 int xdp_attach(int ifindex, int program);
 

@@ -662,13 +662,7 @@ CASE(rx_wait_ends_with_enough_frames)
 /* An XDP program redirects all frames of the other tap into this one. */
 static void redirect_from(const struct rig *other)
 {
-	const struct bpf_insn code[] = {
-		{ BPF_ALU64 | BPF_MOV | BPF_K, 1, .imm = rig.ifindex },
-		{ BPF_ALU64 | BPF_MOV | BPF_K, 2, .imm = 0 },
-		{ BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
-		{ BPF_JMP | BPF_EXIT },
-	};
-	int fd = xdp_load(code, sizeof(code) / sizeof(code[0])), ret = fd;
+	int fd = xdp_load_redirect(rig.ifindex), ret = fd;
 
 	if (fd >= 0)
 		ret = xdp_attach(other->ifindex, fd);

@@ -29,6 +29,7 @@
 #include "pin_rig.h"
 #include "procfs.h"
 #include "segments.h"
+#include "xdp.h"
 
 #define FRAMES		40
 #define OFFLOADS	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
@@ -315,6 +316,118 @@ CASE(short_frames_of_file_pages_are_direct)
 	rig_close(&rig);
 }
 
+/*** XDP frames, which another tap's program redirects ***/
+
+static struct rig other;
+
+static void redirect_from(const struct rig *from)
+{
+	int fd = xdp_load_redirect(rig.ifindex), ret = fd;
+
+	if (fd >= 0)
+		ret = xdp_attach(from->ifindex, fd);
+	if (ret)
+		ksft_skip("no XDP: %s", strerror(-ret));
+	close(fd);
+}
+
+static const uint32_t redirected_len[] = { 60, 255, 256, 257, 1000, 1514 };
+
+/* The other guest sends @n frames, which wait for buffers and then go in few polls. */
+static void redirect_burst(unsigned int n)
+{
+	const uint32_t *len = redirected_len;
+	uint32_t seq = other.tx_seq;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(rig_tx(&other, len[(seq + i) % 6], NULL), 0);
+	vdev_kick(&other.v.q[VDEV_TX]);
+	ASSERT(rig_tx_drain(&other, 3000));
+	rig_rx_post(&rig, rig.cfg.bufs, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	for (i = 0; i < n && !ksft_failed(); i++)
+		rig_rx_expect(&rig, seq + i, len[(seq + i) % 6]);
+}
+
+static void redirect_open(const struct rig_cfg *cfg, bool copy)
+{
+	need_kvnet();
+	set_copy(copy);
+	other = (struct rig){ 0 };
+	rig_open(&rig, cfg);
+	rig_open(&other, &(struct rig_cfg){ .here = true });
+	redirect_from(&other);
+}
+
+#define REDIRECTED	60
+
+static unsigned int redirected_bytes(void)
+{
+	unsigned int i, sum = 0;
+
+	for (i = 0; i < REDIRECTED; i++)
+		sum += redirected_len[i % 6];
+	return sum;
+}
+
+/* The tap's device counts the header with each frame. */
+static void redirected(const struct rig_cfg *cfg, bool copy)
+{
+	struct link_sent c;
+	unsigned int i;
+	long calls;
+
+	redirect_open(cfg, copy);
+	for (i = 0; i < 4 && !ksft_failed(); i++)
+		redirect_burst(REDIRECTED / 4);
+	c = link_sent(rig.name);
+	calls = rig_counter(&rig, "kvnet.rx.packets_recvmsg");
+	EXPECT_EQ(c.packets, REDIRECTED);
+	EXPECT_EQ(c.bytes, redirected_bytes() + REDIRECTED * rig.v.hdr_len);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.packets"), REDIRECTED);
+	if (copy)
+		EXPECT_LE(calls, REDIRECTED / 4);
+	else
+		EXPECT_EQ(calls, REDIRECTED);
+	rig_close(&other);
+	rig_close(&rig);
+}
+
+static void redirected_same(const struct rig_cfg *cfg)
+{
+	redirected(cfg, false);
+	redirected(cfg, true);
+}
+
+CASE_TIMED(redirected_frames_are_direct, 40)
+{
+	redirected_same(&(struct rig_cfg){ .rx_buf = 2048, .num = 256, .bufs = 64 });
+	redirected_same(&(struct rig_cfg){ .rx_buf = 300, .num = 1024 });
+	redirected_same(&(struct rig_cfg){ .rx_buf = 2048, .bufs = 64, .features = F_V1 });
+}
+
+/* The tap makes another header than the guest's: its frames are dropped, also those that wait. */
+CASE(redirected_frames_with_other_header_are_dropped)
+{
+	const int size = 24;
+	unsigned int i;
+
+	redirect_open(&(struct rig_cfg){ .rx_buf = 2048, .num = 256, .bufs = 64 }, true);
+	redirect_burst(8);
+	rig_stop(&rig);
+	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size));
+	rig_start(&rig);
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(rig_tx(&other, 60, NULL), 0);
+	vdev_kick(&other.v.q[VDEV_TX]);
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.rx.drop_tap") == 8));
+	EXPECT(!gr_used_pending(&rig.v.q[VDEV_RX].ring));
+	ASSERT(rig_tx_drain(&other, 3000));
+	rig_close(&other);
+	rig_close(&rig);
+}
+
 #define MANY	30
 
 /* A burst for a big-endian legacy driver, in one poll; returns what is in its buffers. */
@@ -499,8 +612,6 @@ CASE(unwritable_buffer_drops_frame)
 
 #define DEVICE_LEN	200
 #define HELD	10	/* frames; all of them and as many again find buffers */
-
-static struct rig other;
 
 static unsigned long sent(void)
 {
@@ -750,6 +861,24 @@ CASE(frames_after_device_replacement_count)
 		become("uapi%d");
 		all_are_counted();
 	}
+	rig_close(&rig);
+}
+
+/* The descriptor has got another device, which counts them from then on. */
+CASE(redirected_frames_after_device_replacement_count)
+{
+	unsigned int i;
+
+	redirect_open(&(struct rig_cfg){ .rx_buf = 2048, .num = 256, .bufs = 64 }, true);
+	for (i = 0; i < 2 && !ksft_failed(); i++) {
+		redirect_burst(HELD);
+		redirect_burst(HELD);
+		EXPECT_EQ(sent(), 2 * HELD);
+		become("uapi%d");
+		rig.ifindex = if_nametoindex(rig.name);
+		redirect_from(&other);
+	}
+	rig_close(&other);
 	rig_close(&rig);
 }
 
