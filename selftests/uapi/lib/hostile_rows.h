@@ -2,6 +2,7 @@
 /*
  * The rows of hostile_test.c: what a lying guest writes at descriptor 0, and
  * what must come of it.  Where in-tree vhost_net does otherwise, the row says.
+ * Documentation/conformance.rst names the rows with what they violate.
  */
 #ifndef SELFTESTS_HOSTILE_ROWS_H
 #define SELFTESTS_HOSTILE_ROWS_H
@@ -11,6 +12,8 @@
 enum outcome {
 	BROKEN,		/* error eventfd, nothing used */
 	TAKEN,		/* a legal, if odd, buffer: it is used */
+	DROPPED,	/* TX: it is used, and the row's counter counts it */
+	WAITS,		/* nothing is used, and no error: the device waits for more */
 	EITHER,		/* the text leaves it open: survive */
 };
 
@@ -25,6 +28,7 @@ static uint64_t table_gpa;
 static uint64_t mem_end;
 static unsigned int queue;
 static uint16_t head_flags;	/* packed: of descriptor 0, when it is shown */
+static uint16_t head, shown_idx;	/* split: the entry, and the index behind it */
 
 static bool packed(void)
 {
@@ -219,6 +223,87 @@ static void indirect_longer_than_the_queue(void)
 	desc(0, table_gpa, 1500 * 16, IND, 0);
 }
 
+static void indirect_of_1000_entries(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++)
+		in_table(i, data + i, 1, dir() | (i < 999 ? NEXT : 0), i + 1);
+	desc(0, table_gpa, 1000 * 16, IND, 0);
+}
+
+static void indirect_behind_a_chain(void)
+{
+	in_table(0, data + 60, 1540, dir(), 0);
+	desc(0, data, 30, dir() | NEXT, 1);
+	desc(1, data + 30, 30, dir() | NEXT, 2);
+	desc(2, table_gpa, 16, IND, 0);
+}
+
+/* With IN_ORDER each is to be the one behind the last. */
+static void next_not_in_order(void)
+{
+	desc(0, data, 100, dir() | NEXT, 5);
+	desc(5, data + 100, 100, dir() | NEXT, 2);
+	desc(2, data + 200, 1400, dir(), 0);
+}
+
+static void indirect_not_in_order(void)
+{
+	in_table(0, data, 100, dir() | NEXT, 2);
+	in_table(2, data + 100, 100, dir() | NEXT, 1);
+	in_table(1, data + 200, 1400, dir(), 0);
+	desc(0, table_gpa, 48, IND, 0);
+}
+
+static void head_not_in_order(void)
+{
+	desc(7, data, 1600, dir(), 0);
+	head = 7;
+}
+
+static void head_out_of_range(void)
+{
+	head = 256;
+}
+
+static void head_far_out_of_range(void)
+{
+	head = 65535;
+}
+
+static void avail_idx_jumps_by_num_and_one(void)
+{
+	desc(0, data, 1600, dir(), 0);
+	shown_idx = 257;
+}
+
+static void avail_idx_goes_back(void)
+{
+	desc(0, data, 1600, dir(), 0);
+	shown_idx = 65535;
+}
+
+/* Of a list, only the first descriptor is made available. */
+static void rest_not_made_available(void)
+{
+	desc(0, data, 100, dir() | NEXT, 1);
+	gr_raw_set_packed(gr_raw_desc(&rig.v.q[queue].ring, 1), data + 100, 1500, 1,
+			  dir());
+}
+
+static void available_in_the_other_lap(void)
+{
+	desc(0, data, 1600, dir(), 0);
+	head_flags = dir() | gr_raw_lap(false, false);
+}
+
+static void id_beyond_the_ring(void)
+{
+	desc(0, data, 1600, dir(), 0);
+	gr_raw_set_packed(gr_raw_desc(&rig.v.q[queue].ring, 0), data, 1600, 65535, 0);
+}
+
 static void nothing_in_it(void)
 {
 	desc(0, data, 0, dir(), 0);
@@ -236,13 +321,27 @@ static void empty_one_in_between(void)
 	desc(2, data + 12, 1600, dir(), 0);
 }
 
+/* The first one is large enough for a frame: it reaches no ring. */
 static void gigabytes_in_one_chain(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < 255; i++)
+	desc(0, data, 1600, dir() | NEXT, 1);
+	for (i = 1; i < 255; i++)
 		desc(i, VDEV_GPA, 7 << 20, dir() | NEXT, i + 1);
 	desc(255, data, 100, dir(), 0);
+}
+
+static void more_than_4g_in_one_chain(void)
+{
+	uint32_t half = rig.v.mem_size / 2;
+	unsigned int i;
+
+	in_table(0, data, 1600, dir() | NEXT, 1);
+	for (i = 1; i < 1000; i++)
+		in_table(i, VDEV_GPA, half, dir() | (i < 999 ? NEXT : 0), i + 1);
+	ASSERT(999ull * half >> 32);
+	desc(0, table_gpa, 1000 * 16, IND, 0);
 }
 
 static void ring_without_an_end(void)
@@ -276,18 +375,24 @@ static void unknown_flags(void)
 static const struct attack {
 	const char *name;
 	void (*prepare)(void);
-	enum outcome outcome;
-	const char *vhost_why;
-	enum outcome vhost_outcome;
+	enum outcome outcome[2];	/* VDEV_RX, VDEV_TX */
 	enum { BOTH, SPLIT, PACKED } layout;
+	const char *counter;		/* of DROPPED */
+	const char *vhost_why;		/* EITHER, with vhost_net */
 } attacks[] = {
-#define A(f, ...)	{ #f, f, __VA_ARGS__ }
-#define S(f, o)		{ #f, f, o, .layout = SPLIT }
-#define P(f, o)		{ #f, f, o, .layout = PACKED }
+#define A(f, o, ...)	{ #f, f, { o, o }, __VA_ARGS__ }
+#define S(f, o)		A(f, o, SPLIT)
+#define P(f, o)		A(f, o, PACKED)
+#define D(f, rx, c, why) { #f, f, { rx, DROPPED }, .counter = c, .vhost_why = why }
 	S(loop_to_itself, BROKEN), S(loop_of_two, BROKEN),
 	S(loop_of_empty_ones, BROKEN), S(next_out_of_range, BROKEN),
+	S(head_out_of_range, BROKEN), S(head_far_out_of_range, BROKEN),
+	S(avail_idx_jumps_by_num_and_one, BROKEN), S(avail_idx_goes_back, BROKEN),
+	S(head_not_in_order, TAKEN), S(next_not_in_order, TAKEN),
+	S(indirect_not_in_order, TAKEN), S(indirect_behind_a_chain, TAKEN),
 	P(ring_without_an_end, BROKEN), P(indirect_in_a_list, BROKEN),
-	P(indirect_with_odd_flags, TAKEN),
+	P(indirect_with_odd_flags, TAKEN), P(rest_not_made_available, TAKEN),
+	P(id_beyond_the_ring, TAKEN), P(available_in_the_other_lap, WAITS),
 	A(outside_memory, BROKEN),
 	A(address_zero, BROKEN), A(beyond_the_end, BROKEN),
 	A(before_the_start, BROKEN), A(address_wraps, BROKEN),
@@ -299,13 +404,16 @@ static const struct attack {
 	A(indirect_outside_memory, BROKEN),
 	S(indirect_in_indirect, BROKEN), S(indirect_next_out_of_table, BROKEN),
 	S(indirect_loop, BROKEN), A(indirect_of_65537_entries, BROKEN),
-	A(indirect_with_next, BROKEN, "follows both", EITHER),
+	A(indirect_with_next, BROKEN, .vhost_why = "follows both"),
 	A(indirect_entry_outside, BROKEN), A(indirect_wrong_direction, BROKEN),
 	A(indirect_marked_writable, TAKEN),
 	A(indirect_longer_than_the_queue, BROKEN),
-	A(nothing_in_it, EITHER), A(shorter_than_the_header, EITHER),
-	A(empty_one_in_between, TAKEN), A(gigabytes_in_one_chain, EITHER),
-	A(unknown_flags, EITHER),
+	A(indirect_of_1000_entries, TAKEN),
+	A(empty_one_in_between, TAKEN), A(unknown_flags, TAKEN),
+	D(nothing_in_it, WAITS, "drop_short", "TX: an error"),
+	D(shorter_than_the_header, WAITS, "drop_short", "TX: tried again for ever"),
+	D(gigabytes_in_one_chain, TAKEN, "drop_long", "left to the tap"),
+	D(more_than_4g_in_one_chain, TAKEN, "drop_long", "left to the tap"),
 };
 
 #endif /* SELFTESTS_HOSTILE_ROWS_H */
