@@ -266,6 +266,36 @@ CASE(call_disabled_does_not_come)
 	calls_not_asked_for(F_V1 | F_MRG | F_EVENT);
 }
 
+/* What the other way of asking would say is that no call is wanted. */
+static void calls_in_spite_of(uint64_t features)
+{
+	struct vdev_queue *q = &rig.v.q[VDEV_TX];
+	unsigned int i;
+
+	rig_open(&rig, &(struct rig_cfg){ .features = features });
+	for (i = 0; i < 20 && !ksft_failed(); i++) {
+		gr_call_on(&q->ring, 0);
+		if (rig.v.features & F_PACKED)
+			/* valid with EVENT_IDX only; else reserved */
+			gr_raw_driver_event(&q->ring, 200, features & F_EVENT ? 3 : GR_EVENT_DESC);
+		else if (features & F_EVENT)
+			gr_raw_avail_flags(&q->ring, GR_AVAIL_F_NO_INTERRUPT);
+		else
+			gr_raw_used_event(&q->ring, 30000);
+		send_one(false);
+		if (!vdev_eventfd_wait(q->call, 3000))
+			FAIL("no call for frame %u", i);
+		vdev_eventfd_take(q->call);
+	}
+	rig_close(&rig);
+}
+
+CASE(call_setting_not_agreed_on_is_ignored)
+{
+	calls_in_spite_of(F_V1 | F_MRG);
+	calls_in_spite_of(F_V1 | F_MRG | F_EVENT);
+}
+
 /* The event index is 30 used buffers away: one call after the 31st, none before. */
 CASE(call_comes_at_event_index)
 {
