@@ -17,7 +17,7 @@ passed=0
 for target; do
 	log=$dir/$target.log
 	mkdir -p "$dir/$target"
-	if "$dir/${target}_fuzz" -max_total_time="$seconds" -max_len=2048 -use_value_profile=1 -print_final_stats=1 \
+	if "$dir/${target}_fuzz" -max_total_time="$seconds" -max_len=2048 -len_control=10 -use_value_profile=1 -print_final_stats=1 \
 		-artifact_prefix="$dir/$target-" "$dir/$target" "$corpus/$target" > "$log" 2>&1; then
 		passed=$((passed + 1))
 		result=ok

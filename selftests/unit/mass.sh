@@ -32,7 +32,7 @@ slice()
 {
 	log=$dir/$1.log
 	mkdir -p "$dir/$1"
-	if "$dir/$1_mass" -runs="$3" -max_len=512 -timeout=20 -print_final_stats=1 -artifact_prefix="$dir/$1-" \
+	if "$dir/$1_mass" -runs="$3" -max_len=512 -len_control=10 -timeout=20 -print_final_stats=1 -artifact_prefix="$dir/$1-" \
 		"$dir/$1" "$2" > "$log" 2>&1; then
 		n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 		echo $(($(total "$1") + n)) > "$dir/$1.total"

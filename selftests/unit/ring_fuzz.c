@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bytes to a ring's contents, a list of verbs, and a schedule of changes and
- * faults that strike while the device reads. Whatever they are: every verb ends
- * within its bound, touches only what it may, gives a valid chain or one of the
- * documented errors, and does not move after an error. While nothing changes,
- * it also agrees with a naive second walker.
+ * Bytes to a ring, and to what its driver and its device do there, step by step. The driver
+ * offers chains: direct, indirect or both, of any length, in any order; with a flaw, if the
+ * input says so. It asks for calls, and overwrites any byte, also while the device reads, or
+ * unmaps it. Whatever it does: every verb ends within its bound, touches only what it may,
+ * gives a valid chain or one of the documented errors, and does not move after an error.
+ * Until a byte is overwritten, it also agrees with a naive second walker.
  *
  * A fuzz target, see fuzz.h.
  */
@@ -18,11 +19,30 @@
 #include "unit.h"
 
 #define MAX_STRIKES	8
-#define MAX_OPS		32
+#define MAX_STEPS	256
+#define MAX_FETCHED	128
 #define FAULT		0xfff	/* a strike there is a fault, not a change */
 
+/* What is wrong with a chain. */
+enum flaw {
+	NO_FLAW,
+	FAR_NEXT,		/* leads out of the ring, or of the table */
+	LOOP,
+	DIRECTION,		/* of one descriptor, the other one */
+	NESTED,			/* one is indirect */
+	ANY_FLAGS,
+	FAR_HEAD,
+	AHEAD,			/* more is available than the ring has */
+	EMPTY_TABLE,
+	ODD_TABLE,
+	LONG_TABLE,		/* longer than the memory there */
+	ENDLESS_TABLE,		/* longer than a table may be */
+	WRAPPED_TABLE,		/* beyond the last address */
+	FLAWS,
+};
+
 struct strike {
-	u16 at;			/* the access, from 0 */
+	unsigned int at;	/* the access, from 0 */
 	u16 where;
 	u8 value;
 };
@@ -33,6 +53,16 @@ struct fuzz {
 	unsigned int n_strikes;
 	unsigned int accesses, total;
 	bool faulted;
+	bool wild;		/* what is there may be another thing at each look */
+	/* the driver's: the next descriptor, and how many descriptors, or chains, are not used */
+	u32 desc, offered;
+	u32 uncalled;		/* used since should_call() */
+	/* the device's: chains not put yet, and how many there were at @pos */
+	struct kvnet_used fetched[MAX_FETCHED];
+	unsigned int n_fetched, n_at_pos;
+	kvnet_ring_pos_t pos;
+	bool pos_valid;
+	unsigned int parts;	/* most accesses that one becomes */
 };
 
 const char fuzz_name[] = "ring";
@@ -87,154 +117,136 @@ static bool hook(void *ctx, const struct shim_event *ev)
 	return fault;
 }
 
-/* From the base on, most of them in the lap that makes them available. */
-static void fill_packed(struct rig *g, struct input *in, bool tame)
+/* One of the ring, from the next one on, or of a table. */
+static void put_desc(struct fuzz *f, bool table, u32 i, u64 addr, u32 len, u16 flags, u16 next)
 {
-	u16 flags, place = g->cfg.base;
-	u32 i, len;
-	u64 addr;
+	struct rig *g = f->g;
 
-	rig_driver_event(g, take16(in), take8(in) & (tame ? 3 : 0xff));
-	for (i = 0; i < g->cfg.num; i++) {
-		flags = take8(in);
-		len = take8(in);
-		addr = take8(in);
-		if (flags & F_INDIRECT) {
-			addr = RIG_GPA + 16 * (addr % RIG_TABLE);
-			len *= flags & 64 ? 1 : 16;
-		}
-		if (tame && flags < 0x80)
-			flags &= flags & F_INDIRECT ? ~F_NEXT : 7;
-		flags |= take8(in) << 8;
-		if (tame || flags & 0x100)
-			flags = (flags & ~(F_AVAIL | F_USED)) |
-				rig_lap(place & 0x8000, !(flags & 0x1e00));
-		rig_packed(g, place & 0x7fff, addr, len, take16(in), flags);
-		place = rig_step(g, place, 1);
-	}
-}
-
-/* Of a split ring, or of a table, which has @n. */
-static void fill_desc(struct rig *g, struct input *in, bool tame, bool table, u32 i, u32 n)
-{
-	u16 flags = take8(in), next = take8(in);
-	u32 len = take16(in);
-	u64 addr = take8(in);
-
-	if (tame) {
-		/* a few still stray */
-		next = next == 0xff ? n : next % n;
-		flags &= table && flags < 0xf0 ? 3 : 7;
-	} else {
-		next |= take8(in) << 8;
-		addr |= (u64)take16(in) << 48;
-		len |= (u32)take16(in) << 16;
-	}
-	if (flags & F_INDIRECT && addr < 0xf0) {
-		addr = RIG_GPA + 16 * (addr % RIG_TABLE);
-		len = tame ? 16 * (len % n) : len;
-		if (tame && flags < 0x80)
-			flags &= ~F_NEXT;
-	}
-	(table ? rig_table : rig_desc)(g, i, addr, len, flags, next);
-}
-
-static void fill_split(struct rig *g, struct input *in, bool tame)
-{
-	u32 num = g->cfg.num, n = take8(in), i;
-	u16 head;
-
-	n = tame ? n % (num + 1) : n | take8(in) << 8;
-	rig_avail_flags(g, take16(in));
-	rig_used_event(g, g->cfg.base + take8(in));
-	for (i = 0; i < num; i++) {
-		head = take8(in);
-		if (!tame)
-			head |= take8(in) << 8;
-		else
-			head = head == 0xff ? num : head % num;
-		rig_avail(g, g->cfg.base + i, head);
-		fill_desc(g, in, tame, false, i, num);
-	}
-	rig_avail_idx(g, g->cfg.base + n);
+	if (!g->cfg.packed)
+		(table ? rig_table : rig_desc)(g, i, addr, len, flags, next);
+	else if (table)		/* the id comes first, and means nothing */
+		rig_table(g, i, addr, len, next, flags & ~F_NEXT);
+	else
+		rig_show(g, addr, len, next, flags);
 }
 
 /*
- * Wild bytes everywhere, or only what gets past the first checks.  What decides most comes
- * first: an input of libFuzzer's is short.
+ * @n descriptors, in order or from behind, of the ring or of the table, at @first. @more: one
+ * that is indirect follows. Packed: the buffer's id is @id.
  */
-static void fill(struct rig *g, struct input *in, bool tame)
+static void put_descs(struct fuzz *f, struct input *in, bool table, u32 first, u32 n, bool more,
+		      u16 id, enum flaw flaw)
 {
-	u32 i, n;
+	u8 shape = take8(in), len = take8(in), which = take8(in) % n;
+	u32 n_out = more ? n : take8(in) % (n + 1), i, at, next;
+	u32 mask = table ? U32_MAX : f->g->cfg.num - 1;
+	u16 flags;
 
-	(g->cfg.packed ? fill_packed : fill_split)(g, in, tame);
-	n = 1 + take8(in) % RIG_TABLE;
-	for (i = 0; i < RIG_TABLE && in->left; i++)
-		fill_desc(g, in, tame, true, i, n);
-}
-
-/* Of what a split ring knows to be there nothing is left: a next call may know more. */
-static bool all_taken(const struct kvnet_ring *r)
-{
-	return !r->packed && (u16)(r->last_avail - r->head_first) >= r->head_n;
-}
-
-/* Several at once are what one after the other would be. */
-static void check_several(const struct kvnet_ring *before)
-{
-	struct kvnet_ring at_once = *before, singly = *before;
-	struct kvnet_used a[3], b;
-	struct kvnet_seg p[3], q;
-	size_t len = 1 + unit_below(100);
-	unsigned int i, n;
-
-	n = kvnet_ring_next_single(&at_once, p, a, 3, len);
 	for (i = 0; i < n; i++) {
-		if (!EXPECT_EQ(kvnet_ring_next_single(&singly, &q, &b, 1, len), 1))
-			return;
-		EXPECT_EQ(a[i].id, b.id);
-		EXPECT_EQ(a[i].len, b.len);
-		EXPECT_EQ(p[i].addr, q.addr);
-		EXPECT_EQ(p[i].len, q.len);
-		len -= b.len;
+		at = shape & 1 && i ? n - i : i;
+		next = i + 1 == n ? n : shape & 1 ? n - i - 1 : i + 1;
+		if (!table)
+			next += first;
+		flags = (i < n_out ? 0 : F_WRITE) | (i + 1 < n || more ? F_NEXT : 0);
+		if (i == which && flaw == DIRECTION)
+			flags ^= F_WRITE;
+		if (i == which && flaw == NESTED)
+			flags |= F_INDIRECT;
+		if (i == which && flaw == ANY_FLAGS)
+			flags ^= take16(in);
+		if (i + 1 == n && flaw == LOOP) {
+			flags |= F_NEXT;
+			next = table ? 0 : first;
+		}
+		next &= mask;
+		if (i == which && flaw == FAR_NEXT)
+			next = table ? n : f->g->cfg.num;
+		put_desc(f, table, (first + at) & mask, shape & 2 ? take64(in) : 0x1000 * i,
+			 shape & 4 ? take32(in) : len * 8, flags, f->g->cfg.packed ? id : next);
 	}
-	if (i && all_taken(&at_once))
-		return;
-	if (i < 3 && len)
-		EXPECT_EQ(kvnet_ring_next_single(&singly, &q, &b, 1, len), 0);
-	EXPECT_EQ(at_once.last_avail, singly.last_avail);
-	EXPECT_EQ(at_once.n_in_flight, singly.n_in_flight);
-	EXPECT_EQ(at_once.n_avail_seen, singly.n_avail_seen);
 }
 
-/* The short way takes a chain only if it is one that next() takes, all the same. */
-static void check_plain(const struct rig *g, struct kvnet_ring before, int ret)
+/* For a table of @n, behind which there is no memory. */
+static void put_indirect(struct fuzz *f, u32 i, u32 n, u16 id, u16 flags, enum flaw flaw)
 {
-	const struct kvnet_chain *c = &g->chain;
-	const u16 was = before.last_avail;
-	struct kvnet_used used;
-	struct kvnet_seg seg;
+	u64 addr = RIG_GPA + 16 * (RIG_TABLE - n);
+	u32 len = 16 * n;
 
-	/* areas are where they are, whoever may reach them */
-	before.desc.kaddr = g->desc;
-	check_several(&before);
-	if (!kvnet_ring_next_single(&before, &seg, &used, 1, 100)) {
-		EXPECT_EQ(before.last_avail, was);
+	if (flaw == EMPTY_TABLE)
+		len = 0;
+	if (flaw == ODD_TABLE)
+		len += 4;
+	if (flaw == LONG_TABLE)
+		len = sizeof(f->g->table);
+	if (flaw == ENDLESS_TABLE)
+		len = 16 * 65537;
+	if (flaw == WRAPPED_TABLE)
+		addr = -8;
+	put_desc(f, false, i, addr, len, flags | F_INDIRECT, f->g->cfg.packed ? id : 0);
+}
+
+/* The driver offers a chain, if there is room. */
+static void offer(struct fuzz *f, struct input *in, bool flaws)
+{
+	struct rig *g = f->g;
+	u8 what = take8(in), flaw = take8(in) % 64, id = take8(in);
+	bool indirect = what & 0x80, at_table = indirect && flaw & 32;
+	u32 head = f->desc, n, m = 0;
+
+	flaw = flaws && flaw % 32 < FLAWS ? flaw % 32 : NO_FLAW;
+	/* of the ring: before the indirect one there may be others, where it is not packed */
+	n = indirect ? g->cfg.packed && flaw != NESTED ? 0 : what & 3 : 1 + (what & 0x7f) % g->cfg.num;
+	n = min(n, g->cfg.num - 1 + !indirect);
+	if (f->offered + (g->cfg.packed ? n + indirect : 1) > g->cfg.num)
 		return;
+	if (indirect) {
+		m = 1 + take8(in) % RIG_TABLE;
+		put_descs(f, in, true, RIG_TABLE - m, m, false, id, at_table ? flaw : NO_FLAW);
 	}
-	if (!EXPECT_EQ(ret, 1))
+	if (n)
+		put_descs(f, in, false, head, n, indirect, id, at_table ? NO_FLAW : flaw);
+	if (indirect)
+		put_indirect(f, (head + n) & (g->cfg.num - 1), m, id,
+			     flaw == NESTED && !at_table ? F_NEXT : 0, flaw);
+	f->offered += g->cfg.packed ? n + indirect : 1;
+	f->desc += n + indirect;
+	if (g->cfg.packed)
 		return;
-	EXPECT_EQ(c->n_out, 0);
-	EXPECT_EQ(c->n_in, 1);
-	EXPECT_EQ(c->count, 1);
-	EXPECT_EQ(used.id, c->id);
-	EXPECT_EQ(used.count, 1);
-	EXPECT_EQ(used.len, min_t(u32, seg.len, 100));
-	EXPECT_EQ(seg.addr, c->seg[0].addr);
-	EXPECT_EQ(seg.len, c->seg[0].len);
-	EXPECT_EQ(before.last_avail, g->ring.last_avail);
-	EXPECT_EQ(before.n_in_flight, g->ring.n_in_flight);
-	EXPECT_EQ(before.n_avail_seen, g->ring.n_avail_seen);
+	f->desc &= g->cfg.num - 1;
+	rig_avail(g, g->avail_idx++, flaw == FAR_HEAD ? g->cfg.num + id : head);
+	rig_avail_idx(g, g->avail_idx + (flaw == AHEAD ? g->cfg.num : 0));
+}
+
+/* When the driver wants to be called: near where the device is, or anywhere. */
+static void want_calls(struct fuzz *f, struct input *in)
+{
+	struct rig *g = f->g;
+	u8 how = take8(in);
+	u16 where = how & 0x80 ? take16(in) : rig_step(g, rig_use_place(g), how >> 3 & 7);
+
+	if (g->cfg.packed) {
+		rig_driver_event(g, where, how & 7);
+	} else {
+		rig_used_event(g, where - 4);
+		rig_avail_flags(g, how & 1);
+	}
+}
+
+/* A byte that changes now, or at an access to come; or that access fails. */
+static void disturb(struct fuzz *f, struct input *in)
+{
+	u8 when = take8(in);
+	struct strike s = {
+		.at = f->total + (when & 31),
+		.where = when & 0x40 ? FAULT : take16(in) & 0xfff,
+		.value = take8(in),
+	};
+
+	f->wild = true;
+	if (when & 0x80 && s.where < FAULT)
+		strike_at(f, &s);
+	else if (f->n_strikes < MAX_STRIKES)
+		f->strike[f->n_strikes++] = s;
 }
 
 static void do_next(struct fuzz *f)
@@ -242,20 +254,16 @@ static void do_next(struct fuzz *f)
 	struct rig *g = f->g;
 	u16 pos = kvnet_ring_base_get(&g->ring);
 	struct kvnet_chain *c = &g->chain;
-	struct kvnet_ring before = g->ring;
 	struct ref ref;
 	unsigned int n;
-	int ret, want = f->n_strikes ? 2 : ref_next(g, &ref);
+	int ret, want = f->wild ? 2 : ref_next(g, &ref);
 
 	/* more than the ring has: nothing that the walker knows of */
 	if (g->cfg.packed && want == 1 && g->ring.n_in_flight + ref.count > g->cfg.num)
 		want = -1;
-	f->accesses = 0;
 	g->reads = 0;
 	ret = rig_next(g);
-	if (!f->n_strikes && c->cap)
-		check_plain(g, before, ret);
-	EXPECT_TRUE(f->accesses <= 2 + min_t(u32, g->cfg.num, c->cap + 1));
+	EXPECT_TRUE(f->accesses <= (2 + min_t(u32, g->cfg.num, c->cap + 1)) * f->parts);
 	EXPECT_TRUE(g->reads <= c->cap + 1);
 	if (ret == 1)
 		pos = g->cfg.packed ? rig_step(g, pos, c->count) : pos + 1;
@@ -266,6 +274,7 @@ static void do_next(struct fuzz *f)
 		EXPECT_EQ(ret < 0 ? -1 : ret, want);
 	if (ret != 1)
 		return;
+	f->fetched[f->n_fetched++] = (struct kvnet_used) { .id = c->id, .count = c->count };
 	n = c->n_out + c->n_in;
 	EXPECT_TRUE(n && n <= c->cap && c->count && c->count <= g->cfg.num);
 	if (!g->cfg.packed)
@@ -283,171 +292,280 @@ static void do_next(struct fuzz *f)
 	}
 }
 
-static void do_put(struct fuzz *f, u8 arg)
+/* The short way takes what next() takes, one after the other. */
+static void check_single(struct rig *g, const struct kvnet_used *used, const struct kvnet_seg *seg,
+			 unsigned int n, size_t len)
 {
-	struct kvnet_used used[256] = { { 0 } };
-	struct rig *g = f->g;
-	u32 n = arg % (g->cfg.num + 1);
-	u16 idx = rig_used_idx(g);
-	int ret;
-
-	f->accesses = 0;
-	f->faulted = false;
-	ret = kvnet_ring_put(&g->ring, used, n);
-	EXPECT_EQ(ret, f->faulted ? -EFAULT : 0);
-	EXPECT_EQ(rig_used_idx(g), (u16)(idx + (ret ? 0 : n)));
-	EXPECT_TRUE(f->accesses <= 3 + (g->cfg.in_order ? n : n / 16));
-}
-
-/* Chains of one and more; now and then more than there can be. */
-static void do_put_packed(struct fuzz *f, u8 arg)
-{
-	struct kvnet_used used[16] = { { 0 } };
-	struct rig *g = f->g;
-	u16 at = kvnet_ring_base_get(&g->ring) >> 16;
-	u32 n = arg, sum = 0, i;
-	int ret;
+	const struct kvnet_chain *c = &g->chain;
+	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		used[i].count = 1 + (i * 5 + arg) % 3;
-		used[i].skippable = i & 1;
-		used[i].len = arg * i;
-		sum += used[i].count;
+		EXPECT_EQ(rig_next(g), 1);
+		EXPECT_TRUE(!c->n_out && c->n_in == 1 && c->count == 1 && used[i].count == 1);
+		EXPECT_EQ(used[i].id, c->id);
+		EXPECT_EQ(used[i].len, min_t(size_t, seg[i].len, len));
+		EXPECT_EQ(seg[i].addr, c->seg[0].addr);
+		EXPECT_EQ(seg[i].len, c->seg[0].len);
+		len -= used[i].len;
 	}
-	f->accesses = 0;
-	f->faulted = false;
-	ret = kvnet_ring_put(&g->ring, used, n);
-	EXPECT_EQ(ret, sum > g->cfg.num ? -EINVAL : f->faulted ? -EFAULT : 0);
-	if (!ret)
-		at = rig_step(g, at, sum);
-	EXPECT_EQ(kvnet_ring_base_get(&g->ring) >> 16, at);
-	EXPECT_TRUE(f->accesses <= 2 * n + 1);
 }
 
-static void do_op(struct fuzz *f, u8 op, kvnet_ring_pos_t *pos)
+/* As if the ring were pinned: areas are where they are, whoever may reach them. */
+static void do_single(struct fuzz *f, unsigned int max)
+{
+	struct kvnet_used *used = f->fetched + f->n_fetched;
+	struct kvnet_ring *r = &f->g->ring, before = *r, after;
+	unsigned int n, left = min(max, MAX_FETCHED - f->n_fetched);
+	struct kvnet_area desc = r->desc;
+	struct kvnet_seg seg[16];
+	size_t len = 8 << max;
+
+	r->desc.kaddr = f->g->desc;
+	n = kvnet_ring_next_single(r, seg, used, left, len);
+	EXPECT_TRUE(n <= left && !f->accesses);
+	r->desc = desc;
+	/* what was read ahead is not read again */
+	if (!r->packed && (u16)(before.last_avail - before.head_first) < before.head_n)
+		EXPECT_EQ(r->head_first, before.head_first);
+	f->n_fetched += n;
+	if (f->wild)
+		return;
+	after = *r;
+	*r = before;
+	check_single(f->g, used, seg, n, len);
+	EXPECT_EQ(r->last_avail, after.last_avail);
+	EXPECT_EQ(r->n_in_flight, after.n_in_flight);
+	EXPECT_EQ(r->n_avail_seen, after.n_avail_seen);
+	*r = after;
+}
+
+/* What the driver sees then: of a batch in order only the last one, where the first one is. */
+static void check_used(const struct rig *g, const struct kvnet_used *used, u32 n, u16 place)
+{
+	u32 i, batch, slots, k;
+
+	for (i = 0; i < n; i += batch) {
+		batch = g->cfg.in_order ? kvnet_chain_used_batch(used + i, n - i) : 1;
+		EXPECT_TRUE(rig_has_used(g, place, used[i + batch - 1].id, used[i + batch - 1].len));
+		for (slots = 0, k = i; k < i + batch; k++)
+			slots += g->cfg.packed ? used[k].count : 1;
+		place = rig_step(g, place, slots);
+	}
+	if (!g->cfg.packed)
+		EXPECT_EQ(rig_used_idx(g), place);
+}
+
+/* The oldest that were fetched; now and then some that were not. */
+static void do_put(struct fuzz *f, struct input *in)
+{
+	struct rig *g = f->g;
+	u8 how = take8(in), lens = take8(in);
+	struct kvnet_used *used = f->fetched, any[256] = { { 0 } };
+	u32 n = min(how & 0x3fU, f->n_fetched), slots = 0, most, i;
+	u16 place = rig_use_place(g);
+	bool made_up = f->wild && how & 0x80;
+	int ret;
+
+	if (made_up) {
+		used = any;
+		n = (how & 0x7f) % (g->cfg.num + 2);
+	}
+	for (i = 0; i < n; i++) {
+		if (made_up)
+			used[i].count = 1 + i % 2;
+		used[i].len = lens * i;
+		used[i].skippable = lens >> i % 8 & 1;
+		slots += g->cfg.packed ? used[i].count : 1;
+	}
+	f->faulted = false;
+	ret = kvnet_ring_put(&g->ring, used, n);
+	EXPECT_EQ(ret, slots > g->cfg.num ? -EINVAL : f->faulted ? -EFAULT : 0);
+	most = g->cfg.packed ? 2 * n + 1 : 3 + (g->cfg.in_order ? n : n / 16);
+	EXPECT_TRUE(f->accesses <= most * f->parts);
+	EXPECT_EQ(rig_use_place(g), rig_step(g, place, ret ? 0 : slots));
+	if (ret)
+		return;
+	if (!f->wild)
+		check_used(g, used, n, place);
+	f->pos_valid &= !n;
+	f->uncalled += slots;
+	f->offered -= min(f->offered, slots);
+	if (made_up)
+		return;
+	f->n_fetched -= n;
+	memmove(used, used + n, f->n_fetched * sizeof(*used));
+}
+
+static void do_should_call(struct fuzz *f, bool defer)
 {
 	struct kvnet_ring *r = &f->g->ring;
-	u32 before = kvnet_ring_base_get(r);
-	int ret = 0;
+	struct kvnet_call_mark mark = kvnet_ring_call_mark(r);
+	u32 uncalled = r->packed ? min(f->uncalled, 2 * r->num) : f->uncalled;
+	int ret;
+
+	if (r->signalled_used_valid && !f->wild)
+		EXPECT_EQ(kvnet_ring_count_uncalled(r), uncalled);
+	ret = kvnet_ring_should_call(r);
+	EXPECT_TRUE(ret == 0 || ret == 1 || (ret == -EFAULT && f->wild));
+	EXPECT_TRUE(f->accesses <= 1 + r->packed);
+	if (defer) {
+		kvnet_ring_call_rewind(r, mark);
+		if (!f->wild)
+			EXPECT_EQ(kvnet_ring_should_call(r), ret);
+		kvnet_ring_call_rewind(r, mark);
+	} else if (r->signalled_used_valid && !kvnet_ring_count_uncalled(r)) {
+		f->uncalled = 0;
+	}
+}
+
+static void do_collect(struct fuzz *f)
+{
+	struct kvnet_ring_span span[KVNET_RING_SPANS];
+	struct kvnet_ring *r = &f->g->ring;
+	unsigned int n = kvnet_ring_collect_written(r, span);
+
+	EXPECT_TRUE(n <= KVNET_RING_SPANS);
+	while (n--)
+		EXPECT_TRUE(span[n].off + span[n].len <= (span[n].area == &r->used ?
+			    kvnet_ring_used_size(r) : kvnet_ring_desc_size(r)));
+}
+
+/* Where it is, as a new ring, or from anywhere. */
+static void do_start(struct fuzz *f, u8 how, struct input *in)
+{
+	struct kvnet_ring *r = &f->g->ring, before = *r;
+	u32 base = kvnet_ring_base_get(r);
+	int ret;
+
+	if (how & 1) {
+		kvnet_ring_base_reset(r);
+		EXPECT_EQ(kvnet_ring_base_get(r), r->packed ? 0x80008000 : 0);
+	}
+	if (how & 2)
+		kvnet_ring_base_set(r, take32(in));
+	ret = kvnet_ring_start(r);
+	EXPECT_TRUE(ret == 0 || (ret == -EFAULT && f->wild) || (ret == -EINVAL && how & 2));
+	EXPECT_TRUE(f->accesses <= 3);
+	/* a packed ring has a short form */
+	if (!(how & 3) && !(r->packed && base == 0x8000))
+		EXPECT_EQ(kvnet_ring_base_get(r), base);
+	if (ret)
+		*r = before;
+	f->wild |= how & 3;
+	f->pos_valid = false;
+	f->n_fetched = 0;
+	f->uncalled = 0;
+}
+
+static void do_kick(struct fuzz *f, bool on)
+{
+	struct kvnet_ring *r = &f->g->ring;
+	int ret = on ? kvnet_ring_kick_on(r) : kvnet_ring_kick_off(r);
+
+	EXPECT_TRUE(ret == 0 || (on && ret == 1) || ret == -EFAULT || (on && ret == -EINVAL));
+	EXPECT_TRUE(f->accesses <= (on ? 2 + r->packed : 1));
+}
+
+/* A step of the driver, or of the device; does it leave the device where it is? */
+static bool do_step(struct fuzz *f, struct input *in, u8 temper)
+{
+	struct kvnet_ring *r = &f->g->ring;
+	u8 op = take8(in);
 
 	f->accesses = 0;
 	switch (op & 15) {
-	case 8:
-		if (r->packed)
-			do_put_packed(f, op >> 4);
-		else
-			do_put(f, op >> 4);
-		return;
+	case 0: case 1: case 2: case 3:
+		offer(f, in, temper & 1);
+		return true;
+	case 4: case 5:
+		if (f->n_fetched < MAX_FETCHED)
+			do_next(f);
+		return false;
+	case 6:
+		do_single(f, 1 + (op >> 4));
+		return false;
+	case 7: case 8:
+		do_put(f, in);
+		return false;
 	case 9:
-		ret = kvnet_ring_kick_on(r);
-		EXPECT_TRUE(f->accesses <= 2 + r->packed);
-		break;
+		do_kick(f, true);
+		return true;
 	case 10:
-		ret = kvnet_ring_kick_off(r);
-		EXPECT_TRUE(ret <= 0 && f->accesses <= 1);
-		break;
+		do_kick(f, false);
+		return true;
 	case 11:
-		ret = kvnet_ring_should_call(r);
-		EXPECT_TRUE(f->accesses <= 1 + r->packed);
-		break;
+		do_should_call(f, op & 16);
+		return true;
 	case 12:
 		kvnet_ring_pending(r);
 		EXPECT_EQ(f->accesses, !f->g->cfg.pinned);
-		break;
+		do_collect(f);
+		return true;
 	case 13:
-		kvnet_ring_rewind(r, *pos);
-		return;
+		if (op & 16 && f->pos_valid) {
+			kvnet_ring_rewind(r, f->pos);
+			f->n_fetched = f->n_at_pos;
+			return false;
+		}
+		f->pos = kvnet_ring_pos(r);
+		f->n_at_pos = f->n_fetched;
+		f->pos_valid = true;
+		return true;
 	case 14:
-		*pos = kvnet_ring_pos(r);
-		break;
-	case 15:
-		ret = kvnet_ring_start(r);
-		EXPECT_TRUE(ret <= 0 && f->accesses <= 3);
-		if (r->packed && before == 0x8000)	/* the short form */
-			return;
-		break;
+		want_calls(f, in);
+		return true;
 	default:
-		do_next(f);
-		return;
+		if (op & 16)
+			do_start(f, temper & 2 ? op >> 6 : 0, in);
+		else if (temper & 2)
+			disturb(f, in);
+		return false;
 	}
-	EXPECT_TRUE(ret == 0 || ret == 1 || ret == -EFAULT || ret == -EINVAL);
-	EXPECT_EQ(kvnet_ring_base_get(r), before);
 }
 
 void fuzz_one(const u8 *data, size_t size)
 {
 	struct input in = { .p = data, .left = size };
-	u8 flags = take8(&in), ops[MAX_OPS];
+	u8 flags = take8(&in), temper = take8(&in), num = take8(&in);
 	struct rig_cfg cfg = {
-		.event_idx = flags & 1, .be = flags & 2, .on_empty = flags & 4,
-		.packed = flags & 32, .in_order = flags & 64,
+		.packed = flags & 1, .event_idx = flags & 2, .in_order = flags & 4,
+		.on_empty = flags & 8, .be = flags & 16 && !(flags & 1),
 		/* then nobody sees the accesses but AddressSanitizer */
-		.pinned = flags & 128,
+		.pinned = flags & 32,
+		.pieces = flags & 32 || !(flags & 64) ? 0 : 2 + (flags >> 7) * 7,
 	};
 	struct fuzz f = { 0 };
-	kvnet_ring_pos_t pos;
-	unsigned int i, n_ops;
-	u8 size_byte = take8(&in);
+	unsigned int i;
+	u32 before;
+	u64 seed;
 
-	cfg.num = cfg.packed ? 1 + size_byte % 130 : 1U << (size_byte & 7);
+	cfg.num = cfg.packed ? 1 + num % 130 : 1U << (num & 7);
 	cfg.cap = 1 + take8(&in) % MAX_CAP;
 	cfg.base = take16(&in);
-	if (cfg.packed) {
+	if (cfg.packed)
 		cfg.base = (cfg.base & 0x7fff) % cfg.num | (cfg.base & 0x8000);
-		cfg.be = false;
-	}
+	/* where the areas are cut */
+	seed = unit_seed(temper);
 	f.g = rig_new(&cfg);
-	pos = kvnet_ring_pos(&f.g->ring);
-	f.n_strikes = flags & 16 ? take8(&in) % (MAX_STRIKES + 1) : 0;
-	for (i = 0; i < f.n_strikes; i++) {
-		f.strike[i].at = take8(&in);
-		f.strike[i].where = take16(&in) & 0xfff;
-		f.strike[i].value = take8(&in);
-	}
-	n_ops = 1 + take8(&in) % MAX_OPS;
-	for (i = 0; i < n_ops; i++)
-		ops[i] = take8(&in);
-	fill(f.g, &in, flags & 8);
+	unit_seed(seed);
+	EXPECT_EQ(kvnet_ring_avail_size(&f.g->ring),
+		  rig_avail_bytes(&cfg) - (cfg.packed || cfg.event_idx ? 0 : 2));
+	f.parts = 1 + cfg.pieces;
 
 	shim_hook(hook, &f);
-	for (i = 0; i < n_ops; i++)
-		do_op(&f, ops[i], &pos);
+	for (i = 0; in.left && i < MAX_STEPS; i++) {
+		before = kvnet_ring_base_get(&f.g->ring);
+		if (do_step(&f, &in, temper))
+			EXPECT_EQ(kvnet_ring_base_get(&f.g->ring), before);
+	}
 	EXPECT_EQ(shim_outside(), 0);
 	rig_free(f.g);
 }
 
 #ifndef UNIT_LIBFUZZER
-#define INPUTS		40000
-#define MAX_SIZE	900
-
-/* Inputs that look like themselves in one byte, and the empty one. */
-CASE(fuzz_uniform)
-{
-	u8 data[MAX_SIZE] = { 0 };
-	unsigned int i;
-
-	fuzz_check(data, 0);
-	for (i = 0; i < 256 * 8 && !unit_failed(); i++) {
-		memset(data, i, sizeof(data));
-		data[1] = i >> 8;
-		fuzz_check(data, sizeof(data));
-	}
-}
-
 CASE(fuzz_rings)
 {
-	u8 data[MAX_SIZE];
-	size_t size, k;
-	unsigned int i;
-
-	for (i = 0; i < INPUTS && !unit_failed(); i++) {
-		size = 8 + unit_below(MAX_SIZE - 8);
-		for (k = 0; k < size; k++)
-			data[k] = unit_rand();
-		/* mostly well-behaved, mostly undisturbed, mostly next() */
-		data[0] |= unit_below(8) ? 8 : 0;
-		data[0] &= unit_below(3) ? ~16 : 255;
-		fuzz_check(data, size);
-	}
+	fuzz_check(NULL, 0);
+	fuzz_random(40000, 500);
 }
 #endif

@@ -111,6 +111,9 @@ int ref_next(const struct rig *g, struct ref *ref)
 	memcpy(&head, g->avail + 4 + 2 * (pos % g->cfg.num), 2);
 	idx = g->cfg.be ? be16toh(idx) : le16toh(idx);
 	head = g->cfg.be ? be16toh(head) : le16toh(head);
+	/* what the device has seen to be available is */
+	if (g->ring.avail_idx != pos)
+		idx = g->ring.avail_idx;
 	if (idx == pos)
 		return 0;
 	if ((u16)(idx - pos) > g->cfg.num || head >= g->cfg.num)

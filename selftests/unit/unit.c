@@ -62,6 +62,14 @@ uint32_t unit_rand(void)
 	return (z ^ (z >> 31)) >> 16;
 }
 
+uint64_t unit_seed(uint64_t seed)
+{
+	uint64_t was = state;
+
+	state = seed;
+	return was;
+}
+
 uint32_t unit_rounds(uint32_t n)
 {
 	const char *env = getenv("UNIT_LONG");

@@ -28,6 +28,8 @@ void unit_fail(const char *file, int line, const char *fmt, ...)
 void unit_context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool unit_failed(void);
 uint32_t unit_rand(void);
+/* Another sequence from here on; returns what continues this one. */
+uint64_t unit_seed(uint64_t seed);
 /* n times UNIT_LONG */
 uint32_t unit_rounds(uint32_t n);
 
