@@ -55,7 +55,7 @@ static int want(void)
 	const struct vhost_memory_region *a, *b;
 
 	for (a = region; a < region + n_regions; a++)
-		if (!a->memory_size ||
+		if (!a->memory_size || a->userspace_addr & shim_tag ||
 		    end_of(a->guest_phys_addr, a->memory_size) > (u128)1 << 64 ||
 		    end_of(a->userspace_addr, a->memory_size) > shim_user_end)
 			return -EFAULT;
@@ -93,10 +93,14 @@ void fuzz_one(const u8 *data, size_t size)
 	struct kvnet_memtable *mem;
 	unsigned int i;
 	int ret;
+	u8 how;
 
 	shim_reset();
+	how = take8(&in);
 	read_regions(&in);
-	ret = want();
+	shim_tag = how & 1 ? 0xff00 : 0;
+	shim_alloc_budget = how & 2 ? 0 : -1;
+	ret = shim_alloc_budget ? want() : -ENOMEM;
 	mem = kvnet_memtable_build(region, n_regions);
 	EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, ret);
 	if (IS_ERR(mem)) {
@@ -110,6 +114,9 @@ void fuzz_one(const u8 *data, size_t size)
 	look(mem, 0, U32_MAX, U32_MAX);
 	look(mem, U64_MAX, 1, 0);
 	look(mem, take64(&in), 1 + take16(&in), take32(&in));
+	EXPECT_TRUE(kvnet_memtable_get(mem) == mem && !kvnet_memtable_get(NULL));
+	kvnet_memtable_put(mem);
+	EXPECT_EQ(shim_alloc_live, 1);
 	kvnet_memtable_put(mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }

@@ -10,7 +10,7 @@
 #include "shim.h"
 #include "unit.h"
 
-#define MAX_REGIONS	12
+
 
 struct row {
 	const char *what;
@@ -207,72 +207,4 @@ CASE(mem_find_in_nothing)
 	EXPECT_TRUE(!kvnet_memtable_find(mem, 0, &hint));
 	EXPECT_TRUE(!kvnet_memtable_find(mem, U64_MAX, &hint));
 	kvnet_memtable_put(mem);
-}
-
-/* The naive model: is any byte claimed by two regions? */
-static int model_build(const struct vhost_memory_region *r, u32 n)
-{
-	bool taken[256] = { false };
-	u64 i, k;
-
-	for (i = 0; i < n; i++)
-		if (!r[i].memory_size)
-			return -EFAULT;
-	for (i = 0; i < n; i++) {
-		for (k = 0; k < r[i].memory_size; k++) {
-			if (taken[r[i].guest_phys_addr + k])
-				return -EINVAL;
-			taken[r[i].guest_phys_addr + k] = true;
-		}
-	}
-	return 0;
-}
-
-static u64 model_find(const struct vhost_memory_region *r, u32 n, u64 addr)
-{
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (addr >= r[i].guest_phys_addr &&
-		    addr - r[i].guest_phys_addr < r[i].memory_size)
-			return r[i].userspace_addr +
-			       (addr - r[i].guest_phys_addr);
-	return 0;
-}
-
-static void random_round(void)
-{
-	struct vhost_memory_region r[MAX_REGIONS] = { };
-	const struct kvnet_region *found;
-	u32 i, n = unit_below(MAX_REGIONS + 1), hint = unit_rand();
-	struct kvnet_memtable *mem;
-	int want;
-	u64 hva;
-
-	for (i = 0; i < n; i++) {
-		r[i].guest_phys_addr = unit_below(200);
-		r[i].memory_size = unit_chance(50) ? 0 :
-				   1 + unit_below(unit_chance(4) ? 40 : 8);
-		r[i].userspace_addr = (1 + unit_below(1000)) * 1000;
-	}
-	want = model_build(r, n);
-	mem = kvnet_memtable_build(r, n);
-	if (!EXPECT_EQ(IS_ERR(mem) ? PTR_ERR(mem) : 0, want) || IS_ERR(mem))
-		return;
-	for (i = 0; i < 256; i++) {
-		found = kvnet_memtable_find(mem, i, &hint);
-		hva = found ? found->hva + (i - found->gpa) : 0;
-		EXPECT_EQ(hva, model_find(r, n, i));
-	}
-	kvnet_memtable_put(mem);
-}
-
-CASE(mem_random_against_model)
-{
-	unsigned int i;
-
-	shim_reset();
-	for (i = 0; i < 10000; i++)
-		random_round();
-	EXPECT_EQ(shim_alloc_live, 0);
 }

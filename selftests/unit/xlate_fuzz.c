@@ -17,20 +17,30 @@
 
 #define MAX_REGIONS	8
 #define MAX_SEGS	6
+#define MAX_PLACES	150
 #define MAX_PIECES	12
+#define MAX_AREA	200
 
 const char fuzz_name[] = "xlate";
 
 static struct place {
 	u64 first, last, hva;
 	u8 perm;
-} place[MAX_REGIONS];
+} place[MAX_PLACES];
 static u32 n_places;
 static bool by_iotlb;
 
-static struct iovec ref[MAX_PIECES], got[MAX_PIECES + 1];
+static struct iovec ref[MAX_AREA], got[MAX_PIECES + 1];
+static u32 n_ref;
 static u64 ref_miss;
 static u8 ref_miss_perm;
+
+/* One byte each, each somewhere else: more than an area may have pieces. */
+static void make_comb(void)
+{
+	for (n_places = 0; n_places < MAX_PLACES; n_places++)
+		place[n_places] = (struct place) { n_places, n_places, 1 + 2 * n_places, 3 };
+}
 
 /* Disjoint, now and then neighbours, wherever addresses are. */
 static void read_places(struct input *in)
@@ -89,6 +99,7 @@ static int ref_pieces(u64 addr, u32 len, u8 perm, int used, unsigned int cap)
 		part = min_t(u64, len - 1, p->last - addr) + 1;
 		ref[used].iov_base = (void *)(p->hva + (addr - p->first));
 		ref[used++].iov_len = part;
+		n_ref = used;
 	}
 	return used;
 }
@@ -145,14 +156,21 @@ static void check_area(struct kvnet_xlate_ctx *space, struct input *in)
 	struct kvnet_area_piece piece[KVNET_AREA_PIECES];
 	struct kvnet_area area = { .piece = piece };
 	u64 addr = read_addr(in);
-	u32 size = 1 + read_len(in) % 64, off, part, i = 0;
+	u32 size = 1 + take8(in) % MAX_AREA, off, part, n = 1, i;
 	u8 perm = 1 + take8(in) % 3;
-	int want = ref_pieces(addr, size, perm, 0, MAX_PIECES);
+	int want = ref_pieces(addr, size, perm, n_ref = 0, MAX_AREA);
 	int ret = kvnet_xlate_area(space, addr, perm, size, &area);
 
+	for (i = 1; i < n_ref; i++)
+		n += ref[i].iov_base != ref[i - 1].iov_base + ref[i - 1].iov_len;
+	if (n > KVNET_AREA_PIECES)
+		want = -EMSGSIZE;
+	i = 0;
 	EXPECT_EQ(ret, min(want, 0));
 	if (ret || want < 0)
 		return;
+	EXPECT_EQ(area.n, n);
+	EXPECT_EQ(area.len, size);
 	EXPECT_EQ(!!area.base, area.n == 1);
 	for (off = 0; off < size; off += part) {
 		part = ref[i].iov_len;
@@ -167,7 +185,7 @@ static void check_area(struct kvnet_xlate_ctx *space, struct input *in)
 
 static struct kvnet_memtable *table(void)
 {
-	struct vhost_memory_region region[MAX_REGIONS];
+	struct vhost_memory_region region[MAX_PLACES];
 	u32 i;
 
 	for (i = 0; i < n_places; i++)
@@ -181,7 +199,7 @@ static struct kvnet_memtable *table(void)
 
 static struct kvnet_iotlb *iotlb(void)
 {
-	struct kvnet_iotlb *tlb = kvnet_iotlb_alloc(MAX_REGIONS);
+	struct kvnet_iotlb *tlb = kvnet_iotlb_alloc(MAX_PLACES);
 	u32 i;
 
 	for (i = n_places; i--;) {
@@ -200,10 +218,15 @@ void fuzz_one(const u8 *data, size_t size)
 	struct input in = { .p = data, .left = size };
 	struct kvnet_xlate_ctx space = { 0 };
 	unsigned int i, n;
+	u8 how;
 
 	shim_reset();
-	by_iotlb = take8(&in) & 1;
-	read_places(&in);
+	how = take8(&in);
+	by_iotlb = how & 1;
+	if (how < 0xf0)
+		read_places(&in);
+	else
+		make_comb();
 	space.mem = table();
 	if (!EXPECT_TRUE(!IS_ERR(space.mem)))
 		return;
