@@ -24,7 +24,7 @@ main()
 	if [ -n "${FUZZ_RUNS:-}" ]; then
 		exec "${UNIT[@]}" mass "FUZZ_RUNS=$FUZZ_RUNS" "ALL_CHECKS=${ALL_CHECKS:-}"
 	fi
-	# six targets and two
+	# eight targets and two
 	"${UNIT[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS * 3 / 4))" || status=1
 	"${KVNETCTL[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS / 4))" || status=1
 	return $status

@@ -71,15 +71,6 @@ static void want_page(struct log *l, u64 nr)
 		l->want[at] |= 1 << nr % 8;
 }
 
-static unsigned int weight(const u8 *p)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < BYTES; i++)
-		n += __builtin_popcount(p[i]);
-	return n;
-}
-
 static void check_log(struct log *l)
 {
 	EXPECT_TRUE(!memcmp(l->mem, l->want, BYTES));
@@ -182,43 +173,6 @@ CASE(dirty_high_memory)
 		     GPA(BYTES - 2 * PAGE_SIZE, 0));
 		EXPECT_EQ(kvnet_dirty_log_end(&l->d),
 			  3 + 8 * (BYTES - 2 * PAGE_SIZE));
-		close_log(l);
-	}
-}
-
-/* At most @cap bytes, mostly few. */
-static u64 some_length(u64 cap)
-{
-	switch (unit_below(8)) {
-	case 0:
-		return 1 + ((u64)unit_rand() << 32 | unit_rand()) % cap;
-	case 1:
-		return 1;
-	default:
-		return 1 + unit_rand() % min_t(u64, cap, 40000);
-	}
-}
-
-CASE(dirty_random_against_model)
-{
-	unsigned int i, k, before;
-	struct log *l;
-	u64 gpa, off, end;
-
-	for (i = 0; i < 60 && !unit_failed(); i++) {
-		/* the log need not begin with a page, nor with a long */
-		off = unit_below(2 * PAGE_SIZE);
-		l = open_log(off);
-		end = GPA(BYTES - off, 0);
-		for (k = 0; k < 40; k++) {
-			gpa = ((u64)unit_rand() << 32 | unit_rand()) % end;
-			before = weight(l->mem);
-			if (unit_chance(4))
-				kvnet_dirty_log_end(&l->d);
-			l->d.n_marked = 0;
-			mark(l, gpa, some_length(end - gpa));
-			EXPECT_EQ(l->d.n_marked, weight(l->mem) - before);
-		}
 		close_log(l);
 	}
 }
@@ -416,31 +370,4 @@ CASE(dirty_ok_limits)
 	EXPECT_TRUE(!kvnet_dirty_log_range_ok(0, 2, U64_MAX));
 	EXPECT_TRUE(!kvnet_dirty_log_range_ok(U64_MAX - 100, GPA(200, 0), 1));
 	shim_reset();
-}
-
-CASE(dirty_ok_against_model)
-{
-	unsigned __int128 last, at;
-	u64 base, gpa, len;
-	unsigned int i;
-
-	shim_reset();
-	for (i = 0; i < 200000; i++) {
-		base = ((u64)unit_rand() << 32 | unit_rand()) >>
-		       unit_below(64);
-		gpa = ((u64)unit_rand() << 32 | unit_rand()) >> unit_below(64);
-		len = ((u64)unit_rand() << 32 | unit_rand()) >> unit_below(64);
-		if (unit_chance(2))
-			base = shim_user_end - 5 + unit_below(10) -
-			       gpa / 32768;
-		if (!len)
-			continue;
-		last = (unsigned __int128)gpa + len - 1;
-		at = base + last / 32768;
-		unit_context("base 0x%llx, gpa 0x%llx, len 0x%llx",
-			     (unsigned long long)base, (unsigned long long)gpa,
-			     (unsigned long long)len);
-		EXPECT_EQ(kvnet_dirty_log_range_ok(base, gpa, len),
-			  last <= U64_MAX && at < shim_user_end);
-	}
 }
