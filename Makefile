@@ -50,7 +50,7 @@ help:
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
 	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" AGAIN=1 UNTRIED=1 LANES=2 TIER=1 MINUTES=)'
-	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
+	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5 COVERAGE=1, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
 	@echo 'make proofs      bounded proofs of the pure parts by CBMC, and their mutants (TESTS="split_next" QUICK=1 TRACE=1)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
@@ -108,7 +108,7 @@ mutate:
 
 fuzz: FUZZ_MINUTES ?= 5
 fuzz:
-	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' $(SCRIPTS)/fuzz.sh
+	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' COVERAGE='$(COVERAGE)' $(SCRIPTS)/fuzz.sh
 
 proofs:
 	@python3 -B selftests/proofs/prove.py $(if $(QUICK),--quick) $(if $(TRACE),--trace) $(TESTS)

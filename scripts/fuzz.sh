@@ -8,6 +8,7 @@
 #
 #   FUZZ_SECONDS=300        how long, all targets together; each of them a second at least
 #   FUZZ_RUNS=1000000000    or how many executions; ALL_CHECKS=1 has AddressSanitizer there, too
+#   COVERAGE=1              then, of each file, the share of lines reached, and those that are not
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -27,6 +28,7 @@ main()
 	# eight targets and two
 	"${UNIT[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS * 3 / 4))" || status=1
 	"${KVNETCTL[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS / 4))" || status=1
+	[ -z "${COVERAGE:-}" ] || "${UNIT[@]}" fuzz-coverage || status=1
 	return $status
 }
 

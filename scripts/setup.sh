@@ -378,7 +378,7 @@ main()
 	--first) packages_only=1; PACKAGES="$PACKAGES codespell python3-sphinx" ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
 	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
-	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev" ;;
+	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev llvm" ;;
 	--objtool) packages_only=1; PACKAGES="$PACKAGES libelf-dev" ;;
 	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap e2fsprogs" ;;
 	--deb)
