@@ -67,6 +67,16 @@ static unsigned int directions(const char *dir)
 	return SPEC_TX | SPEC_RX;
 }
 
+static enum action action_of(const char *action)
+{
+	static const char *const names[] = { "bridge", "redirect", "drop" };
+	unsigned int i = 0;
+
+	while (action && strcmp(action, names[i]))
+		ASSERT(++i < sizeof(names) / sizeof(names[0]));
+	return i;
+}
+
 void spec_read(struct spec *s)
 {
 	s->dirs = directions(word("dir"));
@@ -79,8 +89,9 @@ void spec_read(struct spec *s)
 	s->busy = number("busy", 0);
 	s->apart = number("apart", 0);
 	s->alone = number("alone", 1);
+	s->action = action_of(word("action"));
 	s->attack = mischief_of(word("attack"));
-	s->gso = word("test") && !strcmp(word("test"), "gso");
+	s->gso = s->size > SPEC_FRAME;
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);
 }

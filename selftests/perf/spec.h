@@ -16,6 +16,10 @@
 
 #define SPEC_TX		1u
 #define SPEC_RX		2u
+#define SPEC_FRAME	1514u	/* bytes of the longest */
+
+/* What becomes of a guest's frame, in pair.c. */
+enum action { ACTION_BRIDGE, ACTION_REDIRECT, ACTION_DROP };
 
 struct spec {
 	unsigned int dirs;	/* SPEC_TX, SPEC_RX */
@@ -26,10 +30,11 @@ struct spec {
 	unsigned int queues;	/* pairs, of one tap, default 1 */
 	unsigned int guests;	/* processes, each with a device */
 	bool apart;		/* the workers on another CPU than the guest */
+	enum action action;	/* default bridge */
 	int attack;		/* what the other guest does: enum mischief_kind */
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
 	bool alone;		/* of a sender: what it costs with nobody to wake, too; default */
-	bool gso;		/* TCP segments of one large packet each */
+	bool gso;		/* longer than SPEC_FRAME: a TCP packet, to be segmented */
 	uint64_t ns;		/* length of a sample */
 };
 

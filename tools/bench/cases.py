@@ -79,6 +79,12 @@ def smp_cases():
     yield from shared_cases()
 
 
+def pair_cases():
+    """From a guest to another."""
+    yield from rows("pair", "bridge", size=SIZES + (LARGE,), devices=2)
+    yield from rows("pair", "xdp", action="redirect", size=SIZES, devices=2)
+
+
 def native2_cases():
     """The guest, which also fills the tap, on one CPU, and the device's workers on another."""
     for size in SIZES:
@@ -87,6 +93,7 @@ def native2_cases():
     for way in EACH_WAY:
         yield from rows("pps", "pps", dir=way, size=1500)
         yield from rows("pps", "gso", dir=way, size=LARGE)
+    yield from pair_cases()
     yield from smp_cases()
 
 
@@ -104,9 +111,8 @@ def all_cases():
         yield from rows("pps", "devices", dir=way, size=64, ring=256, devices=(1, 2, 4, 8, 16, 32))
         yield from rows("pps", "queues", dir=way, size=64, ring=256, queues=(1, 2, 4, 8))
     yield from shared_cases()
-    for size in SIZES:
-        yield from rows("xdp", "xdp", action="drop", size=size)
-        yield from rows("xdp", "xdp", action="redirect", size=size, devices=2)
+    yield from rows("pair", "xdp", action="drop", size=SIZES)
+    yield from pair_cases()
     yield from rows("memory", "memory", size=64, ring=256, devices=(1, 64))
     yield from rows("idle", "idle", devices=32, ring=256)
     yield from rows("idle", "idle", queues=8, ring=256)
@@ -126,7 +132,8 @@ def quick_cases():
     yield from rows("crowd", "crowd", dir="tx", size=64, ring=256, guests=2)
     yield from rows("rr", "load", size=64, busy=1)
     yield from rows("neighbour", "neighbour", attack="tables", size=64)
-    yield from rows("xdp", "xdp", action="redirect", size=64, ring=256, devices=2)
+    yield from rows("pair", "bridge", size=(64, LARGE), ring=256, devices=2)
+    yield from rows("pair", "xdp", action="redirect", size=64, ring=256, devices=2)
     yield from rows("idle", "idle", devices=2, ring=256)
     yield from rows("dpdk", "dpdk", dir="rx", size=64)
 

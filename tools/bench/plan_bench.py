@@ -30,7 +30,7 @@ def native(test, **more):
 
 def glance(results):
     lanes = list(dict.fromkeys(row.lane for row in results.rows))
-    tests = ["pps", "gso", "rr", "sender", "xdp", "dpdk"]
+    tests = ["pps", "gso", "rr", "sender", "bridge", "xdp", "dpdk"]
     items = [Resolves()]
     if "native" in lanes:
         items += [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
@@ -127,6 +127,11 @@ def native_sections():
                    Table(native("load", metric=["p50", "p99", "pps", "worker"]), rows=("dir", "metric"), title="load"),
                    Table(native("neighbour", metric=["echo-slower", "bulk-slower", "ioctl-slower", "other-slower", "ioctl", "worst", "other-waited"]),
                          rows=("attack", "metric"), title="neighbour: beside one that attacks, as multiples of beside one that behaves")])
+    yield Section("From a guest to another", """
+        The taps of two guests are ports of a Linux bridge, which knows their addresses. All workers of both are counted, for each frame that
+        the first guest sends.""",
+                  [Bars(native("bridge", metric="worker"), x="size", title="bridge: worker time for a packet"),
+                   Table(native("bridge", metric=["worker", "pps"]), rows=("metric", "size"), title="bridge")])
     yield Section("An XDP program on the tap", """
         It drops each frame of the guest's, or sends it on to the tap of a second guest: none ever becomes a socket buffer.""",
                   [Bars(native("xdp", metric="worker"), x=("action", "size"), title="xdp: worker time for a packet"),

@@ -680,6 +680,9 @@ class Plans(unittest.TestCase):
         self.assertEqual(sum("test=dpdk" in line for line in words), 4)
         self.assertEqual([lane for lane in cases.PROCESS_LANES if "dpdk" in cases.tests_of(lane)], ["native"])
         self.assertIn("test=apart dir=rx size=1500 apart=1", [case.words for case in cases.cases_of("native2")])
+        for lane in ("icount", "native2"):
+            words = [case.words for case in cases.cases_of(lane)]
+            self.assertEqual(sum("test=bridge" in line for line in words), 3)
 
     def test_backends_of_a_test(self):
         self.assertEqual(cases.backends_of("pps"), ["kvnet", "vhost_net", "vhost_net-twin"])
