@@ -21,7 +21,7 @@ LANES_MB = 8000
 CHECKOUT = ("Kbuild", "drivers", "include", "scripts", "selftests/lib", "selftests/net",
             "selftests/perf/floor")
 # rows of the laboratory, one of each kind
-ROWS = "pps gso queues rr sender crowd load neighbour bridge xdp floor idle".split()
+ROWS = "pps gso queues rr sender crowd load neighbour bridge notso xdp floor idle".split()
 LABORATORY = {"LANE": "native", "UML": "debug", "QUICK": "1", "REPEAT": "1", "BENCH_MS": "20",
               "ONLY": ""}
 

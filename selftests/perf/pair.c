@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * pair - the guest sends, and the host has its frames go on: over a bridge or by an XDP program
- * to the tap of a second guest, or to a device that drops them.
+ * to the tap of a second guest, or by routing to a device that drops them.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "links.h"
 #include "meter.h"
 #include "stolen.h"
+#include "traffic.h"
 #include "xdp.h"
 
 #define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
@@ -21,6 +24,7 @@ static struct {
 	struct port *from, *to;	/* to: NULL if there is no second guest */
 	unsigned int count;	/* frames of a pass */
 	unsigned long passes;	/* all of them */
+	unsigned long frames;	/* in which their segments came, with spec.notso */
 	unsigned long each;	/* of a slice */
 	struct meter m;
 } sample;
@@ -94,6 +98,35 @@ static void set_bridge(void)
 	port_attach(sample.to, VDEV_TX, false);
 }
 
+/* A router's way: from the network of the tap to another. */
+static void set_forward(void)
+{
+	const char *name = sample.from->r.name;
+
+	shell("exec bash -c 'modprobe -qa dummy; ip link add sink type dummy && ip link set sink up && "
+	      "ip link set %s address 02:00:00:00:00:01 && ip address add 10.9.0.254/24 dev %s && "
+	      "ip route add 10.9.0.1 dev sink && echo 1 > /proc/sys/net/ipv4/ip_forward'",
+	      name, name);
+}
+
+static void set_action(enum action action)
+{
+	if (action == ACTION_BRIDGE)
+		set_bridge();
+	else if (action == ACTION_FORWARD)
+		set_forward();
+	else
+		set_xdp(action == ACTION_REDIRECT ? sample.to->r.ifindex : 0);
+}
+
+static void wait_arrived(void)
+{
+	if (sample.to && sample.p.s.notso)
+		sample.frames += port_wait_segments(sample.to, &sample.p.s);
+	else if (sample.to)
+		port_wait(sample.to, VDEV_RX);
+}
+
 static uint64_t run(unsigned long passes)
 {
 	uint64_t begin = given_ns();
@@ -104,8 +137,7 @@ static uint64_t run(unsigned long passes)
 			port_rx_start(sample.to);
 		port_tx_start(sample.from, sample.count);
 		port_wait(sample.from, VDEV_TX);
-		if (sample.to)
-			port_wait(sample.to, VDEV_RX);
+		wait_arrived();
 	}
 	return given_ns() - begin;
 }
@@ -120,10 +152,7 @@ static unsigned int pair_open(const struct spec *s)
 	sample.to = s->devices == 2 ? sample.from + 1 : NULL;
 	sample.count = sample.from->burst;
 	port_attach(sample.from, VDEV_TX, true);
-	if (s->action == ACTION_BRIDGE)
-		set_bridge();
-	else
-		set_xdp(s->action == ACTION_REDIRECT ? sample.to->r.ifindex : 0);
+	set_action(s->action);
 	if (sample.to)
 		port_attach(sample.to, VDEV_RX, true);
 	while ((ns = run(passes)) < s->ns / 8)
@@ -147,17 +176,38 @@ static const uint8_t *buffer(const struct port *p, unsigned int queue, uint32_t 
 	return p->r.v.q[queue].bufs + (size_t)(at & p->q[queue].mask) * p->buf[queue];
 }
 
-/* The last pass at the second guest: intact, and all of them came in their order. */
+/*
+ * The last pass at the second guest: intact, and all of them came in their order. Of those that
+ * may have been merged that is the payload.
+ */
 static void check_arrived(void)
 {
+	const struct virtio_net_hdr_mrg_rxbuf *h;
+	unsigned int head = sample.p.s.notso ? TRAFFIC_TCP : 0, each = sample.p.s.size - head;
+	unsigned int size = sample.to->buf[VDEV_RX], segments, i;
 	uint32_t sent = sample.from->q[VDEV_TX].goal - sample.count;
 	uint32_t at = sample.to->q[VDEV_RX].shown - sample.count * sample.to->per_frame;
-	unsigned int i;
+	static uint8_t f[HDR + FRAME_MAX + 4096];
 
-	/* a frame of several buffers has neighbouring ones, never the last and the first */
-	for (i = 0; i < sample.count; i++, at += sample.to->per_frame)
-		ASSERT(!memcmp(buffer(sample.to, VDEV_RX, at) + HDR,
-			       buffer(sample.from, VDEV_TX, sent + i) + HDR, sample.p.s.size));
+	while (sent != sample.from->q[VDEV_TX].goal) {
+		h = (const void *)buffer(sample.to, VDEV_RX, at);
+		segments = traffic_segments((const uint8_t *)(h + 1), &sample.p.s);
+		ASSERT(segments && le16toh(h->num_buffers) <= sizeof(f) / size);
+		for (i = 0; i < le16toh(h->num_buffers); i++)
+			memcpy(f + i * size, buffer(sample.to, VDEV_RX, at++), size);
+		for (i = 0; i < segments; i++)
+			ASSERT(!memcmp(f + HDR + head + i * each,
+				       buffer(sample.from, VDEV_TX, sent++) + HDR + head, each));
+	}
+}
+
+static void check_forwarded(unsigned long sent)
+{
+	struct link_sent sink = link_sent("sink");
+
+	sample.frames = sink.packets;
+	ASSERT_EQ(sink.bytes - sink.packets * TRAFFIC_TCP,
+		  sent * (sample.p.s.size - TRAFFIC_TCP));
 }
 
 static void pair_close(unsigned int slices)
@@ -169,9 +219,13 @@ static void pair_close(unsigned int slices)
 		port_attach(sample.to, VDEV_RX, false);
 		check_arrived();
 	}
+	if (sample.p.s.action == ACTION_FORWARD)
+		check_forwarded(sent);
 	ASSERT_EQ(port_arrived(sample.from).dropped,
 		  sample.p.s.action == ACTION_DROP ? sent : 0);
 	meter_rows(&sample.m, slices);
+	if (sample.p.s.notso)
+		spec_row("frames", (double)sample.frames / sent, "1");
 	ports_close(&sample.p);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Devices with taps, and rings that cost little: see port.h. */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -215,7 +216,7 @@ void port_rx_start(struct port *p)
 	if (p->floor)
 		floor_start(p, VDEV_RX, p->burst);
 	else
-		offer(p, VDEV_RX, p->burst * p->per_frame);
+		offer(p, VDEV_RX, p->burst * p->per_frame - p->left);
 }
 
 void port_wait(struct port *p, unsigned int queue)
@@ -230,6 +231,31 @@ void port_wait(struct port *p, unsigned int queue)
 		ASSERT_EQ(read(p->r.v.q[queue].call, &n, sizeof(n)), sizeof(n));
 		p->calls += n;
 	}
+}
+
+unsigned int port_wait_segments(struct port *p, const struct spec *s)
+{
+	struct quick *q = &p->q[VDEV_RX];
+	unsigned int to_come = p->burst, frames = 0, bytes;
+	uint32_t at = q->shown - p->burst;
+
+	while (to_come) {
+		/* that much payload takes as many buffers, or more */
+		bytes = to_come * (s->size - TRAFFIC_TCP);
+		quick_want(q, at + (bytes + p->buf[VDEV_RX] - 1) / p->buf[VDEV_RX]);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		port_wait(p, VDEV_RX);
+		for (; (int32_t)(q->goal - at) > 0; frames++) {
+			struct virtio_net_hdr_mrg_rxbuf *h = (void *)buffer(p, VDEV_RX, at & q->mask);
+			unsigned int n = traffic_segments((uint8_t *)(h + 1), s);
+
+			ASSERT(n && n <= to_come);
+			to_come -= n;
+			at += le16toh(h->num_buffers);
+		}
+	}
+	p->left = q->shown - at;
+	return frames;
 }
 
 void port_events(struct port *p, unsigned long *kicks, unsigned long *calls)

@@ -23,6 +23,7 @@ struct port {
 	struct quick q[2];
 	unsigned int burst;	/* frames that wait in the tap */
 	unsigned int per_frame;	/* receive buffers that a frame takes */
+	unsigned int left;	/* of those offered: by frames that were merged */
 	unsigned long kicks;
 	unsigned long calls;
 };
@@ -45,6 +46,11 @@ void port_rx_fill(struct ports *all, struct port *p);
 void port_rx_start(struct port *p);
 /* Sleep until the device has used all that was started. */
 void port_wait(struct port *p, unsigned int queue);
+/*
+ * The same of a burst with spec.notso, of which a merged frame takes fewer buffers than its
+ * segments would; returns how many frames it came in.
+ */
+unsigned int port_wait_segments(struct port *p, const struct spec *s);
 /* Adds the kicks and calls since it was last asked. */
 void port_events(struct port *p, unsigned long *kicks, unsigned long *calls);
 /* The last pass: every buffer once, in order, as long as it should be, intact. */

@@ -69,7 +69,7 @@ static unsigned int directions(const char *dir)
 
 static enum action action_of(const char *action)
 {
-	static const char *const names[] = { "bridge", "redirect", "drop" };
+	static const char *const names[] = { "bridge", "forward", "redirect", "drop" };
 	unsigned int i = 0;
 
 	while (action && strcmp(action, names[i]))
@@ -92,6 +92,7 @@ void spec_read(struct spec *s)
 	s->action = action_of(word("action"));
 	s->attack = mischief_of(word("attack"));
 	s->gso = s->size > SPEC_FRAME;
+	s->notso = word("test") && !strcmp(word("test"), "notso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);
 }

@@ -19,7 +19,7 @@
 #define SPEC_FRAME	1514u	/* bytes of the longest */
 
 /* What becomes of a guest's frame, in pair.c. */
-enum action { ACTION_BRIDGE, ACTION_REDIRECT, ACTION_DROP };
+enum action { ACTION_BRIDGE, ACTION_FORWARD, ACTION_REDIRECT, ACTION_DROP };
 
 struct spec {
 	unsigned int dirs;	/* SPEC_TX, SPEC_RX */
@@ -35,6 +35,7 @@ struct spec {
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
 	bool alone;		/* of a sender: what it costs with nobody to wake, too; default */
 	bool gso;		/* longer than SPEC_FRAME: a TCP packet, to be segmented */
+	bool notso;		/* TCP segments of one flow, which may arrive merged */
 	uint64_t ns;		/* length of a sample */
 };
 

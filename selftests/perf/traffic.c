@@ -40,18 +40,18 @@ static uint32_t sum16(const void *data, unsigned int len, uint32_t sum)
 	return sum;
 }
 
-/* A TCP segment as a guest makes it: the checksum is to be completed. */
-static void make_gso(uint8_t *buf, uint32_t seq, const struct spec *s)
+/* A TCP packet as a guest makes it: the checksum is to be completed. */
+static void make_tcp(uint8_t *buf, uint32_t seq, const struct spec *s)
 {
 	struct virtio_net_hdr *h = (void *)buf;
 	uint8_t *eth = buf + HDR;
 	struct iphdr ip = {
 		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
-		.protocol = IPPROTO_TCP,
+		.protocol = IPPROTO_TCP, .id = htons(seq), .frag_off = htons(IP_DF),
 		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
 	};
 	struct tcphdr tcp = {
-		.source = htons(5001), .dest = htons(5002), .seq = htonl(seq * s->size),
+		.source = htons(5001), .dest = htons(5002), .seq = htonl(seq * (s->size - TRAFFIC_TCP)),
 		.doff = 8, .ack = 1, .window = htons(65535),
 	};
 	uint32_t pseudo = IPPROTO_TCP + s->size - ETHER - sizeof(ip);
@@ -65,21 +65,33 @@ static void make_gso(uint8_t *buf, uint32_t seq, const struct spec *s)
 	memcpy(eth + ETHER + sizeof(ip), &tcp, sizeof(tcp));
 	memset(eth + ETHER + sizeof(ip) + sizeof(tcp), 1, 12);	/* TCP no-ops */
 	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	h->gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
-	h->hdr_len = ETHER + sizeof(ip) + 32;
-	h->gso_size = SEGMENT;
 	h->csum_start = ETHER + sizeof(ip);
 	h->csum_offset = 16;
+	if (!s->gso)
+		return;
+	h->gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
+	h->hdr_len = TRAFFIC_TCP;
+	h->gso_size = SEGMENT;
 }
 
 void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s)
 {
 	memset(buf, 0, HDR);
-	if (s->gso)
-		make_gso(buf, seq, s);
+	if (s->gso || s->notso)
+		make_tcp(buf, seq, s);
 	else
 		frame_make(buf + HDR, seq, s->size);
 	buf[HDR + 5] = last;
+}
+
+unsigned int traffic_segments(const uint8_t *frame, const struct spec *s)
+{
+	unsigned int payload = (frame[16] << 8 | frame[17]) - (TRAFFIC_TCP - ETHER);
+
+	if (!s->notso)
+		return 1;
+	ASSERT_EQ(payload % (s->size - TRAFFIC_TCP), 0);
+	return payload / (s->size - TRAFFIC_TCP);
 }
 
 void traffic_burst(unsigned int count, const struct spec *s)

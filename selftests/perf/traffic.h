@@ -5,8 +5,12 @@
 
 #include "spec.h"
 
-/* Header and frame, numbered; with spec.gso a TCP segment that is too long. */
+#define TRAFFIC_TCP	66u	/* bytes of the headers of a TCP frame, Ethernet's too */
+
+/* Header and frame, numbered; with spec.gso or spec.notso TCP, the numbers being its sequence. */
 void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s);
+/* How many of them this one has been merged of. */
+unsigned int traffic_segments(const uint8_t *frame, const struct spec *s);
 /* What the host sends: this many frames, numbered from 0. */
 void traffic_burst(unsigned int count, const struct spec *s);
 /* The burst into a tap, to this queue of it if it has several. */

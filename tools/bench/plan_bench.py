@@ -30,7 +30,7 @@ def native(test, **more):
 
 def glance(results):
     lanes = list(dict.fromkeys(row.lane for row in results.rows))
-    tests = ["pps", "gso", "rr", "sender", "bridge", "xdp", "dpdk"]
+    tests = ["pps", "gso", "rr", "sender", "bridge", "notso", "xdp", "dpdk"]
     items = [Resolves()]
     if "native" in lanes:
         items += [Ratios(native(tests, metric="worker"), title="The worker's CPU time for a packet (native speed, a process as guest)"),
@@ -132,6 +132,11 @@ def native_sections():
         the first guest sends.""",
                   [Bars(native("bridge", metric="worker"), x="size", title="bridge: worker time for a packet"),
                    Table(native("bridge", metric=["worker", "pps"]), rows=("metric", "size"), title="bridge")])
+    yield Section("A guest without TSO", """
+        It sends TCP segments of 1514 bytes, one flow, over a bridge to a second guest, or through the host's routing to a device that
+        drops them. "frames" is how many frames arrive for each segment: less than 1 where the host has merged some.""",
+                  [Bars(native("notso", metric="worker"), x="action", title="notso: worker time for a segment"),
+                   Table(native("notso", metric=["worker", "pps", "frames"]), rows=("metric", "action"), title="notso")])
     yield Section("An XDP program on the tap", """
         It drops each frame of the guest's, or sends it on to the tap of a second guest: none ever becomes a socket buffer.""",
                   [Bars(native("xdp", metric="worker"), x=("action", "size"), title="xdp: worker time for a packet"),

@@ -683,6 +683,7 @@ class Plans(unittest.TestCase):
         for lane in ("icount", "native2"):
             words = [case.words for case in cases.cases_of(lane)]
             self.assertEqual(sum("test=bridge" in line for line in words), 3)
+            self.assertIn("test=notso action=forward size=1514", words)
 
     def test_backends_of_a_test(self):
         self.assertEqual(cases.backends_of("pps"), ["kvnet", "vhost_net", "vhost_net-twin"])
