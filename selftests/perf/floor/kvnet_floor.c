@@ -52,15 +52,18 @@ static int make_frame(struct floor *f, struct xdp_buff *xdp)
 {
 	u32 size = SKB_DATA_ALIGN(f->size + PAD) +
 		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	struct tun_xdp_hdr *hdr = page_frag_alloc(&f->frags, size, GFP_KERNEL);
+	void *hdr = page_frag_alloc(&f->frags, size, GFP_KERNEL);
 
 	if (!hdr)
 		return -ENOMEM;
-	hdr->buflen = size;
-	memset(&hdr->gso, 0, sizeof(hdr->gso));
-	memcpy((void *)hdr + PAD, f->frame, f->size);
+	/* the packet's header; of old kernels tun's own, the buffer's size being first */
+	memset(hdr, 0, sizeof(int) + sizeof(struct virtio_net_hdr));
+#ifdef KVNET_HAVE_TUN_XDP_HDR
+	((struct tun_xdp_hdr *)hdr)->buflen = size;
+#endif
+	memcpy(hdr + PAD, f->frame, f->size);
 	xdp_init_buff(xdp, size, NULL);
-	xdp_prepare_buff(xdp, (void *)hdr, PAD, f->size, true);
+	xdp_prepare_buff(xdp, hdr, PAD, f->size, true);
 	return 0;
 }
 
