@@ -19,7 +19,8 @@ bool floor_is(void)
 
 void floor_open(struct port *p, const struct spec *s)
 {
-	ASSERT(!s->gso && s->size <= KVNET_FLOOR_MAX);
+	ASSERT(s->size <= KVNET_FLOOR_MAX);
+	p->pair = s->devices == 2;
 	p->r.v.fd = open(vdev_path(), O_RDWR | O_CLOEXEC);
 	if (p->r.v.fd < 0)
 		ksft_skip("%s: %s", vdev_path(), strerror(errno));
@@ -40,7 +41,7 @@ void floor_close(struct port *p)
 void floor_attach(struct port *p, bool on)
 {
 	struct kvnet_floor_tap t = {
-		.tap = on ? p->r.tap : -1,
+		.tap = !on ? -1 : p->pair ? KVNET_FLOOR_GUEST : p->r.tap,
 		.size = p->size,
 		.frame = (uintptr_t)p->floor,
 	};

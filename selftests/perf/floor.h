@@ -10,7 +10,7 @@
 #include "port.h"
 
 bool floor_is(void);
-/* In the place of a device; its rings have only a size. */
+/* In the place of a device; its rings have only a size. Of two, each sends to a guest. */
 void floor_open(struct port *p, const struct spec *s);
 void floor_close(struct port *p);
 void floor_attach(struct port *p, bool on);

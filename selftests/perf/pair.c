@@ -149,10 +149,12 @@ static unsigned int pair_open(const struct spec *s)
 
 	ports_open(&sample.p, s);
 	sample.from = sample.p.port;
-	sample.to = s->devices == 2 ? sample.from + 1 : NULL;
+	/* the floor has one of its own */
+	sample.to = s->devices == 2 && !sample.from->floor ? sample.from + 1 : NULL;
 	sample.count = sample.from->burst;
 	port_attach(sample.from, VDEV_TX, true);
-	set_action(s->action);
+	if (!sample.from->floor)
+		set_action(s->action);
 	if (sample.to)
 		port_attach(sample.to, VDEV_RX, true);
 	while ((ns = run(passes)) < s->ns / 8)

@@ -19,6 +19,7 @@ struct port {
 	unsigned int number;	/* frames to it carry this */
 	uint8_t *floor;		/* no device: its frame (see floor.h), else NULL */
 	unsigned int size;	/* of that */
+	bool pair;		/* it goes to a second guest's ring, not to a tap */
 	unsigned int buf[2];	/* bytes of a buffer of each queue */
 	struct quick q[2];
 	unsigned int burst;	/* frames that wait in the tap */

@@ -29,7 +29,7 @@ LAYOUTS = PEERS + ["kvnet-inorder", "vhost_net-inorder", "kvnet-packed", "kvnet-
                    "kvnet-user", "kvnet-packed-user"]
 QUICK_LAYOUTS = PEERS + ["kvnet-packed", "kvnet-packed-inorder", "kvnet-user"]
 VECTORIZED = "kvnet-packed-inorder-vectorized"
-OF_FLOOR = ("pps", "floor", "ring", "batch")  # it has no rings, and takes what waits already
+OF_FLOOR = ("pps", "floor", "ring", "batch", "bridge")  # it has no rings, and takes what waits already
 WITHOUT_TWIN = ("idle", "dpdk", "neighbour")
 
 # a real guest's: each is a function of scripts/vm/bench-guest-*.sh
@@ -208,6 +208,7 @@ def backends_of(test, named=(), quick=False, vectors=False):
         "layout": QUICK_LAYOUTS if quick else LAYOUTS,
         "neighbour": PEERS + ["kvnet-packed"],
         "floor": PEERS + ["floor"],
+        "bridge": PEERS + ["floor"],
         "counters": ["kvnet", "kvnet-uncounted"],
         "dpdk": vectorized or ["kvnet-packed"] if quick else PEERS + ["kvnet-packed"] + vectorized,
     }.get(test, PEERS)

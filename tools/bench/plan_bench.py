@@ -129,8 +129,9 @@ def native_sections():
                          rows=("attack", "metric"), title="neighbour: beside one that attacks, as multiples of beside one that behaves")])
     yield Section("From a guest to another", """
         The taps of two guests are ports of a Linux bridge, which knows their addresses. All workers of both are counted, for each frame that
-        the first guest sends.""",
-                  [Bars(native("bridge", metric="worker"), x="size", title="bridge: worker time for a packet"),
+        the first guest sends. The floor copies each from one guest's ring to the other's, and checks nothing.""",
+                  [Multiples(native("bridge", metric="worker"), "floor", title="bridge: worker time for a packet, as a multiple of the floor's"),
+                   Bars(native("bridge", metric="worker"), x="size", title="bridge: worker time for a packet"),
                    Table(native("bridge", metric=["worker", "pps"]), rows=("metric", "size"), title="bridge")])
     yield Section("A guest without TSO", """
         It sends TCP segments of 1514 bytes, one flow, over a bridge to a second guest, or through the host's routing to a device that
@@ -168,8 +169,8 @@ def guest_section(results, lane, test):
     shown = list(dict.fromkeys(key.get("metric") for key in found if key.get("unit") in SHOWN_UNITS))
     counted = [m for m in dict.fromkeys(key.get("metric") for key in found) if m not in shown]
     items = [Bars(dict(where, metric=metric), x=params or "test", title=f"{test}: {metric}") for metric in shown[:4]]
-    if test == "floor":
-        items.insert(0, Multiples(dict(where, metric="worker"), "floor", title="the worker's part, as a multiple of the tap's own"))
+    if test in ("floor", "bridge"):
+        items.insert(0, Multiples(dict(where, metric="worker"), "floor", title="the worker's part, as a multiple of the floor's"))
     if test == "counters":
         items.insert(0, Ratios(dict(where, metric=["pps", "worker", "p50"]), ratio=COUNTED_PAIR, title="with counters, beside a copy without"))
     if shown:

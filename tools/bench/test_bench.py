@@ -689,6 +689,7 @@ class Plans(unittest.TestCase):
         self.assertEqual(cases.backends_of("pps"), ["kvnet", "vhost_net", "vhost_net-twin"])
         self.assertEqual(cases.backends_of("counters"), ["kvnet", "kvnet-uncounted", "kvnet-twin"])
         self.assertEqual(cases.backends_of("floor"), ["kvnet", "vhost_net", "floor", "vhost_net-twin"])
+        self.assertEqual(cases.backends_of("bridge"), cases.backends_of("floor"))
         self.assertEqual(cases.backends_of("idle"), ["kvnet", "vhost_net"])
         self.assertEqual(cases.backends_of("neighbour")[-1], "kvnet-packed")
         self.assertEqual(cases.backends_of("rr", ["kvnet", "floor"]), ["kvnet", "kvnet-twin"])

@@ -5,7 +5,8 @@
  * To the tap: a frame is copied from the kernel's memory into a fragment of a page,
  * and batches of them are handed over as vhost_net and kvnet do. From the tap: batches
  * are taken from its ring and freed. No virtqueue, no address to translate, nothing
- * that another could change meanwhile. For root alone, in a machine to measure in.
+ * that another could change meanwhile. Or, without a tap: a frame is copied from a guest's ring
+ * to another's, which the module has made itself. For root alone, in a machine to measure in.
  */
 #include <linux/file.h>
 #include <linux/gfp.h>
@@ -18,16 +19,34 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/virtio_net.h>
+#include <linux/vmalloc.h>
 #include <net/sock.h>
 #include <net/xdp.h>
 
 #include "kvnet_floor.h"
 
 #define BATCH	64
+#define RING	256
+#define PIECE	4096	/* of a frame that a buffer takes */
 #define HDR_LEN	12	/* what the tap's users are set up for */
 #define PAD	SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + HDR_LEN)
 
 enum { FROM_TAP, TO_TAP, QUEUES };
+
+/* A split ring, all of it available, and its buffers; the sender's take a frame each. */
+struct guest {
+	struct {
+		u64 addr;
+		u32 len;
+		u16 flags, next;
+	} desc[RING];
+	struct {
+		u32 id, len;
+	} used[RING];
+	u16 avail[RING], used_idx, next;
+	u8 bufs[];
+};
 
 struct floor {
 	/* the worker's */
@@ -39,6 +58,7 @@ struct floor {
 	struct file *tap;
 	struct socket *sock;
 	struct ptr_ring *ring;
+	struct guest *from, *to;
 	u32 size;
 	u8 frame[KVNET_FLOOR_MAX];
 	/* shared */
@@ -90,6 +110,62 @@ static int to_tap(struct floor *f, unsigned int n)
 	return ret;
 }
 
+static struct guest *make_guest(u32 frame, u32 buf, const u8 *bytes)
+{
+	struct guest *g = vzalloc(struct_size(g, bufs, (size_t)RING * buf));
+	unsigned int i;
+
+	for (i = 0; g && i < RING; i++) {
+		g->avail[i] = i;
+		g->desc[i].addr = (u64)i * buf;
+		g->desc[i].len = frame;
+		if (bytes)
+			memcpy(g->bufs + (size_t)i * buf + HDR_LEN, bytes, frame - HDR_LEN);
+	}
+	return g;
+}
+
+/* Takes a buffer, and puts so much of it into the used ring at once. */
+static void *next_buffer(struct guest *g, u32 *len, u32 most)
+{
+	u16 at = g->next++ % RING, id = g->avail[at];
+
+	*len = min(g->desc[id].len, most);
+	g->used[at].id = id;
+	g->used[at].len = *len;
+	return g->bufs + g->desc[id].addr;
+}
+
+/* Over as many buffers as it takes: mergeable ones. */
+static void copy_frame(struct guest *from, struct guest *to)
+{
+	struct virtio_net_hdr_mrg_rxbuf *hdr;
+	u32 left, part;
+	void *src = next_buffer(from, &left, U32_MAX), *dst;
+	u16 n = 1;
+
+	hdr = next_buffer(to, &part, left);
+	memcpy(hdr, src, part);
+	while ((left -= part)) {
+		src += part;
+		dst = next_buffer(to, &part, left);
+		memcpy(dst, src, part);
+		n++;
+	}
+	hdr->num_buffers = (__force __virtio16)n;
+}
+
+static int to_guest(struct floor *f, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		copy_frame(f->from, f->to);
+	smp_store_release(&f->to->used_idx, f->to->next);
+	smp_store_release(&f->from->used_idx, f->from->next);
+	return n;
+}
+
 static int from_tap(struct floor *f, unsigned int n)
 {
 	unsigned int i;
@@ -114,7 +190,10 @@ static void serve(struct floor *f, unsigned int queue)
 
 	if (!n)
 		return;
-	ret = queue == TO_TAP ? to_tap(f, n) : from_tap(f, n);
+	if (queue == FROM_TAP)
+		ret = from_tap(f, n);
+	else
+		ret = f->to ? to_guest(f, n) : to_tap(f, n);
 	if (ret < 0) {
 		WRITE_ONCE(f->error, ret);
 		atomic_set(&f->todo[queue], 0);
@@ -152,6 +231,19 @@ static void drop_tap(struct floor *f)
 	if (f->tap)
 		fput(f->tap);
 	f->tap = NULL;
+	vfree(f->from);
+	vfree(f->to);
+	f->from = f->to = NULL;
+}
+
+static int set_guests(struct floor *f)
+{
+	f->from = make_guest(HDR_LEN + f->size, ALIGN(HDR_LEN + f->size, 256), f->frame);
+	f->to = make_guest(PIECE, PIECE, NULL);
+	if (f->from && f->to)
+		return 0;
+	drop_tap(f);
+	return -ENOMEM;
 }
 
 static int set_tap(struct floor *f, const struct kvnet_floor_tap *t)
@@ -161,12 +253,15 @@ static int set_tap(struct floor *f, const struct kvnet_floor_tap *t)
 	if (busy(f))
 		return -EBUSY;
 	drop_tap(f);
-	if (t->tap < 0)
+	if (t->tap == -1)
 		return 0;
 	if (t->size < ETH_HLEN || t->size > sizeof(f->frame))
 		return -EINVAL;
 	if (copy_from_user(f->frame, u64_to_user_ptr(t->frame), t->size))
 		return -EFAULT;
+	f->size = t->size;
+	if (t->tap == KVNET_FLOOR_GUEST)
+		return set_guests(f);
 	tap = fget(t->tap);
 	if (!tap)
 		return -EBADF;
@@ -176,14 +271,13 @@ static int set_tap(struct floor *f, const struct kvnet_floor_tap *t)
 		fput(tap);
 		return -ENOTSOCK;
 	}
-	f->size = t->size;
 	f->tap = tap;
 	return 0;
 }
 
 static int start_work(struct floor *f, const struct kvnet_floor_work *w)
 {
-	if (!f->tap)
+	if (!f->tap && !f->to)
 		return -ENOTCONN;
 	if (w->queue >= QUEUES || !w->frames || w->frames > INT_MAX / 2 ||
 	    atomic_cmpxchg(&f->todo[w->queue], 0, w->frames))
@@ -218,7 +312,7 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static int floor_open(struct inode *inode, struct file *file)
 {
-	struct floor *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	struct floor *f = kvzalloc(sizeof(*f), GFP_KERNEL);
 
 	if (!f)
 		return -ENOMEM;
@@ -228,7 +322,7 @@ static int floor_open(struct inode *inode, struct file *file)
 	if (IS_ERR(f->worker)) {
 		int ret = PTR_ERR(f->worker);
 
-		kfree(f);
+		kvfree(f);
 		return ret;
 	}
 	file->private_data = f;
@@ -242,7 +336,7 @@ static int floor_release(struct inode *inode, struct file *file)
 	kthread_stop(f->worker);
 	drop_tap(f);
 	page_frag_cache_drain(&f->frags);
-	kfree(f);
+	kvfree(f);
 	return 0;
 }
 

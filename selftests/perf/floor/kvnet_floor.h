@@ -12,7 +12,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define KVNET_FLOOR_MAX		2048	/* bytes of a frame */
+#define KVNET_FLOOR_MAX		65535	/* bytes of a frame */
+#define KVNET_FLOOR_GUEST	(-2)	/* for a tap: a second guest's ring */
 
 struct kvnet_floor_tap {
 	__s32 tap;		/* -1: none */
