@@ -314,6 +314,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 		return KVNET_WORK_IDLE;
 	}
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
+	kvnet_tap_tx_direct_set_cpu(&q->tap, true);
 	kvnet_budget_start(&budget);
 	result = tx_poll_session(q, &budget);
 	if (kvnet_budget_is_spent(&budget))

@@ -84,6 +84,8 @@ struct kvnet_tap {
 	int tx_ifindex;			/* the candidate; 0: no direct TX */
 	unsigned int tx_dev_seq;	/* dev_base_seq of the netns while @tx_dev is valid */
 	const struct net_device *tx_dev; /* probed to be the tap's, no reference; or NULL */
+	unsigned int sender_cpu;	/* of its skbs: the number of a CPU + 1; 0: none */
+	unsigned long sent_at;		/* when the last batch was passed, in jiffies */
 
 	void *rx[KVNET_TAP_BATCH];
 	/* In front of a frame longer than a page: KVNET_TAP_SKB_HEAD bytes, its linear part. */
@@ -150,6 +152,7 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 /* guest to host, direct TX: tap_tx_direct.c */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex);
 bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap);
+void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap, bool after_pause);
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap);
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);
 

@@ -186,6 +186,7 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 	iov_iter_init(&msg.msg_iter, ITER_SOURCE, from->iov, from->n,
 		      from->skip + from->len);
 	iov_iter_advance(&msg.msg_iter, from->skip);
+	kvnet_tap_tx_direct_set_cpu(tap, false);
 	ret = tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
 	/*
 	 * A tap returns -ENOBUFS, as -ENOMEM, without memory. A packet socket returns it also

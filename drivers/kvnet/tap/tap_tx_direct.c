@@ -20,9 +20,11 @@
 
 #include <linux/etherdevice.h>
 #include <linux/if_tun.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/virtio_net.h>
 #include <net/net_namespace.h>
@@ -37,6 +39,9 @@
 #else
 #define TUN_IS_LE	false
 #endif
+
+/* No frame is in flight any more that was passed to the stack before. */
+#define TX_PAUSE	HZ
 
 bool kvnet_param_tx_direct = true;
 
@@ -93,6 +98,21 @@ bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap)
 	return ret;
 }
 
+/*
+ * XPS chooses the TX queue of a NIC behind a bridge or a router by the CPU that sends, if the skb
+ * does not name another, and frames in two queues of a NIC may overtake each other. So all frames
+ * of a virtqueue name one CPU, that of its worker, whether the worker or a vCPU thread passes them.
+ * As with a TCP socket, it changes only after a pause, if the worker has moved meanwhile. Frames of
+ * sendmsg() name none: the frames behind them name the CPU of the caller.
+ */
+void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap, bool after_pause)
+{
+	if (after_pause && tap->sender_cpu && time_before(jiffies, tap->sent_at + TX_PAUSE))
+		return;
+	tap->sender_cpu = raw_smp_processor_id() + 1;
+	tap->sent_at = jiffies;
+}
+
 static u64 read_rx_packets(const struct net_device *dev)
 {
 	return u64_stats_read(&this_cpu_ptr(dev->tstats)->rx_packets);
@@ -110,6 +130,7 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	u64 before = 0;
 	int ret;
 
+	kvnet_tap_tx_direct_set_cpu(tap, false);
 	if (!tap->tx_ifindex || tx_dev_is_known(tap))
 		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
 	local_bh_disable();
@@ -219,6 +240,9 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
 		if (unlikely(!skb))
 			break;
 		bytes += xdp->data_end - xdp->data;
+#ifdef CONFIG_XPS
+		skb->sender_cpu = tap->sender_cpu;
+#endif
 		netif_receive_skb(skb);
 	}
 	count_dev_rx(dev, i, bytes);
@@ -241,6 +265,7 @@ bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap)
 	rcu_read_lock();
 	dev = find_tx_dev(tap);
 	n = dev ? deliver_to_stack(tap, dev) : 0;
+	tap->sent_at = jiffies;
 	rcu_read_unlock();
 	local_bh_enable();
 	tap->n_xdp -= n;
