@@ -106,6 +106,17 @@ int link_add_veth(const char *name, const char *peer)
 	return answer_to_new(&r, "veth");
 }
 
+int link_add_dummy(const char *name, uint32_t tx_queues)
+{
+	struct nl_request r = ask_new(name);
+	struct rtattr *info = nl_nest(&r, IFLA_LINKINFO);
+
+	nl_put(&r, IFLA_INFO_KIND, "dummy", 6);
+	nl_nest_end(&r, info);
+	nl_put(&r, IFLA_NUM_TX_QUEUES, &tx_queues, sizeof(tx_queues));
+	return answer_to_new(&r, "dummy");
+}
+
 int link_add_upper(const char *kind, const char *name, int lower,
 		   unsigned int mode)
 {

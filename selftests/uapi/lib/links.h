@@ -21,6 +21,8 @@ struct link_sent link_sent(const char *name);
 bool link_module(const char *name);
 /* A pair: what goes into one comes out of the other. */
 int link_add_veth(const char *name, const char *peer);
+/* One that drops what it is to send. */
+int link_add_dummy(const char *name, uint32_t tx_queues);
 /* "macvtap" or "ipvtap" on another device, with a mode of <linux/if_link.h> */
 int link_add_upper(const char *kind, const char *name, int lower,
 		   unsigned int mode);
