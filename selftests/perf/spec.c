@@ -91,6 +91,8 @@ void spec_read(struct spec *s)
 	s->alone = number("alone", 1);
 	s->action = action_of(word("action"));
 	s->attack = mischief_of(word("attack"));
+	s->moves = number("moves", 0);
+	s->veth = word("port") && !strcmp(word("port"), "veth");
 	s->gso = s->size > SPEC_FRAME;
 	s->notso = word("test") && !strcmp(word("test"), "notso");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
@@ -236,13 +238,18 @@ static void put_on(pid_t task, unsigned int cpu)
 	ASSERT_SYS(sched_setaffinity(task, sizeof(one), &one));
 }
 
-void workers_apart(void)
+void workers_put(unsigned int cpu)
 {
 	unsigned int i;
 
-	put_on(0, 0);
 	for (i = 0; i < workers; i++)
-		put_on(worker_task[i], 1);
+		put_on(worker_task[i], cpu);
+}
+
+void workers_apart(void)
+{
+	put_on(0, 0);
+	workers_put(1);
 }
 
 struct worker_time worker_time(void)

@@ -34,6 +34,8 @@ struct spec {
 	int attack;		/* what the other guest does: enum mischief_kind */
 	unsigned int busy;	/* threads beside that do nothing but that, for each CPU */
 	bool alone;		/* of a sender: what it costs with nobody to wake, too; default */
+	bool moves;		/* the worker moves from CPU to CPU */
+	bool veth;		/* port=veth: frames go on to a pair, else to a NIC */
 	bool gso;		/* longer than SPEC_FRAME: a TCP packet, to be segmented */
 	bool notso;		/* TCP segments of one flow, which may arrive merged */
 	uint64_t ns;		/* length of a sample */
@@ -67,6 +69,8 @@ bool worker_is(const char *dir, const char *task, pid_t owner);
 void workers_find(pid_t owner, unsigned int devices);
 /* The process that asked runs on the first CPU from now on, its workers on the second. */
 void workers_apart(void);
+/* All workers to this CPU. */
+void workers_put(unsigned int cpu);
 struct worker_time worker_time(void);
 /* Whole ticks only: sums over long times mean something, short ones nothing. */
 bool worker_time_is_coarse(struct worker_time t);

@@ -30,7 +30,7 @@ LAYOUTS = PEERS + ["kvnet-inorder", "vhost_net-inorder", "kvnet-packed", "kvnet-
 QUICK_LAYOUTS = PEERS + ["kvnet-packed", "kvnet-packed-inorder", "kvnet-user"]
 VECTORIZED = "kvnet-packed-inorder-vectorized"
 OF_FLOOR = ("pps", "floor", "ring", "batch", "bridge")  # it has no rings, and takes what waits already
-WITHOUT_TWIN = ("idle", "dpdk", "neighbour")
+WITHOUT_TWIN = ("idle", "dpdk", "neighbour", "order")
 
 # a real guest's: each is a function of scripts/vm/bench-guest-*.sh
 GUEST_TESTS = ("ping", "rr", "conn", "tcp", "udp", "events", "idle")
@@ -96,6 +96,8 @@ def native2_cases():
         yield from rows("pps", "pps", dir=way, size=1500)
         yield from rows("pps", "gso", dir=way, size=LARGE)
     yield from pair_cases()
+    yield from rows("order", "order", port=("nic", "veth"), size=64, moves=(0, 1), apart=1)
+    yield from rows("order", "order", port="nic", size=64, queues=2, apart=1)
     yield from smp_cases()
 
 
