@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "tap/gro.h"
 #include "worker/task_work.h"
 #include "kvnet.h"
 #include "nl/netlink.h"
@@ -79,10 +80,13 @@ MODULE_PARM_DESC(fork_owner_control,
  */
 static int __init kvnet_init(void)
 {
-	int ret = kvnet_dev_module_init();
+	int ret = kvnet_gro_init();
 
 	if (ret)
 		return ret;
+	ret = kvnet_dev_module_init();
+	if (ret)
+		goto err_dev;
 	ret = kvnet_chardev_register(replace_vhost_net);
 	if (ret)
 		goto err_chardev;
@@ -96,6 +100,8 @@ err_netlink:
 	kvnet_chardev_unregister();
 err_chardev:
 	kvnet_dev_module_exit();
+err_dev:
+	kvnet_gro_exit();
 	return ret;
 }
 
@@ -106,6 +112,7 @@ static void __exit kvnet_exit(void)
 	kvnet_task_work_exit();
 	kvnet_dev_module_exit();
 	kvnet_page_cache_exit();
+	kvnet_gro_exit();
 }
 
 module_init(kvnet_init);

@@ -66,6 +66,7 @@ static void send_tx_batch(struct kvnet_queue *q)
 	if (kvnet_tap_tx_direct_deliver(&q->tap)) {
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches_direct);
 		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_direct, n - q->tap.n_xdp);
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_gro, q->tap.gro_merged);
 	}
 	left = q->tap.n_xdp;
 	left_bytes = q->tap.xdp_bytes;

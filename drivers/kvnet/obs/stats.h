@@ -43,6 +43,7 @@ struct seq_file;
 	X(batches)		/* batches sent to the tap */		\
 	X(batches_direct)	/* of these, without its sendmsg() */	\
 	X(packets_direct)	/* packets, without its sendmsg() */	\
+	X(packets_gro)		/* of these, merged into an earlier one */ \
 	X(packets_unbatched)	/* packets sent one by one */		\
 	X(packets_recvmsg)	/* packets read by the tap's recvmsg() */ \
 	X(no_buf)		/* stopped: no receive buffers */	\

@@ -87,6 +87,13 @@ struct kvnet_tap {
 	unsigned int sender_cpu;	/* of its skbs: the number of a CPU + 1; 0: none */
 	unsigned long sent_at;		/* when the last batch was passed, in jiffies */
 
+	/* GRO of direct TX */
+	unsigned int gro_off;		/* batches before it is tried again */
+	unsigned int gro_on;		/* batches before the time without it is taken again */
+	unsigned int gro_merged;	/* frames of the last batch merged into others */
+	u32 gro_plain_ns;		/* time for a frame without it */
+	u64 gro_begin;			/* of this batch; 0: its time is not taken */
+
 	void *rx[KVNET_TAP_BATCH];
 	/* In front of a frame longer than a page: KVNET_TAP_SKB_HEAD bytes, its linear part. */
 	struct xdp_buff xdp[KVNET_TAP_BATCH];

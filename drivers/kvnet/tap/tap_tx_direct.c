@@ -5,8 +5,8 @@
  * For most frames of a batch tun only builds a socket buffer and passes it to the stack. Here
  * that is done without tun, with the CPU's NAPI cache of socket buffers. Each batch checks
  * that the tap allows it; frames that need more (see build_tap_skb()) go to sendmsg(), as with
- * vhost_net. Frames are passed one by one: a list costs more, since its links are checked and
- * a bulk free leaves the allocator's fast path.
+ * vhost_net. Frames are passed by GRO where that pays (gro.c), else one by one: a list costs more,
+ * since its links are checked and a bulk free leaves the allocator's fast path.
  *
  * The kernel does not export which device a tap's socket belongs to, so it is probed: a batch
  * is sent by sendmsg() with softirqs off. If the per-CPU rx counter of the candidate (see
@@ -30,6 +30,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "gro.h"
 #include "tap_info.h"
 #include "vnet_hdr.h"
 
@@ -230,6 +231,7 @@ static void count_dev_rx(struct net_device *dev, unsigned int n, size_t bytes)
 /* Stops at the first frame that is left to sendmsg(), so that no frame overtakes it. */
 static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *dev)
 {
+	struct napi_struct *gro = kvnet_gro_start(tap, dev);
 	const struct xdp_buff *xdp = tap->xdp;
 	struct sk_buff *skb;
 	unsigned int i;
@@ -243,8 +245,12 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
 #ifdef CONFIG_XPS
 		skb->sender_cpu = tap->sender_cpu;
 #endif
-		netif_receive_skb(skb);
+		if (gro)
+			kvnet_gro_receive(tap, gro, skb);
+		else
+			netif_receive_skb(skb);
 	}
+	kvnet_gro_end(tap, gro, i);
 	count_dev_rx(dev, i, bytes);
 	tap->xdp_bytes -= bytes;
 	return i;

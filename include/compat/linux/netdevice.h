@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _KVNET_COMPAT_NETDEVICE_H
+#define _KVNET_COMPAT_NETDEVICE_H
+
+#include_next <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/version.h>
+
+/* Linux 6.10: a device that is only there to own NAPI instances. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+static inline struct net_device *compat_alloc_netdev_dummy(void)
+{
+	struct net_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (dev)
+		init_dummy_netdev(dev);
+	return dev;
+}
+
+static inline void compat_free_netdev_dummy(struct net_device *dev)
+{
+	kfree(dev);
+}
+#else
+static inline struct net_device *compat_alloc_netdev_dummy(void)
+{
+	return alloc_netdev_dummy(0);
+}
+
+static inline void compat_free_netdev_dummy(struct net_device *dev)
+{
+	free_netdev(dev);
+}
+#endif
+
+/* What napi_gro_receive() writes to skb->napi_id, the place of skb->sender_cpu; Linux 6.15. */
+static inline void compat_napi_set_skb_id(struct napi_struct *napi, unsigned int id)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	napi->gro.cached_napi_id = id;
+#else
+	napi->napi_id = id;
+#endif
+}
+
+#endif /* _KVNET_COMPAT_NETDEVICE_H */
