@@ -88,9 +88,9 @@ static void check_counters(struct doctor *d, const struct kvnet_queue *q, const 
 	    kvnet_counter_value(q, "polls_inline") < packets / 4)
 		finding(d, GRADE_NOTE, CHECK, "an unlimited sndbuf (QEMU: no sndbuf=)",
 			"%s: most packets are sent to the tap one by one, not in batches", label);
-	if (packets > 1000 && kvnet_counter_value(q, "iotlb_misses") > packets / 10)
+	if (packets > 1000 && kvnet_counter_value(q, "iotlb_misses") > packets / 50)
 		finding(d, GRADE_NOTE, CHECK, "in the guest: iommu.strict=0 or iommu=pt; here: max_iotlb_entries",
-			"%s: an IOTLB miss for every tenth packet or more", label);
+			"%s: stopped by IOTLB misses for every 50th packet or more", label);
 	if (kvnet_counter_value(q, "polls") > 1000 &&
 	    kvnet_counter_value(q, "budget_exhausted") > kvnet_counter_value(q, "polls") / 2)
 		finding(d, GRADE_NOTE, CHECK, "more queue pairs, or CPUs of its own: kvnetctl set TAP cpus LIST",

@@ -8,7 +8,7 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 
-/* A pending miss without an answer for this long, in jiffies, is queued again. */
+/* A batch that the VMM has not read or answered on for this long, in jiffies, is retried. */
 #define MISS_RETRY_AFTER	HZ
 
 void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m)
@@ -22,9 +22,16 @@ void kvnet_iotlb_miss_init(struct kvnet_iotlb_misses *m)
  * inline and may drop the last file reference in the worker, which would then wait for its
  * own exit.
  */
-static void wake_miss_readers(struct kvnet_iotlb_misses *m)
+void kvnet_iotlb_miss_wake_readers(struct kvnet_iotlb_misses *m)
 {
 	wake_up_interruptible(&m->wait);
+}
+
+static void drop_batch(struct kvnet_iotlb_miss_batch *b)
+{
+	b->n = 0;
+	b->n_unanswered = 0;
+	b->next = 0;
 }
 
 /*
@@ -38,46 +45,86 @@ void kvnet_iotlb_miss_reset(struct kvnet_iotlb_misses *m, bool enabled)
 	spin_lock(&m->lock);
 	m->enabled = enabled;
 	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++)
-		m->q[i].state = KVNET_IOTLB_MISS_NONE;
+		drop_batch(&m->batch[i]);
 	spin_unlock(&m->lock);
 	/* Without an IOTLB read() returns -EBADFD. */
-	wake_miss_readers(m);
+	kvnet_iotlb_miss_wake_readers(m);
 }
 
 /*
- * The lock of the queue, which reports its miss again while it waits: the VMM may be able by now
- * to answer a miss that it has read. @perm: access needed, VHOST_ACCESS_*.
+ * The lock of the queue, which waits: adds a miss to its batch, unless the one before it is of
+ * the same page. The caller wakes the readers when it has added all. @perm: access needed,
+ * VHOST_ACCESS_*. False: the batch is full.
  */
-void kvnet_iotlb_miss_report(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova, u8 perm)
+bool kvnet_iotlb_miss_add(struct kvnet_iotlb_misses *m, unsigned int queue, u64 iova, u8 perm)
 {
-	struct kvnet_iotlb_miss *miss = &m->q[queue];
-	bool report;
+	const u64 page = iova / KVNET_IOTLB_MISS_PAGE;
+	struct kvnet_iotlb_miss_batch *b = &m->batch[queue];
+	bool ret = true;
 
 	spin_lock(&m->lock);
-	report = miss->state == KVNET_IOTLB_MISS_NONE ||
-		 (miss->state == KVNET_IOTLB_MISS_PENDING &&
-		  time_after(jiffies, miss->read_at + MISS_RETRY_AFTER));
-	if (report) {
-		miss->state = KVNET_IOTLB_MISS_QUEUED;
-		miss->perm = perm;
-		miss->iova = iova;
+	if (b->n == KVNET_IOTLB_MISS_MAX) {
+		ret = false;
+	} else if (!b->n || b->miss[b->n - 1].iova / KVNET_IOTLB_MISS_PAGE != page) {
+		b->miss[b->n++] = (struct kvnet_iotlb_miss) { KVNET_IOTLB_MISS_QUEUED, perm, iova };
+		b->n_unanswered++;
+		b->since = jiffies;
 	}
 	spin_unlock(&m->lock);
-	if (report)
-		wake_miss_readers(m);
+	return ret;
+}
+
+/*
+ * The lock of the queue, which waits. If the VMM has neither read nor answered for a while: true
+ * if the miss that stopped the queue is answered, so that the queue can go on; else the misses
+ * are queued again, as the VMM may be able by now to answer one that it has read.
+ */
+bool kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
+{
+	struct kvnet_iotlb_miss_batch *b = &m->batch[queue];
+	bool ret = false;
+	unsigned int i;
+
+	spin_lock(&m->lock);
+	if (time_after(jiffies, b->since + MISS_RETRY_AFTER)) {
+		ret = b->n && b->miss[0].state == KVNET_IOTLB_MISS_ANSWERED;
+		for (i = 0; i < b->n; i++)
+			if (b->miss[i].state == KVNET_IOTLB_MISS_PENDING)
+				b->miss[i].state = KVNET_IOTLB_MISS_QUEUED;
+		b->next = 0;
+	}
+	spin_unlock(&m->lock);
+	kvnet_iotlb_miss_wake_readers(m);
+	return ret;
 }
 
 /* The lock of the queue, which does not wait for an answer any more. */
 void kvnet_iotlb_miss_cancel(struct kvnet_iotlb_misses *m, unsigned int queue)
 {
 	spin_lock(&m->lock);
-	m->q[queue].state = KVNET_IOTLB_MISS_NONE;
+	drop_batch(&m->batch[queue]);
 	spin_unlock(&m->lock);
+}
+
+/* Returns true if this answers the last misses of the batch. */
+static bool resolve_batch(struct kvnet_iotlb_miss_batch *b, u64 iova, u64 last)
+{
+	struct kvnet_iotlb_miss *miss;
+
+	if (!b->n_unanswered)
+		return false;
+	for (miss = b->miss; miss < b->miss + b->n; miss++) {
+		if (miss->iova - iova > last - iova || miss->state == KVNET_IOTLB_MISS_ANSWERED)
+			continue;
+		miss->state = KVNET_IOTLB_MISS_ANSWERED;
+		b->n_unanswered--;
+	}
+	return !b->n_unanswered;
 }
 
 /*
  * The locks of all queues. The VMM has translated @iova to @last, inclusive. Returns a bitmap of
- * the queues whose miss this answers, read by the VMM or not.
+ * the queues that have no miss left, read by the VMM or not, and had one.
  */
 unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u64 last)
 {
@@ -85,24 +132,29 @@ unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u
 	unsigned int i;
 
 	spin_lock(&m->lock);
-	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++) {
-		if (m->q[i].state == KVNET_IOTLB_MISS_NONE || m->q[i].iova < iova ||
-		    m->q[i].iova > last)
-			continue;
-		m->q[i].state = KVNET_IOTLB_MISS_NONE;
-		answered |= BIT(i);
-	}
+	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++)
+		if (resolve_batch(&m->batch[i], iova, last))
+			answered |= BIT(i);
 	spin_unlock(&m->lock);
 	return answered;
 }
 
-static struct kvnet_iotlb_miss *find_queued_miss(struct kvnet_iotlb_misses *m)
+/*
+ * A batch with a queued miss, its next one; or NULL. Batch by batch: a queue waits for at most
+ * one batch of the other.
+ */
+static struct kvnet_iotlb_miss_batch *find_queued_miss(struct kvnet_iotlb_misses *m)
 {
-	struct kvnet_iotlb_miss *miss;
+	struct kvnet_iotlb_miss_batch *b;
+	unsigned int i;
 
-	for (miss = m->q; miss < m->q + KVNET_IOTLB_MISS_QUEUES; miss++)
-		if (miss->state == KVNET_IOTLB_MISS_QUEUED)
-			return miss;
+	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++) {
+		b = &m->batch[(m->turn + i) % KVNET_IOTLB_MISS_QUEUES];
+		while (b->next < b->n && b->miss[b->next].state != KVNET_IOTLB_MISS_QUEUED)
+			b->next++;
+		if (b->next < b->n)
+			return b;
+	}
 	return NULL;
 }
 
@@ -122,16 +174,17 @@ bool kvnet_iotlb_miss_is_queued(struct kvnet_iotlb_misses *m)
  */
 int kvnet_iotlb_miss_dequeue(struct kvnet_iotlb_misses *m, struct kvnet_iotlb_miss *miss)
 {
-	struct kvnet_iotlb_miss *queued;
+	struct kvnet_iotlb_miss_batch *b;
 	int ret;
 
 	spin_lock(&m->lock);
 	ret = m->enabled ? -EAGAIN : -EBADFD;
-	queued = find_queued_miss(m);
-	if (queued) {
-		queued->state = KVNET_IOTLB_MISS_PENDING;
-		queued->read_at = jiffies;
-		*miss = *queued;
+	b = find_queued_miss(m);
+	if (b) {
+		*miss = b->miss[b->next];
+		b->miss[b->next++].state = KVNET_IOTLB_MISS_PENDING;
+		b->since = jiffies;
+		m->turn = b - m->batch + (b->next == b->n);
 		ret = 0;
 	}
 	spin_unlock(&m->lock);

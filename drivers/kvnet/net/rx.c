@@ -259,10 +259,8 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 	enum kvnet_work_result result;
 	unsigned int frames;
 
-	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_vq_retry_miss(&q->vq);
-		return KVNET_WORK_IDLE;
-	}
+	if (!kvnet_vq_begin(&q->vq))
+		return kvnet_vq_retry_miss(&q->vq) ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
 	result = rx_poll_session(q);
 	/*

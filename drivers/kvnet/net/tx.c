@@ -310,10 +310,8 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	struct kvnet_budget budget;
 	enum kvnet_work_result result;
 
-	if (!kvnet_vq_begin(&q->vq)) {
-		kvnet_vq_retry_miss(&q->vq);
-		return KVNET_WORK_IDLE;
-	}
+	if (!kvnet_vq_begin(&q->vq))
+		return kvnet_vq_retry_miss(&q->vq) ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
 	kvnet_tap_tx_direct_set_cpu(&q->tap, true);
 	kvnet_budget_start(&budget);

@@ -271,15 +271,10 @@ int kvnet_vq_open_ring(struct kvnet_vq *vq)
 	return ret;
 }
 
-static void report_miss(struct kvnet_vq *vq)
-{
-	kvnet_iotlb_miss_report(vq->iotlb_misses, vq->index, vq->xlate.miss_addr,
-				vq->xlate.miss_perm);
-}
-
 /*
  * vq->lock. A session, or its beginning, failed with @err, with the chain still in the ring.
- * -EAGAIN: an IOTLB miss, report it and wait for the VMM. Else the queue is broken.
+ * -EAGAIN: an IOTLB miss, wait for the VMM, whose readers the caller wakes when it has added all
+ * misses. Else the queue is broken.
  */
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 {
@@ -290,7 +285,8 @@ void kvnet_vq_handle_error(struct kvnet_vq *vq, int err)
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_MISS);
 	kvnet_stats_inc(&vq->stats, KVNET_STAT_iotlb_misses);
 	trace_kvnet_iotlb_miss(vq, vq->xlate.miss_addr, vq->xlate.miss_perm);
-	report_miss(vq);
+	kvnet_iotlb_miss_add(vq->iotlb_misses, vq->index, vq->xlate.miss_addr,
+			     vq->xlate.miss_perm);
 }
 
 /*
@@ -309,6 +305,7 @@ bool kvnet_vq_begin(struct kvnet_vq *vq)
 		if (!ret)
 			return true;
 		kvnet_vq_handle_error(vq, ret);
+		kvnet_iotlb_miss_wake_readers(vq->iotlb_misses);
 	}
 	mutex_unlock(&vq->lock);
 	return false;
@@ -335,15 +332,20 @@ bool kvnet_vq_begin_vcpu(struct kvnet_vq *vq)
 
 /*
  * No session; worker thread; may sleep. Called when a poll finds no session: if the queue
- * waits for an IOTLB miss, report it to the VMM again after a while (MISS_RETRY_AFTER). A VMM
- * that could not answer the first time may be able to now.
+ * waits for IOTLB misses, report them to the VMM again after a while. Returns true if it need
+ * not wait for those that are left: poll again.
  */
-void kvnet_vq_retry_miss(struct kvnet_vq *vq)
+bool kvnet_vq_retry_miss(struct kvnet_vq *vq)
 {
+	bool ready;
+
 	mutex_lock(&vq->lock);
-	if (vq->state == KVNET_VQ_WAITS_IOTLB)
-		report_miss(vq);
+	ready = vq->state == KVNET_VQ_WAITS_IOTLB &&
+		kvnet_iotlb_miss_retry(vq->iotlb_misses, vq->index);
+	if (ready)
+		kvnet_vq_change_state(vq, KVNET_VQ_ON_ANSWER);
 	mutex_unlock(&vq->lock);
+	return ready;
 }
 
 /**

@@ -49,7 +49,7 @@ struct vhost_vring_addr;
  * enum kvnet_vq_state - whether sessions can be opened, and if not, what the queue waits for
  * @KVNET_VQ_STOPPED: no backend; ring size, base and layout may change
  * @KVNET_VQ_READY: sessions can be opened; the first one resolves the areas, if released
- * @KVNET_VQ_WAITS_IOTLB: for the VMM to answer an IOTLB miss, of a buffer or of the ring
+ * @KVNET_VQ_WAITS_IOTLB: for the VMM to answer IOTLB misses, of buffers or of the ring
  * @KVNET_VQ_WAITS_ADDR: for VHOST_SET_VRING_ADDR: an IOMMU was switched on or off
  * @KVNET_VQ_BROKEN_RETRY: broken with the offending chain still in the ring: another memory
  *	table or another backend starts the queue again, and so does VHOST_SET_VRING_ADDR after
@@ -71,7 +71,7 @@ enum kvnet_vq_event {
 	KVNET_VQ_ON_START,	/* a backend is set */
 	KVNET_VQ_ON_STOP,	/* the backend is removed */
 	KVNET_VQ_ON_MISS,	/* the IOTLB has no translation */
-	KVNET_VQ_ON_ANSWER,	/* the VMM has updated or emptied the IOTLB */
+	KVNET_VQ_ON_ANSWER,	/* the VMM has updated or emptied the IOTLB, or need not */
 	KVNET_VQ_ON_IOMMU,	/* an IOMMU is switched on or off */
 	KVNET_VQ_ON_ADDR,	/* VHOST_SET_VRING_ADDR */
 	KVNET_VQ_ON_MEMTABLE,	/* VHOST_SET_MEM_TABLE */
@@ -207,7 +207,7 @@ void kvnet_vq_release_areas(struct kvnet_vq *vq);
 void kvnet_vq_change_state(struct kvnet_vq *vq, enum kvnet_vq_event event);
 void kvnet_vq_handle_error(struct kvnet_vq *vq, int err);
 int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len);
-void kvnet_vq_retry_miss(struct kvnet_vq *vq);
+bool kvnet_vq_retry_miss(struct kvnet_vq *vq);
 int kvnet_vq_kick_on(struct kvnet_vq *vq);
 bool kvnet_vq_pending(struct kvnet_vq *vq);
 void kvnet_vq_break(struct kvnet_vq *vq, int err);

@@ -9,10 +9,16 @@
 #include "vq.h"
 
 #include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/vhost_types.h>
 
 #include "obs/trace.h"
+
+/* Bounds of a look-ahead: chains, and their segments together with translations. */
+#define AHEAD_CHAINS	64U
+#define AHEAD_STEPS	512U
 
 /*
  * Reads an indirect table; in a session of a thread, in the owner's address space. The table
@@ -35,6 +41,74 @@ static int read_guest_memory(void *ctx, u64 addr, void *dst, u32 len)
 			return -EFAULT;
 	}
 	return 0;
+}
+
+/* For a look-ahead: a table without a translation is a miss, and counts as empty. */
+static int read_table_ahead(void *ctx, u64 addr, void *dst, u32 len)
+{
+	struct kvnet_vq *vq = ctx;
+	int ret = read_guest_memory(vq, addr, dst, len);
+
+	if (ret == -EAGAIN && kvnet_iotlb_miss_add(vq->iotlb_misses, vq->index,
+						   vq->xlate.miss_addr, vq->xlate.miss_perm)) {
+		memset(dst, 0, len);
+		ret = 0;
+	}
+	return ret;
+}
+
+/* Adds a miss for each page of @seg without a translation. False: end the look-ahead. */
+static bool add_seg_misses(struct kvnet_vq *vq, const struct kvnet_seg *seg, u8 perm,
+			   unsigned int *steps)
+{
+	u64 addr = seg->addr;
+	u32 left, part;
+	void __user *base;
+	int ret;
+
+	if (seg->len && addr + (seg->len - 1) < addr)
+		return false;
+	for (left = seg->len; left; left -= part, addr += part) {
+		if (!*steps)
+			return false;
+		--*steps;
+		part = left;
+		ret = kvnet_xlate_span(&vq->xlate, addr, perm, &part, &base);
+		if (!ret)
+			continue;
+		if (ret != -EAGAIN ||
+		    !kvnet_iotlb_miss_add(vq->iotlb_misses, vq->index, addr, perm))
+			return false;
+		part = min_t(u32, left, KVNET_IOTLB_MISS_PAGE - addr % KVNET_IOTLB_MISS_PAGE);
+	}
+	return true;
+}
+
+/*
+ * The queue waits for an IOTLB miss. Adds those of the chains from there on, as far as the ring
+ * can be read; errors are left to kvnet_vq_pop(). The IOTLB must hold the answers for both queues
+ * at once, and not evict one for another. vq->lock, in a session; may sleep.
+ */
+static noinline void add_misses_ahead(struct kvnet_vq *vq)
+{
+	const struct kvnet_reader reader = { .read = read_table_ahead, .ctx = vq };
+	unsigned int chains = AHEAD_CHAINS, steps, i, n;
+	kvnet_ring_pos_t pos = kvnet_ring_pos(&vq->ring);
+	struct kvnet_chain chain;
+	bool more = true;
+
+	steps = min3(AHEAD_STEPS, UIO_MAXIOV - vq->n_seg, vq->xlate.iotlb->max / 4);
+	while (more && steps && chains--) {
+		chain.seg = vq->seg + vq->n_seg;
+		chain.cap = steps;
+		more = kvnet_ring_next(&vq->ring, &chain, &reader) == 1;
+		n = more ? chain.n_out + chain.n_in : 0;
+		steps -= n;
+		for (i = 0; i < n && more; i++)
+			more = add_seg_misses(vq, &chain.seg[i], i < chain.n_out ?
+					      VHOST_ACCESS_RO : VHOST_ACCESS_WO, &steps);
+	}
+	kvnet_ring_rewind(&vq->ring, pos);
 }
 
 /* As kvnet_xlate_segs(); @len is set to the sum of the lengths. */
@@ -121,8 +195,13 @@ stop:
 	}
 	/* The chain is fetched again after an IOTLB update or with another memory table. */
 	kvnet_ring_rewind(&vq->ring, pos);
-	if (!kvnet_vq_in_vcpu_session())
-		kvnet_vq_handle_error(vq, ret);
+	if (kvnet_vq_in_vcpu_session())
+		return ret;
+	kvnet_vq_handle_error(vq, ret);
+	if (ret == -EAGAIN) {
+		add_misses_ahead(vq);
+		kvnet_iotlb_miss_wake_readers(vq->iotlb_misses);
+	}
 	return ret;
 }
 
