@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034 # what lib.sh and bench_row read
 #
 # The tests that boot guests of their own: rings of each layout, more queue pairs of one
-# guest, more guests.
+# guest, more guests, a guest behind a strict IOMMU.
 
 NEWEST=/kvnet/guests/newest
 LAYOUT_COUNT=16000
@@ -197,4 +197,34 @@ test_guests()
 			guests_stop "$count"
 		done
 	done
+}
+
+### an IOMMU in front of the device, strict: the guest maps each buffer for itself, and takes the
+### translation back when the buffer is used
+
+viommu_rows()
+{
+	local dir
+
+	for dir in rx tx; do
+		PARAMS="dir=$dir streams=1"
+		measured 4000000 ${STREAM[$dir]} @ 1 && stream_rate || return
+		count_rows "$(ratio "${R[bytes]}" 1e6)" MB $((8 * R[bytes]))
+	done
+	UDP_COUNT=1000 udp_rows 64 1472
+}
+
+test_viommu()
+{
+	local words=${GUEST_APPEND:-}
+
+	GUEST_APPEND="$words intel_iommu=on iommu.strict=1"
+	GUEST_MACHINE=q35,kernel-irqchip=split
+	GUEST_FIRST=(-device "intel-iommu,intremap=on,device-iotlb=on")
+	SYSTEM_OPTIONS=iommu_platform=on,ats=on,disable-legacy=on,disable-modern=off
+	# shellcheck disable=SC2086 # names
+	on_each viommu_rows $SCALE
+	unset GUEST_MACHINE SYSTEM_OPTIONS
+	GUEST_FIRST=()
+	GUEST_APPEND=$words
 }

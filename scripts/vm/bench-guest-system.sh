@@ -69,7 +69,7 @@ system_start()
 	system_choose "$SYSTEM" && load_backend && tap_create $TAP || return
 	[ "$BACKEND" != kvnet ] || { echo $PINNED > $PARAMETERS/pin_rings && echo $IN_PLACE > $PARAMETERS/rx_inline; } || return
 	# shellcheck disable=SC2086 # words
-	guest_start $OPTIONS && guest_reachable 30 || return
+	guest_start $OPTIONS ${SYSTEM_OPTIONS:-} && guest_reachable 30 || return
 	find_workers
 	system_pin && rr_server_start && system_warm_up || return
 	say "$SYSTEM: the guest is up"

@@ -16,6 +16,7 @@
 #include "traffic.h"
 
 #define RX_BUF	4096u	/* of a frame that is cut into several */
+#define BUS	0x00fe000000000000ull	/* with spec.viommu */
 #define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
 
 static uint8_t *buffer(const struct port *p, unsigned int queue, unsigned int i)
@@ -28,7 +29,7 @@ static void lay_out(struct port *p, unsigned int queue, uint32_t len,
 {
 	struct vdev_queue *q = &p->r.v.q[queue];
 
-	quick_start(&p->q[queue], &q->ring, vdev_gpa(&p->r.v, q->bufs),
+	quick_start(&p->q[queue], &q->ring, vdev_bus(&p->r.v, q->bufs),
 		    p->buf[queue], len, flags);
 }
 
@@ -90,10 +91,10 @@ static unsigned int round_up(unsigned int n, unsigned int to)
 
 static void port_sizes(struct port *p, const struct spec *s)
 {
-	unsigned int frame = HDR + s->size;
+	unsigned int frame = HDR + s->size, unit = s->viommu ? 4096 : 256;
 
-	p->buf[VDEV_TX] = round_up(frame, 256);
-	p->buf[VDEV_RX] = s->gso ? RX_BUF : round_up(frame, 256);
+	p->buf[VDEV_TX] = round_up(frame, unit);
+	p->buf[VDEV_RX] = s->gso ? RX_BUF : round_up(frame, unit);
 	p->per_frame = (frame + p->buf[VDEV_RX] - 1) / p->buf[VDEV_RX];
 	p->burst = s->ring / 8 * 7 / p->per_frame;
 }
@@ -107,7 +108,8 @@ static void port_device(struct port *p, const struct spec *s)
 		      (size_t)s->ring * p->buf[VDEV_RX];
 
 	vdev_open(v);
-	vdev_set_features(v, vdev_layout(F_V1 | F_MRG | F_EVENT));
+	v->bus = BUS;
+	vdev_set_features(v, vdev_layout(F_V1 | F_MRG | F_EVENT) | (s->viommu ? F_PLATFORM : 0));
 	ASSERT_EQ(v->hdr_len, HDR);
 	vdev_memory(v, (size + (1u << 20) - 1) & ~((1ul << 20) - 1), 1);
 	vdev_set_mem(v);

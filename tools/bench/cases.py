@@ -34,8 +34,8 @@ WITHOUT_TWIN = ("idle", "dpdk", "neighbour", "order")
 
 # a real guest's: each is a function of scripts/vm/bench-guest-*.sh
 GUEST_TESTS = ("ping", "rr", "conn", "tcp", "udp", "events", "idle")
-GUEST_BOOTS = ("layout", "queues", "guests")  # they boot guests of their own
-BY_NAME = ("queues", "guests")  # only if ONLY names them
+GUEST_BOOTS = ("layout", "queues", "guests", "viommu")  # they boot guests of their own
+BY_NAME = ("queues", "guests", "viommu")  # only if ONLY names them
 GUEST_SYSTEMS = PEERS + ["qemu", "qemu-noioeventfd", "rtl8139"]
 GUEST_LAYOUTS = [name for name in LAYOUTS if name != "vhost_net-inorder"]
 GUEST_BACKENDS = list(dict.fromkeys(GUEST_SYSTEMS + GUEST_LAYOUTS + ["kvnet-woken"]))
@@ -89,6 +89,7 @@ def pair_cases():
 
 def native2_cases():
     """The guest, which also fills the tap, on one CPU, and the device's workers on another."""
+    yield from rows("viommu", "viommu", dir=ONE_WAY, size=SIZES, ring=256, batch=64)
     for size in SIZES:
         yield from rows("pps", "apart", dir=ONE_WAY, size=size, apart=1)
         yield from rows("sender", "sender", dir="rx", size=size, apart=1)
@@ -117,6 +118,7 @@ def all_cases():
     yield from shared_cases()
     yield from rows("pair", "xdp", action="drop", size=SIZES)
     yield from pair_cases()
+    yield from rows("viommu", "viommu", dir=ONE_WAY, size=SIZES, ring=256, batch=64)
     yield from rows("memory", "memory", size=64, ring=256, devices=(1, 64))
     yield from rows("idle", "idle", devices=32, ring=256)
     yield from rows("idle", "idle", queues=8, ring=256)
@@ -140,6 +142,7 @@ def quick_cases():
     yield from rows("pair", "xdp", action="redirect", size=64, ring=256, devices=2)
     yield from rows("pair", "notso", action="bridge", size=1514, ring=256, devices=2)
     yield from rows("pair", "notso", action="forward", size=1514, ring=256)
+    yield from rows("viommu", "viommu", dir="tx", size=64, ring=256, batch=64)
     yield from rows("idle", "idle", devices=2, ring=256)
     yield from rows("dpdk", "dpdk", dir="rx", size=64)
 

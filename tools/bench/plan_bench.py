@@ -142,6 +142,10 @@ def native_sections():
         It drops each frame of the guest's, or sends it on to the tap of a second guest: none ever becomes a socket buffer.""",
                   [Bars(native("xdp", metric="worker"), x=("action", "size"), title="xdp: worker time for a packet"),
                    Table(native("xdp", metric=["worker", "pps"]), rows=("metric", "action", "size"), title="xdp")])
+    yield Section("A guest behind a strict IOMMU", """
+        Each buffer is translated when the device asks the VMM, and invalidated when it is used. The VMM answers each miss before it reads the next.""",
+                  [Bars(native("viommu", metric="pps"), x=("dir", "size"), title="viommu: packets per second, guest and VMM included"),
+                   Table(native("viommu", metric=["worker", "pps", "misses", "vmm", "switches"]), rows=("metric", "dir", "size"), title="viommu")])
     yield Section("The owner's memory", """
         What it costs the process that owns a device to change its memory: a device with inline RX is notified of each change.""",
                   [Table(native("memory"), rows=("metric", "devices"), title="calls about 64 MiB of memory, and of one page")])
