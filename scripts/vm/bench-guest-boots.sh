@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034 # what lib.sh and bench_row read
 #
 # The tests that boot guests of their own: rings of each layout, more queue pairs of one
-# guest, more guests, a guest behind a strict IOMMU.
+# guest, more guests, a guest behind a strict IOMMU, one without TSO.
 
 NEWEST=/kvnet/guests/newest
 LAYOUT_COUNT=16000
@@ -227,4 +227,20 @@ test_viommu()
 	unset GUEST_MACHINE SYSTEM_OPTIONS
 	GUEST_FIRST=()
 	GUEST_APPEND=$words
+}
+
+### a guest that segments TCP itself
+
+notso_rows()
+{
+	PARAMS="dir=tx streams=1"
+	stream tx 1
+}
+
+test_notso()
+{
+	SYSTEM_OPTIONS=host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off
+	# shellcheck disable=SC2086 # names
+	on_each notso_rows $SCALE
+	unset SYSTEM_OPTIONS
 }

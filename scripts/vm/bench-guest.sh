@@ -8,7 +8,7 @@
 #   LANE      vtime (instructions are counted, work is fixed), kvm, emul
 #   REP       number of the repetition; in vtime the seed
 #   TESTS     of ping rr conn tcp udp events idle, on each of SYSTEMS
-#   BOOTS     of those that boot guests of their own: layout, on LAYOUTS, queues, guests and viommu, on SCALE
+#   BOOTS     of those that boot guests of their own: layout, on LAYOUTS, queues, guests, viommu and notso, on SCALE
 #   QUICK=1   a quarter of the work
 # shellcheck source=selftests/net/lib.sh
 . /kvnet/selftests/net/lib.sh
