@@ -76,8 +76,9 @@ bool kvnet_iotlb_miss_add(struct kvnet_iotlb_misses *m, unsigned int queue, u64 
 
 /*
  * The lock of the queue, which waits. If the VMM has neither read nor answered for a while: true
- * if the miss that stopped the queue is answered, so that the queue can go on; else the misses
- * are queued again, as the VMM may be able by now to answer one that it has read.
+ * if the miss that stopped the queue is answered, so that the queue can go on without the rest,
+ * which is dropped; else misses that the VMM has read are queued again, as it may be able by now
+ * to answer one.
  */
 bool kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
 {
@@ -93,8 +94,11 @@ bool kvnet_iotlb_miss_retry(struct kvnet_iotlb_misses *m, unsigned int queue)
 				b->miss[i].state = KVNET_IOTLB_MISS_QUEUED;
 		b->next = 0;
 	}
+	if (ret)
+		drop_batch(b);
 	spin_unlock(&m->lock);
-	kvnet_iotlb_miss_wake_readers(m);
+	if (!ret)
+		kvnet_iotlb_miss_wake_readers(m);
 	return ret;
 }
 
@@ -118,6 +122,7 @@ static bool resolve_batch(struct kvnet_iotlb_miss_batch *b, u64 iova, u64 last)
 			continue;
 		miss->state = KVNET_IOTLB_MISS_ANSWERED;
 		b->n_unanswered--;
+		b->since = jiffies;
 	}
 	return !b->n_unanswered;
 }
@@ -132,9 +137,13 @@ unsigned long kvnet_iotlb_miss_resolve(struct kvnet_iotlb_misses *m, u64 iova, u
 	unsigned int i;
 
 	spin_lock(&m->lock);
-	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++)
-		if (resolve_batch(&m->batch[i], iova, last))
-			answered |= BIT(i);
+	for (i = 0; i < KVNET_IOTLB_MISS_QUEUES; i++) {
+		if (!resolve_batch(&m->batch[i], iova, last))
+			continue;
+		answered |= BIT(i);
+		/* Also if the VMM has not read the last ones: an answer may cover several. */
+		m->turn = i + 1;
+	}
 	spin_unlock(&m->lock);
 	return answered;
 }

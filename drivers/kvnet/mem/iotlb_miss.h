@@ -42,7 +42,7 @@ struct kvnet_iotlb_miss_batch {
 	unsigned int n;			/* entries in @miss */
 	unsigned int n_unanswered;	/* of these, queued or pending */
 	unsigned int next;		/* none before it is queued */
-	unsigned long since;		/* in jiffies, when one was queued or read last */
+	unsigned long since;		/* in jiffies, when one was queued, read or answered last */
 	struct kvnet_iotlb_miss miss[KVNET_IOTLB_MISS_MAX];	/* the first stopped the queue */
 };
 
