@@ -251,6 +251,21 @@ CASE(miss_batches_take_turns)
 	}
 }
 
+/* Nor if one answer covers all of its misses, of which the VMM has read the first. */
+CASE(miss_batches_answered_at_once_take_turns)
+{
+	struct kvnet_iotlb_misses m = new_misses();
+
+	report_pages(&m, 0, 0, 3);
+	report_pages(&m, 1, 10, 3);
+	expect_take_pages(&m, 0, 1);
+	EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, 3 * PAGE - 1), 1);
+	kvnet_iotlb_miss_cancel(&m, 0);
+	report_pages(&m, 0, 0, 3);
+	expect_take_pages(&m, 10, 3);
+	expect_take_pages(&m, 0, 3);
+}
+
 /* Retried while it waits: queued again only once read, and a second after that; the clock may wrap. */
 CASE(miss_retried)
 {
@@ -319,12 +334,32 @@ CASE(miss_batch_partly_answered)
 			EXPECT_TRUE(!kvnet_iotlb_miss_retry(&m, 1));
 		}
 		jiffies++;
+		m.wait.wakes = 0;
 		EXPECT_TRUE(kvnet_iotlb_miss_retry(&m, 1));
-		/* the queue goes on: none of them is left */
-		kvnet_iotlb_miss_cancel(&m, 1);
+		/* the queue goes on: none of them is left, and the VMM does not wake for them */
+		EXPECT_EQ(m.wait.wakes, 0);
 		expect_none(&m, -EAGAIN);
 		EXPECT_EQ(kvnet_iotlb_miss_resolve(&m, 0, U64_MAX), 0);
 	}
+}
+
+/* A VMM that reads all at once, and then answers slowly, is given time, too. */
+CASE(miss_batch_answered_slowly)
+{
+	struct kvnet_iotlb_misses m = new_misses();
+	unsigned int i;
+
+	report_pages(&m, 0, 0, 4);
+	expect_take_pages(&m, 0, 4);
+	for (i = 0; i < 3; i++) {
+		jiffies += HZ;
+		EXPECT_TRUE(!kvnet_iotlb_miss_retry(&m, 0));
+		expect_none(&m, -EAGAIN);
+		EXPECT_EQ(resolve_page(&m, i), 0);
+	}
+	jiffies += HZ;
+	EXPECT_TRUE(!kvnet_iotlb_miss_retry(&m, 0));
+	EXPECT_EQ(resolve_page(&m, 3), 1);
 }
 
 /* One that is answered unread; the second begins with the report. */
@@ -476,6 +511,8 @@ CASE(miss_random_walk)
 			jiffies += HZ + 1;
 			want = walks[q].n && walks[q].is[0] == NONE;
 			EXPECT_EQ(kvnet_iotlb_miss_retry(&m, q), want);
+			if (want)
+				walks[q] = (struct walk) { 0 };
 			for (k = 0; k < walks[q].n; k++)
 				if (walks[q].is[k] == PENDING)
 					walks[q].is[k] = QUEUED;
