@@ -9,7 +9,8 @@
  *
  * GRO keeps its frames in a NAPI instance. There is one for each CPU, which no softirq polls: a
  * batch owns it while softirqs are off, and completes it, which flushes all frames. So no frame
- * is held between batches, and none overtakes another one of its flow.
+ * is held between batches, and none overtakes another one of its flow, but for those that GRO
+ * itself does not keep in order: fragments and IPv4 options among TCP segments, as on a NIC.
  *
  * Where nothing can be merged GRO only costs time. Where packets leave by a device that cannot
  * segment them, the stack does it, which costs more than GRO saves: by a tap whose guest does not
@@ -57,10 +58,8 @@ struct napi_struct *kvnet_gro_start(struct kvnet_tap *tap, const struct net_devi
 	if (tap->gro_off && --tap->gro_off)
 		return NULL;
 	tap->gro_begin = local_clock();
-	if (!tap->gro_on) {
-		tap->gro_on = GRO_ON_BATCHES;
+	if (!tap->gro_on)
 		return NULL;
-	}
 	compat_napi_set_skb_id(napi, tap->sender_cpu);
 	return napi_schedule_prep(napi) ? napi : NULL;
 }
@@ -85,6 +84,7 @@ void kvnet_gro_end(struct kvnet_tap *tap, struct napi_struct *napi, unsigned int
 	ns = (u32)(local_clock() - tap->gro_begin) / n;
 	if (!napi) {
 		tap->gro_plain_ns = ns;
+		tap->gro_on = GRO_ON_BATCHES;
 	} else if (tap->gro_merged < n - tap->gro_merged || ns >= tap->gro_plain_ns) {
 		tap->gro_off = GRO_OFF_BATCHES;
 		tap->gro_on = 0;
