@@ -109,10 +109,10 @@ static void __exit kvnet_exit(void)
 {
 	kvnet_chardev_unregister();
 	kvnet_netlink_unregister();
+	kvnet_gro_exit();
 	kvnet_task_work_exit();
 	kvnet_dev_module_exit();
 	kvnet_page_cache_exit();
-	kvnet_gro_exit();
 }
 
 module_init(kvnet_init);

@@ -123,7 +123,7 @@ int __init kvnet_gro_init(void)
 	return 0;
 }
 
-/* After the last session. */
+/* After the last session: no device has a backend. */
 void kvnet_gro_exit(void)
 {
 	struct napi_struct *napi;
