@@ -33,6 +33,7 @@
 #define MSS		1448
 #define MTU		9200	/* of the veth pair: a frame of a flow is not too long for the bridge */
 #define BATCH		40	/* frames: with fillers below 64, a batch of kvnet's and of NAPI's */
+#define TRIES		140	/* batches: GRO is tried for one in 64, after one whose time is taken */
 #define BATCH_BYTES	200000	/* below 256 KiB, another limit of kvnet's batches */
 
 static struct rig rig;
@@ -249,7 +250,7 @@ static void turn_gro_on(void)
 	long before = merged();
 	unsigned int i;
 
-	for (i = 0; i < 140 && merged() == before && !ksft_failed(); i++) {
+	for (i = 0; i < TRIES && merged() == before && !ksft_failed(); i++) {
 		send_segments(WARM, &seq, BATCH);
 		send_batch();
 		receive_until_mark(seen, 64);
@@ -323,8 +324,6 @@ static unsigned int send_stream(unsigned int n)
 	}
 	return packets;
 }
-
-#define TRIES		50
 
 /* A batch of segments is merged or not, and counted so; returns whether one of them was. */
 static bool is_merged(void)
