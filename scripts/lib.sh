@@ -13,6 +13,7 @@
 #                  kmsan are built here (scripts/debug)
 #   qemu10         unpacked QEMU 10.0 of the distribution's backports
 #   cbmc           unpacked CBMC of the next release
+#   kernel-tests   the newest kernel's own tests of network drivers, built
 #   image-X        kernel and initramfs of the test host and of its guest
 #   guest-X        kernel and initramfs of a guest alone
 #   uml[-smp...]-src   source of User-Mode Linux, without what it does not need

@@ -16,6 +16,7 @@
 #   scripts/setup.sh --tools       only the packages that tools/ is built with
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --source-newest  only that of one with several CPUs
+#   scripts/setup.sh --kernel-tests  the kernel's own tests of network drivers, what they call, and the newest kernel
 #   scripts/setup.sh --ynl         that, with the schema of netlink specifications (ynl.sh, netlink-gen.sh)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
@@ -33,6 +34,8 @@ set -euo pipefail
 . "$(dirname "$0")/debs.sh"
 # shellcheck source=scripts/setup-cross.sh
 . "$(dirname "$0")/setup-cross.sh"
+# shellcheck source=scripts/setup-kernel-tests.sh
+. "$(dirname "$0")/setup-kernel-tests.sh"
 
 NEED_MB=4000
 
@@ -398,6 +401,7 @@ main()
 		;;
 	--guests) guests=1; shift ;;
 	--source | --source-newest) source_only=1 ;;
+	--kernel-tests) source_only=1; PACKAGES="$PACKAGES $KERNEL_TESTS_PACKAGES" ;;
 	--ynl) source_only=1; PACKAGES="$PACKAGES python3-yaml" ;;
 	esac
 	# what is of use on any host can be built there
@@ -413,9 +417,14 @@ main()
 		return
 	fi
 	if [ "$source_only" -eq 1 ]; then
-		if [ "${1:-}" = --source-newest ]; then
+		if [ "$1" = --source-newest ] || [ "$1" = --kernel-tests ]; then
 			deb=$(newest_source) || die "the source of a newer kernel cannot be had here; see $BUILD/apt.log"
-			unpack_source uml-smp "$deb" "$TOP"/scripts/uml/smp/*.patch
+			if [ "$1" = --kernel-tests ]; then
+				unpack_kernel_tests "$deb"
+				unpack_newest
+			else
+				unpack_source uml-smp "$deb" "$TOP"/scripts/uml/smp/*.patch
+			fi
 			return
 		fi
 		deb=$(fetch_deb linux-source-6.12)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For setup.sh: the newest kernel's own tests of network drivers, for selftests/net/test_kernel.sh,
+# built; they lie in the cache entry kernel-tests as they lie in its source.
+
+# what they are built with, and what they call
+# shellcheck disable=SC2034 # for setup.sh
+KERNEL_TESTS_PACKAGES="clang libbpf-dev python3-yaml bpftool iperf3 socat"
+KERNEL_TESTS="tools/testing/selftests/drivers/net tools/testing/selftests/net/lib tools/testing/selftests/kselftest.h
+tools/net/ynl/pyynl Documentation/netlink/specs"
+# what vhost_net_test is built from
+VHOST_NET_TEST="tools/virtio tools/include drivers/virtio/virtio_ring.c include/linux include/uapi"
+
+# Debian 12's ethtool prints neither channels nor coalescing as JSON, of which the tests read a number
+# of channels, and a time that virtio_net does not tell.
+make_ethtool()
+{
+	mkdir "$ENTRY/bin"
+	cat > "$ENTRY/bin/ethtool" <<-'END'
+	#!/bin/sh
+	case "$1 $2" in
+	"--json -l") /usr/sbin/ethtool -l "$3" | awk '/^Combined:/ { n = $2 } END { printf "[{\"combined\": %d}]\n", n }' ;;
+	"--json -c") echo '[{}]' ;;
+	*) exec /usr/sbin/ethtool "$@" ;;
+	esac
+	END
+	chmod +x "$ENTRY/bin/ethtool"
+}
+
+build_kernel_tests()
+{
+	local file
+
+	cd "$ENTRY/tools/testing/selftests/net/lib" || return
+	for file in csum gro xdp_helper ../../drivers/net/napi_id_helper; do
+		gcc -O2 -I../.. -o "$file" "$file.c" || return
+	done
+	for file in *.bpf.c; do
+		clang -O2 -g --target=bpf -idirafter /usr/include/x86_64-linux-gnu -c "$file" -o "${file%.c}.o" || return
+	done
+	cd "$ENTRY/tools/virtio" || return
+	# which its own headers name, and do not have
+	ln -s "$ENTRY/include/linux/device-id" linux/device-id
+	gcc -O2 -w -pthread -I. -I../include -fno-strict-aliasing -include ../../include/linux/kconfig.h \
+		-o "$ENTRY/vhost_net_test" vhost_net_test.c ../../drivers/virtio/virtio_ring.c
+}
+
+# unpack_kernel_tests DEB
+unpack_kernel_tests()
+{
+	local deb=$1 series wanted
+
+	entry_needed kernel-tests "${deb##*/} $(sha256sum < "${BASH_SOURCE[0]}")" || return 0
+	info "unpacking and building the kernel's tests of network drivers"
+	series=${deb##*/}
+	series=${series%%_*}
+	# shellcheck disable=SC2086 # lists of words
+	readarray -t wanted < <(printf "$series/%s\n" $KERNEL_TESTS $VHOST_NET_TEST)
+	dpkg --fsys-tarfile "$deb" | tar -xO "./usr/src/$series.tar.xz" |
+		tar -xJ -C "$ENTRY" --strip-components=1 "${wanted[@]}" || die "unpacking $deb failed; delete it and run again"
+	make_ethtool
+	(build_kernel_tests) >> "$BUILD/kernel-tests.log" 2>&1 || die "they do not build, see $BUILD/kernel-tests.log"
+	(cd "$ENTRY" && rm -rf tools/virtio tools/include drivers include)
+	# else an emulated CPU compiles them, each time
+	python3 -m compileall -q --invalidation-mode unchecked-hash "$ENTRY/tools"
+	entry_made
+}
