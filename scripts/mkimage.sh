@@ -18,7 +18,8 @@ set -euo pipefail
 
 HOST_MODULES="kvm_amd kvm_intel loop ext4 fuse vhost_net vhost_iotlb tun tap macvtap macvlan ipvtap ipvlan veth bridge
 dummy pktgen netconsole af_packet virtio_net virtio_pci virtio_blk virtio_console sch_fq_codel sch_netem cls_u32 sch_plug"
-GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy e1000 8139cp"
+GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy e1000 8139cp
+9pnet_virtio 9p sch_fq cls_flower cls_matchall act_skbedit sch_ingress"
 
 HOST_TOOLS="bash kmod ip ethtool iperf ping taskset setpriv perl jq python3"
 GUEST_TOOLS="iperf ping ethtool"

@@ -27,7 +27,7 @@ ROUNDS = ("KSFT_SEED", "KSFT_LONG", "LIFE_CYCLES")
 WAYS = ("BACKEND", "KVNET_PARAMS", "KVNET_LAYOUT", "KVNET_WORKER", "SYSFUZZ_SECONDS")
 UAPI_OPTIONS = ROUNDS + WAYS + ("KSFT_SLOW",)
 HOST_OPTIONS = ROUNDS + WAYS + ("QEMU", "STREAM_BYTES", "SHORT")
-GUEST_OPTIONS = ("BACKEND", "KVNET_PARAMS", "MIGRATE_CHAIN", "MIGRATE_IOMMU")
+GUEST_OPTIONS = ("BACKEND", "KVNET_PARAMS", "MIGRATE_CHAIN", "MIGRATE_IOMMU", "KERNEL_TESTS")
 
 # what net tests want beyond the usual: the script that makes a tree for the test host
 TREES = {"dpdk": ("vmm-dpdk", "mkvmm.sh", "dpdk"),
@@ -117,7 +117,19 @@ class Machines:
             self.results.skip(lane, "net-uml", " ".join(names), "QEMU 10.0 cannot be had here")
             return
         words = ["--guest", *options(GUEST_OPTIONS, QEMU="10.0", MIGRATE_LOAD="50")]
-        self.uml(lane, "net-uml", words, NET, names, 2400)
+        if "kernel" in names:
+            words += self.kernel_tests(lane)
+        self.uml(lane, "net-uml", words, NET, names, 4800)
+
+    def kernel_tests(self, lane):
+        """The kernel's own, and a guest with a kernel of their release; test_kernel.sh says what
+        could not be had."""
+        lane.call([f"{SCRIPTS}/setup.sh", "--kernel-tests"])
+        lane.call([f"{SCRIPTS}/mkimage.sh", "--guests"])
+        places = {"kernel-tests": "kernel-tests", "guest-newest": "guests/newest"}
+        return ["--add", f"{TOP}/tools/qemu-kvnet:tools/qemu-kvnet", *[
+            word for name, place in places.items() if os.path.exists(f"{self.build}/{name}")
+            for word in ("--add", f"{self.build}/{name}:{place}")]]
 
     ### test hosts
 

@@ -109,7 +109,7 @@ class Tier:
         self.build_module(lane, "newest")
 
     def build_for_hosts(self, lane):
-        lane.steps = 9
+        lane.steps = 10
         lane.say("kernels and QEMU of the test hosts")
         lane.need(script("setup.sh"))
         lane.say("images of the test hosts and of guests")
@@ -123,6 +123,8 @@ class Tier:
             self.build_module(lane, series)
         self.get_newest(lane)
         lane.need(script("mkimage.sh", "--guests"))
+        lane.say("the kernel's own tests of network drivers")
+        lane.call(script("setup.sh", "--kernel-tests"))
         self.build_uapi(lane)
         self.static(lane)
 
