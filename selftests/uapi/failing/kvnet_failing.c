@@ -60,7 +60,7 @@
 	CALL(_copy_from_iter)
 
 #define CALL_NUMBER(x)	CALL_##x,
-enum { CALLS(CALL_NUMBER) N_CALLS, LEFT = N_CALLS, INVALIDATE, FOUND, N_HOLDS };
+enum { CALLS(CALL_NUMBER) N_CALLS, LEFT = N_CALLS, INVALIDATE, FOUND, TASKS, N_HOLDS };
 
 /* A thread is held no longer than that, if the test has died. */
 #define HELD_S	60
@@ -133,7 +133,8 @@ static const char *const call_name[] = {
 	CALLS(CALL_NAME)
 	"left",
 	"invalidate",
-	"found"
+	"found",
+	"tasks"
 };
 
 /* "NAME": hold who calls that; "-NAME": let them go on; "": let all go on. */
@@ -165,7 +166,7 @@ static int hold_get(char *text, const struct kernel_param *kp)
 
 static const struct kernel_param_ops hold_ops = { .set = hold_set, .get = hold_get };
 module_param_cb(hold, &hold_ops, NULL, 0644);
-MODULE_PARM_DESC(hold, "NAME: hold a thread that makes that call, has put the module, changes the owner's memory, or has found pages; -NAME: let those go on; empty: let all");
+MODULE_PARM_DESC(hold, "NAME: hold a thread that makes that call, has put the module, changes the owner's memory, has found pages, or is going to wait for tasks; -NAME: let those go on; empty: let all");
 
 /* A line for each: name and how often it has failed. */
 static int failed_get(char *text, const struct kernel_param *kp)
@@ -230,6 +231,13 @@ void __wrap_module_put(struct module *module)
 	__real_module_put(module);
 	if (in_task())
 		wait_there(LEFT);
+}
+
+WRAP(synchronize_rcu_tasks);
+void __wrap_synchronize_rcu_tasks(void)
+{
+	wait_there(TASKS);
+	__real_synchronize_rcu_tasks();
 }
 
 WRAP(fget);

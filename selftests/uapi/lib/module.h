@@ -21,6 +21,8 @@ void module_is_unloaded(void);
 
 /* Points where hold() holds threads: a vCPU thread after inline TX, which has put the module. */
 #define HAS_LEFT	"left"
+/* rmmod, before it waits for threads that are in the module's code. */
+#define WAITS_FOR_TASKS	"tasks"
 /* A thread that invalidates its process's memory, in the mmu notifier, before pages are freed. */
 #define CHANGES_MEMORY	"invalidate"
 /* A worker that has looked up pages of the owner's memory. */

@@ -111,6 +111,7 @@ CASE(rmmod_waits_for_vcpu_thread)
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	gr_publish(&tx->ring);
 	hold(HAS_LEFT);
+	hold(WAITS_FOR_TASKS);
 	ASSERT_EQ(pthread_create(&thread, NULL, kicks, tx), 0);
 	ASSERT(WAIT_FOR(3000, held(HAS_LEFT)));
 	close(vmm.v.fd);
@@ -118,7 +119,7 @@ CASE(rmmod_waits_for_vcpu_thread)
 	pid = ASSERT_SYS(fork());
 	if (!pid)
 		_exit(-module_unload());
-	EXPECT(WAIT_FOR(3000, waits(pid, pid)));
+	EXPECT(WAIT_FOR(10000, held(WAITS_FOR_TASKS)));
 	let_go();
 	EXPECT(WAIT_FOR(10000, child_ended(pid, &status)));
 	EXPECT_EQ(status, 0);
