@@ -34,7 +34,7 @@ int xdp_load_verdict(int verdict)
 }
 
 /* bpf_redirect(ifindex, 0) */
-int xdp_load_redirect(int ifindex)
+static int load_redirect(int ifindex)
 {
 	const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = ifindex },
@@ -57,4 +57,15 @@ int xdp_attach(int ifindex, int program)
 	nl_put(&r, IFLA_XDP_FLAGS, &flags, sizeof(flags));
 	nl_nest_end(&r, xdp);
 	return nl_answer(&r);
+}
+
+int xdp_redirect(int ifindex, int to)
+{
+	int fd = load_redirect(to), ret = fd;
+
+	if (fd >= 0) {
+		ret = xdp_attach(ifindex, fd);
+		close(fd);
+	}
+	return ret;
 }

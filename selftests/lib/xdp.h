@@ -11,9 +11,9 @@
 int xdp_load(const struct bpf_insn *code, unsigned int n);
 /* One that has the same verdict on all frames, such as XDP_DROP. */
 int xdp_load_verdict(int verdict);
-/* One that sends all frames out of another device. */
-int xdp_load_redirect(int ifindex);
 /* The driver runs it; -1: none from now on. 0 or -errno. */
 int xdp_attach(int ifindex, int program);
+/* All frames of the device go on to another one; 0 or -errno. */
+int xdp_redirect(int ifindex, int to);
 
 #endif /* SELFTESTS_XDP_H */

@@ -10,7 +10,6 @@
  * With moves=1 the worker runs on the two CPUs in turn, and moves before the single frames.
  */
 #define _GNU_SOURCE
-#include <linux/filter.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -47,24 +46,9 @@ static void shell(const char *command)
 	ASSERT_EQ(system(command), 0);
 }
 
-static int open_queue(const char *dev, unsigned int queue)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_QUEUE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, queue, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, FRAME_MAX),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-	};
-	const struct sock_fprog filter = { .len = 4, .filter = code };
-	const struct rig r = { .ifindex = if_nametoindex(dev) };
-	int fd = rig_packet_socket(&r, ETH_P_ALL, false);
-
-	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
-	return fd;
-}
-
 static void open_nic(void)
 {
+	struct rig nic = { 0 };
 	unsigned int i;
 
 	shell("modprobe -qa dummy; ip link add out numtxqueues 2 type dummy");
@@ -73,9 +57,10 @@ static void open_nic(void)
 	ASSERT_SYS(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	ASSERT_SYS(mount("none", "/sys", "sysfs", 0, NULL));
 	shell("cd /sys/class/net/out/queues && echo 1 > tx-0/xps_cpus && echo 2 > tx-1/xps_cpus");
+	nic.ifindex = if_nametoindex("out");
 	sample.queues = 2;
 	for (i = 0; i < sample.queues; i++)
-		sample.queue[i].fd = open_queue("out", i);
+		sample.queue[i].fd = rig_queue_socket(&nic, i);
 }
 
 static void open_veth(void)

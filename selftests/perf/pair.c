@@ -41,25 +41,18 @@ static void shell(const char *format, ...)
 	ASSERT_EQ(system(command), 0);
 }
 
-/* drop, or bpf_redirect(ifindex, 0) */
-static int load_program(int redirect_to)
-{
-	const struct bpf_insn redirect[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = redirect_to },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2 },
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	return redirect_to ? xdp_load(redirect, 4) : xdp_load_verdict(XDP_DROP);
-}
-
+/* Drops all frames, or sends them on. */
 static void set_xdp(int redirect_to)
 {
-	int program = load_program(redirect_to);
+	int ifindex = sample.from->r.ifindex, program;
 
+	if (redirect_to) {
+		ASSERT_EQ(xdp_redirect(ifindex, redirect_to), 0);
+		return;
+	}
+	program = xdp_load_verdict(XDP_DROP);
 	ASSERT(program >= 0);
-	ASSERT_EQ(xdp_attach(sample.from->r.ifindex, program), 0);
+	ASSERT_EQ(xdp_attach(ifindex, program), 0);
 	close(program);
 }
 

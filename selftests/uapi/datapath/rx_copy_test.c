@@ -322,13 +322,10 @@ static struct rig other;
 
 static void redirect_from(const struct rig *from)
 {
-	int fd = xdp_load_redirect(rig.ifindex), ret = fd;
+	int ret = xdp_redirect(from->ifindex, rig.ifindex);
 
-	if (fd >= 0)
-		ret = xdp_attach(from->ifindex, fd);
 	if (ret)
 		ksft_skip("no XDP: %s", strerror(-ret));
-	close(fd);
 }
 
 static const uint32_t redirected_len[] = { 60, 255, 256, 257, 1000, 1514 };

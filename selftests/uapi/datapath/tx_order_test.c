@@ -7,7 +7,6 @@
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
 #define _GNU_SOURCE
-#include <linux/filter.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -58,21 +57,6 @@ static void set_sysfs(const char *name, const char *value)
 	ASSERT(f);
 	ASSERT(fputs(value, f) >= 0);
 	ASSERT_EQ(fclose(f), 0);
-}
-
-static int open_queue(const struct rig *nic, unsigned int queue)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_QUEUE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, queue, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, FRAME_MAX),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-	};
-	const struct sock_fprog filter = { .len = 4, .filter = code };
-	int fd = rig_packet_socket(nic, ETH_P_ALL, false);
-
-	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
-	return fd;
 }
 
 /* How many frames of the guest have left by that queue since it was last asked. */
@@ -166,8 +150,8 @@ static void begin(void)
 	link_bridge(rig.ifindex);
 	link_bridge(nic.ifindex);
 	ASSERT_EQ(link_up(if_nametoindex("br0"), true), 0);
-	leaving[0] = open_queue(&nic, 0);
-	leaving[1] = open_queue(&nic, 1);
+	leaving[0] = rig_queue_socket(&nic, 0);
+	leaving[1] = rig_queue_socket(&nic, 1);
 	/* what the bridge takes does not come to the tap's own */
 	close(rig.sniff);
 	rig.sniff = rig_packet_socket(&nic, ETH_P_ALL, false);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
@@ -101,6 +102,21 @@ int rig_packet_socket(const struct rig *r, int proto, bool vnet)
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	ASSERT_SYS(bind(fd, (struct sockaddr *)&sll, sizeof(sll)));
+	return fd;
+}
+
+int rig_queue_socket(const struct rig *r, unsigned int queue)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_QUEUE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, queue, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, FRAME_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog filter = { .len = 4, .filter = code };
+	int fd = rig_packet_socket(r, ETH_P_ALL, false);
+
+	ASSERT_SYS(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
 	return fd;
 }
 

@@ -67,6 +67,8 @@ struct shape {
 
 int rig_tap_new(struct rig *r, unsigned int flags);
 int rig_packet_socket(const struct rig *r, int proto, bool vnet);
+/* For the frames that leave by that TX queue of the device. */
+int rig_queue_socket(const struct rig *r, unsigned int queue);
 void rig_link(const struct rig *r, bool up);
 void rig_enter_netns(void);
 void rig_open(struct rig *r, const struct rig_cfg *cfg);
