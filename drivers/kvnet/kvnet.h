@@ -136,6 +136,7 @@ struct kvnet_queue {
  * @page_cache: HVA to kernel address of the owner's resident pages; has its own lock
  * @rx_direct: read frames from the tap's ring, without recvmsg(): 1 yes, 0 no, -1 as the
  *	       module parameter; read without locks
+ * @shortcut: frames to other taps of the bridge go straight into their rings; as @rx_direct
  * @q: the queues
  */
 struct kvnet_net {
@@ -154,6 +155,7 @@ struct kvnet_net {
 	struct kvnet_workers workers;
 	struct kvnet_page_cache page_cache;
 	int rx_direct;
+	int shortcut;
 	struct kvnet_queue q[KVNET_QUEUES];
 };
 
@@ -231,6 +233,7 @@ extern bool kvnet_param_rx_inline;
 extern unsigned int kvnet_param_tx_usecs;
 extern unsigned int kvnet_param_rx_usecs;
 extern bool kvnet_param_rx_direct;
+extern bool kvnet_param_shortcut;
 extern bool kvnet_param_fork_from_owner;
 extern bool kvnet_param_fork_owner_control;
 
@@ -245,6 +248,14 @@ static inline bool kvnet_dev_is_rx_direct(const struct kvnet_net *net)
 	int rx_direct = READ_ONCE(net->rx_direct);
 
 	return rx_direct < 0 ? READ_ONCE(kvnet_param_rx_direct) : rx_direct;
+}
+
+/* As kvnet_dev_is_rx_direct(). */
+static inline bool kvnet_dev_is_shortcut(const struct kvnet_net *net)
+{
+	int shortcut = READ_ONCE(net->shortcut);
+
+	return shortcut < 0 ? READ_ONCE(kvnet_param_shortcut) : shortcut;
 }
 
 /*

@@ -64,6 +64,11 @@ module_param_named(tx_direct, kvnet_param_tx_direct, bool, 0644);
 MODULE_PARM_DESC(tx_direct,
 		 "Pass frames to the network stack instead of to the tap's sendmsg(), where the result is the same; applies at SET_BACKEND (default Y)");
 
+bool kvnet_param_shortcut = true;
+module_param_named(shortcut, kvnet_param_shortcut, bool, 0644);
+MODULE_PARM_DESC(shortcut,
+		 "Pass frames to another tap of the same bridge straight into its ring, where bridge and stack would do the same (default Y)");
+
 bool kvnet_param_fork_from_owner = true;
 module_param_named(fork_from_owner_default, kvnet_param_fork_from_owner, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,

@@ -51,6 +51,7 @@ static void reset_dev_settings(struct kvnet_net *net)
 	WRITE_ONCE(net->q[KVNET_RX].work.busy_poll_us, us);
 	WRITE_ONCE(net->q[KVNET_TX].work.busy_poll_us, us);
 	WRITE_ONCE(net->rx_direct, -1);
+	WRITE_ONCE(net->shortcut, -1);
 	WRITE_ONCE(net->fork_from_owner,
 		   kvnet_param_fork_from_owner && kvnet_thread_has_vhost_task());
 }

@@ -41,6 +41,7 @@ static struct tx_poll_ctx start_tx_poll(struct kvnet_queue *q)
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	q->tap.may_shortcut = kvnet_dev_is_shortcut(kvnet_dev_of_queue(q));
 	return (struct tx_poll_ctx) {
 		.q = q,
 		.hdr_len = kvnet_features_hdr_len(f),

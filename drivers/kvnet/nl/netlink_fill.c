@@ -33,7 +33,7 @@ static int fill_u64(struct sk_buff *skb, int type, u64 value)
 	return nla_put(skb, type, sizeof(value), &value);
 }
 
-/* For PIDs and priorities: 0 means that the number does not exist, and is left out. */
+/* For PIDs, priorities and interfaces: 0 means that there is none, and is left out. */
 static int fill_nonzero_u32(struct sk_buff *skb, int type, u32 number)
 {
 	return number ? nla_put_u32(skb, type, number) : 0;
@@ -169,7 +169,8 @@ static int fill_policy(struct sk_buff *skb, struct kvnet_net *net)
 			    READ_ONCE(net->q[KVNET_TX].work.busy_poll_us))) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_TX_INLINE, READ_ONCE(net->workers.allow_vcpu)) ||
 	    nla_put_u8(skb, KVNET_A_POLICY_RX_DIRECT, kvnet_dev_is_rx_direct(net)) ||
-	    nla_put_u8(skb, KVNET_A_POLICY_RX_INLINE, READ_ONCE(net->workers.allow_softirq)))
+	    nla_put_u8(skb, KVNET_A_POLICY_RX_INLINE, READ_ONCE(net->workers.allow_softirq)) ||
+	    nla_put_u8(skb, KVNET_A_POLICY_SHORTCUT, kvnet_dev_is_shortcut(net)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -294,6 +295,19 @@ static int fill_ring_position(struct sk_buff *skb, struct kvnet_queue *q)
 	       (has_backlog ? nla_put_u32(skb, KVNET_A_QUEUE_BACKLOG, backlog) : 0);
 }
 
+/* The queue may change both meanwhile: then the interface is that of another batch. */
+static int fill_shortcut(struct sk_buff *skb, const struct kvnet_queue *q)
+{
+	u32 state = READ_ONCE(q->tap.shortcut_state);
+
+	if (q->vq.index != KVNET_TX || READ_ONCE(q->tap_info.kind) != KVNET_BACKEND_TAP)
+		return 0;
+	return nla_put_u32(skb, KVNET_A_QUEUE_SHORTCUT, state) ?:
+	       (state == KVNET_SHORTCUT_ACTIVE ?
+		fill_nonzero_u32(skb, KVNET_A_QUEUE_SHORTCUT_IFINDEX,
+				 READ_ONCE(q->tap.shortcut_ifindex)) : 0);
+}
+
 int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigned int index)
 {
 	struct kvnet_queue *q = &net->q[index];
@@ -308,7 +322,8 @@ int kvnet_netlink_fill_queue(struct sk_buff *skb, struct kvnet_net *net, unsigne
 	       fill_ring_position(skb, q) ?:
 	       nla_put_u32(skb, KVNET_A_QUEUE_WORKER, index) ?:
 	       fill_counters(skb, q) ?:
-	       fill_histograms(skb, &q->vq);
+	       fill_histograms(skb, &q->vq) ?:
+	       fill_shortcut(skb, q);
 }
 
 /*** attributes of a worker ***/

@@ -11,11 +11,12 @@
 #include <uapi/linux/kvnet.h>
 
 /* Common nested types */
-const struct nla_policy kvnet_policy_nl_policy[KVNET_A_POLICY_RX_INLINE + 1] = {
+const struct nla_policy kvnet_policy_nl_policy[KVNET_A_POLICY_SHORTCUT + 1] = {
 	[KVNET_A_POLICY_POLL_US] = { .type = NLA_U32, },
 	[KVNET_A_POLICY_TX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RX_DIRECT] = NLA_POLICY_MAX(NLA_U8, 1),
 	[KVNET_A_POLICY_RX_INLINE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[KVNET_A_POLICY_SHORTCUT] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* KVNET_CMD_DEV_GET - do */

@@ -12,7 +12,7 @@
 #include <uapi/linux/kvnet.h>
 
 /* Common nested types */
-extern const struct nla_policy kvnet_policy_nl_policy[KVNET_A_POLICY_RX_INLINE + 1];
+extern const struct nla_policy kvnet_policy_nl_policy[KVNET_A_POLICY_SHORTCUT + 1];
 
 /* Ops table for kvnet */
 extern const struct genl_split_ops kvnet_nl_ops[5];

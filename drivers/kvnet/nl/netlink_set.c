@@ -66,6 +66,9 @@ static void apply_policy(struct kvnet_net *net, struct nlattr **policy)
 	a = policy[KVNET_A_POLICY_RX_INLINE];
 	if (a)
 		WRITE_ONCE(net->workers.allow_softirq, nla_get_u8(a));
+	a = policy[KVNET_A_POLICY_SHORTCUT];
+	if (a)
+		WRITE_ONCE(net->shortcut, nla_get_u8(a));
 }
 
 int kvnet_nl_dev_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -44,6 +44,7 @@ struct seq_file;
 	X(batches_direct)	/* of these, without its sendmsg() */	\
 	X(packets_direct)	/* packets, without its sendmsg() */	\
 	X(packets_gro)		/* of these, merged into an earlier one */ \
+	X(packets_shortcut)	/* of packets_direct: straight to another tap */ \
 	X(packets_unbatched)	/* packets sent one by one */		\
 	X(packets_recvmsg)	/* packets read by the tap's recvmsg() */ \
 	X(no_buf)		/* stopped: no receive buffers */	\

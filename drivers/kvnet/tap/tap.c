@@ -142,6 +142,7 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int 
 	tap->rx_ifindex = 0;
 	tap->xdp_ifindex = IS_ENABLED(CONFIG_PREEMPT_RT) ? 0 : ifindex;
 	kvnet_tap_tx_direct_set_dev(tap, ifindex);
+	WRITE_ONCE(tap->shortcut_state, KVNET_SHORTCUT_IDLE);
 	if (!sock)
 		kvnet_frag_drain(&tap->frags);
 	return old;

@@ -52,6 +52,7 @@ struct kvnet_tap {
 
 	/* of this poll */
 	bool may_copy;			/* direct RX is allowed */
+	bool may_shortcut;		/* the short cut to other taps is allowed */
 	bool le;			/* the header's fields are little-endian */
 	size_t hdr_len;			/* header in front of each frame of the tap; 0: none */
 
@@ -93,6 +94,10 @@ struct kvnet_tap {
 	unsigned int gro_merged;	/* frames of the last batch merged into others */
 	u32 gro_plain_ns;		/* time for a frame without it */
 	u64 gro_begin;			/* of this batch; 0: its time is not taken */
+
+	/* short cut to other taps of the bridge, of the last batch; netlink takes no lock */
+	u8 shortcut_state;		/* enum kvnet_shortcut */
+	int shortcut_ifindex;		/* of the other tap, if it is KVNET_SHORTCUT_ACTIVE */
 
 	void *rx[KVNET_TAP_BATCH];
 	/* In front of a frame longer than a page: KVNET_TAP_SKB_HEAD bytes, its linear part. */

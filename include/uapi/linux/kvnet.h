@@ -57,6 +57,34 @@ enum kvnet_backend {
 };
 
 /**
+ * enum kvnet_shortcut - State of the short cut to another tap of the bridge,
+ *   as the last batch by direct TX found it.
+ * @KVNET_SHORTCUT_IDLE: There was no batch yet.
+ * @KVNET_SHORTCUT_ACTIVE: Frames go straight to the other tap.
+ * @KVNET_SHORTCUT_OFF: Policy shortcut is 0.
+ * @KVNET_SHORTCUT_NO_BRIDGE: The tap is no port of a Linux bridge.
+ * @KVNET_SHORTCUT_BRIDGE: The bridge is down or promiscuous.
+ * @KVNET_SHORTCUT_CAPTURE: Packets are captured on one of the taps.
+ * @KVNET_SHORTCUT_FILTER: An nft or tc hook is on the way.
+ * @KVNET_SHORTCUT_PORT: The bridge filters VLANs, or has not learned the
+ *   destination behind a tap that is up and has one queue, or the frame is of
+ *   a kind that only the bridge handles, as ARP and multicast.
+ * @KVNET_SHORTCUT_QDISC: The qdisc of the other tap must not be bypassed, or
+ *   is not empty.
+ */
+enum kvnet_shortcut {
+	KVNET_SHORTCUT_IDLE,
+	KVNET_SHORTCUT_ACTIVE,
+	KVNET_SHORTCUT_OFF,
+	KVNET_SHORTCUT_NO_BRIDGE,
+	KVNET_SHORTCUT_BRIDGE,
+	KVNET_SHORTCUT_CAPTURE,
+	KVNET_SHORTCUT_FILTER,
+	KVNET_SHORTCUT_PORT,
+	KVNET_SHORTCUT_QDISC,
+};
+
+/**
  * enum kvnet_worker_kind - What kind of thread a worker is.
  * @KVNET_WORKER_KIND_KTHREAD: A kernel thread, in the owner's cgroups.
  * @KVNET_WORKER_KIND_TASK: A thread of the owner's process.
@@ -113,6 +141,7 @@ enum {
 	KVNET_A_POLICY_TX_INLINE,
 	KVNET_A_POLICY_RX_DIRECT,
 	KVNET_A_POLICY_RX_INLINE,
+	KVNET_A_POLICY_SHORTCUT,
 
 	__KVNET_A_POLICY_MAX,
 	KVNET_A_POLICY_MAX = (__KVNET_A_POLICY_MAX - 1)
@@ -154,6 +183,8 @@ enum {
 	KVNET_A_QUEUE_WAKEUPS,
 	KVNET_A_QUEUE_COUNTERS,
 	KVNET_A_QUEUE_HISTOGRAMS,
+	KVNET_A_QUEUE_SHORTCUT,
+	KVNET_A_QUEUE_SHORTCUT_IFINDEX,
 
 	__KVNET_A_QUEUE_MAX,
 	KVNET_A_QUEUE_MAX = (__KVNET_A_QUEUE_MAX - 1)
