@@ -5,9 +5,12 @@
 #include "kvnetctl.h"
 #include "names.h"
 #include "policy.h"
+#include "text.h"
 #include "write.h"
 
 #include <stdlib.h>
+
+#include <net/if.h>
 
 static void u32_or_null(struct json *w, const char *key, bool has, uint32_t val)
 {
@@ -17,7 +20,38 @@ static void u32_or_null(struct json *w, const char *key, bool has, uint32_t val)
 		json_null(w, key);
 }
 
-static void show_queue(struct json *w, const struct kvnet_queue *q)
+/* The other tap is in the namespace of this one: by name if that is the owner's, and so ours. */
+static char *other_tap(const struct kvnet_device *dev, uint32_t ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	if (kvnet_tap_of_owner_netns(dev) && if_indextoname(ifindex, name))
+		return text_format("%s", name);
+	return text_format("%u", ifindex);
+}
+
+static void show_shortcut(struct json *w, const struct kvnet_device *dev,
+			  const struct kvnet_queue *q)
+{
+	const char *state = HAS(q, KVNET_A_QUEUE_SHORTCUT) ? name_shortcut(q->shortcut) : NULL;
+	char *tap, *text;
+
+	if (w->mode != JSON_TEXT) {
+		json_str(w, "shortcut", state);
+		u32_or_null(w, "shortcut_ifindex", HAS(q, KVNET_A_QUEUE_SHORTCUT_IFINDEX),
+			    q->shortcut_ifindex);
+	} else if (HAS(q, KVNET_A_QUEUE_SHORTCUT_IFINDEX)) {
+		tap = other_tap(dev, q->shortcut_ifindex);
+		text = text_format("%s (to %s)", state, tap);
+		json_str(w, "shortcut", text);
+		free(text);
+		free(tap);
+	} else {
+		json_str(w, "shortcut", state);
+	}
+}
+
+static void show_queue(struct json *w, const struct kvnet_device *dev, const struct kvnet_queue *q)
 {
 	json_object(w, NULL);
 	json_u64(w, "index", q->index);
@@ -36,6 +70,7 @@ static void show_queue(struct json *w, const struct kvnet_queue *q)
 	u32_or_null(w, "worker", HAS(q, KVNET_A_QUEUE_WORKER), q->worker);
 	json_u64(w, "kicks", q->kicks);
 	json_u64(w, "wakeups", q->wakeups);
+	show_shortcut(w, dev, q);
 	json_end(w);
 }
 
@@ -92,7 +127,7 @@ static void show_device(struct json *w, const struct kvnet_device *dev)
 	policy_write(w, "policy", &dev->policy);
 	json_list(w, "queues", JSON_TABLE);
 	for (i = 0; i < dev->queues; i++)
-		show_queue(w, &dev->queue[i]);
+		show_queue(w, dev, &dev->queue[i]);
 	json_end(w);
 	json_list(w, "workers", JSON_TABLE);
 	for (i = 0; i < dev->workers; i++)

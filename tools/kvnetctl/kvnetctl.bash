@@ -14,7 +14,7 @@ _kvnetctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' words='' i at=0
 	local commands="list show stats top set monitor rules features doctor"
-	local settings="cpus node nice sched rt-priority poll-us tx-inline rx-direct rx-inline"
+	local settings="cpus node nice sched rt-priority poll-us tx-inline rx-direct rx-inline shortcut"
 	local options="--json --pretty --help --version"
 
 	COMPREPLY=()
@@ -49,7 +49,7 @@ _kvnetctl()
 				words=$(_kvnetctl_devices)
 			else
 				case $prev in
-				tx-inline | rx-direct | rx-inline) words="on off" ;;
+				tx-inline | rx-direct | rx-inline | shortcut) words="on off" ;;
 				sched) words="other batch idle fifo rr" ;;
 				cpus) words="all" ;;
 				node) words="auto none" ;;

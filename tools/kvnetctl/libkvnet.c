@@ -244,6 +244,8 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_DIRECT, p->rx_direct);
 	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
 		mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_INLINE, p->rx_inline);
+	if (HAS(p, KVNET_A_POLICY_SHORTCUT))
+		mnl_attr_put_u8(nlh, KVNET_A_POLICY_SHORTCUT, p->shortcut);
 	mnl_attr_nest_end(nlh, nest);
 }
 

@@ -56,7 +56,7 @@ struct kvnet_policy {
 	char *cpus;		/* empty: all */
 	int32_t nice, node;
 	uint32_t sched, rt_priority, poll_us;
-	uint8_t tx_inline, rx_direct, rx_inline;
+	uint8_t tx_inline, rx_direct, rx_inline, shortcut;
 };
 
 struct kvnet_counter {
@@ -84,7 +84,7 @@ struct kvnet_histogram {
 struct kvnet_queue {
 	uint64_t has;		/* KVNET_A_QUEUE_* */
 	uint32_t dev, index, state, error, size, avail, used;
-	uint32_t access, backend, backlog, worker;
+	uint32_t access, backend, backlog, worker, shortcut, shortcut_ifindex;
 	uint64_t kicks, wakeups;
 	struct kvnet_counter *counter;
 	unsigned int counters;

@@ -90,6 +90,21 @@ const char *name_backend(uint32_t backend)
 }
 
 /**
+ * name_shortcut() - of the state of the short cut to another tap
+ * @state: KVNET_SHORTCUT_*
+ *
+ * Return: its name.
+ */
+const char *name_shortcut(uint32_t state)
+{
+	static const char * const names[] = {
+		"idle", "active", "off", "no-bridge", "bridge", "capture", "filter", "port", "qdisc",
+	};
+
+	return NAME(names, state);
+}
+
+/**
  * name_kind() - of a worker
  * @kind: KVNET_WORKER_KIND_*
  *

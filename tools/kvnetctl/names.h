@@ -12,6 +12,7 @@ const char *name_state(uint32_t state);
 const char *name_layout(uint32_t layout);
 const char *name_access(uint32_t access);
 const char *name_backend(uint32_t backend);
+const char *name_shortcut(uint32_t state);
 const char *name_kind(uint32_t kind);
 const char *name_sched(uint32_t sched);
 const char *name_queue(uint32_t index);

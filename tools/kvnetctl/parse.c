@@ -49,6 +49,7 @@ static const struct field policy_fields[] = {
 	FIELD(kvnet_policy, KVNET_A_POLICY_TX_INLINE, U8, tx_inline),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_DIRECT, U8, rx_direct),
 	FIELD(kvnet_policy, KVNET_A_POLICY_RX_INLINE, U8, rx_inline),
+	FIELD(kvnet_policy, KVNET_A_POLICY_SHORTCUT, U8, shortcut),
 	{ 0 }
 };
 
@@ -66,6 +67,8 @@ static const struct field queue_fields[] = {
 	FIELD(kvnet_queue, KVNET_A_QUEUE_WORKER, U32, worker),
 	FIELD(kvnet_queue, KVNET_A_QUEUE_KICKS, U64, kicks),
 	FIELD(kvnet_queue, KVNET_A_QUEUE_WAKEUPS, U64, wakeups),
+	FIELD(kvnet_queue, KVNET_A_QUEUE_SHORTCUT, U32, shortcut),
+	FIELD(kvnet_queue, KVNET_A_QUEUE_SHORTCUT_IFINDEX, U32, shortcut_ifindex),
 	{ 0 }
 };
 

@@ -30,6 +30,8 @@ const struct policy_key policy_keys[] = {
 	  "read frames from the tap's ring, without recvmsg()" },
 	{ "rx-inline", KVNET_A_POLICY_RX_INLINE, "on|off",
 	  "receive single frames in the sender's softirq" },
+	{ "shortcut", KVNET_A_POLICY_SHORTCUT, "on|off",
+	  "pass frames straight to another tap of the same bridge" },
 	{ 0 }
 };
 
@@ -150,8 +152,10 @@ static bool set_value(struct kvnet_policy *p, const struct policy_key *key,
 		return set_switch(&p->tx_inline, key->name, value, why);
 	case KVNET_A_POLICY_RX_DIRECT:
 		return set_switch(&p->rx_direct, key->name, value, why);
-	default:
+	case KVNET_A_POLICY_RX_INLINE:
 		return set_switch(&p->rx_inline, key->name, value, why);
+	default:
+		return set_switch(&p->shortcut, key->name, value, why);
 	}
 }
 

@@ -41,6 +41,8 @@ void policy_merge(struct kvnet_policy *p, const struct kvnet_policy *less)
 		p->rx_direct = was.rx_direct;
 	if (HAS(&was, KVNET_A_POLICY_RX_INLINE))
 		p->rx_inline = was.rx_inline;
+	if (HAS(&was, KVNET_A_POLICY_SHORTCUT))
+		p->shortcut = was.shortcut;
 }
 
 /**
@@ -75,6 +77,8 @@ char *policy_text(const struct kvnet_policy *p)
 		fprintf(f, " rx-direct %s", p->rx_direct ? "on" : "off");
 	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
 		fprintf(f, " rx-inline %s", p->rx_inline ? "on" : "off");
+	if (HAS(p, KVNET_A_POLICY_SHORTCUT))
+		fprintf(f, " shortcut %s", p->shortcut ? "on" : "off");
 	fclose(f);
 	if (*text == ' ')
 		memmove(text, text + 1, strlen(text));
@@ -175,5 +179,7 @@ void policy_write(struct json *w, const char *key, const struct kvnet_policy *p)
 		json_bool(w, "rx_direct", p->rx_direct);
 	if (HAS(p, KVNET_A_POLICY_RX_INLINE))
 		json_bool(w, "rx_inline", p->rx_inline);
+	if (HAS(p, KVNET_A_POLICY_SHORTCUT))
+		json_bool(w, "shortcut", p->shortcut);
 	json_end(w);
 }
