@@ -15,7 +15,7 @@ FAILED=0
 SKIPPED=0
 MOST=$((${KSFT_STOP:-0} ? 1 : 50))
 # parameters: without it the same is done in another way
-FAST_WAYS="rx_direct tx_direct tx_inline rx_inline tx_usecs rx_usecs poll_us"
+FAST_WAYS="rx_direct tx_direct shortcut tx_inline rx_inline tx_usecs rx_usecs poll_us"
 PARAMETERS=/sys/module/kvnet/parameters
 KCSAN=/sys/kernel/debug/kcsan
 declare -A FAST

@@ -84,9 +84,9 @@ def main():
 
     @test("a policy is set")
     def _():
-        do("dev-set", id=device()["id"], policy={"poll-us": 7, "rx-direct": 0})
+        do("dev-set", id=device()["id"], policy={"poll-us": 7, "rx-direct": 0, "shortcut": 0})
         policy = device()["policy"]
-        assert (policy["poll-us"], policy["rx-direct"]) == (7, 0), policy
+        assert (policy["poll-us"], policy["rx-direct"], policy["shortcut"]) == (7, 0, 0), policy
 
     @test("a policy that makes no sense is refused, with the reason")
     def _():

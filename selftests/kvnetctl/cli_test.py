@@ -93,6 +93,17 @@ class Text(unittest.TestCase):
             self.assertIn("device 1: tap0", run("show", word)[0])
         self.assertEqual(run("stats", "tap0", "-j")[0].count('"queue"'), 4)
 
+    def test_short_cut(self):
+        """The other tap by name, but for one of another namespace, or that is not there."""
+        queues = json.loads(run("show", "1", "-j")[0])[0]["queues"]
+        self.assertEqual([(queue["shortcut"], queue["shortcut_ifindex"]) for queue in queues],
+                         [(None, None), ("active", 1)])
+        for device, fake, shown in (("1", "", "active (to lo)"), ("1", "foreign", "active (to 1)"), ("1", "macvtap", "-"),
+                                    ("2", "", "no-bridge"), ("7", "", "-"), ("300", "", "active (to 2000000000)")):
+            text = run("show", device, fake=fake)[0]
+            self.assertRegex(text, rf"(?m)^ +0 +rx .* - *$", (device, fake))
+            self.assertRegex(text, rf"(?m)^ +1 +tx .* {re.escape(shown)} *$", (device, fake))
+
     def test_zero_counters_are_for_all(self):
         self.assertNotIn("drop_tap", run("stats", "1")[0])
         self.assertIn("drop_tap", run("stats", "1", "-a")[0])
@@ -171,8 +182,8 @@ class Set(unittest.TestCase):
             return file.read().splitlines()
 
     def test_all_queue_pairs(self):
-        run("set", "tap0", "rx-direct", "on", "poll-us", "0", "tx-inline", "off", log=self.log)
-        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-inline off rx-direct on" for i in (1, 2)])
+        run("set", "tap0", "shortcut", "off", "rx-direct", "on", "poll-us", "0", "tx-inline", "off", log=self.log)
+        self.assertEqual(self.logged(), [f"{i} poll-us 0 tx-inline off rx-direct on shortcut off" for i in (1, 2)])
 
     def test_refused_by_one_of_several(self):
         _, err = run("set", "pid:4001", "poll-us", "1001", status=5, log=self.log)
@@ -560,7 +571,7 @@ class Bad(unittest.TestCase):
         (2, "set: needs DEV SETTING VALUE [SETTING VALUE]...; see kvnetctl set -h", "set", "tap0", "nice"),
         (2, "set: poll-us needs a value: US", "set", "tap0", "nice", "1", "poll-us"),
         (2, "set: unknown setting 'colour'; there are: cpus node nice sched rt-priority poll-us tx-inline rx-direct "
-         "rx-inline", "set", "tap0", "colour", "red"),
+         "rx-inline shortcut", "set", "tap0", "colour", "red"),
         (2, "set: rt-priority goes with sched fifo or rr, not with batch", "set", "tap0", "sched", "batch", "rt-priority", "3"),
         (2, "set: cpus 'x': not a list of CPUs, as 0-3,8, or all", "set", "tap0", "cpus", "x"),
         (2, "'pid:x': what comes after pid: is no process number", "show", "pid:x"),
@@ -690,6 +701,7 @@ class Help(unittest.TestCase):
         self.assertEqual(self.complete("show", "tap"), ["tap0"] * 2)
         self.assertEqual(self.complete("set", "tap0", "c"), ["cpus"])
         self.assertEqual(self.complete("set", "tap0", "rx"), ["rx-direct", "rx-inline"])
+        self.assertEqual(self.complete("set", "tap0", "shortcut", ""), ["on", "off"])
         self.assertEqual(self.complete("set", "tap0", "nice", "3", "sched", "f"), ["fifo"])
         self.assertEqual(self.complete("rules", ""), ["check", "apply", "run"])
         self.assertEqual(self.complete("stats", "--pro"), ["--prometheus"])

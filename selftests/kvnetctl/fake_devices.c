@@ -59,6 +59,7 @@ static void put_policy(struct nlmsghdr *nlh, const struct kvnet_policy *p)
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_TX_INLINE, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_DIRECT, 1);
 	mnl_attr_put_u8(nlh, KVNET_A_POLICY_RX_INLINE, 0);
+	mnl_attr_put_u8(nlh, KVNET_A_POLICY_SHORTCUT, 1);
 	mnl_attr_nest_end(nlh, nest);
 }
 
@@ -144,6 +145,15 @@ static void put_histograms(struct nlmsghdr *nlh, bool alive)
 	put_histogram(nlh, "from-the-future", 0, turns, 0);
 }
 
+/* To the loopback device, whose index is 1 everywhere; to one that is not there; or none. */
+static void put_shortcut(struct nlmsghdr *nlh, unsigned int which)
+{
+	mnl_attr_put_u32(nlh, KVNET_A_QUEUE_SHORTCUT, which == 1 ? KVNET_SHORTCUT_NO_BRIDGE :
+			 KVNET_SHORTCUT_ACTIVE);
+	if (which != 1)
+		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_SHORTCUT_IFINDEX, which ? 2000000000 : 1);
+}
+
 void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 {
 	const struct fake *f = &fakes[which];
@@ -165,6 +175,8 @@ void fake_queue(struct nlmsghdr *nlh, unsigned int which, unsigned int index)
 			 f->tap ? KVNET_BACKEND_TAP : KVNET_BACKEND_NONE);
 	if (!index && f->tap)
 		mnl_attr_put_u32(nlh, KVNET_A_QUEUE_BACKLOG, 3);
+	if (index && f->tap && !has_macvtap(f))
+		put_shortcut(nlh, which);
 	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_KICKS, packets / 2);
 	mnl_attr_put_u64(nlh, KVNET_A_QUEUE_WAKEUPS, packets / 4);
 	put_counter(nlh, "packets", packets);

@@ -37,6 +37,7 @@ CASE(a_device)
 	EXPECT_TRUE(!HAS(&dev, KVNET_A_DEV_MEMORY_NODE));
 	EXPECT_TRUE(!(dev.policy.has & POLICY_OF_THREADS));
 	EXPECT_EQ(dev.policy.poll_us, 50);
+	EXPECT_TRUE(HAS(&dev.policy, KVNET_A_POLICY_SHORTCUT) && dev.policy.shortcut == 1);
 	kvnet_free_device(&dev);
 }
 
@@ -75,6 +76,8 @@ CASE(a_queue)
 	EXPECT_EQ(q.histogram[0].bucket[3], 30);
 	EXPECT_EQ(q.histogram[1].bucket[31], 1);
 	EXPECT_TRUE(!HAS(&q, KVNET_A_QUEUE_ERROR) && !HAS(&q, KVNET_A_QUEUE_BACKLOG));
+	EXPECT_EQ(q.shortcut, KVNET_SHORTCUT_ACTIVE);
+	EXPECT_EQ(q.shortcut_ifindex, 2000000000);
 	free_queue(&q);
 }
 

@@ -71,10 +71,10 @@ CASE(the_first_that_says_it_counts)
 		"\n"
 		"  vm web   set cpus 2-3 node auto nice -5   # of the web\n"
 		"tap web* set nice 1 poll-us 0\n"
-		"any set sched fifo rt-priority 7 poll-us 20 cpus all tx-inline off rx-direct on rx-inline off\n";
+		"any set sched fifo rt-priority 7 poll-us 20 cpus all tx-inline off rx-direct on rx-inline off shortcut off\n";
 
-	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 node auto nice -5 sched fifo rt-priority 7 poll-us 0 tx-inline off rx-direct on rx-inline off"));
-	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-inline off rx-direct on rx-inline off"));
+	EXPECT_TRUE(policy_is(text, web, "cpus 2-3 node auto nice -5 sched fifo rt-priority 7 poll-us 0 tx-inline off rx-direct on rx-inline off shortcut off"));
+	EXPECT_TRUE(policy_is(text, unnamed, "cpus all sched fifo rt-priority 7 poll-us 20 tx-inline off rx-direct on rx-inline off shortcut off"));
 }
 
 /* Each rule is right by itself: together they say nothing that one may not. */
@@ -131,7 +131,7 @@ CASE(bad_lines)
 		{ "any set rt-priority 0\n", "f:1: rt-priority '0': not a number from 1 to 99\n" },
 		{ "any set poll-us 5000000000\n", "f:1: poll-us '5000000000': not a number of microseconds\n" },
 		{ "any set tx-inline yes\n", "f:1: tx-inline 'yes': neither on nor off\n" },
-		{ "any set weight 3\n", "f:1: unknown setting 'weight'; there are: cpus node nice sched rt-priority poll-us tx-inline rx-direct rx-inline\n" },
+		{ "any set weight 3\n", "f:1: unknown setting 'weight'; there are: cpus node nice sched rt-priority poll-us tx-inline rx-direct rx-inline shortcut\n" },
 		{ "any set nice 1\nany set poll-us 1 nice 2\n", "f:2: matches the same devices as line 1, and sets other values\n" },
 		{ "tap a vm b set nice 1\nvm b tap a set nice 2\n", "f:2: matches the same devices as line 1, and sets other values\n" },
 		{ "any set nice x\ntap set\n", "f:1: nice 'x': not a number from -20 to 19\nf:2: there is no 'set'\n" },

@@ -90,6 +90,8 @@ CASE(queue_shown_with_all_attributes)
 		EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_TAP);
 		EXPECT(attr_has(q, KVNET_A_QUEUE_WORKER));
 		EXPECT(!attr_has(q, KVNET_A_QUEUE_ERROR));
+		EXPECT_EQ(attr_has(q, KVNET_A_QUEUE_SHORTCUT), i == VDEV_TX);
+		EXPECT(!attr_has(q, KVNET_A_QUEUE_SHORTCUT_IFINDEX));
 		if (!(vmm.v.features & F_PACKED))
 			EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_USED),
 				  vdev_get_base(&vmm.v, i) & 0xffff);
@@ -100,6 +102,18 @@ CASE(queue_shown_with_all_attributes)
 	EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_STATE), KVNET_QUEUE_STATE_STOPPED);
 	EXPECT_EQ(attr_u32(q, KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_NONE);
 	EXPECT(!attr_has(q, KVNET_A_QUEUE_BACKLOG));
+	EXPECT(!attr_has(q, KVNET_A_QUEUE_SHORTCUT));
+}
+
+CASE(shortcut_of_a_new_backend_is_idle)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_no_spin(&vmm.v);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_SHORTCUT), KVNET_SHORTCUT_IDLE);
+	flow_one(&vmm);
+	vdev_backend(&vmm.v, VDEV_TX, -1);
+	vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
+	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_SHORTCUT), KVNET_SHORTCUT_IDLE);
 }
 
 /* Frames for a guest without buffers: all of them, in the tap and in the device. */

@@ -29,6 +29,7 @@ static const struct wrong {
 	{ "tx-inline 2", KVNET_A_POLICY_TX_INLINE, 1, 2, -ERANGE },
 	{ "rx-direct 255", KVNET_A_POLICY_RX_DIRECT, 1, 255, -ERANGE },
 	{ "rx-inline 2", KVNET_A_POLICY_RX_INLINE, 1, 2, -ERANGE },
+	{ "shortcut 2", KVNET_A_POLICY_SHORTCUT, 1, 2, -ERANGE },
 	{ "poll-us of one byte", KVNET_A_POLICY_POLL_US, 1, 1, -EINVAL },
 	{ "an attribute that is none", KVNET_A_POLICY_MAX + 1, 4, 0, -EINVAL },
 };
@@ -42,6 +43,8 @@ static void put_right(unsigned int but_for)
 		ask_u32(&policy_request, KVNET_A_POLICY_POLL_US, 11);
 	if (but_for != KVNET_A_POLICY_RX_DIRECT)
 		ask_u8(&policy_request, KVNET_A_POLICY_RX_DIRECT, 0);
+	if (but_for != KVNET_A_POLICY_SHORTCUT)
+		ask_u8(&policy_request, KVNET_A_POLICY_SHORTCUT, 0);
 }
 
 static void nothing_has_changed(void)
@@ -50,6 +53,7 @@ static void nothing_has_changed(void)
 
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_POLL_US), 50);
 	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_RX_DIRECT), 1);
+	EXPECT_EQ(attr_u32(p, KVNET_A_POLICY_SHORTCUT), 1);
 }
 
 CASE(set_with_a_wrong_attribute_changes_nothing)
@@ -80,6 +84,7 @@ CASE(set_with_a_wrong_attribute_changes_nothing)
 	EXPECT_EQ(policy_ask(), 0);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_POLL_US), 11);
 	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_DIRECT), 0);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_SHORTCUT), 0);
 }
 
 CASE(set_incomplete_refused)
@@ -168,6 +173,27 @@ CASE(rx_direct_set_selects_the_copy)
 	EXPECT_EQ(recvmsg_calls(), 40);
 	EXPECT_EQ(policy_u8(KVNET_A_POLICY_RX_DIRECT, 1), 0);
 	EXPECT_OP(recvmsg_calls(), <, 40);
+}
+
+static uint32_t shortcut_policy(void)
+{
+	return attr_u32(the_policy(), KVNET_A_POLICY_SHORTCUT);
+}
+
+CASE(shortcut_is_as_the_parameter_until_set)
+{
+	netlink_begin(&(struct rig_cfg){ 0 });
+	vdev_parameter("shortcut", 'N');
+	EXPECT_EQ(shortcut_policy(), 0);
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_SHORTCUT, 1), 0);
+	EXPECT_EQ(shortcut_policy(), 1);
+	vdev_parameter("shortcut", 'Y');
+	EXPECT_EQ(policy_u8(KVNET_A_POLICY_SHORTCUT, 0), 0);
+	EXPECT_EQ(shortcut_policy(), 0);
+	/* another owner's device has no policy of its own yet */
+	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(shortcut_policy(), 1);
 }
 
 /* Of n frames, those that the kicking thread has sent. */

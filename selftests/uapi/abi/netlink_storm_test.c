@@ -61,6 +61,7 @@ static void set_something(struct genl *g, uint32_t id, unsigned int i)
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, i % 100);
 	ask_u8(&a, KVNET_A_POLICY_RX_DIRECT, i % 2);
+	ask_u8(&a, KVNET_A_POLICY_SHORTCUT, i / 2 % 2);
 	ask_nest_end(&a, nest);
 	may_be(genl_do(g, &a, false, NULL, NULL));
 }

@@ -106,6 +106,7 @@ CASE(device_shown_with_all_attributes)
 	policy = attr_nest(d, KVNET_A_DEV_POLICY);
 	EXPECT(attr_has(policy, KVNET_A_POLICY_POLL_US));
 	EXPECT(attr_has(policy, KVNET_A_POLICY_RX_DIRECT));
+	EXPECT(attr_has(policy, KVNET_A_POLICY_SHORTCUT));
 	/* without a backend, and with another name */
 	ASSERT_EQ(link_up(vmm.ifindex, false), 0);
 	ASSERT_EQ(link_rename(vmm.ifindex, "other"), 0);
@@ -301,8 +302,10 @@ CASE(backend_of_another_kind_is_shown)
 	EXPECT(!attr_has(d, KVNET_A_DEV_IFINDEX));
 	EXPECT(attr_has(d, KVNET_A_DEV_BACKEND_NETNS_COOKIE));
 	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_MACVTAP);
+	EXPECT(!attr_has(the_queue(VDEV_TX), KVNET_A_QUEUE_SHORTCUT));
 	vdev_backend(&vmm.v, VDEV_TX, vmm.inject);
 	EXPECT_EQ(attr_u32(the_queue(VDEV_TX), KVNET_A_QUEUE_BACKEND), KVNET_BACKEND_PACKET);
+	EXPECT(!attr_has(the_queue(VDEV_TX), KVNET_A_QUEUE_SHORTCUT));
 	EXPECT(!strcmp(attr_text(the_device(), KVNET_A_DEV_IFNAME), vmm.name));
 	vdev_backend(&vmm.v, VDEV_TX, -1);
 	close(fd);

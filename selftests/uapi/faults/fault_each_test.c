@@ -205,6 +205,7 @@ static int do_policy(void)
 	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
 	ask_u32(&a, KVNET_A_POLICY_POLL_US, 17);
 	ask_u8(&a, KVNET_A_POLICY_RX_DIRECT, 1);
+	ask_u8(&a, KVNET_A_POLICY_SHORTCUT, 1);
 	ask_nest_end(&a, nest);
 	return genl_do(&genl, &a, false, NULL, NULL);
 }

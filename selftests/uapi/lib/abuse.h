@@ -78,8 +78,8 @@ struct abuse_op {
 extern const struct abuse_op abuse_set_up[ABUSE_SET_UP + 1], abuse_around[];
 
 /* The module's parameters that programs change, which are restored afterwards. */
-#define ABUSE_PARAMETERS	9
-#define ABUSE_MAX_ENTRIES	8
+#define ABUSE_PARAMETERS	10
+#define ABUSE_MAX_ENTRIES	9
 extern const char *const abuse_parameters[ABUSE_PARAMETERS];
 
 /* Which of n; never fails. */

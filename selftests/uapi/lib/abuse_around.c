@@ -440,7 +440,7 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 {
 	static const int ways[] = {
 		KVNET_A_POLICY_RX_DIRECT, KVNET_A_POLICY_RX_INLINE,
-		KVNET_A_POLICY_TX_INLINE,
+		KVNET_A_POLICY_TX_INLINE, KVNET_A_POLICY_SHORTCUT,
 	};
 	struct nlattr *nest;
 	struct ask ask;
@@ -454,7 +454,7 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 	nest = ask_nest(&ask, KVNET_A_DEV_POLICY);
 	if (one_in(d, 2))
 		ask_u32(&ask, KVNET_A_POLICY_POLL_US, draw(d, 200));
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if (one_in(d, 3))
 			ask_u8(&ask, ways[i], draw(d, 2));
 	if (one_in(d, 20))
@@ -465,7 +465,7 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 
 const char *const abuse_parameters[ABUSE_PARAMETERS] = {
 	"rx_direct", "tx_direct", "tx_inline", "rx_inline", "pin_rings",
-	"poll_us", "tx_usecs", "rx_usecs", "max_iotlb_entries",
+	"poll_us", "tx_usecs", "rx_usecs", "shortcut", "max_iotlb_entries",
 };
 
 static bool op_parameter(struct world *w, struct abused *a, struct draw *d)
