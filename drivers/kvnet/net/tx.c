@@ -68,6 +68,8 @@ static void send_tx_batch(struct kvnet_queue *q)
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches_direct);
 		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_direct, n - q->tap.n_xdp);
 		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_gro, q->tap.gro_merged);
+		kvnet_stats_add(&q->vq.stats, KVNET_STAT_packets_shortcut,
+				q->tap.shortcut_packets);
 	}
 	left = q->tap.n_xdp;
 	left_bytes = q->tap.xdp_bytes;

@@ -19,6 +19,7 @@
 #include <net/xdp.h>
 
 #include "frag.h"
+#include "shortcut.h"
 
 struct msghdr;
 struct net_device;
@@ -95,7 +96,12 @@ struct kvnet_tap {
 	u32 gro_plain_ns;		/* time for a frame without it */
 	u64 gro_begin;			/* of this batch; 0: its time is not taken */
 
-	/* short cut to other taps of the bridge, of the last batch; netlink takes no lock */
+	/* short cut to other taps of the bridge */
+	struct net_device *bridge;	/* of this batch; NULL: no short cut */
+	unsigned int shortcut_batch;	/* changes when lookups lose their validity */
+	unsigned int shortcut_packets;	/* frames of the last batch that went directly */
+	struct kvnet_shortcut_path shortcut[KVNET_SHORTCUT_PATHS];
+	/* of the last batch; netlink takes no lock */
 	u8 shortcut_state;		/* enum kvnet_shortcut */
 	int shortcut_ifindex;		/* of the other tap, if it is KVNET_SHORTCUT_ACTIVE */
 

@@ -43,4 +43,37 @@ static inline void compat_napi_set_skb_id(struct napi_struct *napi, unsigned int
 #endif
 }
 
+/* Linux 6.6: tcx in the place of miniq. Does a tc or nft hook see what comes from, goes to @dev? */
+static inline bool compat_dev_has_ingress(const struct net_device *dev)
+{
+#ifdef CONFIG_NETFILTER_INGRESS
+	if (rcu_access_pointer(dev->nf_hooks_ingress))
+		return true;
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef CONFIG_NET_XGRESS
+	return rcu_access_pointer(dev->tcx_ingress);
+#endif
+#elif defined(CONFIG_NET_CLS_ACT)
+	return rcu_access_pointer(dev->miniq_ingress);
+#endif
+	return false;
+}
+
+static inline bool compat_dev_has_egress(const struct net_device *dev)
+{
+#ifdef CONFIG_NETFILTER_EGRESS
+	if (rcu_access_pointer(dev->nf_hooks_egress))
+		return true;
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef CONFIG_NET_XGRESS
+	return rcu_access_pointer(dev->tcx_egress);
+#endif
+#elif defined(CONFIG_NET_CLS_ACT)
+	return rcu_access_pointer(dev->miniq_egress);
+#endif
+	return false;
+}
+
 #endif /* _KVNET_COMPAT_NETDEVICE_H */

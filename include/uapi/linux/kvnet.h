@@ -65,7 +65,8 @@ enum kvnet_backend {
  * @KVNET_SHORTCUT_NO_BRIDGE: The tap is no port of a Linux bridge.
  * @KVNET_SHORTCUT_BRIDGE: The bridge is down or promiscuous.
  * @KVNET_SHORTCUT_CAPTURE: Packets are captured on one of the taps.
- * @KVNET_SHORTCUT_FILTER: An nft or tc hook is on the way.
+ * @KVNET_SHORTCUT_FILTER: An nft or tc hook, or a generic XDP program, is on
+ *   the way.
  * @KVNET_SHORTCUT_PORT: The bridge filters VLANs, or has not learned the
  *   destination behind a tap that is up and has one queue, or the frame is of
  *   a kind that only the bridge handles, as ARP and multicast.
