@@ -7,6 +7,7 @@
 #include <linux/virtio_net.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -74,6 +75,26 @@ static void make_tcp(uint8_t *buf, uint32_t seq, const struct spec *s)
 	h->gso_size = SEGMENT;
 }
 
+/* A UDP packet without a checksum. */
+static void make_udp(uint8_t *eth, uint32_t seq, const struct spec *s)
+{
+	struct iphdr ip = {
+		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
+		.protocol = IPPROTO_UDP, .id = htons(seq), .frag_off = htons(IP_DF),
+		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
+	};
+	struct udphdr udp = {
+		.source = htons(5001), .dest = htons(5002),
+		.len = htons(s->size - ETHER - sizeof(ip)),
+	};
+
+	eth[12] = 8;
+	eth[13] = 0;
+	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
+	memcpy(eth + ETHER, &ip, sizeof(ip));
+	memcpy(eth + ETHER + sizeof(ip), &udp, sizeof(udp));
+}
+
 void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s)
 {
 	memset(buf, 0, HDR);
@@ -81,6 +102,8 @@ void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s
 		make_tcp(buf, seq, s);
 	else
 		frame_make(buf + HDR, seq, s->size);
+	if (s->udp)
+		make_udp(buf + HDR, seq, s);
 	buf[HDR + 5] = last;
 }
 
