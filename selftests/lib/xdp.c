@@ -46,10 +46,9 @@ static int load_redirect(int ifindex)
 	return xdp_load(code, 4);
 }
 
-int xdp_attach(int ifindex, int program)
+static int attach(int ifindex, int program, uint32_t flags)
 {
 	const struct ifinfomsg link = { .ifi_index = ifindex };
-	const uint32_t flags = XDP_FLAGS_DRV_MODE;
 	struct nl_request r = nl_ask(RTM_SETLINK, 0, &link, sizeof(link));
 	struct rtattr *xdp = nl_nest(&r, IFLA_XDP | NLA_F_NESTED);
 
@@ -57,6 +56,16 @@ int xdp_attach(int ifindex, int program)
 	nl_put(&r, IFLA_XDP_FLAGS, &flags, sizeof(flags));
 	nl_nest_end(&r, xdp);
 	return nl_answer(&r);
+}
+
+int xdp_attach(int ifindex, int program)
+{
+	return attach(ifindex, program, XDP_FLAGS_DRV_MODE);
+}
+
+int xdp_attach_generic(int ifindex, int program)
+{
+	return attach(ifindex, program, XDP_FLAGS_SKB_MODE);
 }
 
 int xdp_redirect(int ifindex, int to)

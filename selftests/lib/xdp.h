@@ -13,6 +13,8 @@ int xdp_load(const struct bpf_insn *code, unsigned int n);
 int xdp_load_verdict(int verdict);
 /* The driver runs it; -1: none from now on. 0 or -errno. */
 int xdp_attach(int ifindex, int program);
+/* The same, but that the stack runs it. */
+int xdp_attach_generic(int ifindex, int program);
 /* All frames of the device go on to another one; 0 or -errno. */
 int xdp_redirect(int ifindex, int to);
 

@@ -54,7 +54,8 @@ static struct nl_request ask_new(const char *name)
 	return r;
 }
 
-struct link_sent link_sent(const char *name)
+/* From this column on, after the name. */
+static struct link_sent read_counters(const char *name, unsigned int column)
 {
 	struct link_sent c = { 0 };
 	char line[512], *p;
@@ -68,11 +69,23 @@ struct link_sent link_sent(const char *name)
 		*p = 0;
 		if (strcmp(line + strspn(line, " "), name))
 			continue;
-		ASSERT_EQ(sscanf(p + 1, "%*u %*u %*u %*u %*u %*u %*u %*u %lu %lu",
-				 &c.bytes, &c.packets), 2);
+		for (p++; column--; p += strcspn(p, " "))
+			p += strspn(p, " ");
+		ASSERT_EQ(sscanf(p, "%lu %lu", &c.bytes, &c.packets), 2);
+		break;
 	}
 	fclose(f);
 	return c;
+}
+
+struct link_sent link_sent(const char *name)
+{
+	return read_counters(name, 8);
+}
+
+struct link_sent link_received(const char *name)
+{
+	return read_counters(name, 0);
 }
 
 bool link_module(const char *name)

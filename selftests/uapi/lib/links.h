@@ -17,6 +17,8 @@ struct link_sent {
 };
 
 struct link_sent link_sent(const char *name);
+/* And what it has received: a tap from its file. */
+struct link_sent link_received(const char *name);
 /* modprobe, where there is one: a test host may not let the kernel do it. */
 bool link_module(const char *name);
 /* A pair: what goes into one comes out of the other. */
