@@ -53,6 +53,7 @@ help:
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5 COVERAGE=1, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
 	@echo 'make proofs      bounded proofs of the pure parts by CBMC, and their mutants (TESTS="split_next" QUICK=1 TRACE=1)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan)'
+	@echo 'make shortcut-fuzz    random bridges, with the short cut between their taps and without, in User-Mode Linux (MINUTES=60 SHORTCUT_SEED= KERNEL=smp-kasan)'
 	@echo 'make life        a thousand deaths of each kind under load, in User-Mode Linux and in a VM (CYCLES=1000)'
 	@echo 'make test-debug  the uapi tests on kernels that look for bugs, with two CPUs: memory and locks, data races, what nobody has written; all in User-Mode Linux, some in a VM (KERNEL="smp-kasan smp-kcsan kasan kcsan kmsan" TESTS=)'
 	@echo 'make isolation   what a hostile guest costs the host and other guests: memory, log, content, instructions'
@@ -115,6 +116,11 @@ proofs:
 
 sysfuzz:
 	@SYSFUZZ_SECONDS='$(SECONDS)' SEED='$(SEED)' OPS='$(OPS)' $(SCRIPTS)/test.sh sysfuzz
+
+# other bridges each time
+shortcut-fuzz: MINUTES ?= 60
+shortcut-fuzz:
+	@SHORTCUT_SECONDS=$$(($(MINUTES) * 60)) SHORTCUT_SEED='$(SHORTCUT_SEED)' KSFT_SEED=$${KSFT_SEED:-$$(date +%s)} PACKED= RUN_SECONDS=86400 TESTS=shortcut_fuzz $(SCRIPTS)/test.sh uml
 
 life: CYCLES ?= 1000
 life: export LIFE_CYCLES = $(CYCLES)
@@ -187,5 +193,5 @@ clean:
 	@$(MAKE) -s -C selftests/perf clean
 	rm -rf build/mod-* build/hypercall build/uapi build/net-tools build/tools build/perf build/log
 
-.PHONY: modules tools help load unload demo test test-all test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz proofs sysfuzz life isolation soak check html ynl build-matrix clean-cache install \
+.PHONY: modules tools help load unload demo test test-all test-debug unit uml uapi net bench paper bench-compare bench-profile vtime icount native mutate fuzz proofs sysfuzz shortcut-fuzz life isolation soak check html ynl build-matrix clean-cache install \
 	install-tools install-host install-source uninstall dkms-install dkms-remove deb test-packages clean
