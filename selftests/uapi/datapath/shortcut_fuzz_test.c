@@ -202,8 +202,9 @@ static void send_batch(void)
 			dst = any_destination();
 		if (percent(3))
 			src = any_source();
-		packet_make(&packet, kind, percent(15) ? any_destination() : dst, src, any_len(),
-			    seq++);
+		/* one from another station moves it to the guest's port, in the middle of a batch */
+		packet_make(&packet, kind, percent(15) ? any_destination() : dst,
+			    below(150) ? src : station(below(ports)), any_len(), seq++);
 		if (some_spoilt && percent(8) && kind != PACKET_GSO)
 			spoil(&packet);
 		tell("sends %u: kind %u, %u bytes, to %02x:%02x, from %02x:%02x, csum %u: %u + %u",
@@ -425,7 +426,7 @@ static void all_speak(void)
 
 static void one_step(bool shortcut)
 {
-	unsigned int i, n;
+	unsigned int i, n, nr;
 
 	if (percent(25)) {
 		repair();
@@ -442,8 +443,12 @@ static void one_step(bool shortcut)
 	if (shortcut)
 		bridge_rig_tick();
 	n = 1 + below(5);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		send_batch();
+		nr = 1 + below(ports - 1);
+		if (percent(50))
+			speak(nr, station(nr));
+	}
 }
 
 static void run(uint32_t seed, bool shortcut, struct log *log)
