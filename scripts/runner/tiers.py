@@ -160,13 +160,18 @@ class Tier:
             self.tools(lane)
 
     def tools(self, lane):
-        """kvnetctl, what the scripts share, installing, litmus tests; not in tier one: the model of
-        a queue's run state, the laboratory's arithmetic and reports, ten seconds of fuzzing."""
+        """kvnetctl, what the scripts share, installing, litmus tests, the quick proofs; not in tier
+        one: the model of a queue's run state, the laboratory's arithmetic and reports, ten seconds
+        of fuzzing."""
         tests = f"{TOP}/selftests"
         kvnetctl = make("selftests/kvnetctl", "run", f"OUTPUT={self.build}/unit/kvnetctl")
         parts = {"kvnetctl": library('locked unit "$@"', *kvnetctl), "rig": [f"{tests}/rig/run.sh"],
                  "packages": [f"{tests}/packages/quick.sh"],
                  "models": [f"{tests}/models/run.sh", *(["litmus"] if self.first else [])]}
+        if lane.call(script("setup.sh", "--proofs")):
+            self.results.skip(lane, "proofs", "CBMC", "cannot be had here")
+        else:
+            parts["proofs"] = ["python3", "-B", f"{tests}/proofs/prove.py", "--quick"]
         if not self.first:
             parts |= {"bench": script("bench.sh", "test"), "fuzz": script("fuzz.sh")}
         for name, command in parts.items():
