@@ -79,6 +79,11 @@ uint32_t ksft_random(void)
 	return rng;
 }
 
+void ksft_random_from(uint32_t seed)
+{
+	rng = seed;
+}
+
 void ksft_relax(unsigned int turn)
 {
 	if (turn < 64)

@@ -62,9 +62,16 @@ unsigned int ksft_patience(unsigned int ms);
 /* n times KSFT_LONG, at least one */
 unsigned int ksft_rounds(unsigned int n);
 uint32_t ksft_random(void);
+/* From here on as after any other call with this seed, which is not 0. */
+void ksft_random_from(uint32_t seed);
 static inline uint32_t ksft_below(uint32_t n)
 {
 	return ksft_random() % n;
+}
+
+static inline bool ksft_percent(uint32_t n)
+{
+	return ksft_below(100) < n;
 }
 
 #define CASE_TIMED(id, secs)						\

@@ -475,22 +475,6 @@ CASE_TIMED(gro_packets_are_segmented_for_device_without_tso, 60)
 
 /*** flows of all kinds: as GRO of a veth pair ***/
 
-/* xorshift: the same frames for both */
-static uint32_t state;
-
-static uint32_t below(uint32_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state % n;
-}
-
-static bool percent(uint32_t n)
-{
-	return below(100) < n;
-}
-
 enum tunnel { NO_TUNNEL, IPV4_IN_IPV4, IPV6_IN_IPV4, N_TUNNELS };
 
 struct flow_of {
@@ -507,21 +491,22 @@ static const uint16_t sizes[] = { MSS, MSS, MSS, 1460, 1200, 1399, 536, 8948 };
 static struct flow_of new_flow(uint8_t id, bool vlan)
 {
 	struct flow_of g = {
-		.id = id, .ipv6 = percent(30), .udp = percent(20), .partial = percent(50),
-		.timestamps = percent(50), .fixed_id = percent(30), .mss = sizes[below(8)],
-		.seq = below(1u << 31), .time = below(1000), .tos = percent(20) ? below(4) : 0,
-		.frag = percent(70) ? IP_DF : 0,
+		.id = id, .ipv6 = ksft_percent(30), .udp = ksft_percent(20), .partial = ksft_percent(50),
+		.timestamps = ksft_percent(50), .fixed_id = ksft_percent(30), .mss = sizes[ksft_below(8)],
+		.seq = ksft_below(1u << 31), .time = ksft_below(1000),
+		.tos = ksft_percent(20) ? ksft_below(4) : 0,
+		.frag = ksft_percent(70) ? IP_DF : 0,
 	};
 
 	/* new kernels merge a constant ID without DF, and the near end would segment it again */
 	if (!g.frag)
 		g.fixed_id = false;
-	if (percent(30))
-		g.tunnel = 1 + below(N_TUNNELS - 1);
+	if (ksft_percent(30))
+		g.tunnel = 1 + ksft_below(N_TUNNELS - 1);
 	if (g.tunnel)
 		g.ipv6 = g.tunnel == IPV6_IN_IPV4;
-	if (vlan && percent(30))
-		g.tags = 1 + percent(20);
+	if (vlan && ksft_percent(30))
+		g.tags = 1 + ksft_percent(20);
 	return g;
 }
 
@@ -537,11 +522,11 @@ static uint32_t put_ipv4(uint8_t *p, struct flow_of *g, uint8_t proto)
 
 	memset(ip, 0, sizeof(*ip));
 	ip->version = 4;
-	ip->ihl = 5 + percent(2);
-	ip->tos = percent(4) ? below(256) : g->tos;
-	ip->id = htons(g->fixed_id && !percent(3) ? g->id16 : g->id16++);
-	ip->frag_off = htons(percent(2) ? IP_MF | below(3) : g->frag);
-	ip->ttl = percent(2) ? 63 : 64;
+	ip->ihl = 5 + ksft_percent(2);
+	ip->tos = ksft_percent(4) ? ksft_below(256) : g->tos;
+	ip->id = htons(g->fixed_id && !ksft_percent(3) ? g->id16 : g->id16++);
+	ip->frag_off = htons(ksft_percent(2) ? IP_MF | ksft_below(3) : g->frag);
+	ip->ttl = ksft_percent(2) ? 63 : 64;
 	ip->protocol = proto;
 	ip->saddr = htonl(0xc0000201);
 	ip->daddr = htonl(0xc0000202);
@@ -552,13 +537,13 @@ static uint32_t put_ipv4(uint8_t *p, struct flow_of *g, uint8_t proto)
 
 static uint32_t put_ipv6(uint8_t *p, struct flow_of *g, uint8_t proto)
 {
-	bool extension = percent(3);
+	bool extension = ksft_percent(3);
 
 	memset(p, 0, 48);
-	p[0] = 0x60 | (percent(4) ? below(16) : g->tos >> 4);
-	p[1] = g->tos << 4 | (percent(3) ? 1 : 0);
+	p[0] = 0x60 | (ksft_percent(4) ? ksft_below(16) : g->tos >> 4);
+	p[1] = g->tos << 4 | (ksft_percent(3) ? 1 : 0);
 	p[6] = extension ? IPPROTO_HOPOPTS : proto;
-	p[7] = percent(2) ? 63 : 64;
+	p[7] = ksft_percent(2) ? 63 : 64;
 	memcpy(p + 8, "\x20\x01\x0d\xb8", 4);
 	memcpy(p + 24, "\x20\x01\x0d\xb8", 4);
 	p[39] = 1;
@@ -576,14 +561,14 @@ static uint32_t put_ip(uint8_t *p, struct flow_of *g, bool ipv6, uint8_t proto)
 /* Lengths and the header's checksum, sometimes wrong; len is without Ethernet. */
 static void end_ip(uint8_t *p, bool ipv6, uint32_t len)
 {
-	if (percent(1))
-		len += below(9) - 4;
+	if (ksft_percent(1))
+		len += ksft_below(9) - 4;
 	if (ipv6) {
 		put16(p + 4, len - 40);
 		return;
 	}
 	put16(p + 2, len);
-	put16(p + 10, ~sum16(p, (p[0] & 15) * 4, 0) + percent(1));
+	put16(p + 10, ~sum16(p, (p[0] & 15) * 4, 0) + ksft_percent(1));
 }
 
 static const uint8_t odd_flags[] = {
@@ -601,20 +586,20 @@ static uint32_t put_tcp(uint8_t *p, struct flow_of *g)
 	tcp->source = htons(1000);
 	tcp->dest = htons(2000);
 	tcp->seq = htonl(g->seq);
-	tcp->ack_seq = htonl(percent(3) ? 2 : 1);
-	tcp->window = htons(percent(3) ? 1000 : 2000);
-	if (percent(3))
-		len += 4 * below(4);	/* NOPs */
+	tcp->ack_seq = htonl(ksft_percent(3) ? 2 : 1);
+	tcp->window = htons(ksft_percent(3) ? 1000 : 2000);
+	if (ksft_percent(3))
+		len += 4 * ksft_below(4);	/* NOPs */
 	if (g->timestamps) {
-		g->time += percent(5);
+		g->time += ksft_percent(5);
 		memcpy(p + 20, (uint8_t[4]){ 1, 1, 8, 10 }, 4);
 		memset(p + 24, 0, 8);
 		put16(p + 26, g->time);
 	}
 	p[12] = len / 4 << 4;
-	p[13] = percent(6) ? odd_flags[below(sizeof(odd_flags))] : TH_ACK;
-	if (percent(1))
-		p[12] = below(16) << 4;
+	p[13] = ksft_percent(6) ? odd_flags[ksft_below(sizeof(odd_flags))] : TH_ACK;
+	if (ksft_percent(1))
+		p[12] = ksft_below(16) << 4;
 	return len;
 }
 
@@ -629,13 +614,13 @@ static uint32_t put_udp(uint8_t *p, uint32_t payload)
 
 static uint32_t choose_payload(struct flow_of *g)
 {
-	uint32_t kind = below(100);
+	uint32_t kind = ksft_below(100);
 
 	if (kind < 92)
 		return g->mss;
 	if (kind < 96)
-		return 1 + below(g->mss);
-	return kind < 98 ? 0 : g->mss + below(40);
+		return 1 + ksft_below(g->mss);
+	return kind < 98 ? 0 : g->mss + ksft_below(40);
 }
 
 /* A checksum that is the stack's to make, or is made, or is wrong. */
@@ -646,16 +631,16 @@ static void end_checksum(const uint8_t *f, uint8_t *ip, bool ipv6, uint8_t *l4, 
 	uint32_t sum = ipv6 ? sum16(ip + 8, 32, proto + len) : sum16(ip + 12, 8, proto + len);
 
 	put16(l4 + offset, 0);
-	if (g->partial ^ percent(3)) {
+	if (g->partial ^ ksft_percent(3)) {
 		put16(l4 + offset, sum);
 		h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
 		h->csum_start = l4 - f;
 		h->csum_offset = offset;
 		return;
 	}
-	if (proto == IPPROTO_UDP && !ipv6 && percent(10))
+	if (proto == IPPROTO_UDP && !ipv6 && ksft_percent(10))
 		return;
-	put16(l4 + offset, ~sum16(l4, len, sum) + percent(2));
+	put16(l4 + offset, ~sum16(l4, len, sum) + ksft_percent(2));
 }
 
 /* Ethernet, VLAN tags, an outer header, IP, TCP or UDP. Returns the frame's length. */
@@ -669,7 +654,7 @@ static uint32_t make_frame(uint8_t *f, struct flow_of *g, struct virtio_net_hdr 
 	f[5] = g->id;
 	for (i = 0; i < g->tags; i++, at += 4) {
 		put16(f + at, i + 1 == g->tags ? 0x8100 : 0x88a8);
-		put16(f + at + 2, percent(3) ? 6 : 5);
+		put16(f + at + 2, ksft_percent(3) ? 6 : 5);
 	}
 	put16(f + at, g->ipv6 && !g->tunnel ? ETH_P_IPV6 : ETH_P_IP);
 	outer = f + at + 2;
@@ -689,16 +674,16 @@ static uint32_t make_frame(uint8_t *f, struct flow_of *g, struct virtio_net_hdr 
 		end_ip(outer, false, f + len - outer);
 	end_checksum(f, ip, g->ipv6, l4, f + len - l4, proto, g, h);
 	/* the next one follows it, or not */
-	if (percent(96))
+	if (ksft_percent(96))
 		g->seq += payload;
 	else
-		g->seq += below(2000) - 1000;
-	if (percent(1)) {
+		g->seq += ksft_below(2000) - 1000;
+	if (ksft_percent(1)) {
 		memset(f + len, 0, 40);
-		len += below(40);
+		len += ksft_below(40);
 	}
-	if (percent(1))
-		len = ETH_HLEN + below(len - ETH_HLEN);
+	if (ksft_percent(1))
+		len = ETH_HLEN + ksft_below(len - ETH_HLEN);
 	return len;
 }
 
@@ -720,12 +705,13 @@ static unsigned int send_round(struct record *r, uint32_t seed, bool vlan)
 	uint32_t len, bytes = 0, seq = 1;
 	unsigned int i, n = 0;
 
-	state = (seed * 2654435761u) | 1;
+	/* the same frames for both */
+	ksft_random_from((seed * 2654435761u) | 1);
 	for (i = 0; i < FLOWS; i++)
 		g[i] = new_flow(FIRST + i, vlan);
 	for (i = 0; n < BATCH && bytes < BATCH_BYTES; n++) {
-		if (percent(40))
-			i = below(FLOWS);
+		if (ksft_percent(40))
+			i = ksft_below(FLOWS);
 		len = make_frame(frame, &g[i], &h);
 		send_frame(frame, len, &h);
 		bytes += len;

@@ -33,23 +33,6 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/*** random numbers: the same for both runs ***/
-
-static uint32_t state;
-
-static uint32_t below(uint32_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state % n;
-}
-
-static bool percent(uint32_t n)
-{
-	return below(100) < n;
-}
-
 /*** what arrives, and the answers to changes ***/
 
 #define CHANGE	0xff		/* in place of a port */
@@ -127,37 +110,37 @@ static const uint8_t *any_destination(void)
 		{ 1, 0x80, 0xc2, 0, 0, 0 }, { 1, 0x80, 0xc2, 0, 0, 1 }, { 1, 0x80, 0xc2, 0, 0, 14 },
 		{ 0, 0, 0, 0, 0, 0 },
 	};
-	uint32_t kind = below(100);
+	uint32_t kind = ksft_below(100);
 
 	if (kind < 75)
-		return station(below(ports));
+		return station(ksft_below(ports));
 	if (kind < 85)
-		return station(below(STATIONS));
-	return kind < 92 ? port_mac(below(PORTS)) : special[below(ARRAY_SIZE(special))];
+		return station(ksft_below(STATIONS));
+	return kind < 92 ? port_mac(ksft_below(PORTS)) : special[ksft_below(ARRAY_SIZE(special))];
 }
 
 static const uint8_t *any_source(void)
 {
-	uint32_t kind = below(100);
+	uint32_t kind = ksft_below(100);
 
 	if (kind < 90)
-		return station(percent(80) ? 0 : STATIONS - 1);
-	return kind < 97 ? station(below(STATIONS)) : any_destination();
+		return station(ksft_percent(80) ? 0 : STATIONS - 1);
+	return kind < 97 ? station(ksft_below(STATIONS)) : any_destination();
 }
 
 static uint32_t any_len(void)
 {
 	/* around the MTUs that ports have, with an Ethernet header and a tag, and around a page */
 	static const uint32_t edges[] = { 600 + 18, 1500 + 18, 3500, 4096, 4082 };
-	uint32_t kind = below(100);
+	uint32_t kind = ksft_below(100);
 
 	if (kind < 60)
-		return PACKET_MIN + below(200);
+		return PACKET_MIN + ksft_below(200);
 	if (kind < 80)
-		return PACKET_MIN + below(1514 - PACKET_MIN);
+		return PACKET_MIN + ksft_below(1514 - PACKET_MIN);
 	if (kind < 95)
-		return edges[below(ARRAY_SIZE(edges))] + below(7) - 3;
-	return 2000 + below(LEN_MAX - 2000);
+		return edges[ksft_below(ARRAY_SIZE(edges))] + ksft_below(7) - 3;
+	return 2000 + ksft_below(LEN_MAX - 2000);
 }
 
 /* As no driver makes it. */
@@ -165,47 +148,47 @@ static void spoil(struct packet *p)
 {
 	struct virtio_net_hdr *h = &p->h.hdr;
 
-	switch (below(5)) {
+	switch (ksft_below(5)) {
 	case 0:
 		h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-		h->csum_start = below(p->len + 10);
-		h->csum_offset = below(percent(50) ? 20 : p->len);
+		h->csum_start = ksft_below(p->len + 10);
+		h->csum_offset = ksft_below(ksft_percent(50) ? 20 : p->len);
 		break;
 	case 1:
 		h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-		h->csum_start = below(40);
-		h->csum_offset = below(20);
+		h->csum_start = ksft_below(40);
+		h->csum_offset = ksft_below(20);
 		break;
 	case 2:
-		p->frame[ETH_HLEN + below(40)] = below(256);
+		p->frame[ETH_HLEN + ksft_below(40)] = ksft_below(256);
 		break;
 	case 3:
-		p->frame[12 + below(2)] = below(256);
+		p->frame[12 + ksft_below(2)] = ksft_below(256);
 		break;
 	default:
-		p->len = percent(20) ? below(ETH_HLEN) : ETH_HLEN + below(60);
+		p->len = ksft_percent(20) ? ksft_below(ETH_HLEN) : ETH_HLEN + ksft_below(60);
 	}
 }
 
 /* Most frames of a batch are from one station to another. */
 static void send_batch(void)
 {
-	const uint8_t *dst = percent(80) ? station(1 + below(ports - 1)) : any_destination();
-	const uint8_t *src = percent(80) ? station(0) : any_source();
-	unsigned int n = 1 + below(percent(70) ? BATCH_MAX : 8);
-	bool some_spoilt = percent(30);	/* behind such a frame, none takes the short cut */
+	const uint8_t *dst = ksft_percent(80) ? station(1 + ksft_below(ports - 1)) : any_destination();
+	const uint8_t *src = ksft_percent(80) ? station(0) : any_source();
+	unsigned int n = 1 + ksft_below(ksft_percent(70) ? BATCH_MAX : 8);
+	bool some_spoilt = ksft_percent(30);	/* behind such a frame, none takes the short cut */
 	enum packet_kind kind;
 
 	while (n--) {
-		kind = below(percent(75) ? PACKET_SHORT_CUT : PACKET_KINDS);
-		if (percent(5))
+		kind = ksft_below(ksft_percent(75) ? PACKET_SHORT_CUT : PACKET_KINDS);
+		if (ksft_percent(5))
 			dst = any_destination();
-		if (percent(3))
+		if (ksft_percent(3))
 			src = any_source();
 		/* one from another station moves it to the guest's port, in the middle of a batch */
-		packet_make(&packet, kind, percent(15) ? any_destination() : dst,
-			    below(150) ? src : station(below(ports)), any_len(), seq++);
-		if (some_spoilt && percent(8) && kind != PACKET_GSO)
+		packet_make(&packet, kind, ksft_percent(15) ? any_destination() : dst,
+			    ksft_below(150) ? src : station(ksft_below(ports)), any_len(), seq++);
+		if (some_spoilt && ksft_percent(8) && kind != PACKET_GSO)
 			spoil(&packet);
 		tell("sends %u: kind %u, %u bytes, to %02x:%02x, from %02x:%02x, csum %u: %u + %u",
 		     seq - 1, kind, packet.len, packet.frame[4], packet.frame[5],
@@ -220,7 +203,7 @@ static void send_batch(void)
 
 static void speak(unsigned int nr, const uint8_t *mac)
 {
-	packet_make(&packet, below(PACKET_KINDS), any_destination(), mac, any_len(), seq++);
+	packet_make(&packet, ksft_below(PACKET_KINDS), any_destination(), mac, any_len(), seq++);
 	tell("port %u: station %u speaks to %02x:%02x", nr, mac[5], packet.frame[4],
 	     packet.frame[5]);
 	record(CHANGE, bridge_rig_write(nr, &packet), 0);
@@ -275,7 +258,7 @@ static const struct flag {
 
 static int change_flag(unsigned int nr, bool usual)
 {
-	const struct flag *f = &flags[below(ARRAY_SIZE(flags))];
+	const struct flag *f = &flags[ksft_below(ARRAY_SIZE(flags))];
 
 	tell("port %u: attribute %u is %u", nr, f->attr, usual ? f->usual : f->other);
 	return bridge_port_set(port[nr].ifindex, f->attr, usual ? f->usual : f->other);
@@ -284,10 +267,10 @@ static int change_flag(unsigned int nr, bool usual)
 static int change_station(unsigned int nr)
 {
 	static const uint16_t states[] = { NUD_REACHABLE, NUD_NOARP, NUD_PERMANENT };
-	const uint8_t *mac = station(below(STATIONS));
-	uint16_t nud = states[below(percent(80) ? 2 : 3)];
+	const uint8_t *mac = station(ksft_below(STATIONS));
+	uint16_t nud = states[ksft_below(ksft_percent(80) ? 2 : 3)];
 
-	if (percent(30)) {
+	if (ksft_percent(30)) {
 		tell("port %u: station %u is deleted", nr, mac[5]);
 		return bridge_fdb_delete(port[nr].ifindex, mac);
 	}
@@ -302,10 +285,10 @@ static int change_vlan(unsigned int nr)
 	static const uint16_t all[] = { 0, BRIDGE_VLAN_INFO_UNTAGGED,
 					BRIDGE_VLAN_INFO_PVID | BRIDGE_VLAN_INFO_UNTAGGED,
 					BRIDGE_VLAN_INFO_PVID };
-	int ifindex = percent(10) ? bridge : port[nr].ifindex;
-	uint16_t vid = percent(50) ? 1 : 5, how = all[below(4)];
+	int ifindex = ksft_percent(10) ? bridge : port[nr].ifindex;
+	uint16_t vid = ksft_percent(50) ? 1 : 5, how = all[ksft_below(4)];
 
-	if (percent(30)) {
+	if (ksft_percent(30)) {
 		tell("VLAN %u of device %d is deleted", vid, ifindex);
 		return bridge_vlan_delete(ifindex, ifindex == bridge, vid);
 	}
@@ -323,7 +306,7 @@ static int change_membership(unsigned int nr, bool usual)
 static int change_mtu(unsigned int nr)
 {
 	static const uint32_t mtus[] = { 600, 1500, 65521 };
-	uint32_t mtu = mtus[below(3)];
+	uint32_t mtu = mtus[ksft_below(3)];
 
 	tell("port %u: an MTU of %u", nr, mtu);
 	return link_mtu(port[nr].ifindex, mtu);
@@ -331,7 +314,7 @@ static int change_mtu(unsigned int nr)
 
 static int change_bridge(bool usual)
 {
-	switch (below(4)) {
+	switch (ksft_below(4)) {
 	case 0:
 		tell("the bridge is %s", usual ? "up" : "down");
 		return link_up(bridge, usual);
@@ -351,11 +334,11 @@ static int change_bridge(bool usual)
 
 static void change(void)
 {
-	unsigned int nr = below(ports);
-	bool usual = percent(60);
+	unsigned int nr = ksft_below(ports);
+	bool usual = ksft_percent(60);
 	int ret = 0;
 
-	switch (below(joined[nr] ? 20 : 4)) {
+	switch (ksft_below(joined[nr] ? 20 : 4)) {
 	case 0:
 		ret = change_membership(nr, usual);
 		break;
@@ -418,7 +401,7 @@ static void all_speak(void)
 	unsigned int nr;
 
 	for (nr = 1; nr < ports; nr++)
-		if (joined[nr] && percent(90))
+		if (joined[nr] && ksft_percent(90))
 			speak(nr, station(nr));
 }
 
@@ -428,25 +411,25 @@ static void one_step(bool shortcut)
 {
 	unsigned int i, n, nr;
 
-	if (percent(25)) {
+	if (ksft_percent(25)) {
 		repair();
 		all_speak();
 	}
-	if (percent(60)) {
-		n = 1 + below(3);
+	if (ksft_percent(60)) {
+		n = 1 + ksft_below(3);
 		for (i = 0; i < n; i++)
 			change();
 		tally.changes += n;
 	}
-	if (percent(40))
-		speak(1 + below(ports - 1), station(below(STATIONS)));
+	if (ksft_percent(40))
+		speak(1 + ksft_below(ports - 1), station(ksft_below(STATIONS)));
 	if (shortcut)
 		bridge_rig_tick();
-	n = 1 + below(5);
+	n = 1 + ksft_below(5);
 	for (i = 0; i < n; i++) {
 		send_batch();
-		nr = 1 + below(ports - 1);
-		if (percent(50))
+		nr = 1 + ksft_below(ports - 1);
+		if (ksft_percent(50))
 			speak(nr, station(nr));
 	}
 }
@@ -459,14 +442,15 @@ static void run(uint32_t seed, bool shortcut, struct log *log)
 	vdev_parameter("shortcut", shortcut ? 'Y' : 'N');
 	records = log;
 	records->n = 0;
-	state = seed;
+	/* the same random numbers for both runs */
+	ksft_random_from(seed);
 	seq = step = 0;
-	ports = 3 + below(PORTS - 2);
+	ports = 3 + ksft_below(PORTS - 2);
 	bridge_rig_connect();
 	for (nr = 0; nr < ports; nr++)
 		joined[nr] = true;
 	all_speak();
-	n = 6 + below(8);
+	n = 6 + ksft_below(8);
 	for (step = 0; step < n && !ksft_failed(); step++)
 		one_step(shortcut);
 	repair();
