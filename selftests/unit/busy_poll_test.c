@@ -43,6 +43,23 @@ CASE(poll_grows_on_hits)
 	EXPECT_EQ(p.window_ns, CAP);
 }
 
+CASE(poll_window_doubles_and_halves)
+{
+	static const u64 up[] = { 4000, 8000, 16000, 32000, CAP }, down[] = { 4000, 0 };
+	struct kvnet_busy_poll p = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(up); i++) {
+		kvnet_busy_poll_adapt(&p, CAP, CAP);
+		EXPECT_EQ(p.window_ns, up[i]);
+	}
+	p.window_ns = 8000;
+	for (i = 0; i < ARRAY_SIZE(down); i++) {
+		kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
+		EXPECT_EQ(p.window_ns, down[i]);
+	}
+}
+
 CASE(poll_shrinks_to_zero_when_idle)
 {
 	struct kvnet_busy_poll p = { .window_ns = CAP };

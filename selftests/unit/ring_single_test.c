@@ -11,6 +11,25 @@
 #define ALL_PACKED	(F_AVAIL | F_USED | F_NEXT | F_INDIRECT)
 #define ALL_SPLIT	(F_NEXT | F_INDIRECT)
 
+CASE(single_is_what_has_no_other)
+{
+	static const struct { u16 flags; bool want; } rows[] = {
+		{ 0, true },
+		{ VRING_DESC_F_WRITE, true },
+		{ VRING_DESC_F_NEXT, false },
+		{ VRING_DESC_F_INDIRECT, false },
+		{ VRING_DESC_F_NEXT | VRING_DESC_F_INDIRECT | VRING_DESC_F_WRITE, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct kvnet_desc d = { .flags = rows[i].flags };
+
+		unit_context("row %u", i);
+		EXPECT_EQ(kvnet_chain_desc_is_single(&d), rows[i].want);
+	}
+}
+
 /* The buffer @i, of 100 + @i bytes, with these flags. */
 static void show(struct rig *g, u16 i, u16 flags)
 {
