@@ -10,7 +10,7 @@
  * @hosts: 6.1 newest
  * @again: kthread
  * @seconds: 8
- * @skip: test-6.1 | .*: before Linux 6.5 no pin waits for a page | newer kernels wait
+ * @skip: (uapi|test)-6\.1 | .*: before Linux 6.5 no pin waits for a page | newer kernels wait
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
