@@ -268,7 +268,7 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
 	unsigned int i = 0;
 	size_t bytes = 0;
 
-	/* Where GRO is tried it decides: the other guest, too, saves by what it merges. */
+	/* Where GRO is tried it decides: the other guest then gets fewer packets. */
 	if (!tap->gro_begin && kvnet_shortcut_start(tap, dev)) {
 		i = deliver_by_shortcut(tap, dev, &bytes);
 		goto out;
