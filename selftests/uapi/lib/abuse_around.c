@@ -23,6 +23,7 @@
 #include "abuse.h"
 #include "inject.h"
 #include "links.h"
+#include "procfs.h"
 
 /*** memory ***/
 
@@ -90,15 +91,9 @@ static bool op_mprotect(struct world *w, struct abused *a, struct draw *d)
 static bool may_punch(void)
 {
 	static int may = -1;
-	char text[256] = "";
-	int fd;
 
-	if (may < 0) {
-		fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-		may = read(fd, text, sizeof(text) - 1) > 0 &&
-		      !strstr(text, "User Mode Linux");
-		close(fd);
-	}
+	if (may < 0)
+		may = !is_user_mode_linux();
 	return may;
 }
 

@@ -254,6 +254,16 @@ void run_on_one_cpu(void)
 	ASSERT_SYS(sched_setaffinity(0, sizeof(one), &one));
 }
 
+bool is_user_mode_linux(void)
+{
+	char text[256] = "";
+	int fd = ASSERT_SYS(open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC));
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	return n > 0 && strstr(text, "User Mode Linux");
+}
+
 bool child_ended(pid_t pid, int *status)
 {
 	return waitpid(pid, status, WNOHANG) == pid;

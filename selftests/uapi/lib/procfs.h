@@ -42,6 +42,8 @@ void run_first(bool first);
 void run_on_one_cpu(void);
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);
+/* A thread on another CPU sees a changed page table only once it has been in the kernel. */
+bool is_user_mode_linux(void);
 /* Another's open file, by its number there, to have it, too. */
 int file_of(pid_t pid, int fd);
 void no_worker_left(unsigned int before);

@@ -8,6 +8,7 @@
  * @hosts: newest
  * @seconds: 34
  * @skip: uapi-(uml|smp-).* | .*: no disk to swap to | the test hosts have one
+ * @skip: uapi-smp-.* | .*: another CPU's memory map .* | one CPU, and the test hosts
  * @skip: uapi-(uml|smp-).* | huge_page_split_keeps_the_rest: no huge pages | the test hosts have them
  * @skip: uapi-(uml|smp-).* | .*: this kernel takes no page .* | the test hosts take pages off line
  */
@@ -592,6 +593,8 @@ CASE(pages_merged_by_ksm_are_written_apart)
 	size_t len;
 	uint8_t *at;
 
+	if (is_user_mode_linux() && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		ksft_skip("another CPU's memory map is not changed at once");
 	ksm_read("run");
 	rx_inline_begin_private();
 	rx_inline_warm_up();
