@@ -5,12 +5,11 @@
  */
 #define _GNU_SOURCE
 #include <endian.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bridge.h"
 #include "links.h"
 #include "meter.h"
 #include "stolen.h"
@@ -29,18 +28,6 @@ static struct {
 	struct meter m;
 } sample;
 
-/* By bash: the shell of busybox takes an ip of its own, which knows less. */
-static void shell(const char *format, ...)
-{
-	char command[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	ASSERT_EQ(system(command), 0);
-}
-
 /* Drops all frames, or sends them on. */
 static void set_xdp(int redirect_to)
 {
@@ -56,56 +43,21 @@ static void set_xdp(int redirect_to)
 	close(program);
 }
 
-/* One more frame of the second guest's own; does it come to the first one's tap? */
-static bool is_learnt(void)
-{
-	struct pollfd tap = { .fd = sample.from->r.tap, .events = POLLIN };
-
-	port_tx_start(sample.to, 1);
-	port_wait(sample.to, VDEV_TX);
-	return poll(&tap, 1, 0) == 1;
-}
-
-/*
- * Without multicast snooping the bridge sends no frames of its own. It learns the second guest's
- * address, to which the first one sends, from frames with the two addresses exchanged.
- */
-static void set_bridge(void)
-{
-	struct vdev_queue *tx = &sample.to->r.v.q[VDEV_TX];
-	uint8_t address[6], *f;
-	unsigned int i;
-
-	shell("exec bash -c 'modprobe -qa bridge; ip link add br0 type bridge mcast_snooping 0 && "
-	      "ip link set %s master br0 && ip link set %s master br0 && ip link set br0 up'",
-	      sample.from->r.name, sample.to->r.name);
-	for (i = 0; i < tx->num; i++) {
-		f = tx->bufs + (size_t)i * sample.to->buf[VDEV_TX] + HDR;
-		memcpy(address, f, 6);
-		memcpy(f, f + 6, 6);
-		memcpy(f + 6, address, 6);
-	}
-	port_attach(sample.to, VDEV_TX, true);
-	/* a port of a bridge does not forward at once */
-	ASSERT(WAIT_FOR(8000, is_learnt()));
-	port_attach(sample.to, VDEV_TX, false);
-}
-
 /* A router's way: from the network of the tap to another. */
 static void set_forward(void)
 {
 	const char *name = sample.from->r.name;
 
-	shell("exec bash -c 'modprobe -qa dummy; ip link add sink type dummy && ip link set sink up && "
-	      "ip link set %s address 02:00:00:00:00:01 && ip address add 10.9.0.254/24 dev %s && "
-	      "ip route add 10.9.0.1 dev sink && echo 1 > /proc/sys/net/ipv4/ip_forward'",
-	      name, name);
+	bridge_shell("exec bash -c 'modprobe -qa dummy; ip link add sink type dummy && ip link set sink up && "
+		     "ip link set %s address 02:00:00:00:00:01 && ip address add 10.9.0.254/24 dev %s && "
+		     "ip route add 10.9.0.1 dev sink && echo 1 > /proc/sys/net/ipv4/ip_forward'",
+		     name, name);
 }
 
 static void set_action(enum action action)
 {
 	if (action == ACTION_BRIDGE)
-		set_bridge();
+		bridge_ports(sample.from, sample.to);
 	else if (action == ACTION_FORWARD)
 		set_forward();
 	else

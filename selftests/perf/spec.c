@@ -95,7 +95,7 @@ void spec_read(struct spec *s)
 	s->veth = word("port") && !strcmp(word("port"), "veth");
 	s->gso = s->size > SPEC_FRAME;
 	s->notso = word("test") && !strcmp(word("test"), "notso");
-	s->udp = word("test") && !strcmp(word("test"), "bridge") && !s->gso;
+	s->udp = word("test") && !strncmp(word("test"), "bridge", 6) && !s->gso;
 	s->viommu = word("test") && !strcmp(word("test"), "viommu");
 	s->ns = strtoul(env_or("BENCH_MS", "40"), NULL, 0) * 1000000ull;
 	ASSERT(s->batch && s->batch <= s->ring && s->devices && s->queues);

@@ -82,6 +82,7 @@ def smp_cases():
 def pair_cases():
     """From a guest to another; and a guest's TCP segments that it has made itself."""
     yield from rows("pair", "bridge", size=SIZES + (LARGE,), devices=2)
+    yield from rows("rr", "bridge_rr", size=64, devices=2)
     yield from rows("pair", "xdp", action="redirect", size=SIZES, devices=2)
     yield from rows("pair", "notso", action="bridge", size=1514, devices=2)
     yield from rows("pair", "notso", action="forward", size=1514)
@@ -139,6 +140,7 @@ def quick_cases():
     yield from rows("rr", "load", size=64, busy=1)
     yield from rows("neighbour", "neighbour", attack="tables", size=64)
     yield from rows("pair", "bridge", size=(64, LARGE), ring=256, devices=2)
+    yield from rows("rr", "bridge_rr", size=64, devices=2)
     yield from rows("pair", "xdp", action="redirect", size=64, ring=256, devices=2)
     yield from rows("pair", "notso", action="bridge", size=1514, ring=256, devices=2)
     yield from rows("pair", "notso", action="forward", size=1514, ring=256)

@@ -682,7 +682,7 @@ class Plans(unittest.TestCase):
         self.assertIn("test=apart dir=rx size=1500 apart=1", [case.words for case in cases.cases_of("native2")])
         for lane in ("icount", "native2"):
             words = [case.words for case in cases.cases_of(lane)]
-            self.assertEqual(sum("test=bridge" in line for line in words), 3)
+            self.assertEqual(sum("test=bridge " in line for line in words), 3)
             self.assertIn("test=notso action=forward size=1514", words)
 
     def test_backends_of_a_test(self):
