@@ -38,7 +38,7 @@ struct spec {
 	bool veth;		/* port=veth: frames go on to a pair, else to a NIC */
 	bool gso;		/* longer than SPEC_FRAME: a TCP packet, to be segmented */
 	bool notso;		/* TCP segments of one flow, which may arrive merged */
-	bool udp;		/* UDP packets: a bridge knows how to handle IP */
+	bool udp;		/* UDP packets to a second guest, over a bridge: it handles IP */
 	bool viommu;		/* the device sees I/O virtual addresses */
 	uint64_t ns;		/* length of a sample */
 };

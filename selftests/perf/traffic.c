@@ -75,9 +75,11 @@ static void make_tcp(uint8_t *buf, uint32_t seq, const struct spec *s)
 	h->gso_size = SEGMENT;
 }
 
-/* A UDP packet without a checksum. */
-static void make_udp(uint8_t *eth, uint32_t seq, const struct spec *s)
+/* A UDP packet as a guest makes it: the checksum is to be completed. */
+static void make_udp(uint8_t *buf, uint32_t seq, const struct spec *s)
 {
+	struct virtio_net_hdr *h = (void *)buf;
+	uint8_t *eth = buf + HDR;
 	struct iphdr ip = {
 		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
 		.protocol = IPPROTO_UDP, .id = htons(seq), .frag_off = htons(IP_DF),
@@ -87,12 +89,17 @@ static void make_udp(uint8_t *eth, uint32_t seq, const struct spec *s)
 		.source = htons(5001), .dest = htons(5002),
 		.len = htons(s->size - ETHER - sizeof(ip)),
 	};
+	uint32_t pseudo = IPPROTO_UDP + s->size - ETHER - sizeof(ip);
 
 	eth[12] = 8;
 	eth[13] = 0;
 	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
+	udp.check = htons(sum16(&ip.saddr, 8, pseudo));
 	memcpy(eth + ETHER, &ip, sizeof(ip));
 	memcpy(eth + ETHER + sizeof(ip), &udp, sizeof(udp));
+	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	h->csum_start = ETHER + sizeof(ip);
+	h->csum_offset = TRAFFIC_UDP_SUM - ETHER - sizeof(ip);
 }
 
 void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s)
@@ -103,7 +110,7 @@ void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s
 	else
 		frame_make(buf + HDR, seq, s->size);
 	if (s->udp)
-		make_udp(buf + HDR, seq, s);
+		make_udp(buf, seq, s);
 	buf[HDR + 5] = last;
 }
 

@@ -6,6 +6,7 @@
 #include "spec.h"
 
 #define TRAFFIC_TCP	66u	/* bytes of the headers of a TCP frame, Ethernet's too */
+#define TRAFFIC_UDP_SUM	40u	/* where the checksum is, with spec.udp */
 
 /* Header and frame, numbered; with spec.gso or spec.notso TCP, the numbers being its sequence. */
 void traffic_make(uint8_t *buf, uint32_t seq, uint8_t last, const struct spec *s);

@@ -132,7 +132,8 @@ def native_sections():
         the first guest sends. The floor copies each from one guest's ring to the other's, and checks nothing.""",
                   [Multiples(native("bridge", metric="worker"), "floor", title="bridge: worker time for a packet, as a multiple of the floor's"),
                    Bars(native("bridge", metric="worker"), x="size", title="bridge: worker time for a packet"),
-                   Table(native("bridge", metric=["worker", "pps"]), rows=("metric", "size"), title="bridge")])
+                   Table(native("bridge", metric=["worker", "pps"]), rows=("metric", "size"), title="bridge"),
+                   Table(native("bridge_rr"), rows=("metric",), title="bridge_rr: a round trip")])
     yield Section("A guest without TSO", """
         It sends TCP segments of 1514 bytes, one flow, over a bridge to a second guest, or through the host's routing to a device that
         drops them. "frames" is how many frames arrive for each segment: less than 1 where the host has merged some.""",
