@@ -302,6 +302,8 @@ unsigned int kvnet_shortcut_send(struct kvnet_tap *tap, unsigned int from)
 			restore_frame(&xdp[i]);
 		tap->bridge = NULL;
 	}
+	for (i = 0; i < sent; i++)
+		tap->xdp_bytes -= xdp[i].data_end - xdp[i].data;
 	tap->shortcut_packets += sent;
 	return sent;
 }

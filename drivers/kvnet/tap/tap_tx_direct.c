@@ -236,58 +236,61 @@ static void count_dev_rx(struct net_device *dev, unsigned int n, size_t bytes)
 }
 
 /*
- * A batch that may take short cuts. Returns how many frames went this way or that, and their length
- * in @bytes. Not inline: in the loop below it would cost each frame.
+ * Passes the frames from index @from to @to. Stops at the first one that is left to sendmsg(), so
+ * that no frame overtakes it, and returns its index. noinline: in a second copy of the loop the
+ * compiler would not inline virtio_net_hdr_to_skb().
  */
-static noinline unsigned int deliver_by_shortcut(struct kvnet_tap *tap, struct net_device *dev,
-						 size_t *bytes)
+static noinline unsigned int pass_frames(struct kvnet_tap *tap, struct net_device *dev,
+					 struct napi_struct *gro, bool shortcut,
+					 unsigned int from, unsigned int to)
 {
+	const struct xdp_buff *xdp = tap->xdp + from;
 	struct sk_buff *skb;
-	unsigned int i, n;
-
-	for (n = 0; n < tap->n_xdp; n += i ?: 1) {
-		i = kvnet_shortcut_send(tap, n);
-		if (i)
-			continue;
-		skb = build_tap_skb(&tap->xdp[n], dev, tap->sender_cpu);
-		if (!skb)
-			break;
-		kvnet_shortcut_receive(tap, skb);
-	}
-	for (i = 0; i < n; i++)
-		*bytes += tap->xdp[i].data_end - tap->xdp[i].data;
-	return n;
-}
-
-/* Stops at the first frame that is left to sendmsg(), so that no frame overtakes it. */
-static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *dev)
-{
-	struct napi_struct *gro = kvnet_gro_start(tap, dev);
-	const struct xdp_buff *xdp = tap->xdp;
-	struct sk_buff *skb;
-	unsigned int i = 0;
 	size_t bytes = 0;
 
-	/* Where GRO is tried it decides: the other guest then gets fewer packets. */
-	if (!tap->gro_begin && kvnet_shortcut_start(tap, dev)) {
-		i = deliver_by_shortcut(tap, dev, &bytes);
-		goto out;
-	}
-	for (; i < tap->n_xdp; i++, xdp++) {
+	for (; from < to; from++, xdp++) {
 		skb = build_tap_skb(xdp, dev, tap->sender_cpu);
 		if (unlikely(!skb))
 			break;
 		bytes += xdp->data_end - xdp->data;
 		if (gro)
 			kvnet_gro_receive(tap, gro, skb);
+		else if (unlikely(shortcut))
+			kvnet_shortcut_receive(tap, skb);
 		else
 			netif_receive_skb(skb);
 	}
-	kvnet_gro_end(tap, gro, i);
-out:
-	count_dev_rx(dev, i, bytes);
 	tap->xdp_bytes -= bytes;
+	return from;
+}
+
+/* Of a batch that may take short cuts. Returns as pass_frames(). */
+static unsigned int pass_frames_shortcut(struct kvnet_tap *tap, struct net_device *dev)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < tap->n_xdp; i += n ?: 1) {
+		n = kvnet_shortcut_send(tap, i);
+		if (!n && pass_frames(tap, dev, NULL, true, i, i + 1) == i)
+			break;
+	}
 	return i;
+}
+
+/* Returns how many frames were passed. */
+static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *dev)
+{
+	struct napi_struct *gro = kvnet_gro_start(tap, dev);
+	unsigned int n, bytes = tap->xdp_bytes;
+
+	/* Where GRO is tried it decides: the other guest then gets fewer packets. */
+	if (!tap->gro_begin && kvnet_shortcut_start(tap, dev))
+		n = pass_frames_shortcut(tap, dev);
+	else
+		n = pass_frames(tap, dev, gro, false, 0, tap->n_xdp);
+	kvnet_gro_end(tap, gro, n);
+	count_dev_rx(dev, n, bytes - tap->xdp_bytes);
+	return n;
 }
 
 /*
