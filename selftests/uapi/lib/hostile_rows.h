@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The rows of hostile_test.c: what a lying guest writes at descriptor 0, and
- * what must come of it.  Where in-tree vhost_net does otherwise, the row says.
- * Documentation/conformance.rst names the rows with what they violate.
+ * what must come of it.  Where in-tree vhost_net does otherwise, the row says;
+ * where QEMU's own device does, selftests/qemu/qemu_hostile_test.c, which runs
+ * them as well.  Documentation/conformance.rst names the rows with what they
+ * violate.
  */
 #ifndef SELFTESTS_HOSTILE_ROWS_H
 #define SELFTESTS_HOSTILE_ROWS_H
