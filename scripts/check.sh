@@ -128,10 +128,10 @@ check_unit()
 	make -s -C "$TOP/selftests/unit" run
 }
 
-# the laboratory's arithmetic and reports; kvnetctl
+# the laboratory's arithmetic and reports; kvnetctl; QEMU's own device
 check_tools()
 {
-	"$TOP/scripts/bench.sh" test && make -s -C "$TOP/selftests/kvnetctl" run
+	"$TOP/scripts/bench.sh" test && make -s -C "$TOP/selftests/kvnetctl" run && make -s -C "$TOP/selftests/qemu" run
 }
 
 check_spdx()

@@ -16,7 +16,10 @@ import needs
 # Skips that belong to no test
 SKIPS = [needs.Skip("test-newest", "the newest kernel: cannot be had here",
                     "no network to backports"),
-         needs.Skip("proofs", "CBMC: cannot be had here", "no network to the next release")]
+         needs.Skip("proofs", "CBMC: cannot be had here", "no network to the next release"),
+         needs.Skip("qemu", "qemu_hostile_test: QEMU 10.0: .*", "a backport: no network, or not yet"),
+         needs.Skip("qemu", ".*_with_a_tap_.*: (needs root|/dev/net/tun: .*)", "a container"),
+         needs.Skip("qemu", r".*_in_order_.*: .*'virtio-net-device\.in_order' not found", "QEMU 7.2")]
 # lines before a failure that are shown with it; bad kernel messages of a run
 BEFORE, BAD_LINES = 8, 8
 

@@ -160,12 +160,14 @@ class Tier:
             self.tools(lane)
 
     def tools(self, lane):
-        """kvnetctl, what the scripts share, installing, litmus tests, the quick proofs; not in tier
-        one: the model of a queue's run state, the laboratory's arithmetic and reports, ten seconds
-        of fuzzing."""
+        """kvnetctl, QEMU's own device, what the scripts share, installing, litmus tests, the quick
+        proofs; not in tier one: the model of a queue's run state, the laboratory's arithmetic and
+        reports, ten seconds of fuzzing."""
         tests = f"{TOP}/selftests"
         kvnetctl = make("selftests/kvnetctl", "run", f"OUTPUT={self.build}/unit/kvnetctl")
+        qemu = make("selftests/qemu", "run", f"OUTPUT={self.build}/unit/qemu")
         parts = {"kvnetctl": library('locked unit "$@"', *kvnetctl), "rig": [f"{tests}/rig/run.sh"],
+                 "qemu": library('locked unit "$@"', *qemu),
                  "packages": [f"{tests}/packages/quick.sh"],
                  "models": [f"{tests}/models/run.sh", *(["litmus"] if self.first else [])]}
         if lane.call(script("setup.sh", "--proofs")):
