@@ -18,7 +18,7 @@ class Cases(unittest.TestCase):
         cases = re.findall(r"\b([a-z_]+)\.([a-z]\w*_\w+)", doc)
         self.assertGreater(len(cases), 80)
         for test, case in cases:
-            source = read(f"selftests/u*/{test}_test.c", f"selftests/uapi/*/{test}_test.c",
+            source = read(f"selftests/*/{test}_test.c", f"selftests/uapi/*/{test}_test.c",
                           "selftests/uapi/lib/hostile_rows.h" if test == "hostile" else "-")
             found = re.search(rf"\b(CASE(_TIMED)?|[ASPD])\({case}[,)]", source)
             self.assertTrue(found, f"there is no {test}.{case}")
