@@ -474,9 +474,10 @@ CASE(rx_vlan_tag_out_of_band_is_inserted)
 #endif
 #ifndef VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4
 #define VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 0x20
+#define VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV6 0x40
 #endif
 
-/* virtio 1.3, 5.1.6: hash and report, which no driver fills in, and offsets */
+/* virtio 1.4, 5.1.9: hash and report, which no driver fills in, and offsets */
 struct tunnel_hdr {
 	struct virtio_net_hdr_mrg_rxbuf mrg;
 	uint32_t hash;
@@ -513,10 +514,11 @@ static void transmit_tunnel(const struct tunnel_hdr *h, uint32_t len, int fd)
 	rig_tx_drain(&rig, 3000);
 }
 
+/* Without a tunnel's GSO the offsets mean nothing. */
 CASE(tx_tunnel_header_is_accepted)
 {
 	static const uint32_t size[] = { 1, 100, 1448, 3000, 20000, 60000 };
-	struct tunnel_hdr h = { 0 };
+	struct tunnel_hdr h = { .outer_th = 65535, .inner_nh = 65535 };
 	size_t i;
 	int fd;
 
@@ -575,6 +577,41 @@ CASE(tx_tunnel_gso_is_kept)
 	fd = rig_packet_socket(&rig, ETH_P_IP, false);
 	for (i = 0; i < sizeof(size) / sizeof(*size) && !ksft_failed(); i++)
 		transmit_tunnel(&h, vxlan_frame(frame, size[i]), fd);
+	close(fd);
+	rig_close(&rig);
+}
+
+/*
+ * virtio 1.4, 5.1.9.2.2: what a device must not accept. The tap refuses it; a kernel without
+ * tunnels refuses them all.
+ */
+CASE(tx_contradictory_tunnel_header_drops_frame)
+{
+	static const struct {
+		uint8_t flags, gso_type;
+	} bad[] = {
+		{ 1, VIRTIO_NET_HDR_GSO_TCPV4 | VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 |
+		     VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV6 },
+		{ 0, VIRTIO_NET_HDR_GSO_TCPV4 | VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 },
+		{ 1, VIRTIO_NET_HDR_GSO_NONE | VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 },
+		{ 1, VIRTIO_NET_HDR_GSO_UDP | VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4 },
+	};
+	struct tunnel_hdr h = { .mrg = offload(1400), .outer_th = 34, .inner_nh = OUTER + 14 };
+	const struct tunnel_hdr good = { 0 };
+	size_t i;
+	int fd;
+
+	open_tunnel_rig();
+	ioctl(rig.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_UDP_TUNNEL_GSO);
+	h.mrg.hdr.csum_start += OUTER;
+	h.mrg.hdr.hdr_len += OUTER;
+	fd = rig_packet_socket(&rig, ETH_P_IP, false);
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		h.mrg.hdr.flags = bad[i].flags;
+		h.mrg.hdr.gso_type = bad[i].gso_type;
+		ASSERT_EQ(rig_tx_raw(&rig, &h, frame, vxlan_frame(frame, 3000), NULL), 0);
+		transmit_tunnel(&good, tcp_frame(frame, 100, i), fd);
+	}
 	close(fd);
 	rig_close(&rig);
 }
