@@ -68,7 +68,7 @@ bool kvnet_features_is_le(const struct kvnet_features *f, bool legacy_le)
 }
 
 /*
- * Length in bytes of the header between driver and device (virtio 1.3, 5.1.6): 24 with the
+ * Length in bytes of the header between driver and device (virtio 1.4, 5.1.9): 24 with the
  * offsets of a UDP tunnel, which follow the hash fields even if these are not negotiated; 12
  * with num_buffers; else 10.
  */
