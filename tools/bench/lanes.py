@@ -55,6 +55,14 @@ def default_lanes():
     return ["native", "icount", "smp", "kvm" if machine.has_virtualization() else "vtime"]
 
 
+def refuse_kvm(lanes):
+    """Before anything is built."""
+    why = machine.why_no_virtualization() if "kvm" in lanes else ""
+    if why:
+        raise cases.Refused(f"LANE: kvm needs hardware virtualization, and {why}; "
+                            "a real guest also runs in: vtime emul")
+
+
 def notes_of(lane):
     return NOTES[lane] + [EMULATED] * (lane in ("vtime", "emul"))
 
@@ -94,6 +102,7 @@ class Bench:
         cases.words_known("UML", [self.uml], ("fast", "debug"))
         lanes = machine.names("LANE") or default_lanes()
         self.lanes = cases.lanes_wanted(lanes, self.only, self.named, self.quick)
+        refuse_kvm(self.lanes)
         for name in ("REPEAT", "MOST", "BENCH_MS"):
             machine.number(name, 1)
         self.run = machine.Run()

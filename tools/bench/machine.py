@@ -51,7 +51,7 @@ def names(name):
 def number(name, otherwise):
     text = setting(name, str(otherwise))
     if not re.fullmatch("[1-9][0-9]*", text):
-        raise Failed(f"{name} must be a number above 0")
+        raise Failed(f"{name} must be a number above 0, not '{text}'")
     return int(text)
 
 
@@ -92,6 +92,17 @@ def has_virtualization():
     """That a test host boots on it is for vm.sh to find out: as in scripts/lib.sh."""
     return (cpu_has("vmx", "svm") and os.access("/dev/kvm", os.W_OK) and
             text_of(os.path.join(CACHE, "accel")).strip() != "tcg")
+
+
+def why_no_virtualization():
+    """As words for the reader; empty if there is some."""
+    if not cpu_has("vmx", "svm"):
+        return "the CPU has no vmx or svm"
+    if not os.access("/dev/kvm", os.W_OK):
+        return "/dev/kvm is missing, or may not be written"
+    if not has_virtualization():
+        return f"no test host has booted on it; to try again: rm {os.path.join(CACHE, 'accel')}"
+    return ""
 
 
 def call(*words):

@@ -40,6 +40,7 @@ class Paper:
         self.parts = machine.names("PARTS") or list(PARTS)
         cases.words_known("LANE", [self.lane], cases.GUEST_LANES)
         cases.words_known("PARTS", self.parts, PARTS)
+        lanes.refuse_kvm([self.lane])
         self.want = machine.number("REPEAT", 1 if self.quick else REPETITIONS)
         self.run = machine.Run("%F-%H%M%S-paper")
 

@@ -659,6 +659,16 @@ class Names(unittest.TestCase):
                     command()
                 self.assertFalse(os.path.exists(out), name)
 
+    def test_lane_kvm_without_virtualization_says_why(self):
+        for command, flags, said in ((lanes.Bench, "fpu", "no vmx or svm"), (paper.Paper, "fpu", "no vmx or svm"),
+                                     (lanes.Bench, "fpu svm", "/dev/kvm is missing|to try again")):
+            texts = {"/proc/cpuinfo": f"flags\t: {flags}\n"}
+            with tempfile.TemporaryDirectory() as directory, unittest.mock.patch.dict(os.environ, {"LANE": "kvm", "OUT": f"{directory}/out"}), \
+                    unittest.mock.patch.object(machine, "text_of", lambda path, texts=texts: texts.get(path, "tcg\n")):
+                with self.assertRaisesRegex(cases.Refused, said):
+                    command()
+                self.assertEqual(os.listdir(directory), [])
+
     def test_every_guest_test_is_a_function(self):
         inside = "".join(machine.text_of(machine.script(f"vm/bench-guest-{part}.sh")) for part in ("tests", "boots"))
         self.assertEqual(sorted(re.findall(r"^test_(\w+)\(\)$", inside, re.M)), sorted(cases.GUEST_TESTS + cases.GUEST_BOOTS))
