@@ -74,8 +74,9 @@ def show_open(path):
 
 
 def compare_two(a, b):
+    old, new = rows.Results.load(a), rows.Results.load(b)
     machine.prepare_report()
-    return write_compare(a, b)
+    return write_compare(old, new)
 
 
 def show_side(name, results):
@@ -83,13 +84,12 @@ def show_side(name, results):
     print(f"{name}: {meta.get('date', '?')}, {meta.get('commit', '?')}")
 
 
-def write_compare(a, b):
+def write_compare(old, new):
     import compare
     import stats
     import units
     from columns import columns_text
 
-    old, new = rows.Results.load(a), rows.Results.load(b)
     show_side("A", old)
     show_side("B", new)
     changes, gone, fresh = compare.compare(old, new)

@@ -380,10 +380,15 @@ class Compare(unittest.TestCase):
             for name, size in (("a", 64), ("b", 1500)):
                 os.mkdir(os.path.join(directory, name))
                 results_of(lines(values=[1], size=size)).save(os.path.join(directory, name, "results.json"))
-            sides = [os.path.join(directory, name) for name in "ab"]
+            sides = [rows.Results.load(os.path.join(directory, name)) for name in "ab"]
             with contextlib.redirect_stdout(io.StringIO()):
                 self.assertEqual(commands.write_compare(sides[0], sides[0]), 0)
                 self.assertRaises(SystemExit, commands.write_compare, *sides)
+
+    def test_results_that_are_not_there_install_nothing(self):
+        with unittest.mock.patch.object(machine, "prepare_report") as prepare:
+            self.assertRaises(FileNotFoundError, commands.compare_two, "/nowhere", "/nowhere")
+        prepare.assert_not_called()
 
     def test_too_few(self):
         self.assertEqual(self.verdicts(results_of(lines(values=[1, 2, 3])), results_of(lines(values=[11, 12, 13]))), {"kvnet": "too few samples"})
