@@ -87,7 +87,7 @@ test-debug:
 	@$(SCRIPTS)/test.sh debug
 
 vtime icount:
-	@LANE=$@ REPEAT=$(SEEDS) $(SCRIPTS)/bench.sh
+	@LANE=$@ REPEAT='$(or $(SEEDS),$(REPEAT))' $(SCRIPTS)/bench.sh
 
 bench:
 	@$(SCRIPTS)/bench.sh
@@ -102,7 +102,7 @@ bench-profile:
 	@$(SCRIPTS)/bench.sh profile
 
 native:
-	@LANE=native REPEAT=$(ROUNDS) $(SCRIPTS)/bench.sh
+	@LANE=native REPEAT='$(or $(ROUNDS),$(REPEAT))' $(SCRIPTS)/bench.sh
 
 mutate:
 	@python3 -B $(SCRIPTS)/mutants.py try $(ROOM)
