@@ -9,6 +9,9 @@ SYSCONFDIR ?= /etc
 SCRIPTS := $(CURDIR)/scripts
 TOOLS := $(or $(KVNET_BUILD),$(CURDIR)/build)/tools
 
+# $(call in_seconds,NAME): the shell's variable "seconds", of a number of minutes
+in_seconds = case '$($(1))' in '' | 0* | *[!0-9]*) echo "make: $(1) is a number above 0, not '$($(1))'" >&2; exit 1 ;; esac; seconds=$$(($($(1)) * 60));
+
 # a directory with a name that cannot be worked in
 PLACE := $(shell LC_ALL=C bash scripts/lib.sh 2>&1)
 ifneq ($(PLACE),)
@@ -109,7 +112,7 @@ mutate:
 
 fuzz: FUZZ_MINUTES ?= 5
 fuzz:
-	@FUZZ_SECONDS=$$(($(FUZZ_MINUTES) * 60)) FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' COVERAGE='$(COVERAGE)' $(SCRIPTS)/fuzz.sh
+	@$(call in_seconds,FUZZ_MINUTES) FUZZ_SECONDS=$$seconds FUZZ_RUNS='$(FUZZ_RUNS)' ALL_CHECKS='$(ALL_CHECKS)' COVERAGE='$(COVERAGE)' $(SCRIPTS)/fuzz.sh
 
 proofs:
 	@python3 -B selftests/proofs/prove.py $(if $(QUICK),--quick) $(if $(TRACE),--trace) $(TESTS)
@@ -120,7 +123,7 @@ sysfuzz:
 # other bridges each time
 shortcut-fuzz: MINUTES ?= 60
 shortcut-fuzz:
-	@SHORTCUT_SECONDS=$$(($(MINUTES) * 60)) SHORTCUT_SEED='$(SHORTCUT_SEED)' KSFT_SEED=$${KSFT_SEED:-$$(date +%s)} PACKED= RUN_SECONDS=86400 TESTS=shortcut_fuzz $(SCRIPTS)/test.sh uml
+	@$(call in_seconds,MINUTES) SHORTCUT_SECONDS=$$seconds SHORTCUT_SEED='$(SHORTCUT_SEED)' KSFT_SEED=$${KSFT_SEED:-$$(date +%s)} PACKED= RUN_SECONDS=86400 TESTS=shortcut_fuzz $(SCRIPTS)/test.sh uml
 
 life: CYCLES ?= 1000
 life: export LIFE_CYCLES = $(CYCLES)

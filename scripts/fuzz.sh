@@ -21,7 +21,9 @@ main()
 {
 	local status=0
 
-	"${UNIT[@]}" need-clang > /dev/null || "$TOP/scripts/setup.sh" --fuzz
+	[[ $FUZZ_SECONDS =~ ^[1-9][0-9]*$ ]] || die "FUZZ_SECONDS is a number above 0, not '$FUZZ_SECONDS'"
+	[[ ${FUZZ_RUNS:-1} =~ ^[1-9][0-9]*$ ]] || die "FUZZ_RUNS is a number above 0, not '$FUZZ_RUNS'"
+	"${UNIT[@]}" need-clang > /dev/null 2>&1 || "$TOP/scripts/setup.sh" --fuzz
 	if [ -n "${FUZZ_RUNS:-}" ]; then
 		exec "${UNIT[@]}" mass "FUZZ_RUNS=$FUZZ_RUNS" "ALL_CHECKS=${ALL_CHECKS:-}"
 	fi

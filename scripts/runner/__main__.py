@@ -42,6 +42,7 @@ import os
 import signal
 import sys
 
+import forms
 import lanes
 import long_runs
 import machines
@@ -111,6 +112,7 @@ def check_kernel(verb, kernels):
 def dispatch(run, tests):
     """What is wrong is said at once, and not when all has been built."""
     verb, where = run.verb, plan.Plan(tests)
+    forms.check(verb)
     names = where.choose(KINDS[verb], machines.option("TESTS").split()) if verb in KINDS else []
     kernels = machines.option("KERNEL").split()
     check_kernel(verb, kernels)

@@ -39,7 +39,8 @@ class Sysfuzz:
     A program that fails is made smaller."""
     def __init__(self, tier):
         self.tier, self.lane, self.flavour = tier, tier.run.main, option("KERNEL")
-        plan.known("no such User-Mode Linux:", [self.flavour], ("", SMP, "smp-kcsan"))
+        plan.known("no such User-Mode Linux:", [self.flavour] if self.flavour else [],
+                   (SMP, "smp-kcsan"))
         # seconds that a part is tried for, until it counts as one that works
         self.again = int(option("AGAIN", "10"))
 

@@ -12,10 +12,12 @@ import unittest.mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
+import forms  # noqa: E402
 import lanes  # noqa: E402
 import long_runs  # noqa: E402
 import matrix  # noqa: E402
 import packages  # noqa: E402
+import plan  # noqa: E402
 import results  # noqa: E402
 import tiers  # noqa: E402
 
@@ -163,6 +165,35 @@ class LongRuns(Case):
         self.options(KERNEL="6.12")
         long_runs.Soak(self.tier).run_all()
         self.assertIn("/vm.sh --kernel 6.12 --stall 1800 --retries 0 ", self.commands[-1])
+
+
+class Forms(Case):
+    def refused(self, verb, said, **options):
+        with unittest.mock.patch.dict(os.environ, options, clear=True), \
+                self.assertRaisesRegex(plan.Unknown, said):
+            forms.check(verb)
+
+    def test_wrong_options(self):
+        self.refused("soak", "^SOAK_MINUTES is a number above 0, not 'x'", SOAK_MINUTES="x")
+        self.refused("sysfuzz", "^SECONDS is", SYSFUZZ_SECONDS="0")
+        self.refused("sysfuzz", "^SEED is a hexadecimal", SEED="1g")
+        self.refused("sysfuzz", "^OPS is numbers and ranges", OPS="17-")
+        self.refused("uml", "^CYCLES is", LIFE_CYCLES="1k")
+        self.refused("uapi", "^KSFT_LONG is", KSFT_LONG="1/0")
+        self.refused("uapi", "^KVNET_LAYOUT is some of", KVNET_LAYOUT="packed,inorder")
+        self.refused("uapi", "^KVNET_WORKER is", KVNET_WORKER="thread")
+        self.refused("uml", "^MIGRATE_CHAIN is such as", MIGRATE_CHAIN="kvnet/10.0")
+        self.refused("net", "no parameter 'poll_ms'; there are: .*poll_us", KVNET_PARAMS="poll_ms=1")
+
+    def test_right_options(self):
+        for verb, options in (
+                ("uml", {"SEED": "today", "OPS": "-", "KSFT_LONG": "1/3", "KSFT_SEED": "0x1f"}),
+                ("sysfuzz", {"SEED": "1f3a20c7", "OPS": "17,30-40", "SYSFUZZ_SECONDS": ""}),
+                ("uapi", {"KVNET_LAYOUT": "packed,in_order", "KVNET_PARAMS": "poll_us=0 tx_inline"}),
+                ("net", {"KVNET_PARAMS": "experimental_zcopytx=1", "BACKEND": "vhost"}),
+                ("uml", {"MIGRATE_CHAIN": "vhost/7.2 vhost/7.2 kvnet/10.0/postcopy"})):
+            with unittest.mock.patch.dict(os.environ, options, clear=True):
+                forms.check(verb)
 
 
 if __name__ == "__main__":
