@@ -25,6 +25,10 @@ from . import mechanical
 from .source import FOLDER, TOP
 
 
+class Unknown(Exception):
+    """What the caller has named is not there."""
+
+
 class HandMade:
     """A mutant that is written by hand."""
     def __init__(self, room, name, file):
@@ -132,19 +136,23 @@ def everything(source):
 ### which of them
 
 def chosen(mutants, names, source):
-    """In the order of the names; all without a name."""
+    """In the order of the names; all without a name. Unknown if a name chooses none."""
     if not names:
         return mutants
-    found = []
+    found, missing = [], set(names)
     for m in mutants:
         path = source.relative(m.file)
         mine = {m.name, m.file, path, f"drivers/kvnet/{path}", os.path.splitext(m.file)[0],
                 m.room, m.function}
         if m.bug:
             mine |= {"bugs", m.bug.split(":")[0]}
+        missing -= mine
         first = next((i for i, name in enumerate(names) if name in mine), None)
         if first is not None:
             found.append((first, m))
+    if missing:
+        raise Unknown(f"no file, function, bug or mutant is called '{sorted(missing)[0]}'; "
+                      '"scripts/mutants.py list" names the mutants')
     return [m for _, m in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -157,7 +165,9 @@ def changed(mutants, source, ref):
     """The mutants of functions that the other commit does not have like that; outside of any
     function, those of a file that it does not have like that."""
     def git(*args):
-        done = subprocess.run(["git", "-C", TOP, *args], check=True, capture_output=True, text=True)
+        done = subprocess.run(["git", "-C", TOP, *args], check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise Unknown(f"CHANGED={ref}: git says: {done.stderr.strip()}")
         return done.stdout
 
     paths = git("ls-tree", "-r", "--name-only", ref, "drivers/kvnet").split()

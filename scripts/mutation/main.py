@@ -2,6 +2,8 @@
 """The verbs of scripts/mutants.py."""
 import datetime
 import os
+import re
+import signal
 import sys
 
 from . import lists, mechanical, verdicts
@@ -62,9 +64,17 @@ def generate(names):
     return 0
 
 
+def check_options():
+    for name, form in ("SAMPLE", "[1-9][0-9]*"), ("LANES", "[1-9][0-9]*"), ("MINUTES", r"[0-9]*\.?[0-9]+"):
+        value = os.environ.get(name)
+        if value and not re.fullmatch(form, value):
+            raise lists.Unknown(f"{name} is a number above 0, not '{value}'")
+
+
 def selected(everything, names, source, known):
     """Which mutants these names and the environment choose."""
     env = os.environ
+    check_options()
     mutants = lists.chosen(everything, names, source)
     if env.get("CHANGED"):
         mutants = list(lists.changed(mutants, source, env["CHANGED"]))
@@ -77,7 +87,7 @@ def selected(everything, names, source, known):
             mutants = [m for m in mutants if m.name not in known]
         mutants = lists.sample(mutants, int(env["SAMPLE"]), seed)
     if not mutants:
-        print(f"mutants.py: there is no such mutant: {' '.join(names)} {env.get('CHANGED', '')}",
+        print("mutants.py: there is none: all have a verdict, or no function has changed",
               file=sys.stderr)
     return mutants
 
@@ -120,10 +130,21 @@ def killers():
 
 
 def main(argv):
+    try:
+        return run(argv)
+    except lists.Unknown as error:
+        print(f"mutants.py: {error}", file=sys.stderr)
+        return 1
+
+
+def run(argv):
     verb, rest = argv[1] if argv[1:] else "", argv[2:]
     alone = {"check": check, "killers": killers, "record": lambda: record(sys.stdin)}
     if verb in alone and not rest:
         return alone[verb]()
+    if verb in ("generate", "list"):
+        # the reader may have enough: "mutants.py list | head"
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if verb == "generate" and rest:
         return generate(rest)
     if verb == "list":

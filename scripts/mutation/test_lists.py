@@ -79,7 +79,12 @@ class Chosen(Tree):
         self.assertEqual(self.names("first"), {m.name for m in self.made if m.function == "first"})
         for name in ("one.c", "one", "vq/one.c", "drivers/kvnet/vq/one.c"):
             self.assertEqual(self.names(name), {m.name for m in self.made if m.file == "one.c"})
-        self.assertEqual(self.names("unknown"), set())
+        with self.assertRaisesRegex(lists.Unknown, "'unknown'"):
+            self.names("first", "unknown")
+
+    def test_changed_since_what_is_no_commit(self):
+        with self.assertRaisesRegex(lists.Unknown, "^CHANGED=nonsense: git says: "):
+            list(lists.changed(self.made, self.source, "nonsense"))
 
     def test_function_of_two_files_has_its_file_in_its_name(self):
         self.assertEqual(len({m.name for m in self.made}), len(self.made))
