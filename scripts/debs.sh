@@ -10,11 +10,17 @@ quiet()
 	"$@" >> "$BUILD/apt.log" 2>&1
 }
 
+# its last error, in front of where all that it said is
+apt_error()
+{
+	printf '%s' "$(tail -n 20 "$BUILD/apt.log" | sed -n 's/^E: \(.*[^. ]\)[. ]*$/\1; /p' | tail -n 1)see $BUILD/apt.log"
+}
+
 apt_update()
 {
 	info "refreshing the package lists" >&2
 	watched "package lists" "" -- locked "$APT_LOCK" quiet apt-get update -q ||
-		die "apt-get update failed (network? see $BUILD/apt.log); repair apt, then run again"
+		die "apt-get update failed ($(apt_error)); repair apt or the network, then run again"
 }
 
 # what apt would fetch: its file, and how many bytes it has
@@ -48,7 +54,7 @@ fetch_deb()
 		mkdir -p "$dir"
 		# apt names the file with its version's colon escaped
 		(cd "$dir" && watched "downloading $pkg, MB" $((bytes >> 20)) megabytes_in . -- apt_download "$pkg") ||
-			die "downloading $pkg failed (see $BUILD/apt.log); check the network, then run again"
+			die "downloading $pkg failed ($(apt_error)); check the network, then run again"
 		mv "$dir"/*.deb "$DEBS/"
 		rmdir "$dir"
 	fi

@@ -115,7 +115,7 @@ install_packages()
 		# shellcheck disable=SC2086 # a list of words
 		watched "installing packages" 60 -- quiet env DEBIAN_FRONTEND=noninteractive \
 			apt-get install -q -y --no-install-recommends $missing ||
-			die "apt-get install failed (see $BUILD/apt.log); install by hand: apt-get install $missing"
+			die "apt-get install failed ($(apt_error)); install by hand: apt-get install $missing"
 	fi
 	release
 }
