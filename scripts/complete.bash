@@ -8,7 +8,7 @@ _kvnet_tests()
 {
 	local line=${COMP_LINE:0:COMP_POINT} verb before
 
-	if [[ $line =~ (unit|uml|uapi|net)\ .*TESTS=[\"\']?([^\"\']*)$ ]] && [ -x scripts/test.sh ]; then
+	if [[ $line =~ (unit|uml|uapi|net|debug)\ .*TESTS=[\"\']?([^\"\']*)$ ]] && [ -x scripts/test.sh ]; then
 		verb=${BASH_REMATCH[1]} line=${BASH_REMATCH[2]##* }
 		# with and without their folder, and folders
 		readarray -t COMPREPLY < <(compgen -W "$(scripts/test.sh names "$verb" | sed 's#\(.*/\)\(.*\)#&\n\1\n\2#' | sort -u)" -- "$line")
