@@ -15,9 +15,15 @@ _kvnet_tests()
 		# within quotes a word is all of it
 		before=${2%"$line"}
 		[ "$before" = = ] || COMPREPLY=("${COMPREPLY[@]/#/$before}")
-	elif declare -F _make > /dev/null; then
-		_make "$@"
+	elif [ -n "$_KVNET_MAKE" ]; then
+		"$_KVNET_MAKE" "$@"
 	fi
 }
 
+# what completes make otherwise; bash-completion loads it only when asked
+! declare -F _completion_loader > /dev/null || _completion_loader make || :
+if [[ $(complete -p make 2> /dev/null) =~ -F\ ([^ ]+) ]] && [ "${BASH_REMATCH[1]}" != _kvnet_tests ]; then
+	_KVNET_MAKE=${BASH_REMATCH[1]}
+fi
+: "${_KVNET_MAKE:=}"
 complete -o default -F _kvnet_tests make
