@@ -154,6 +154,8 @@ def interrupted(number, _frame):
 def answer(verb, words, tests):
     """Verbs that only say something: the status, or None for the others."""
     where = plan.Plan(tests)
+    # the reader may have enough: "test.sh names uapi | head"
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if verb == "list-first" and not words:
         print("\n".join(where.list_first()))
     elif verb == "plan" and len(words) == 1:
@@ -165,6 +167,7 @@ def answer(verb, words, tests):
     elif words or verb not in ("first", "all", *KINDS, *OTHERS):
         raise Usage(__doc__.strip())
     else:
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         return None
     return 0
 

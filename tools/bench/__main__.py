@@ -35,6 +35,7 @@ What has been measured when it is interrupted is kept, and reported. Other progr
 
 import json
 import os
+import signal
 import sys
 import xml.dom.minidom
 
@@ -150,6 +151,8 @@ VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "profile": (profile, 0, 0),
 def main(words):
     verb, *words = words or ["run"]
     if verb in ("help", "--help", "-h"):
+        # the reader may have enough: "bench.sh --help | head"
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         print(__doc__.strip())
         return 0
     command, least, most = VERBS.get(verb, (None, 0, 0))
