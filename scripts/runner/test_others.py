@@ -66,6 +66,13 @@ class BuildMatrix(Case):
         self.assertEqual((self.run_.main.passed, self.run_.main.failed), (2, 2))
         self.assertEqual(self.run_.results.finish(self.run_.main), 2)
 
+    def test_programs_with_clang_only_where_it_is_wanted(self):
+        for compilers in "gcc", "clang":
+            self.options(KERNELS="6.12", ARCHES="amd64", COMPILERS=compilers)
+            self.commands.clear()
+            matrix.Matrix(self.tier).run_all()
+            self.assertEqual(bool(self.ran("selftests/uapi")), compilers == "clang")
+
 
 class TryPackages(Case):
     def system(self):
