@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For setup.sh: the newest kernel's own tests of network drivers, for selftests/net/test_kernel.sh,
-# built; they lie in the cache entry kernel-tests as they lie in its source.
+# For setup.sh: the newest kernel's own tests of network drivers and of taps, for test_kernel.sh and
+# test_tap.sh of selftests/net, built; they lie in the cache entry kernel-tests as they lie in its
+# source.
 
 # what they are built with, and what they call
 # shellcheck disable=SC2034 # for setup.sh
 KERNEL_TESTS_PACKAGES="clang libbpf-dev python3-yaml bpftool iperf3 socat"
 KERNEL_TESTS="tools/testing/selftests/drivers/net tools/testing/selftests/net/lib tools/testing/selftests/kselftest.h
 tools/net/ynl/pyynl Documentation/netlink/specs"
+TAP_TESTS="tools/testing/selftests/net/tun.c tools/testing/selftests/net/tap.c tools/testing/selftests/net/tuntap_helpers.h
+tools/testing/selftests/kselftest_harness.h tools/net/ynl/lib tools/net/ynl/generated tools/net/ynl/Makefile.deps
+Documentation/netlink/netlink-raw.yaml"
 # what vhost_net_test is built from
 VHOST_NET_TEST="tools/virtio tools/include drivers/virtio/virtio_ring.c include/linux include/uapi"
 
@@ -29,6 +33,21 @@ make_ethtool()
 	chmod +x "$ENTRY/bin/ethtool"
 }
 
+# tun speaks netlink by code that the kernel's tool makes from specifications. MAINTAINERS marks the
+# root of a source.
+build_tap_tests()
+{
+	local ynl=$ENTRY/tools/net/ynl
+
+	touch "$ENTRY/MAINTAINERS"
+	PATH=/usr/bin:/bin make -s -C "$ynl/lib" &&
+		PATH=/usr/bin:/bin make -s -C "$ynl/generated" GENS="rt-addr rt-link rt-neigh rt-route" protos.a || return
+	cd "$ENTRY/tools/testing/selftests/net" || return
+	gcc -O2 -w -I.. -o tap tap.c &&
+		gcc -O2 -w -I.. -I"$ynl/lib" -I"$ynl/generated" -I"$ENTRY/include/uapi" -idirafter "$ENTRY/tools/include" \
+			-o tun tun.c "$ynl/lib/ynl.a" "$ynl/generated/protos.a"
+}
+
 build_kernel_tests()
 {
 	local file
@@ -44,6 +63,7 @@ build_kernel_tests()
 	for file in *.bpf.c; do
 		clang -O2 -g --target=bpf -idirafter /usr/include/x86_64-linux-gnu -c "$file" -o "${file%.c}.o" || return
 	done
+	build_tap_tests || return
 	cd "$ENTRY/tools/virtio" || return
 	# which its own headers name, and do not have
 	ln -s "$ENTRY/include/linux/device-id" linux/device-id
@@ -61,12 +81,12 @@ unpack_kernel_tests()
 	series=${deb##*/}
 	series=${series%%_*}
 	# shellcheck disable=SC2086 # lists of words
-	readarray -t wanted < <(printf "$series/%s\n" $KERNEL_TESTS $VHOST_NET_TEST)
+	readarray -t wanted < <(printf "$series/%s\n" $KERNEL_TESTS $TAP_TESTS $VHOST_NET_TEST)
 	dpkg --fsys-tarfile "$deb" | tar -xO "./usr/src/$series.tar.xz" |
 		tar -xJ -C "$ENTRY" --strip-components=1 "${wanted[@]}" || die "unpacking $deb failed; delete it and run again"
 	make_ethtool
 	(build_kernel_tests) >> "$BUILD/kernel-tests.log" 2>&1 || die "they do not build, see $BUILD/kernel-tests.log"
-	(cd "$ENTRY" && rm -rf tools/virtio tools/include drivers include)
+	(cd "$ENTRY" && rm -rf tools/virtio tools/include tools/net/ynl/{lib,generated,Makefile.deps} drivers include MAINTAINERS)
 	# else an emulated CPU compiles them, each time
 	python3 -m compileall -q --invalidation-mode unchecked-hash "$ENTRY/tools"
 	entry_made
