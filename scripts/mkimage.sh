@@ -16,7 +16,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-HOST_MODULES="kvm_amd kvm_intel loop ext4 fuse vhost_net vhost_iotlb tun tap macvtap macvlan ipvtap ipvlan veth bridge
+HOST_MODULES="kvm_amd kvm_intel loop ext4 fuse vhost_net vhost_iotlb tun tap macvtap macvlan ipvtap ipvlan geneve veth bridge
 dummy pktgen netconsole af_packet virtio_net virtio_pci virtio_blk virtio_console sch_fq_codel sch_netem cls_u32 sch_plug
 sch_ingress cls_bpf nf_tables crc32c_generic"
 GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy e1000 8139cp

@@ -118,13 +118,13 @@ class Machines:
             self.results.skip(lane, "net-uml", " ".join(names), "QEMU 10.0 cannot be had here")
             return
         words = ["--guest", *options(GUEST_OPTIONS, QEMU="10.0", MIGRATE_LOAD="50")]
-        if "kernel" in names:
+        if {"kernel", "tap"} & set(names):
             words += self.kernel_tests(lane)
         self.uml(lane, "net-uml", words, NET, names, 4800)
 
     def kernel_tests(self, lane):
-        """The kernel's own, and a guest with a kernel of their release; test_kernel.sh says what
-        could not be had."""
+        """The kernel's own, and a guest with a kernel of their release; test_kernel.sh and
+        test_tap.sh say what could not be had."""
         lane.call([f"{SCRIPTS}/setup.sh", "--kernel-tests"])
         lane.call([f"{SCRIPTS}/mkimage.sh", "--guests"])
         places = {"kernel-tests": "kernel-tests", "guest-newest": "guests/newest"}
@@ -182,6 +182,10 @@ class Machines:
                 if test == "trace":
                     words += ["--add", f"{TOP}/Documentation/debugging.rst",
                               "--add", f"{TOP}/tools/trace:/kvnet/tools/trace"]
+        if "tap" in net and not lane.call([f"{SCRIPTS}/setup.sh", "--kernel-tests"]):
+            for name in "tun", "tap":
+                file = f"kernel-tests/tools/testing/selftests/net/{name}"
+                words += ["--add", f"{self.build}/{file}:/kvnet/{file}"]
         return words + (["--guests"] if "guests" in net else [])
 
     def both_in_host(self, lane, host, tests, **how):
