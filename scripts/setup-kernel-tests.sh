@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For setup.sh: the newest kernel's own tests of network drivers and of taps, for test_kernel.sh and
-# test_tap.sh of selftests/net, built; they lie in the cache entry kernel-tests as they lie in its
-# source.
+# For setup.sh: the newest kernel's own tests of network drivers and of taps, for test_kernel.sh
+# and test_tap.sh of selftests/net, built; they lie in the cache entry kernel-tests as they lie in
+# its source.
 
 # what they are built with, and what they call
 # shellcheck disable=SC2034 # for setup.sh
@@ -33,8 +33,8 @@ make_ethtool()
 	chmod +x "$ENTRY/bin/ethtool"
 }
 
-# tun speaks netlink by code that the kernel's tool makes from specifications. MAINTAINERS marks the
-# root of a source.
+# tun speaks netlink by code that the kernel's tool makes from specifications. MAINTAINERS marks
+# the root of a source.
 build_tap_tests()
 {
 	local ynl=$ENTRY/tools/net/ynl
@@ -57,6 +57,13 @@ build_kernel_tests()
 	sed -i 's/^\(#define TXTIME_DELAY_MS\) 5$/\1 50/' gro.c
 	# an answer may take longer, too; and the link of virtio_net stays up when XDP comes
 	sed -i 's/-W0\.5/-W5/; s/^no_sleep=False$/no_sleep=True/' ../../drivers/net/ping.py
+	# socat ends with the datagram, not two seconds later, and waits longer for it. Of a frame
+	# whose head or tail moves, the first and the last size and distance: each takes six programs.
+	sed -i 's/"\(socat .*\) -T 2 -u UDP-RECV:\({port},reuseport STDOUT\)"/"timeout 12 \1 -u UDP-RECVFROM:\2 || :"/
+		s/bkg(rx_udp_cmd, exit_wait=True)/bkg(rx_udp_cmd, exit_wait=True, shell=True)/
+		s/_lst = \[\([^,]*\), .*, \([^,]*\)\]/_lst = [\1, \2]/' ../../drivers/net/xdp.py
+	# until a program listens, and is seen to do so
+	sed -i '/^def wait_port_listen/s/deadline=5/deadline=30/' py/utils.py
 	for file in csum gro xdp_helper ../../drivers/net/napi_id_helper; do
 		gcc -O2 -I../.. -o "$file" "$file.c" || return
 	done
