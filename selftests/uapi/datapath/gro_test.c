@@ -69,31 +69,39 @@ static void set_feature(const char *name, uint32_t command, bool on)
 
 static void set_udp_forwarding(const char *name, bool on)
 {
-	static struct {
+	static union {
 		struct ethtool_gstrings head;
-		char name[256][ETH_GSTRING_LEN];
+		char room[sizeof(struct ethtool_gstrings) + 256 * ETH_GSTRING_LEN];
 	} s;
-	struct {
+	union {
 		struct ethtool_sfeatures head;
-		struct ethtool_set_features_block block[8];
-	} set = { .head.cmd = ETHTOOL_SFEATURES };
-	struct {
+		char room[sizeof(struct ethtool_sfeatures) +
+			  8 * sizeof(struct ethtool_set_features_block)];
+	} set = { .room = { 0 } };
+	union {
 		struct ethtool_sset_info head;
-		uint32_t n;
-	} info = { .head = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1 << ETH_SS_FEATURES } };
-	unsigned int i;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} info = { .room = { 0 } };
+	const char *string;
+	uint32_t i, n;
 
+	info.head.cmd = ETHTOOL_GSSET_INFO;
+	info.head.sset_mask = 1 << ETH_SS_FEATURES;
 	ASSERT_SYS(ethtool(name, &info));
-	s.head = (struct ethtool_gstrings) { .cmd = ETHTOOL_GSTRINGS,
-		.string_set = ETH_SS_FEATURES, .len = info.n };
-	ASSERT(info.n <= 256);
+	n = info.head.data[0];
+	ASSERT(n <= 256);
+	s.head.cmd = ETHTOOL_GSTRINGS;
+	s.head.string_set = ETH_SS_FEATURES;
+	s.head.len = n;
 	ASSERT_SYS(ethtool(name, &s));
-	for (i = 0; i < info.n && strcmp(s.name[i], "rx-udp-gro-forwarding"); i++)
-		;
-	ASSERT(i < info.n);
-	set.head.size = (info.n + 31) / 32;
-	set.block[i / 32].valid = 1u << i % 32;
-	set.block[i / 32].requested = on ? 1u << i % 32 : 0;
+	string = (const char *)s.head.data;
+	for (i = 0; i < n && strcmp(string, "rx-udp-gro-forwarding"); i++)
+		string += ETH_GSTRING_LEN;
+	ASSERT(i < n);
+	set.head.cmd = ETHTOOL_SFEATURES;
+	set.head.size = (n + 31) / 32;
+	set.head.features[i / 32].valid = 1u << i % 32;
+	set.head.features[i / 32].requested = on ? 1u << i % 32 : 0;
 	ASSERT_SYS(ethtool(name, &set));
 }
 

@@ -313,8 +313,13 @@ CASE(shortcut_not_to_tap_with_packet_information)
 /* Filters of tun itself, set by the other VMM: on destination addresses, or any. */
 CASE(shortcut_not_past_address_filter_of_tap)
 {
-	struct { struct tun_filter head; uint8_t mac[6]; } f = { { 0, 1 }, { 2, 0, 0, 0, 9, 9 } };
+	const uint8_t mac[] = { 2, 0, 0, 0, 9, 9 };
+	union {
+		struct tun_filter head;
+		uint8_t room[sizeof(struct tun_filter) + sizeof(mac)];
+	} f = { .head.count = 1 };
 
+	memcpy(f.head.addr[0], mac, sizeof(mac));
 	shortcut_rig_open();
 	ASSERT_SYS(ioctl(port[B].fd, TUNSETTXFILTER, &f));
 	bridge_rig_tick();
