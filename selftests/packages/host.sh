@@ -102,7 +102,7 @@ offers()
 
 zsh_completes()
 {
-	offers s "set show stats" && offers "-j mon" monitor && offers "set tap0 c" "rx-direct cpus" &&
+	offers s "set show stats" && offers "-j mon" monitor && offers "set tap0 c" cpus &&
 		offers "set tap0 nice 3 sched f" fifo && offers "rules " "apply check run" &&
 		offers "stats --pro" --prometheus && offers "list --pro" ""
 }
