@@ -13,6 +13,8 @@ those, mutants/ROOM.list, consists of blocks:
     tests WORD...       what should notice, if not the tests of the file
     - what stands there; spaces and line ends do not matter
     + what stands there instead; nothing without this line
+
+mutants/bugs names the mechanical mutants that bring a historic bug back, and the bug.
 """
 import glob
 import os
@@ -22,7 +24,7 @@ import subprocess
 import sys
 
 from . import mechanical
-from .source import FOLDER, TOP
+from .source import BUGS, FOLDER, TOP, read_table
 
 
 class Unknown(Exception):
@@ -57,9 +59,10 @@ class HandMade:
 
 class Generated:
     """A mutant that is made from the source."""
-    room, bug, tests = "", "", []
+    room, tests = "", []
 
-    def __init__(self, file, made, text):
+    def __init__(self, file, made, text, bug=""):
+        self.bug = bug
         self.file, self.name, self.function = file, made.name, made.function
         self.start, self.end, self.new = made.start, made.end, made.new
         self.line = text.count("\n", 0, made.start) + 1
@@ -116,7 +119,7 @@ def generated(source):
     """A function whose name stands in several files is called by its file, too."""
     files = [file for file in source.paths if file not in mechanical.NO_CODE]
     made = {file: mechanical.functions(source.text(file)) for file in files}
-    seen, mutants = {}, []
+    seen, mutants, bugs = {}, [], read_table(BUGS)
     for file in files:
         for function in made[file]:
             seen.setdefault(function.name, set()).add(file)
@@ -125,7 +128,8 @@ def generated(source):
             if len(seen[function.name]) > 1:
                 function.name = f"{os.path.splitext(file)[0]}.{function.name}"
         text = source.text(file)
-        mutants += [Generated(file, m, text) for m in mechanical.generate(text, made[file])]
+        mutants += [Generated(file, m, text, bugs.get(m.name, ""))
+                    for m in mechanical.generate(text, made[file])]
     return mutants
 
 

@@ -8,7 +8,7 @@ import sys
 
 from . import lists, mechanical, verdicts
 from .run import try_all
-from .source import TOP, VERDICTS, Source, read_table
+from .source import BUGS, TOP, VERDICTS, Source, read_table
 
 USAGE = """\
 The mutants of drivers/kvnet: which there are, how to make one, and which tests notice.
@@ -50,6 +50,8 @@ def check():
     for file in sorted({m.file for m in hand + made if not m.tests}):
         if not verdicts.tests_of_file(file, table):
             bad.append(f"scripts/mutants/tests: which tests are those of {file}?")
+    bad += [f"scripts/mutants/bugs: {name}: there is no such mutant"
+            for name in read_table(BUGS).keys() - {m.name for m in made}]
     print("\n".join(bad + [f"{len(hand)} mutants by hand, {len(made)} generated, "
                            f"{len(bad)} problems"]))
     return 1 if bad or not hand or not made else 0

@@ -9,6 +9,7 @@ CACHE = os.path.realpath(os.environ.get("KVNET_CACHE") or os.path.expanduser("~/
 FOLDER = os.path.join(TOP, "scripts", "mutants")
 VERDICTS = os.path.join(FOLDER, "verdicts")
 TESTS = os.path.join(FOLDER, "tests")
+BUGS = os.path.join(FOLDER, "bugs")
 
 
 class Source:

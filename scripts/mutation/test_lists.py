@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 from . import lists
 from .source import Source
@@ -93,6 +94,13 @@ class Chosen(Tree):
     def test_order_of_names(self):
         files = [m.file for m in lists.chosen(self.made, ["two.c", "first"], self.source)]
         self.assertEqual(files, sorted(files, reverse=True))
+
+    def test_bug_of_a_mechanical_one(self):
+        name = self.made[0].name
+        with mock.patch.object(lists, "read_table", lambda _: {name: "CVE-1: words"}):
+            made = lists.generated(self.source)
+        self.assertEqual([m.name for m in made if m.bug], [name])
+        self.assertEqual(lists.chosen(made, ["CVE-1"], self.source), made[:1])
 
     def test_sample_has_of_each_file_its_share(self):
         half = lists.sample(self.made, len(self.made) // 2, 7)
