@@ -15,6 +15,9 @@ those, mutants/ROOM.list, consists of blocks:
     + what stands there instead; nothing without this line
 
 mutants/bugs names the mechanical mutants that bring a historic bug back, and the bug.
+
+Those by hand, those that bring a bug back and a sample of the others, which their names decide,
+are the set that is judged (verdicts.py): a change asks for verdicts on the few that it makes.
 """
 import glob
 import os
@@ -22,9 +25,13 @@ import random
 import re
 import subprocess
 import sys
+import zlib
 
 from . import mechanical
 from .source import BUGS, FOLDER, TOP, read_table
+
+# one in so many mechanical mutants is judged
+SAMPLED = 32
 
 
 class Unknown(Exception):
@@ -138,6 +145,11 @@ def everything(source):
 
 
 ### which of them
+
+def judged(mutants):
+    return [m for m in mutants
+            if m.room or m.bug or zlib.crc32(m.name.encode()) % SAMPLED == 0]
+
 
 def chosen(mutants, names, source):
     """In the order of the names; all without a name. Unknown if a name chooses none."""

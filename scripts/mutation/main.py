@@ -21,11 +21,12 @@ The mutants of drivers/kvnet: which there are, how to make one, and which tests 
                                         between tabs
     mutants.py apply NAME TREE          changes that one file below TREE
     mutants.py record < OUTPUT          notes the verdicts in what "try" has said
-    mutants.py killers                  how many does tier one kill? Fails below 95 %
+    mutants.py killers                  how many of the judged ones does tier one kill? Fails below
+                                        95 %, and if too many have no verdict
 
 A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, a
-list of those made by hand, a BUG, or "bugs". "list" and "try" take SAMPLE=N, SEED=, CHANGED=REF
-and TIER=1 from the environment.
+list of those made by hand, a BUG, or "bugs". "list" and "try" take SAMPLE=N, SEED=, CHANGED=REF,
+SET=1 and TIER=1 from the environment.
 """
 
 
@@ -80,6 +81,8 @@ def selected(everything, names, source, known):
     mutants = lists.chosen(everything, names, source)
     if env.get("CHANGED"):
         mutants = list(lists.changed(mutants, source, env["CHANGED"]))
+    if env.get("SET"):
+        mutants = [m for m in lists.judged(mutants) if m.name not in known]
     if env.get("SAMPLE"):
         seed = env.get("SEED") or datetime.date.today().isoformat()
         print(f"mutants.py: SEED={seed}", file=sys.stderr)
@@ -127,8 +130,9 @@ def record(lines):
 
 
 def killers():
-    hand = {m.name for m in lists.by_hand()}
-    return verdicts.show_killers(hand, hand | {m.name for m in lists.generated(Source(TOP))})
+    everything = lists.everything(Source(TOP))
+    return verdicts.show_killers({m.name for m in lists.judged(everything)},
+                                 {m.name for m in everything})
 
 
 def main(argv):

@@ -6,6 +6,7 @@
     make mutate                     all (days)
     make mutate SAMPLE=300          so many by chance (SEED, or the date), of each file its share
     make mutate CHANGED=REF         of the functions that have changed since that commit
+    make mutate SET=1               those of the set that is judged that have no verdict
 
     killed          a test failed, hung, or the kernel complained; the line says which one
     survived        none did: a test is missing, or the mutant is equivalent
@@ -366,7 +367,7 @@ def try_all(names, selected):
     if env.get("UNTRIED"):
         mutants = [m for m in mutants if m.name not in known]
     if not mutants:
-        return 0 if env.get("CHANGED") or env.get("UNTRIED") else 1
+        return 0 if any(map(env.get, ("CHANGED", "SET", "UNTRIED"))) else 1
     os.makedirs(ALL, exist_ok=True)
     lock = hold_lock()
     killed = os.path.join(ALL, "killed")

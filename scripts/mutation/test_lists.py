@@ -95,6 +95,14 @@ class Chosen(Tree):
         files = [m.file for m in lists.chosen(self.made, ["two.c", "first"], self.source)]
         self.assertEqual(files, sorted(files, reverse=True))
 
+    def test_judged_are_those_by_hand_bugs_and_a_sample(self):
+        hand = parsed("mutant a\n- put(a);\n")
+        self.made[0].bug = "CVE-1: words"
+        with mock.patch.object(lists, "SAMPLED", 1):
+            self.assertEqual(lists.judged(hand + self.made), hand + self.made)
+        with mock.patch.object(lists, "SAMPLED", 1 << 40):
+            self.assertEqual(lists.judged(hand + self.made), hand + self.made[:1])
+
     def test_bug_of_a_mechanical_one(self):
         name = self.made[0].name
         with mock.patch.object(lists, "read_table", lambda _: {name: "CVE-1: words"}):

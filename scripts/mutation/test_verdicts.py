@@ -32,6 +32,38 @@ class Killers(unittest.TestCase):
             self.assertEqual(verdicts.in_tier_one(test, FIRST), known, test)
 
 
+class Judged(unittest.TestCase):
+    """All by name: g:a to g:d are judged, g:x is not."""
+    def status(self, known, without=0):
+        with mock.patch.object(verdicts, "read_table", lambda _: known), \
+             mock.patch.object(verdicts, "tier_one", lambda: FIRST), \
+             mock.patch.object(verdicts, "WITHOUT", without), mock.patch("builtins.print") as said:
+            names = {f"g:{letter}" for letter in "abcdx"}
+            return verdicts.show_killers(names - {"g:x"}, names), said.call_args_list[0].args[0]
+
+    def test_all_have_a_verdict(self):
+        known = {"g:a": "unit:area case", "g:b": "uml:split leak_test.y", "g:c": "equivalent: why",
+                 "g:d": "not built", "g:x": "-"}
+        status, said = self.status(known)
+        self.assertEqual(status, 0)
+        self.assertIn("4 of 5 mutants are judged, 2 have been tried: tier one kills 2 (100.0 %)",
+                      said)
+
+    def test_survivor(self):
+        known = {"g:a": "unit:area case", "g:b": "-", "g:c": "not built", "g:d": "not built"}
+        self.assertEqual(self.status(known)[0], 1)
+
+    def test_no_verdict(self):
+        known = {"g:a": "unit:area case", "g:b": "unit:area case", "g:x": "unit:area case"}
+        self.assertEqual(self.status(known)[0], 1)
+        self.assertEqual(self.status(known, 2)[0], 0)
+
+    def test_verdict_of_no_mutant(self):
+        known = {f"g:{letter}": "unit:area case" for letter in "abcd"}
+        self.assertEqual(self.status(known)[0], 0)
+        self.assertEqual(self.status({**known, "hand/gone": "-"})[0], 1)
+
+
 class Ordered(unittest.TestCase):
     def order(self, known, mutants, first=None):
         with mock.patch.object(verdicts, "file_tests", lambda: {
