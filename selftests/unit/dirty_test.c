@@ -321,6 +321,7 @@ CASE(dirty_owners_memory_at_the_ends)
 	struct kvnet_memtable *mem = kvnet_memtable_build(r, ARRAY_SIZE(r));
 	struct log *l = open_log(0);
 
+	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, 0, 0), 0);
 	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, (1ULL << 47) - 1, 1), 0);
 	EXPECT_EQ(l->mem[0], 2);
 	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, (1ULL << 47) - 8192,

@@ -181,6 +181,35 @@ CASE(single_packet_ends_a_stream)
 	EXPECT_EQ(m.delay_ns, 0);
 }
 
+/* Also after a pause whose ns do not fit into 32 bits. */
+CASE(packet_after_a_long_pause_is_no_part_of_the_stream_before)
+{
+	begin();
+	run(10 * US, 0, KVNET_TX_MOD_STREAM, 0);
+	run(5000000 * US, 0, 1, 0);
+	EXPECT_EQ(m.delay_ns, 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&m), 0);
+}
+
+CASE(delay_after_a_pause_follows_the_new_gap)
+{
+	begin();
+	run(40 * US, 0, 10, 0);
+	run(60000 * US, 0, 1, 0);
+	run(4 * US, 0, KVNET_TX_MOD_STREAM, 0);
+	EXPECT_EQ(m.delay_ns, 8 * US);
+}
+
+CASE(delay_of_polls_that_find_few_packets_doubles)
+{
+	begin();
+	run(25 * US, 30 * US, 1 + KVNET_TX_MOD_STREAM, 0);
+	EXPECT_EQ(m.delay_ns, 2 * 55 * US);
+	now += m.delay_ns;
+	kvnet_moderation_tx_note_sent(&m, 5, 0);
+	EXPECT_EQ(kvnet_moderation_tx_update(&m, now, replies), 4 * 55 * US);
+}
+
 CASE(delay_is_bounded)
 {
 	u64 gap;
@@ -272,6 +301,18 @@ CASE(long_packets_end_moderation)
 	EXPECT_EQ(kvnet_moderation_tx_update(&m, now, replies), 0);
 }
 
+CASE(long_packet_is_no_part_of_the_stream_after)
+{
+	begin();
+	run(10 * US, 0, 1, 0);
+	now += 10 * US;
+	kvnet_moderation_tx_note_sent(&m, 1, KVNET_MODERATION_SHORT_LEN + 1);
+	EXPECT_EQ(kvnet_moderation_tx_update(&m, now, replies), 0);
+	run(10 * US, 0, KVNET_TX_MOD_STREAM - 1, 0);
+	EXPECT_EQ(m.delay_ns, 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&m), 0);
+}
+
 CASE(kicks_without_packets_do_not_count)
 {
 	unsigned int i;
@@ -310,6 +351,24 @@ CASE(packets_far_apart_are_no_stream)
 		run(KVNET_TX_MOD_GAP_FACTOR * 1000 - i, 0, 100, 0);
 		EXPECT_EQ(kvnet_moderation_tx_is_stream(&m), i);
 	}
+}
+
+/* Without a measured poll each gap is one of a stream. */
+CASE(reset_forgets_the_cost_of_inline_polls)
+{
+	begin();
+	kvnet_moderation_note_inline(&m.inline_ns, 1000);
+	begin();
+	m.stream_threshold = 1024;
+	run(2 * KVNET_TX_MOD_GAP_FACTOR * 1000, 0, 100, 0);
+	EXPECT_EQ(kvnet_moderation_tx_is_stream(&m), 1);
+}
+
+CASE(cost_of_an_inline_poll_counts_as_a_millisecond_at_most)
+{
+	begin();
+	kvnet_moderation_note_inline(&m.inline_ns, 1ULL << 30);
+	EXPECT_EQ(ewma_kvnet_ns_read(&m.inline_ns), 1000 * US);
 }
 
 /* It does not take many of them. */

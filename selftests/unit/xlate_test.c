@@ -108,6 +108,20 @@ CASE(xlate_one_segment)
 	kvnet_memtable_put(mem);
 }
 
+CASE(xlate_segment_that_ends_with_its_region_needs_no_lookup)
+{
+	struct kvnet_memtable *mem = build();
+	struct kvnet_seg seg = { 64 + 60, 4 };
+	struct iovec iov;
+
+	EXPECT_TRUE(kvnet_xlate_seg_in_region(&mem->region[4], &seg, &iov));
+	EXPECT_EQ((uintptr_t)iov.iov_base, 5060);
+	EXPECT_EQ(iov.iov_len, 4);
+	seg.len = 5;
+	EXPECT_TRUE(!kvnet_xlate_seg_in_region(&mem->region[4], &seg, &iov));
+	kvnet_memtable_put(mem);
+}
+
 CASE(xlate_no_segment)
 {
 	struct kvnet_memtable *mem = build();
