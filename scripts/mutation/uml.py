@@ -20,7 +20,8 @@ SECONDS = 400
 SEVERAL = 12
 # the number of the first, so that all have two digits
 FIRST = 10
-BOOT_WORDS = "kasan.fault=panic sysctl.kernel.panic_on_rcu_stall=1"
+# the log of all of them has room, so that none loses its begin (inside.sh)
+BOOT_WORDS = "kasan.fault=panic sysctl.kernel.panic_on_rcu_stall=1 log_buf_len=16M"
 
 
 class Stage:
