@@ -28,7 +28,7 @@ SKIP = (r"trace_\w+|lockdep_\w+|WARN\w*|BUILD_BUG_ON\w*|static_assert|VM_WARN\w*
         r"KVNET_STATS_ENABLED|kvnet_hist_\w+|dev_sw_netstats_\w+|cpu_relax|barrier|sizeof|"
         # and locks: one that is never given back only hangs; those are made by hand
         r"\w*_?(un)?lock(_\w+)?|\w+_(un)?lock_\w+|guard|scoped_guard|local_bh_\w+|preempt_\w+|"
-        r"(__)?set_current_state|u64_stats_\w+")
+        r"(__)?set_current_state|u64_stats_\w+|__acquire|__release")
 # files that have no code of their own
 NO_CODE = {"trace.h"}
 
