@@ -344,6 +344,36 @@ CASE(shortcut_not_past_socket_filter_of_tap)
 
 /*** what the bridge does not forward from A to B ***/
 
+static enum packet_kind other_kind;
+
+static void make_half_of_other_kind(struct packet *p, const uint8_t *dst, uint32_t nr)
+{
+	packet_make(p, nr % 2 ? other_kind : PACKET_UDP4, dst, station(A), 200, nr);
+}
+
+/* A bridge may answer ARP and ICMPv6 itself, and have rules for others. */
+CASE(shortcut_not_for_other_protocols_than_ip)
+{
+	static const enum packet_kind kinds[] = {
+		PACKET_ARP, PACKET_ICMPV6, PACKET_VLAN, PACKET_OTHER,
+	};
+	unsigned int i, tries;
+	long n;
+
+	shortcut_rig_open();
+	make = make_half_of_other_kind;
+	for (i = 0; i < 4; i++) {
+		other_kind = kinds[i];
+		for (n = 0, tries = 0; n < BURST / 4 && tries < 100 && !ksft_failed(); tries++) {
+			n = burst(TO_B, station(B));
+			EXPECT_LE(n, BURST / 2);
+		}
+		EXPECT_GE(n, BURST / 4);
+	}
+	make = make_short;
+	shortcut_rig_close();
+}
+
 CASE(shortcut_not_with_vlan_filtering)
 {
 	int ret;
