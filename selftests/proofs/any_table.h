@@ -38,21 +38,21 @@ static struct kvnet_memtable *any_memtable(void)
 	return mem;
 }
 
+#ifndef ENTRIES
 #define ENTRIES	3
+#endif
 
+/* One expression, not branches: some harnesses are proved path by path. */
 static bool iotlb_is_sound(const struct kvnet_iotlb *tlb)
 {
+	bool sound = tlb->n <= tlb->capacity && tlb->capacity <= tlb->max &&
+		     tlb->next_victim <= tlb->max;
+	const struct kvnet_iotlb_entry *e = tlb->entry;
 	u32 i;
 
-	if (tlb->n > tlb->capacity || tlb->capacity > tlb->max)
-		return false;
-	for (i = 0; i < tlb->n; i++) {
-		if (tlb->entry[i].last < tlb->entry[i].iova)
-			return false;
-		if (i && tlb->entry[i].iova <= tlb->entry[i - 1].last)
-			return false;
-	}
-	return true;
+	for (i = 0; i < tlb->n && i < tlb->capacity; i++)
+		sound = sound && e[i].last >= e[i].iova && (!i || e[i].iova > e[i - 1].last);
+	return sound;
 }
 
 static struct kvnet_iotlb_entry iotlb_entry[ENTRIES];
