@@ -45,7 +45,7 @@ DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
 REPORT_PACKAGES="python3-matplotlib python3-scipy"
 # the output of kvnetctl is compared with its schema
-PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema"
+PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema codespell"
 
 check_root()
 {
@@ -378,7 +378,7 @@ main()
 
 	case ${1:-} in
 	--packages-only) packages_only=1; shift ;;
-	--first) packages_only=1; PACKAGES="$PACKAGES codespell python3-sphinx" ;;
+	--first) packages_only=1; PACKAGES="$PACKAGES python3-sphinx" ;;
 	--perf) packages_only=1; PACKAGES="$PACKAGES linux-perf binutils"; shift ;;
 	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
 	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev llvm" ;;
