@@ -16,74 +16,25 @@
  * @mutant: vq/ring_split.c: i = last + 1;\n	} => i = last;\n	}
  * @mutant: vq/chain.h: i < n - 1 && used[i].skippable; i++) => i < n && used[i].skippable; i++)
  */
-#define GUEST_HOOKS
-#include "any_ring.h"
-
-#define USED_MAX	3
-
-static struct kvnet_used used[USED_MAX];
-static struct kvnet_ring r;
-static bool index_written, elem_written;
-static u16 used_idx;
-static uintptr_t elem_at;	/* one of the slots */
-static bool is_first;		/* it belongs to the first chain of a batch, */
-static u64 elem;		/* and this is the element of the last */
-
-static void guest_has_read(uintptr_t at, const void *val, size_t len)
-{
-	ASSERT(false);
-}
-
-static void guest_has_written(uintptr_t at, const void *val, size_t len)
-{
-	uintptr_t start = guest_windows[2].start;
-
-	/* nothing after the index: it makes all visible */
-	ASSERT(!index_written);
-	if (at == start + 2) {
-		ASSERT(len == 2);
-		used_idx = *(const u16 *)val;
-		index_written = true;
-		return;
-	}
-	ASSERT(at >= start + 4 && at + len <= start + 4 + 8 * r.num);
-	if (elem_at - at < len) {
-		ASSERT(is_first && ((const u64 *)val)[(elem_at - at) / 8] == elem);
-		elem_written = true;
-	}
-}
+#include "split_put.h"
 
 int main(void)
 {
 	u32 n = any_u32(), nth = any_u32(), last;
-	struct kvnet_ring old;
-	int ret;
 
 	r = any_ring(false);
 	r.in_order = true;
-	old = r;
 	__CPROVER_havoc_object(used);
 	ASSUME(n <= USED_MAX && nth < r.num);
-	elem_at = guest_windows[2].start + 4 + 8 * ((u16)(r.last_used + nth) % r.num);
+	elem_at = slot_of(nth);
 	if (nth < n) {
-		is_first = !nth || !used[nth - 1].skippable;
+		/* The slot of a batch's first buffer gets the element of its last one. */
+		is_due = !nth || !used[nth - 1].skippable;
 		for (last = nth; last + 1 < n && used[last].skippable; last++)
 			;
-		elem = r.le ? used[last].id | (u64)used[last].len << 32 :
-			      __builtin_bswap64((u64)used[last].id << 32 | used[last].len);
+		elem = elem_of(last);
 	}
 
-	ret = kvnet_ring_put(&r, used, n);
-
-	ASSERT(ring_is_sound(&r));
-	ASSERT(ret == 0 || ret == -EFAULT || (ret == -EINVAL && n > r.num));
-	if (ret) {
-		ASSERT(!index_written);
-		ASSERT(ring_is_unchanged(&r, &old));
-		return 0;
-	}
-	ASSERT(elem_written == is_first && index_written);
-	ASSERT(r.last_used == (u16)(old.last_used + n));
-	ASSERT(used_idx == (r.le ? r.last_used : __builtin_bswap16(r.last_used)));
+	put(n);
 	return 0;
 }
