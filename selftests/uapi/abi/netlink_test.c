@@ -99,6 +99,7 @@ CASE(device_shown_with_all_attributes)
 	EXPECT_EQ(features[0], vmm.v.features);
 	EXPECT_EQ(features[1], 0);
 	EXPECT_EQ(attr_u64(d, KVNET_A_DEV_FEATURES_OFFERED), vmm.v.offered);
+	EXPECT(attr_has(d, KVNET_A_DEV_LAYOUT));
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_LAYOUT), !!(vmm.v.features & F_PACKED));
 	EXPECT_EQ(attr_has(d, KVNET_A_DEV_IN_ORDER), !!(vmm.v.features & F_ORDER));
 	EXPECT_EQ(attr_u32(d, KVNET_A_DEV_QUEUES), 2);

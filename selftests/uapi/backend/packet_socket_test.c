@@ -100,6 +100,24 @@ CASE(frames_longer_than_a_buffer_merged_or_dropped)
 	}
 }
 
+/* The device makes the header, and drops the frame that it cannot put behind it. */
+CASE(frame_whose_header_cannot_be_written_is_dropped)
+{
+	packet_open(&p, &hows[0]);
+	rig_rx_post(&p.r, 32, NULL);
+	vdev_kick(&p.r.v.q[VDEV_RX]);
+	wait_worker_idle();
+	ASSERT_SYS(mprotect(p.r.v.host, p.r.v.host_span, PROT_NONE));
+	rig_inject(&p.r, 1, 1000);
+	EXPECT(WAIT_FOR(3000, rig_counter(&p.r, "kvnet.rx.drop_fault") == 1));
+	ASSERT_SYS(mprotect(p.r.v.host, p.r.v.host_span, PROT_READ | PROT_WRITE));
+	rig_inject(&p.r, 2, 1000);
+	rig_rx_expect(&p.r, 2, 1000);
+	EXPECT_EQ(rig_counter(&p.r, "kvnet.rx.drop_fault"), 1);
+	rig_close(&p.r);
+	ASSERT_EQ(link_delete(p.far), 0);
+}
+
 static uint32_t tagged(uint8_t *f, uint32_t seq, uint32_t len)
 {
 	static const uint8_t tag[4] = { 0x81, 0, 0x01, 0x23 };

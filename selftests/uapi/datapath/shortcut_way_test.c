@@ -447,6 +447,18 @@ CASE(shortcut_not_to_address_of_host)
 	shortcut_rig_close();
 }
 
+/* Of a group's address a bridge does not look at the entry that an operator has made for it. */
+CASE(shortcut_not_to_group)
+{
+	static const uint8_t group[6] = { 0x01, 0x00, 0x5e, 0x01, 0x02, 0x03 };
+
+	shortcut_rig_open();
+	ASSERT_EQ(bridge_fdb_set(port[B].ifindex, group, NUD_NOARP), 0);
+	bridge_rig_tick();
+	by_bridge(TO_B | TO_C | TO_HOST, group, KVNET_SHORTCUT_PORT);
+	shortcut_rig_close();
+}
+
 CASE(shortcut_follows_station_to_other_port)
 {
 	shortcut_rig_open();

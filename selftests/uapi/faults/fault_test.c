@@ -508,4 +508,30 @@ CASE_TIMED(frames_without_high_order_pages_reach_the_host, 60)
 	no_leak_found();
 }
 
+/* The frame stays in the ring. */
+CASE_TIMED(frame_without_pages_is_sent_when_there_are_some, 60)
+{
+	static uint8_t f[2048];
+	uint32_t seq;
+
+	vdev_parameter("tx_inline", 'N');
+	inject_knobs("0");
+	rig_open(&rig, &(struct rig_cfg){ .bufs = 16 });
+	fault_in();
+	mark_workers("1");
+	seq = rig.tx_seq;
+	ASSERT_EQ(rig_tx(&rig, 500, NULL), 0);
+	inject_knobs("100");
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.sndbuf_full") > 10));
+	EXPECT_OP(rig_sniff(&rig, f, sizeof(f), 0), <, 0);
+	inject_knobs("0");
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 3000), 500);
+	frame_check(f, 500, seq, 500);
+	rig_tx_drain(&rig, 3000);
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.drop_fault"), 0);
+	rig_close(&rig);
+	no_leak_found();
+}
+
 KSFT_MAIN()
