@@ -293,7 +293,7 @@ static int write_used_wrapped(struct kvnet_ring *r, unsigned int first,
 
 /*
  * VIRTIO_F_IN_ORDER: the used element of the last buffer of a batch, in the slot of the
- * first, covers all of them (2.7.7.2).
+ * first, covers all of them (2.7.9).
  */
 static int write_used_in_order(struct kvnet_ring *r, const struct kvnet_used *used, unsigned int n)
 {
