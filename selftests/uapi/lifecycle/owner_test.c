@@ -182,17 +182,21 @@ static void kill_vmm(pid_t pid, const struct report *told)
 		FAIL("its tap is still in use");
 }
 
+/* Without the device of the case before, which may not be released yet. */
+static unsigned int other_users(void)
+{
+	if (!WAIT_FOR(5000, !module_users()))
+		ksft_note("the module has %u other users", module_users());
+	return module_users();
+}
+
 /* If the device held the memory: the memory holds the request, which holds the device. */
 static void held_by_itself(void (*hold)(void))
 {
+	unsigned int before = other_users();
 	struct report told = { 0 };
-	unsigned int before;
 	pid_t pid;
 
-	/* the device of the case before may not be released yet */
-	if (!WAIT_FOR(5000, !module_users()))
-		ksft_note("the module has %u other users", module_users());
-	before = module_users();
 	store_open();
 	pid = fork_vmm(hold, &told);
 	EXPECT_EQ(module_users(), before + 1);
@@ -275,7 +279,7 @@ static void by_child(void)
 
 static void outlived(const char *kind)
 {
-	unsigned int before = module_users(), first = eventfd_number();
+	unsigned int before = other_users(), first = eventfd_number();
 	struct report told = { 0 };
 	pid_t pid;
 	int fd;
