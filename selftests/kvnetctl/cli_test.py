@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """kvnetctl as it is called, on a kernel that is not there (fake.h): python3 cli_test.py PROGRAM"""
 
+import contextlib
 import json
 import os
 import re
@@ -30,6 +31,16 @@ def run(*args, fake="", status=0, env=None, log=None):
     out, err = done.stdout.decode(), done.stderr.decode()
     assert done.returncode == status, f"{args}: status {done.returncode}, wanted {status}: {out}{err}"
     return out, err
+
+
+@contextlib.contextmanager
+def running(*args, env, **pipes):
+    """A command that does not end by itself: at last it is killed, also where the test has failed."""
+    with subprocess.Popen([PROGRAM, *args], env={**os.environ, **env}, stdout=subprocess.PIPE, text=True, **pipes) as it:
+        try:
+            yield it
+        finally:
+            it.kill()
 
 
 class Json(unittest.TestCase):
@@ -236,20 +247,19 @@ class Set(unittest.TestCase):
     def test_rules_run(self):
         """Devices that are there, then the events; a reload; the end."""
         name = self.rules("tap b* set poll-us 2\n")
-        env = {**os.environ, "FAKE": "", "FAKE_LOG": self.log}
-        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as run_it:
-            self.assertIn(b"device 300 ", run_it.stdout.readline())
+        env = {"FAKE": "", "FAKE_LOG": self.log}
+        with running("rules", "run", name, env=env, stderr=subprocess.PIPE) as run_it:
+            self.assertIn("device 300 ", run_it.stdout.readline())
             # the last event is that it has gone: what comes after a reload is new
             with open(name, "w", encoding="utf-8") as file:
                 file.write("tap b* set poll-us 3\n")
             run_it.send_signal(signal.SIGHUP)
-            self.assertIn(b"poll-us 3", run_it.stdout.readline())
+            self.assertIn("poll-us 3", run_it.stdout.readline())
             with open(name, "w", encoding="utf-8") as file:
                 file.write("wrong\n")
             run_it.send_signal(signal.SIGHUP)
-            self.assertIn(b":1: 'wrong'", run_it.stderr.readline())
-            self.assertIn(b"1 line", run_it.stderr.readline())
+            self.assertIn(":1: 'wrong'", run_it.stderr.readline())
+            self.assertIn("1 line", run_it.stderr.readline())
             run_it.terminate()
             self.assertEqual(run_it.wait(30), 0)
         self.assertEqual(self.logged(), ["300 poll-us 2", "300 poll-us 3"])
@@ -257,13 +267,13 @@ class Set(unittest.TestCase):
     def rules_run(self, fake, n, what="300 ", rule="tap b* set poll-us 2"):
         """What is said, and logged, of devices that are there and of events, until this is logged for the n-th time."""
         name = self.rules(rule + "\n")
-        env = {**os.environ, "FAKE": fake, "FAKE_LOG": self.log}
-        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE) as run_it:
+        env = {"FAKE": fake, "FAKE_LOG": self.log}
+        with running("rules", "run", name, env=env) as run_it:
             deadline = time.monotonic() + 30
             while sum(line.startswith(what) for line in self.logged()) < n and time.monotonic() < deadline:
                 select.select([], [], [], 0.01)
             run_it.terminate()
-            said = run_it.stdout.read().decode().splitlines()
+            said = run_it.stdout.read().splitlines()
             self.assertEqual(run_it.wait(30), 0)
         return said, self.logged()
 
@@ -467,7 +477,8 @@ class Place(unittest.TestCase):
         err = self.set("tap0", "nice", "1", status=1)
         self.assertEqual(err, f"kvnetctl: device 1: worker 0 (TID {gone.pid}): setpriority: No such process; "
                          "the devices after it are as they were\n")
-        self.assertEqual([os.getpriority(os.PRIO_PROCESS, other.pid) for other in others], [0, 0])
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, other.pid) for other in others],
+                         2 * [os.getpriority(os.PRIO_PROCESS, 0)])
         err = self.set("1", "nice", "1", status=1, env=self.env(0, one.pid))
         self.assertEqual(err, "kvnetctl: device 1: worker 0 has no TID in this PID namespace\n")
         err = self.set("1", "nice", "1", status=1, fake="unborn")
@@ -531,12 +542,12 @@ class Place(unittest.TestCase):
         name = self.log + "/rules"
         with open(name, "w", encoding="utf-8") as file:
             file.write("tap b* set nice 2\n")
-        env = {**os.environ, **self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "late"}
-        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
+        env = {**self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "late"}
+        with running("rules", "run", name, env=env) as run_it:
             self.assertEqual(run_it.stdout.readline().split(" result ")[1],
                              "failed error worker 0 has not started yet; worker 1 has not started yet policy nice 2\n")
             self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
-            self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, 0, 0])
+            self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, *2 * [os.getpriority(os.PRIO_PROCESS, 0)]])
             run_it.terminate()
             self.assertEqual(run_it.wait(30), 0)
 
@@ -545,13 +556,13 @@ class Place(unittest.TestCase):
         name = self.log + "/rules"
         with open(name, "w", encoding="utf-8") as file:
             file.write("tap b* set nice 2\n")
-        env = {**os.environ, **self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "comes"}
-        with subprocess.Popen([PROGRAM, "rules", "run", name], env=env, stdout=subprocess.PIPE, text=True) as run_it:
+        env = {**self.env(0, 0, 0, 0, 0, 0, *self.tids[:2]), "FAKE": "comes"}
+        with running("rules", "run", name, env=env) as run_it:
             self.assertEqual(run_it.stdout.readline().split(" result ")[1], "set policy nice 2\n")
             run_it.terminate()
             self.assertEqual(run_it.stdout.read(), "")
             self.assertEqual(run_it.wait(30), 0)
-        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, 0, 0])
+        self.assertEqual([os.getpriority(os.PRIO_PROCESS, tid) for tid in self.tids], [2, 2, *2 * [os.getpriority(os.PRIO_PROCESS, 0)]])
 
 
 class Bad(unittest.TestCase):
