@@ -605,6 +605,42 @@ static int stop_owner(pid_t owner)
 	return kill(owner, SIGCONT) ? 2 : !alone;
 }
 
+/* It has the receive queue, and waits for the other one. */
+static void *change_setup(void *arg)
+{
+	int fd = -1;
+
+	__atomic_store_n((pid_t *)arg, gettid(), __ATOMIC_RELEASE);
+	vdev_ioctl(rig.v.fd, VHOST_SET_LOG_FD, &fd);
+	return NULL;
+}
+
+CASE(frame_during_change_of_setup_waits)
+{
+	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
+	pthread_t thread;
+	pid_t tid = 0;
+
+	rx_inline_begin_private();
+	rx_inline_warm_up();
+	pager_open();
+	/* the worker waits for a page of the frame, and holds the lock of its queue */
+	ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
+	pager_take_away(tx->bufs, tx->buf_size * tx->buf_num);
+	pager.holds = true;
+	vdev_kick_always(tx);
+	ASSERT(pager_asked(1, 3000));
+	ASSERT_EQ(pthread_create(&thread, NULL, change_setup, &tid), 0);
+	ASSERT(WAIT_FOR(3000, task_state(getpid(), __atomic_load_n(&tid, __ATOMIC_ACQUIRE)) == 'D'));
+	rig_inject(&rig, seq, 60);
+	EXPECT(!gr_used_pending(&rx->ring));
+	pager_go_on();
+	pthread_join(thread, NULL);
+	rig_rx_expect(&rig, seq, 60);
+	rig_expect(&rig, rig.tx_seq - 1, 1000);
+	rig_close(&rig);
+}
+
 /* While the owner and its worker are stopped, no softirq writes to its memory, ... */
 CASE(stopped_owner_gets_no_frame)
 {

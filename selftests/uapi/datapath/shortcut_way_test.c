@@ -6,6 +6,7 @@
  *
  * @hosts: 6.1 newest
  * @seconds: 6
+ * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -172,6 +173,19 @@ static void make_around_mtu(struct packet *p, const uint8_t *dst, uint32_t nr)
 	static const uint32_t len[] = { 617, 618, 619, 100 };
 
 	packet_make(p, PACKET_UDP4, dst, station(A), len[nr % 4], nr);
+}
+
+/* RPS takes frames to another CPU; kernels for one CPU have none. */
+CASE(shortcut_not_past_rps)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ksft_skip("needs two CPUs");
+	shortcut_rig_open();
+	link_sysfs(port[A].name, "queues/rx-0/rps_cpus", "1");
+	by_bridge(TO_B, station(B), KVNET_SHORTCUT_FILTER);
+	link_sysfs(port[A].name, "queues/rx-0/rps_cpus", "0");
+	by_shortcut(TO_B, station(B));
+	shortcut_rig_close();
 }
 
 CASE(shortcut_frames_longer_than_mtu_are_dropped)

@@ -47,18 +47,6 @@ static void workers_run_on(unsigned int cpu)
 		run_on(w[n].tid, cpu);
 }
 
-static void set_sysfs(const char *name, const char *value)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s", name);
-	f = fopen(path, "w");
-	ASSERT(f);
-	ASSERT(fputs(value, f) >= 0);
-	ASSERT_EQ(fclose(f), 0);
-}
-
 /* How many frames of the guest have left by that queue since it was last asked. */
 static unsigned int left_by(unsigned int queue)
 {
@@ -141,12 +129,12 @@ static void begin(void)
 	ASSERT_EQ(link_mtu(nic.ifindex, LONG), 0);
 	ASSERT_EQ(link_up(nic.ifindex, true), 0);
 	/* XPS: a queue for frames of each CPU */
-	set_sysfs("nic/queues/tx-0/xps_cpus", "1");
-	set_sysfs("nic/queues/tx-1/xps_cpus", "2");
+	link_sysfs("nic", "queues/tx-0/xps_cpus", "1");
+	link_sysfs("nic", "queues/tx-1/xps_cpus", "2");
 	link_bridge(0);
 	/* it would send frames of its own */
 	if (!access("/sys/class/net/br0/bridge/multicast_snooping", F_OK))
-		set_sysfs("br0/bridge/multicast_snooping", "0");
+		link_sysfs("br0", "bridge/multicast_snooping", "0");
 	link_bridge(rig.ifindex);
 	link_bridge(nic.ifindex);
 	ASSERT_EQ(link_up(if_nametoindex("br0"), true), 0);

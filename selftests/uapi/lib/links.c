@@ -222,6 +222,18 @@ int link_mac(int ifindex, const uint8_t *mac)
 	return nl_answer(&r);
 }
 
+void link_sysfs(const char *name, const char *file, const char *value)
+{
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name, file);
+	f = fopen(path, "w");
+	ASSERT(f);
+	ASSERT(fputs(value, f) >= 0);
+	ASSERT_EQ(fclose(f), 0);
+}
+
 int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
 	       size_t len)
 {

@@ -37,6 +37,8 @@ int link_up(int ifindex, bool up);
 int link_pair_up(int one, int other);
 int link_mtu(int ifindex, uint32_t mtu);
 int link_mac(int ifindex, const uint8_t *mac);
+/* Writes a file below /sys/class/net. */
+void link_sysfs(const char *name, const char *file, const char *value);
 /* The queue of what leaves it: NLM_F_* and the options of its kind; or a change of it. */
 int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
 	       size_t len);
