@@ -638,21 +638,23 @@ static pid_t own_and_die(int fd)
 	return pid;
 }
 
-CASE(owner_dead_is_shown_and_refuses_a_set)
+/* At once: the owner's end is seen by waitpid() before. */
+static void owner_dead(const char *kind)
 {
 	struct attrs d;
 	struct ask a;
 	int status;
 	pid_t pid;
 
+	choose_worker(kind);
 	listen_before_there_is_an_owner();
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 	pid = own_and_die(vmm.v.fd);
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT(WIFSIGNALED(status));
 	expect_event(KVNET_CMD_DEV_ADD_NTF);
-	EXPECT(WAIT_FOR(3000, attr_has(the_device(), KVNET_A_DEV_OWNER_DEAD)));
 	d = the_device();
+	EXPECT(attr_has(d, KVNET_A_DEV_OWNER_DEAD));
 	EXPECT(!attr_has(d, KVNET_A_DEV_OWNER_PID));
 	EXPECT(!attr_has(d, KVNET_A_DEV_CGROUP));
 	EXPECT(*attr_text(d, KVNET_A_DEV_OWNER_COMM));
@@ -662,6 +664,16 @@ CASE(owner_dead_is_shown_and_refuses_a_set)
 	close(vmm.v.fd);
 	expect_event(KVNET_CMD_DEV_DEL_NTF);
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
+}
+
+CASE(owner_of_task_dead_is_shown_and_refuses_a_set)
+{
+	owner_dead("task");
+}
+
+CASE(owner_of_kthread_dead_is_shown_and_refuses_a_set)
+{
+	owner_dead("kthread");
 }
 
 /*** a worker that waits for a page ***/
