@@ -214,6 +214,14 @@ int link_mtu(int ifindex, uint32_t mtu)
 	return nl_answer(&r);
 }
 
+int link_queue_len(int ifindex, uint32_t n)
+{
+	struct nl_request r = change(ifindex);
+
+	nl_put(&r, IFLA_TXQLEN, &n, sizeof(n));
+	return nl_answer(&r);
+}
+
 int link_mac(int ifindex, const uint8_t *mac)
 {
 	struct nl_request r = change(ifindex);

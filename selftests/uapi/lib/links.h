@@ -36,6 +36,8 @@ int link_up(int ifindex, bool up);
 /* Both ends of a pair, which have their carriers and queues then, not a while after. */
 int link_pair_up(int one, int other);
 int link_mtu(int ifindex, uint32_t mtu);
+/* Frames that wait in a tap, or in a qdisc. */
+int link_queue_len(int ifindex, uint32_t n);
 int link_mac(int ifindex, const uint8_t *mac);
 /* Writes a file below /sys/class/net. */
 void link_sysfs(const char *name, const char *file, const char *value);
