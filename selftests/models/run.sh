@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Models of what tests see by chance only: run_state.pml, which context may run a work, by spin;
-# litmus/*.litmus, the barriers A to J of Documentation/ordering.rst, by herd7 and the
+# litmus/*.litmus, the barriers A to K of Documentation/ordering.rst, by herd7 and the
 # kernel's memory model, or else by litmus.py, which knows as much of it as they need.
 # Each has variants in which something is missing: these must be found wrong.
 #

@@ -70,7 +70,7 @@ static void poll_work_vcpu(struct callback_head *head)
 
 	/* From here on it may be added again. */
 	clear_bit_unlock(0, &work->task_work_queued);
-	/* Before the grab: kvnet_workers_cancel_inline() grabs first, then reads the count. */
+	/* K, before the grab: kvnet_workers_cancel_inline() grabs first, then reads the count. */
 	atomic_inc(&workers->vcpu_running);
 	if (kvnet_run_state_grab_task_work(&work->run_state)) {
 		/* task_work of an exiting thread runs after the thread has dropped its mm. */
