@@ -181,6 +181,7 @@ CASE(shortcut_not_past_rps)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		ksft_skip("needs two CPUs");
 	shortcut_rig_open();
+	link_mount_sysfs();
 	link_sysfs(port[A].name, "queues/rx-0/rps_cpus", "1");
 	by_bridge(TO_B, station(B), KVNET_SHORTCUT_FILTER);
 	link_sysfs(port[A].name, "queues/rx-0/rps_cpus", "0");

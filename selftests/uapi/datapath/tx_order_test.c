@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -120,10 +119,7 @@ static void begin(void)
 	run_on(0, 0);
 	tx_inline_begin(&rig, LONG + 64);
 	workers_run_on(1);
-	/* the devices of this network namespace */
-	ASSERT_SYS(unshare(CLONE_NEWNS));
-	ASSERT_SYS(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
-	ASSERT_SYS(mount("none", "/sys", "sysfs", 0, NULL));
+	link_mount_sysfs();
 	ASSERT_EQ(link_add_dummy("nic", 2), 0);
 	nic.ifindex = if_nametoindex("nic");
 	ASSERT_EQ(link_mtu(nic.ifindex, LONG), 0);

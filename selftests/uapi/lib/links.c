@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -228,6 +229,13 @@ int link_mac(int ifindex, const uint8_t *mac)
 
 	nl_put(&r, IFLA_ADDRESS, mac, 6);
 	return nl_answer(&r);
+}
+
+void link_mount_sysfs(void)
+{
+	ASSERT_SYS(unshare(CLONE_NEWNS));
+	ASSERT_SYS(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	ASSERT_SYS(mount("none", "/sys", "sysfs", 0, NULL));
 }
 
 void link_sysfs(const char *name, const char *file, const char *value)

@@ -39,7 +39,8 @@ int link_mtu(int ifindex, uint32_t mtu);
 /* Frames that wait in a tap, or in a qdisc. */
 int link_queue_len(int ifindex, uint32_t n);
 int link_mac(int ifindex, const uint8_t *mac);
-/* Writes a file below /sys/class/net. */
+/* /sys/class/net has the devices of this network namespace then; writes a file there. */
+void link_mount_sysfs(void);
 void link_sysfs(const char *name, const char *file, const char *value);
 /* The queue of what leaves it: NLM_F_* and the options of its kind; or a change of it. */
 int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
