@@ -331,6 +331,16 @@ static void invalidated_at(struct iommu *io, const void *area, size_t at)
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
+/* The byte before an area, or behind it. */
+static void kept_at(struct iommu *io, const void *area, ssize_t at)
+{
+	unsigned long kb = pinned_kb();
+
+	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE,
+			     vdev_bus(&rig.v, (const uint8_t *)area + at), 1, 0, 0), 0);
+	EXPECT_EQ(pinned_kb(), kb);
+}
+
 CASE(ring_invalidated_by_a_byte_is_unpinned)
 {
 	static struct iommu io;
@@ -344,6 +354,9 @@ CASE(ring_invalidated_by_a_byte_is_unpinned)
 	invalidated_at(&io, c->avail, gr_avail_bytes(c) - 1);
 	invalidated_at(&io, c->used, 0);
 	invalidated_at(&io, c->used, gr_used_bytes(c) - 1);
+	kept_at(&io, c->avail, gr_avail_bytes(c));
+	kept_at(&io, c->used, -1);
+	kept_at(&io, c->used, gr_used_bytes(c));
 	iommu_close(&io);
 	rig_close(&rig);
 	EXPECT_EQ(pinned_kb(), 0);
