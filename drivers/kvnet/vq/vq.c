@@ -67,8 +67,7 @@ static void break_queue(struct kvnet_vq *vq, int err, enum kvnet_vq_event event)
 	kvnet_stats_inc(&vq->stats, KVNET_STAT_broken);
 	trace_kvnet_vq_broken(vq, err);
 	kvnet_eventfd_signal(vq->error);
-	if (vq->on_broken)
-		vq->on_broken(vq, err);
+	vq->on_broken(vq, err);
 }
 
 /*

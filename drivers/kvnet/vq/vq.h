@@ -153,7 +153,7 @@ struct kvnet_vq {
 	struct eventfd_ctx *error;	/* the queue broke; with a reference, or NULL */
 
 	/* Const while there is an owner */
-	void (*on_broken)(struct kvnet_vq *vq, int err);	/* with @lock held; or NULL */
+	void (*on_broken)(struct kvnet_vq *vq, int err);	/* with @lock held */
 	struct kvnet_iotlb_misses *iotlb_misses;
 	struct kvnet_thread *worker;	/* has an mm while there is an owner */
 	const struct kvnet_memlock *memlock;

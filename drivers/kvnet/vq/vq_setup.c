@@ -130,7 +130,6 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	vq->addr = (struct kvnet_vq_addr) {};
 	vq->legacy_le = virtio_legacy_is_little_endian();
 	vq->log_used = false;
-	vq->log_call = NULL;
 	vq->dirty_log.base = 0;
 	kvnet_vq_set_features(vq, &none, NULL);
 	mutex_unlock(&vq->lock);
