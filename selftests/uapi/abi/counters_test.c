@@ -441,6 +441,17 @@ CASE(wake_latency_of_a_late_worker_is_measured)
 	fdinfo_shows(&h, VDEV_TX, "wake_latency_ns");
 }
 
+/* The worker polls again, as the packets of one kick are too many: that it was not woken for. */
+CASE(wake_latency_of_further_polls_is_not_measured)
+{
+	netlink_begin(&(struct rig_cfg){ .num = 1024, .bufs = 1000 });
+	vdev_no_spin(&vmm.v);
+	frames(1000);
+	wait_worker_idle();
+	EXPECT_GE(count(VDEV_TX, "budget_exhausted"), 2);
+	EXPECT_LE(hist(VDEV_TX, "wake_latency_ns").count, 1);
+}
+
 /* A kick before the queue is stopped: the time until it is started again is no latency. */
 CASE(wake_latency_without_a_backend_is_not_measured)
 {
