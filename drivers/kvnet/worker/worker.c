@@ -244,7 +244,7 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 		kvnet_run_state_grab_task_work(&work->run_state);
 		tasklet_kill(&work->tasklet);
 	}
-	/* K: the run state, then the count; pairs with the count and the grab in poll_work_vcpu(). */
+	/* K: the run state, then the count; poll_work_vcpu() counts, then grabs. */
 	smp_mb();
 	wait_var_event(&workers->vcpu_running, !atomic_read(&workers->vcpu_running));
 }
