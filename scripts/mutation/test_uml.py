@@ -80,6 +80,8 @@ class Tests(unittest.TestCase):
 
 class Modules(unittest.TestCase):
     """The commands that the build system has noted, with cat in the place of a compiler."""
+    relative = False
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -90,18 +92,19 @@ class Modules(unittest.TestCase):
         os.makedirs(os.path.join(self.tree, "build", "uml"))
         os.makedirs(os.path.join(self.tree, "drivers", "kvnet", "mem"))
         os.makedirs(os.path.join(place, "mem"))
+        here = "drivers/kvnet" if self.relative else place
         for name in ("one", "two"):
-            made = f"{place}/mem/{name}.o"
+            made = f"{here}/mem/{name}.o"
             self.write(f"{place}/mem/.{name}.o.cmd",
-                       f"savedcmd_{made} := cat -g {place}/mem/{name}.c > {made}\n\n"
-                       f"deps_{made} := {place}/mem/{name}.c {place}/mem/x/../{name}.h \\\n")
+                       f"savedcmd_{made} := cat -g {here}/mem/{name}.c > {made}\n\n"
+                       f"deps_{made} := {here}/mem/{name}.c {here}/mem/x/../{name}.h \\\n")
             self.write(f"{place}/mem/{name}.c", name)
-            self.write(made, name)
-        objects = f"{place}/mem/one.o {place}/mem/two.o"
+            self.write(f"{place}/mem/{name}.o", name)
+        objects = f"{here}/mem/one.o {here}/mem/two.o"
         self.write(f"{place}/.kvnet.o.cmd",
-                   f"savedcmd_{place}/kvnet.o := cat {objects} > {place}/kvnet.o\n")
+                   f"savedcmd_{here}/kvnet.o := cat {objects} > {here}/kvnet.o\n")
         self.write(f"{place}/.kvnet.ko.cmd",
-                   f"savedcmd_{place}/kvnet.ko := cat {place}/kvnet.o > {place}/kvnet.ko\n")
+                   f"savedcmd_{here}/kvnet.ko := cat {here}/kvnet.o > {here}/kvnet.ko\n")
         for name in ("kvnet.o", "kvnet.ko"):
             self.write(f"{place}/{name}", "onetwo")
         script = os.path.join(self.tree, "scripts", "build-module.sh")
@@ -135,6 +138,11 @@ class Modules(unittest.TestCase):
         with self.assertRaises(NotBuilt):
             self.module.make_mutant("mem/two.c", f"{self.tree}/1.ko")
         self.assertEqual(self.read(f"{self.place}/mem/two.o"), "two")
+
+
+class RelativeModules(Modules):
+    """As newer kernels note them."""
+    relative = True
 
 
 if __name__ == "__main__":

@@ -122,6 +122,7 @@ class Module:
         self.tree, self.kind, self.kernel, self.log = tree, kind, kernel, log
         self.place = os.path.join(tree, "build", f"{kind}-{kernel}", "drivers", "kvnet")
         self.clean = os.path.join(clean, f"{kind}-{kernel}")
+        self.base = os.path.join(tree, "build", kernel)
         self.commands, self.reads = {}, {}
 
     def build(self):
@@ -145,21 +146,23 @@ class Module:
         """From what the kernel's build system has noted for an object."""
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        command = re.match(r"savedcmd_\S+ := (.*)", text)
+        command = re.match(r"savedcmd_(\S+) := (.*)", text)
         if not command:
             return
         name = os.path.basename(path)[1:-len(".cmd")]
         made = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        # from Linux 6.13 on the build system runs in the module's directory
+        if not os.path.isabs(command[1]):
+            self.base = os.path.normpath(os.path.join(self.place, "..", ".."))
         # nothing debugs it
-        self.commands[made] = command[1].replace("$$", "$").replace("\\#", "#") \
+        self.commands[made] = command[2].replace("$$", "$").replace("\\#", "#") \
             .replace(" -g ", " ")
-        self.reads[made] = {os.path.normpath(word) for word in text.split() if
-                            word.endswith((".c", ".h")) and "/drivers/kvnet/" in word}
+        self.reads[made] = {os.path.normpath(os.path.join(self.base, word)) for word in
+                            text.split() if
+                            word.endswith((".c", ".h")) and "drivers/kvnet/" in word}
 
     def run(self, made):
-        command = self.commands[made]
-        return run_logged(["bash", "-c", command], self.log,
-                          cwd=os.path.join(self.tree, "build", self.kernel))
+        return run_logged(["bash", "-c", self.commands[made]], self.log, cwd=self.base)
 
     def make_mutant(self, file, module):
         """From the tree's file below drivers/kvnet; warnings do not matter."""
