@@ -19,7 +19,7 @@ from .source import TESTS, TOP, VERDICTS, read_table
 
 # of the judged mutants that have been tried, in per cent, that tier one has to kill
 LEAST = 95
-# of the judged mutants that may have no verdict; to be lowered until it is none
+# of the judged mutants that may have no verdict
 WITHOUT = 0
 VARIANTS = {"packed", "kthread", "calls", "smp", "failing", "smp_failing"}
 HEAD = """\

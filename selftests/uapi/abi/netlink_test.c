@@ -638,7 +638,7 @@ static pid_t own_and_die(int fd)
 	return pid;
 }
 
-/* At once: the owner's end is seen by waitpid() before. */
+/* That is shown as soon as waitpid() for the owner has returned. */
 static void owner_dead(const char *kind)
 {
 	struct attrs d;

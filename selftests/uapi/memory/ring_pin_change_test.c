@@ -331,7 +331,7 @@ static void invalidated_at(struct iommu *io, const void *area, size_t at)
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
-/* The byte before an area, or behind it. */
+/* The byte before an area, or behind its end, leaves it pinned. */
 static void kept_at(struct iommu *io, const void *area, ssize_t at)
 {
 	unsigned long kb = pinned_kb();
