@@ -24,20 +24,19 @@
 
 static struct rig rig;
 
-/* With a first call, which creates the device. */
 static int do_open(void)
 {
-	struct vhost_msg_v2 msg;
-	int ret;
+	rig.v.fd = open(vdev_path(), O_RDWR);
+	return rig.v.fd < 0 ? -errno : 0;
+}
 
-	rig.v.fd = open(vdev_path(), O_RDWR | O_NONBLOCK);
-	if (rig.v.fd < 0)
-		return -errno;
-	if (read(rig.v.fd, &msg, sizeof(msg)) < 0 && errno == EAGAIN)
-		return 0;
-	ret = -errno;
-	close(rig.v.fd);
-	return ret;
+/* A file's first call creates the device. */
+static int do_first_call(void)
+{
+	struct vhost_msg_v2 msg;
+
+	ASSERT_SYS(fcntl(rig.v.fd, F_SETFL, O_NONBLOCK));
+	return read(rig.v.fd, &msg, sizeof(msg)) < 0 && errno == EAGAIN ? 0 : -errno;
 }
 
 static int do_owner(void)
@@ -197,21 +196,18 @@ static void works_all_the_same(int (*step)(void), int ret, unsigned int n)
 {
 	if (ret && !inject_clean(ret))
 		FAIL("allocation %u: %s", n, strerror(-ret));
-	if (ret && step == do_open)
-		rig.v.fd = vdev_open_node();
-	if (ret || step == do_open)
+	if (ret || step != do_owner)
 		vdev_own(rig.v.fd);
 	rig_set_up_again(&rig);
 	rig_start(&rig);
 	carries_packets();
 }
 
-/* A new device, as it is before that step. */
-static void another_device(int (*step)(void))
+/* A new device, as it is before the step. */
+static void another_device(void)
 {
 	close(rig.v.fd);
-	if (step != do_open)
-		rig.v.fd = vdev_open_node();
+	rig.v.fd = vdev_open_node();
 }
 
 /* An allocation that is not needed may fail unnoticed: injector_next() repeats its number. */
@@ -226,7 +222,7 @@ CASE_TIMED(set_owner_without_memory_fails_cleanly, 60)
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	ASSERT(injector_open(&in, gettid(), false));
 	for (n = 1; hit && n < 300 && !ksft_failed(); n = injector_next(&in, n)) {
-		another_device(do_owner);
+		another_device();
 		injector_nth(&in, n);
 		ret = do_owner();
 		hit = injector_end(&in, ret);
@@ -245,7 +241,7 @@ static bool without_pages(int self, int (*step)(void), unsigned int first, unsig
 	unsigned int left;
 	int ret;
 
-	another_device(step);
+	another_device();
 	fail_pages(self, first, n);
 	ret = step();
 	left = stop_failing(self);
@@ -287,7 +283,7 @@ static void without_several(int (*step)(void))
 
 CASE_TIMED(first_call_without_pages_fails_cleanly, 60)
 {
-	without_several(do_open);
+	without_several(do_first_call);
 }
 
 CASE_TIMED(set_owner_without_pages_fails_cleanly, 60)
