@@ -83,8 +83,8 @@ enum {
  *	     buffer is full (TX); under vq.lock, RX also reads it without
  * @small_poll: the last poll found few packets, so that the vCPU thread may serve the next kick
  *		(TX); in a session
- * @reverse_count: @packet_count of the other queue, read without its lock; const after init
- * @packet_count: packets transmitted or received; written in a session
+ * @packet_count: packets transmitted or received; written in a session; sessions of the other queue
+ *		  read it
  * @rx_mod: latency mode and coalescing of received frames (RX); in a session
  * @throttle: limits the time that calls take in softirqs; in a session
  * @rx_usecs: maximum delay of coalesced frames, in us, 0 to 10000; 0: off (RX); const while
@@ -102,7 +102,6 @@ struct kvnet_queue {
 	struct kvnet_tap_info tap_info;
 	bool no_room;
 	bool small_poll;
-	const unsigned long *reverse_count;
 	unsigned long packet_count;
 	struct kvnet_rx_moderation rx_mod;
 	struct kvnet_throttle throttle;
@@ -173,6 +172,12 @@ static inline bool kvnet_queue_complete_unready(struct kvnet_queue *q)
 	if (READ_ONCE(q->vq.state) == KVNET_VQ_WAITS_IOTLB)
 		return kvnet_work_complete_for(&q->work, KVNET_EV_TIMER, NSEC_PER_SEC);
 	return kvnet_work_complete(&q->work, 0);
+}
+
+/* Packets in the other direction, for the moderation. Takes no lock. */
+static inline unsigned long kvnet_queue_reverse_count(const struct kvnet_queue *q)
+{
+	return READ_ONCE((q->vq.index == KVNET_RX ? q + 1 : q - 1)->packet_count);
 }
 
 /* In any session. Reads the clock only if the queue was ever throttled. */

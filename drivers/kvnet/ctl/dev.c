@@ -36,7 +36,6 @@ static void init_dev_queue(struct kvnet_net *net, unsigned int index,
 		      &net->memlock);
 	q->vq.on_broken = kvnet_netlink_notify_queue_broken;
 	spin_lock_init(&q->tap_info.lock);
-	q->reverse_count = &net->q[!index].packet_count;
 	q->page_cache = &net->page_cache;
 	kvnet_work_init(&q->work, &net->workers, ops);
 	kvnet_watch_init(&q->kick_watch, &q->work, KVNET_EV_KICK, EPOLLIN);

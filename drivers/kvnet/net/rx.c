@@ -194,7 +194,7 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	bytes = KVNET_BUDGET_BYTES - budget.bytes;
 	kvnet_moderation_rx_update(&q->rx_mod, local_clock(), frames,
 				   !q->no_room && bytes <= frames * KVNET_MODERATION_SHORT_LEN,
-				   READ_ONCE(*q->reverse_count));
+				   kvnet_queue_reverse_count(q));
 	kvnet_stats_add_poll(&q->vq.stats, frames, latency_ns);
 
 	kvnet_rx_flush(q);

@@ -197,7 +197,7 @@ static enum kvnet_stat receive_frames_inline(struct kvnet_queue *q)
 		kvnet_moderation_note_inline(&q->rx_mod.inline_ns, now - begin);
 	kvnet_moderation_rx_update(&q->rx_mod, now, n, skip == KVNET_STAT_NONE ||
 				   skip == KVNET_STAT_inline_skip_uncached,
-				   READ_ONCE(*q->reverse_count));
+				   kvnet_queue_reverse_count(q));
 	return skip;
 }
 

@@ -253,8 +253,7 @@ static bool complete_tx(struct kvnet_queue *q)
 			return true;
 		more = kvnet_tap_tx_is_writable(&q->tap);
 	} else {
-		ns = kvnet_moderation_tx_update(&q->vq.tx_mod, now,
-						READ_ONCE(*q->reverse_count));
+		ns = kvnet_moderation_tx_update(&q->vq.tx_mod, now, kvnet_queue_reverse_count(q));
 		if (ns)
 			return complete_tx_moderated(q, ns);
 		events = get_kick_events(q);
