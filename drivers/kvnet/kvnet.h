@@ -174,6 +174,12 @@ static inline bool kvnet_queue_complete_unready(struct kvnet_queue *q)
 	return kvnet_work_complete(&q->work, 0);
 }
 
+/* The only kind of backend with direct RX, direct TX and inline TX. In any session. */
+static inline bool kvnet_queue_has_tun(const struct kvnet_queue *q)
+{
+	return q->tap_info.kind == KVNET_BACKEND_TAP;
+}
+
 /* Packets in the other direction, for the moderation. Takes no lock. */
 static inline unsigned long kvnet_queue_reverse_count(const struct kvnet_queue *q)
 {

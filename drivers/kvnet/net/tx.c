@@ -205,7 +205,7 @@ static bool may_defer_tx_call(struct kvnet_queue *q)
  */
 static bool may_inline_tx(const struct kvnet_queue *q)
 {
-	return READ_ONCE(q->work.workers->allow_vcpu) && q->tap.is_tun &&
+	return READ_ONCE(q->work.workers->allow_vcpu) && kvnet_queue_has_tun(q) &&
 	       kvnet_vq_may_inline(&q->vq);
 }
 

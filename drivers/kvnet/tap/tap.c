@@ -132,16 +132,16 @@ static void return_rx_batch(struct kvnet_tap *tap)
  */
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int ifindex)
 {
+	bool is_tun = kvnet_tap_info_kind(sock) == KVNET_BACKEND_TAP;
 	struct socket *old = tap->sock;
 
 	return_rx_batch(tap);
 	tap->sock = sock;
 	tap->ring = sock ? find_tap_ring(sock) : NULL;
-	tap->is_tun = kvnet_tap_info_kind(sock) == KVNET_BACKEND_TAP;
 	tap->rx_dev = NULL;
 	tap->rx_ifindex = 0;
 	tap->xdp_ifindex = IS_ENABLED(CONFIG_PREEMPT_RT) ? 0 : ifindex;
-	kvnet_tap_tx_direct_set_dev(tap, ifindex);
+	kvnet_tap_tx_direct_set_dev(tap, is_tun ? ifindex : 0);
 	WRITE_ONCE(tap->shortcut_state, KVNET_SHORTCUT_IDLE);
 	if (!sock)
 		kvnet_frag_drain(&tap->frags);

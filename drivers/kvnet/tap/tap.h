@@ -49,7 +49,6 @@ struct kvnet_tap {
 	/* changes under vq->lock with softirq sessions disabled */
 	struct socket *sock;		/* with a reference on its file; NULL: no backend */
 	struct ptr_ring *ring;		/* to the guest, part of @sock; NULL: packet socket */
-	bool is_tun;			/* the only kind with direct RX and direct TX */
 
 	/* of this poll */
 	bool may_copy;			/* direct RX is allowed */

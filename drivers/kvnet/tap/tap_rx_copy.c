@@ -47,10 +47,10 @@
 #define HDR_KIND_CSUM		BIT(1)
 #define HDR_KIND_XDP		BIT(2)
 
-/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll. */
+/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll; only of a tun device. */
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
 {
-	tap->may_copy = may_copy && tap->is_tun;
+	tap->may_copy = may_copy;
 	if (time_after(jiffies, tap->hdr_known_since + HDR_VALID_JIFFIES))
 		tap->hdr_kinds_known = 0;
 }

@@ -49,12 +49,12 @@ bool kvnet_param_tx_direct = true;
 
 /*
  * Sets the candidate for direct TX of a new socket. @ifindex is from kvnet_tap_info_ifindex();
- * 0: none. Not with PREEMPT_RT, where the probe is not valid: another task may run on this CPU
- * while softirqs are off, and change the counter.
+ * 0: none, or not a tun device. Not with PREEMPT_RT, where the probe is not valid: another task
+ * may run on this CPU while softirqs are off, and change the counter.
  */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex)
 {
-	bool may = tap->is_tun && TUN_IS_LE && !IS_ENABLED(CONFIG_PREEMPT_RT) &&
+	bool may = TUN_IS_LE && !IS_ENABLED(CONFIG_PREEMPT_RT) &&
 		   READ_ONCE(kvnet_param_tx_direct);
 
 	tap->tx_ifindex = may ? ifindex : 0;
