@@ -15,8 +15,8 @@
 
 int main(void)
 {
-	unsigned int frames = any_u32(), room = any_u32(), n;
-	bool all_short = any_bool();
+	unsigned int frames = any_u32(), room = any_u32(), n = kvnet_moderation_rx_frames(room);
+	bool all_short = any_bool(), on;
 	struct kvnet_rx_moderation m;
 	u64 now = any_u64();
 
@@ -30,9 +30,9 @@ int main(void)
 	/* a frame that waits for its reply, or long ones, must not be coalesced */
 	ASSERT(IMPLIES(m.coalesce == KVNET_RX_COALESCE_MAY, all_short && frames && !m.latency_mode));
 
-	n = kvnet_moderation_rx_coalesce(&m, any_u64(), any_u64(), room);
+	on = kvnet_moderation_rx_coalesce(&m, any_u64(), any_u64(), room);
 	ASSERT(n <= KVNET_RX_MOD_FRAMES_MAX && n <= room / KVNET_RX_MOD_ROOM_DIV);
-	ASSERT(IMPLIES(n, m.coalesce == KVNET_RX_COALESCE_ON));
+	ASSERT(IMPLIES(on, n && m.coalesce == KVNET_RX_COALESCE_ON));
 	kvnet_moderation_rx_should_poll(&m, any_u64());
 	return 0;
 }

@@ -18,14 +18,15 @@ static unsigned long count;	/* of the other direction */
 
 static void step_rx(u8 op, struct input *in)
 {
-	unsigned int frames = take8(in) % 40, room = take16(in), n;
+	unsigned int frames = take8(in) % 40, room = take16(in);
+	bool on;
 
 	kvnet_moderation_rx_update(&rx, now, frames, op & 16, count);
 	EXPECT_TRUE(rx.latency_score <= KVNET_RX_MOD_POLLS);
 	EXPECT_TRUE(rx.coalesce == KVNET_RX_COALESCE_NO || (op & 16 && frames && !rx.latency_mode));
-	n = kvnet_moderation_rx_coalesce(&rx, now + 2 * take16(in), 100000, room);
-	EXPECT_TRUE(n <= KVNET_RX_MOD_FRAMES_MAX && n <= room / KVNET_RX_MOD_ROOM_DIV);
-	EXPECT_EQ(!n, rx.coalesce != KVNET_RX_COALESCE_ON);
+	on = kvnet_moderation_rx_coalesce(&rx, now + 2 * take16(in), 100000, room);
+	EXPECT_TRUE(!on || kvnet_moderation_rx_frames(room));
+	EXPECT_EQ(on, rx.coalesce == KVNET_RX_COALESCE_ON);
 	EXPECT_TRUE(kvnet_moderation_rx_should_poll(&rx, now - 1));
 	kvnet_moderation_note_inline(&rx.inline_ns, take16(in));
 }

@@ -175,14 +175,15 @@ CASE(coalesced_frames_leave_room_in_the_tap)
 	begin();
 	polls(KVNET_RX_MOD_POLLS + 1, 1, 1, true);
 	for (room = 0; room < 1000; room++)
-		EXPECT_EQ(kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, room),
-			  room < 128 ? room / 4 : 32);
-	EXPECT_EQ(kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, ~0U), 32);
+		EXPECT_EQ(kvnet_moderation_rx_frames(room), room < 128 ? room / 4 : 32);
+	EXPECT_EQ(kvnet_moderation_rx_frames(~0U), 32);
+	EXPECT_TRUE(!kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, 3));
+	EXPECT_TRUE(kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, 4));
 	/* These frames have not been coalesced: they came together. */
 	polls(1, 1, 1, true);
 	for (room = 0; room < KVNET_RX_MOD_POLLS; room++) {
 		m.coalesce = KVNET_RX_COALESCE_MAY;
-		EXPECT_EQ(kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, 3), 0);
+		EXPECT_TRUE(!kvnet_moderation_rx_coalesce(&m, now, RX_USECS_NS, 3));
 		polls(1, 8 * APART, 8, true);
 	}
 	EXPECT_TRUE(!m.latency_mode);

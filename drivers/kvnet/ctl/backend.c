@@ -17,8 +17,6 @@
 /* Caller holds vq->lock, and gets the reference to the old tap's socket. */
 static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock, int ifindex)
 {
-	struct socket *old;
-
 	lockdep_assert_held(&q->vq.lock);
 	if (!sock && !q->tap.sock)
 		return NULL;
@@ -30,10 +28,7 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
 	else
 		kvnet_netlink_notify_queue_stop(&q->vq);
-	old = kvnet_tap_attach(&q->tap, sock, ifindex);
-	/* No wake-up reads it meanwhile: the watch is stopped, or its rx_frames is 0. */
-	q->tap_watch.ring = q->tap.ring;
-	return old;
+	return kvnet_tap_attach(&q->tap, sock, ifindex);
 }
 
 /*

@@ -202,23 +202,22 @@ static enum kvnet_work_result rx_poll_session(struct kvnet_queue *q)
 	return result;
 }
 
-/* Returns how many of the next frames are not to wake the worker; 0: do not coalesce. */
-static unsigned int get_rx_coalesce_frames(struct kvnet_queue *q)
+static bool should_coalesce_rx(struct kvnet_queue *q)
 {
 	if (q->rx_mod.coalesce == KVNET_RX_COALESCE_NO)
-		return 0;
+		return false;
 	return kvnet_moderation_rx_coalesce(&q->rx_mod, local_clock(),
 					    q->rx_usecs * NSEC_PER_USEC,
 					    kvnet_tap_rx_ring_size(&q->tap));
 }
 
-/* Complete the poll until the tap has more than @rx_frames, or the timer expires. */
-static bool complete_rx_coalesced(struct kvnet_queue *q, unsigned int rx_frames)
+/* Complete the poll until the tap has more than rx-frames frames, or the timer expires. */
+static bool complete_rx_coalesced(struct kvnet_queue *q)
 {
 	const u32 ns = q->rx_usecs * NSEC_PER_USEC;
 
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_moderated);
-	kvnet_watch_set(&q->tap_watch, true, rx_frames);
+	kvnet_watch_set(&q->tap_watch, true, q->tap.ring);
 	if (!kvnet_work_complete(&q->work, KVNET_EV_TAP | KVNET_EV_TIMER))
 		return true;
 	kvnet_work_start_timer(&q->work, local_clock(), ns);
@@ -232,20 +231,19 @@ static bool may_inline_rx(const struct kvnet_queue *q)
 }
 
 /*
- * Complete the poll until the driver adds buffers or the tap has frames; if @rx_frames is not
- * 0, frames are coalesced. Returns true if there is more work: SCHED is set, and the caller
- * still owns the work.
+ * Complete the poll until the driver adds buffers or the tap has frames. Returns true if there
+ * is more work: SCHED is set, and the caller still owns the work.
  */
-static bool complete_rx(struct kvnet_queue *q, unsigned int rx_frames)
+static bool complete_rx(struct kvnet_queue *q, bool coalesce)
 {
 	unsigned int events = q->no_room ? KVNET_EV_KICK : KVNET_EV_TAP;
 	bool more;
 
-	if (rx_frames)
-		return complete_rx_coalesced(q, rx_frames);
+	if (coalesce)
+		return complete_rx_coalesced(q);
 	if (may_inline_rx(q))
 		events |= KVNET_EV_SOFTIRQ(KVNET_EV_TAP);
-	kvnet_watch_set(&q->tap_watch, !q->no_room, 0);
+	kvnet_watch_set(&q->tap_watch, !q->no_room, NULL);
 	if (!kvnet_work_complete(&q->work, events))
 		return true;
 	more = q->no_room ? kvnet_vq_kick_on(&q->vq) == 1 :
@@ -257,7 +255,7 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 {
 	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
 	enum kvnet_work_result result;
-	unsigned int frames;
+	bool coalesce;
 
 	if (!kvnet_vq_begin(&q->vq))
 		return kvnet_vq_retry_miss(&q->vq) ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
@@ -274,9 +272,10 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 	if (result == KVNET_WORK_REPOLL) {
 		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_budget_exhausted);
 	} else if (kvnet_vq_is_ready(&q->vq)) {
-		frames = get_rx_coalesce_frames(q);
-		if (frames || kvnet_worker_may_complete(work))
-			result = complete_rx(q, frames) ? KVNET_WORK_REPOLL : KVNET_WORK_COMPLETE;
+		coalesce = should_coalesce_rx(q);
+		if (coalesce || kvnet_worker_may_complete(work))
+			result = complete_rx(q, coalesce) ? KVNET_WORK_REPOLL :
+							    KVNET_WORK_COMPLETE;
 	}
 	kvnet_vq_end(&q->vq, result == KVNET_WORK_COMPLETE && may_inline_rx(q));
 	return result;
@@ -306,7 +305,7 @@ static bool rx_rearm(struct kvnet_work *work)
 
 	if (!kvnet_vq_begin(&q->vq))
 		return !kvnet_queue_complete_unready(q);
-	more = complete_rx(q, get_rx_coalesce_frames(q));
+	more = complete_rx(q, should_coalesce_rx(q));
 	kvnet_vq_end(&q->vq, !more && may_inline_rx(q));
 	return more;
 }

@@ -245,7 +245,7 @@ static bool complete_tx(struct kvnet_queue *q)
 	 * call. A worker that polls again may be kept off its CPU for long, so it must not defer.
 	 */
 	kvnet_vq_flush(&q->vq, q->vq.n_used && may_defer_tx_call(q));
-	kvnet_watch_set(&q->tap_watch, q->no_room, 0);
+	kvnet_watch_set(&q->tap_watch, q->no_room, NULL);
 	now = local_clock();
 	if (q->no_room) {
 		kvnet_vq_send_pending_call(&q->vq);

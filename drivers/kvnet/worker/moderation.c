@@ -83,21 +83,20 @@ void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsig
 
 /*
  * Starts coalescing if the last frames were a stream, and the last poll left the tap empty.
- * @max_ns: rx-usecs, in ns. @room: size of the tap's ring, in frames. Returns how many frames
- * need not wake the worker, which then needs a timer; 0: none.
+ * @max_ns: rx-usecs, in ns. @room: size of the tap's ring, in frames. True: the worker need not be
+ * woken for the next kvnet_moderation_rx_frames(), and needs a timer.
  */
-unsigned int kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now_ns, u64 max_ns,
-					  unsigned int room)
+bool kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now_ns, u64 max_ns,
+				  unsigned int room)
 {
-	unsigned int frames = min(KVNET_RX_MOD_FRAMES_MAX, room / KVNET_RX_MOD_ROOM_DIV);
+	bool on;
 
 	if (m->coalesce == KVNET_RX_COALESCE_NO)
-		return 0;
+		return false;
 	/* After a longer gap the stream is over or pauses. */
-	if (now_ns - m->last_ns >= max_ns)
-		frames = 0;
-	m->coalesce = frames ? KVNET_RX_COALESCE_ON : KVNET_RX_COALESCE_MAY;
-	return frames;
+	on = kvnet_moderation_rx_frames(room) && now_ns - m->last_ns < max_ns;
+	m->coalesce = on ? KVNET_RX_COALESCE_ON : KVNET_RX_COALESCE_MAY;
+	return on;
 }
 
 void kvnet_moderation_tx_reset(struct kvnet_tx_moderation *m)

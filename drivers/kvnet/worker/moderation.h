@@ -112,8 +112,8 @@ struct kvnet_throttle {
 void kvnet_moderation_rx_reset(struct kvnet_rx_moderation *m);
 void kvnet_moderation_rx_update(struct kvnet_rx_moderation *m, u64 now_ns, unsigned int frames,
 				bool all_short, unsigned long tx_count);
-unsigned int kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now_ns, u64 max_ns,
-					  unsigned int room);
+bool kvnet_moderation_rx_coalesce(struct kvnet_rx_moderation *m, u64 now_ns, u64 max_ns,
+				  unsigned int room);
 void kvnet_moderation_tx_reset(struct kvnet_tx_moderation *m);
 void kvnet_moderation_tx_note_sent(struct kvnet_tx_moderation *m, unsigned int packets,
 				   unsigned int bytes);
@@ -126,6 +126,12 @@ bool kvnet_moderation_throttle_account(struct kvnet_throttle *t, u64 now_ns, u64
 static inline void kvnet_moderation_note_inline(struct ewma_kvnet_ns *inline_ns, u64 ns)
 {
 	ewma_kvnet_ns_add(inline_ns, min_t(u64, ns, 1000000));
+}
+
+/* So many frames in the tap's ring of @room frames do not wake a worker that coalesces. */
+static inline unsigned int kvnet_moderation_rx_frames(unsigned int room)
+{
+	return min(KVNET_RX_MOD_FRAMES_MAX, room / KVNET_RX_MOD_ROOM_DIV);
 }
 
 /*

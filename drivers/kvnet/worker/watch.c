@@ -12,6 +12,7 @@
 #include <linux/ptr_ring.h>
 #include <linux/vhost.h>
 
+#include "moderation.h"
 #include "work.h"
 
 /* For the producer of the last frame, in its context. Also 0 if the ring is full. */
@@ -23,18 +24,18 @@ static unsigned int frames_in_ring(const struct ptr_ring *ring)
 }
 
 /*
- * The worker is woken only after rx_frames frames; a timer (rx_usecs) bounds the delay. Counting
+ * The worker is woken only after rx-frames frames; a timer (rx-usecs) bounds the delay. Counting
  * wake-ups would not do: one may be for 16 frames that XDP has redirected, or for all segments of
  * one frame.
  */
-static bool below_rx_frames(const struct kvnet_watch *watch)
+static bool below_rx_frames(const struct ptr_ring *ring)
 {
 	unsigned int n;
 
-	if (likely(!watch->rx_frames))
+	if (likely(!ring))
 		return false;
-	n = frames_in_ring(watch->ring);
-	return n && n <= watch->rx_frames;
+	n = frames_in_ring(ring);
+	return n && n <= kvnet_moderation_rx_frames(READ_ONCE(ring->size));
 }
 
 static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
@@ -44,7 +45,7 @@ static int watch_wakeup(wait_queue_entry_t *entry, unsigned int mode, int sync, 
 	/* The key of some wakers is 0. */
 	if (key && !(key_to_poll(key) & watch->mask))
 		return 0;
-	if (below_rx_frames(watch))
+	if (below_rx_frames(watch->coalesce_ring))
 		return 0;
 	if (!kvnet_work_schedule_prep(watch->work, watch->event))
 		return 0;
@@ -79,8 +80,7 @@ void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 	watch->work = work;
 	watch->event = event;
 	watch->mask = mask;
-	watch->ring = NULL;
-	watch->rx_frames = 0;
+	watch->coalesce_ring = NULL;
 }
 
 /* May sleep. -EINVAL: the tap has no device, or the device is down. */
@@ -114,8 +114,7 @@ bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 	if (!next.head)
 		return false;
 	kvnet_watch_stop(watch);
-	/* The value was for the old tap's ring. The caller sets the new one. */
-	WRITE_ONCE(watch->rx_frames, 0);
+	WRITE_ONCE(watch->coalesce_ring, NULL);
 	watch->head = next.head;
 	add_wait_queue(watch->head, &watch->entry);
 	kvnet_watch_stop(&next);
@@ -131,13 +130,13 @@ void kvnet_watch_stop(struct kvnet_watch *watch)
 	watch->head = NULL;
 }
 
-/* watch_wakeup() reads @rx_frames under this lock. */
-static void add_watch(struct kvnet_watch *watch, unsigned int frames)
+/* watch_wakeup() reads @coalesce_ring under this lock. */
+static void add_watch(struct kvnet_watch *watch, const struct ptr_ring *coalesce_ring)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&watch->head->lock, flags);
-	WRITE_ONCE(watch->rx_frames, frames);
+	WRITE_ONCE(watch->coalesce_ring, coalesce_ring);
 	if (list_empty(&watch->entry.entry))
 		__add_wait_queue(watch->head, &watch->entry);
 	spin_unlock_irqrestore(&watch->head->lock, flags);
@@ -147,24 +146,25 @@ static void add_watch(struct kvnet_watch *watch, unsigned int frames)
  * kvnet_watch_set() - add or remove the entry on the tap's wait queue
  * @watch: started or not
  * @on: true: add
- * @frames: up to this number of frames in the tap's ring do not wake the worker; 0 without a ring
+ * @coalesce_ring: the tap's ring, to be woken only after rx-frames frames; NULL: by each
  *
  * A wake-up that queues the work to its worker has removed the entry. To be called before
  * kvnet_work_complete(); with the caller's recheck after that it makes pair J of
- * Documentation/ordering.rst. With @frames there is no need for the recheck, but the caller starts
- * the work's timer.
+ * Documentation/ordering.rst. With @coalesce_ring there is no need for the recheck, but the caller
+ * starts the work's timer.
  *
  * Context: a session of the context that has set SCHED.
  */
-void kvnet_watch_set(struct kvnet_watch *watch, bool on, unsigned int frames)
+void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *coalesce_ring)
 {
 	/* Stable: a wake-up removes the entry only if it sets SCHED, which the caller has set. */
 	bool is_on = !list_empty_careful(&watch->entry.entry);
 
-	if (!watch->head || (on == is_on && (!on || READ_ONCE(watch->rx_frames) == frames)))
+	if (!watch->head ||
+	    (on == is_on && (!on || READ_ONCE(watch->coalesce_ring) == coalesce_ring)))
 		return;
 	if (on) {
-		add_watch(watch, frames);
+		add_watch(watch, coalesce_ring);
 		return;
 	}
 	remove_wait_queue(watch->head, &watch->entry);

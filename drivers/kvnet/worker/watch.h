@@ -24,13 +24,11 @@ struct kvnet_watch {
 	struct kvnet_work *work;	/* const after init */
 	unsigned int event;		/* the KVNET_EV_* that the file raises; const after init */
 	__poll_t mask;			/* EPOLL* conditions; const after init */
-	/* the tap's, or NULL; changes while @rx_frames is 0, or @entry is not on a queue */
-	const struct ptr_ring *ring;
 	/*
-	 * up to this number of frames in @ring do not wake the worker; written under the lock of
-	 * @head, or while @entry is not on a queue
+	 * the tap's, while its first frames are not to wake the worker, else NULL; written under
+	 * the lock of @head, or while @entry is not on a queue
 	 */
-	unsigned int rx_frames;
+	const struct ptr_ring *coalesce_ring;
 };
 
 void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
@@ -39,7 +37,7 @@ int kvnet_watch_check(struct file *file);
 void kvnet_watch_start(struct kvnet_watch *watch, struct file *file);
 bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file);
 void kvnet_watch_stop(struct kvnet_watch *watch);
-void kvnet_watch_set(struct kvnet_watch *watch, bool on, unsigned int frames);
+void kvnet_watch_set(struct kvnet_watch *watch, bool on, const struct ptr_ring *coalesce_ring);
 
 struct eventfd_ctx *kvnet_eventfd_get(int fd);
 
