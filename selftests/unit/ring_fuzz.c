@@ -316,14 +316,16 @@ static void do_single(struct fuzz *f, unsigned int max)
 	struct kvnet_used *used = f->fetched + f->n_fetched;
 	struct kvnet_ring *r = &f->g->ring, before = *r, after;
 	unsigned int n, left = min(max, MAX_FETCHED - f->n_fetched);
-	struct kvnet_area desc = r->desc;
+	struct kvnet_area desc = r->desc, avail = r->avail;
 	struct kvnet_seg seg[16];
 	size_t len = 8 << max;
 
 	r->desc.kaddr = f->g->desc;
+	r->avail.kaddr = f->g->avail;
 	n = kvnet_ring_next_single(r, seg, used, left, len);
 	EXPECT_TRUE(n <= left && !f->accesses);
 	r->desc = desc;
+	r->avail = avail;
 	/* what was read ahead is not read again */
 	if (!r->packed && (u16)(before.last_avail - before.head_first) < before.head_n)
 		EXPECT_EQ(r->head_first, before.head_first);

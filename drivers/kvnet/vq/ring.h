@@ -107,11 +107,10 @@ bool kvnet_ring_packed_pending(const struct kvnet_ring *r);
 unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span);
 void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos);
 
-/* All areas are pinned: no access to the ring can fault. */
+/* The areas are pinned, all or none of them: no access to the ring can fault. */
 static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 {
-	return kvnet_area_is_mapped(&r->desc) && kvnet_area_is_mapped(&r->avail) &&
-	       kvnet_area_is_mapped(&r->used);
+	return kvnet_area_is_mapped(&r->desc);
 }
 
 /*

@@ -214,7 +214,7 @@ unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r, struct kvnet_se
 	__virtio16 val;
 	u64 addr, rest;
 
-	if (!kvnet_area_is_mapped(&r->desc) || r->n_in_flight >= r->num)
+	if (!kvnet_ring_is_mapped(r) || r->n_in_flight >= r->num)
 		return 0;
 	max = min(max, r->num - r->n_in_flight);
 	for (n = 0; n < max && len; n++) {

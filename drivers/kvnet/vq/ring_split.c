@@ -214,7 +214,7 @@ unsigned int kvnet_ring_split_next_single(struct kvnet_ring *r, struct kvnet_seg
 	u64 addr, rest;
 	u32 head;
 
-	if (!kvnet_area_is_mapped(&r->desc) || first >= r->head_n)
+	if (!kvnet_ring_is_mapped(r) || first >= r->head_n)
 		return 0;
 	max = min_t(unsigned int, max, r->head_n - first);
 	for (n = 0; n < max && len; n++) {
