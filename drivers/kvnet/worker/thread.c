@@ -105,7 +105,7 @@ static void run_worker_kthread(struct kvnet_thread *t)
 {
 	for (;;) {
 		set_current_state(TASK_IDLE | TASK_FREEZABLE);
-		if (kthread_should_stop() || READ_ONCE(t->exiting))
+		if (READ_ONCE(t->exiting))
 			break;
 		if (freezing(current)) {
 			__set_current_state(TASK_RUNNING);
@@ -135,7 +135,7 @@ static int worker_kthread_fn(void *data)
 	allow_kernel_signal(SIGKILL);
 	set_freezable();
 	/* It may be stopped before it runs: where it could not be attached to the cgroups. */
-	if (!kthread_should_stop())
+	if (READ_ONCE(t->exiting) != KVNET_THREAD_STOPPED)
 		t->ops->started(t);
 	run_worker_kthread(t);
 	if (kvnet_thread_note_owner_died(t))
