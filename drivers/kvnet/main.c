@@ -6,7 +6,6 @@
 #include <linux/moduleparam.h>
 
 #include "tap/gro.h"
-#include "worker/task_work.h"
 #include "kvnet.h"
 #include "nl/netlink.h"
 
@@ -115,7 +114,7 @@ static void __exit kvnet_exit(void)
 	kvnet_chardev_unregister();
 	kvnet_netlink_unregister();
 	kvnet_gro_exit();
-	kvnet_task_work_exit();
+	kvnet_work_module_exit();
 	kvnet_dev_module_exit();
 	kvnet_page_cache_exit();
 }

@@ -19,7 +19,6 @@
 
 #include "features.h"
 #include "kvnet.h"
-#include "worker/task_work.h"
 
 /* Above the longest GSO packet: BIG TCP stays below 2^19. */
 #define TX_PACKET_MAX	(1U << 19)
@@ -194,7 +193,7 @@ static bool may_defer_tx_call(struct kvnet_queue *q)
 {
 	return READ_ONCE(q->work.workers->allow_softirq) && READ_ONCE(kvnet_param_tx_usecs) &&
 	       !q->no_room && !q->vq.tx_mod.delay_ns && kvnet_vq_may_inline(&q->vq) &&
-	       kvnet_task_work_cpu_ok() && !kvnet_queue_is_throttled(q) &&
+	       kvnet_work_cpu_may_inline() && !kvnet_queue_is_throttled(q) &&
 	       kvnet_moderation_tx_may_defer(&q->vq.tx_mod);
 }
 

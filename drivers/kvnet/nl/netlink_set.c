@@ -12,7 +12,6 @@
 #include <net/genetlink.h>
 
 #include "netlink_gen.h"
-#include "worker/task_work.h"
 #include "kvnet.h"
 #include "obs/registry.h"
 
@@ -37,7 +36,7 @@ static int check_policy(const struct kvnet_net *net, struct nlattr **policy, str
 				    "the device's owner is dead");
 		return -EOWNERDEAD;
 	}
-	if (tx_inline && nla_get_u8(tx_inline) && !kvnet_task_work_is_supported()) {
+	if (tx_inline && nla_get_u8(tx_inline) && !kvnet_work_has_task_work()) {
 		NL_SET_ERR_MSG_ATTR(info->extack, tx_inline,
 				    "tx-inline: this kernel does not export task_work_add()");
 		return -EOPNOTSUPP;

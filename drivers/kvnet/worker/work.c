@@ -12,17 +12,80 @@
 #include <linux/bitops.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/deadline.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/rt.h>
+#include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/task_work.h>
 #include <linux/wait_bit.h>
 
-#include "task_work.h"
 #include "worker.h"
 #include "obs/trace.h"
 
 /* Atomic: the tasklets of a CPU that goes offline run on another CPU. */
 static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
+
+/*** which threads and CPUs may do inline work ***/
+
+/* Does this kernel export task_work_add(), and run task_work before a vCPU enters the guest? */
+bool kvnet_work_has_task_work(void)
+{
+	return COMPAT_HAVE_TASK_WORK;
+}
+
+/*
+ * Inline work, also in softirqs, is not for CPUs that the administrator keeps free of kernel work:
+ * isolcpus=, nohz_full=, an isolated cpuset.
+ */
+bool kvnet_work_cpu_may_inline(void)
+{
+	int cpu = raw_smp_processor_id();
+	bool ret;
+
+	/* Since Linux 7.0 the mask of a cpuset is freed after a grace period. */
+	rcu_read_lock();
+	ret = !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TICK);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Real-time threads and isolated CPUs are not to spend their time on packets. */
+static bool current_is_rt_or_isolated(void)
+{
+	return rt_task(current) || dl_task(current) || !kvnet_work_cpu_may_inline();
+}
+
+/*
+ * Only a thread of the VMM that is going to return to user space or to the guest. Not while a
+ * signal is pending: running task_work may add more (a call's eventfd may be another queue's
+ * kick), and the thread handles signals only after it has run all task_work. Any context.
+ */
+static bool may_add_task_work(const struct mm_struct *mm)
+{
+	const unsigned int excluded = PF_KTHREAD | PF_EXITING | PF_USER_WORKER |
+				      PF_IO_WORKER;
+
+	return in_task() && current->mm == mm && !(current->flags & excluded) &&
+	       !signal_pending(current) && !current_is_rt_or_isolated();
+}
+
+/*
+ * Only if the hard interrupt hit a vCPU in guest mode (PF_VCPU): its thread runs task_work before
+ * it enters the guest again. A vCPU thread in the host's kernel may be about to sleep there.
+ * Pending signals need no check: the thread handles them before each entry into the guest.
+ */
+static bool may_add_task_work_hardirq(const struct mm_struct *mm)
+{
+	return in_hardirq() && current->flags & PF_VCPU && current->mm == mm &&
+	       !current_is_rt_or_isolated();
+}
+
+/*** the three contexts ***/
 
 /*
  * The caller has set SCHED; from here on only the worker may touch the work. @event is for the
@@ -83,7 +146,7 @@ static void poll_work_vcpu(struct callback_head *head)
 	/* A full barrier, so that wake_up_var() sees the waiter, or the waiter the zero. */
 	if (atomic_dec_and_test(&workers->vcpu_running))
 		wake_up_var(&workers->vcpu_running);
-	/* May free the work. kvnet_task_work_exit() waits for the return. */
+	/* May free the work. kvnet_work_module_exit() waits for the return. */
 	workers->ops->put(workers);
 	module_put(THIS_MODULE);
 }
@@ -114,6 +177,8 @@ static void poll_work_softirq(struct tasklet_struct *tasklet)
 		kvnet_work_queue(work, KVNET_EV_TAP);
 }
 
+/*** events ***/
+
 /*
  * A frame of the tap only if the CPU is in softirq context or has bottom halves disabled already
  * (else ksoftirqd would be woken, no better than the worker). No inline poll while the worker is
@@ -123,7 +188,7 @@ static bool softirq_could_poll(const struct kvnet_work *work, unsigned int event
 {
 	if (event == KVNET_EV_TAP && (!softirq_count() || in_hardirq()))
 		return false;
-	return kvnet_task_work_cpu_ok() && !kvnet_thread_is_halted(&work->worker->thread);
+	return kvnet_work_cpu_may_inline() && !kvnet_thread_is_halted(&work->worker->thread);
 }
 
 /* Returns the permission in the run state, if the context that it names could poll here and now. */
@@ -137,9 +202,9 @@ static int offer_inline_context(const struct kvnet_work *work, unsigned int even
 	if (offer == KVNET_EV_SOFTIRQ(event))
 		could = softirq_could_poll(work, event);
 	else if (event == KVNET_EV_TIMER)
-		could = kvnet_task_work_may_add_hardirq(work->worker->thread.mm);
+		could = may_add_task_work_hardirq(work->worker->thread.mm);
 	else
-		could = kvnet_task_work_may_add(work->worker->thread.mm);
+		could = may_add_task_work(work->worker->thread.mm);
 	return could ? offer : 0;
 }
 
@@ -241,4 +306,10 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	tasklet_setup(&work->tasklet, poll_work_softirq);
 	hrtimer_setup(&work->timer, work_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* Module exit: a callback may have dropped its module reference, but not returned yet. */
+void kvnet_work_module_exit(void)
+{
+	compat_synchronize_tasks();
 }

@@ -16,7 +16,6 @@
 #include <linux/sched/stat.h>
 #include <linux/wait_bit.h>
 
-#include "task_work.h"
 #include "work.h"
 #include "obs/trace.h"
 
@@ -149,7 +148,7 @@ void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_worker
 /* Applies to later sessions. Stays off if the kernel does not support it. */
 void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu)
 {
-	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && kvnet_task_work_is_supported());
+	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && kvnet_work_has_task_work());
 }
 
 /*
