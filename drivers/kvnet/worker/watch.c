@@ -114,7 +114,6 @@ bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file)
 	if (!next.head)
 		return false;
 	kvnet_watch_stop(watch);
-	WRITE_ONCE(watch->coalesce_ring, NULL);
 	watch->head = next.head;
 	add_wait_queue(watch->head, &watch->entry);
 	kvnet_watch_stop(&next);
@@ -128,6 +127,7 @@ void kvnet_watch_stop(struct kvnet_watch *watch)
 		return;
 	remove_wait_queue(watch->head, &watch->entry);
 	watch->head = NULL;
+	WRITE_ONCE(watch->coalesce_ring, NULL);
 }
 
 /* watch_wakeup() reads @coalesce_ring under this lock. */

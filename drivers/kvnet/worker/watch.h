@@ -16,7 +16,7 @@ struct ptr_ring;
 
 /* Schedules a work when a file (kick eventfd or tap) is signalled */
 struct kvnet_watch {
-	/* on @head; that of a tap not while the worker polls */
+	/* on @head; a wake-up that queues the work to its worker removes that of a tap */
 	wait_queue_entry_t entry;
 	/* the file's wait queue; NULL: not started; written under vq->lock */
 	wait_queue_head_t *head;
