@@ -23,9 +23,10 @@
  *   thread (_vcpu),     .poll_vcpu, from       trylock, page      KVNET_BUDGET_VCPU_*; use
  *   in task_work; TX    poll_work_vcpu()       faults disabled    an unpinned ring or the
  *                                                                 dirty log
- *   softirq (_softirq): kvnet_work_ops         vq->softirq_lock   sleep, fault; the same
- *   RX of frames, and   .poll_softirq, from    by trylock         ring and log; use uncached
- *   TX's deferred call  poll_work_softirq()                       pages; receive more than
+ *   softirq (_softirq): kvnet_work_ops         vq->softirq_lock   sleep, fault; use an
+ *   RX of frames, and   .poll_softirq, from    by trylock         unpinned ring, the dirty log
+ *   TX's deferred call  poll_work_softirq()                       or uncached pages; receive
+ *                                                                 more frames than
  *                                                                 KVNET_RX_MOD_FEW_FRAMES
  *
  * The vCPU thread and the softirq may give up to the worker at any point: they rewind the

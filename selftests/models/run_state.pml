@@ -7,8 +7,8 @@
  * Never do two contexts run it; when nothing moves any more, nothing is left to do; and when
  * kvnet_workers_stop() has returned, no context runs it, nor will.
  *
- * A frame wakes nobody while the worker has the source: who takes it for the worker has
- * taken our entry off the tap's wait queue (kvnet_watch_set() puts it back).
+ * A frame wakes no context while the worker has the work: the wake-up that queued it has taken the
+ * entry off the tap's wait queue (kvnet_watch_set() puts it back).
  *
  * MUTANT=1..11 breaks it in one place: run.sh sees that each of these is noticed.
  */
@@ -39,6 +39,7 @@
 #define TIMER_VCPU	32
 #define TAP_SOFT	64
 #define TIMER_SOFT	128
+/* KVNET_RUN_STATE_SCHED, TASK_WORK, MISSED; @ready is the worker's queued */
 #define HELD	256
 #define LENT	512
 #define CHANGED	1024

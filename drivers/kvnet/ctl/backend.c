@@ -188,7 +188,8 @@ static int set_queue_backend(struct kvnet_queue *q, int fd)
  * @fd: a tap or packet socket, or VHOST_FILE_UNBIND, which cannot fail
  *
  * On success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
- * Frames dequeued from the old tap but not yet received are back at the front of its queue.
+ * Frames dequeued from the old tap but not yet received are back at the front of its queue; those
+ * for which its ring has no room any more are dropped.
  *
  * Return: 0; -EFAULT or -EINVAL if the queue is not set up; -ENOTSOCK if @fd is no tap; -EINVAL
  * for a tap without a netdev; -EIO if the owner is dead.

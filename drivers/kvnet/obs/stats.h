@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stats.h - counters and histograms of a queue, see Documentation/debugging.rst
+ * stats.h - counters and histograms of a queue, see Documentation/debugging.rst; to add one:
+ * Documentation/testing.rst
  */
 #ifndef _KVNET_STATS_H
 #define _KVNET_STATS_H

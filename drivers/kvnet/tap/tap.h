@@ -63,7 +63,7 @@ struct kvnet_tap {
 	unsigned int rx_done;
 	unsigned int rx_head;
 	unsigned int rx_tail;
-	unsigned int recvmsg_calls;	/* frames read by recvmsg() that rx.c has not counted */
+	unsigned int recvmsg_calls;	/* frames read by recvmsg() that are not counted yet */
 
 	/* direct RX */
 	u8 hdr_kinds_known;		/* HDR_KIND_* with a valid header probe */

@@ -116,8 +116,8 @@ out:
 
 /*
  * Takes vq->lock to change the setup; cannot fail. With net->lock held, by the owner or from
- * the last close on; or before the device is published. May sleep. Softirq sessions are
- * disabled on return.
+ * the last close on; or before the device is published. May sleep. On return softirq sessions are
+ * disabled, and a deferred call has been made.
  */
 void kvnet_vq_lock(struct kvnet_vq *vq)
 {

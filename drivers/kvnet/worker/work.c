@@ -3,9 +3,10 @@
  * work.c - how an event schedules a work, and in which context the work runs
  *
  * A kick, a wake-up of the tap, a timer or a change of set-up schedules the work. The work runs
- * in one of three contexts: in the worker, in task_work of the kicking vCPU thread (inline TX),
- * or in a tasklet (inline RX, and calls that the timer makes). The run state admits one at a
- * time. Functions that raise events run in any context, also with interrupts off.
+ * in one of three contexts: in the worker, in task_work of the vCPU thread that kicks or that the
+ * timer interrupts (inline TX), or in a tasklet (inline RX, and calls that the timer makes). The
+ * run state admits one at a time. Functions that raise events run in any context, also with
+ * interrupts off.
  */
 #include "work.h"
 

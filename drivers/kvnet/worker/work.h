@@ -46,7 +46,7 @@ enum kvnet_work_result {
  *	  kvnet_worker_may_complete(); may sleep
  * @poll_vcpu: as @poll with a small budget, in task_work of the kicking vCPU thread: returns
  *	       COMPLETE, or REPOLL to have the worker continue; may sleep; NULL if the work never
- *	       publishes KVNET_EV_VCPU()
+ *	       permits KVNET_EV_VCPU()
  * @poll_softirq: as @poll_vcpu, in a tasklet, for KVNET_EV_SOFTIRQ(); must not sleep
  * @pending: hint without the queue's lock whether @poll would find work; may sleep
  * @rearm: complete an idle queue, then check it again; true: there is work and SCHED is set;
