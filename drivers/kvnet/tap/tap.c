@@ -81,6 +81,17 @@ static void reset_rx_batch(struct kvnet_tap *tap)
 	tap->rx_tail = 0;
 }
 
+/* As tun_ptr_free(), without its calls for the memory that tun and the short cut allocate. */
+static void free_xdp_frame(void *frame)
+{
+	struct xdp_frame *xdp = tun_ptr_to_xdp(frame);
+
+	if (likely(compat_xdp_mem_type(xdp) == MEM_TYPE_PAGE_SHARED && !xdp_frame_has_frags(xdp)))
+		page_frag_free(xdp->data);
+	else
+		tun_ptr_free(frame);
+}
+
 /*
  * The caller frees the frames that it has read at the end of a poll, all together, as
  * drivers do for transmitted packets: freed one by one, each costs as much as the copy of
@@ -97,7 +108,7 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap)
 		if (!frame)
 			continue;
 		if (tun_is_xdp_frame(frame)) {
-			tun_ptr_free(frame);
+			free_xdp_frame(frame);
 			continue;
 		}
 		frame->next = list;
