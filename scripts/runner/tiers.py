@@ -208,11 +208,11 @@ class Tier:
         os.symlink("tree", link)
         shutil.copytree(f"{self.build}/mod-uml", f"{tree}/build/mod-uml", symlinks=True)
         os.makedirs(f"{tree}/build/uapi")
-        shutil.copy2(f"{self.build}/uapi/feature_test", f"{tree}/build/uapi/")
+        shutil.copy2(f"{self.build}/uapi/ioctl_test", f"{tree}/build/uapi/")
         built = os.stat(f"{self.build}/uml/linux")
         module = [f"{link}/scripts/build-module.sh", "--floor", "uml"]
         test = [f"{link}/scripts/uml.sh", "--name", "moved", "--timeout", "300",
-                "--", f"{link}/scripts/vm/uapi.sh", "feature"]
+                "--", f"{link}/scripts/vm/uapi.sh", "ioctl"]
         for command in module, test:
             if lane.call(["env", "-u", "KVNET_BUILD", *command], out=out):
                 return False
@@ -223,7 +223,7 @@ class Tier:
 
     def installed(self, lane):
         """Some of the uapi tests as they are where they were installed."""
-        tests = "feature_test notify_test loop_tx_test"
+        tests = "ioctl_test notify_test loop_tx_test"
         if lane.call(make("selftests", "install", "TARGETS=uapi", f"TESTS={tests}",
                           f"OUTPUT={self.build}", f"INSTALL_PATH={self.build}/ksft")):
             lane.fail("uapi tests can be installed")

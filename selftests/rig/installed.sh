@@ -9,8 +9,8 @@
 . /kvnet/selftests/net/lib.sh
 
 KSFT=/kvnet/ksft/run_kselftest.sh
-TEST=uapi:feature_test
-NUMBER_OK='^ok 1 selftests: uapi: feature_test'
+TEST=uapi:ioctl_test
+NUMBER_OK='^ok 1 selftests: uapi: ioctl_test'
 
 # says STATUS REGEX ARGUMENTS...: with this status, and exactly one line so
 says()
@@ -29,7 +29,7 @@ without_the_module()
 
 with_it()
 {
-	load_kvnet && says 0 "$NUMBER_OK\$" -t $TEST && says 0 '^# ok 1 feature_test\..* ms$' -t $TEST
+	load_kvnet && says 0 "$NUMBER_OK\$" -t $TEST && says 0 '^# ok 1 ioctl_test\..* ms$' -t $TEST
 }
 
 two_of_them()
@@ -40,7 +40,7 @@ two_of_them()
 # another device, which is none
 one_that_fails()
 {
-	KVNET_DEV=/dev/null says 1 '^not ok 1 selftests: uapi: feature_test # exit=1$' -t $TEST
+	KVNET_DEV=/dev/null says 1 '^not ok 1 selftests: uapi: ioctl_test # exit=1$' -t $TEST
 }
 
 one_too_slow()
