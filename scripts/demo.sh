@@ -58,7 +58,7 @@ start_host()
 		options+=(--accel kvm --stall 60 --env PINGS=500 --env "ROUNDS=$SAMPLES")
 	fi
 	set -m
-	"$TOP/scripts/vm.sh" "${options[@]}" -- "$TOP/scripts/vm/demo.sh" > "$OUT/$1.out" 2>&1 < /dev/null &
+	"$TOP/scripts/vm.sh" "${options[@]}" -- "$TOP/tools/bench/inside/demo.py" > "$OUT/$1.out" 2>&1 < /dev/null &
 	set +m
 	JOBS[$!]=$OUT/$1.out
 }

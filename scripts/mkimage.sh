@@ -19,7 +19,7 @@ set -euo pipefail
 HOST_MODULES="kvm_amd kvm_intel loop ext4 fuse vhost_net vhost_iotlb tun tap macvtap macvlan ipvtap ipvlan geneve veth bridge
 dummy pktgen netconsole af_packet virtio_net virtio_pci virtio_blk virtio_console sch_fq_codel sch_netem cls_u32 sch_plug
 sch_ingress cls_bpf nf_tables crc32c_generic"
-GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy e1000 8139cp
+GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy 8139cp
 9pnet_virtio 9p sch_fq cls_flower cls_matchall act_skbedit sch_ingress"
 
 HOST_TOOLS="bash kmod ip ethtool iperf ping taskset setpriv perl jq python3"
@@ -76,7 +76,7 @@ copy_tools()
 # what of Python's library the tests use
 copy_python_modules()
 {
-	/usr/bin/python3 -I -c 'import json, socket, struct, sys
+	/usr/bin/python3 -I -c 'import contextlib, json, socket, struct, subprocess, sys
 files = {getattr(module, "__file__", None) for module in sys.modules.values()}
 print(*files - {None}, sep="\n")' | xargs cp -L --parents -t "$1"
 	# else an emulated CPU compiles them for seconds, each time

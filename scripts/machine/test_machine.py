@@ -106,7 +106,7 @@ class CommandLine(unittest.TestCase):
 
 class Paths(Scratch):
     def test_scripts_of_the_repository_run_where_they_are(self):
-        for name in ("scripts/vm/uapi.sh", "selftests/net/run.sh"):
+        for name in ("scripts/vm/uapi.sh", "selftests/net/run.sh", "tools/bench/inside/paper.py"):
             self.assertEqual(tree.inside_path(rig.TOP / name), f"/kvnet/{name}")
         os.symlink(rig.TOP, "link")
         self.assertEqual(tree.inside_path("link/scripts/vm/uapi.sh"), "/kvnet/scripts/vm/uapi.sh")
@@ -130,6 +130,7 @@ class Scripts(Scratch):
         self.assertEqual(done.stdout, "|".join(values) + "|")
         words = shlex.split(tree.run_script(["/tmp/t.sh", *values]).split("\n", 1)[1])
         self.assertEqual(words, ["exec", "bash", "/kvnet/t.sh", *values])
+        self.assertIn("exec /usr/bin/python3 -uSB /kvnet/t.py", tree.run_script(["/tmp/t.py"]))
 
     def test_the_same_files_are_the_same_archive(self):
         for name in ("one", "two"):

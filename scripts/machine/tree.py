@@ -14,10 +14,13 @@ import subprocess
 import rig
 
 
+BENCH = "tools/bench"
+
+
 def inside_path(script):
     """Where a file of the repository is in the machine."""
     path = os.path.realpath(script)
-    for folder in ("scripts", "selftests/net"):
+    for folder in ("scripts", "selftests/net", BENCH):
         if path.startswith(f"{rig.TOP}/{folder}/"):
             return f"/kvnet/{os.path.relpath(path, rig.TOP)}"
     return f"/kvnet/{os.path.basename(path)}"
@@ -31,7 +34,8 @@ def split_add(item):
 
 def run_script(words):
     command = " ".join(shlex.quote(word) for word in [inside_path(words[0]), *words[1:]])
-    return f'echo "@@vm-up"\nexec bash {command}\n'
+    program = "/usr/bin/python3 -uSB" if words[0].endswith(".py") else "bash"
+    return f'echo "@@vm-up"\nexec {program} {command}\n'
 
 
 def env_script(variables):
@@ -94,7 +98,10 @@ class Tree:
 
     def write_script(self, words):
         inside = f"{self.root}{inside_path(words[0])}"
-        if not os.path.exists(inside):
+        if inside_path(words[0]).startswith(f"/kvnet/{BENCH}/"):
+            (self.kvnet / BENCH).parent.mkdir(exist_ok=True)
+            rig.run("cp", "-r", rig.TOP / BENCH, self.kvnet / BENCH)
+        elif not os.path.exists(inside):
             rig.run("cp", words[0], inside)
         (self.kvnet / "run.sh").write_bytes(os.fsencode(run_script(words)))
 

@@ -12,7 +12,7 @@
 #
 # A test may set GUEST_SMP, GUEST_MEM, GUEST_CPU, GUEST_MACHINE, GUEST_APPEND (more
 # words for its kernel), GUEST_KERNEL and GUEST_CPIO (files), and GUEST_FIRST, an
-# array: devices that QEMU must know before all others, and GUEST_NIC (e1000, rtl8139,
+# array: devices that QEMU must know before all others, and GUEST_NIC (rtl8139,
 # with BACKEND=off). It unsets them at its end. With GUEST_MACHINE=pc a guest that
 # runs gets another network device in place of a boot, see guest_need.
 #
@@ -259,8 +259,8 @@ guest_launch()
 	launch "$(guest_configuration "$options")" guest_exec "$options" "$@"
 }
 
-# wrapped_launch PAIRS DEVICE-OPTIONS: in place of guest_launch, a guest with two processors;
-# tools/qemu-kvnet opens what is needed, as for a user
+# wrapped_launch PAIRS DEVICE-OPTIONS: in place of guest_launch, a guest with two processors, or
+# GUEST_SMP; tools/qemu-kvnet opens what is needed, as for a user
 wrapped_launch()
 {
 	launch "wrapped $*" wrapped_exec "$@"
@@ -270,8 +270,8 @@ wrapped_exec()
 {
 	set_qemu_command
 	exec bash /kvnet/tools/qemu-kvnet --queues "$1" --device "$(backend_node)" --nic "romfile=,mac=$GUEST_MAC$2" \
-		"${QEMU_COMMAND[@]}" -accel kvm -cpu max -smp 2 -m 256 -M q35 \
-		-kernel /guest-kernel -initrd $GUEST/initrd -append "$GUEST_WORDS"
+		"${QEMU_COMMAND[@]}" -accel kvm -cpu max -smp "${GUEST_SMP:-2}" -m 256 -M q35 \
+		-kernel /guest-kernel -initrd $GUEST/initrd -append "$GUEST_WORDS ${GUEST_APPEND:-}"
 }
 
 # guest_need [device options]: as guest_start, but keeps a good guest that has

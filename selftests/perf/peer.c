@@ -49,7 +49,7 @@ static const char *need(const char *name)
 	const char *value = getenv(name);
 
 	if (!value || !*value)
-		ksft_skip("no %s: this is part of scripts/vm/native-dpdk.sh", name);
+		ksft_skip("no %s: this is part of tools/bench/inside/dpdk.py", name);
 	return value;
 }
 

@@ -29,7 +29,6 @@ and writes a report. See Documentation/laboratory.rst.
 What has been measured when it is interrupted is kept, and reported. Other programs ask it, too:
 
   python3 tools/bench check DIR [TEST...]   is there what a run must leave?
-  python3 tools/bench open FILE             tests whose rows cannot tell 5 % yet
   python3 tools/bench test                  its own tests
 """
 
@@ -64,14 +63,6 @@ def profile():
     import profiling
 
     return profiling.main()
-
-
-def show_open(path):
-    import still_open
-
-    with open(path, encoding="utf-8") as file:
-        print("\n".join(still_open.open_tests(rows.Results.parse(file))))
-    return 0
 
 
 def compare_two(a, b):
@@ -144,8 +135,7 @@ def test():
 
 
 VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "profile": (profile, 0, 0),
-         "compare": (compare_two, 2, 2), "check": (check, 1, 99), "open": (show_open, 1, 1),
-         "test": (test, 0, 0)}
+         "compare": (compare_two, 2, 2), "check": (check, 1, 99), "test": (test, 0, 0)}
 
 
 def main(words):

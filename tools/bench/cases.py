@@ -9,7 +9,7 @@ import fnmatch
 import itertools
 
 LANES = ("native", "native2", "icount", "smp", "vtime", "kvm", "emul")
-PROCESS_LANES = LANES[:4]  # a process is the guest (scripts/vm/native.sh); in the others a real one
+PROCESS_LANES = LANES[:4]  # a process is the guest (inside/native.py); in the others a real one
 GUEST_LANES = LANES[4:]
 SIZES = (64, 1500)
 ONE_WAY = ("tx", "rx")
@@ -32,9 +32,9 @@ VECTORIZED = "kvnet-packed-inorder-vectorized"
 OF_FLOOR = ("pps", "floor", "ring", "batch", "bridge")  # it has no rings, and takes what waits already
 WITHOUT_TWIN = ("idle", "dpdk", "neighbour", "order")
 
-# a real guest's: each is a function of scripts/vm/bench-guest-*.sh
+# a real guest's: each is a function of inside/guest_tests.py
 GUEST_TESTS = ("ping", "rr", "conn", "tcp", "udp", "events", "idle")
-GUEST_BOOTS = ("layout", "queues", "guests", "viommu", "notso")  # they boot guests of their own
+GUEST_BOOTS = ("layout", "queues", "guests", "viommu", "notso")  # inside/guest_boots.py: they boot guests of their own
 BY_NAME = ("queues", "guests", "viommu", "notso")  # only if ONLY names them
 GUEST_SYSTEMS = PEERS + ["qemu", "qemu-noioeventfd", "rtl8139"]
 GUEST_LAYOUTS = [name for name in LAYOUTS if name != "vhost_net-inorder"]
@@ -230,7 +230,7 @@ def in_turn(names, number):
     return [names[(names.index(name) + first) % len(names)] for name in found]
 
 
-# the plan of a boot, for scripts/vm/native.sh
+# the plan of a boot, for inside/native.py
 
 def plan(cases, backends, numbers, begin=0, steps=0):
     """

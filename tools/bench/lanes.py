@@ -14,7 +14,7 @@ import time
 import cases
 import machine
 import rows
-from machine import Failed, built, info, script, setting
+from machine import Failed, built, info, inside, script, setting
 
 REPETITIONS = {"icount": 2, "smp": 15}
 ELSE = 5
@@ -173,7 +173,7 @@ class Bench:
         return options
 
     def process_guest(self, lane, plan, repeat=1, lives=1):
-        """What scripts/vm/native.sh is told by, as options of the script that boots."""
+        """What inside/native.py is told by, as options of the script that boots."""
         path = built("log", f"bench-{lane}.plan")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
@@ -211,11 +211,10 @@ class Bench:
             digest = hashlib.sha256(file.read()).hexdigest()[:12]
         name = "fast.config, smp" if flavour == "smp" else flavour
         self.run.fact(lane, "configuration", f"scripts/uml/{name}.config, {digest}")
-        options += ["--add", os.path.join(machine.TOP, "tools/bench")]
         plan = cases.plan(chosen, backends, range(1, most + 1))
         options += self.process_guest(lane, plan, repeat, 1 if self.quick else LIVES)
         self.run.build(lane, script("uml.sh"), f"--{flavour}", "--mem", "1024", "--name", lane,
-                       "--timeout", str(300 + 600 * most), *options, "--", script("vm/native.sh"))
+                       "--timeout", str(300 + 600 * most), *options, "--", inside("native.py"))
 
     def process_host(self, lane):
         """For a test host: cases, backends, options."""
@@ -231,7 +230,7 @@ class Bench:
 
         def repetition(number, good):
             plan = cases.plan(chosen, backends, [number], good * len(chosen), want * len(chosen))
-            return self.boot(lane, "vm/native.sh", number, "--icount", str(number), "--smp", "1",
+            return self.boot(lane, "native.py", number, "--icount", str(number), "--smp", "1",
                              *options, *self.process_guest(lane, plan, number),
                              *env_words(BENCH_NS_PER_INSTRUCTION=machine.NS_PER_INSTRUCTION),
                              timeout=1800)
@@ -246,7 +245,7 @@ class Bench:
         plan = cases.plan(chosen, backends, range(1, repeat + 1))
         self.run.build(lane, script("vm.sh"), "--name", "bench-smp", "--smp", "2",
                        "--timeout", str(300 + 120 * repeat), *options,
-                       *self.process_guest(lane, plan, repeat), "--", script("vm/native.sh"))
+                       *self.process_guest(lane, plan, repeat), "--", inside("native.py"))
 
     # a real guest
 
@@ -267,7 +266,7 @@ class Bench:
             options += self.newest_guest(lane)
 
         def repetition(number, _good):
-            return self.boot(lane, "vm/bench-guest.sh", number, *host_options(lane, number),
+            return self.boot(lane, "bench_guest.py", number, *host_options(lane, number),
                              *options)
 
         if not seeds(self.run, lane, want, 3 * want, repetition):
@@ -283,12 +282,12 @@ class Bench:
             return []
         return ["--add", f"{directory}:/kvnet/guests/newest"]
 
-    def boot(self, lane, inside, number, *options, timeout=900):
+    def boot(self, lane, program, number, *options, timeout=900):
         """One boot of a test host, whose rows count if it ends well."""
         held = []
         status = self.run.command(lane, script("vm.sh"), "--name", f"bench-{lane}",
                                   "--timeout", str(timeout), "--stall", "120", *options,
-                                  *env_words(LANE=lane, REP=number), "--", script(inside),
+                                  *env_words(LANE=lane, REP=number), "--", inside(program),
                                   held=held)
         if status == 0:
             self.run.add(*held)

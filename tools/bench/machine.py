@@ -35,6 +35,11 @@ def script(name):
     return os.path.join(TOP, "scripts", name)
 
 
+def inside(name):
+    """What runs in the machine that is measured."""
+    return os.path.join(TOP, "tools/bench/inside", name)
+
+
 def built(*parts):
     return os.path.join(BUILD, *parts)
 

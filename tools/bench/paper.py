@@ -12,7 +12,7 @@ import sys
 import cases
 import lanes
 import machine
-from machine import built, info, script, setting
+from machine import built, info, inside, script, setting
 
 PARTS = ("hypercall", "exits", "windows", "question", "irqchip")
 REPETITIONS = 3
@@ -70,7 +70,7 @@ class Paper:
             "--add", built("hypercall/hypercall.ko"),
             *lanes.env_words(LANE=self.lane, REP=number, PARTS=" ".join(self.parts),
                              QUICK="1" if self.quick else "", WINDOWS=windows, RUNS=runs),
-            "--", script("vm/paper.sh"), held=held)
+            "--", inside("paper.py"), held=held)
         self.run.add(*held)
         # Table 3 needs many runs in one boot, not boots: once is enough
         if any(" test=irqchip " in line for line in held) and len(self.parts) > 1:

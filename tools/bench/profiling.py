@@ -22,7 +22,7 @@ import cases
 import lanes
 import machine
 import profile_top
-from machine import Failed, built, info, script, setting
+from machine import Failed, built, info, inside, script, setting
 
 RATE = "4999"  # samples per second
 
@@ -44,7 +44,7 @@ class Profile:
         self.run = machine.Run("profile-%F-%H%M%S")
 
     def options(self):
-        """What scripts/vm/profile.sh is told by."""
+        """What inside/profile.py is told by."""
         turns = " ".join(map(cases.turn_of, self.backends))
         return ["--add", built("perf/lab")] + lanes.env_words(
             LANE=self.lane, WORK=self.work, PROGRAM=self.program, TURNS=turns, PROFILE_MS=self.ms)
@@ -112,13 +112,13 @@ class Profile:
             self.boot(script("vm.sh"), "--name", "profile-icount", "--icount", str(self.seed),
                       "--count", self.run.path("counts"), "--smp", "1", "--stall", "300",
                       *self.options(), *lanes.env_words(BENCH_MS=40, BENCH_NS_PER_INSTRUCTION=ns),
-                      "--", script("vm/profile.sh"))
+                      "--", inside("profile.py"))
         else:
             machine.call(script("setup.sh"), "--perf")
             machine.call("nice", script("uml/build.sh"), f"uml-{self.flavour}")
             self.build(f"uml-{self.flavour}")
             self.boot(script("uml.sh"), f"--{self.flavour}", "--mem", "1024", "--name", "profile",
-                      "--timeout", "600", *self.options(), "--", script("vm/profile.sh"))
+                      "--timeout", "600", *self.options(), "--", inside("profile.py"))
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
             profile_top.main(self.run.out, built(f"uml-{self.flavour}", "linux"), self.top,

@@ -2,7 +2,7 @@
 """
 Which tests cannot tell differences of some per cent yet? How far a backend is from its twin says.
 
-scripts/vm/native.sh asks between two repetitions, inside User-Mode Linux: nothing but Python's own
+inside/native.py asks between two repetitions, inside User-Mode Linux: nothing but Python's own
 library is needed for it.
 """
 

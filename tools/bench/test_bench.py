@@ -18,15 +18,21 @@ import xml.dom.minidom
 from html import escape
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(sys.path[0], "inside"))
 
 # pylint: disable=wrong-import-position
 import cases
 import chance
 import compare
 import draw
+import guest
+import guest_boots
+import guest_tests
+import host
 import items
 import lanes
 import machine
+import native
 import paper
 import plan_bench
 import plots
@@ -326,12 +332,9 @@ class GoOn(unittest.TestCase):
 
     def test_it_needs_no_package(self):
         """In User-Mode Linux nothing may be installed but Python itself."""
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "rows")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("\n".join(sliced("kvnet", [1]) + sliced("kvnet-twin", [2])) + "\n")
-            found = subprocess.run(["/usr/bin/python3", "-I", "-S", "-B", os.path.dirname(os.path.abspath(__file__)), "open", path],
-                                   capture_output=True, text=True, check=True).stdout
+        asked = sliced("kvnet", [1]) + sliced("kvnet-twin", [2])
+        code = f"import sys; sys.path.append({os.path.dirname(native.__file__)!r}); import native; print(*native.open_tests({asked}))"
+        found = subprocess.run(["/usr/bin/python3", "-ISBc", code], capture_output=True, text=True, check=True).stdout
         self.assertEqual(found, self.IS[0] + "\n")
 
 
@@ -675,8 +678,7 @@ class Names(unittest.TestCase):
                 self.assertEqual(os.listdir(directory), [])
 
     def test_every_guest_test_is_a_function(self):
-        inside = "".join(machine.text_of(machine.script(f"vm/bench-guest-{part}.sh")) for part in ("tests", "boots"))
-        self.assertEqual(sorted(re.findall(r"^test_(\w+)\(\)$", inside, re.M)), sorted(cases.GUEST_TESTS + cases.GUEST_BOOTS))
+        self.assertEqual((tuple(guest_tests.TESTS), tuple(guest_boots.BOOTS)), (cases.GUEST_TESTS, cases.GUEST_BOOTS))
 
     def test_every_program_is_a_case_of_lab(self):
         perf = os.path.join(machine.TOP, "selftests/perf")
@@ -686,7 +688,7 @@ class Names(unittest.TestCase):
 
 
 class Plans(unittest.TestCase):
-    """Rows, backends and their order, as scripts/vm/native.sh gets them."""
+    """Rows, backends and their order, as inside/native.py gets them."""
 
     def test_rows_of_a_lane(self):
         words = [case.words for case in cases.cases_of("native")]
@@ -737,6 +739,61 @@ class Plans(unittest.TestCase):
         backends["rr"] = ["vhost_net"]
         steps = [line.split("|")[1] for line in cases.plan(chosen, backends, range(1, 4))[3:]]
         self.assertEqual(steps, [f"step {n} of 6" for n in range(1, 7)])
+
+
+class Inside(unittest.TestCase):
+    """What runs in the machine that is measured."""
+
+    def setUp(self):
+        self.out = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+        self.point = guest.Point(guest.Guest("kvnet-packed-user", 2, "ats=on"), "tcp", "dir=rx streams=1")
+
+    def rows(self):
+        return rows.Results.parse(self.out.getvalue().splitlines())
+
+    def test_what_the_shell_is_told(self):
+        for name, want in (("kvnet", ("kvnet", "")), ("vhost_net", ("vhost", "")), ("qemu-noioeventfd", ("off", "ioeventfd=off ")),
+                           ("kvnet-packed-inorder", ("kvnet", "packed=on in_order=on "))):
+            one = guest.Guest(name)
+            self.assertEqual((one.shell["BACKEND"], one.options), want)
+        one = guest.Guest("rtl8139", GUEST_FIRST=["-device", "a"])
+        said = subprocess.run(one.in_lib('echo "$GUEST_NIC|${GUEST_FIRST[1]}|$GUEST_IP|$GUEST_APPEND|$1"'), capture_output=True, text=True,
+                              check=True).stdout
+        self.assertEqual(said, "rtl8139|a|10.9.0.2||\n")
+
+    def test_rows_of_a_stream(self):
+        self.point.guest.counts = unittest.mock.Mock()
+        self.point.guest.counts.while_running = lambda action: (action(), collections.Counter(cpu_worker=4000, exits=3))
+        with unittest.mock.patch.object(host, "LANE", "kvm"), \
+                unittest.mock.patch.object(host, "answer", return_value="bytes=2000000 ns=1000\n") as said:
+            self.point.stream("rx", 1)
+        self.assertEqual(said.call_args[0], ("rr", "to", "10.9.2.2", "5201", "2400000000", "1"))
+        found = self.rows()
+        self.assertEqual([(row.metric, row.value, row.unit) for row in found.rows],
+                         [("rate", 1.6e13, "bit/s"), ("cpu_worker", 0.00025, "s/Gbit"), ("exits", 1.5, "1/MB")])
+        self.assertEqual((found.bad, found.rows[0].get("streams")), ([], "1"))
+
+    def test_a_failure_is_counted_and_the_guest_ends(self):
+        one = unittest.mock.Mock()
+        with unittest.mock.patch.object(host, "failures", []), host.tried("kvnet", one):
+            raise host.Failed("why")
+        one.stop.assert_called_once()
+        self.assertIn("# why\n@progress", self.out.getvalue())
+
+    def test_plan_is_worked_off(self):
+        chosen = [case for case in cases.cases_of("icount") if case.words in ("test=rr size=64", "test=idle devices=32 ring=256")]
+        plan = native.Plan("\n".join(cases.plan(chosen, {"rr": ["kvnet", "kvnet-inorder"], "idle": ["kvnet"]}, [1, 2])))
+        del plan.turns["kvnet-inorder"]
+        said = (0, "ok\n@bench a\n")
+        with unittest.mock.patch.object(native, "together", return_value=said) as together, \
+                unittest.mock.patch.object(native, "alone", return_value=said) as alone, \
+                unittest.mock.patch.object(native, "open_tests", return_value=["test=rr size=64"]):
+            for line in plan.lines:
+                plan.line(*line)
+        turn = cases.turn_of("kvnet")
+        self.assertEqual([call[0] for call in together.call_args_list], [(rep, "rr", "test=rr size=64", [turn]) for rep in (1, 2)])
+        self.assertEqual([call[0] for call in alone.call_args_list], [(1, "idle", "test=idle devices=32 ring=256", turn)])
+        self.assertEqual(plan.rows, 3 * ["@bench a"])
 
 
 class Running(unittest.TestCase):
@@ -813,7 +870,7 @@ class Running(unittest.TestCase):
                 return status
 
             with unittest.mock.patch.object(bench.run, "command", side_effect=command):
-                self.assertEqual(bench.boot("vtime", "vm/bench-guest.sh", 1), status == 0)
+                self.assertEqual(bench.boot("vtime", "bench_guest.py", 1), status == 0)
             self.assertEqual(machine.text_of(bench.run.path("rows.txt")), want)
 
     def test_what_a_guest_is_told(self):
