@@ -75,7 +75,7 @@ unload:
 	@$(SCRIPTS)/load.sh unload
 
 demo:
-	@$(SCRIPTS)/demo.sh
+	@$(SCRIPTS)/bench.sh demo
 
 test:
 	@$(SCRIPTS)/test.sh first

@@ -317,12 +317,6 @@ megabytes_in()
 
 ### what this machine has
 
-# What the test host on KVM needs; that it boots there is for vm.sh to find out
-has_virtualization()
-{
-	grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [ -w /dev/kvm ] && [ "$(cat "$CACHE/accel" 2> /dev/null)" != tcg ]
-}
-
 # the kernel release (uname -r) of a series that is unpacked under build/
 kernel_release()
 {

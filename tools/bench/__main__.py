@@ -7,6 +7,7 @@ and writes a report. See Documentation/laboratory.rst.
   scripts/bench.sh compare A B  what changed between two results
   scripts/bench.sh profile      where the worker's time goes
   scripts/bench.sh paper        the evaluation of the paper (Documentation/paper.rst)
+  scripts/bench.sh demo         one guest on kvnet, vhost_net and QEMU itself: a table; SAMPLES=6
 
   LANE="native vtime"   lanes (native, native2, icount, smp, vtime, kvm, emul; default: native,
                         icount, smp, and kvm where the CPU has virtualization, else vtime)
@@ -57,6 +58,12 @@ def paper():
     import paper as command
 
     return command.main()
+
+
+def demo():
+    import demo as command
+
+    return command.Demo().main()
 
 
 def profile():
@@ -134,7 +141,7 @@ def test():
     return test_bench.main()
 
 
-VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "profile": (profile, 0, 0),
+VERBS = {"run": (run, 0, 0), "paper": (paper, 0, 0), "demo": (demo, 0, 0), "profile": (profile, 0, 0),
          "compare": (compare_two, 2, 2), "check": (check, 1, 99), "test": (test, 0, 0)}
 
 

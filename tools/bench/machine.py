@@ -94,7 +94,7 @@ def load():
 
 
 def has_virtualization():
-    """That a test host boots on it is for vm.sh to find out: as in scripts/lib.sh."""
+    """That a test host boots on it is for vm.sh to find out: as in scripts/machine/vm.py."""
     return (cpu_has("vmx", "svm") and os.access("/dev/kvm", os.W_OK) and
             text_of(os.path.join(CACHE, "accel")).strip() != "tcg")
 
@@ -166,8 +166,8 @@ class Progress:
 class Run:
     """A directory of results: rows.txt, a log of each lane, and in the end the report."""
 
-    def __init__(self, name="%F-%H%M%S"):
-        self.out = setting("OUT", built("bench", time.strftime(name)))
+    def __init__(self, where="bench/%F-%H%M%S"):
+        self.out = setting("OUT", built(time.strftime(where)))
         self.stopped = False
         os.makedirs(self.out, exist_ok=True)
         for old in os.listdir(self.out):

@@ -42,7 +42,7 @@ class Paper:
         cases.words_known("PARTS", self.parts, PARTS)
         lanes.refuse_kvm([self.lane])
         self.want = machine.number("REPEAT", 1 if self.quick else REPETITIONS)
-        self.run = machine.Run("%F-%H%M%S-paper")
+        self.run = machine.Run("bench/%F-%H%M%S-paper")
 
     def measure(self):
         run = self.run

@@ -41,7 +41,7 @@ class Profile:
         self.ms = machine.number("PROFILE_MS", 8000)
         self.flavour = "smp" if self.lane == "native2" else "fast"
         self.perf = None
-        self.run = machine.Run("profile-%F-%H%M%S")
+        self.run = machine.Run("bench/profile-%F-%H%M%S")
 
     def options(self):
         """What inside/profile.py is told by."""

@@ -24,6 +24,7 @@ sys.path.append(os.path.join(sys.path[0], "inside"))
 import cases
 import chance
 import compare
+import demo
 import draw
 import guest
 import guest_boots
@@ -794,6 +795,16 @@ class Inside(unittest.TestCase):
         self.assertEqual([call[0] for call in together.call_args_list], [(rep, "rr", "test=rr size=64", [turn]) for rep in (1, 2)])
         self.assertEqual([call[0] for call in alone.call_args_list], [(1, "idle", "test=idle devices=32 ring=256", turn)])
         self.assertEqual(plan.rows, 3 * ["@bench a"])
+
+
+class DemoTable(unittest.TestCase):
+    def test_a_ratio_only_where_the_ranges_do_not_overlap(self):
+        said = [f"@row {system} {row} {value}" for system, row, values in (
+            ("kvnet", "ping", (10, 12)), ("vhost_net", "ping", (20, 24)), ("qemu", "ping", (11, 40)),
+            ("kvnet", "udp-to-host", (3000, 1000)), ("vhost_net", "udp-to-host", (500, 500)), ("qemu", "udp-to-host", (0, "-"))) for value in values]
+        lines = {line[:27].strip(): line[27:].split() for line in demo.table(demo.values_of(said)).splitlines()}
+        self.assertEqual(lines["ping, us (less is better)"], "11.0 (10.0-12.0) 22.0 (20.0-24.0) 25.5 (11.0-40.0) 2.00 even".split())
+        self.assertEqual(lines["UDP to the host, packets/s"], "2000 (1000-3000) 500 (500-500) - 4.00 -".split())
 
 
 class Running(unittest.TestCase):
