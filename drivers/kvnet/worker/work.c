@@ -33,7 +33,10 @@ static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
 
 /*** which threads and CPUs may do inline work ***/
 
-/* Does this kernel export task_work_add(), and run task_work before a vCPU enters the guest? */
+/*
+ * Does this kernel export task_work_add(), as Debian's do and mainline does not, and run task_work
+ * before a vCPU enters the guest?
+ */
 bool kvnet_work_has_task_work(void)
 {
 	return COMPAT_HAVE_TASK_WORK;
