@@ -202,15 +202,17 @@ static void wake_tap_senders(struct kvnet_tap *tap, unsigned int n)
 	spin_unlock_bh(&ring->producer_lock);
 }
 
+/* Adds to the batch, whose frames are all read. */
 static unsigned int consume_rx_batch(struct kvnet_tap *tap)
 {
-	unsigned int n;
+	unsigned int n, room = KVNET_TAP_BATCH - tap->rx_tail;
+	void **frame = tap->rx + tap->rx_tail;
 
 	if (!tap->ring)
-		return kvnet_packet_dequeue(tap->sock, tap->rx, KVNET_TAP_BATCH);
+		return kvnet_packet_dequeue(tap->sock, frame, room);
 	if (!lock_tap_ring(tap))
 		return 0;
-	n = __ptr_ring_consume_batched(tap->ring, tap->rx, KVNET_TAP_BATCH);
+	n = __ptr_ring_consume_batched(tap->ring, frame, room);
 	if (n)
 		wake_tap_senders(tap, n);
 	unlock_tap_ring(tap);
@@ -219,15 +221,21 @@ static unsigned int consume_rx_batch(struct kvnet_tap *tap)
 
 static void *peek_rx_frame(struct kvnet_tap *tap)
 {
+	unsigned int n;
+
 	if (tap->rx_head == tap->rx_tail) {
 		/* One batch per softirq poll: completing the poll checks the ring again. */
 		if (in_serving_softirq() && tap->rx_tail)
 			return NULL;
-		kvnet_tap_rx_release(tap);
-		reset_rx_batch(tap);
-		tap->rx_tail = consume_rx_batch(tap);
-		if (!tap->rx_tail)
+		/* Frames that are read are freed after the flush, unless their places are needed. */
+		if (tap->rx_tail == KVNET_TAP_BATCH) {
+			kvnet_tap_rx_release(tap);
+			reset_rx_batch(tap);
+		}
+		n = consume_rx_batch(tap);
+		if (!n)
 			return NULL;
+		tap->rx_tail += n;
 	}
 	return tap->rx[tap->rx_head];
 }
