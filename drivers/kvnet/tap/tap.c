@@ -227,7 +227,7 @@ static void *peek_rx_frame(struct kvnet_tap *tap)
 		/* One batch per softirq poll: completing the poll checks the ring again. */
 		if (in_serving_softirq() && tap->rx_tail)
 			return NULL;
-		/* Frames that are read are freed after the flush, unless their places are needed. */
+		/* Frames that are read are freed after the flush, or to make room. */
 		if (tap->rx_tail == KVNET_TAP_BATCH) {
 			kvnet_tap_rx_release(tap);
 			reset_rx_batch(tap);
