@@ -55,20 +55,32 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 	return 1;
 }
 
+/*
+ * Copies to the packet's buffers, from byte @at on. noinline: few packets need an iterator, which is
+ * cleared wherever it is on the stack.
+ */
+static noinline int copy_to_buffers(const struct kvnet_vq *vq, size_t at, const void *from,
+				    size_t len)
+{
+	struct iov_iter to;
+
+	iov_iter_init(&to, ITER_DEST, vq->iov, vq->n_iov, at + len);
+	iov_iter_advance(&to, at);
+	return _copy_to_iter(from, len, &to) == len ? 0 : -EFAULT;
+}
+
 /* By way of q->bounce: header and data reach the guest with one copy. */
 static int copy_short_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	const struct iovec *iov = q->vq.iov;
-	struct iov_iter to;
 
 	if (kvnet_rx_read_short_frame(t, buffers, len))
 		return -EIO;
 	len += t->hdr_len;
-	if (likely(iov->iov_len >= len))
-		return compat_copy_to_user(iov->iov_base, q->bounce, len) ? -EFAULT : 0;
-	iov_iter_init(&to, ITER_DEST, iov, q->vq.n_iov, len);
-	return _copy_to_iter(q->bounce, len, &to) == len ? 0 : -EFAULT;
+	if (unlikely(iov->iov_len < len))
+		return copy_to_buffers(&q->vq, 0, q->bounce, len);
+	return compat_copy_to_user(iov->iov_base, q->bounce, len) ? -EFAULT : 0;
 }
 
 /* The tap writes the whole header except num_buffers, which it cannot know. */
@@ -77,15 +89,12 @@ static int store_num_buffers(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	const size_t at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
 	const struct kvnet_vq *vq = &t->q->vq;
 	__virtio16 n = __cpu_to_virtio16(t->q->tap.le, buffers);
-	struct iov_iter to;
 
 	if (t->hdr_len < at + sizeof(n))
 		return 0;
 	if (likely(vq->iov->iov_len >= at + sizeof(n)))
 		return put_user((__force u16)n, (u16 __user *)(vq->iov->iov_base + at));
-	iov_iter_init(&to, ITER_DEST, vq->iov, vq->n_iov, at + sizeof(n));
-	iov_iter_advance(&to, at);
-	return copy_to_iter(&n, sizeof(n), &to) == sizeof(n) ? 0 : -EFAULT;
+	return copy_to_buffers(vq, at, &n, sizeof(n));
 }
 
 static int zero_user_header(const struct kvnet_rx_poll_ctx *t)

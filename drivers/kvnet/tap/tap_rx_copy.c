@@ -303,6 +303,21 @@ int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len)
 	return len;
 }
 
+/* noinline: few frames need an iterator, which is cleared wherever it is on the stack. */
+static noinline int copy_to_iov(const struct sk_buff *skb, const void *data, size_t len,
+				const void *hdr, size_t hdr_len, const struct iovec *iov,
+				unsigned int n)
+{
+	struct iov_iter to;
+
+	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + len);
+	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
+		return -EFAULT;
+	if (data)
+		return _copy_to_iter(data, len, &to) == len ? 0 : -EFAULT;
+	return skb_copy_datagram_iter(skb, 0, &to, len);
+}
+
 /*
  * Session of a worker; may sleep. @frame is from kvnet_tap_rx_copy_get(), of @len bytes; @iov has
  * room for header and frame in the owner's memory.
@@ -311,16 +326,10 @@ int kvnet_tap_rx_copy_to_user(void *frame, size_t len, const void *hdr, size_t h
 			      const struct iovec *iov, unsigned int n)
 {
 	const void *data = kvnet_tap_frame_data(frame);
-	struct iov_iter to;
+	void __user *to = iov->iov_base;
 
-	if (likely(iov->iov_len >= hdr_len + len && data))
-		return compat_copy_to_user(iov->iov_base, hdr, hdr_len) ||
-		       compat_copy_to_user(iov->iov_base + hdr_len, data, len) ?
-		       -EFAULT : 0;
-	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + len);
-	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
-		return -EFAULT;
-	if (data)
-		return _copy_to_iter(data, len, &to) == len ? 0 : -EFAULT;
-	return skb_copy_datagram_iter(frame, 0, &to, len);
+	if (unlikely(iov->iov_len < hdr_len + len || !data))
+		return copy_to_iov(frame, data, len, hdr, hdr_len, iov, n);
+	return compat_copy_to_user(to, hdr, hdr_len) ||
+	       compat_copy_to_user(to + hdr_len, data, len) ? -EFAULT : 0;
 }
