@@ -154,7 +154,7 @@ static int receive_frame(const struct kvnet_rx_poll_ctx *t, size_t len)
 		return 1;
 	}
 
-	if (len <= KVNET_RX_COPYBREAK)
+	if (len <= KVNET_RX_COPYBREAK && !kvnet_tap_rx_is_xdp(&q->tap))
 		ret = copy_short_frame(t, buffers, len);
 	else
 		ret = copy_long_frame(t, buffers, len);

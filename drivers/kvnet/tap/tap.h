@@ -153,6 +153,12 @@ static inline const void *kvnet_tap_frame_data(void *frame)
 	return skb_is_nonlinear(skb) ? NULL : skb->data;
 }
 
+/* Is the frame that kvnet_tap_rx_peek() has found an XDP frame? */
+static inline bool kvnet_tap_rx_is_xdp(const struct kvnet_tap *tap)
+{
+	return tun_is_xdp_frame(tap->rx[tap->rx_head]);
+}
+
 /* guest to host: tap_tx.c */
 bool kvnet_tap_tx_may_batch(const struct kvnet_tap *tap);
 bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap);

@@ -320,7 +320,8 @@ static noinline int copy_to_iov(const struct sk_buff *skb, const void *data, siz
 
 /*
  * Session of a worker; may sleep. @frame is from kvnet_tap_rx_copy_get(), of @len bytes; @iov has
- * room for header and frame in the owner's memory.
+ * room for header and frame in the owner's memory. An XDP frame is the tap's alone: the header
+ * is put in front of its data, to be copied with it.
  */
 int kvnet_tap_rx_copy_to_user(void *frame, size_t len, const void *hdr, size_t hdr_len,
 			      const struct iovec *iov, unsigned int n)
@@ -330,6 +331,13 @@ int kvnet_tap_rx_copy_to_user(void *frame, size_t len, const void *hdr, size_t h
 
 	if (unlikely(iov->iov_len < hdr_len + len || !data))
 		return copy_to_iov(frame, data, len, hdr, hdr_len, iov, n);
-	return compat_copy_to_user(to, hdr, hdr_len) ||
-	       compat_copy_to_user(to + hdr_len, data, len) ? -EFAULT : 0;
+	if (tun_is_xdp_frame(frame) && tun_ptr_to_xdp(frame)->headroom >= hdr_len) {
+		data = memcpy(tun_ptr_to_xdp(frame)->data - hdr_len, hdr, hdr_len);
+		len += hdr_len;
+	} else {
+		if (compat_copy_to_user(to, hdr, hdr_len))
+			return -EFAULT;
+		to += hdr_len;
+	}
+	return compat_copy_to_user(to, data, len) ? -EFAULT : 0;
 }

@@ -404,6 +404,68 @@ CASE_TIMED(redirected_frames_are_direct, 40)
 	redirected_same(&(struct rig_cfg){ .rx_buf = 2048, .bufs = 64, .features = F_V1 });
 }
 
+/* Bytes that a program may put in front of a frame of kvnet, so that less is left than a header takes. */
+#define PUSHED	344
+
+/* r0 = bpf_xdp_adjust_head(ctx, -push); bpf_redirect(rig.ifindex, 0) */
+static void redirect_pushed(int push)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = -push },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = rig.ifindex },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int program = xdp_load(code, sizeof(code) / sizeof(code[0]));
+
+	ASSERT_SYS(program);
+	ASSERT_EQ(xdp_attach(other.ifindex, program), 0);
+	close(program);
+}
+
+/* @push more bytes lie in front of each frame, and a header that asks for nothing. */
+static void redirect_pushed_burst(unsigned int push)
+{
+	const uint8_t zero[10] = { 0 };
+	uint32_t seq = other.tx_seq;
+	uint8_t hdr[12];
+	unsigned int i;
+	ssize_t n;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(rig_tx(&other, redirected_len[i], NULL), 0);
+	vdev_kick(&other.v.q[VDEV_TX]);
+	ASSERT(rig_tx_drain(&other, 3000));
+	rig_rx_post(&rig, rig.cfg.bufs, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	for (i = 0; i < 5; i++) {
+		n = rig_rx(&rig, hdr, frame, sizeof(frame), 3000);
+		ASSERT_EQ(n, redirected_len[i] + push);
+		EXPECT_EQ(memcmp(hdr, zero, sizeof(zero)), 0);
+		EXPECT(frame_check(frame + push, n - push, seq + i, redirected_len[i]));
+	}
+}
+
+CASE(redirected_frames_without_headroom_arrive_whole)
+{
+	long calls;
+
+	redirect_open(&(struct rig_cfg){ .rx_buf = 2048, .num = 256, .bufs = 64 }, true);
+	redirect_burst(6);
+	calls = rig_counter(&rig, "kvnet.rx.packets_recvmsg");
+	redirect_pushed(PUSHED);
+	redirect_pushed_burst(PUSHED);
+	/* The kernel refuses to put so many there: it has less room than that. */
+	redirect_pushed(PUSHED + rig.v.hdr_len);
+	redirect_pushed_burst(0);
+	/* A header is probed again after 100 ms. */
+	EXPECT_LE(rig_counter(&rig, "kvnet.rx.packets_recvmsg") - calls, 4);
+	rig_close(&other);
+	rig_close(&rig);
+}
+
 /* The tap makes another header than the guest's: its frames are dropped, also those that wait. */
 CASE(redirected_frames_with_other_header_are_dropped)
 {
