@@ -277,7 +277,7 @@ def lanes_wanted(lanes, only, backends, quick=False):
     return found
 
 
-PROFILED = ("pps", "rr", "sender")  # the programs
+PROFILED = ("pps", "rr", "sender", "pair")  # the programs
 NUMBERS = ("size", "ring", "batch", "devices", "queues", "busy", "apart", "alone")
 
 
@@ -288,7 +288,7 @@ def program_of(work):
     programs = {case.test: case.program for case in itertools.chain(all_cases(), native2_cases())
                 if case.program in PROFILED and case.test not in ("load", "counters", "floor")}
     words_known("WORK: test", [test], programs)
-    words_known("WORK", words, ("test", "dir") + NUMBERS)
+    words_known("WORK", words, ("test", "dir", "action") + NUMBERS)
     words_known("WORK: dir", [words.get("dir", "tx")], EACH_WAY)
     for name in NUMBERS:
         if not words.get(name, "1").isdecimal():
