@@ -143,7 +143,8 @@ soak:
 	@$(SCRIPTS)/test.sh soak
 
 check:
-	@$(SCRIPTS)/check.sh
+	@command -v python3 > /dev/null || $(SCRIPTS)/setup.sh --packages-only
+	@$(SCRIPTS)/check.py
 
 html:
 	@$(SCRIPTS)/html.sh

@@ -144,7 +144,7 @@ class Tier:
 
     def static(self, lane):
         lane.say("static checks")
-        status, path = self.logged(lane, "static", script("check.sh", "static"))
+        status, path = self.logged(lane, "static", script("check.py", "static"))
         self.show(lane, path)
         self.results.count(lane, path, "static", "static checks", status)
 
