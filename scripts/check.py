@@ -54,7 +54,7 @@ COMMANDS = {
     "needs": [script("test.sh", "check")],              # what each test says of them
     "mutants": [python("mutants.py", "check")],         # those by hand that do not apply any more prove nothing
     "killers": [python("mutants.py", "killers")],       # how many of those that have been tried tier one kills
-    "spec": [script("netlink-gen.sh", "--check")],
+    "spec": [script("netlink-gen.py", "--check")],
 }
 
 

@@ -17,7 +17,7 @@
 #   scripts/setup.sh --source      only the source that User-Mode Linux is built from
 #   scripts/setup.sh --source-newest  only that of one with several CPUs
 #   scripts/setup.sh --kernel-tests  the kernel's own tests of network drivers, what they call, and the newest kernel
-#   scripts/setup.sh --ynl         that, with the schema of netlink specifications (ynl.sh, netlink-gen.sh)
+#   scripts/setup.sh --ynl         that, with the schema of netlink specifications (ynl.sh, netlink-gen.py)
 #   scripts/setup.sh --objtool     packages, and what a kernel for hardware is built with
 #   scripts/setup.sh --clang       packages, and what builds the kernel kmsan
 #   scripts/setup.sh --fuzz        packages, and clang with libFuzzer

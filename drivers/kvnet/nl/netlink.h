@@ -2,7 +2,7 @@
 /*
  * netlink.h - the generic-netlink family, which shows and configures devices
  *
- * Documentation/netlink/specs/kvnet.yaml specifies the messages. scripts/netlink-gen.sh makes
+ * Documentation/netlink/specs/kvnet.yaml specifies the messages. scripts/netlink-gen.py makes
  * netlink_gen.c of it: operations with their permissions, and policies of attributes.
  */
 #ifndef _KVNET_NETLINK_H
