@@ -56,8 +56,8 @@ static int gather_rx_buffers(const struct kvnet_rx_poll_ctx *t, size_t need, uns
 }
 
 /*
- * Copies to the packet's buffers, from byte @at on. noinline: few packets need an iterator, which is
- * cleared wherever it is on the stack.
+ * Copies to the packet's buffers, from byte @at on. noinline: few packets need an iterator, which
+ * is cleared wherever it is on the stack.
  */
 static noinline int copy_to_buffers(const struct kvnet_vq *vq, size_t at, const void *from,
 				    size_t len)
