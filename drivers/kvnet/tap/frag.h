@@ -16,8 +16,8 @@
 /* Bytes of the longest fragment and of a chunk; without memory a chunk is a page. */
 #define KVNET_FRAG_MAX	32768UL
 
-/* Enough chunks for a batch of frames of Ethernet's MTU. */
-#define KVNET_FRAG_CHUNKS	6
+/* Enough for as many frames of Ethernet's MTU as a ring of 256 has: 512 KiB at most. */
+#define KVNET_FRAG_CHUNKS	16
 
 /* The chunks of a queue; guarded by vq->lock. A chunk without a page has no size. */
 struct kvnet_frags {
