@@ -476,19 +476,26 @@ CASE(wake_latency_without_a_backend_is_not_measured)
 	EXPECT_EQ(h.count, 0);
 }
 
-/* Single frames to the guest: each is received by its sender's softirq or by the worker. */
+/*
+ * Single frames to the guest: each is received by its sender's softirq or by the worker, which gets
+ * those that have waited for a CPU: then once more.
+ */
 CASE(packets_are_counted_by_context)
 {
-	long n_inline;
+	unsigned int tries = 0;
+	long before, n;
 
 	rx_inline_begin();
-	rx_inline_warm_up();
-	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
-	EXPECT_GE(n_inline, 1);
-	EXPECT_LE(n_inline, rx_inline_counter("kvnet.rx.packets"));
-	rx_inline_some(TIMED, 60);
-	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline") - n_inline,
-		  rx_inline_counter("kvnet.rx.packets") - (long)(seq - TIMED));
+	do {
+		rx_inline_warm_up();
+		before = rx_inline_counter("kvnet.rx.packets_inline");
+		EXPECT_GE(before, 1);
+		EXPECT_LE(before, rx_inline_counter("kvnet.rx.packets"));
+		rx_inline_some(TIMED, 60);
+		n = rx_inline_counter("kvnet.rx.packets_inline") - before;
+	} while (n < TIMED && ++tries < 10 && !ksft_failed());
+	EXPECT_EQ(n, TIMED);
+	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets"), seq);
 	EXPECT_EQ(rx_inline_counter("kvnet.rx.packets_inline"), rx_inline_counter("kvnet.rx.polls_inline"));
 	rig_close(&rig);
 }

@@ -371,7 +371,8 @@ CASE(frozen_owner_can_be_killed)
 static void trace_start(void)
 {
 	if (!tracing_begin() ||
-	    !tracing_on("sched/sched_switch", "next_comm ~ \"kvnet-*\" || next_comm ~ \"vhost-*\"") ||
+	    !tracing_on("sched/sched_switch", "next_comm ~ \"kvnet-*\" || next_comm ~ \"vhost-*\" || "
+			"prev_comm ~ \"kvnet-*\" || prev_comm ~ \"vhost-*\"") ||
 	    !tracing_on("power/suspend_resume", ""))
 		ksft_skip("no tracing: %s", strerror(errno));
 }
@@ -380,7 +381,18 @@ static void trace_start(void)
 struct frozen {
 	bool now;
 	int ran;	/* times that a worker ran; -1: tasks were never frozen */
+	int preempted;	/* workers that have lost their CPU, and go on from there */
 };
+
+static bool is_worker(const char *text, const char *field)
+{
+	const char *name = strstr(text, field);
+
+	if (!name)
+		return false;
+	name += strlen(field);
+	return !strncmp(name, "kvnet-", 6) || !strncmp(name, "vhost-", 6);
+}
 
 static void note_frozen(const char *text, void *data)
 {
@@ -391,9 +403,15 @@ static void note_frozen(const char *text, void *data)
 		f->ran = f->ran < 0 ? 0 : f->ran;
 	} else if (strstr(text, "thaw_processes[0] begin")) {
 		f->now = false;
-	} else if (f->now && strstr(text, "sched_switch")) {
-		ksft_note("%.*s", (int)strcspn(text, "\n"), text);
-		f->ran++;
+	} else if (strstr(text, "sched_switch")) {
+		/* A task counts as frozen that is preempted on its last steps to the freezer. */
+		if (is_worker(text, "next_comm=") && f->preempted) {
+			f->preempted--;
+		} else if (is_worker(text, "next_comm=") && f->now) {
+			ksft_note("%.*s", (int)strcspn(text, "\n"), text);
+			f->ran++;
+		}
+		f->preempted += is_worker(text, "prev_comm=") && strstr(text, "prev_state=R");
 	}
 }
 
