@@ -475,7 +475,7 @@ CASE(redirected_frames_without_headroom_arrive_whole)
 	rig_close(&rig);
 }
 
-#define POOL_RUNS	66
+#define POOL_RUNS	98
 
 /* The kernel makes @n frames of it, in pages of a pool of their own, and has them redirected. */
 static void run_redirect(int program, const void *data, size_t len, unsigned int n)
@@ -492,7 +492,7 @@ static void run_redirect(int program, const void *data, size_t len, unsigned int
 	ASSERT_SYS(syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)));
 }
 
-/* 16 MiB would be missing. */
+/* 24 MiB would be missing; what KASAN keeps of freed memory is less than 16. */
 CASE(redirected_frames_go_back_to_their_page_pool)
 {
 	unsigned int i, n, len, bufs;
@@ -515,7 +515,7 @@ CASE(redirected_frames_go_back_to_their_page_pool)
 		for (i = 0; i < bufs; i++)
 			ASSERT(rig_rx_expect(&rig, n, len));
 	}
-	EXPECT_LE(memory_taken_kb(before, 4096), 4096);
+	EXPECT_LE(memory_taken_kb(before, 16384), 16384);
 	EXPECT_LE(rig_counter(&rig, "kvnet.rx.packets_recvmsg"), POOL_RUNS);
 	close(program);
 	rig_close(&rig);
