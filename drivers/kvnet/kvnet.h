@@ -41,6 +41,7 @@
 #ifndef _KVNET_KVNET_H
 #define _KVNET_KVNET_H
 
+#include <linux/cache.h>
 #include <linux/container_of.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
@@ -108,7 +109,7 @@ struct kvnet_queue {
 	struct kvnet_throttle throttle;
 	u32 rx_usecs;
 	struct kvnet_page_cache *page_cache;
-	u8 bounce[KVNET_FEATURES_HDR_MAX + KVNET_RX_COPYBREAK] __aligned(8);
+	u8 bounce[KVNET_FEATURES_HDR_MAX + KVNET_RX_COPYBREAK] ____cacheline_aligned;
 	struct kvnet_watch kick_watch;
 	struct kvnet_watch tap_watch;
 	struct file *kick_file;
