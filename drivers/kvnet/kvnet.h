@@ -72,7 +72,10 @@ enum {
 	KVNET_QUEUES,
 };
 
-/* Packets up to this length go through @bounce: header and data in one copy to the guest. */
+/*
+ * Packets up to this length go through @bounce: header and data in one copy to the guest. Not the
+ * worker's XDP frames, whose header fits in front of their data.
+ */
 #define KVNET_RX_COPYBREAK	256
 
 /**
@@ -92,7 +95,8 @@ enum {
  * @rx_usecs: maximum delay of coalesced frames, in us, 0 to 10000; 0: off (RX); const while
  *	      there is an owner
  * @page_cache: the device's; const after init
- * @bounce: header and data of a short packet (RX); in a session
+ * @bounce: header and data of a short packet (RX); in a session; copies are slow from an address
+ *	that is not aligned
  * @kick_watch: wait-queue entry on @kick_file; under vq.lock
  * @tap_watch: wait-queue entry on the tap; under vq.lock
  * @kick_file: the kick eventfd, with a reference, or NULL; under vq.lock

@@ -290,6 +290,7 @@ def program_of(work):
     words_known("WORK: test", [test], programs)
     words_known("WORK", words, ("test", "dir", "action") + NUMBERS)
     words_known("WORK: dir", [words.get("dir", "tx")], EACH_WAY)
+    words_known("WORK: action", [words.get("action", "drop")], ("drop", "redirect", "bridge", "forward"))
     for name in NUMBERS:
         if not words.get(name, "1").isdecimal():
             raise Refused(f"WORK: {name} is no number")

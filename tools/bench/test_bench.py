@@ -647,9 +647,10 @@ class Names(unittest.TestCase):
             self.assertTrue(cases.is_backend("vtime", name), name)
 
     def test_what_is_profiled(self):
-        for work, program in (("test=rr size=64", "rr"), ("test=sender dir=rx size=64 alone=0 apart=1", "sender"), ("test=batch batch=1", "pps")):
+        for work, program in (("test=rr size=64", "rr"), ("test=sender dir=rx size=64 alone=0 apart=1", "sender"), ("test=batch batch=1", "pps"),
+                              ("test=xdp action=redirect devices=2", "pair")):
             self.assertEqual(cases.program_of(work), program)
-        for work in ("", "dir=tx", "test=idle", "test=pps dir=up", "test=pps size=big", "test=pps colour=red"):
+        for work in ("", "dir=tx", "test=idle", "test=pps dir=up", "test=pps size=big", "test=pps colour=red", "test=xdp action=no"):
             self.assertRaises(cases.Refused, cases.program_of, work)
         self.assertRaises(cases.Refused, cases.words_of_profile, ["kvnet", "floor"])
         self.assertRaises(cases.Refused, cases.words_of_profile, ["kvnet-uncounted"])
