@@ -42,7 +42,7 @@ help:
 	@echo 'make test        tier one, which each change has to pass: static checks, units, User-Mode Linux, a VM with 6.12'
 	@echo 'make test-all    everything: also 6.1 and the newest kernel, other layouts, guests and VMMs, fuzzing, two CPUs'
 	@echo 'make unit        userspace tests of the pure parts (TESTS="ring xlate")'
-	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep (TESTS="loop_rx hostile" KERNEL=smp-kasan: on two CPUs)'
+	@echo 'make uml         a process plays the guest, in User-Mode Linux with KASAN and lockdep (TESTS="loop hostile" KERNEL=smp-kasan: on two CPUs)'
 	@echo 'make uapi        the same in a VM, with more CPUs (TESTS="memory/iotlb worker/" KERNEL=6.1 or newest)'
 	@echo 'make net         real guests against the module, in a VM (TESTS="traffic live" KERNEL=)'
 	@echo 'make bench       the laboratory: all that this machine can measure, with a report (LANE= ONLY= REPEAT= BACKENDS=)'

@@ -21,7 +21,7 @@ not ok 2 leak_test.nothing_leaks (deadline) # 120 ms
 ## leak_test
 ok 1 leak_test.x # 1 ms
 # variant packed
-## loop_rx_test (packed,in_order)
+## loop_test (packed,in_order)
 # mutant 11 passed
 # mutant 12 begins
 # variant split
@@ -46,9 +46,9 @@ class Said(unittest.TestCase):
         self.assertEqual(self.said[12].killer(), "uml:split leak_test.died")
 
     def test_what_is_no_case_counts_for_its_test(self):
-        text = "# variant packed\n## loop_rx_test\nnot ok - rmmod after the tests\n"
+        text = "# variant packed\n## loop_test\nnot ok - rmmod after the tests\n"
         self.assertEqual(uml.Said("killed", text).killer(),
-                         "uml:packed loop_rx_test.rmmod after the tests")
+                         "uml:packed loop_test.rmmod after the tests")
         text = "# variant split\n## leak_test\nnot ok - leak_test ended with status 137\n"
         self.assertEqual(uml.Said("killed", text).killer(),
                          "uml:split leak_test.ended with status 137")

@@ -21,7 +21,7 @@ class Killers(unittest.TestCase):
     def test_test_of_a_killer(self):
         for verdict, test in (("unit:area area_reads", "unit:area"),
                               ("uml:split leak_test.x", "uml:leak"),
-                              ("uml:packed loop_rx_test.y (deadline)", "uml:loop_rx@packed"),
+                              ("uml:packed loop_test.y (deadline)", "uml:loop@packed"),
                               ("nospec:f", "nospec:f"), ("-", None), ("not built", None)):
             self.assertEqual(verdicts.test_of(verdict), test)
 

@@ -283,7 +283,7 @@ class Packages:
         self.build(f"packages of {version} build", "deb", version)
         main.step("lintian finds no error", lambda lane: self.lintian(lane, version))
         self.build("packages to upgrade to build", "deb-next", f"{version}+next")
-        if main.failed or not self.tier.build_uapi(main, ["loop_tx", "loop_rx"]):
+        if main.failed or not self.tier.build_uapi(main, ["loop"]):
             return
         main.need(script("setup.sh", "6.1"))
         main.need(script("mkimage.sh", "--guests"))

@@ -109,12 +109,8 @@ zsh_completes()
 
 packets()
 {
-	local name
-
-	for name in loop_tx loop_rx; do
-		/kvnet/uapi/${name}_test > $OUT || { sed 's/# SKIP/skipped/' $OUT; return 1; }
-		grep '^ok' $OUT | grep -vq SKIP || fail "$name tried nothing" || return
-	done
+	/kvnet/uapi/loop_test > $OUT || { sed 's/# SKIP/skipped/' $OUT; return 1; }
+	grep '^ok' $OUT | grep -vq SKIP || fail "it tried nothing"
 }
 
 # as a user of the group starts it, with the one flag that kvnet wants

@@ -45,7 +45,7 @@ one_that_fails()
 
 one_too_slow()
 {
-	says 1 '^not ok 1 selftests: uapi: loop_tx_test # TIMEOUT 1 seconds$' -o 1 -t uapi:loop_tx_test
+	says 1 '^not ok 1 selftests: uapi: loop_test # TIMEOUT 1 seconds$' -o 1 -t uapi:loop_test
 }
 
 run_test "installed: test_without_the_module_is_skipped" without_the_module

@@ -2,14 +2,17 @@
 /*
  * Each call of the module that can fail fails in turn, as in fault_each_test: with IOTLB messages,
  * with a packet socket, for a frame that is sent again, for kernel threads, without an owner, and
- * in notifications.
+ * in notifications. Then all that failing/kvnet_failing.c can make fail has failed, here or in the
+ * tests before this one.
  *
  * @tier: all
  * @module: failing
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
+ * @skip: (uapi|test)-.* | .*: a module whose calls .* | uapi-uml-failing has one whose calls do
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,6 +25,7 @@
 #include "pin_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
+#include "vdev.h"
 
 static struct rig rig;
 static struct iommu io;
@@ -271,6 +275,24 @@ CASE_TIMED(notification_lost_is_reported, 60)
 	EXPECT_OP(fault_injected, >, 2);
 	genl_close(&g);
 	fault_end();
+}
+
+/* Since the module was loaded. */
+CASE(each_call_that_can_fail_has_failed)
+{
+	FILE *f = fopen("/sys/module/kvnet/parameters/failed", "r");
+	unsigned int n = 0, times;
+	char name[64];
+
+	if (!f)
+		ksft_skip("a module whose calls do not fail");
+	for (; fscanf(f, "%63s %u", name, &times) == 2; n++) {
+		ksft_note("%s: %u", name, times);
+		if (!times)
+			FAIL("%s has not failed once", name);
+	}
+	fclose(f);
+	EXPECT_OP(n, >, 15);
 }
 
 KSFT_MAIN()
