@@ -14,7 +14,7 @@
 #   qemu10         unpacked QEMU 10.0 of the distribution's backports
 #   cbmc           unpacked CBMC of the next release
 #   kernel-tests   the newest kernel's own tests of network drivers, built
-#   image-X        kernel and initramfs of the test host and of its guest
+#   image-X        what the test host boots: kernel, image of the root, an initramfs that mounts it
 #   guest-X        kernel and initramfs of a guest alone
 #   uml[-smp...]-src   source of User-Mode Linux, without what it does not need
 #   uml, uml-fast, uml-smp   User-Mode Linux with debugging, fast, or with two CPUs;

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds the two initramfs images of a kernel series, uncompressed, in the cache
-# entry image-X: l1.cpio (the test host: shell, modules, both QEMUs, the guest's
-# kernel and image) and the guest's l2.cpio inside it. What changes from run to
-# run (kvnet.ko, tests) is not in them: vm.sh appends it as a second archive.
+# Builds what a kernel series boots, in the cache entry image-X: kernel, root.img (the test
+# host's root directory: shell, modules, both QEMUs, the guest's kernel and initramfs) and
+# boot.cpio, an initramfs that mounts it. What changes from run to run (kvnet.ko, tests) is
+# not in them: vm.sh appends it to the initramfs.
 #
 #   scripts/mkimage.sh 6.12
 #   scripts/mkimage.sh --guests     entries guest-X: kernel and guest.cpio of each
 #                                   series that is here, for vm.sh --guests
 #
 # A kernel that looks for bugs (kasan, kcsan, kmsan) runs no guests: there is neither QEMU
-# nor a guest in its image.
+# nor a guest in its image, and the root directory is the initramfs.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,6 +21,8 @@ dummy pktgen netconsole af_packet virtio_net virtio_pci virtio_blk virtio_consol
 sch_ingress cls_bpf nf_tables crc32c_generic"
 GUEST_MODULES="virtio_net virtio_pci virtio_iommu virtio_console pktgen af_packet dummy 8139cp
 9pnet_virtio 9p sch_fq cls_flower cls_matchall act_skbedit sch_ingress"
+
+BOOT_MODULES="nfit nd_pmem ext4 crc32c_generic overlay"
 
 HOST_TOOLS="bash kmod ip ethtool iperf ping taskset setpriv perl jq python3"
 GUEST_TOOLS="iperf ping ethtool"
@@ -138,7 +140,7 @@ copy_qemu()
 
 build_host()
 {
-	local root=$WORK/l1 tool
+	local root=$WORK/root tool
 
 	base_tree "$root"
 	# shellcheck disable=SC2086 # lists of words
@@ -151,8 +153,29 @@ build_host()
 		ln -s ../usr/bin/kmod "$root/bin/$tool"
 	done
 	install -m 755 "$TOP/scripts/vm/host-init" "$root/init"
-	is_debug "$SERIES" || copy_for_guests "$root"
-	pack "$root" "$WORK/l1.cpio"
+}
+
+# No journal: it is never written. An NVDIMM's size is a multiple of 128 MiB.
+build_root_image()
+{
+	local mb
+
+	mb=$(du -sm "$WORK/root" | cut -f 1)
+	truncate -s $(((mb + mb / 8 + 128) / 128 * 128))M "$WORK/root.img"
+	PATH=$PATH:/sbin:/usr/sbin mkfs.ext4 -q -m 0 -O ^has_journal -d "$WORK/root" "$WORK/root.img" ||
+		die "cannot make a file system; run: scripts/setup.sh"
+}
+
+# what mounts it
+build_boot()
+{
+	local root=$WORK/boot
+
+	base_tree "$root"
+	# shellcheck disable=SC2086 # a list of words
+	copy_modules "$root" $BOOT_MODULES
+	install -m 755 "$TOP/scripts/vm/boot-init" "$root/init"
+	pack "$root" "$WORK/boot.cpio"
 }
 
 copy_for_guests()
@@ -175,7 +198,7 @@ inputs()
 	made_as "kernel-$SERIES"
 	! is_made qemu10 || made_as qemu10
 	cat "$TOP/scripts/mkimage.sh" "$TOP/scripts/vm/vmlinux.py" "$TOP"/scripts/vm/*-init | sha256sum
-	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping jq python3 seabios ipxe-qemu
+	dpkg-query -W -f '${Package} ${Version}\n' qemu-system-x86 busybox-static iperf iputils-ping jq python3 seabios ipxe-qemu e2fsprogs
 }
 
 # the guest alone, of every series that is unpacked
@@ -215,11 +238,18 @@ main()
 	info "building the images of the test host and its guest, kernel $RELEASE"
 	WORK=$ENTRY
 	watch_begin "images of $RELEASE" 15
-	is_debug "$SERIES" || build_guest
 	build_host
+	if is_debug "$SERIES"; then
+		pack "$WORK/root" "$WORK/boot.cpio"
+	else
+		build_guest
+		copy_for_guests "$WORK/root"
+		build_root_image
+		build_boot
+	fi
 	unpack_kernel "$WORK/kernel"
 	watch_end
-	rm -rf "$WORK/l1" "$WORK/l2" "$WORK/l2.cpio"
+	rm -rf "$WORK/root" "$WORK/boot" "$WORK/l2" "$WORK/l2.cpio"
 	entry_made
 }
 

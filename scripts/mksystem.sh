@@ -5,7 +5,7 @@
 # scripts/vm.sh --system boots it with. It has what every Debian has, its own kernel and
 # systemd; no headers, no compiler.
 #
-#   scripts/mksystem.sh deb12 | deb13       root kernel l1.cpio release in the cache entry system-X
+#   scripts/mksystem.sh deb12 | deb13       root kernel boot.cpio release in the cache entry system-X
 #
 # A second run finds it done.
 set -euo pipefail
@@ -69,7 +69,7 @@ build_initramfs()
 		echo "${file%.zst}"
 	done < "$WORK/modules" > "$WORK/l1/modules"
 	install -m 755 "$TOP/scripts/vm/system-init" "$WORK/l1/init"
-	(cd "$WORK/l1" && find . | cpio -o -H newc --quiet) > "$WORK/l1.cpio"
+	(cd "$WORK/l1" && find . | cpio -o -H newc --quiet) > "$WORK/boot.cpio"
 	rm -rf "$WORK/l1" "$WORK/modules"
 }
 

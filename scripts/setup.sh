@@ -39,7 +39,7 @@ set -euo pipefail
 
 NEED_MB=4000
 
-PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio kmod xz-utils zstd iperf
+PACKAGES="qemu-system-x86 seabios ipxe-qemu busybox-static cpio e2fsprogs kmod xz-utils zstd iperf
 iputils-ping ethtool iproute2 procps jq python3 gcc make libc6-dev bc flex bison patch pahole sparse shellcheck spin"
 DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
@@ -383,7 +383,7 @@ main()
 	--clang) packages_only=1; PACKAGES="$PACKAGES clang-$CLANG" ;;
 	--fuzz) packages_only=1; PACKAGES="$PACKAGES clang libclang-rt-14-dev llvm" ;;
 	--objtool) packages_only=1; PACKAGES="$PACKAGES libelf-dev" ;;
-	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap e2fsprogs" ;;
+	--systems) packages_only=1; PACKAGES="$PACKAGES $DEB_PACKAGES lintian mmdebstrap" ;;
 	--deb)
 		packages_only=1 ALSO=13 NEED_MB=200
 		PACKAGES=$DEB_PACKAGES

@@ -187,6 +187,17 @@ class HostCommand(Scratch):
             "-object", "memory-backend-ram,id=node2,size=334M",
             "-numa", "node,cpus=2-4,memdev=node2"])
 
+    def test_root_is_read_only_memory(self):
+        os.truncate(self.write("root.img", ""), 384 << 20)
+        found = vm.parser().parse(["--mem", "100", "--", SCRIPT])
+        words = vm.memory_arguments(found, vm.root_image(self.dir))
+        self.assertEqual(self.after("-M", words), ["q35,nvdimm=on"])
+        self.assertEqual(self.after("-m", words), ["100,slots=1,maxmem=484M"])
+        self.assertEqual(self.after("-object", words), [
+            "memory-backend-file,id=root,share=on,readonly=on,"
+            f"mem-path={self.dir}/root.img,size=384M"])
+        self.assertEqual(vm.memory_arguments(found, None), ["-M", "q35", "-m", "100", "-smp", "2"])
+
     def test_disks(self):
         found = vm.parser().parse(["--system", "/S", "--disk", "3", "--", SCRIPT])
         self.assertEqual(vm.disk_arguments(found, self.dir), [

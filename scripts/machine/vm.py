@@ -62,7 +62,7 @@ def parser():
         help="NUMA nodes of it, with as much memory and a CPU each (default 1)")
     add("--system", default="", metavar="DIR",
         help="in the place of the test host a system of its own, made by scripts/mksystem.sh: "
-        "DIR has kernel, l1.cpio and disk, which stays as it is")
+        "DIR has kernel, boot.cpio and disk, which stays as it is")
     add("--disk", type=int, default=0, metavar="MB",
         help='an empty disk, /dev/vda after "modprobe virtio_blk"')
     add("--qemu", choices=("10.0", "7.2"),
@@ -229,10 +229,27 @@ def count_arguments(options, qemu):
     return ["-plugin", f"{plugin},out={options.count}"]
 
 
+def root_image(image):
+    """The image has one, unless it boots from a disk or from its initramfs alone."""
+    file = Path(image) / "root.img"
+    return file if file.exists() else None
+
+
+def memory_arguments(options, root):
+    """The root is an NVDIMM, read only: all test hosts share this machine's page cache of it."""
+    words = ["-M", "q35", "-m", str(options.mem)]
+    if root:
+        size = root.stat().st_size >> 20
+        words = ["-M", "q35,nvdimm=on", "-m", f"{options.mem},slots=1,maxmem={options.mem + size}M",
+                 "-object", f"memory-backend-file,id=root,share=on,readonly=on,mem-path={root},"
+                 f"size={size}M", "-device", "nvdimm,memdev=root,unarmed=on"]
+    return words + node_arguments(options.smp, options.mem, options.nodes)
+
+
 def machine_arguments(options, image, log, accel):
     """All but the program, and what is made for this run."""
-    return ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-M", "q35",
-            "-m", str(options.mem), *node_arguments(options.smp, options.mem, options.nodes),
+    return ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            *memory_arguments(options, root_image(image)),
             *accel_arguments(options, accel),
             "-kernel", f"{image}/kernel", "-initrd", f"{log}/initrd",
             "-chardev", f"file,id=console,path={log}/console.log", "-serial", "chardev:console",
@@ -313,9 +330,12 @@ class TestHost(Machine):
                 self.options.add.append(f"{guest}:/kvnet/guests/{series}")
 
     def write_initrd(self):
-        """The image, and what changes from run to run as a second archive."""
+        """
+        The image's, and what changes from run to run as a second archive: below /added, or for
+        the root.
+        """
         options = self.options
-        tree = Tree(self.tree)
+        tree = Tree(self.tree / "added")
         rig.run("install", "-D", "-t", tree.kvnet / "tools", rig.TOP / "tools/qemu-kvnet")
         install_net_tools(tree.root / "usr/bin")
         if not options.system:
@@ -334,9 +354,9 @@ class TestHost(Machine):
         tree.write_env([("VM_ACCEL", self.accel), *options.env])
         tree.add_guest_tools()
         overlay = self.log / "overlay.cpio"
-        archive(tree.root, overlay)
+        archive(self.tree if root_image(self.image) else tree.root, overlay)
         with open(self.log / "initrd", "wb") as initrd:
-            rig.run("cat", f"{self.image}/l1.cpio", overlay, stdout=initrd)
+            rig.run("cat", f"{self.image}/boot.cpio", overlay, stdout=initrd)
         shutil.rmtree(self.tree)
         overlay.unlink()
 

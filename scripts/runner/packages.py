@@ -77,7 +77,7 @@ class System:
         os.makedirs(self.work)
         os.makedirs(f"{self.apt}/partial", exist_ok=True)
         self.release = text_of(f"{bare}/release").strip()
-        for name in "kernel", "l1.cpio":
+        for name in "kernel", "boot.cpio":
             shutil.copy(f"{bare}/{name}", self.work)
         self.lane.need(["cp", "-a", "--reflink=auto", f"{bare}/root", self.root])
         os.makedirs(f"{self.root}/packages", exist_ok=True)
