@@ -249,7 +249,7 @@ main()
 	fi
 	unpack_kernel "$WORK/kernel"
 	watch_end
-	rm -rf "$WORK/root" "$WORK/boot" "$WORK/l2" "$WORK/l2.cpio"
+	rm -rf "${WORK:?}"/{root,boot,l2,l2.cpio}
 	entry_made
 }
 
