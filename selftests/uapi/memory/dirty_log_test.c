@@ -705,11 +705,12 @@ static void unmap_some(unsigned int i)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 	size_t first = iommu_page(&io, q->bufs);
+	uint32_t now = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
 	static uint32_t seen;
 
-	if (seen == __atomic_load_n(&taken, __ATOMIC_ACQUIRE))
+	if (seen == now)
 		return;
-	seen = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
+	seen = now;
 	if (i % 4 == 0)
 		iommu_unmap_all(&io, 0);
 	else
