@@ -181,6 +181,7 @@ static unsigned int order_open(const struct spec *s)
 	open_bridge(sample.port->r.name);
 	for (i = 0; i < sample.queues; i++)
 		sample.queue[i].events = POLLIN;
+	ports_name_queues(&sample.p);
 	port_attach(sample.port, VDEV_TX, true);
 	workers_find(getpid(), sample.p.n);
 	if (s->apart)

@@ -159,7 +159,7 @@ void ports_open(struct ports *p, const struct spec *s)
 		if (!p->port[i].floor)
 			port_frames(&p->port[i], s);
 	}
-	if (s->dirs & SPEC_RX)
+	if (s->dirs & SPEC_RX || s->queues > 1)
 		traffic_burst(p->port[0].burst, s);
 }
 
@@ -232,6 +232,18 @@ void port_wait(struct port *p, unsigned int queue)
 	while (!quick_done(&p->q[queue])) {
 		ASSERT_EQ(read(p->r.v.q[queue].call, &n, sizeof(n)), sizeof(n));
 		p->calls += n;
+	}
+}
+
+void ports_name_queues(struct ports *all)
+{
+	struct port *p;
+
+	for (p = all->port; all->s.queues > 1 && p < all->port + all->n; p++) {
+		port_attach(p, VDEV_RX, true);
+		port_rx_fill(all, p);
+		port_rx_start(p);
+		port_wait(p, VDEV_RX);
 	}
 }
 

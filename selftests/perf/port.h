@@ -48,6 +48,11 @@ void port_rx_start(struct port *p);
 /* Sleep until the device has used all that was started. */
 void port_wait(struct port *p, unsigned int queue);
 /*
+ * If the tap has several queues each receives, as those of a guest do, which tells kvnet its number.
+ * All receive queues are attached then.
+ */
+void ports_name_queues(struct ports *all);
+/*
  * The same of a burst with spec.notso, of which a merged frame takes fewer buffers than its
  * segments would; returns how many frames it came in.
  */

@@ -190,6 +190,8 @@ static unsigned int pps_open(const struct spec *s)
 	unsigned long passes;
 
 	ports_open(&sample.p, s);
+	if (!(s->dirs & SPEC_RX))
+		ports_name_queues(&sample.p);
 	attach_all(&sample.p, true);
 	check_pinned();
 	passes = calibrate(&sample.p);

@@ -40,6 +40,9 @@ static struct tx_poll_ctx start_tx_poll(struct kvnet_queue *q)
 	const struct kvnet_features *f = &q->vq.features;
 
 	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	q->tap.is_worker = !kvnet_vq_in_vcpu_session();
+	/* Only frames to the guest tell it. */
+	q->tap.queue = READ_ONCE((q - 1)->tap.queue);
 	q->tap.may_shortcut = kvnet_dev_is_shortcut(kvnet_dev_of_queue(q));
 	return (struct tx_poll_ctx) {
 		.q = q,
@@ -314,7 +317,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	if (!kvnet_vq_begin(&q->vq))
 		return kvnet_vq_retry_miss(&q->vq) ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
-	kvnet_tap_tx_direct_set_cpu(&q->tap, true);
+	kvnet_tap_tx_direct_set_cpu(&q->tap);
 	kvnet_budget_start(&budget);
 	result = tx_poll_session(q, &budget);
 	if (kvnet_budget_is_spent(&budget))

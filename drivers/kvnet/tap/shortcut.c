@@ -71,17 +71,20 @@ static bool has_bridge_hooks(const struct net *net)
 }
 
 /* RPS lets frames of some flows wait for another CPU. */
-static bool has_rps(const struct net_device *dev)
+static bool has_rps(const struct net_device *dev, unsigned int queue)
 {
 #ifdef CONFIG_RPS
-	return rcu_access_pointer(dev->_rx->rps_map) || READ_ONCE(dev->_rx->rps_flow_table);
+	const struct netdev_rx_queue *rxq = &dev->_rx[queue];
+
+	return rcu_access_pointer(rxq->rps_map) || READ_ONCE(rxq->rps_flow_table);
 #else
 	return false;
 #endif
 }
 
 /* Would nothing but the bridge @br see a frame that comes from @dev, one of its ports? */
-static enum kvnet_shortcut check_from(struct net_device *dev, const struct net_device *br)
+static enum kvnet_shortcut check_from(struct net_device *dev, unsigned int queue,
+				      const struct net_device *br)
 {
 	if (!br)
 		return KVNET_SHORTCUT_NO_BRIDGE;
@@ -89,8 +92,8 @@ static enum kvnet_shortcut check_from(struct net_device *dev, const struct net_d
 		return KVNET_SHORTCUT_BRIDGE;
 	if (dev_nit_active(dev))
 		return KVNET_SHORTCUT_CAPTURE;
-	if (compat_dev_has_ingress(dev) || rcu_access_pointer(dev->xdp_prog) || has_rps(dev) ||
-	    has_bridge_hooks(dev_net(dev)))
+	if (compat_dev_has_ingress(dev) || rcu_access_pointer(dev->xdp_prog) ||
+	    has_rps(dev, queue) || has_bridge_hooks(dev_net(dev)))
 		return KVNET_SHORTCUT_FILTER;
 	return KVNET_SHORTCUT_ACTIVE;
 }
@@ -203,7 +206,7 @@ bool kvnet_shortcut_start(struct kvnet_tap *tap, struct net_device *dev)
 		state = KVNET_SHORTCUT_NO_BRIDGE;
 	} else if (tap->may_shortcut) {
 		br = netdev_master_upper_dev_get_rcu(dev);
-		state = check_from(dev, br);
+		state = check_from(dev, tap->queue - 1, br);
 	}
 	tap->bridge = br;
 	tap->shortcut_batch++;

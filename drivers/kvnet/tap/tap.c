@@ -151,6 +151,8 @@ struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int 
 	tap->ring = sock ? find_tap_ring(sock) : NULL;
 	tap->rx_dev = NULL;
 	tap->rx_ifindex = 0;
+	WRITE_ONCE(tap->queue, 0);
+	tap->has_queues = false;
 	tap->xdp_ifindex = IS_ENABLED(CONFIG_PREEMPT_RT) ? 0 : ifindex;
 	kvnet_tap_tx_direct_set_dev(tap, is_tun ? ifindex : 0);
 	WRITE_ONCE(tap->shortcut_state, KVNET_SHORTCUT_IDLE);

@@ -44,6 +44,9 @@ extern bool kvnet_param_tx_direct;
 						KVNET_TAP_LINEAR_MAX) + \
 				 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
+/* Classes of flows, for a tap with several queues. */
+#define KVNET_TAP_FLOWS		256
+
 /* A queue's view of its tap: session fields of the queue. */
 struct kvnet_tap {
 	/* changes under vq->lock with softirq sessions disabled */
@@ -53,8 +56,12 @@ struct kvnet_tap {
 	/* of this poll */
 	bool may_copy;			/* direct RX is allowed */
 	bool may_shortcut;		/* the short cut to other taps is allowed */
+	bool is_worker;			/* TX: the worker polls, not a vCPU thread */
 	bool le;			/* the header's fields are little-endian */
 	size_t hdr_len;			/* header in front of each frame of the tap; 0: none */
+
+	/* number of the tap's queue, of the last frame from its ring, + 1; 0: not known */
+	unsigned int queue;
 
 	/*
 	 * RX: the batch @rx. From @rx_done to @rx_head: read, to be freed, or NULL if freed
@@ -87,6 +94,9 @@ struct kvnet_tap {
 	const struct net_device *tx_dev; /* probed to be the tap's, no reference; or NULL */
 	unsigned int sender_cpu;	/* of its skbs: the number of a CPU + 1; 0: none */
 	unsigned long sent_at;		/* when the last batch was passed, in jiffies */
+	bool has_queues;		/* the device of the last batch has several queues */
+	u32 *due_flow;			/* of the batch's last frame, for sendmsg(); or NULL */
+	u32 flow_sent_at[KVNET_TAP_FLOWS]; /* the last one that was, in jiffies */
 
 	/* GRO of direct TX */
 	unsigned int gro_off;		/* batches before it is tried again */
@@ -166,7 +176,8 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
 static inline bool kvnet_tap_tx_batch_is_full(const struct kvnet_tap *tap)
 {
-	return tap->n_xdp == KVNET_TAP_BATCH || tap->xdp_bytes >= KVNET_TAP_BATCH_BYTES;
+	return tap->n_xdp == KVNET_TAP_BATCH || tap->xdp_bytes >= KVNET_TAP_BATCH_BYTES ||
+	       tap->due_flow;
 }
 
 int kvnet_tap_tx_send_batch(struct kvnet_tap *tap);
@@ -175,7 +186,9 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 /* guest to host, direct TX: tap_tx_direct.c */
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex);
 bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap);
-void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap, bool after_pause);
+int kvnet_tap_tx_direct_check_flow(struct kvnet_tap *tap, const void *frame, size_t len);
+void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap);
+void kvnet_tap_tx_direct_note_sendmsg(struct kvnet_tap *tap);
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap);
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);
 

@@ -263,6 +263,8 @@ void *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 	u8 kind;
 
 	prefetch_next_frames(tap);
+	if (!tun_is_xdp_frame(skb))
+		WRITE_ONCE(tap->queue, skb_get_queue_mapping(skb) + 1);
 	if (!frame_is_copyable(tap, skb))
 		return NULL;
 	if (tun_is_xdp_frame(skb))

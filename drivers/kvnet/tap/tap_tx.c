@@ -102,8 +102,8 @@ static void start_tx_batch(struct kvnet_tap *tap)
 
 /*
  * Copies a packet and adds it to the batch, which is not full. Returns 0; -EMSGSIZE if the
- * packet has to be sent by kvnet_tap_tx_send_one(); -EAGAIN without memory; -EFAULT if @from
- * cannot be read; -EINVAL for an invalid header.
+ * packet has to be sent by kvnet_tap_tx_send_one(); -EBUSY if a vCPU thread must leave it to the
+ * worker; -EAGAIN without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
  */
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
@@ -130,6 +130,8 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 	ret = fill_tx_frame(tap, buf, size, from);
 	if (!ret && head && kvnet_vnet_hdr_is_odd(buf + KVNET_TUN_FRAME_HDR))
 		ret = -EMSGSIZE;
+	if (!ret && tap->has_queues)
+		ret = kvnet_tap_tx_direct_check_flow(tap, buf + tap->headroom, len);
 	if (unlikely(ret)) {
 		skb_free_frag(buf);
 		return ret;
@@ -186,7 +188,7 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 	iov_iter_init(&msg.msg_iter, ITER_SOURCE, from->iov, from->n,
 		      from->skip + from->len);
 	iov_iter_advance(&msg.msg_iter, from->skip);
-	kvnet_tap_tx_direct_set_cpu(tap, false);
+	kvnet_tap_tx_direct_note_sendmsg(tap);
 	ret = tap->sock->ops->sendmsg(tap->sock, &msg, from->len);
 	/*
 	 * A tap returns -ENOBUFS, as -ENOMEM, without memory. A packet socket returns it also

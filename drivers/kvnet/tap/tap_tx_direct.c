@@ -18,8 +18,14 @@
  */
 #include "tap.h"
 
+#include <linux/errno.h>
 #include <linux/etherdevice.h>
 #include <linux/if_tun.h>
+#include <linux/if_vlan.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
@@ -41,6 +47,9 @@
 #else
 #define TUN_IS_LE	false
 #endif
+
+/* So many jiffies after a frame for sendmsg() the next one of its flow is due. */
+#define FLOW_DUE	(HZ / 4)
 
 /* No frame is in flight any more that was passed to the stack before. */
 #define TX_PAUSE	HZ
@@ -72,18 +81,22 @@ static bool tx_dev_is_known(const struct kvnet_tap *tap)
 }
 
 /*
- * RCU. Direct TX needs a device that is probed to be the tap's, has one queue, no XDP program
- * and no NAPI, and is up. That queue may be another file's, and the tap's queue detached: tun
- * accepts packets of a detached queue, too.
+ * RCU. Direct TX needs a device that is probed to be the tap's, has no XDP program and no NAPI, and
+ * is up; and if it has several queues, the number of the tap's. A single queue may be another
+ * file's, and the tap's queue detached: tun accepts packets of a detached queue, too.
  */
 static struct net_device *find_tx_dev(const struct kvnet_tap *tap)
 {
 	struct net_device *dev;
+	unsigned int queues;
 
 	if (!tap->le || sock_flag(tap->sock->sk, SOCK_XDP) || !tx_dev_is_known(tap))
 		return NULL;
 	dev = dev_get_by_index_rcu(sock_net(tap->sock->sk), tap->tx_ifindex);
-	if (!dev || dev != tap->tx_dev || READ_ONCE(dev->real_num_rx_queues) != 1 ||
+	if (!dev || dev != tap->tx_dev)
+		return NULL;
+	queues = READ_ONCE(dev->real_num_rx_queues);
+	if ((queues != 1 && tap->queue - 1 >= queues) ||
 	    !list_empty(&dev->napi_list) || !(READ_ONCE(dev->flags) & IFF_UP))
 		return NULL;
 	return dev;
@@ -100,6 +113,51 @@ bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap)
 	return ret;
 }
 
+/* Of addresses and ports; the headers are not validated. */
+static u32 hash_flow(const void *frame, size_t len)
+{
+	const struct vlan_ethhdr *eth = frame;
+	size_t from = ETH_HLEN, n = 2 * sizeof(__be16);
+	__be16 proto;
+
+	if (len < VLAN_ETH_HLEN)
+		return 0;
+	proto = eth->h_vlan_proto;
+	if (eth_type_vlan(proto)) {
+		proto = eth->h_vlan_encapsulated_proto;
+		from = VLAN_ETH_HLEN;
+	}
+	if (proto == htons(ETH_P_IP)) {
+		from += offsetof(struct iphdr, saddr);
+		n += 2 * sizeof(struct in_addr);
+	} else if (proto == htons(ETH_P_IPV6)) {
+		from += offsetof(struct ipv6hdr, saddr);
+		n += 2 * sizeof(struct in6_addr);
+	} else {
+		return 0;
+	}
+	/* No two flows share a class for long. */
+	return from + n <= len ? jhash(frame + from, n, jiffies / HZ) : 0;
+}
+
+/*
+ * A tap with several queues sends frames to the guest by that queue from which the last frame of
+ * their flow has come by sendmsg(), and drops that knowledge after 3 s. So of a flow a frame goes
+ * there four times a second, as the last one of its batch. By a vCPU thread, on its CPU, only if
+ * none is in flight that it could overtake: else this returns -EBUSY.
+ */
+int kvnet_tap_tx_direct_check_flow(struct kvnet_tap *tap, const void *frame, size_t len)
+{
+	u32 *sent_at = &tap->flow_sent_at[hash_flow(frame, len) % KVNET_TAP_FLOWS];
+
+	if ((u32)jiffies - *sent_at < FLOW_DUE)
+		return 0;
+	if (!tap->is_worker && time_before(jiffies, tap->sent_at + FLOW_DUE))
+		return -EBUSY;
+	tap->due_flow = sent_at;
+	return 0;
+}
+
 /*
  * XPS chooses the TX queue of a NIC behind a bridge or a router by the CPU that sends, if the skb
  * does not name another, and frames in two queues of a NIC may overtake each other. So all frames
@@ -107,12 +165,26 @@ bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap)
  * As with a TCP socket, it changes only after a pause, if the worker has moved meanwhile. Frames of
  * sendmsg() name none: the frames behind them name the CPU of the caller.
  */
-void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap, bool after_pause)
+static void set_cpu(struct kvnet_tap *tap)
 {
-	if (after_pause && tap->sender_cpu && time_before(jiffies, tap->sent_at + TX_PAUSE))
-		return;
 	tap->sender_cpu = raw_smp_processor_id() + 1;
 	tap->sent_at = jiffies;
+}
+
+/* At the begin of a worker's poll. */
+void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap)
+{
+	if (!tap->sender_cpu || time_after_eq(jiffies, tap->sent_at + TX_PAUSE))
+		set_cpu(tap);
+}
+
+/* Before sendmsg(), from which tun learns the queue of a flow. */
+void kvnet_tap_tx_direct_note_sendmsg(struct kvnet_tap *tap)
+{
+	set_cpu(tap);
+	if (tap->due_flow)
+		*tap->due_flow = jiffies;
+	tap->due_flow = NULL;
 }
 
 static u64 read_rx_packets(const struct net_device *dev)
@@ -132,7 +204,7 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	u64 before = 0;
 	int ret;
 
-	kvnet_tap_tx_direct_set_cpu(tap, false);
+	kvnet_tap_tx_direct_note_sendmsg(tap);
 	if (!tap->tx_ifindex || tx_dev_is_known(tap))
 		return tap->sock->ops->sendmsg(tap->sock, msg, 0);
 	local_bh_disable();
@@ -191,6 +263,7 @@ static __always_inline struct sk_buff *build_short_skb(const struct xdp_buff *xd
 /* Returns NULL for a frame that is left to sendmsg(), which also counts errors. */
 static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 						     struct net_device *dev,
+						     unsigned int queue,
 						     unsigned int sender_cpu)
 {
 	void *buf = xdp->data_hard_start;
@@ -218,7 +291,7 @@ static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 	skb->protocol = eth_type_trans(skb, dev);
 	skb_reset_network_header(skb);
 	skb_probe_transport_header(skb);
-	skb_record_rx_queue(skb, 0);
+	skb_record_rx_queue(skb, queue);
 #ifdef CONFIG_XPS
 	skb->sender_cpu = sender_cpu;
 #endif
@@ -249,7 +322,7 @@ static noinline unsigned int pass_frames(struct kvnet_tap *tap, struct net_devic
 	size_t bytes = 0;
 
 	for (; from < to; from++, xdp++) {
-		skb = build_tap_skb(xdp, dev, tap->sender_cpu);
+		skb = build_tap_skb(xdp, dev, tap->queue - 1, tap->sender_cpu);
 		if (unlikely(!skb))
 			break;
 		bytes += xdp->data_end - xdp->data;
@@ -283,6 +356,10 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
 	struct napi_struct *gro = kvnet_gro_start(tap, dev);
 	unsigned int n, bytes = tap->xdp_bytes;
 
+	tap->has_queues = READ_ONCE(dev->real_num_rx_queues) > 1;
+	/* A second one may have come after find_tx_dev(). */
+	if (!tap->has_queues || !tap->queue)
+		tap->queue = 1;
 	/* Where GRO is tried it decides: the other guest then gets fewer packets. */
 	if (!tap->gro_begin && kvnet_shortcut_start(tap, dev))
 		n = pass_frames_shortcut(tap, dev);
@@ -299,20 +376,25 @@ static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *d
  */
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap)
 {
+	const unsigned int due = tap->due_flow ? 1 : 0;
 	struct net_device *dev;
-	unsigned int n;
+	unsigned int n = 0;
 
 	tap->shortcut_packets = 0;
 	if (!tap->tx_dev)
 		return false;
+	tap->n_xdp -= due;
 	local_bh_disable();
 	rcu_read_lock();
 	dev = find_tx_dev(tap);
-	n = dev ? deliver_to_stack(tap, dev) : 0;
+	if (!dev)
+		tap->has_queues = false;
+	else if (tap->n_xdp)
+		n = deliver_to_stack(tap, dev);
 	tap->sent_at = jiffies;
 	rcu_read_unlock();
 	local_bh_enable();
-	tap->n_xdp -= n;
+	tap->n_xdp += due - n;
 	if (unlikely(n && tap->n_xdp))
 		memmove(tap->xdp, tap->xdp + n, tap->n_xdp * sizeof(*tap->xdp));
 	return n;

@@ -727,6 +727,29 @@ CASE(shortcut_not_to_tap_with_queues)
 	shortcut_rig_close();
 }
 
+/* One of the two is the guest's: frames to it show its number. */
+CASE(shortcut_from_tap_with_queues)
+{
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE };
+	int other;
+
+	vdev_parameter("tx_inline", 'N');
+	shortcut_rig_open_with(&(struct rig_cfg){ .tx_buf = LONG + 64, .tap = TAP_QUEUES });
+	other = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+	strcpy(ifr.ifr_name, port[A].name);
+	ASSERT_SYS(ioctl(other, TUNSETIFF, &ifr));
+	vdev_backend(&vmm.v, VDEV_RX, vmm.tap);
+	EXPECT_EQ(burst(TO_B, station(B)), 0);
+	/* of a flow that the guest has just sent */
+	ASSERT_EQ(rig_rx_post(&vmm, 1, NULL), 1);
+	vdev_kick(&vmm.v.q[VDEV_RX]);
+	speak(B, station(B));
+	EXPECT_EQ(rig_rx(&vmm, NULL, got.frame, sizeof(got.frame), 3000), got.len);
+	by_shortcut(TO_B, station(B));
+	close(other);
+	shortcut_rig_close();
+}
+
 /* A struct tun_pi is in front of its frames, but not of XDP frames. */
 CASE(shortcut_not_to_tap_with_packet_information)
 {

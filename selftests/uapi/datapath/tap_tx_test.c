@@ -25,6 +25,7 @@
 
 #include "flow.h"
 #include "links.h"
+#include "packets.h"
 #include "procfs.h"
 #include "rig.h"
 #include "segments.h"
@@ -402,31 +403,156 @@ static void set_queue(int fd, short flag)
 	ASSERT_SYS(ioctl(fd, TUNSETQUEUE, &ifr));
 }
 
-/* With two queues the tap's socket records which of them a flow belongs to. */
-CASE(multiqueue_tap_takes_the_socket)
+/* The rig's tap becomes the second queue of one, not attached yet; returns the first. */
+static int open_second_queue(void)
 {
 	char name[16] = "many%d";
-	int first, second;
+	int first;
 
-	set_direct('Y');
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	first = open_tap(IFF_MULTI_QUEUE, name);
 	memcpy(name, rig.name, sizeof(name));
-	flow_swap(&rig, first, if_nametoindex(name));
+	flow_swap(&rig, open_tap(IFF_MULTI_QUEUE, name), if_nametoindex(name));
 	rig_link(&rig, true);
-	rig_start(&rig);
-	learn();
-	second = open_tap(IFF_MULTI_QUEUE, name);
+	return first;
+}
+
+/* Frames that took the socket. */
+static long by_socket(void)
+{
+	return rig_counter(&rig, "kvnet.tx.packets") - rig_counter(&rig, "kvnet.tx.packets_direct");
+}
+
+/* By the queue from which the last frame like it came. */
+static void receive(void)
+{
+	static uint32_t seq = 1000000;
+
+	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_inject(&rig, ++seq, 100);
+	rig_rx_expect(&rig, seq, 100);
+}
+
+/* Which queue it is shows in the frames that it sends to the guest; the stack hears of it. */
+CASE(multiqueue_tap_takes_the_socket_until_its_number_is_known)
+{
+	struct rig second = { 0 };
+	unsigned int i;
+	int first;
+
+	set_direct('Y');
+	first = open_second_queue();
+	vdev_backend(&rig.v, VDEV_TX, rig.tap);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(transmit(), 0);
+	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	EXPECT_EQ(transmit(), 0);
-	set_queue(second, IFF_DETACH_QUEUE);
+	receive();
+	second.ifindex = rig.ifindex;
+	/* numbers of RX queues begin with 1 there, that of the second is 2 */
+	second.sniff = rig_queue_socket(&second, 2);
+	i = rig.tx_seq;
 	EXPECT_EQ(transmit(), 1);
-	/* a queue that is detached still sends */
-	set_queue(second, IFF_ATTACH_QUEUE);
-	set_queue(first, IFF_DETACH_QUEUE);
+	WAIT_FOR(3000, transmit() == 1);
+	for (; i < rig.tx_seq; i++)
+		rig_expect(&second, i, 100);
+	/* and with its own queue off it is one again, with a single queue */
+	set_queue(rig.tap, IFF_DETACH_QUEUE);
 	arrives();
-	set_queue(second, IFF_DETACH_QUEUE);
-	arrives();
-	close(second);
+	EXPECT_EQ(transmit(), 1);
+	close(first);
+}
+
+/* tun forgets for which queue a flow is unless a frame of it comes by the socket. */
+CASE(multiqueue_tap_sees_frames_of_a_flow_again_and_again)
+{
+	long before, sent = 0;
+
+	set_direct('Y');
+	open_second_queue();
+	rig_start(&rig);
+	transmit();
+	receive();
+	before = by_socket();
+	EXPECT(WAIT_FOR(3000, (transmit(), sent++, by_socket() - before >= 3)));
+	/* three in half a second or more */
+	EXPECT_GE(sent, 10);
+	EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), sent - 5);
+}
+
+static void transmit_packet(struct packet *p, enum packet_kind kind, uint32_t len, uint16_t port)
+{
+	static const uint8_t src[6] = { 2, 0, 0, 0, 0, 9 };
+	static const unsigned int ports[PACKET_KINDS] = {
+		[PACKET_UDP4] = 34, [PACKET_UDP6] = 54, [PACKET_VLAN] = 38,
+	};
+
+	packet_make(p, kind, dst[0], src, len, 0);
+	p->frame[ports[kind]] = port >> 8;
+	p->frame[ports[kind] + 1] = port;
+	ASSERT_EQ(rig_tx_raw(&rig, NULL, p->frame, p->len, NULL), 0);
+	vdev_kick(&rig.v.q[VDEV_TX]);
+	rig_tx_drain(&rig, 3000);
+}
+
+/* The guest sends a frame of the flow, and gets it back. */
+static void there_and_back(enum packet_kind kind, uint16_t port)
+{
+	static struct packet p;
+	uint8_t f[FRAME_MAX];
+
+	transmit_packet(&p, kind, 100, port);
+	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(send(rig.inject, p.frame, p.len, 0), p.len);
+	if (rig_rx(&rig, NULL, f, sizeof(f), 3000) != p.len || memcmp(f, p.frame, p.len))
+		FAIL("kind %u, port %u: not from the queue that sent it", kind, port);
+}
+
+/* With direct TX, too; half of them would have the other queue by their hash. */
+CASE(multiqueue_tap_answers_a_flow_by_its_queue)
+{
+	unsigned int i;
+
+	if (!vdev_is_vhost())
+		set_direct('Y');
+	open_second_queue();
+	rig_start(&rig);
+	transmit();
+	receive();
+	transmit();
+	for (i = 0; i < 16 && !ksft_failed(); i++)
+		there_and_back(i % 2 ? PACKET_UDP6 : PACKET_UDP4, 5000 + i);
+	if (!vdev_is_vhost())
+		EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), 1);
+}
+
+/* Headers that change from frame to frame are no other flow; nor are they behind a VLAN tag. */
+CASE(multiqueue_tap_tells_flows_by_addresses_and_ports)
+{
+	static const enum packet_kind kinds[] = { PACKET_UDP4, PACKET_UDP6, PACKET_VLAN };
+	static struct packet p;
+	unsigned int i, kind;
+	long before;
+
+	set_direct('Y');
+	open_second_queue();
+	rig_start(&rig);
+	transmit();
+	receive();
+	transmit();
+	for (kind = 0; kind < 3; kind++) {
+		before = by_socket();
+		for (i = 0; i < 60; i++)
+			transmit_packet(&p, kinds[kind], 100 + i, 5000 + kind);
+		/* one, and four a second; of many flows all, but for those of a class */
+		EXPECT_LE(by_socket() - before, 30);
+		before = by_socket();
+		for (i = 0; i < 60; i++)
+			transmit_packet(&p, kinds[kind], 100, 6000 + 100 * kind + i);
+		EXPECT_GE(by_socket() - before, 20);
+	}
 }
 
 /* Such a tap collects packets for GRO. */

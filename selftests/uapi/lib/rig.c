@@ -73,6 +73,8 @@ int rig_tap_new(struct rig *r, unsigned int flags)
 		ksft_skip("/dev/net/tun: %s", strerror(errno));
 	if (!(flags & TAP_BARE))
 		ifr.ifr_flags |= IFF_VNET_HDR;
+	if (flags & TAP_QUEUES)
+		ifr.ifr_flags |= IFF_MULTI_QUEUE;
 	strcpy(ifr.ifr_name, "uapi%d");
 	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
 	memcpy(r->name, ifr.ifr_name, sizeof(r->name));

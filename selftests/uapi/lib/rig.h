@@ -26,6 +26,7 @@ enum rig_tap {
 	TAP_BARE	= 1,	/* no IFF_VNET_HDR: the backend makes headers */
 	TAP_SNDBUF	= 2,	/* finite send buffer: no batching by sendmsg */
 	TAP_TUN_ONLY	= 4,	/* no device, only the tap and the sniffer */
+	TAP_QUEUES	= 8,	/* may have several */
 };
 
 struct rig_cfg {
