@@ -17,9 +17,9 @@
  * tap: a header probe finds the device as direct TX does (tap_tx_direct.c), by the counter
  * that recvmsg() changes.
  *
- * GSO, VLAN tags outside of the data and frames of other devices need more, and are left to
- * recvmsg(). All functions run in a session of RX, of a worker or of a softirq, except where
- * noted.
+ * GSO of tunnels, VLAN tags outside of the data and frames of other devices need more, and are
+ * left to recvmsg(). All functions run in a session of RX, of a worker or of a softirq, except
+ * where noted.
  */
 #include "tap.h"
 
@@ -46,6 +46,11 @@
 #define HDR_KIND_NO_CSUM	BIT(0)
 #define HDR_KIND_CSUM		BIT(1)
 #define HDR_KIND_XDP		BIT(2)
+#define HDR_KIND_GSO		BIT(3)
+
+/* What virtio_net_hdr_from_skb() has a header for, and what that leaves to the guest. */
+#define GSO_KINDS		(SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4)
+#define GSO_FLAGS		(SKB_GSO_DODGY | SKB_GSO_TCP_ECN | SKB_GSO_TCP_FIXEDID)
 
 /* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll; only of a tun device. */
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
@@ -99,11 +104,18 @@ void kvnet_tap_rx_copy_account(struct kvnet_tap *tap)
 	tap->uncounted_bytes = 0;
 }
 
-/* The frame is not GSO, so that virtio_net_hdr_from_skb() cannot fail. */
+/* Of a frame that is_copyable_gso(), or not GSO, so that virtio_net_hdr_from_skb() cannot fail. */
 static void make_vnet_hdr(const struct kvnet_tap *tap, const struct sk_buff *skb, void *hdr)
 {
 	if (tap->hdr_len)
 		virtio_net_hdr_from_skb(skb, hdr, tap->le, true, 0);
+}
+
+static u8 get_hdr_kind(const struct sk_buff *skb)
+{
+	if (skb_is_gso(skb))
+		return HDR_KIND_GSO;
+	return skb->ip_summed == CHECKSUM_PARTIAL ? HDR_KIND_CSUM : HDR_KIND_NO_CSUM;
 }
 
 static void learn_tap_hdr(struct kvnet_tap *tap, u8 kind)
@@ -229,12 +241,25 @@ static void prefetch_next_frames(const struct kvnet_tap *tap)
 	}
 }
 
+static bool is_copyable_gso(const struct sk_buff *skb)
+{
+	unsigned int type = skb_shinfo(skb)->gso_type;
+
+	return (type & GSO_KINDS) && !(type & ~(GSO_KINDS | GSO_FLAGS));
+}
+
 static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
 {
 	const struct sk_buff *skb = frame;
 
-	return tap->may_copy && (tun_is_xdp_frame(frame) ||
-				 (!skb_is_gso(skb) && !skb_vlan_tag_present(skb)));
+	if (!tap->may_copy)
+		return false;
+	if (tun_is_xdp_frame(frame))
+		return true;
+	/* Fragments in high memory have no address. */
+	if (IS_ENABLED(CONFIG_HIGHMEM) && skb_is_nonlinear(skb))
+		return false;
+	return !skb_vlan_tag_present(skb) && (!skb_is_gso(skb) || is_copyable_gso(skb));
 }
 
 /*
@@ -273,7 +298,7 @@ void *kvnet_tap_rx_copy_get(struct kvnet_tap *tap, void *hdr)
 		find_rx_dev(tap, skb->dev);
 	if (unlikely(!tap->rx_ifindex))
 		return NULL;
-	kind = skb->ip_summed == CHECKSUM_PARTIAL ? HDR_KIND_CSUM : HDR_KIND_NO_CSUM;
+	kind = get_hdr_kind(skb);
 	if (unlikely(!(tap->hdr_kinds_known & kind)))
 		return probe_tap_hdr(tap, skb, kind, hdr);
 	make_vnet_hdr(tap, skb, hdr);
@@ -305,19 +330,59 @@ int kvnet_tap_rx_copy_read(struct kvnet_tap *tap, void *buf, size_t len)
 	return len;
 }
 
-/* noinline: few frames need an iterator, which is cleared wherever it is on the stack. */
+/* The place in the owner's memory where the next part of a frame goes. */
+struct rx_place {
+	const struct iovec *iov;
+	const struct iovec *end;
+	size_t skip;
+};
+
+/* An iterator costs more than the copy, and looks up the object at @data (hardened usercopy). */
+static int copy_part(struct rx_place *to, const void *data, size_t len)
+{
+	size_t n;
+
+	for (; len; data += n, len -= n) {
+		for (; to->iov != to->end && to->skip == to->iov->iov_len; to->skip = 0)
+			to->iov++;
+		if (unlikely(to->iov == to->end))
+			return -EFAULT;
+		n = min(len, to->iov->iov_len - to->skip);
+		if (compat_copy_to_user(to->iov->iov_base + to->skip, data, n))
+			return -EFAULT;
+		to->skip += n;
+	}
+	return 0;
+}
+
+/* Socket buffers follow where GRO found no fragment left. */
+static int copy_skb(struct rx_place *to, const struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	const struct sk_buff *next;
+	unsigned int i;
+
+	if (copy_part(to, skb->data, skb_headlen(skb)))
+		return -EFAULT;
+	for (i = 0; i < info->nr_frags; i++)
+		if (copy_part(to, skb_frag_address(&info->frags[i]),
+			      skb_frag_size(&info->frags[i])))
+			return -EFAULT;
+	skb_walk_frags(skb, next)
+		if (copy_skb(to, next))
+			return -EFAULT;
+	return 0;
+}
+
 static noinline int copy_to_iov(const struct sk_buff *skb, const void *data, size_t len,
 				const void *hdr, size_t hdr_len, const struct iovec *iov,
 				unsigned int n)
 {
-	struct iov_iter to;
+	struct rx_place to = { .iov = iov, .end = iov + n };
 
-	iov_iter_init(&to, ITER_DEST, iov, n, hdr_len + len);
-	if (_copy_to_iter(hdr, hdr_len, &to) != hdr_len)
+	if (copy_part(&to, hdr, hdr_len))
 		return -EFAULT;
-	if (data)
-		return _copy_to_iter(data, len, &to) == len ? 0 : -EFAULT;
-	return skb_copy_datagram_iter(skb, 0, &to, len);
+	return data ? copy_part(&to, data, len) : copy_skb(&to, skb);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
+#include <linux/if_tun.h>
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -67,7 +68,7 @@ static void set_feature(const char *name, uint32_t command, bool on)
 	ASSERT_SYS(ethtool(name, &(struct ethtool_value){ .cmd = command, .data = on }));
 }
 
-static void set_udp_forwarding(const char *name, bool on)
+static void set_feature_named(const char *name, const char *feature, bool on)
 {
 	static union {
 		struct ethtool_gstrings head;
@@ -95,7 +96,7 @@ static void set_udp_forwarding(const char *name, bool on)
 	s.head.len = n;
 	ASSERT_SYS(ethtool(name, &s));
 	string = (const char *)s.head.data;
-	for (i = 0; i < n && strcmp(string, "rx-udp-gro-forwarding"); i++)
+	for (i = 0; i < n && strcmp(string, feature); i++)
 		string += ETH_GSTRING_LEN;
 	ASSERT(i < n);
 	set.head.cmd = ETHTOOL_SFEATURES;
@@ -103,6 +104,11 @@ static void set_udp_forwarding(const char *name, bool on)
 	set.head.features[i / 32].valid = 1u << i % 32;
 	set.head.features[i / 32].requested = on ? 1u << i % 32 : 0;
 	ASSERT_SYS(ethtool(name, &set));
+}
+
+static void set_udp_forwarding(const char *name, bool on)
+{
+	set_feature_named(name, "rx-udp-gro-forwarding", on);
 }
 
 /* GRO of kvnet, or of the veth pair, for which its near end must not have TSO. */
@@ -355,6 +361,63 @@ CASE(gro_on_segments_are_merged)
 	begin();
 	choose_gro(true, false);
 	EXPECT(is_merged());
+	rig_close(&rig);
+}
+
+/* The next packet that another guest gets, at got. */
+static bool receive_as_guest(struct rig *guest, struct seen *s, unsigned int ms)
+{
+	struct virtio_net_hdr_mrg_rxbuf h;
+	ssize_t n;
+
+	rig_rx_post(guest, 128, NULL);
+	vdev_kick(&guest->v.q[VDEV_RX]);
+	n = rig_rx(guest, &h, got, sizeof(got), ms);
+	*s = (struct seen){ .hdr = h.hdr, .len = n, .flow = got[5] };
+	return n > 0;
+}
+
+static bool guest_gets_mark(struct rig *guest)
+{
+	struct seen s;
+
+	send_mark();
+	while (receive_as_guest(guest, &s, 10))
+		if (s.flow == MARK)
+			return true;
+	return false;
+}
+
+/* Of more segments than a socket buffer has fragments: the others are socket buffers behind it. */
+CASE(gro_packets_reach_another_guest)
+{
+	uint32_t at = 1000000, n, longest = 0;
+	struct rig guest = { 0 };
+	struct seen s;
+	unsigned int i;
+
+	begin();
+	choose_gro(true, false);
+	rig_open(&guest, &(struct rig_cfg){ .here = true, .bufs = 128 });
+	ASSERT_SYS(ioctl(guest.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6));
+	/* of one IPv4 ID */
+	set_feature_named(guest.name, "tx-tcp-mangleid-segmentation", true);
+	link_bridge(guest.ifindex);
+	ASSERT(WAIT_FOR(8000, guest_gets_mark(&guest)));
+	for (i = 1; i <= TRIES && longest < 20 * MSS && !ksft_failed(); i++) {
+		send_stream(BATCH);
+		while (at != 1000000 + i * BATCH * MSS && !ksft_failed()) {
+			ASSERT(receive_as_guest(&guest, &s, 3000));
+			if (s.flow != STREAM)
+				continue;
+			n = check_stream(got, &s, at);
+			at += n;
+			if (n > longest)
+				longest = n;
+		}
+	}
+	EXPECT(longest >= 20 * MSS);
+	rig_close(&guest);
 	rig_close(&rig);
 }
 

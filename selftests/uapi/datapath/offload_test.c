@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "links.h"
 #include "pin_rig.h"
 #include "rig.h"
 #include "segments.h"
@@ -485,20 +486,27 @@ struct tunnel_hdr {
 	uint16_t outer_th, inner_nh;
 };
 
-static void open_tunnel_rig(void)
+static void open_tunnel_rig(struct rig *r, bool here)
 {
 	struct abi_features a = {
 		2, { F_V1 | F_MRG, BIT64(VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO - 64) },
 	};
 	int len = sizeof(struct tunnel_hdr);
 
-	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 8, .stopped = true,
-					  .features = F_V1 | F_MRG });
-	if (__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES_ARRAY, &a))
+	rig_open(r, &(struct rig_cfg){ .tx_buf = 66000, .rx_buf = 66000, .bufs = 8, .stopped = true,
+				       .features = F_V1 | F_MRG, .here = here });
+	if (__vdev_ioctl(r->v.fd, VHOST_SET_FEATURES_ARRAY, &a))
 		ksft_skip("no VIRTIO_NET_F_HOST_UDP_TUNNEL_GSO");
-	rig.v.hdr_len = len;
-	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &len));
-	rig_start(&rig);
+	r->v.hdr_len = len;
+	ASSERT_SYS(ioctl(r->tap, TUNSETVNETHDRSZ, &len));
+	rig_start(r);
+}
+
+static void need_tunnel_gso(const struct rig *r)
+{
+	if (ioctl(r->tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 |
+		  TUN_F_UDP_TUNNEL_GSO))
+		ksft_skip("this kernel has no tunnels through a tap");
 }
 
 static void transmit_tunnel(const struct tunnel_hdr *h, uint32_t len, int fd)
@@ -522,7 +530,7 @@ CASE(tx_tunnel_header_is_accepted)
 	size_t i;
 	int fd;
 
-	open_tunnel_rig();
+	open_tunnel_rig(&rig, false);
 	fd = rig_packet_socket(&rig, ETH_P_IP, false);
 	for (i = 0; i < sizeof(size) / sizeof(*size) && !ksft_failed(); i++) {
 		h.mrg = offload(0);
@@ -567,10 +575,8 @@ CASE(tx_tunnel_gso_is_kept)
 	size_t i;
 	int fd;
 
-	open_tunnel_rig();
-	if (ioctl(rig.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 |
-		  TUN_F_UDP_TUNNEL_GSO))
-		ksft_skip("this kernel has no tunnels through a tap");
+	open_tunnel_rig(&rig, false);
+	need_tunnel_gso(&rig);
 	h.mrg.hdr.gso_type |= VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4;
 	h.mrg.hdr.csum_start += OUTER;
 	h.mrg.hdr.hdr_len += OUTER;
@@ -578,6 +584,53 @@ CASE(tx_tunnel_gso_is_kept)
 	for (i = 0; i < sizeof(size) / sizeof(*size) && !ksft_failed(); i++)
 		transmit_tunnel(&h, vxlan_frame(frame, size[i]), fd);
 	close(fd);
+	rig_close(&rig);
+}
+
+static bool receive_tunnel(struct rig *guest, struct tunnel_hdr *h, uint32_t len)
+{
+	ssize_t n;
+
+	do {
+		rig_rx_post(guest, 8, NULL);
+		vdev_kick(&guest->v.q[VDEV_RX]);
+		n = rig_rx(guest, h, got, sizeof(got), 100);
+	} while (n > 0 && (n != len || memcmp(got, frame, len)));
+	return n > 0;
+}
+
+/* To another guest of the bridge, which forwards after a while. */
+CASE(rx_tunnel_gso_is_kept)
+{
+	struct tunnel_hdr h = { .mrg = offload(1400), .outer_th = 34, .inner_nh = OUTER + 14 }, to;
+	static const uint32_t size[] = { 3000, 20000, 60000 };
+	struct rig guest = { 0 }, bridge = { .name = "br0" };
+	uint32_t len;
+	size_t i;
+
+	open_tunnel_rig(&rig, false);
+	open_tunnel_rig(&guest, true);
+	need_tunnel_gso(&rig);
+	need_tunnel_gso(&guest);
+	link_bridge(0);
+	link_bridge(rig.ifindex);
+	link_bridge(guest.ifindex);
+	rig_link(&bridge, true);
+	h.mrg.hdr.gso_type |= VIRTIO_NET_HDR_GSO_UDP_TUNNEL_IPV4;
+	h.mrg.hdr.csum_start += OUTER;
+	h.mrg.hdr.hdr_len += OUTER;
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		len = vxlan_frame(frame, size[i]);
+		ASSERT(WAIT_FOR(8000, (rig_tx_raw(&rig, &h, frame, len, NULL),
+				       vdev_kick(&rig.v.q[VDEV_TX]), rig_tx_drain(&rig, 3000),
+				       receive_tunnel(&guest, &to, len))));
+		EXPECT_EQ(to.mrg.hdr.gso_type, h.mrg.hdr.gso_type);
+		EXPECT_EQ(to.mrg.hdr.gso_size, 1400);
+		EXPECT_EQ(to.mrg.hdr.csum_start, h.mrg.hdr.csum_start);
+		EXPECT_EQ(to.outer_th, h.outer_th);
+		EXPECT_EQ(to.inner_nh, h.inner_nh);
+	}
+	rig_close(&guest);
 	rig_close(&rig);
 }
 
@@ -601,7 +654,7 @@ CASE(tx_contradictory_tunnel_header_drops_frame)
 	size_t i;
 	int fd;
 
-	open_tunnel_rig();
+	open_tunnel_rig(&rig, false);
 	ioctl(rig.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_UDP_TUNNEL_GSO);
 	h.mrg.hdr.csum_start += OUTER;
 	h.mrg.hdr.hdr_len += OUTER;

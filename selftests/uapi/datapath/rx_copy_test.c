@@ -165,11 +165,8 @@ static void same(const struct rig_cfg *cfg, enum kind kind)
 	EXPECT_EQ(copy.tap.packets, call.n);
 	EXPECT_EQ(copy.tap.bytes, call.tap.bytes);
 	EXPECT_EQ(call.calls, call.n);
-	if (kind == PLAIN || kind == CSUM)
+	if (kind < KINDS)
 		EXPECT_LE(copy.calls, call.n / 2);
-	/* headers of GSO frames differ between kernels: the tap's recvmsg() makes them */
-	if (kind == GSO && !(cfg->tap & TAP_BARE))
-		EXPECT_EQ(copy.calls, call.n);
 	free(call.log);
 	free(copy.log);
 }
