@@ -256,8 +256,8 @@ static bool frame_is_copyable(const struct kvnet_tap *tap, void *frame)
 		return false;
 	if (tun_is_xdp_frame(frame))
 		return true;
-	/* Fragments in high memory have no address. */
-	if (IS_ENABLED(CONFIG_HIGHMEM) && skb_is_nonlinear(skb))
+	/* Fragments in high memory, or of a device, have no address. */
+	if (skb_is_nonlinear(skb) && (IS_ENABLED(CONFIG_HIGHMEM) || !skb_frags_readable(skb)))
 		return false;
 	return !skb_vlan_tag_present(skb) && (!skb_is_gso(skb) || is_copyable_gso(skb));
 }

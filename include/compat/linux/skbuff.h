@@ -30,4 +30,12 @@ static inline void compat_consume_skbs(struct sk_buff *list, bool softirq_sessio
 #endif
 }
 
+/* Linux 6.12 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 #endif /* _KVNET_COMPAT_SKBUFF_H */
