@@ -22,7 +22,7 @@
 #include <linux/etherdevice.h>
 #include <linux/if_tun.h>
 #include <linux/if_vlan.h>
-#include <linux/in6.h>
+#include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/jhash.h>
@@ -33,6 +33,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/virtio_net.h>
+#include <net/ip.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
@@ -113,31 +114,42 @@ bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap)
 	return ret;
 }
 
-/* Of addresses and ports; the headers are not validated. */
+static bool has_ports(u8 proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+}
+
+/*
+ * Of addresses, and of ports where most frames have them; the headers are not validated. The seed
+ * changes each second, so that no two flows share a class for long.
+ */
 static u32 hash_flow(const void *frame, size_t len)
 {
-	const struct vlan_ethhdr *eth = frame;
-	size_t from = ETH_HLEN, n = 2 * sizeof(__be16);
-	__be16 proto;
+	__be16 proto = ((const struct ethhdr *)frame)->h_proto;
+	size_t from = ETH_HLEN, n;
+	const struct ipv6hdr *ip6;
+	const struct iphdr *ip;
 
-	if (len < VLAN_ETH_HLEN)
-		return 0;
-	proto = eth->h_vlan_proto;
-	if (eth_type_vlan(proto)) {
-		proto = eth->h_vlan_encapsulated_proto;
+	if (eth_type_vlan(proto) && len >= VLAN_ETH_HLEN) {
+		proto = ((const struct vlan_ethhdr *)frame)->h_vlan_encapsulated_proto;
 		from = VLAN_ETH_HLEN;
 	}
-	if (proto == htons(ETH_P_IP)) {
+	ip = frame + from;
+	ip6 = frame + from;
+	if (proto == htons(ETH_P_IP) && len >= from + sizeof(*ip)) {
 		from += offsetof(struct iphdr, saddr);
-		n += 2 * sizeof(struct in_addr);
-	} else if (proto == htons(ETH_P_IPV6)) {
+		n = 2 * sizeof(ip->saddr);
+		if (has_ports(ip->protocol) && ip->ihl == 5 && !ip_is_fragment(ip))
+			n += 2 * sizeof(__be16);
+	} else if (proto == htons(ETH_P_IPV6) && len >= from + sizeof(*ip6)) {
 		from += offsetof(struct ipv6hdr, saddr);
-		n += 2 * sizeof(struct in6_addr);
+		n = 2 * sizeof(ip6->saddr);
+		if (has_ports(ip6->nexthdr))
+			n += 2 * sizeof(__be16);
 	} else {
 		return 0;
 	}
-	/* No two flows share a class for long. */
-	return from + n <= len ? jhash(frame + from, n, jiffies / HZ) : 0;
+	return jhash(frame + from, min(n, len - from), jiffies / HZ);
 }
 
 /*
