@@ -498,13 +498,18 @@ static void transmit_packet(struct packet *p, enum packet_kind kind, uint32_t le
 	rig_tx_drain(&rig, 3000);
 }
 
-/* The guest sends a frame of the flow, and gets it back. */
+/*
+ * The guest sends frames of the flow until tun has seen one, the first as a rule, and gets one
+ * back.
+ */
 static void there_and_back(enum packet_kind kind, uint16_t port)
 {
 	static struct packet p;
+	long before = by_socket();
 	uint8_t f[FRAME_MAX];
 
-	transmit_packet(&p, kind, 100, port);
+	EXPECT(WAIT_FOR(3000, (transmit_packet(&p, kind, 100, port),
+			       vdev_is_vhost() || by_socket() != before)));
 	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
 	vdev_kick(&rig.v.q[VDEV_RX]);
 	ASSERT_EQ(send(rig.inject, p.frame, p.len, 0), p.len);
