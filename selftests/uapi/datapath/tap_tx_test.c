@@ -434,7 +434,16 @@ static void receive(void)
 	rig_rx_expect(&rig, seq, 100);
 }
 
-/* Which queue it is shows in the frames that it sends to the guest; the stack hears of it. */
+/* Its number is known then: the next batch is direct. */
+static void start_second_queue(void)
+{
+	open_second_queue();
+	rig_start(&rig);
+	transmit();
+	receive();
+}
+
+/* Frames to the guest show the number of a queue; those to the host have it. */
 CASE(multiqueue_tap_takes_the_socket_until_its_number_is_known)
 {
 	struct rig second = { 0 };
@@ -454,7 +463,7 @@ CASE(multiqueue_tap_takes_the_socket_until_its_number_is_known)
 	second.sniff = rig_queue_socket(&second, 2);
 	i = rig.tx_seq;
 	EXPECT_EQ(transmit(), 1);
-	WAIT_FOR(3000, transmit() == 1);
+	EXPECT(WAIT_FOR(3000, transmit() == 1));
 	for (; i < rig.tx_seq; i++)
 		rig_expect(&second, i, 100);
 	/* and with its own queue off it is one again, with a single queue */
@@ -470,10 +479,7 @@ CASE(multiqueue_tap_sees_frames_of_a_flow_again_and_again)
 	long before, sent = 0;
 
 	set_direct('Y');
-	open_second_queue();
-	rig_start(&rig);
-	transmit();
-	receive();
+	start_second_queue();
 	before = by_socket();
 	EXPECT(WAIT_FOR(3000, (transmit(), sent++, by_socket() - before >= 3)));
 	/* three in half a second or more */
@@ -524,10 +530,7 @@ CASE(multiqueue_tap_answers_a_flow_by_its_queue)
 
 	if (!vdev_is_vhost())
 		set_direct('Y');
-	open_second_queue();
-	rig_start(&rig);
-	transmit();
-	receive();
+	start_second_queue();
 	transmit();
 	for (i = 0; i < 16 && !ksft_failed(); i++)
 		there_and_back(i % 2 ? PACKET_UDP6 : PACKET_UDP4, 5000 + i);
@@ -546,10 +549,7 @@ CASE(multiqueue_tap_tells_flows_by_addresses_and_ports)
 	long before;
 
 	set_direct('Y');
-	open_second_queue();
-	rig_start(&rig);
-	transmit();
-	receive();
+	start_second_queue();
 	transmit();
 	for (kind = 0; kind < 4; kind++) {
 		before = by_socket();
