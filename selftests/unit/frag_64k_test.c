@@ -11,6 +11,8 @@
 
 #include "unit.h"
 
+unsigned long jiffies;
+
 static struct page the_page;
 static unsigned int n_tries;
 static bool tight, none;

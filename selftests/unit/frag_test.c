@@ -6,6 +6,7 @@
 #include "frag.h"
 
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <stdlib.h>
@@ -64,6 +65,8 @@ static void free_frag(void *frag)
 {
 	put_page(virt_to_head_page(frag));
 }
+
+unsigned long jiffies = 1000;
 
 static struct kvnet_frags start(unsigned int order)
 {
@@ -202,6 +205,47 @@ CASE(frag_oldest_is_let_go)
 	for (; i < ARRAY_SIZE(p); i++)
 		free_frag(p[i]);
 	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+/* A burst's chunks are not kept: one in a jiffy goes, until as many are left as are always kept. */
+CASE(frag_chunks_of_a_burst_are_freed)
+{
+	struct kvnet_frags f = start(3);
+	void *p[KVNET_FRAG_CHUNKS];
+	unsigned int i, live = KVNET_FRAG_CHUNKS;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	/* While all but one are in use, that one is used again. */
+	for (i = 0; i < 10; i++, jiffies++) {
+		free_frag(p[0]);
+		p[0] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+		free_frag(p[live - 1]);
+		p[live - 1] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	}
+	EXPECT_EQ(n_allocs, live);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		free_frag(p[i]);
+	for (i = 0; i < 2 * KVNET_FRAG_CHUNKS; i++) {
+		free_frag(kvnet_frag_alloc(&f, KVNET_FRAG_MAX));
+		if (i % 2) {
+			jiffies++;
+			continue;
+		}
+		if (live > KVNET_FRAG_CHUNKS_KEPT)
+			live--;
+		EXPECT_EQ(n_live, live);
+	}
+	EXPECT_EQ(live, KVNET_FRAG_CHUNKS_KEPT);
+	EXPECT_EQ(n_allocs, KVNET_FRAG_CHUNKS);
+	/* A burst again, as large as the last one. */
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		free_frag(p[i]);
 	kvnet_frag_drain(&f);
 	EXPECT_EQ(n_live, 0);
 }

@@ -9,6 +9,7 @@
 
 #include <linux/compiler.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/page_ref.h>
@@ -31,6 +32,25 @@ static bool alloc_chunk_pages(struct page_frag *c, u32 need)
 	return c->page;
 }
 
+static bool chunk_is_idle(const struct page_frag *c)
+{
+	return page_ref_count(c->page) == 1;
+}
+
+/* Frees the last chunk, if it is one of a burst: @c is idle, too. */
+static void free_spare_chunk(struct kvnet_frags *f, const struct page_frag *c)
+{
+	const struct page_frag *last = &f->chunk[f->n - 1];
+	unsigned long now = jiffies;
+
+	if (f->n <= KVNET_FRAG_CHUNKS_KEPT || c == last || !chunk_is_idle(last) ||
+	    f->freed_at == now)
+		return;
+	f->freed_at = now;
+	f->n--;
+	put_page(last->page);
+}
+
 /*
  * The first idle chunk is reused: so the number of chunks in use follows the number of frames
  * in flight, and they stay in the CPU's cache. Without an idle chunk a new one is allocated,
@@ -43,15 +63,18 @@ static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 {
 	struct page_frag *c, next;
 
-	for (c = f->chunk; c < f->chunk + KVNET_FRAG_CHUNKS && c->page; c++) {
-		if (need <= c->size && page_ref_count(c->page) == 1) {
+	for (c = f->chunk; c < f->chunk + f->n; c++) {
+		if (need <= c->size && chunk_is_idle(c)) {
+			free_spare_chunk(f, c);
 			c->offset = 0;
 			return c;
 		}
 	}
 	if (!alloc_chunk_pages(&next, need))
 		return NULL;
-	if (c == f->chunk + KVNET_FRAG_CHUNKS) {
+	if (f->n < KVNET_FRAG_CHUNKS) {
+		f->n++;
+	} else {
 		c = f->chunk + f->oldest;
 		f->oldest = (f->oldest + 1) % KVNET_FRAG_CHUNKS;
 		put_page(c->page);
@@ -90,8 +113,7 @@ void kvnet_frag_drain(struct kvnet_frags *f)
 {
 	unsigned int i;
 
-	for (i = 0; i < KVNET_FRAG_CHUNKS; i++)
-		if (f->chunk[i].page)
-			put_page(f->chunk[i].page);
+	for (i = 0; i < f->n; i++)
+		put_page(f->chunk[i].page);
 	*f = (struct kvnet_frags) {};
 }

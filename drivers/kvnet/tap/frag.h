@@ -16,13 +16,18 @@
 /* Bytes of the longest fragment and of a chunk; without memory a chunk is a page. */
 #define KVNET_FRAG_MAX	32768UL
 
-/* Enough for as many frames of Ethernet's MTU as a ring of 256 has: 512 KiB at most. */
-#define KVNET_FRAG_CHUNKS	16
+/* Enough for as many frames of Ethernet's MTU as wait in a tap's ring of 1000: 2 MiB at most. */
+#define KVNET_FRAG_CHUNKS	64
 
-/* The chunks of a queue; guarded by vq->lock. A chunk without a page has no size. */
+/* As many as a ring of 256 has; more are freed, one in a jiffy, as soon as they are idle. */
+#define KVNET_FRAG_CHUNKS_KEPT	16
+
+/* The chunks of a queue; guarded by vq->lock. */
 struct kvnet_frags {
 	struct page_frag *cur;	/* fragments are cut from this one; NULL: none */
+	unsigned int n;		/* chunks */
 	unsigned int oldest;	/* index of the chunk that is replaced next if none is idle */
+	unsigned long freed_at;	/* jiffies */
 	struct page_frag chunk[KVNET_FRAG_CHUNKS];
 };
 
