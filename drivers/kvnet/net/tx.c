@@ -317,7 +317,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 	if (!kvnet_vq_begin(&q->vq))
 		return kvnet_vq_retry_miss(&q->vq) ? KVNET_WORK_REPOLL : KVNET_WORK_IDLE;
 	kvnet_stats_inc(&q->vq.stats, KVNET_STAT_polls);
-	kvnet_tap_tx_direct_set_cpu(&q->tap);
+	kvnet_tap_tx_direct_start_poll(&q->tap);
 	kvnet_budget_start(&budget);
 	result = tx_poll_session(q, &budget);
 	if (kvnet_budget_is_spent(&budget))

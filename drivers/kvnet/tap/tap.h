@@ -44,7 +44,7 @@ extern bool kvnet_param_tx_direct;
 						KVNET_TAP_LINEAR_MAX) + \
 				 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
-/* Classes of flows, for a tap with several queues. */
+/* A hash of flows, for a tap with several queues. */
 #define KVNET_TAP_FLOWS		256
 
 /* A queue's view of its tap: session fields of the queue. */
@@ -187,7 +187,7 @@ int kvnet_tap_tx_send_one(struct kvnet_tap *tap, const struct kvnet_tap_msg *fro
 void kvnet_tap_tx_direct_set_dev(struct kvnet_tap *tap, int ifindex);
 bool kvnet_tap_tx_direct_is_ready(const struct kvnet_tap *tap);
 int kvnet_tap_tx_direct_check_flow(struct kvnet_tap *tap, const void *frame, size_t len);
-void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap);
+void kvnet_tap_tx_direct_start_poll(struct kvnet_tap *tap);
 void kvnet_tap_tx_direct_note_sendmsg(struct kvnet_tap *tap);
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap);
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);

@@ -121,7 +121,7 @@ static bool has_ports(u8 proto)
 
 /*
  * Of addresses, and of ports where most frames have them; the headers are not validated. The seed
- * changes each second, so that no two flows share a class for long.
+ * changes each second, so that no two flows share an entry for long.
  */
 static u32 hash_flow(const void *frame, size_t len)
 {
@@ -170,30 +170,30 @@ int kvnet_tap_tx_direct_check_flow(struct kvnet_tap *tap, const void *frame, siz
 	return 0;
 }
 
-/*
- * XPS chooses the TX queue of a NIC behind a bridge or a router by the CPU that sends, if the skb
- * does not name another, and frames in two queues of a NIC may overtake each other. So all frames
- * of a virtqueue name one CPU, that of its worker, whether the worker or a vCPU thread passes them.
- * As with a TCP socket, it changes only after a pause, if the worker has moved meanwhile. Frames of
- * sendmsg() name none: the frames behind them name the CPU of the caller.
- */
-static void set_cpu(struct kvnet_tap *tap)
+static void name_this_cpu(struct kvnet_tap *tap)
 {
 	tap->sender_cpu = raw_smp_processor_id() + 1;
 	tap->sent_at = jiffies;
 }
 
-/* At the begin of a worker's poll. */
-void kvnet_tap_tx_direct_set_cpu(struct kvnet_tap *tap)
+/*
+ * At the begin of a worker's poll. XPS chooses the TX queue of a NIC behind a bridge or a router by
+ * the CPU that sends, if the skb does not name another, and frames in two queues of a NIC may
+ * overtake each other. So all frames of a virtqueue name one CPU, that of its worker, whether the
+ * worker or a vCPU thread passes them. As with a TCP socket, it changes only after a pause, if the
+ * worker has moved meanwhile. Frames of sendmsg() name none: the frames behind them name the CPU
+ * of the caller.
+ */
+void kvnet_tap_tx_direct_start_poll(struct kvnet_tap *tap)
 {
 	if (!tap->sender_cpu || time_after_eq(jiffies, tap->sent_at + TX_PAUSE))
-		set_cpu(tap);
+		name_this_cpu(tap);
 }
 
 /* Before sendmsg(), from which tun learns the queue of a flow. */
 void kvnet_tap_tx_direct_note_sendmsg(struct kvnet_tap *tap)
 {
-	set_cpu(tap);
+	name_this_cpu(tap);
 	if (tap->due_flow)
 		*tap->due_flow = jiffies;
 	tap->due_flow = NULL;

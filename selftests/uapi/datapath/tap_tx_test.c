@@ -555,7 +555,7 @@ CASE(multiqueue_tap_tells_flows_by_addresses_and_ports)
 		before = by_socket();
 		for (i = 0; i < 60; i++)
 			transmit_packet(&p, kinds[kind], 100 + i, 5000 + kind);
-		/* one, and four a second; of many flows all, but for those of a class */
+		/* one, and four a second; of many flows all, but for those that share an entry */
 		EXPECT_LE(by_socket() - before, 30);
 		/* no ports: its checksum is there */
 		if (kinds[kind] == PACKET_ICMPV6)
