@@ -239,16 +239,12 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
  * A frame longer than a page: its headers are copied, the rest becomes a fragment. As with
  * tun: the next tap takes the linear part of a GSO frame for the length of its headers.
  */
-static struct sk_buff *build_long_skb(const struct xdp_buff *xdp, unsigned int len)
+static void fill_long_skb(struct sk_buff *skb, const struct xdp_buff *xdp, unsigned int len)
 {
-	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start - KVNET_TAP_SKB_HEAD,
-					     KVNET_TAP_SKB_HEAD);
 	const struct virtio_net_hdr *hdr = xdp->data_hard_start + KVNET_TUN_FRAME_HDR;
 	struct page *page = virt_to_head_page(xdp->data);
 	unsigned int linear = KVNET_TAP_LINEAR_MAX;
 
-	if (unlikely(!skb))
-		return NULL;
 	if (hdr->gso_type)
 		linear = __virtio16_to_cpu(true, hdr->hdr_len);
 	linear = clamp_t(unsigned int, linear, ETH_HLEN, KVNET_TAP_LINEAR_MAX);
@@ -257,19 +253,6 @@ static struct sk_buff *build_long_skb(const struct xdp_buff *xdp, unsigned int l
 	get_page(page);
 	skb_add_rx_frag(skb, 0, page, xdp->data + linear - page_address(page),
 			len - linear, xdp->frame_sz);
-	return skb;
-}
-
-static __always_inline struct sk_buff *build_short_skb(const struct xdp_buff *xdp,
-						       unsigned int len)
-{
-	struct sk_buff *skb = napi_build_skb(xdp->data_hard_start, xdp->frame_sz);
-
-	if (unlikely(!skb))
-		return NULL;
-	skb_reserve(skb, xdp->data - xdp->data_hard_start);
-	__skb_put(skb, len);
-	return skb;
 }
 
 /* Returns NULL for a frame that is left to sendmsg(), which also counts errors. */
@@ -278,6 +261,7 @@ static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 						     unsigned int queue,
 						     unsigned int sender_cpu)
 {
+	const bool is_long = xdp->frame_sz > PAGE_SIZE;
 	void *buf = xdp->data_hard_start;
 	const struct virtio_net_hdr *hdr = buf + KVNET_TUN_FRAME_HDR;
 	unsigned int len = xdp->data_end - xdp->data;
@@ -285,12 +269,19 @@ static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 
 	if (unlikely(kvnet_vnet_hdr_is_odd(hdr)))
 		return NULL;
-	if (xdp->frame_sz > PAGE_SIZE)
-		skb = build_long_skb(xdp, len);
+	/* Two calls: no instructions to choose the arguments. */
+	if (is_long)
+		skb = napi_build_skb(buf - KVNET_TAP_SKB_HEAD, KVNET_TAP_SKB_HEAD);
 	else
-		skb = build_short_skb(xdp, len);
+		skb = napi_build_skb(buf, xdp->frame_sz);
 	if (unlikely(!skb))
 		return NULL;
+	if (is_long) {
+		fill_long_skb(skb, xdp, len);
+	} else {
+		skb_reserve(skb, xdp->data - buf);
+		__skb_put(skb, len);
+	}
 	skb->dev = dev;
 	/* Most headers ask for nothing; the others are parsed as tun does. */
 	if (unlikely((hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) &&
