@@ -97,29 +97,20 @@ static int store_num_buffers(const struct kvnet_rx_poll_ctx *t, unsigned int buf
 	return copy_to_buffers(vq, at, &n, sizeof(n));
 }
 
-static int zero_user_header(const struct kvnet_rx_poll_ctx *t)
-{
-	struct iov_iter to;
-
-	iov_iter_init(&to, ITER_DEST, t->q->vq.iov, t->q->vq.n_iov, t->hdr_len);
-	return iov_iter_zero(t->hdr_len, &to) == t->hdr_len ? 0 : -EFAULT;
-}
-
-/* The tap's recvmsg() writes header and data to the guest. */
+/* The tap's recvmsg() writes header and data to the guest. The header in @bounce is zeroed. */
 static int read_long_frame(const struct kvnet_rx_poll_ctx *t, unsigned int buffers, size_t len)
 {
 	struct kvnet_queue *q = t->q;
 	size_t total = q->tap.hdr_len + len;
 	int ret;
 
-	if (!q->tap.hdr_len && zero_user_header(t)) {
-		kvnet_tap_rx_discard(&q->tap);
-		return -EFAULT;
-	}
 	ret = kvnet_tap_rx_read_user(&q->tap, q->vq.iov, q->vq.n_iov,
 				     t->hdr_len - q->tap.hdr_len, total);
 	if (ret != total)
 		return ret == -EFAULT ? ret : -EIO;
+	/* The tap has no header: the driver gets one of zeroes. */
+	if (!q->tap.hdr_len && copy_to_buffers(&q->vq, 0, q->bounce, t->hdr_len))
+		return -EFAULT;
 	return store_num_buffers(t, buffers);
 }
 
