@@ -74,13 +74,6 @@ static struct ptr_ring *find_tap_ring(struct socket *sock)
 	return IS_ERR(ring) ? NULL : ring;
 }
 
-static void reset_rx_batch(struct kvnet_tap *tap)
-{
-	tap->rx_done = 0;
-	tap->rx_head = 0;
-	tap->rx_tail = 0;
-}
-
 /* As tun_ptr_free(), without its calls for the memory that tun and the short cut allocate. */
 static void free_xdp_frame(void *frame)
 {
@@ -101,8 +94,6 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap)
 {
 	struct sk_buff *frame, *list = NULL;
 
-	if (tap->rx_done == tap->rx_head)
-		return;
 	while (tap->rx_done < tap->rx_head) {
 		frame = tap->rx[tap->rx_done++];
 		if (!frame)
@@ -114,9 +105,13 @@ void kvnet_tap_rx_release(struct kvnet_tap *tap)
 		frame->next = list;
 		list = frame;
 	}
-	compat_consume_skbs(list, in_serving_softirq());
-	if (tap->rx_head == tap->rx_tail)
-		reset_rx_batch(tap);
+	if (list)
+		compat_consume_skbs(list, in_serving_softirq());
+	if (tap->rx_head == tap->rx_tail) {
+		tap->rx_done = 0;
+		tap->rx_head = 0;
+		tap->rx_tail = 0;
+	}
 }
 
 static void return_rx_batch(struct kvnet_tap *tap)
@@ -128,8 +123,8 @@ static void return_rx_batch(struct kvnet_tap *tap)
 		ptr_ring_unconsume(tap->ring, frame, n, tun_ptr_free);
 	else if (n)
 		kvnet_packet_requeue(tap->sock, frame, n);
+	tap->rx_tail = tap->rx_head;
 	kvnet_tap_rx_release(tap);
-	reset_rx_batch(tap);
 }
 
 /*
@@ -230,10 +225,8 @@ static void *peek_rx_frame(struct kvnet_tap *tap)
 		if (in_serving_softirq() && tap->rx_tail)
 			return NULL;
 		/* Frames that are read are freed after the flush, or to make room. */
-		if (tap->rx_tail == KVNET_TAP_BATCH) {
+		if (tap->rx_tail == KVNET_TAP_BATCH)
 			kvnet_tap_rx_release(tap);
-			reset_rx_batch(tap);
-		}
 		n = consume_rx_batch(tap);
 		if (!n)
 			return NULL;
