@@ -133,19 +133,13 @@ static enum kvnet_stat receive_frame_inline(const struct kvnet_rx_poll_ctx *t, s
 	buffers = kvnet_vq_pop_push_single(&q->vq, t->hdr_len + len,
 					   min(t->buffers_max, INLINE_BUFFERS_MAX),
 					   INLINE_PIECES_MAX, &left);
-	if (left)
-		goto leave;
-	ret = copy_frame_inline(t, buffers, len, &skip);
-	if (ret == -EAGAIN)
-		goto leave;
+	ret = left ? -EAGAIN : copy_frame_inline(t, buffers, len, &skip);
 	if (ret)
 		kvnet_vq_rewind(&q->vq, mark);
+	if (ret == -EAGAIN)
+		return skip;
 	kvnet_rx_count_frame(q, len, ret);
 	return KVNET_STAT_NONE;
-
-leave:
-	kvnet_vq_rewind(&q->vq, mark);
-	return skip;
 }
 
 /*
