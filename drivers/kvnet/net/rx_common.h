@@ -31,7 +31,8 @@ static inline struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q
 {
 	const struct kvnet_features *f = &q->vq.features;
 
-	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	q->tap.hdr_len = kvnet_features_tap_hdr_len(f);
+	q->tap.le = q->vq.ring.le;
 	kvnet_tap_rx_copy_start_poll(&q->tap, kvnet_queue_has_tun(q) &&
 				     kvnet_dev_is_rx_direct(kvnet_dev_of_queue(q)));
 	return (struct kvnet_rx_poll_ctx) {

@@ -39,7 +39,8 @@ static struct tx_poll_ctx start_tx_poll(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
 
-	kvnet_tap_set_hdr(&q->tap, kvnet_features_tap_hdr_len(f), q->vq.ring.le);
+	q->tap.hdr_len = kvnet_features_tap_hdr_len(f);
+	q->tap.le = q->vq.ring.le;
 	q->tap.is_worker = !kvnet_vq_in_vcpu_session();
 	/* Only frames to the guest tell it. */
 	q->tap.queue = READ_ONCE((q - 1)->tap.queue);

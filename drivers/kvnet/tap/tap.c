@@ -284,12 +284,6 @@ bool kvnet_tap_rx_may_softirq(const struct kvnet_tap *tap)
 #endif
 }
 
-void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le)
-{
-	tap->hdr_len = hdr_len;
-	tap->le = le;
-}
-
 /*
  * The caller has set the iterator of @msg. Of the other fields only those are set that a tap
  * reads: to clear the whole struct costs time for each frame.

@@ -130,7 +130,6 @@ struct kvnet_tap_msg {
 struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int ifindex);
-void kvnet_tap_set_hdr(struct kvnet_tap *tap, size_t hdr_len, bool le);
 
 /* host to guest: tap.c */
 size_t kvnet_tap_rx_peek(struct kvnet_tap *tap);

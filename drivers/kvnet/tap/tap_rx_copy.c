@@ -52,7 +52,7 @@
 #define GSO_KINDS		(SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4)
 #define GSO_FLAGS		(SKB_GSO_DODGY | SKB_GSO_TCP_ECN | SKB_GSO_TCP_FIXEDID)
 
-/* After kvnet_tap_set_hdr(). @may_copy: allow direct RX in this poll; only of a tun device. */
+/* @may_copy: allow direct RX in this poll; only of a tun device. */
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
 {
 	tap->may_copy = may_copy;
