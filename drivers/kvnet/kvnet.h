@@ -254,6 +254,11 @@ extern bool kvnet_param_shortcut;
 extern bool kvnet_param_fork_from_owner;
 extern bool kvnet_param_fork_owner_control;
 
+static inline struct kvnet_queue *kvnet_queue_of_work(struct kvnet_work *work)
+{
+	return container_of(work, struct kvnet_queue, work);
+}
+
 static inline struct kvnet_net *kvnet_dev_of_queue(struct kvnet_queue *q)
 {
 	return container_of(q - q->vq.index, struct kvnet_net, q[0]);

@@ -253,7 +253,7 @@ static bool complete_rx(struct kvnet_queue *q, bool coalesce)
 
 static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	enum kvnet_work_result result;
 	bool coalesce;
 
@@ -283,7 +283,7 @@ static enum kvnet_work_result rx_poll(struct kvnet_work *work)
 
 static bool rx_pending(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	bool ret;
 
 	if (READ_ONCE(q->no_room))
@@ -300,7 +300,7 @@ static bool rx_pending(struct kvnet_work *work)
 
 static bool rx_rearm(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))

@@ -20,11 +20,6 @@ struct kvnet_rx_poll_ctx {
 	unsigned int buffers_max;	/* of a packet; 1 without VIRTIO_NET_F_MRG_RXBUF */
 };
 
-static inline struct kvnet_queue *kvnet_rx_work_to_queue(struct kvnet_work *work)
-{
-	return container_of(work, struct kvnet_queue, work);
-}
-
 /* In a session, also of a softirq: these must not sleep. */
 
 static inline struct kvnet_rx_poll_ctx kvnet_rx_start_poll(struct kvnet_queue *q)

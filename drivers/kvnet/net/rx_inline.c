@@ -210,7 +210,7 @@ static bool complete_rx_inline(struct kvnet_queue *q)
 /* Softirq context, SCHED is set. REPOLL queues the work to its worker. */
 enum kvnet_work_result kvnet_rx_inline_poll_softirq(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = kvnet_rx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	enum kvnet_work_result result = KVNET_WORK_COMPLETE;
 
 	if (!kvnet_vq_begin_softirq(&q->vq)) {

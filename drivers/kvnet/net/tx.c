@@ -30,11 +30,6 @@ struct tx_poll_ctx {
 	bool may_batch;
 };
 
-static struct kvnet_queue *tx_work_to_queue(struct kvnet_work *work)
-{
-	return container_of(work, struct kvnet_queue, work);
-}
-
 static struct tx_poll_ctx start_tx_poll(struct kvnet_queue *q)
 {
 	const struct kvnet_features *f = &q->vq.features;
@@ -311,7 +306,7 @@ static void end_tx_session(struct kvnet_queue *q, bool completed)
 
 static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = tx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	struct kvnet_budget budget;
 	enum kvnet_work_result result;
 
@@ -330,7 +325,7 @@ static enum kvnet_work_result tx_poll(struct kvnet_work *work)
 /* REPOLL queues the work to its worker: beyond the vCPU budget, or if an access faults. */
 static enum kvnet_work_result tx_poll_vcpu(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = tx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	enum kvnet_work_result result;
 	struct kvnet_budget budget;
 	unsigned long packets_before;
@@ -369,7 +364,7 @@ static void call_from_softirq(struct kvnet_queue *q)
 /* Runs for the inline timer of start_call_timer(). */
 static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = tx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	enum kvnet_work_result result = KVNET_WORK_COMPLETE;
 
 	if (!kvnet_vq_begin_softirq(&q->vq))
@@ -389,12 +384,12 @@ static enum kvnet_work_result tx_poll_softirq(struct kvnet_work *work)
 
 static bool tx_pending(struct kvnet_work *work)
 {
-	return kvnet_vq_pending(&tx_work_to_queue(work)->vq);
+	return kvnet_vq_pending(&kvnet_queue_of_work(work)->vq);
 }
 
 static bool tx_rearm(struct kvnet_work *work)
 {
-	struct kvnet_queue *q = tx_work_to_queue(work);
+	struct kvnet_queue *q = kvnet_queue_of_work(work);
 	bool more;
 
 	if (!kvnet_vq_begin(&q->vq))
