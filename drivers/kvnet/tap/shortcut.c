@@ -265,13 +265,6 @@ static bool complete_csum(const struct xdp_buff *xdp)
 	return true;
 }
 
-/* Back from an XDP frame. Its checksum is complete, so that its header asks for nothing. */
-static void restore_frame(const struct xdp_buff *xdp)
-{
-	memset(kvnet_tun_frame_init(xdp->data_hard_start, xdp->frame_sz), 0,
-	       KVNET_FEATURES_HDR_MAX);
-}
-
 /*
  * Sends the frames of the batch from index @from on, as long as they may go directly to the same
  * tap. Returns how many were sent: they are the other tap's. If it has no room for some, the rest
@@ -301,8 +294,10 @@ unsigned int kvnet_shortcut_send(struct kvnet_tap *tap, unsigned int from)
 	sent = to->netdev_ops->ndo_xdp_xmit(to, n, frames, XDP_XMIT_FLUSH);
 	if (unlikely(sent != n)) {
 		sent = max(sent, 0);
+		/* Back from XDP frames. Checksums are complete: the headers ask for nothing. */
 		for (i = sent; i < n; i++)
-			restore_frame(&xdp[i]);
+			memset(kvnet_tun_frame_init(xdp[i].data_hard_start, xdp[i].frame_sz), 0,
+			       KVNET_FEATURES_HDR_MAX);
 		tap->bridge = NULL;
 	}
 	for (i = 0; i < sent; i++)
