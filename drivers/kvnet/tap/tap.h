@@ -74,7 +74,7 @@ struct kvnet_tap {
 
 	/* direct RX */
 	u8 hdr_kinds_known;		/* HDR_KIND_* with a valid header probe */
-	unsigned long hdr_known_since;	/* the first of these probes, in jiffies */
+	unsigned long hdr_known_since;	/* not later than these probes, in jiffies */
 	const struct net_device *rx_dev; /* of the last frame, no reference; NULL: look it up */
 	int rx_ifindex;			/* of @rx_dev; 0: no tun device of the netns */
 	int xdp_ifindex;		/* the candidate for XDP frames; 0: use recvmsg() */

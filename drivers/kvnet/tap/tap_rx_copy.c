@@ -56,8 +56,11 @@
 void kvnet_tap_rx_copy_start_poll(struct kvnet_tap *tap, bool may_copy)
 {
 	tap->may_copy = may_copy;
-	if (time_after(jiffies, tap->hdr_known_since + HDR_VALID_JIFFIES))
+	if (!tap->hdr_kinds_known ||
+	    time_after(jiffies, tap->hdr_known_since + HDR_VALID_JIFFIES)) {
 		tap->hdr_kinds_known = 0;
+		tap->hdr_known_since = jiffies;
+	}
 }
 
 /* For a frame of another device than the last one; walks over the namespace's devices. */
@@ -118,13 +121,6 @@ static u8 get_hdr_kind(const struct sk_buff *skb)
 	return skb->ip_summed == CHECKSUM_PARTIAL ? HDR_KIND_CSUM : HDR_KIND_NO_CSUM;
 }
 
-static void learn_tap_hdr(struct kvnet_tap *tap, u8 kind)
-{
-	if (!tap->hdr_kinds_known)
-		tap->hdr_known_since = jiffies;
-	tap->hdr_kinds_known |= kind;
-}
-
 /* recvmsg() makes the header and counts the frame; the frame's data is still to be copied. */
 static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_buff *skb,
 					      u8 kind, void *hdr)
@@ -138,7 +134,7 @@ static noinline struct sk_buff *probe_tap_hdr(struct kvnet_tap *tap, struct sk_b
 		return ERR_PTR(-EIO);
 	make_vnet_hdr(tap, skb, ours);
 	if (!memcmp(ours, theirs, tap->hdr_len))
-		learn_tap_hdr(tap, kind);
+		tap->hdr_kinds_known |= kind;
 	memcpy(hdr, theirs, tap->hdr_len);
 	return skb;
 }
@@ -204,7 +200,7 @@ static noinline void *probe_xdp_hdr(struct kvnet_tap *tap, size_t len, void *hdr
 	memcpy(hdr, skb->data, tap->hdr_len);
 	__skb_pull(skb, tap->hdr_len);
 	if (!memchr_inv(hdr, 0, tap->hdr_len))
-		learn_tap_hdr(tap, HDR_KIND_XDP);
+		tap->hdr_kinds_known |= HDR_KIND_XDP;
 	tap->rx[tap->rx_head - 1] = skb;
 	return skb;
 }
