@@ -144,8 +144,8 @@ int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 }
 
 /*
- * Sends the batch by the tap's sendmsg(). It is empty afterwards: its frames are the tap's or,
- * on error, freed. Returns the number of frames, or -errno if the tap has refused them all.
+ * Sends the batch, which has frames, by the tap's sendmsg(). It is empty afterwards: its frames are
+ * the tap's or, on error, freed. Returns a number below 0 if the tap has refused them all.
  */
 int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 {
@@ -162,13 +162,11 @@ int kvnet_tap_tx_send_batch(struct kvnet_tap *tap)
 	unsigned int i, n = tap->n_xdp;
 	int ret;
 
-	if (!n)
-		return 0;
 	tap->n_xdp = 0;
 	tap->xdp_bytes = 0;
 	ret = kvnet_tap_tx_direct_sendmsg(tap, &msg);
 	if (ret >= 0)
-		return n;
+		return ret;
 	for (i = 0; i < n; i++)
 		skb_free_frag(tap->xdp[i].data_hard_start);
 	return ret;
