@@ -15,7 +15,6 @@
 #include <linux/file.h>
 #include <linux/if_tap.h>
 #include <linux/if_tun.h>
-#include <linux/lockdep.h>
 #include <linux/net.h>
 #include <linux/preempt.h>
 #include <linux/ptr_ring.h>
@@ -181,22 +180,21 @@ static void unlock_tap_ring(struct kvnet_tap *tap)
 }
 
 /*
- * A tap with IFF_BACKPRESSURE stops its senders when the ring is full. tun_wake_queue() wakes
- * them even if the ring has filled again meanwhile, and tun would drop their next frames: so
- * wake only when the ring is not full. The next batch that is consumed accounts for all.
+ * Caller holds the ring's consumer_lock, so that softirqs are off. A tap with IFF_BACKPRESSURE
+ * stops its senders when the ring is full. tun_wake_queue() wakes them even if the ring has filled
+ * again meanwhile, and tun would drop their next frames: so wake only when the ring is not full.
+ * The next batch that is consumed accounts for all.
  */
 static void wake_tap_senders(struct kvnet_tap *tap, unsigned int n)
 {
 	struct ptr_ring *ring = tap->ring;
 
-	/* Else spin_unlock_bh() runs softirqs, with the ring's consumer_lock held. */
-	lockdep_assert(softirq_count());
 	if (!COMPAT_TUN_STOPS_SENDERS)
 		return;
-	spin_lock_bh(&ring->producer_lock);
+	spin_lock(&ring->producer_lock);
 	if (!__ptr_ring_full(ring))
 		tun_wake_queue(tap->sock->file, n);
-	spin_unlock_bh(&ring->producer_lock);
+	spin_unlock(&ring->producer_lock);
 }
 
 /* Adds to the batch, whose frames are all read. */
