@@ -12,7 +12,6 @@
 #include <linux/sched/clock.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
-#include <linux/vhost_types.h>
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_net.h>
 

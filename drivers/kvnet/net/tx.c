@@ -15,7 +15,6 @@
 #include <linux/errno.h>
 #include <linux/if_ether.h>
 #include <linux/sched/clock.h>
-#include <linux/vhost_types.h>
 
 #include "features.h"
 #include "kvnet.h"

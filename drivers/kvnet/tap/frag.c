@@ -10,7 +10,6 @@
 #include <linux/compiler.h>
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
-#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/page_ref.h>
 

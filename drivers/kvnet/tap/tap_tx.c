@@ -8,7 +8,6 @@
 #include "tap.h"
 
 #include <linux/errno.h>
-#include <linux/file.h>
 #include <linux/if_tun.h>
 #include <linux/net.h>
 #include <linux/poll.h>
