@@ -218,7 +218,7 @@ static int fill_counters(struct sk_buff *skb, const struct kvnet_queue *q)
 	unsigned int i;
 
 	for (i = KVNET_STAT_NONE + 1; i < KVNET_STAT_MAX; i++)
-		if (fill_counter(skb, kvnet_stats_name(i), kvnet_stats_read(&q->vq.stats, i)))
+		if (fill_counter(skb, kvnet_stats_names[i], u64_stats_read(&q->vq.stats.count[i])))
 			return -EMSGSIZE;
 	return fill_counter(skb, "busy_poll_hits", READ_ONCE(q->work.busy_poll_hits)) ?:
 	       fill_counter(skb, "busy_poll_misses", READ_ONCE(q->work.busy_poll_misses)) ?:
@@ -232,9 +232,8 @@ static int fill_histogram(struct sk_buff *skb, const struct kvnet_vq *vq, unsign
 	struct kvnet_hist hist;
 	unsigned int i;
 
-	kvnet_stats_hist_read(&vq->stats, which, &hist);
-	if (!nest ||
-	    nla_put_string(skb, KVNET_A_HISTOGRAM_NAME, kvnet_stats_hist_name(which)) ||
+	kvnet_hist_copy(&vq->stats.hist[which], &hist);
+	if (!nest || nla_put_string(skb, KVNET_A_HISTOGRAM_NAME, kvnet_stats_hist_names[which]) ||
 	    fill_u64(skb, KVNET_A_HISTOGRAM_SUM, hist.sum))
 		return -EMSGSIZE;
 	for (i = 0; i < kvnet_hist_used_buckets(&hist); i++)

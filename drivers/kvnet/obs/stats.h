@@ -6,8 +6,6 @@
 #ifndef _KVNET_STATS_H
 #define _KVNET_STATS_H
 
-#include <linux/preempt.h>
-#include <linux/types.h>
 #include <linux/u64_stats_sync.h>
 
 #include "hist.h"
@@ -17,9 +15,7 @@ struct seq_file;
 /* scripts/uncounted.sh makes a copy with false here, to measure what counters cost. */
 #define KVNET_STATS_ENABLED	true
 
-/*
- * The list of counters: X(name). A drop_* counter counts packets that were dropped, by reason.
- */
+/* The list of counters: X(name). A drop_* counter counts packets that were dropped, by reason. */
 #define KVNET_STATS(X)							\
 	X(packets)		/* transmitted or received */		\
 	X(packets_inline)	/* of these, in polls_inline */		\
@@ -75,36 +71,16 @@ enum kvnet_hist_id {
 
 /* Counters of a queue */
 struct kvnet_stats {
-	/* protects 64-bit counters from torn reads on 32-bit hosts */
-	struct u64_stats_sync syncp;
 	/* written within a session; KVNET_STAT_NONE is not used */
 	u64_stats_t count[KVNET_STAT_MAX];
 	struct kvnet_hist hist[KVNET_HIST_MAX];	/* written within a session */
 };
 
-/* On 32-bit the reader spins on the seqcount, so the writer must not be preempted. */
-static inline void kvnet_stats_write_begin(struct kvnet_stats *stats)
-{
-	if (BITS_PER_LONG == 32)
-		preempt_disable();
-	u64_stats_update_begin(&stats->syncp);
-}
-
-static inline void kvnet_stats_write_end(struct kvnet_stats *stats)
-{
-	u64_stats_update_end(&stats->syncp);
-	if (BITS_PER_LONG == 32)
-		preempt_enable();
-}
-
 /* Within a session (vq->lock, or a softirq's), so that writers exclude each other. */
 static inline void kvnet_stats_add(struct kvnet_stats *stats, enum kvnet_stat which, u64 n)
 {
-	if (!KVNET_STATS_ENABLED)
-		return;
-	kvnet_stats_write_begin(stats);
-	u64_stats_add(&stats->count[which], n);
-	kvnet_stats_write_end(stats);
+	if (KVNET_STATS_ENABLED)
+		u64_stats_add(&stats->count[which], n);
 }
 
 static inline void kvnet_stats_inc(struct kvnet_stats *stats, enum kvnet_stat which)
@@ -112,30 +88,22 @@ static inline void kvnet_stats_inc(struct kvnet_stats *stats, enum kvnet_stat wh
 	kvnet_stats_add(stats, which, 1);
 }
 
-/**
- * kvnet_stats_add_poll() - add a poll to the histograms, within a session
- * @stats: the queue's counters
- * @packets: packets of the poll, with those that were dropped
- * @latency_ns: kvnet_work_consume_wake_latency() at the begin of the poll; 0: not sampled
+/*
+ * Within a session: a poll of @packets, also dropped ones. @latency_ns:
+ * kvnet_work_consume_wake_latency() at its begin; 0: not sampled.
  */
 static inline void kvnet_stats_add_poll(struct kvnet_stats *stats,
 					unsigned int packets, u64 latency_ns)
 {
 	if (!KVNET_STATS_ENABLED)
 		return;
-	kvnet_stats_write_begin(stats);
 	kvnet_hist_add(&stats->hist[KVNET_HIST_poll_packets], packets);
 	if (unlikely(latency_ns) && packets)
 		kvnet_hist_add(&stats->hist[KVNET_HIST_wake_latency_ns], latency_ns);
-	kvnet_stats_write_end(stats);
 }
 
-const char *kvnet_stats_name(enum kvnet_stat which);
-u64 kvnet_stats_read(const struct kvnet_stats *stats, enum kvnet_stat which);
-const char *kvnet_stats_hist_name(enum kvnet_hist_id which);
-void kvnet_stats_hist_read(const struct kvnet_stats *stats, enum kvnet_hist_id which,
-			   struct kvnet_hist *hist);
-void kvnet_stats_init(struct kvnet_stats *stats);
+extern const char * const kvnet_stats_names[];
+extern const char * const kvnet_stats_hist_names[];
 void kvnet_stats_show(struct seq_file *m, const char *prefix, const struct kvnet_stats *stats);
 
 #endif /* _KVNET_STATS_H */

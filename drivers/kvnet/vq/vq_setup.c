@@ -144,7 +144,6 @@ void kvnet_vq_init(struct kvnet_vq *vq, u16 index, struct kvnet_thread *worker,
 	vq->worker = worker;
 	vq->iotlb_misses = misses;
 	vq->memlock = memlock;
-	kvnet_stats_init(&vq->stats);
 	kvnet_vq_reset(vq);
 }
 
