@@ -127,76 +127,18 @@ static long ioctl_set_mem_table(struct kvnet_net *net, void __user *argp)
 	return ret;
 }
 
-static long ioctl_set_vring_addr(struct kvnet_net *net, unsigned int index, void __user *argp)
-{
-	struct vhost_vring_addr addr;
-
-	if (copy_from_user(&addr, argp, sizeof(addr)))
-		return -EFAULT;
-	return kvnet_backend_set_vring_addr(net, index, &addr);
-}
-
-/* Commands that take struct vhost_vring_state */
-static long ioctl_vring_state(struct kvnet_net *net, unsigned int index, unsigned int cmd,
-			      void __user *argp)
-{
-	struct kvnet_queue *q = &net->q[index];
-	struct vhost_vring_state s;
-
-	if (copy_from_user(&s, argp, sizeof(s)))
-		return -EFAULT;
-	switch (cmd) {
-	case VHOST_SET_VRING_NUM:
-		return kvnet_vq_set_num(&q->vq, s.num);
-	case VHOST_SET_VRING_BASE:
-		return kvnet_vq_set_base(&q->vq, s.num);
-	case VHOST_SET_VRING_ENDIAN:
-		return kvnet_vq_set_endian(&q->vq, s.num);
-	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
-		WRITE_ONCE(q->work.busy_poll_us, s.num);
-		return 0;
-	case VHOST_GET_VRING_ENDIAN:
-		s.num = q->vq.legacy_le ? VHOST_VRING_LITTLE_ENDIAN : VHOST_VRING_BIG_ENDIAN;
-		break;
-	case VHOST_GET_VRING_BASE:
-		s.num = kvnet_vq_get_base(&q->vq);
-		break;
-	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		s.num = READ_ONCE(q->work.busy_poll_us);
-		break;
-	}
-	s.index = index;
-	return copy_to_user(argp, &s, sizeof(s)) ? -EFAULT : 0;
-}
-
-/* Commands that take struct vhost_vring_file */
-static long ioctl_vring_file(struct kvnet_net *net, unsigned int index, unsigned int cmd,
-			     void __user *argp)
-{
-	struct kvnet_vq *vq = &net->q[index].vq;
-	struct vhost_vring_file f;
-
-	if (copy_from_user(&f, argp, sizeof(f)))
-		return -EFAULT;
-	switch (cmd) {
-	case VHOST_SET_VRING_KICK:
-		return kvnet_backend_set_kick(net, index, f.fd);
-	case VHOST_SET_VRING_CALL:
-		return kvnet_vq_set_call(vq, f.fd);
-	case VHOST_SET_VRING_ERR:
-		return kvnet_vq_set_error(vq, f.fd);
-	case VHOST_NET_SET_BACKEND:
-	default:
-		return kvnet_backend_set(net, index, f.fd);
-	}
-}
-
 /*
  * All vring ioctls begin with the queue index. vhost_net reads it for unknown commands, too: a
  * bad index is -ENOBUFS there before the command is found to be unknown.
  */
 static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
+	union {
+		struct vhost_vring_addr addr;
+		struct vhost_vring_state state;
+		struct vhost_vring_file file;
+	} arg = {};
+	struct kvnet_queue *q;
 	u32 index;
 
 	if (get_user(index, (u32 __user *)argp))
@@ -204,52 +146,53 @@ static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd, void _
 	if (index >= KVNET_QUEUES)
 		return -ENOBUFS;
 	index = array_index_nospec(index, KVNET_QUEUES);
+	q = &net->q[index];
+	/* An unknown command may have any size. */
+	if (copy_from_user(&arg, argp, min_t(size_t, _IOC_SIZE(cmd), sizeof(arg))))
+		return -EFAULT;
 
 	switch (cmd) {
 	case VHOST_SET_VRING_NUM:
+		return kvnet_vq_set_num(&q->vq, arg.state.num);
 	case VHOST_SET_VRING_BASE:
-	case VHOST_GET_VRING_BASE:
+		return kvnet_vq_set_base(&q->vq, arg.state.num);
 	case VHOST_SET_VRING_ENDIAN:
-	case VHOST_GET_VRING_ENDIAN:
+		return kvnet_vq_set_endian(&q->vq, arg.state.num);
 	case VHOST_SET_VRING_BUSYLOOP_TIMEOUT:
-	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
-		return ioctl_vring_state(net, index, cmd, argp);
+		WRITE_ONCE(q->work.busy_poll_us, arg.state.num);
+		return 0;
 	case VHOST_SET_VRING_ADDR:
-		return ioctl_set_vring_addr(net, index, argp);
+		return kvnet_backend_set_vring_addr(net, index, &arg.addr);
 	case VHOST_SET_VRING_KICK:
+		return kvnet_backend_set_kick(net, index, arg.file.fd);
 	case VHOST_SET_VRING_CALL:
+		return kvnet_vq_set_call(&q->vq, arg.file.fd);
 	case VHOST_SET_VRING_ERR:
+		return kvnet_vq_set_error(&q->vq, arg.file.fd);
 	case VHOST_NET_SET_BACKEND:
-		return ioctl_vring_file(net, index, cmd, argp);
+		return kvnet_backend_set(net, index, arg.file.fd);
+	case VHOST_GET_VRING_ENDIAN:
+		arg.state.num = q->vq.legacy_le ? VHOST_VRING_LITTLE_ENDIAN :
+						  VHOST_VRING_BIG_ENDIAN;
+		break;
+	case VHOST_GET_VRING_BASE:
+		arg.state.num = kvnet_vq_get_base(&q->vq);
+		break;
+	case VHOST_GET_VRING_BUSYLOOP_TIMEOUT:
+		arg.state.num = READ_ONCE(q->work.busy_poll_us);
+		break;
 	default:
 		return -ENOIOCTLCMD;
 	}
-}
-
-static long ioctl_set_log_base(struct kvnet_net *net, void __user *argp)
-{
-	u64 base;
-
-	if (copy_from_user(&base, argp, sizeof(base)))
-		return -EFAULT;
-	if ((unsigned long)base != base)
-		return -EFAULT;
-	return kvnet_iommu_set_log_base(net, base);
-}
-
-static long ioctl_set_log_fd(struct kvnet_net *net, int __user *argp)
-{
-	int fd;
-
-	if (get_user(fd, argp))
-		return -EFAULT;
-	return kvnet_iommu_set_log_fd(net, fd);
+	arg.state.index = index;
+	return copy_to_user(argp, &arg.state, sizeof(arg.state)) ? -EFAULT : 0;
 }
 
 /* Called with net->lock held. */
 static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd, void __user *argp)
 {
-	int ret;
+	int fd, ret;
+	u64 base;
 
 	if (cmd == VHOST_SET_OWNER)
 		return kvnet_dev_set_owner(net);
@@ -260,9 +203,13 @@ static long dispatch_locked_ioctl(struct kvnet_net *net, unsigned int cmd, void 
 	case VHOST_SET_MEM_TABLE:
 		return ioctl_set_mem_table(net, argp);
 	case VHOST_SET_LOG_BASE:
-		return ioctl_set_log_base(net, argp);
+		if (copy_from_user(&base, argp, sizeof(base)) || (unsigned long)base != base)
+			return -EFAULT;
+		return kvnet_iommu_set_log_base(net, base);
 	case VHOST_SET_LOG_FD:
-		return ioctl_set_log_fd(net, argp);
+		if (get_user(fd, (int __user *)argp))
+			return -EFAULT;
+		return kvnet_iommu_set_log_fd(net, fd);
 	case VHOST_RESET_OWNER:
 		kvnet_dev_reset_owner(net);
 		return 0;
