@@ -173,7 +173,7 @@ def not_explained(stats, trace, doc, scripts):
         if not re.search(rf"^([a-z_]+, )*{name}[, ]", doc, re.M):
             yield f"debugging.rst does not explain {name}"
     for name in sorted(set(re.findall("kvnet:(kvnet_[a-z_]+)", doc + scripts))):
-        if not re.search(rf"(TRACE_EVENT\(|DEFINE_EVENT\(kvnet_vq_event, ){name},", trace):
+        if not re.search(rf"(TRACE_EVENT\(|DEFINE_EVENT\(kvnet_work_class, ){name},", trace):
             yield f"there is no tracepoint kvnet:{name}"
     # comm is of sched_waking
     for name in sorted(set(re.findall("args->([a-z_]+)", doc + scripts)) - {"comm"}):

@@ -11,7 +11,7 @@ import check  # noqa: E402  pylint: disable=wrong-import-position
 
 KNOWN = "# SPDX-License-Identifier: GPL-2.0\nvq.c MEMORY_BARRIER\n"
 TOTAL = "total: 1 errors, 0 warnings, 9 lines checked"
-TRACE = "DEFINE_EVENT(kvnet_vq_event, kvnet_kick,\nTRACE_EVENT(kvnet_poll,\n__field(unsigned int, packets)"
+TRACE = "DEFINE_EVENT(kvnet_work_class, kvnet_kick,\nTRACE_EVENT(kvnet_poll,\n__field(unsigned int, packets)"
 
 
 def explained(stats="", doc="", scripts=""):

@@ -29,38 +29,6 @@ TRACE_DEFINE_ENUM(KVNET_STAT_drop_fault);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_oversize);
 TRACE_DEFINE_ENUM(KVNET_STAT_drop_tap);
 
-DECLARE_EVENT_CLASS(kvnet_vq_event,
-	TP_PROTO(const struct kvnet_vq *vq),
-	TP_ARGS(vq),
-	TP_STRUCT__entry(
-		__field(pid_t, owner)
-		__field(u16, index)
-		__field(u16, last_avail)
-		__field(u16, avail_idx)
-		__field(u16, last_used)
-	),
-	TP_fast_assign(
-		__entry->owner = vq->owner;
-		__entry->index = vq->index;
-		__entry->last_avail = vq->ring.last_avail;
-		__entry->avail_idx = vq->ring.avail_idx;
-		__entry->last_used = vq->ring.last_used;
-	),
-	TP_printk("owner=%d vq=%u last_avail=%u avail_idx=%u last_used=%u",
-		  __entry->owner, __entry->index, __entry->last_avail,
-		  __entry->avail_idx, __entry->last_used)
-);
-
-DEFINE_EVENT(kvnet_vq_event, kvnet_vq_start,
-	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
-
-DEFINE_EVENT(kvnet_vq_event, kvnet_vq_stop,
-	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
-
-/* Kicks were enabled: the poll completes unless more chains have arrived. */
-DEFINE_EVENT(kvnet_vq_event, kvnet_vq_kick_on,
-	TP_PROTO(const struct kvnet_vq *vq), TP_ARGS(vq));
-
 /* A descriptor chain was popped. */
 TRACE_EVENT(kvnet_pop,
 	TP_PROTO(const struct kvnet_vq *vq, u16 id, unsigned int segs,
@@ -209,8 +177,7 @@ TRACE_EVENT(kvnet_drop,
 				   { KVNET_STAT_drop_tap, "tap" }))
 );
 
-/* An event scheduled the queue's work: to run inline, or on its worker. */
-TRACE_EVENT(kvnet_work_event,
+DECLARE_EVENT_CLASS(kvnet_work_class,
 	TP_PROTO(pid_t owner, unsigned int work, unsigned int event),
 	TP_ARGS(owner, work, event),
 	TP_STRUCT__entry(
@@ -231,27 +198,13 @@ TRACE_EVENT(kvnet_work_event,
 				   { KVNET_EV_CTRL, "ctrl" }))
 );
 
+/* An event scheduled the queue's work: to run inline, or on its worker. */
+DEFINE_EVENT(kvnet_work_class, kvnet_work_event,
+	TP_PROTO(pid_t owner, unsigned int work, unsigned int event), TP_ARGS(owner, work, event));
+
 /* The work was queued to its worker. */
-TRACE_EVENT(kvnet_worker_wake,
-	TP_PROTO(pid_t owner, unsigned int work, unsigned int events),
-	TP_ARGS(owner, work, events),
-	TP_STRUCT__entry(
-		__field(pid_t, owner)
-		__field(unsigned int, index)
-		__field(unsigned int, event)
-	),
-	TP_fast_assign(
-		__entry->owner = owner;
-		__entry->index = work;
-		__entry->event = events;
-	),
-	TP_printk("owner=%d vq=%u event=%s", __entry->owner, __entry->index,
-		  __print_flags(__entry->event, "|",
-				{ KVNET_EV_KICK, "kick" },
-				{ KVNET_EV_TAP, "tap" },
-				{ KVNET_EV_TIMER, "timer" },
-				{ KVNET_EV_CTRL, "ctrl" }))
-);
+DEFINE_EVENT(kvnet_work_class, kvnet_worker_wake,
+	TP_PROTO(pid_t owner, unsigned int work, unsigned int event), TP_ARGS(owner, work, event));
 
 /* A poll ended: by the worker, a vCPU thread or a softirq. */
 TRACE_EVENT(kvnet_poll,

@@ -445,8 +445,6 @@ int kvnet_vq_kick_on(struct kvnet_vq *vq)
 	ret = kvnet_ring_kick_on(&vq->ring);
 	if (ret < 0)
 		kvnet_vq_break(vq, ret);
-	else
-		trace_kvnet_vq_kick_on(vq);
 	return ret;
 }
 

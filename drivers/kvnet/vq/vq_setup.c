@@ -15,7 +15,6 @@
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_config.h>
 
-#include "obs/trace.h"
 #include "vq.h"
 
 static bool area_overlaps_range(u64 first, u64 last, u64 addr, size_t size)
@@ -419,7 +418,6 @@ int kvnet_vq_start(struct kvnet_vq *vq)
 	}
 	vq->n_used = 0;
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_START);
-	trace_kvnet_vq_start(vq);
 	return 0;
 }
 
@@ -434,5 +432,4 @@ void kvnet_vq_stop(struct kvnet_vq *vq)
 		return;
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_STOP);
 	kvnet_vq_release_areas(vq);
-	trace_kvnet_vq_stop(vq);
 }
