@@ -4,6 +4,8 @@
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/task_work.h>
+#include <net/genetlink.h>
 
 #include "tap/gro.h"
 #include "kvnet.h"
@@ -94,7 +96,7 @@ static int __init kvnet_init(void)
 	ret = kvnet_chardev_register(replace_vhost_net);
 	if (ret)
 		goto err_chardev;
-	ret = kvnet_netlink_register();
+	ret = genl_register_family(&kvnet_netlink_family);
 	if (ret)
 		goto err_netlink;
 	kvnet_chardev_enable();
@@ -112,9 +114,10 @@ err_dev:
 static void __exit kvnet_exit(void)
 {
 	kvnet_chardev_unregister();
-	kvnet_netlink_unregister();
+	genl_unregister_family(&kvnet_netlink_family);
 	kvnet_gro_exit();
-	kvnet_work_module_exit();
+	/* A task_work may have dropped its module reference, but not returned yet. */
+	compat_synchronize_tasks();
 	kvnet_dev_module_exit();
 	kvnet_page_cache_exit();
 }

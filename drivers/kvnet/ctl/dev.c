@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/vhost_task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vhost.h>
@@ -52,7 +53,7 @@ static void reset_dev_settings(struct kvnet_net *net)
 	WRITE_ONCE(net->rx_direct, -1);
 	WRITE_ONCE(net->shortcut, -1);
 	WRITE_ONCE(net->fork_from_owner,
-		   kvnet_param_fork_from_owner && kvnet_thread_has_vhost_task());
+		   kvnet_param_fork_from_owner && COMPAT_HAVE_VHOST_TASK);
 }
 
 /*

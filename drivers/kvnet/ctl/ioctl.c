@@ -8,6 +8,7 @@
  */
 #include <linux/err.h>
 #include <linux/nospec.h>
+#include <linux/sched/vhost_task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vhost.h>
@@ -81,7 +82,7 @@ static long ioctl_set_fork_from_owner(struct kvnet_net *net, u8 __user *argp)
 		ret = -EBUSY;
 	else if (mode != VHOST_FORK_OWNER_TASK && mode != VHOST_FORK_OWNER_KTHREAD)
 		ret = -EINVAL;
-	else if (mode == VHOST_FORK_OWNER_TASK && !kvnet_thread_has_vhost_task())
+	else if (mode == VHOST_FORK_OWNER_TASK && !COMPAT_HAVE_VHOST_TASK)
 		ret = -EOPNOTSUPP;
 	else
 		WRITE_ONCE(net->fork_from_owner, mode == VHOST_FORK_OWNER_TASK);

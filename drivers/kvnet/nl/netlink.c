@@ -185,13 +185,3 @@ struct genl_family kvnet_netlink_family __ro_after_init = {
 	.mcgrps = netlink_mcgrps,
 	.n_mcgrps = ARRAY_SIZE(netlink_mcgrps),
 };
-
-int __init kvnet_netlink_register(void)
-{
-	return genl_register_family(&kvnet_netlink_family);
-}
-
-void kvnet_netlink_unregister(void)
-{
-	genl_unregister_family(&kvnet_netlink_family);
-}

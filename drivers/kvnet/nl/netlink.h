@@ -25,8 +25,6 @@ struct sk_buff;
 
 /* Family and dumps: netlink.c */
 extern struct genl_family kvnet_netlink_family;
-int kvnet_netlink_register(void);
-void kvnet_netlink_unregister(void);
 struct kvnet_net *kvnet_netlink_get_dev(const struct net *netns, const struct nlattr *id,
 					struct netlink_ext_ack *extack);
 

@@ -9,6 +9,7 @@
 #include "netlink.h"
 
 #include <linux/err.h>
+#include <linux/task_work.h>
 #include <net/genetlink.h>
 
 #include "netlink_gen.h"
@@ -36,7 +37,7 @@ static int check_policy(const struct kvnet_net *net, struct nlattr **policy, str
 				    "the device's owner is dead");
 		return -EOWNERDEAD;
 	}
-	if (tx_inline && nla_get_u8(tx_inline) && !kvnet_work_has_task_work()) {
+	if (tx_inline && nla_get_u8(tx_inline) && !COMPAT_HAVE_TASK_WORK) {
 		NL_SET_ERR_MSG_ATTR(info->extack, tx_inline,
 				    "tx-inline: this kernel does not export task_work_add()");
 		return -EOPNOTSUPP;

@@ -193,12 +193,6 @@ static int create_worker_kthread(struct kvnet_thread *t, const char *name)
 
 /*** both kinds ***/
 
-/* Linux 6.11, CONFIG_VHOST_TASK */
-bool kvnet_thread_has_vhost_task(void)
-{
-	return COMPAT_HAVE_VHOST_TASK;
-}
-
 /**
  * kvnet_thread_start() - create a thread in the cgroups of the calling process
  * @t: zeroed or stopped

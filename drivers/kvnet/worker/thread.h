@@ -52,7 +52,6 @@ struct kvnet_thread {
 	struct mutex mm_lock;			/* held by a kernel thread while it uses @mm */
 };
 
-bool kvnet_thread_has_vhost_task(void);
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops);
 bool kvnet_thread_note_owner_died(struct kvnet_thread *t);

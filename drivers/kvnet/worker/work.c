@@ -34,15 +34,6 @@ static DEFINE_PER_CPU(atomic_t, cpu_pending_tasklets);
 /*** which threads and CPUs may do inline work ***/
 
 /*
- * Does this kernel export task_work_add(), as Debian's do and mainline does not, and run task_work
- * before a vCPU enters the guest?
- */
-bool kvnet_work_has_task_work(void)
-{
-	return COMPAT_HAVE_TASK_WORK;
-}
-
-/*
  * Inline work, also in softirqs, is not for CPUs that the administrator keeps free of kernel work:
  * isolcpus=, nohz_full=, an isolated cpuset.
  */
@@ -150,7 +141,7 @@ static void poll_work_vcpu(struct callback_head *head)
 	/* A full barrier, so that wake_up_var() sees the waiter, or the waiter the zero. */
 	if (atomic_dec_and_test(&workers->vcpu_running))
 		wake_up_var(&workers->vcpu_running);
-	/* May free the work. kvnet_work_module_exit() waits for the return. */
+	/* May free the work. kvnet_exit() waits for the return. */
 	workers->ops->put(workers);
 	module_put(THIS_MODULE);
 }
@@ -310,10 +301,4 @@ void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 	tasklet_setup(&work->tasklet, poll_work_softirq);
 	hrtimer_setup(&work->timer, work_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-/* Module exit: a callback may have dropped its module reference, but not returned yet. */
-void kvnet_work_module_exit(void)
-{
-	compat_synchronize_tasks();
 }

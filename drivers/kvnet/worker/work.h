@@ -128,7 +128,6 @@ static inline bool kvnet_work_reschedule(struct kvnet_work *work)
 	return kvnet_run_state_reschedule(&work->run_state);
 }
 
-bool kvnet_work_has_task_work(void);
 bool kvnet_work_cpu_may_inline(void);
 void kvnet_work_init(struct kvnet_work *work, struct kvnet_workers *workers,
 		     const struct kvnet_work_ops *ops);
@@ -137,6 +136,5 @@ void kvnet_work_schedule(struct kvnet_work *work, unsigned int event);
 void kvnet_work_queue(struct kvnet_work *work, unsigned int event);
 bool kvnet_work_complete_for(struct kvnet_work *work, unsigned int events, u32 ns);
 void kvnet_work_start_timer(struct kvnet_work *work, u64 now_ns, u32 ns);
-void kvnet_work_module_exit(void);
 
 #endif /* _KVNET_WORK_H */

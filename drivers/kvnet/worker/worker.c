@@ -14,6 +14,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
+#include <linux/task_work.h>
 #include <linux/wait_bit.h>
 
 #include "work.h"
@@ -148,7 +149,7 @@ void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_worker
 /* Applies to later sessions. Stays off if the kernel does not support it. */
 void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu)
 {
-	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && kvnet_work_has_task_work());
+	WRITE_ONCE(workers->allow_vcpu, allow_vcpu && COMPAT_HAVE_TASK_WORK);
 }
 
 /*
