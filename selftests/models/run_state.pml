@@ -389,7 +389,7 @@ active proctype vmm()
 #ifdef STOP
 	/* nothing outside raises events any more, see stop_dev() */
 	sources == 0;
-	stopping = true;	/* kvnet_workers_begin_stop() */
+	stopping = true;	/* kvnet_thread_begin_stop() */
 	atomic { !in_timer -> timer_on = false };	/* hrtimer_cancel() */
 	take_lent(got);
 	if

@@ -143,7 +143,7 @@ struct kvnet_net *kvnet_dev_create(void)
 	mutex_init(&net->lock);
 	kvnet_iotlb_miss_init(&net->iotlb_misses);
 	refcount_set(&net->refs, 1);
-	kvnet_workers_init(&net->workers, &dev_workers_ops);
+	net->workers.ops = &dev_workers_ops;
 	kvnet_page_cache_init(&net->page_cache);
 	net->page_cache.on_mm_release = kill_workers_of_dead_mm;
 	init_dev_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
@@ -221,7 +221,8 @@ static void stop_dev(struct kvnet_net *net)
 	struct kvnet_queue *q;
 
 	/* Before each vq->lock is taken, see notify_workers_started(). */
-	kvnet_workers_begin_stop(&net->workers);
+	for (q = net->q; q < net->q + KVNET_QUEUES; q++)
+		kvnet_thread_begin_stop(&q->work.worker->thread);
 	/*
 	 * A kernel thread may hold vq->lock while it waits for a page (userfaultfd) that an exiting
 	 * owner never delivers.
@@ -236,12 +237,12 @@ static void stop_dev(struct kvnet_net *net)
 	}
 	kvnet_eventfd_put(net->log_call);
 	net->log_call = NULL;
-	kvnet_workers_cancel_timers(&net->workers);
 	kvnet_workers_cancel_inline(&net->workers);
 	kvnet_netlink_notify_dev(net, KVNET_CMD_DEV_DEL_NTF);
 	kvnet_registry_unregister(net);
 	kvnet_page_cache_stop(&net->page_cache);
-	kvnet_workers_wait_unuse_mm(&net->workers);
+	for (q = net->q; q < net->q + KVNET_QUEUES; q++)
+		kvnet_thread_wait_unuse_mm(&q->work.worker->thread);
 }
 
 /*

@@ -141,11 +141,6 @@ static const struct kvnet_thread_ops worker_thread_ops = {
 
 /*** start and stop ***/
 
-void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_workers_ops *ops)
-{
-	workers->ops = ops;
-}
-
 /* Applies to later sessions. Stays off if the kernel does not support it. */
 void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu)
 {
@@ -191,15 +186,6 @@ void kvnet_workers_note_started(struct kvnet_work *work)
 		workers->ops->started(work);
 }
 
-/* No worker begins a poll from here on, and no timer that expires schedules a work. net->lock. */
-void kvnet_workers_begin_stop(struct kvnet_workers *workers)
-{
-	unsigned int i;
-
-	for (i = 0; i < workers->n; i++)
-		kvnet_thread_begin_stop(&workers->worker[i].thread);
-}
-
 /*
  * No worker begins a poll from here on, and page faults of kernel threads end. Any process;
  * kvnet_workers_stop() is not called meanwhile.
@@ -212,27 +198,10 @@ void kvnet_workers_kill(struct kvnet_workers *workers)
 		kvnet_thread_kill(&workers->worker[i].thread);
 }
 
-/* After kvnet_workers_kill(): waits for polls of kernel threads that run. net->lock. */
-void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers)
-{
-	unsigned int i;
-
-	for (i = 0; i < workers->n; i++)
-		kvnet_thread_wait_unuse_mm(&workers->worker[i].thread);
-}
-
-/* After kvnet_workers_begin_stop(): no timer schedules a work any more on return. May sleep. */
-void kvnet_workers_cancel_timers(struct kvnet_workers *workers)
-{
-	unsigned int i;
-
-	for (i = 0; i < workers->n; i++)
-		hrtimer_cancel(&workers->worker[i].work->timer);
-}
-
 /*
- * Cancels task_work and tasklets, and waits for those that run. Watches are stopped and timers
- * cancelled: only the workers may still run a work. net->lock; may sleep.
+ * Cancels timers, task_work and tasklets, and waits for those that run. After
+ * kvnet_thread_begin_stop() of all threads: a timer that a poll starts meanwhile schedules nothing.
+ * Watches are stopped: only the workers may still run a work. net->lock; may sleep.
  */
 void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 {
@@ -241,6 +210,7 @@ void kvnet_workers_cancel_inline(struct kvnet_workers *workers)
 
 	for (i = 0; i < workers->n; i++) {
 		work = workers->worker[i].work;
+		hrtimer_cancel(&work->timer);
 		kvnet_run_state_grab_task_work(&work->run_state);
 		tasklet_kill(&work->tasklet);
 	}
@@ -257,8 +227,9 @@ void kvnet_workers_stop(struct kvnet_workers *workers)
 {
 	unsigned int i;
 
-	for (i = 0; i < workers->n; i++)
+	for (i = 0; i < workers->n; i++) {
 		kvnet_thread_stop(&workers->worker[i].thread);
-	/* A poll that ran meanwhile may have started a timer. */
-	kvnet_workers_cancel_timers(workers);
+		/* A poll may have started it after kvnet_workers_cancel_inline(). */
+		hrtimer_cancel(&workers->worker[i].work->timer);
+	}
 }

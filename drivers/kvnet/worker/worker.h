@@ -67,14 +67,10 @@ struct kvnet_workers {
 
 bool kvnet_worker_may_complete(const struct kvnet_work *work);
 
-void kvnet_workers_init(struct kvnet_workers *workers, const struct kvnet_workers_ops *ops);
 int kvnet_workers_start(struct kvnet_workers *workers, struct mm_struct *mm, bool fork,
 			bool allow_vcpu, bool allow_softirq);
 void kvnet_workers_note_started(struct kvnet_work *work);
-void kvnet_workers_begin_stop(struct kvnet_workers *workers);
 void kvnet_workers_kill(struct kvnet_workers *workers);
-void kvnet_workers_wait_unuse_mm(struct kvnet_workers *workers);
-void kvnet_workers_cancel_timers(struct kvnet_workers *workers);
 void kvnet_workers_cancel_inline(struct kvnet_workers *workers);
 void kvnet_workers_stop(struct kvnet_workers *workers);
 void kvnet_workers_set_allow_vcpu(struct kvnet_workers *workers, bool allow_vcpu);
