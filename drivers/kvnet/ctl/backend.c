@@ -9,6 +9,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/file.h>
+#include <linux/poll.h>
 #include <linux/vhost.h>
 
 #include "kvnet.h"
@@ -25,9 +26,10 @@ static struct socket *swap_queue_tap(struct kvnet_queue *q, struct socket *sock,
 	kvnet_moderation_tx_reset(&q->vq.tx_mod);
 	kvnet_tap_info_set(&q->tap_info, sock, ifindex);
 	if (sock)
-		kvnet_netlink_notify_queue_start(&q->vq, kvnet_tap_info_kind(sock));
+		kvnet_netlink_notify_queue(&q->vq, KVNET_CMD_QUEUE_START_NTF,
+					   KVNET_A_QUEUE_BACKEND, q->tap_info.kind);
 	else
-		kvnet_netlink_notify_queue_stop(&q->vq);
+		kvnet_netlink_notify_queue(&q->vq, KVNET_CMD_QUEUE_STOP_NTF, 0, 0);
 	return kvnet_tap_attach(&q->tap, sock, ifindex);
 }
 
@@ -145,9 +147,9 @@ static int start_queue_on_tap(struct kvnet_queue *q, struct socket *sock)
 
 	if (kvnet_queue_owner_is_dead(q))
 		return -EIO;
-	ret = kvnet_watch_check(sock->file);
-	if (ret)
-		return ret;
+	/* The tap has no device, or the device is down. */
+	if (vfs_poll(sock->file, NULL) & EPOLLERR)
+		return -EINVAL;
 	ret = kvnet_vq_start(&q->vq);
 	if (ret)
 		return ret;

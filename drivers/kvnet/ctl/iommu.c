@@ -53,13 +53,10 @@ static void unlock_all_queues(struct kvnet_net *net)
  */
 static bool may_set_features(const struct kvnet_net *net, const struct kvnet_features *f)
 {
-	const struct kvnet_features *old = &net->features;
+	const u64 owners = BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) | BIT_ULL(VHOST_F_LOG_ALL);
 
 	return !net->mm || !kvnet_dev_check_owner(net) ||
-	       (kvnet_features_has(f, VIRTIO_F_ACCESS_PLATFORM) ==
-		kvnet_features_has(old, VIRTIO_F_ACCESS_PLATFORM) &&
-		kvnet_features_has(f, VHOST_F_LOG_ALL) ==
-		kvnet_features_has(old, VHOST_F_LOG_ALL));
+	       !((f->word[0] ^ net->features.word[0]) & owners);
 }
 
 /* The locks of all queues. Stopped queues are checked when they start. */

@@ -35,8 +35,7 @@ int kvnet_netlink_fill_worker(struct sk_buff *skb, struct kvnet_net *net, unsign
 
 /* Notifications: netlink_notify.c */
 void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd);
-void kvnet_netlink_notify_queue_start(struct kvnet_vq *vq, enum kvnet_backend backend);
-void kvnet_netlink_notify_queue_stop(struct kvnet_vq *vq);
+void kvnet_netlink_notify_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value);
 void kvnet_netlink_notify_queue_broken(struct kvnet_vq *vq, int err);
 
 #endif /* _KVNET_NETLINK_H */

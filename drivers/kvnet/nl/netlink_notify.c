@@ -61,7 +61,11 @@ void kvnet_netlink_notify_dev(struct kvnet_net *net, u8 cmd)
 			  nla_put_string(skb, KVNET_A_DEV_OWNER_COMM, entry->comm));
 }
 
-static void notify_of_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
+/*
+ * Called with vq->lock held; may sleep. The device is registered, or has no owner; a worker that
+ * calls it has not exited, which keeps the registry entry. @type: an attribute with @value, or 0.
+ */
+void kvnet_netlink_notify_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
 {
 	struct kvnet_net *net = kvnet_dev_of_queue(container_of(vq, struct kvnet_queue, vq));
 	struct sk_buff *skb;
@@ -75,21 +79,7 @@ static void notify_of_queue(struct kvnet_vq *vq, u8 cmd, int type, u32 value)
 			  (type ? nla_put_u32(skb, type, value) : 0));
 }
 
-/*
- * The notifications of a queue: called with vq->lock held; may sleep. The device is registered,
- * or has no owner; a worker that calls them has not exited, which keeps the registry entry.
- */
-void kvnet_netlink_notify_queue_start(struct kvnet_vq *vq, enum kvnet_backend backend)
-{
-	notify_of_queue(vq, KVNET_CMD_QUEUE_START_NTF, KVNET_A_QUEUE_BACKEND, backend);
-}
-
-void kvnet_netlink_notify_queue_stop(struct kvnet_vq *vq)
-{
-	notify_of_queue(vq, KVNET_CMD_QUEUE_STOP_NTF, 0, 0);
-}
-
 void kvnet_netlink_notify_queue_broken(struct kvnet_vq *vq, int err)
 {
-	notify_of_queue(vq, KVNET_CMD_QUEUE_BROKEN_NTF, KVNET_A_QUEUE_ERROR, -err);
+	kvnet_netlink_notify_queue(vq, KVNET_CMD_QUEUE_BROKEN_NTF, KVNET_A_QUEUE_ERROR, -err);
 }

@@ -7,8 +7,6 @@
  */
 #include "watch.h"
 
-#include <linux/err.h>
-#include <linux/file.h>
 #include <linux/ptr_ring.h>
 #include <linux/vhost.h>
 
@@ -81,12 +79,6 @@ void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 	watch->event = event;
 	watch->mask = mask;
 	watch->coalesce_ring = NULL;
-}
-
-/* May sleep. -EINVAL: the tap has no device, or the device is down. */
-int kvnet_watch_check(struct file *file)
-{
-	return vfs_poll(file, NULL) & EPOLLERR ? -EINVAL : 0;
 }
 
 /*

@@ -33,7 +33,6 @@ struct kvnet_watch {
 
 void kvnet_watch_init(struct kvnet_watch *watch, struct kvnet_work *work,
 		      unsigned int event, __poll_t mask);
-int kvnet_watch_check(struct file *file);
 void kvnet_watch_start(struct kvnet_watch *watch, struct file *file);
 bool kvnet_watch_change(struct kvnet_watch *watch, struct file *file);
 void kvnet_watch_stop(struct kvnet_watch *watch);
