@@ -5,25 +5,6 @@
 #include_next <linux/vhost.h>
 #include <linux/vhost_types.h>
 
-/* Linux 6.5: several workers. */
-#ifndef VHOST_NEW_WORKER
-struct vhost_worker_state {
-	unsigned int worker_id;
-};
-
-struct vhost_vring_worker {
-	unsigned int index;
-	unsigned int worker_id;
-};
-
-#define VHOST_NEW_WORKER	_IOR(VHOST_VIRTIO, 0x8, struct vhost_worker_state)
-#define VHOST_FREE_WORKER	_IOW(VHOST_VIRTIO, 0x9, struct vhost_worker_state)
-#define VHOST_ATTACH_VRING_WORKER \
-	_IOW(VHOST_VIRTIO, 0x15, struct vhost_vring_worker)
-#define VHOST_GET_VRING_WORKER \
-	_IOWR(VHOST_VIRTIO, 0x16, struct vhost_vring_worker)
-#endif
-
 /* Linux 6.17: feature bits beyond 63. */
 #ifndef VHOST_GET_FEATURES_ARRAY
 struct vhost_features_array {
