@@ -183,18 +183,13 @@ static int set_queue_backend(struct kvnet_queue *q, int fd)
 	return ret;
 }
 
-/**
- * kvnet_backend_set() - VHOST_NET_SET_BACKEND
- * @net: the device
- * @index: the queue, in range
- * @fd: a tap or packet socket, or VHOST_FILE_UNBIND, which cannot fail
- *
- * On success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
+/*
+ * VHOST_NET_SET_BACKEND: a tap or packet socket, or VHOST_FILE_UNBIND, which cannot fail. On
+ * success the old backend is not accessed any more; with VHOST_FILE_UNBIND, nor is the ring.
  * Frames dequeued from the old tap but not yet received are back at the front of its queue; those
- * for which its ring has no room any more are dropped.
- *
- * Return: 0; -EFAULT or -EINVAL if the queue is not set up; -ENOTSOCK if @fd is no tap; -EINVAL
- * for a tap without a netdev; -EIO if the owner is dead.
+ * for which its ring has no room any more are dropped. Returns 0; -EFAULT or -EINVAL if the queue
+ * is not set up; -ENOTSOCK if @fd is no tap; -EINVAL for a tap without a netdev; -EIO if the owner
+ * is dead.
  */
 int kvnet_backend_set(struct kvnet_net *net, unsigned int index, int fd)
 {

@@ -3,12 +3,9 @@
  * dev.c - the life of a device: creation, owner, stop, last close
  *
  * The device refers to the owner's mm by mmgrab(), which does not keep the address space: the
- * memory of a killed owner is freed even if another process still holds the file open. Each
- * worker releases the tap, kick eventfds and pinned ring pages before it exits.
- *
- * When close() returns, the tap, the eventfds and the pinned ring pages are released, and no
- * kernel thread uses the owner's mm. A work item then waits for workers that have not exited and
- * for registry readers, so that close() does not. It holds a module reference until it is done.
+ * memory of a killed owner is freed even if another process still holds the file open. "The end"
+ * of Documentation/worker.rst tells what is released when, and by which context. The work item of
+ * the last close holds a module reference until it is done.
  */
 #include <linux/err.h>
 #include <linux/errno.h>

@@ -90,18 +90,12 @@ static struct kvnet_iotlb *alloc_iotlb_for_queues(struct kvnet_net *net)
 	return kvnet_iotlb_alloc(READ_ONCE(kvnet_param_max_iotlb_entries));
 }
 
-/**
- * kvnet_iommu_set_features() - VHOST_SET_FEATURES, at any time
- * @net: the device
- * @f: the features, not checked yet
- *
- * With ACCESS_PLATFORM the IOTLB is empty afterwards, also if there was one before: VMMs rely
- * on that when they start a device again.
- *
- * Context: any process, as with vhost; may sleep; takes net->lock.
- * Return: 0; as kvnet_features_check(); -EPERM if a process other than the owner changes
- * ACCESS_PLATFORM or LOG_ALL; -EBUSY for another layout of a running queue's ring; -EFAULT if
- * the dirty log would not be in user memory; -ENOMEM; -EINTR.
+/*
+ * VHOST_SET_FEATURES, at any time, by any process, as with vhost; may sleep; takes net->lock. With
+ * ACCESS_PLATFORM the IOTLB is empty afterwards, also if there was one before: VMMs rely on that
+ * when they start a device again. Returns 0; as kvnet_features_check(); -EPERM if a process other
+ * than the owner changes ACCESS_PLATFORM or LOG_ALL; -EBUSY for another layout of a running queue's
+ * ring; -EFAULT if the dirty log would not be in user memory; -ENOMEM; -EINTR.
  */
 int kvnet_iommu_set_features(struct kvnet_net *net, const struct kvnet_features *f)
 {

@@ -73,14 +73,7 @@ static inline bool kvnet_budget_is_spent(const struct kvnet_budget *b)
 	return b->packets <= 0 || b->bytes <= 0 || b->pieces <= 0;
 }
 
-/**
- * kvnet_budget_spend() - account for a packet that was sent, received or dropped
- * @b: budget of the poll
- * @bytes: length of the packet
- * @pieces: its segments, or the descriptors that were read for it
- *
- * Return: true if the poll may go on.
- */
+/* For each packet that was sent, received or dropped. True: the poll may go on. */
 static inline bool kvnet_budget_spend(struct kvnet_budget *b, size_t bytes, unsigned int pieces)
 {
 	b->packets--;

@@ -193,16 +193,11 @@ static int create_worker_kthread(struct kvnet_thread *t, const char *name)
 
 /*** both kinds ***/
 
-/**
- * kvnet_thread_start() - create a thread in the cgroups of the calling process
- * @t: zeroed or stopped
- * @mm: the calling process's address space; the caller keeps the mm_struct until
- *	kvnet_thread_stop() has returned
- * @fork: create a vhost_task, within the limits of the calling process; else a kernel thread
- * @ops: callbacks
- *
- * Context: the owner; may sleep.
- * Return: 0; -EAGAIN: RLIMIT_NPROC or pids.max does not allow a vhost_task; -errno.
+/*
+ * The owner creates a thread in its cgroups; may sleep. @mm: the caller's address space, whose
+ * mm_struct it keeps until kvnet_thread_stop() has returned. @fork: a vhost_task, within the
+ * caller's limits; else a kernel thread. Returns 0; -EAGAIN: RLIMIT_NPROC or pids.max does not
+ * allow a vhost_task; -errno.
  */
 int kvnet_thread_start(struct kvnet_thread *t, struct mm_struct *mm, bool fork,
 		       const struct kvnet_thread_ops *ops)
