@@ -30,6 +30,6 @@ int main(void)
 	}
 	ASSERT(mem->n == n);
 	ASSERT(memtable_is_sound(mem));
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 	return 0;
 }

@@ -128,7 +128,7 @@ void fuzz_one(const u8 *data, size_t size)
 		}
 	}
 	if (!IS_ERR(mem))
-		kvnet_memtable_put(mem);
+		kvnet_memtable_free(mem);
 	kvnet_dirty_log_end(&dirty);
 	EXPECT_TRUE(!memcmp(bits, want, BYTES));
 	EXPECT_TRUE(!shim_pin_live && !shim_alloc_live && !shim_unpin_clean);

@@ -46,5 +46,5 @@ CASE(dirty_reach_of_owners_memory)
 		EXPECT_EQ(kvnet_dirty_log_hva_ok(known[i].base, mem, known[i].hva,
 						 known[i].len), known[i].ok);
 	}
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }

@@ -307,7 +307,7 @@ CASE(dirty_owners_memory)
 			 unit_below(unit_chance(3) ? 3 : 0x3000));
 		close_log(l);
 	}
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
 
@@ -334,7 +334,7 @@ CASE(dirty_owners_memory_at_the_ends)
 	EXPECT_EQ(kvnet_dirty_log_mark_hva(&l->d, mem, 0, 9000), 0);
 	EXPECT_EQ(l->mem[0], 0xc3);
 	close_log(l);
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }
 
 CASE(dirty_ok_limits)

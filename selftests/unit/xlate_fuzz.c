@@ -239,7 +239,7 @@ void fuzz_one(const u8 *data, size_t size)
 			check_area(&space, &in);
 	}
 	kvnet_iotlb_free(space.iotlb);
-	kvnet_memtable_put(space.mem);
+	kvnet_memtable_free(space.mem);
 	EXPECT_EQ(shim_alloc_live, 0);
 }
 

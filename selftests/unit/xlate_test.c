@@ -105,7 +105,7 @@ CASE(xlate_one_segment)
 			}
 		}
 	}
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }
 
 CASE(xlate_segment_that_ends_with_its_region_needs_no_lookup)
@@ -119,7 +119,7 @@ CASE(xlate_segment_that_ends_with_its_region_needs_no_lookup)
 	EXPECT_EQ(iov.iov_len, 4);
 	seg.len = 5;
 	EXPECT_TRUE(!kvnet_xlate_seg_in_region(&mem->region[4], &seg, &iov));
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }
 
 CASE(xlate_no_segment)
@@ -128,7 +128,7 @@ CASE(xlate_no_segment)
 	u32 hint = 0;
 
 	EXPECT_EQ(xlate(mem, &hint, NULL, 0, NULL, 0), 0);
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }
 
 CASE(xlate_empty_table)
@@ -141,7 +141,7 @@ CASE(xlate_empty_table)
 	shim_reset();
 	mem = kvnet_memtable_build(NULL, 0);
 	EXPECT_EQ(xlate(mem, &hint, &seg, 1, iov, 1), -EFAULT);
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }
 
 /* Guest memory ends at 2^64: nothing goes on at address 0. */
@@ -153,5 +153,5 @@ CASE(xlate_segment_wraps)
 	u32 hint = 0;
 
 	EXPECT_EQ(xlate(mem, &hint, &seg, 1, iov, 4), -EFAULT);
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 }

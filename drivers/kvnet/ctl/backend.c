@@ -75,9 +75,9 @@ void kvnet_backend_stop_and_unlock(struct kvnet_queue *q)
 }
 
 /*
- * VHOST_SET_MEM_TABLE. Takes the caller's reference to @mem on success; no queue uses the old
- * table on return. -EFAULT, with nothing changed: the dirty log of a running queue is too small
- * for @mem.
+ * VHOST_SET_MEM_TABLE. On success @mem is the device's, and the old table is freed, which no queue
+ * uses any more. -EFAULT, with nothing changed: the dirty log of a running queue is too small for
+ * @mem.
  */
 int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *mem)
 {
@@ -92,7 +92,7 @@ int kvnet_backend_set_mem_table(struct kvnet_net *net, struct kvnet_memtable *me
 		kvnet_work_schedule(&net->q[i].work, KVNET_EV_CTRL);
 	}
 	swap(net->mem, mem);
-	kvnet_memtable_put(mem);
+	kvnet_memtable_free(mem);
 	return 0;
 }
 

@@ -259,7 +259,7 @@ static void release_owner(struct kvnet_net *net)
 		kvnet_vq_reset(&net->q[i].vq);
 	}
 	kvnet_ring_pin_put_account(&net->memlock);
-	kvnet_memtable_put(net->mem);
+	kvnet_memtable_free(net->mem);
 	kvnet_iotlb_free(net->iotlb);
 	kvnet_iotlb_miss_reset(&net->iotlb_misses, false);
 	WRITE_ONCE(net->iotlb_misses.v2, false);

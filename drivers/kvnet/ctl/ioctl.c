@@ -124,7 +124,7 @@ static long ioctl_set_mem_table(struct kvnet_net *net, void __user *argp)
 		return PTR_ERR(mem);
 	ret = kvnet_backend_set_mem_table(net, mem);
 	if (ret)
-		kvnet_memtable_put(mem);
+		kvnet_memtable_free(mem);
 	return ret;
 }
 

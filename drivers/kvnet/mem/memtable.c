@@ -57,9 +57,9 @@ static int set_region(struct kvnet_region *to, const struct vhost_memory_region 
 }
 
 /*
- * Makes a table of @n regions, in any order, with one reference; or ERR_PTR: -ENOMEM; -EFAULT for
- * a region that is empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping
- * regions. The owner; may sleep.
+ * Makes a table of @n regions, in any order; or ERR_PTR: -ENOMEM; -EFAULT for a region that is
+ * empty, wraps around or cannot be the owner's memory; -EINVAL for overlapping regions. The owner;
+ * may sleep.
  */
 struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from, u32 n)
 {
@@ -70,7 +70,6 @@ struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *fr
 	mem = kvzalloc(struct_size(mem, region, n), GFP_KERNEL_ACCOUNT);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
-	refcount_set(&mem->ref, 1);
 	mem->n = n;
 
 	for (i = 0; i < n; i++) {
@@ -92,17 +91,9 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-struct kvnet_memtable *kvnet_memtable_get(struct kvnet_memtable *mem)
+void kvnet_memtable_free(struct kvnet_memtable *mem)
 {
-	if (mem)
-		refcount_inc(&mem->ref);
-	return mem;
-}
-
-void kvnet_memtable_put(struct kvnet_memtable *mem)
-{
-	if (mem && refcount_dec_and_test(&mem->ref))
-		kvfree(mem);
+	kvfree(mem);
 }
 
 /* The slow path of kvnet_memtable_find(): a binary search. */

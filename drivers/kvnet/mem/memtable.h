@@ -2,14 +2,14 @@
 /*
  * memtable.h - the memory table: guest-physical to owner's virtual addresses (HVA)
  *
- * A table is constant once built. Each user holds a reference. A queue's reference is
- * swapped under vq->lock, so the data path needs neither RCU nor atomics.
+ * A table is constant once built. It belongs to the device, which frees it when no queue uses it
+ * any more: a queue's pointer is replaced under vq->lock, so the data path needs neither RCU nor
+ * atomics.
  */
 #ifndef _KVNET_MEMTABLE_H
 #define _KVNET_MEMTABLE_H
 
 #include <linux/kernel.h>
-#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/vhost_types.h>
 
@@ -22,15 +22,13 @@ struct kvnet_region {
 
 /* Disjoint regions, sorted by guest-physical address */
 struct kvnet_memtable {
-	refcount_t ref;			/* held by the device and by each of its queues */
 	u32 n;				/* entries in @region */
 	struct kvnet_region region[];	/* const once built */
 };
 
 bool kvnet_memtable_is_user_range(u64 hva, u64 len);
 struct kvnet_memtable *kvnet_memtable_build(const struct vhost_memory_region *from, u32 n);
-struct kvnet_memtable *kvnet_memtable_get(struct kvnet_memtable *mem);
-void kvnet_memtable_put(struct kvnet_memtable *mem);
+void kvnet_memtable_free(struct kvnet_memtable *mem);
 const struct kvnet_region *kvnet_memtable_search(const struct kvnet_memtable *mem,
 						 u64 addr, u32 *hint);
 

@@ -143,7 +143,7 @@ struct kvnet_vq {
 	struct kvnet_stats stats;
 
 	/* Setup */
-	struct kvnet_xlate_ctx xlate;	/* has a reference on the table; hints, miss: session */
+	struct kvnet_xlate_ctx xlate;	/* the table is the device's; hints, miss: session */
 	struct kvnet_vq_addr addr;
 	struct kvnet_features features;	/* acknowledged by the driver */
 	bool legacy_le;			/* a driver of the legacy interface is little-endian */

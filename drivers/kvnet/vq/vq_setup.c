@@ -173,7 +173,7 @@ void kvnet_vq_free_arrays(struct kvnet_vq *vq)
 	vq->used = NULL;
 }
 
-/* The queue is stopped. Drops what it allocated and its references. */
+/* The queue is stopped. Drops what it allocated, its references and the memory table. */
 void kvnet_vq_free(struct kvnet_vq *vq)
 {
 	struct kvnet_ring *r = &vq->ring;
@@ -332,22 +332,18 @@ int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
 }
 
 /*
- * Changes the memory table, also while the queue runs; takes a reference. A queue that broke
- * with the chain still in the ring may have lacked a region of this table: it runs again.
+ * Changes the memory table, also while the queue runs; on return the queue does not use the old
+ * one. A queue that broke with the chain still in the ring may have lacked a region of this table:
+ * it runs again.
  */
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem)
 {
-	struct kvnet_memtable *old;
-
-	kvnet_memtable_get(mem);
 	kvnet_vq_lock(vq);
-	old = vq->xlate.mem;
 	vq->xlate.mem = mem;
 	kvnet_vq_release_areas(vq);
 	if (mem)
 		kvnet_vq_change_state(vq, KVNET_VQ_ON_MEMTABLE);
 	mutex_unlock(&vq->lock);
-	kvnet_memtable_put(old);
 }
 
 /*
