@@ -252,13 +252,13 @@ int kvnet_vq_open_ring(struct kvnet_vq *vq)
 	int ret;
 
 	lockdep_assert_held(&vq->lock);
-	ret = resolve_area(vq, &r->desc, vq->addr.desc,
+	ret = resolve_area(vq, &r->desc, vq->addr.desc_user_addr,
 			   r->packed ? VHOST_ACCESS_RW : VHOST_ACCESS_RO, kvnet_ring_desc_size(r));
 	if (!ret)
-		ret = resolve_area(vq, &r->avail, vq->addr.avail, VHOST_ACCESS_RO,
+		ret = resolve_area(vq, &r->avail, vq->addr.avail_user_addr, VHOST_ACCESS_RO,
 				   kvnet_ring_avail_size(r));
 	if (!ret)
-		ret = resolve_area(vq, &r->used, vq->addr.used, VHOST_ACCESS_WO,
+		ret = resolve_area(vq, &r->used, vq->addr.used_user_addr, VHOST_ACCESS_WO,
 				   kvnet_ring_used_size(r));
 	if (ret)
 		return ret;
@@ -363,7 +363,7 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 
 	if (vq->n_used)
 		kvnet_vq_flush(vq, false);
-	if (unlikely(vq->log_used || kvnet_dirty_log_needs_end(&vq->dirty_log)))
+	if (unlikely(kvnet_vq_logs_ring(vq) || kvnet_dirty_log_needs_end(&vq->dirty_log)))
 		ret = kvnet_vq_end_dirty_log(vq);
 	if (unlikely(ret))
 		kvnet_vq_break(vq, ret);
@@ -475,7 +475,7 @@ static int log_one_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 	int ret = 0;
 
 	if (!vq->xlate.iotlb && span->area == &vq->ring.used)
-		return kvnet_dirty_log_mark(&vq->dirty_log, vq->addr.log + off, len);
+		return kvnet_dirty_log_mark(&vq->dirty_log, vq->addr.log_guest_addr + off, len);
 	for (; len && !ret; len -= part, off += part) {
 		part = len;
 		p = kvnet_area_find(span->area, off, &part);
@@ -501,7 +501,7 @@ static noinline int log_ring_spans(struct kvnet_vq *vq)
 
 static int log_ring_writes(struct kvnet_vq *vq)
 {
-	return likely(!vq->log_used) ? 0 : log_ring_spans(vq);
+	return likely(!kvnet_vq_logs_ring(vq)) ? 0 : log_ring_spans(vq);
 }
 
 /*

@@ -22,6 +22,7 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
+#include <linux/vhost_types.h>
 
 #include "worker/moderation.h"
 #include "mem/dirty_log.h"
@@ -33,8 +34,6 @@
 #include "obs/stats.h"
 #include "worker/thread.h"
 #include "mem/xlate.h"
-
-struct vhost_vring_addr;
 
 /* A call may be deferred for at most this many used buffers, on a ring 16 times as large. */
 #define KVNET_VQ_DEFER_MAX	2
@@ -101,14 +100,6 @@ enum kvnet_vq_dir {
 	KVNET_VQ_TO_DRIVER,
 };
 
-/* VHOST_SET_VRING_ADDR: HVA in the owner's memory, or IOVA behind an IOMMU. */
-struct kvnet_vq_addr {
-	u64 desc;	/* descriptor area */
-	u64 avail;	/* driver area */
-	u64 used;	/* device area */
-	u64 log;	/* its guest-physical address, for the dirty log */
-};
-
 /*
  * A virtqueue. Session fields belong to the holder of @lock, or, while @softirq_enabled, to the
  * holder of @softirq_lock. A holder of @lock calls kvnet_vq_disable_softirq() before it touches
@@ -144,10 +135,13 @@ struct kvnet_vq {
 
 	/* Setup */
 	struct kvnet_xlate_ctx xlate;	/* the table is the device's; hints, miss: session */
-	struct kvnet_vq_addr addr;
+	/*
+	 * VHOST_SET_VRING_ADDR: areas at HVA in the owner's memory, or IOVA behind an IOMMU;
+	 * log_guest_addr: the guest-physical address of the device area, for the dirty log
+	 */
+	struct vhost_vring_addr addr;
 	struct kvnet_features features;	/* acknowledged by the driver */
 	bool legacy_le;			/* a driver of the legacy interface is little-endian */
-	bool log_used;			/* log writes to the ring (VHOST_VRING_F_LOG) */
 	struct eventfd_ctx *log_call;	/* new bits in the dirty log; the device's, or NULL */
 	struct eventfd_ctx *call;	/* used buffers; with a reference, or NULL */
 	struct eventfd_ctx *error;	/* the queue broke; with a reference, or NULL */
@@ -248,6 +242,12 @@ static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
 	return vq->state == KVNET_VQ_READY;
 }
 
+/* Any session, or vq->lock. Are writes to the ring logged? */
+static inline bool kvnet_vq_logs_ring(const struct kvnet_vq *vq)
+{
+	return vq->addr.flags & BIT(VHOST_VRING_F_LOG);
+}
+
 /*
  * Any session, or vq->lock. May a context that cannot fault open a session? Only on a pinned
  * ring, where ring accesses cannot fault, and without a dirty log, which may have to pin a page
@@ -255,8 +255,8 @@ static inline bool kvnet_vq_is_ready(const struct kvnet_vq *vq)
  */
 static inline bool kvnet_vq_may_inline(const struct kvnet_vq *vq)
 {
-	return kvnet_vq_is_ready(vq) && kvnet_ring_is_mapped(&vq->ring) && !vq->log_used &&
-	       !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
+	return kvnet_vq_is_ready(vq) && kvnet_ring_is_mapped(&vq->ring) &&
+	       !kvnet_vq_logs_ring(vq) && !kvnet_features_has(&vq->features, VHOST_F_LOG_ALL);
 }
 
 /*

@@ -28,9 +28,9 @@ void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last)
 	const struct kvnet_ring *r = &vq->ring;
 
 	lockdep_assert_held(&vq->lock);
-	if (area_overlaps_range(iova, last, vq->addr.desc, kvnet_ring_desc_size(r)) ||
-	    area_overlaps_range(iova, last, vq->addr.avail, kvnet_ring_avail_size(r)) ||
-	    area_overlaps_range(iova, last, vq->addr.used, kvnet_ring_used_size(r)))
+	if (area_overlaps_range(iova, last, vq->addr.desc_user_addr, kvnet_ring_desc_size(r)) ||
+	    area_overlaps_range(iova, last, vq->addr.avail_user_addr, kvnet_ring_avail_size(r)) ||
+	    area_overlaps_range(iova, last, vq->addr.used_user_addr, kvnet_ring_used_size(r)))
 		kvnet_vq_release_areas(vq);
 }
 
@@ -39,13 +39,13 @@ void kvnet_vq_invalidate_range(struct kvnet_vq *vq, u64 iova, u64 last)
  * only the writes themselves show that.
  */
 static bool ring_can_be_logged(const struct kvnet_vq *vq, const struct kvnet_memtable *mem,
-			       const struct kvnet_vq_addr *addr, u64 base)
+			       const struct vhost_vring_addr *addr, u64 base)
 {
 	const struct kvnet_ring *r = &vq->ring;
 
-	return kvnet_dirty_log_range_ok(base, addr->log, kvnet_ring_used_size(r)) &&
+	return kvnet_dirty_log_range_ok(base, addr->log_guest_addr, kvnet_ring_used_size(r)) &&
 	       (!r->packed ||
-		kvnet_dirty_log_hva_ok(base, mem, addr->desc, kvnet_ring_desc_size(r)));
+		kvnet_dirty_log_hva_ok(base, mem, addr->desc_user_addr, kvnet_ring_desc_size(r)));
 }
 
 /*
@@ -66,7 +66,7 @@ bool kvnet_vq_log_ok(const struct kvnet_vq *vq, const struct kvnet_memtable *mem
 					      mem->region[i].last -
 					      mem->region[i].gpa + 1))
 			return false;
-	return vq->xlate.iotlb || !vq->log_used ||
+	return vq->xlate.iotlb || !kvnet_vq_logs_ring(vq) ||
 	       ring_can_be_logged(vq, mem, &vq->addr, base);
 }
 
@@ -87,16 +87,17 @@ bool kvnet_vq_memtable_ok(struct kvnet_vq *vq, const struct kvnet_memtable *mem)
  * vq->lock. May the queue run with these addresses? Behind an IOMMU true: only a session
  * translates them.
  */
-static bool addresses_ok(const struct kvnet_vq *vq, const struct kvnet_vq_addr *addr, bool log_used)
+static bool addresses_ok(const struct kvnet_vq *vq, const struct vhost_vring_addr *addr)
 {
 	const struct kvnet_ring *r = &vq->ring;
 
 	if (vq->xlate.iotlb)
 		return true;
-	return kvnet_vq_user_area(addr->desc, kvnet_ring_desc_size(r)) &&
-	       kvnet_vq_user_area(addr->avail, kvnet_ring_avail_size(r)) &&
-	       kvnet_vq_user_area(addr->used, kvnet_ring_used_size(r)) &&
-	       (!log_used || ring_can_be_logged(vq, vq->xlate.mem, addr, vq->dirty_log.base));
+	return kvnet_vq_user_area(addr->desc_user_addr, kvnet_ring_desc_size(r)) &&
+	       kvnet_vq_user_area(addr->avail_user_addr, kvnet_ring_avail_size(r)) &&
+	       kvnet_vq_user_area(addr->used_user_addr, kvnet_ring_used_size(r)) &&
+	       (!(addr->flags & BIT(VHOST_VRING_F_LOG)) ||
+		ring_can_be_logged(vq, vq->xlate.mem, addr, vq->dirty_log.base));
 }
 
 static struct kvnet_area_piece *alloc_area_pieces(struct kvnet_area_piece *old)
@@ -126,9 +127,8 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 	kvnet_vq_lock(vq);
 	WRITE_ONCE(vq->ring.num, 1);
 	kvnet_ring_base_reset(&vq->ring);
-	vq->addr = (struct kvnet_vq_addr) {};
+	vq->addr = (struct vhost_vring_addr) {};
 	vq->legacy_le = virtio_legacy_is_little_endian();
-	vq->log_used = false;
 	vq->dirty_log.base = 0;
 	kvnet_vq_set_features(vq, &none, NULL);
 	mutex_unlock(&vq->lock);
@@ -223,32 +223,24 @@ int kvnet_vq_set_num(struct kvnet_vq *vq, u32 num)
  */
 int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a)
 {
-	const struct kvnet_vq_addr addr = {
-		.desc = a->desc_user_addr,
-		.avail = a->avail_user_addr,
-		.used = a->used_user_addr,
-		.log = a->log_guest_addr,
-	};
-	bool log_used = a->flags & BIT(VHOST_VRING_F_LOG);
 	int ret = 0;
 
 	if (a->flags & ~BIT(VHOST_VRING_F_LOG))
 		return -EOPNOTSUPP;
-	if ((unsigned long)addr.desc != addr.desc ||
-	    (unsigned long)addr.avail != addr.avail ||
-	    (unsigned long)addr.used != addr.used)
+	if ((unsigned long)a->desc_user_addr != a->desc_user_addr ||
+	    (unsigned long)a->avail_user_addr != a->avail_user_addr ||
+	    (unsigned long)a->used_user_addr != a->used_user_addr)
 		return -EFAULT;
-	if (addr.avail & (VRING_AVAIL_ALIGN_SIZE - 1) ||
-	    addr.used & (VRING_USED_ALIGN_SIZE - 1) ||
-	    addr.log & (VRING_USED_ALIGN_SIZE - 1))
+	if (a->avail_user_addr & (VRING_AVAIL_ALIGN_SIZE - 1) ||
+	    a->used_user_addr & (VRING_USED_ALIGN_SIZE - 1) ||
+	    a->log_guest_addr & (VRING_USED_ALIGN_SIZE - 1))
 		return -EINVAL;
 
 	kvnet_vq_lock(vq);
-	if (vq->state != KVNET_VQ_STOPPED && !addresses_ok(vq, &addr, log_used)) {
+	if (vq->state != KVNET_VQ_STOPPED && !addresses_ok(vq, a)) {
 		ret = -EINVAL;
 	} else {
-		vq->addr = addr;
-		vq->log_used = log_used;
+		vq->addr = *a;
 		kvnet_vq_release_areas(vq);
 		kvnet_vq_change_state(vq, KVNET_VQ_ON_ADDR);
 	}
@@ -359,8 +351,7 @@ void kvnet_vq_set_features(struct kvnet_vq *vq, const struct kvnet_features *f,
 {
 	lockdep_assert_held(&vq->lock);
 	if (!vq->xlate.iotlb != !iotlb) {
-		vq->addr = (struct kvnet_vq_addr) { 0 };
-		vq->log_used = false;
+		vq->addr = (struct vhost_vring_addr) { 0 };
 		kvnet_vq_change_state(vq, KVNET_VQ_ON_IOMMU);
 	}
 	kvnet_vq_change_state(vq, KVNET_VQ_ON_ANSWER);
@@ -387,7 +378,7 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq)
 	if (!kvnet_vq_log_ok(vq, vq->xlate.mem, vq->dirty_log.base,
 			     kvnet_features_has(&vq->features, VHOST_F_LOG_ALL)))
 		return -EFAULT;
-	return addresses_ok(vq, &vq->addr, false) ? 0 : -EFAULT;
+	return addresses_ok(vq, &vq->addr) ? 0 : -EFAULT;
 }
 
 /*
