@@ -35,29 +35,16 @@ void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len)
 	return a->piece[lo].base + (off - a->piece[lo].off);
 }
 
-int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len)
+/* The accessors read and write, with @len bytes at @buf: writes the area if @to_user. */
+int kvnet_area_copy_pieces(const struct kvnet_area *a, u32 off, void *buf, u32 len, bool to_user)
 {
 	void __user *p;
 	u32 part;
 
-	for (; len; len -= part, off += part, dst += part) {
+	for (; len; len -= part, off += part, buf += part) {
 		part = len;
 		p = kvnet_area_find(a, off, &part);
-		if (!p || copy_from_user(dst, p, part))
-			return -EFAULT;
-	}
-	return 0;
-}
-
-int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src, u32 len)
-{
-	void __user *p;
-	u32 part;
-
-	for (; len; len -= part, off += part, src += part) {
-		part = len;
-		p = kvnet_area_find(a, off, &part);
-		if (!p || copy_to_user(p, src, part))
+		if (!p || (to_user ? copy_to_user(p, buf, part) : copy_from_user(buf, p, part)))
 			return -EFAULT;
 	}
 	return 0;

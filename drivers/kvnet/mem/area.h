@@ -42,8 +42,7 @@ struct kvnet_area {
 };
 
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);
-int kvnet_area_read_pieces(void *dst, const struct kvnet_area *a, u32 off, u32 len);
-int kvnet_area_write_pieces(const struct kvnet_area *a, u32 off, const void *src, u32 len);
+int kvnet_area_copy_pieces(const struct kvnet_area *a, u32 off, void *buf, u32 len, bool to_user);
 
 /* Pinned: an access cannot fault. */
 static inline bool kvnet_area_is_mapped(const struct kvnet_area *a)
@@ -99,7 +98,7 @@ static inline int kvnet_area_read(void *dst, const struct kvnet_area *a, u32 off
 		return 0;
 	}
 	if (unlikely(!a->base))
-		return kvnet_area_read_pieces(dst, a, off, len);
+		return kvnet_area_copy_pieces(a, off, dst, len, false);
 	return copy_from_user(dst, a->base + off, len) ? -EFAULT : 0;
 }
 
@@ -130,7 +129,7 @@ static inline int kvnet_area_write(const struct kvnet_area *a, u32 off, const vo
 		return 0;
 	}
 	if (unlikely(!a->base))
-		return kvnet_area_write_pieces(a, off, src, len);
+		return kvnet_area_copy_pieces(a, off, (void *)src, len, true);
 	return copy_to_user(a->base + off, src, len) ? -EFAULT : 0;
 }
 
