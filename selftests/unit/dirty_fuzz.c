@@ -123,7 +123,7 @@ void fuzz_one(const u8 *data, size_t size)
 		EXPECT_TRUE(shim_pin_live <= 1 && !shim_kmap_live);
 		if (op & 16) {
 			EXPECT_EQ(kvnet_dirty_log_end(&dirty), n_new);
-			EXPECT_TRUE(!kvnet_dirty_log_needs_end(&dirty));
+			EXPECT_TRUE(!dirty.page && !dirty.n_marked);
 			n_new = 0;
 		}
 	}

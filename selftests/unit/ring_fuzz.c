@@ -440,7 +440,8 @@ static void do_start(struct fuzz *f, u8 how, struct input *in)
 	int ret;
 
 	if (how & 1) {
-		kvnet_ring_base_reset(r);
+		kvnet_ring_base_set(r, 0);
+		r->base_valid = false;
 		EXPECT_EQ(kvnet_ring_base_get(r), r->packed ? 0x80008000 : 0);
 	}
 	if (how & 2)

@@ -36,7 +36,8 @@ CASE(packed_base_not_set)
 	struct rig *g = rig_new(&plain);
 	u32 base;
 
-	kvnet_ring_base_reset(&g->ring);
+	kvnet_ring_base_set(&g->ring, 0);
+	g->ring.base_valid = false;
 	base = kvnet_ring_base_get(&g->ring);
 	rig_restart(g, base);
 	rig_show(g, 4096, 1, 0, F_WRITE);

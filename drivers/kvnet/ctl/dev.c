@@ -141,7 +141,7 @@ struct kvnet_net *kvnet_dev_create(void)
 	kvnet_iotlb_miss_init(&net->iotlb_misses);
 	refcount_set(&net->refs, 1);
 	net->workers.ops = &dev_workers_ops;
-	kvnet_page_cache_init(&net->page_cache);
+	spin_lock_init(&net->page_cache.lock);
 	net->page_cache.on_mm_release = kill_workers_of_dead_mm;
 	init_dev_queue(net, KVNET_RX, &kvnet_rx_ops, EPOLLIN);
 	init_dev_queue(net, KVNET_TX, &kvnet_tx_ops, EPOLLOUT);

@@ -33,7 +33,7 @@ struct kvnet_area_piece {
 
 /* One of a ring's areas */
 struct kvnet_area {
-	void *kaddr;			/* kernel address while the area is pinned, else NULL */
+	void *kaddr;			/* kernel address while pinned: no fault; else NULL */
 	/* the owner's address if the area is contiguous there, else NULL */
 	void __user *base;
 	u32 len;
@@ -43,12 +43,6 @@ struct kvnet_area {
 
 void __user *kvnet_area_find(const struct kvnet_area *a, u32 off, u32 *len);
 int kvnet_area_copy_pieces(const struct kvnet_area *a, u32 off, void *buf, u32 len, bool to_user);
-
-/* Pinned: an access cannot fault. */
-static inline bool kvnet_area_is_mapped(const struct kvnet_area *a)
-{
-	return a->kaddr;
-}
 
 static inline void __user *kvnet_area_user_ptr16(const struct kvnet_area *a, u32 off)
 {

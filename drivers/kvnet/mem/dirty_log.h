@@ -24,11 +24,6 @@ struct kvnet_dirty_log {
 	unsigned int n_marked;	/* bits set since kvnet_dirty_log_end() */
 };
 
-static inline bool kvnet_dirty_log_needs_end(const struct kvnet_dirty_log *d)
-{
-	return d->page || d->n_marked;
-}
-
 bool kvnet_dirty_log_range_ok(u64 base, u64 gpa, u64 len);
 bool kvnet_dirty_log_hva_ok(u64 base, const struct kvnet_memtable *mem, u64 hva, u64 len);
 int kvnet_dirty_log_mark(struct kvnet_dirty_log *d, u64 gpa, u64 len);

@@ -33,11 +33,6 @@
 /* Pages that are cached together: the neighbours are likely to be needed next. */
 #define FILL_CLUSTER	16
 
-void kvnet_page_cache_init(struct kvnet_page_cache *c)
-{
-	spin_lock_init(&c->lock);
-}
-
 #if IS_ENABLED(CONFIG_64BIT) && IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
 /* The mmu notifier of an address space, shared by its devices */

@@ -47,7 +47,6 @@ struct kvnet_page_cache {
 	unsigned long n_invalidated;
 };
 
-void kvnet_page_cache_init(struct kvnet_page_cache *c);
 bool kvnet_page_cache_is_supported(void);
 int kvnet_page_cache_start(struct kvnet_page_cache *c);
 void kvnet_page_cache_stop(struct kvnet_page_cache *c);

@@ -169,7 +169,8 @@ static enum kvnet_work_result send_tx_packets(struct kvnet_queue *q, struct kvne
 			return q->no_room ? KVNET_WORK_IDLE : KVNET_WORK_REPOLL;
 		}
 		kvnet_vq_push(&q->vq, &buf, 0);
-		kvnet_vq_flush_if_full(&q->vq);
+		if (kvnet_vq_should_flush(&q->vq))
+			kvnet_vq_flush(&q->vq, false);
 	} while (kvnet_budget_spend(budget, buf.len, kvnet_vq_count_pieces(&q->vq)));
 	return KVNET_WORK_REPOLL;
 }

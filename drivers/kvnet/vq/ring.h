@@ -110,7 +110,7 @@ void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos);
 /* The areas are pinned, all or none of them: no access to the ring can fault. */
 static inline bool kvnet_ring_is_mapped(const struct kvnet_ring *r)
 {
-	return kvnet_area_is_mapped(&r->desc);
+	return r->desc.kaddr;
 }
 
 /*
@@ -295,13 +295,6 @@ static inline void kvnet_ring_base_set(struct kvnet_ring *r, u32 base)
 	r->last_avail = base;
 	r->last_used = base >> 16;
 	r->base_valid = true;
-}
-
-/* Start at index 0; the ring is not started. */
-static inline void kvnet_ring_base_reset(struct kvnet_ring *r)
-{
-	kvnet_ring_base_set(r, 0);
-	r->base_valid = false;
 }
 
 static inline size_t kvnet_ring_desc_size(const struct kvnet_ring *r)

@@ -271,7 +271,7 @@ static int write_used_elems(struct kvnet_ring *r, u16 at,
 	int ret = 0;
 	u64 elem;
 
-	if (!kvnet_area_is_mapped(&area) && n > 1)
+	if (!area.kaddr && n > 1)
 		return write_used_chunks(r, at, used, n);
 	for (i = 0; i < n && !ret; i++) {
 		elem = make_used_elem(&used[i], le);

@@ -363,7 +363,8 @@ void kvnet_vq_end(struct kvnet_vq *vq, bool enable_softirq)
 
 	if (vq->n_used)
 		kvnet_vq_flush(vq, false);
-	if (unlikely(kvnet_vq_logs_ring(vq) || kvnet_dirty_log_needs_end(&vq->dirty_log)))
+	if (unlikely(kvnet_vq_logs_ring(vq) ||
+		     kvnet_features_has(&vq->features, VHOST_F_LOG_ALL)))
 		ret = kvnet_vq_end_dirty_log(vq);
 	if (unlikely(ret))
 		kvnet_vq_break(vq, ret);

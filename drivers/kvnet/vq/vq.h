@@ -315,19 +315,13 @@ static inline unsigned int kvnet_vq_count_pieces(const struct kvnet_vq *vq)
 	return max(vq->n_seg, vq->n_iov);
 }
 
+/*
+ * To be asked between packets only, since all buffers of a packet must become visible together:
+ * if true call kvnet_vq_flush().
+ */
 static inline bool kvnet_vq_should_flush(const struct kvnet_vq *vq)
 {
 	return vq->n_used >= KVNET_VQ_BATCH;
-}
-
-/*
- * To be called between packets only, since all buffers of a packet must become visible
- * together. May sleep.
- */
-static inline void kvnet_vq_flush_if_full(struct kvnet_vq *vq)
-{
-	if (kvnet_vq_should_flush(vq))
-		kvnet_vq_flush(vq, false);
 }
 
 #endif /* _KVNET_VQ_H */

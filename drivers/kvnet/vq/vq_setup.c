@@ -126,7 +126,8 @@ void kvnet_vq_reset(struct kvnet_vq *vq)
 
 	kvnet_vq_lock(vq);
 	WRITE_ONCE(vq->ring.num, 1);
-	kvnet_ring_base_reset(&vq->ring);
+	kvnet_ring_base_set(&vq->ring, 0);
+	vq->ring.base_valid = false;
 	vq->addr = (struct vhost_vring_addr) {};
 	vq->legacy_le = virtio_legacy_is_little_endian();
 	vq->dirty_log.base = 0;
