@@ -229,8 +229,8 @@ static void stop_dev(struct kvnet_net *net)
 		kvnet_vq_lock(&q->vq);
 		q->vq.log_call = NULL;
 		kvnet_backend_stop_and_unlock(q);
-		kvnet_vq_set_call(&q->vq, VHOST_FILE_UNBIND);
-		kvnet_vq_set_error(&q->vq, VHOST_FILE_UNBIND);
+		kvnet_vq_set_eventfd(&q->vq, &q->vq.call, VHOST_FILE_UNBIND);
+		kvnet_vq_set_eventfd(&q->vq, &q->vq.error, VHOST_FILE_UNBIND);
 	}
 	kvnet_eventfd_put(net->log_call);
 	net->log_call = NULL;

@@ -167,9 +167,9 @@ static long dispatch_vring_ioctl(struct kvnet_net *net, unsigned int cmd, void _
 	case VHOST_SET_VRING_KICK:
 		return kvnet_backend_set_kick(net, index, arg.file.fd);
 	case VHOST_SET_VRING_CALL:
-		return kvnet_vq_set_call(&q->vq, arg.file.fd);
+		return kvnet_vq_set_eventfd(&q->vq, &q->vq.call, arg.file.fd);
 	case VHOST_SET_VRING_ERR:
-		return kvnet_vq_set_error(&q->vq, arg.file.fd);
+		return kvnet_vq_set_eventfd(&q->vq, &q->vq.error, arg.file.fd);
 	case VHOST_NET_SET_BACKEND:
 		return kvnet_backend_set(net, index, arg.file.fd);
 	case VHOST_GET_VRING_ENDIAN:

@@ -169,8 +169,7 @@ int kvnet_vq_set_addr(struct kvnet_vq *vq, const struct vhost_vring_addr *a);
 int kvnet_vq_set_base(struct kvnet_vq *vq, u32 base);
 u32 kvnet_vq_get_base(struct kvnet_vq *vq);
 int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian);
-int kvnet_vq_set_call(struct kvnet_vq *vq, int fd);
-int kvnet_vq_set_error(struct kvnet_vq *vq, int fd);
+int kvnet_vq_set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd);
 void kvnet_vq_set_memtable(struct kvnet_vq *vq, struct kvnet_memtable *mem);
 
 /* Setup; the caller holds vq->lock: vq_setup.c */

@@ -187,8 +187,8 @@ void kvnet_vq_free(struct kvnet_vq *vq)
 	r->avail.piece = NULL;
 	r->used.piece = NULL;
 	kvnet_vq_set_memtable(vq, NULL);
-	kvnet_vq_set_call(vq, VHOST_FILE_UNBIND);
-	kvnet_vq_set_error(vq, VHOST_FILE_UNBIND);
+	kvnet_vq_set_eventfd(vq, &vq->call, VHOST_FILE_UNBIND);
+	kvnet_vq_set_eventfd(vq, &vq->error, VHOST_FILE_UNBIND);
 }
 
 static bool ring_num_ok(const struct kvnet_vq *vq, u32 num)
@@ -299,7 +299,11 @@ int kvnet_vq_set_endian(struct kvnet_vq *vq, u32 endian)
 	return ret;
 }
 
-static int swap_vq_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
+/*
+ * VHOST_SET_VRING_CALL and VHOST_SET_VRING_ERR: @slot is vq->call or vq->error; @fd may be
+ * VHOST_FILE_UNBIND. Returns 0, -EBADF or -EINVAL.
+ */
+int kvnet_vq_set_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int fd)
 {
 	struct eventfd_ctx *ctx = kvnet_eventfd_get(fd);
 
@@ -310,18 +314,6 @@ static int swap_vq_eventfd(struct kvnet_vq *vq, struct eventfd_ctx **slot, int f
 	mutex_unlock(&vq->lock);
 	kvnet_eventfd_put(ctx);
 	return 0;
-}
-
-/* VHOST_SET_VRING_CALL; @fd may be VHOST_FILE_UNBIND. Returns 0, -EBADF or -EINVAL. */
-int kvnet_vq_set_call(struct kvnet_vq *vq, int fd)
-{
-	return swap_vq_eventfd(vq, &vq->call, fd);
-}
-
-/* VHOST_SET_VRING_ERR, as kvnet_vq_set_call(). */
-int kvnet_vq_set_error(struct kvnet_vq *vq, int fd)
-{
-	return swap_vq_eventfd(vq, &vq->error, fd);
 }
 
 /*
