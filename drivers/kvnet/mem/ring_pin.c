@@ -9,7 +9,6 @@
 #include <linux/backing-dev.h>
 #include <linux/cacheinfo.h>
 #include <linux/capability.h>
-#include <linux/errno.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -36,15 +35,15 @@ void kvnet_ring_pin_put_account(struct kvnet_memlock *memlock)
 	*memlock = (struct kvnet_memlock) {};
 }
 
-static int charge_pinned_pages(const struct kvnet_memlock *memlock, u32 n)
+static bool charge_pinned_pages(const struct kvnet_memlock *memlock, u32 n)
 {
 	unsigned long limit = task_rlimit(memlock->task, RLIMIT_MEMLOCK);
 	u64 all = atomic64_add_return(n, &memlock->mm->pinned_vm);
 
 	if (memlock->unlimited || all <= limit >> PAGE_SHIFT)
-		return 0;
+		return true;
 	atomic64_sub(n, &memlock->mm->pinned_vm);
-	return -ENOMEM;
+	return false;
 }
 
 /* The owner's address of @off in an area; @len: bytes that are contiguous from there on. */
@@ -55,10 +54,10 @@ static unsigned long find_area_part(const struct kvnet_area *a, u32 off, u32 *le
 }
 
 /*
- * Pages are mapped one after the other, so pieces have to meet at page boundaries. On error the
- * first pin->n pages stay pinned; kvnet_ring_pin_release() unpins them.
+ * Pages are mapped one after the other, so pieces have to meet at page boundaries. If it fails,
+ * the first pin->n pages stay pinned; kvnet_ring_pin_release() unpins them.
  */
-static int pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a)
+static bool pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a)
 {
 	unsigned long at;
 	u32 off, len;
@@ -68,17 +67,17 @@ static int pin_area_pages(struct kvnet_ring_pin *pin, const struct kvnet_area *a
 	for (off = 0; off < a->len; off += len) {
 		at = find_area_part(a, off, &len);
 		if ((off && !PAGE_ALIGNED(at)) || (off + len < a->len && !PAGE_ALIGNED(at + len)))
-			return -EINVAL;
+			return false;
 		needed = (offset_in_page(at) + len - 1) / PAGE_SIZE + 1;
 		got = compat_pin_longterm(at & PAGE_MASK, needed,
 					  pin->page + pin->n);
 		if (got < 0)
-			return got;
+			return false;
 		pin->n += got;
 		if (got < needed)
-			return -EFAULT;
+			return false;
 	}
-	return 0;
+	return true;
 }
 
 static void *map_area_pages(struct kvnet_ring_pin *pin)
@@ -92,49 +91,40 @@ static void *map_area_pages(struct kvnet_ring_pin *pin)
 /**
  * kvnet_ring_pin_area() - pin and map an area, if possible
  * @pin: of the area; empty
- * @a: an area whose pieces have been found; its kaddr is set on success
+ * @a: an area whose pieces have been found, not pinned; its kaddr is set on success
  * @align: size of the largest word that is loaded or stored there, in bytes. On arm64 with LTO
  *	   READ_ONCE() is a load-acquire, which faults on unaligned addresses
  * @memlock: account to charge
  *
  * Context: in the owner's address space; vq->lock; may sleep, also for as long as a
  * userfaultfd handler takes to deliver a page.
- * Return: 0, or -errno with the area unchanged.
+ * Return: pinned; else the area is unchanged.
  */
-int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
-			const struct kvnet_memlock *memlock)
+bool kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
+			 const struct kvnet_memlock *memlock)
 {
 	unsigned long first;
 	u32 n, len;
-	int ret;
 
 	if (cpu_dcache_is_aliasing())
-		return -EOPNOTSUPP;
+		return false;
 	first = offset_in_page(find_area_part(a, 0, &len));
 	if (!len || !IS_ALIGNED(first, align))
-		return -EINVAL;
+		return false;
 	n = (first + a->len - 1) / PAGE_SIZE + 1;
-	if (charge_pinned_pages(memlock, n))
-		return -ENOMEM;
-	ret = -ENOMEM;
+	if (!charge_pinned_pages(memlock, n))
+		return false;
 	WRITE_ONCE(pin->charged, n);
 	pin->page = kvmalloc_array(n, sizeof(*pin->page), GFP_KERNEL_ACCOUNT);
-	if (!pin->page)
-		goto err;
-	ret = pin_area_pages(pin, a);
-	if (ret)
-		goto err;
-	ret = -ENOMEM;
-	a->kaddr = map_area_pages(pin);
-	if (!a->kaddr)
-		goto err;
+	if (pin->page && pin_area_pages(pin, a))
+		a->kaddr = map_area_pages(pin);
+	if (!a->kaddr) {
+		kvnet_ring_pin_release(pin, a, memlock);
+		return false;
+	}
 	a->kaddr += first;
 	WRITE_ONCE(pin->node_plus_one, page_to_nid(pin->page[0]) + 1);
-	return 0;
-
-err:
-	kvnet_ring_pin_release(pin, a, memlock);
-	return ret;
+	return true;
 }
 
 /*

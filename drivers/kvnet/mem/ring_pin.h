@@ -46,8 +46,8 @@ struct kvnet_ring_pin {
 
 void kvnet_ring_pin_get_account(struct kvnet_memlock *memlock, struct mm_struct *mm);
 void kvnet_ring_pin_put_account(struct kvnet_memlock *memlock);
-int kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
-			const struct kvnet_memlock *memlock);
+bool kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
+			 const struct kvnet_memlock *memlock);
 int kvnet_ring_pin_node(const struct kvnet_ring_pin *pin);
 void kvnet_ring_pin_release(struct kvnet_ring_pin *pin, struct kvnet_area *a,
 			    const struct kvnet_memlock *memlock);

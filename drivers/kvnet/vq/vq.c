@@ -221,9 +221,9 @@ static void pin_ring_areas(struct kvnet_vq *vq)
 	 * Alignment for the largest access: a descriptor is loaded as two u64. For the other
 	 * areas kvnet_vq_set_addr() has checked it, but behind an IOMMU of the IOVA only.
 	 */
-	if (!kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
-	    !kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
-	    !kvnet_ring_pin_area(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->memlock))
+	if (kvnet_ring_pin_area(&vq->pin[0], &r->desc, sizeof(u64), vq->memlock) &&
+	    kvnet_ring_pin_area(&vq->pin[1], &r->avail, VRING_AVAIL_ALIGN_SIZE, vq->memlock) &&
+	    kvnet_ring_pin_area(&vq->pin[2], &r->used, VRING_USED_ALIGN_SIZE, vq->memlock))
 		return;
 	kvnet_ring_pin_release(&vq->pin[0], &r->desc, vq->memlock);
 	kvnet_ring_pin_release(&vq->pin[1], &r->avail, vq->memlock);
