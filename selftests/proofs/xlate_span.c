@@ -8,6 +8,7 @@
  * @unwind: 5
  * @mutant: mem/xlate.c: if ((e->perm & perm) != perm) => if (!(e->perm & ~perm))
  * @mutant: mem/xlate.c: e->last - addr) + 1; => e->last - addr + 1) + 1;
+ * @mutant: mem/xlate.c: region->last - addr) + 1; => region->last - addr + 1) + 1;
  * @mutant: mem/xlate.h: seg->len - 1 > region->last - seg->addr => seg->len > region->last + 2 - seg->addr
  * @mutant: mem/iotlb.c: if (at >= tlb->n || addr < tlb->entry[at].iova)\n		return NULL; => if (at >= tlb->n)\n		return NULL;
  */

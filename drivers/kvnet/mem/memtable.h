@@ -49,21 +49,4 @@ kvnet_memtable_find(const struct kvnet_memtable *mem, u64 addr, u32 *hint)
 	return kvnet_memtable_search(mem, addr, hint);
 }
 
-/*
- * Returns the owner's address of @addr, or NULL if no region contains it. @len: bytes, not 0,
- * shortened to the end of the region; @hint: see kvnet_memtable_find().
- */
-static inline void __user *kvnet_memtable_find_span(const struct kvnet_memtable *mem, u64 addr,
-						    u32 *len, u32 *hint)
-{
-	const struct kvnet_region *region = kvnet_memtable_find(mem, addr, hint);
-
-	if (!region)
-		return NULL;
-	/* last - addr cannot wrap; + 1 inside of min() could, at 2^64. */
-	*len = min_t(u64, *len - 1, region->last - addr) + 1;
-	return (void __user *)(unsigned long)
-		(region->hva + (addr - region->gpa));
-}
-
 #endif /* _KVNET_MEMTABLE_H */

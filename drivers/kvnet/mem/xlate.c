@@ -37,10 +37,17 @@ static int find_iotlb_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *
  */
 int kvnet_xlate_span(struct kvnet_xlate_ctx *ctx, u64 addr, u8 perm, u32 *len, void __user **base)
 {
+	const struct kvnet_region *region;
+
 	if (ctx->iotlb)
 		return find_iotlb_span(ctx, addr, perm, len, base);
-	*base = kvnet_memtable_find_span(ctx->mem, addr, len, &ctx->hint);
-	return *base ? 0 : -EFAULT;
+	region = kvnet_memtable_find(ctx->mem, addr, &ctx->hint);
+	if (!region)
+		return -EFAULT;
+	/* As above. */
+	*len = min_t(u64, *len - 1, region->last - addr) + 1;
+	*base = (void __user *)(unsigned long)(region->hva + (addr - region->gpa));
+	return 0;
 }
 
 /* Slow path: the segment crosses regions, is not in the last one, or is empty. */
