@@ -386,47 +386,28 @@ void kvnet_vq_count_drop(struct kvnet_vq *vq, enum kvnet_stat reason)
 	trace_kvnet_drop(vq, reason);
 }
 
-/* Without an IOMMU the segments are guest-physical, as the log is. */
-static int log_data_segs(struct kvnet_vq *vq, size_t len)
-{
-	unsigned int i;
-	size_t part;
-	int ret = 0;
-
-	for (i = 0; i < vq->n_seg && len && !ret; i++, len -= part) {
-		cond_resched();
-		part = min_t(size_t, len, vq->seg[i].len);
-		ret = kvnet_dirty_log_mark(&vq->dirty_log, vq->seg[i].addr, part);
-	}
-	return ret;
-}
-
 /*
- * Behind an IOMMU: from HVA back to guest-physical. Many regions of the memory table may map
- * the same HVA, and the bit of each is set.
+ * Without an IOMMU the segments are guest-physical, as the log is. Behind an IOMMU: from HVA back
+ * to guest-physical; many regions of the memory table may map the same HVA, and the bit of each is
+ * set.
  */
-static int log_data_iov(struct kvnet_vq *vq, size_t len)
-{
-	unsigned int i;
-	size_t part;
-	int ret = 0;
-
-	for (i = 0; i < vq->n_iov && len && !ret; i++, len -= part) {
-		cond_resched();
-		part = min(len, vq->iov[i].iov_len);
-		ret = kvnet_dirty_log_mark_hva(&vq->dirty_log, vq->xlate.mem,
-					       (unsigned long)vq->iov[i].iov_base,
-					       part);
-	}
-	return ret;
-}
-
 int kvnet_vq_log_write_slow(struct kvnet_vq *vq, size_t len)
 {
-	int ret;
+	const bool by_hva = vq->xlate.iotlb;
+	unsigned int i, n = by_hva ? vq->n_iov : vq->n_seg;
+	size_t part;
+	int ret = 0;
 
 	lockdep_assert_held(&vq->lock);
-	ret = vq->xlate.iotlb ? log_data_iov(vq, len) : log_data_segs(vq, len);
+	for (i = 0; i < n && len && !ret; i++, len -= part) {
+		cond_resched();
+		part = min_t(size_t, len, by_hva ? vq->iov[i].iov_len : vq->seg[i].len);
+		if (by_hva)
+			ret = kvnet_dirty_log_mark_hva(&vq->dirty_log, vq->xlate.mem,
+						       (unsigned long)vq->iov[i].iov_base, part);
+		else
+			ret = kvnet_dirty_log_mark(&vq->dirty_log, vq->seg[i].addr, part);
+	}
 	if (ret)
 		kvnet_vq_break(vq, ret);
 	return ret;
