@@ -2,17 +2,16 @@
 /*
  * @shows: an indirect table of a packed ring: as split_table.c
  * @bounds: a table of any length; up to 3 segments
- * @sources: vq/chain.c mem/area.c
+ * @sources: vq/chain.c
  * @unwind: 6
  * @quick: yes
- * @mutant: vq/ring_packed.c: have = min_t(u32, count - i, TABLE_CHUNK); => have = TABLE_CHUNK;
+ * @mutant: vq/chain.c: have = min_t(u32, count - i, INDIRECT_CHUNK); => have = INDIRECT_CHUNK;
+ * @mutant: vq/chain.c: d.next = i + 1; => d.next = i + 2;
  * @mutant: vq/chain.h: if (table->len % sizeof(struct vring_desc) || count > U16_MAX + 1) => if (count > U16_MAX + 1)
  * @mutant: vq/chain.h: if (n >= chain->cap) => if (n > chain->cap)
  */
 #include "guest.h"
 #include "any_chain.h"
-/* for a static function */
-#include "ring_packed.c"
 
 int main(void)
 {
@@ -28,7 +27,7 @@ int main(void)
 	table_len = table.len;
 	table_known = true;
 
-	ret = add_packed_table(&chain, &table, &reader);
+	ret = kvnet_chain_add_table(&chain, &table, true, true, &reader);
 
 	ASSERT(ret == 0 || ret == -EINVAL || ret == -EMSGSIZE || ret == READER_ERROR);
 	ASSERT(chain.n_out + chain.n_in <= chain.cap);

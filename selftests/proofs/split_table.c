@@ -28,7 +28,7 @@ int main(void)
 	table_len = table.len;
 	table_known = true;
 
-	ret = kvnet_chain_add_table(&chain, &table, any_bool(), &reader);
+	ret = kvnet_chain_add_table(&chain, &table, any_bool(), false, &reader);
 
 	ASSERT(ret == 0 || ret == -EINVAL || ret == -ELOOP || ret == -EMSGSIZE ||
 	      ret == READER_ERROR);

@@ -40,7 +40,10 @@ struct kvnet_reader {
 	void *ctx;
 };
 
-/* The flags that are defined for a split ring's descriptor; all others are ignored. */
+/*
+ * The flags of a chain, in a ring's descriptor of either layout. A split ring defines no others,
+ * and they are ignored.
+ */
 #define KVNET_CHAIN_DESC_FLAGS	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | \
 				 VRING_DESC_F_INDIRECT)
 
@@ -48,7 +51,7 @@ struct kvnet_reader {
 struct kvnet_desc {
 	u64 addr;
 	u32 len;
-	u16 flags;	/* VRING_DESC_F_*, masked by the layout's defined flags */
+	u16 flags;	/* VRING_DESC_F_*, of KVNET_CHAIN_DESC_FLAGS */
 	u16 next;	/* split: with VRING_DESC_F_NEXT, an index; packed: the buffer id */
 };
 
@@ -149,6 +152,6 @@ static inline u32 kvnet_chain_table_count(const struct kvnet_desc *table)
 }
 
 int kvnet_chain_add_table(struct kvnet_chain *chain, const struct kvnet_desc *table, bool le,
-			  const struct kvnet_reader *reader);
+			  bool packed, const struct kvnet_reader *reader);
 
 #endif /* _KVNET_CHAIN_H */

@@ -19,13 +19,6 @@
 #define F_AVAIL		BIT(VRING_PACKED_DESC_F_AVAIL)
 #define F_USED		BIT(VRING_PACKED_DESC_F_USED)
 
-/* Flags that are valid in a descriptor of the ring, and of an indirect table. */
-#define DESC_FLAGS_RING	(VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | VRING_DESC_F_INDIRECT)
-#define DESC_FLAGS_TABLE	VRING_DESC_F_WRITE
-
-/* Descriptors of an indirect table that are read in one copy. */
-#define TABLE_CHUNK	16
-
 /* A used descriptor is written from its length on: length, id and flags. */
 #define DESC_TAIL	offsetof(struct vring_packed_desc, len)
 #define DESC_TAIL_FLAGS	offsetof(struct vring_packed_desc, flags)
@@ -91,47 +84,15 @@ static inline int check_desc_avail(const struct kvnet_ring *r, u16 pos, u16 *fla
 }
 
 /* @rest: len, id, flags */
-static struct kvnet_desc decode_packed_desc(u64 addr, u64 rest, u16 mask)
+static struct kvnet_desc decode_packed_desc(u64 addr, u64 rest)
 {
 	rest = le64_to_cpu((__force __le64)rest);
 	return (struct kvnet_desc) {
 		.addr = le64_to_cpu((__force __le64)addr),
 		.len = rest,
-		.flags = rest >> 48 & mask,
+		.flags = rest >> 48 & KVNET_CHAIN_DESC_FLAGS,
 		.next = rest >> 32,	/* the buffer id */
 	};
-}
-
-/* All descriptors of a table count, in their order; there is no "next" (2.8.7). */
-static int add_packed_table(struct kvnet_chain *chain, const struct kvnet_desc *table,
-			    const struct kvnet_reader *reader)
-{
-	struct {
-		u64 addr;
-		u64 rest;
-	} raw[TABLE_CHUNK];
-	u32 count = kvnet_chain_table_count(table), i, have = 0;
-	struct kvnet_desc d;
-	int ret;
-
-	if (!count)
-		return -EINVAL;
-	for (i = 0; i < count; i++) {
-		if (i % TABLE_CHUNK == 0) {
-			have = min_t(u32, count - i, TABLE_CHUNK);
-			ret = reader->read(reader->ctx, table->addr +
-					   (u64)i * sizeof(raw[0]), raw,
-					   have * sizeof(raw[0]));
-			if (ret)
-				return ret;
-		}
-		d = decode_packed_desc(raw[i % TABLE_CHUNK].addr,
-				       raw[i % TABLE_CHUNK].rest, DESC_FLAGS_TABLE);
-		ret = kvnet_chain_add(chain, &d);
-		if (ret)
-			return ret;
-	}
-	return 0;
 }
 
 /*
@@ -152,7 +113,7 @@ static noinline int read_packed_chain(const struct kvnet_ring *r, struct kvnet_c
 			/* An indirect descriptor is the only one of its chain (2.8.5). */
 			if (n > 1 || d.flags & VRING_DESC_F_NEXT)
 				return -EINVAL;
-			return add_packed_table(chain, &d, reader);
+			return kvnet_chain_add_table(chain, &d, true, true, reader);
 		}
 		ret = kvnet_chain_add(chain, &d);
 		if (ret || !(d.flags & VRING_DESC_F_NEXT))
@@ -162,7 +123,7 @@ static noinline int read_packed_chain(const struct kvnet_ring *r, struct kvnet_c
 		pos = advance_pos(r, pos, 1);
 		if (kvnet_area_load_pair(&r->desc, pos_to_desc_offset(pos, 0), &addr, &rest))
 			return -EFAULT;
-		d = decode_packed_desc(addr, rest, DESC_FLAGS_RING);
+		d = decode_packed_desc(addr, rest);
 		chain->id = d.next;
 	}
 }
@@ -182,9 +143,9 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 	smp_rmb();
 	if (kvnet_area_load_pair(&r->desc, pos_to_desc_offset(r->last_avail, 0), &addr, &rest))
 		return -EFAULT;
-	d = decode_packed_desc(addr, rest, 0);
+	d = decode_packed_desc(addr, rest);
 	/* The driver may have changed the flags since they were read: the first value counts. */
-	d.flags = flags & DESC_FLAGS_RING;
+	d.flags = flags & KVNET_CHAIN_DESC_FLAGS;
 	chain->id = d.next;
 	chain->n_out = 0;
 	chain->n_in = 0;
@@ -207,7 +168,7 @@ int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
 unsigned int kvnet_ring_packed_next_single(struct kvnet_ring *r, struct kvnet_seg *seg,
 					   struct kvnet_used *used, unsigned int max, size_t len)
 {
-	const u16 mask = F_AVAIL | F_USED | DESC_FLAGS_RING;
+	const u16 mask = F_AVAIL | F_USED | KVNET_CHAIN_DESC_FLAGS;
 	u16 wrap = r->last_avail & WRAP, flags;
 	u32 i = r->last_avail & ~WRAP, at;
 	unsigned int n;

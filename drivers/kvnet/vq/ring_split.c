@@ -154,7 +154,7 @@ static noinline int walk_split_chain(const struct kvnet_ring *r, struct kvnet_ch
 			/* An indirect descriptor ends its chain (2.7.5.3.1). */
 			if (d.flags & VRING_DESC_F_NEXT)
 				return -EINVAL;
-			return kvnet_chain_add_table(chain, &d, r->le, reader);
+			return kvnet_chain_add_table(chain, &d, r->le, false, reader);
 		}
 		ret = kvnet_chain_add(chain, &d);
 		if (ret)
