@@ -21,10 +21,10 @@ static void any_area(struct kvnet_area *a, unsigned int window, size_t len, bool
 static bool ring_is_sound(const struct kvnet_ring *r)
 {
 	if (!r->packed)
-		return r->head_n <= KVNET_RING_PREFETCH && r->unlogged <= r->num;
+		return r->head_n <= KVNET_RING_PREFETCH;
 	return (r->last_avail & 0x7fff) < r->num && (r->last_used & 0x7fff) < r->num &&
 	       r->n_avail_seen <= r->num && r->n_in_flight <= r->num &&
-	       r->used_since_call <= 2 * r->num && r->unlogged <= r->num;
+	       r->used_since_call <= 2 * r->num;
 }
 
 static struct kvnet_ring any_ring(bool packed)
@@ -52,8 +52,8 @@ static bool ring_is_unchanged(const struct kvnet_ring *r, const struct kvnet_rin
 	       r->signalled_used_valid == old->signalled_used_valid &&
 	       r->kicks_enabled == old->kicks_enabled && r->n_avail_seen == old->n_avail_seen &&
 	       r->n_in_flight == old->n_in_flight && r->used_since_call == old->used_since_call &&
-	       r->unlogged == old->unlogged && r->wrote_flags == old->wrote_flags &&
-	       r->wrote_event == old->wrote_event && r->num == old->num;
+	       r->wrote_used == old->wrote_used && r->wrote_desc == old->wrote_desc &&
+	       r->num == old->num;
 }
 
 #endif /* PROOFS_ANY_RING_H */

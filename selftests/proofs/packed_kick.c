@@ -64,7 +64,7 @@ int main(void)
 	wrap = !!(old.last_avail & 0x8000) ^ (at >= r.num);
 	at = at < r.num ? at : at - r.num;
 	ASSERT(looked && desc_at == guest_windows[0].start + 16 * at + 14);
-	ASSERT(r.kicks_enabled && r.wrote_event);
+	ASSERT(r.kicks_enabled && r.wrote_used);
 	if (r.event_idx)
 		ASSERT(flags == 2 && has_pos && pos == (at | wrap << 15));
 	else

@@ -69,6 +69,6 @@ int main(void)
 		ASSERT(event == idx);
 	else
 		ASSERT(flags == 0);
-	ASSERT(r.wrote_event || r.wrote_flags);
+	ASSERT(r.wrote_used);
 	return 0;
 }

@@ -420,18 +420,6 @@ static void do_should_call(struct fuzz *f, bool defer)
 	}
 }
 
-static void do_collect(struct fuzz *f)
-{
-	struct kvnet_ring_span span[KVNET_RING_SPANS];
-	struct kvnet_ring *r = &f->g->ring;
-	unsigned int n = kvnet_ring_collect_written(r, span);
-
-	EXPECT_TRUE(n <= KVNET_RING_SPANS);
-	while (n--)
-		EXPECT_TRUE(span[n].off + span[n].len <= (span[n].area == &r->used ?
-			    kvnet_ring_used_size(r) : kvnet_ring_desc_size(r)));
-}
-
 /* Where it is, as a new ring, or from anywhere. */
 static void do_start(struct fuzz *f, u8 how, struct input *in)
 {
@@ -502,7 +490,6 @@ static bool do_step(struct fuzz *f, struct input *in, u8 temper)
 	case 12:
 		kvnet_ring_pending(r);
 		EXPECT_EQ(f->accesses, !f->g->cfg.pinned);
-		do_collect(f);
 		return true;
 	case 13:
 		if (op & 16 && f->pos_valid) {

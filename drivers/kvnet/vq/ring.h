@@ -29,16 +29,6 @@
 /* Entries of the largest ring, of either layout. */
 #define KVNET_RING_MAX		32768
 
-/* Spans that kvnet_ring_collect_written() fills in at most. */
-#define KVNET_RING_SPANS	4
-
-/* A part of one of the ring's areas; offset and length in bytes. */
-struct kvnet_ring_span {
-	const struct kvnet_area *area;
-	u32 off;
-	u32 len;
-};
-
 /* A position for kvnet_ring_rewind(); opaque to callers. */
 typedef u32 kvnet_ring_pos_t;
 
@@ -55,10 +45,9 @@ struct kvnet_ring {
 	u16 signalled_used;		/* split: @last_used at the last should_call() */
 	bool signalled_used_valid;	/* of @signalled_used or @used_since_call */
 	bool kicks_enabled;		/* the driver has been asked to kick */
-	/* Since the last kvnet_ring_collect_written() */
-	bool wrote_flags;		/* split: used flags */
-	bool wrote_event;		/* split: avail_event; packed: device area */
-	u32 unlogged;			/* used entries (packed: descriptors), at most @num */
+	/* For the dirty log: written since the caller set these to false */
+	bool wrote_used;		/* device area */
+	bool wrote_desc;		/* packed: descriptors */
 	u16 avail_idx;			/* split: newest avail index read */
 	u16 head_first;			/* split: avail index of the first of @heads */
 	u16 head_n;			/* split: valid entries of @heads */
@@ -92,7 +81,6 @@ int kvnet_ring_split_kick_off(struct kvnet_ring *r);
 int kvnet_ring_split_kick_on(struct kvnet_ring *r);
 int kvnet_ring_split_should_call(struct kvnet_ring *r);
 bool kvnet_ring_split_pending(const struct kvnet_ring *r);
-unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span);
 
 int kvnet_ring_packed_start(struct kvnet_ring *r);
 int kvnet_ring_packed_next(struct kvnet_ring *r, struct kvnet_chain *chain,
@@ -104,7 +92,6 @@ int kvnet_ring_packed_kick_off(struct kvnet_ring *r);
 int kvnet_ring_packed_kick_on(struct kvnet_ring *r);
 int kvnet_ring_packed_should_call(struct kvnet_ring *r);
 bool kvnet_ring_packed_pending(const struct kvnet_ring *r);
-unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span);
 void kvnet_ring_packed_rewind(struct kvnet_ring *r, u16 pos);
 
 /* The areas are pinned, all or none of them: no access to the ring can fault. */
@@ -249,17 +236,6 @@ static inline u32 kvnet_ring_count_uncalled(const struct kvnet_ring *r)
 static inline bool kvnet_ring_pending(const struct kvnet_ring *r)
 {
 	return r->packed ? kvnet_ring_packed_pending(r) : kvnet_ring_split_pending(r);
-}
-
-/*
- * For the dirty log: fills in what has been written since the last call, in up to
- * KVNET_RING_SPANS spans, and returns their number.
- */
-static inline unsigned int kvnet_ring_collect_written(struct kvnet_ring *r,
-						      struct kvnet_ring_span *span)
-{
-	return r->packed ? kvnet_ring_packed_collect_written(r, span) :
-			   kvnet_ring_split_collect_written(r, span);
 }
 
 /* Rewind to @pos; none of the chains fetched since then may have been put. */

@@ -292,14 +292,14 @@ int kvnet_ring_packed_put(struct kvnet_ring *r, const struct kvnet_used *used, u
 		return -EFAULT;
 	r->last_used = pos;
 	r->n_in_flight -= min(r->n_in_flight, slots);
-	r->unlogged = min(r->unlogged + slots, r->num);
+	r->wrote_desc = true;
 	r->used_since_call = min(r->used_since_call + slots, 2 * r->num);
 	return 0;
 }
 
 static int write_device_event(struct kvnet_ring *r, u16 flags)
 {
-	r->wrote_event = true;
+	r->wrote_used = true;
 	return kvnet_area_store16(&r->used, EVENT_FLAGS, packed_from_cpu16(flags));
 }
 
@@ -383,26 +383,6 @@ bool kvnet_ring_packed_pending(const struct kvnet_ring *r)
 	return check_desc_avail(r, advance_pos(r, r->last_avail, r->n_avail_seen), &flags);
 }
 
-unsigned int kvnet_ring_packed_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span)
-{
-	const u32 size = sizeof(struct vring_packed_desc);
-	u32 n = r->unlogged, end = pos_to_index(r->last_used), part = min(n, end);
-	struct kvnet_ring_span *to = span;
-
-	/* The newest descriptors end before last_used; they may wrap. */
-	if (part)
-		*to++ = (struct kvnet_ring_span) { &r->desc, (end - part) * size, part * size };
-	if (n > part)
-		*to++ = (struct kvnet_ring_span) { &r->desc, (r->num - (n - part)) * size,
-						   (n - part) * size };
-	if (r->wrote_event)
-		*to++ = (struct kvnet_ring_span) { &r->used, 0,
-						   sizeof(struct vring_packed_desc_event) };
-	r->unlogged = 0;
-	r->wrote_event = false;
-	return to - span;
-}
-
 /*
  * If the VMM has set no base, or only the position to fetch (0x8000, as DPDK does), both
  * positions are those of a new ring: index 0, wrap counter 1 (2.8.1).
@@ -428,7 +408,7 @@ int kvnet_ring_packed_start(struct kvnet_ring *r)
 	r->n_avail_seen = 0;
 	r->n_in_flight = 0;
 	r->kicks_enabled = false;
-	r->unlogged = 0;
+	r->wrote_desc = false;
 	/* Notifications stay disabled until a poll completes. */
 	if (write_device_event(r, VRING_PACKED_EVENT_FLAG_DISABLE))
 		return -EFAULT;

@@ -338,7 +338,7 @@ int kvnet_ring_split_put(struct kvnet_ring *r, const struct kvnet_used *used, un
 	if ((u16)(idx - r->signalled_used) < n)
 		r->signalled_used_valid = false;
 	r->last_used = idx;
-	r->unlogged = min(r->unlogged + n, r->num);
+	r->wrote_used = true;
 	return 0;
 }
 
@@ -347,7 +347,7 @@ int kvnet_ring_split_kick_off(struct kvnet_ring *r)
 	r->kicks_enabled = false;
 	if (r->event_idx)
 		return 0;
-	r->wrote_flags = true;
+	r->wrote_used = true;
 	return kvnet_area_store16(&r->used, USED_FLAGS,
 				  split_from_cpu16(r, VRING_USED_F_NO_NOTIFY));
 }
@@ -366,8 +366,7 @@ int kvnet_ring_split_kick_on(struct kvnet_ring *r)
 						 split_from_cpu16(r, 0));
 		if (ret)
 			return ret;
-		r->wrote_event |= r->event_idx;
-		r->wrote_flags |= !r->event_idx;
+		r->wrote_used = true;
 		r->kicks_enabled = true;
 	}
 	/* C: the request before the avail index is read again; pairs with the driver's mb. */
@@ -412,30 +411,6 @@ bool kvnet_ring_split_pending(const struct kvnet_ring *r)
 	return split_to_cpu16(r, val) != r->avail_idx;
 }
 
-unsigned int kvnet_ring_split_collect_written(struct kvnet_ring *r, struct kvnet_ring_span *span)
-{
-	u32 n = r->unlogged;
-	u16 at = (r->last_used - n) & (r->num - 1);
-	u32 part = min_t(u32, n, r->num - at);
-	struct kvnet_ring_span *to = span;
-
-	if (n || r->wrote_flags)
-		*to++ = (struct kvnet_ring_span) { &r->used, 0, used_entry_offset(0) };
-	if (part)
-		*to++ = (struct kvnet_ring_span) { &r->used, used_entry_offset(at),
-						   part * sizeof(struct vring_used_elem) };
-	if (n > part)
-		*to++ = (struct kvnet_ring_span) { &r->used, used_entry_offset(0),
-						   (n - part) * sizeof(struct vring_used_elem) };
-	if (r->wrote_event && r->event_idx)
-		*to++ = (struct kvnet_ring_span) { &r->used, avail_event_offset(r),
-						   sizeof(__virtio16) };
-	r->unlogged = 0;
-	r->wrote_flags = false;
-	r->wrote_event = false;
-	return to - span;
-}
-
 int kvnet_ring_split_start(struct kvnet_ring *r)
 {
 	u16 flags = r->event_idx ? 0 : VRING_USED_F_NO_NOTIFY;
@@ -448,9 +423,8 @@ int kvnet_ring_split_start(struct kvnet_ring *r)
 	r->avail_idx = r->last_avail;
 	r->head_n = 0;
 	r->kicks_enabled = false;
-	r->unlogged = 0;
-	r->wrote_event = false;
-	r->wrote_flags = true;
+	r->wrote_desc = false;
+	r->wrote_used = true;
 	if (kvnet_area_store16(&r->used, USED_FLAGS, split_from_cpu16(r, flags)))
 		return -EFAULT;
 	return kvnet_area_load16(&r->avail, AVAIL_IDX, &val);

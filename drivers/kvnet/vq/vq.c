@@ -447,20 +447,21 @@ bool kvnet_vq_pending(struct kvnet_vq *vq)
 }
 
 /*
- * Without an IOMMU the VMM has set the guest-physical address of the device area
- * (log_guest_addr). For all else the memory table translates from HVA to guest-physical.
+ * Marks all of an area that the device writes. Without an IOMMU the VMM has set the guest-physical
+ * address of the device area (log_guest_addr). For all else the memory table translates from HVA
+ * to guest-physical.
  */
-static int log_one_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
+static int log_area(struct kvnet_vq *vq, const struct kvnet_area *a)
 {
-	u32 off = span->off, len = span->len, part;
 	void __user *p;
+	u32 off, part;
 	int ret = 0;
 
-	if (!vq->xlate.iotlb && span->area == &vq->ring.used)
-		return kvnet_dirty_log_mark(&vq->dirty_log, vq->addr.log_guest_addr + off, len);
-	for (; len && !ret; len -= part, off += part) {
-		part = len;
-		p = kvnet_area_find(span->area, off, &part);
+	if (!vq->xlate.iotlb && a == &vq->ring.used)
+		return kvnet_dirty_log_mark(&vq->dirty_log, vq->addr.log_guest_addr, a->len);
+	for (off = 0; off < a->len && !ret; off += part) {
+		part = a->len;
+		p = kvnet_area_find(a, off, &part);
 		if (!p)
 			return -EFAULT;
 		ret = kvnet_dirty_log_mark_hva(&vq->dirty_log, vq->xlate.mem,
@@ -469,21 +470,21 @@ static int log_one_span(struct kvnet_vq *vq, const struct kvnet_ring_span *span)
 	return ret;
 }
 
-/* noinline: the compiler may zero @span, which queues without a log should not pay for. */
-static noinline int log_ring_spans(struct kvnet_vq *vq)
+static noinline int log_ring_areas(struct kvnet_vq *vq)
 {
-	struct kvnet_ring_span span[KVNET_RING_SPANS];
-	unsigned int i, n = kvnet_ring_collect_written(&vq->ring, span);
-	int ret = 0;
+	struct kvnet_ring *r = &vq->ring;
+	int ret = r->wrote_used ? log_area(vq, &r->used) : 0;
 
-	for (i = 0; i < n && !ret; i++)
-		ret = log_one_span(vq, &span[i]);
+	if (!ret && r->wrote_desc)
+		ret = log_area(vq, &r->desc);
+	r->wrote_used = false;
+	r->wrote_desc = false;
 	return ret;
 }
 
 static int log_ring_writes(struct kvnet_vq *vq)
 {
-	return likely(!kvnet_vq_logs_ring(vq)) ? 0 : log_ring_spans(vq);
+	return likely(!kvnet_vq_logs_ring(vq)) ? 0 : log_ring_areas(vq);
 }
 
 /*

@@ -382,15 +382,14 @@ int kvnet_vq_check_setup(struct kvnet_vq *vq)
  */
 int kvnet_vq_start(struct kvnet_vq *vq)
 {
-	int ret, logged;
+	int ret;
 
 	lockdep_assert_held(&vq->lock);
 	kvnet_vq_release_areas(vq);
 	if (!vq->xlate.iotlb) {
 		ret = kvnet_vq_open_ring(vq);
-		logged = kvnet_vq_end_dirty_log(vq);
 		if (!ret)
-			ret = logged;
+			ret = kvnet_vq_end_dirty_log(vq);
 		if (ret) {
 			kvnet_vq_release_areas(vq);
 			return ret;
