@@ -45,26 +45,29 @@ static struct kvnet_memtable *any_memtable(void)
 /* One expression, not branches: some harnesses are proved path by path. */
 static bool iotlb_is_sound(const struct kvnet_iotlb *tlb)
 {
-	bool sound = tlb->n <= tlb->capacity && tlb->capacity <= tlb->max &&
-		     tlb->next_victim <= tlb->max;
 	const struct kvnet_iotlb_entry *e = tlb->entry;
+	bool sound = tlb->n <= tlb->max;
 	u32 i;
 
-	for (i = 0; i < tlb->n && i < tlb->capacity; i++)
+	for (i = 0; i < tlb->n && i < tlb->max; i++)
 		sound = sound && e[i].last >= e[i].iova && (!i || e[i].iova > e[i - 1].last);
 	return sound;
 }
 
-static struct kvnet_iotlb_entry iotlb_entry[ENTRIES];
+/* For each size an object of its own, so that one entry more lies behind it. */
+static struct kvnet_iotlb iotlb_0;
+static struct { struct kvnet_iotlb tlb; struct kvnet_iotlb_entry entry[1]; } iotlb_1;
+static struct { struct kvnet_iotlb tlb; struct kvnet_iotlb_entry entry[2]; } iotlb_2;
+static struct { struct kvnet_iotlb tlb; struct kvnet_iotlb_entry entry[3]; } iotlb_3;
 
-static struct kvnet_iotlb any_iotlb(void)
+/* Any content, with room for @max entries. */
+static struct kvnet_iotlb *any_iotlb(u32 max)
 {
-	struct kvnet_iotlb tlb;
+	struct kvnet_iotlb *tlb = max == 0 ? &iotlb_0 : max == 1 ? &iotlb_1.tlb :
+				  max == 2 ? &iotlb_2.tlb : &iotlb_3.tlb;
 
-	ASSUME(tlb.capacity <= ENTRIES);
-	__CPROVER_havoc_object(iotlb_entry);
-	tlb.entry = iotlb_entry;
-	ASSUME(iotlb_is_sound(&tlb));
+	__CPROVER_havoc_object(tlb);
+	tlb->max = max;
 	return tlb;
 }
 

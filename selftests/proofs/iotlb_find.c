@@ -17,15 +17,15 @@
 int main(void)
 {
 	u32 n = any_count(ENTRIES), hint = any_u32(), old = hint;
-	struct kvnet_iotlb tlb = any_iotlb_of(any_entries(n), any_u32(), n, n);
+	struct kvnet_iotlb *tlb = any_iotlb_of(n, n);
 	const struct kvnet_iotlb_entry *e;
 	u64 addr = any_u64();
 
-	e = kvnet_iotlb_find(&tlb, addr, &hint);
+	e = kvnet_iotlb_find(tlb, addr, &hint);
 
-	ASSERT(!!e == iotlb_has(tlb.entry, n, addr));
+	ASSERT(!!e == iotlb_has(tlb->entry, n, addr));
 	if (e) {
-		ASSERT(hint < n && e == &tlb.entry[hint]);
+		ASSERT(hint < n && e == &tlb->entry[hint]);
 		ASSERT(addr >= e->iova && addr <= e->last);
 	} else {
 		ASSERT(hint == old);

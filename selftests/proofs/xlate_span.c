@@ -47,8 +47,8 @@ static void by_memtable(void)
 
 static void by_iotlb(void)
 {
-	struct kvnet_iotlb tlb = any_iotlb();
-	struct kvnet_xlate_ctx ctx = { .iotlb = &tlb, .hint = any_u32() };
+	struct kvnet_iotlb *tlb = any_iotlb(ENTRIES);
+	struct kvnet_xlate_ctx ctx = { .iotlb = tlb, .hint = any_u32() };
 	u32 len = any_u32(), wanted = len;
 	const struct kvnet_iotlb_entry *e;
 	u64 addr = any_u64();
@@ -56,14 +56,14 @@ static void by_iotlb(void)
 	void *base;
 	int ret;
 
-	ASSUME(len);
+	ASSUME(len && iotlb_is_sound(tlb));
 	ret = kvnet_xlate_span(&ctx, addr, perm, &len, &base);
 	ASSERT(ret == 0 || ret == -EAGAIN || ret == -EPERM);
 	ASSERT(IMPLIES(ret == -EAGAIN, ctx.miss_addr == addr && ctx.miss_perm == perm));
 	if (ret)
 		return;
-	ASSERT(ctx.hint < tlb.n && len && len <= wanted);
-	e = &tlb.entry[ctx.hint];
+	ASSERT(ctx.hint < tlb->n && len && len <= wanted);
+	e = &tlb->entry[ctx.hint];
 	ASSERT(addr >= e->iova && addr <= e->last && len - 1 <= e->last - addr);
 	ASSERT((uintptr_t)base == e->hva + (addr - e->iova));
 	ASSERT((e->perm & perm) == perm);

@@ -221,7 +221,7 @@ static int update_iotlb(struct kvnet_net *net, const struct kvnet_iotlb_entry *e
 /*
  * The locks of all queues. After return no queue accesses memory by the old translations of
  * the range. A @size of 0 is for all addresses at @iova 0, as 2^64 does not fit, else for none:
- * areas of a ring may be resolved again.
+ * areas of a ring may be resolved again, and a translation around @iova may be dropped.
  */
 static int invalidate_iotlb(struct kvnet_net *net, u64 iova, u64 last, u64 size)
 {

@@ -11,6 +11,9 @@
 
 #include <linux/types.h>
 
+/* Most entries of an IOTLB, 32 MiB: they are allocated at once. */
+#define KVNET_IOTLB_MAX	1048576U
+
 /* A translation */
 struct kvnet_iotlb_entry {
 	u64 iova;	/* I/O virtual address of the first byte */
@@ -21,11 +24,10 @@ struct kvnet_iotlb_entry {
 
 /* Translations, disjoint and sorted by address */
 struct kvnet_iotlb {
-	u32 n;					/* entries in @entry */
-	u32 capacity;				/* allocated entries of @entry */
-	u32 max;				/* limit of @capacity, const */
-	u32 next_victim;			/* index of the entry to evict next, modulo @n */
-	struct kvnet_iotlb_entry *entry;
+	u32 n;				/* entries in @entry */
+	u32 max;			/* room in @entry, const */
+	u32 next_victim;		/* index of the entry to evict next, modulo @n */
+	struct kvnet_iotlb_entry entry[];
 };
 
 struct kvnet_iotlb *kvnet_iotlb_alloc(u32 max);
