@@ -85,7 +85,7 @@ static void put_net_for_workers(struct kvnet_workers *workers)
  */
 static void notify_workers_started(struct kvnet_work *work)
 {
-	struct mutex *lock = &container_of(work, struct kvnet_queue, work)->vq.lock;
+	struct mutex *lock = &kvnet_queue_of_work(work)->vq.lock;
 
 	mutex_lock(lock);
 	if (READ_ONCE(work->worker->thread.exiting) != KVNET_THREAD_STOPPED)
