@@ -98,7 +98,7 @@ static void *map_area_pages(struct kvnet_ring_pin *pin)
  *
  * Context: in the owner's address space; vq->lock; may sleep, also for as long as a
  * userfaultfd handler takes to deliver a page.
- * Return: pinned; else the area is unchanged.
+ * Return: true if the area is pinned; else it is unchanged.
  */
 bool kvnet_ring_pin_area(struct kvnet_ring_pin *pin, struct kvnet_area *a, u32 align,
 			 const struct kvnet_memlock *memlock)
