@@ -100,6 +100,7 @@ static unsigned int pair_open(const struct spec *s)
 	port_attach(sample.from, VDEV_TX, true);
 	if (!sample.from->floor)
 		set_action(s->action);
+	port_tx_introduce(sample.from, s);
 	if (sample.to)
 		port_attach(sample.to, VDEV_RX, true);
 	while ((ns = run(passes)) < s->ns / 8)

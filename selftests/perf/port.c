@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <endian.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -208,6 +209,22 @@ void port_tx_start(struct port *p, unsigned int count)
 		offer(p, VDEV_TX, count);
 }
 
+void port_tx_introduce(struct port *p, const struct spec *s)
+{
+	static const uint8_t lldp[ETH_ALEN] = { 1, 0x80, 0xc2, 0, 0, 0xe };
+
+	if (!s->gso || p->floor)
+		return;
+	memset(buffer(p, VDEV_TX, 0), 0, HDR);
+	memcpy(buffer(p, VDEV_TX, 0) + HDR, lldp, sizeof(lldp));
+	quick_set_len(&p->q[VDEV_TX], HDR + ETH_ZLEN);
+	port_tx_start(p, 1);
+	port_wait(p, VDEV_TX);
+	p->introduced++;
+	quick_set_len(&p->q[VDEV_TX], HDR + s->size);
+	traffic_make(buffer(p, VDEV_TX, 0), 0, 1, s);
+}
+
 void port_rx_fill(struct ports *all, struct port *p)
 {
 	traffic_send(p->r.inject, p->number, all->s.queues > 1);
@@ -349,5 +366,6 @@ struct arrived port_arrived(const struct port *p)
 			sscanf(at + len + 1, "%*u %lu %*u %lu", &n.packets, &n.dropped);
 	}
 	fclose(f);
+	n.packets -= p->introduced;
 	return n;
 }

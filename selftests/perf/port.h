@@ -24,6 +24,7 @@ struct port {
 	struct quick q[2];
 	unsigned int burst;	/* frames that wait in the tap */
 	unsigned int per_frame;	/* receive buffers that a frame takes */
+	unsigned int introduced; /* frames of port_tx_introduce() */
 	unsigned int left;	/* of those offered: by frames that were merged */
 	unsigned long kicks;
 	unsigned long calls;
@@ -42,6 +43,11 @@ void port_attach(struct port *p, unsigned int queue, bool on);
 
 /* Guest to host: make 'count' frames available, kick, and later wait. */
 void port_tx_start(struct port *p, unsigned int count);
+/*
+ * Before the first of them: with spec.gso a short frame to the host, which no bridge forwards. It
+ * shows kvnet the tap's device, as the first frames of any guest do.
+ */
+void port_tx_introduce(struct port *p, const struct spec *s);
 /* Host to guest: fill the tap, offer buffers for all of it; later wait. */
 void port_rx_fill(struct ports *all, struct port *p);
 void port_rx_start(struct port *p);
@@ -61,7 +67,7 @@ unsigned int port_wait_segments(struct port *p, const struct spec *s);
 void port_events(struct port *p, unsigned long *kicks, unsigned long *calls);
 /* The last pass: every buffer once, in order, as long as it should be, intact. */
 void port_check(const struct ports *all, const struct port *p, unsigned int queue);
-/* What came to the host from this port's tap, and what an XDP program dropped of it. */
+/* What came to the host from this port's tap by port_tx_start(), and what an XDP program dropped of it. */
 struct arrived { unsigned long packets, dropped; };
 struct arrived port_arrived(const struct port *p);
 

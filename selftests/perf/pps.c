@@ -188,12 +188,15 @@ static void check_pinned(void)
 static unsigned int pps_open(const struct spec *s)
 {
 	unsigned long passes;
+	unsigned int i;
 
 	ports_open(&sample.p, s);
 	if (!(s->dirs & SPEC_RX))
 		ports_name_queues(&sample.p);
 	attach_all(&sample.p, true);
 	check_pinned();
+	for (i = 0; i < sample.p.n && s->dirs & SPEC_TX; i++)
+		port_tx_introduce(&sample.p.port[i], s);
 	passes = calibrate(&sample.p);
 	slowed_learn(one_pass);
 	workers_find(getpid(), sample.p.n);

@@ -50,6 +50,15 @@ void quick_start(struct quick *q, struct guest_ring *ring, uint64_t gpa,
 	}
 }
 
+void quick_set_len(struct quick *q, uint32_t len)
+{
+	unsigned int i;
+
+	q->blank = (q->blank & ~(uint64_t)UINT32_MAX) | len;
+	for (i = 0; i <= q->mask && !q->ring->cfg.packed; i++)
+		gr_raw_desc(q->ring, i)->len = htole32(len);
+}
+
 void quick_want(struct quick *q, uint32_t goal)
 {
 	uint32_t at = goal - 1;
