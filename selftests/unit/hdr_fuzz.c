@@ -30,8 +30,11 @@ static void check_fix(const u8 *bytes, u32 len, bool le)
 
 	memcpy(&hdr, bytes, sizeof(hdr));
 	was = hdr;
-	EXPECT_EQ(kvnet_vnet_hdr_is_odd(&hdr), (hdr.gso_type && !(hdr.flags & 1)) ||
+	EXPECT_EQ(kvnet_vnet_hdr_is_odd(&hdr),
+		  (hdr.gso_type && (!(hdr.flags & 1) || hdr.gso_type & 0x60)) ||
 		  (get16(&hdr.hdr_len, true) && get16(&hdr.hdr_len, true) < 14));
+	EXPECT_EQ(kvnet_vnet_hdr_linear_len(&hdr, 256), !hdr.gso_type ? 256 :
+		  min_t(u32, max_t(u32, get16(&hdr.hdr_len, true), 14), 256));
 	ret = kvnet_vnet_hdr_fix(&hdr, len, le);
 	end = (u32)get16(&was.csum_start, le) + get16(&was.csum_offset, le) + 2;
 	if (!(was.flags & 1)) {

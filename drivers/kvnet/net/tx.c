@@ -89,7 +89,15 @@ static int send_one_packet(const struct tx_poll_ctx *t,
 	struct kvnet_queue *q = t->q;
 	int ret;
 
+	BUILD_BUG_ON(DIV_ROUND_UP(TX_PACKET_MAX, KVNET_FRAG_MAX) > MAX_SKB_FRAGS);
 	send_tx_batch(q);
+	if (t->may_batch && kvnet_tap_tx_long_send(&q->tap, from)) {
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches);
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_batches_direct);
+		kvnet_stats_inc(&q->vq.stats, KVNET_STAT_packets_direct);
+		count_tx_packets(q, 1, len);
+		return 0;
+	}
 	ret = kvnet_tap_tx_send_one(&q->tap, from);
 	if (ret == -EAGAIN)
 		return ret;

@@ -15,6 +15,7 @@
 #include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <net/xdp.h>
 
@@ -37,7 +38,7 @@ extern bool kvnet_param_tx_direct;
 
 /*
  * The most bytes in the linear part of a frame that is longer than a page, and the memory
- * that this part takes. The rest of the frame is a fragment.
+ * that this part takes. The rest of the frame is fragments.
  */
 #define KVNET_TAP_LINEAR_MAX	256
 #define KVNET_TAP_SKB_HEAD	(SKB_DATA_ALIGN(NET_SKB_PAD + NET_IP_ALIGN + \
@@ -127,6 +128,25 @@ struct kvnet_tap_msg {
 	size_t len;			/* bytes behind them: the tap's header, and the frame */
 };
 
+/*
+ * An iterator costs more than the copy of a short frame. compat_copy_from_user() also skips
+ * hardened usercopy, which would look up the object at @to: the sizes are kvnet's own.
+ */
+static inline int kvnet_tap_msg_copy(void *to, const struct kvnet_tap_msg *from)
+{
+	const struct iovec *iov = from->iov;
+	size_t skip = from->skip, left = from->len, part;
+
+	for (; left; iov++, skip = 0, to += part, left -= part) {
+		for (; unlikely(skip >= iov->iov_len); iov++)
+			skip -= iov->iov_len;
+		part = min(iov->iov_len - skip, left);
+		if (compat_copy_from_user(to, iov->iov_base + skip, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
 struct socket *kvnet_tap_get(int fd);
 void kvnet_tap_put(struct socket *sock);
 struct socket *kvnet_tap_attach(struct kvnet_tap *tap, struct socket *sock, int ifindex);
@@ -190,5 +210,9 @@ void kvnet_tap_tx_direct_start_poll(struct kvnet_tap *tap);
 void kvnet_tap_tx_direct_note_sendmsg(struct kvnet_tap *tap);
 bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap);
 int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg);
+bool kvnet_tap_tx_direct_pass(struct kvnet_tap *tap, struct sk_buff *skb);
+
+/* guest to host, direct TX of a frame that does not fit into the batch: tap_tx_long.c */
+bool kvnet_tap_tx_long_send(struct kvnet_tap *tap, const struct kvnet_tap_msg *from);
 
 #endif /* _KVNET_TAP_H */

@@ -45,25 +45,6 @@ bool kvnet_tap_tx_is_writable(struct kvnet_tap *tap)
 }
 
 /*
- * An iterator costs more than the copy of a short frame. compat_copy_from_user() also skips
- * hardened usercopy, which would look up the object at @to: the sizes are kvnet's own.
- */
-static int copy_packet_from_user(void *to, const struct kvnet_tap_msg *from)
-{
-	const struct iovec *iov = from->iov;
-	size_t skip = from->skip, left = from->len, part;
-
-	for (; left; iov++, skip = 0, to += part, left -= part) {
-		for (; unlikely(skip >= iov->iov_len); iov++)
-			skip -= iov->iov_len;
-		part = min(iov->iov_len - skip, left);
-		if (compat_copy_from_user(to, iov->iov_base + skip, part))
-			return -EFAULT;
-	}
-	return 0;
-}
-
-/*
  * One copy for header and data, which are contiguous in the packet; the header then moves to
  * where tun expects it. Without a header tun gets one of zeroes: no offloads.
  */
@@ -73,7 +54,7 @@ static int fill_tx_frame(const struct kvnet_tap *tap, void *buf, size_t size,
 	struct virtio_net_hdr *hdr = kvnet_tun_frame_init(buf, size);
 	void *start = buf + tap->headroom - tap->hdr_len;
 
-	if (copy_packet_from_user(start, from))
+	if (kvnet_tap_msg_copy(start, from))
 		return -EFAULT;
 	/* The VMM may have configured the tap for a longer header. */
 	memset(hdr, 0, KVNET_FEATURES_HDR_MAX);
@@ -101,7 +82,7 @@ static void start_tx_batch(struct kvnet_tap *tap)
 
 /*
  * Copies a packet and adds it to the batch, which is not full. Returns 0; -EMSGSIZE if the
- * packet has to be sent by kvnet_tap_tx_send_one(); -EBUSY if a vCPU thread must leave it to the
+ * packet has to be sent by itself; -EBUSY if a vCPU thread must leave it to the
  * worker; -EAGAIN without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
  */
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)

@@ -235,24 +235,31 @@ int kvnet_tap_tx_direct_sendmsg(struct kvnet_tap *tap, struct msghdr *msg)
 	return ret;
 }
 
-/*
- * A frame longer than a page: its headers are copied, the rest becomes a fragment. As with
- * tun: the next tap takes the linear part of a GSO frame for the length of its headers.
- */
+/* A frame longer than a page: its headers are copied, the rest becomes a fragment. */
 static void fill_long_skb(struct sk_buff *skb, const struct xdp_buff *xdp, unsigned int len)
 {
 	const struct virtio_net_hdr *hdr = xdp->data_hard_start + KVNET_TUN_FRAME_HDR;
 	struct page *page = virt_to_head_page(xdp->data);
-	unsigned int linear = KVNET_TAP_LINEAR_MAX;
+	unsigned int linear = kvnet_vnet_hdr_linear_len(hdr, KVNET_TAP_LINEAR_MAX);
 
-	if (hdr->gso_type)
-		linear = __virtio16_to_cpu(true, hdr->hdr_len);
-	linear = clamp_t(unsigned int, linear, ETH_HLEN, KVNET_TAP_LINEAR_MAX);
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
 	skb_put_data(skb, xdp->data, linear);
 	get_page(page);
 	skb_add_rx_frag(skb, 0, page, xdp->data + linear - page_address(page),
 			len - linear, xdp->frame_sz);
+}
+
+/* What the stack wants to know of a frame that comes from queue @queue of @dev. */
+static __always_inline void set_skb_source(struct sk_buff *skb, struct net_device *dev,
+					   unsigned int queue, unsigned int sender_cpu)
+{
+	skb->protocol = eth_type_trans(skb, dev);
+	skb_reset_network_header(skb);
+	skb_probe_transport_header(skb);
+	skb_record_rx_queue(skb, queue);
+#ifdef CONFIG_XPS
+	skb->sender_cpu = sender_cpu;
+#endif
 }
 
 /* Returns NULL for a frame that is left to sendmsg(), which also counts errors. */
@@ -282,7 +289,6 @@ static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 		skb_reserve(skb, xdp->data - buf);
 		__skb_put(skb, len);
 	}
-	skb->dev = dev;
 	/* Most headers ask for nothing; the others are parsed as tun does. */
 	if (unlikely((hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) &&
 		     virtio_net_hdr_to_skb(skb, hdr, true))) {
@@ -291,13 +297,7 @@ static __always_inline struct sk_buff *build_tap_skb(const struct xdp_buff *xdp,
 		consume_skb(skb);
 		return NULL;
 	}
-	skb->protocol = eth_type_trans(skb, dev);
-	skb_reset_network_header(skb);
-	skb_probe_transport_header(skb);
-	skb_record_rx_queue(skb, queue);
-#ifdef CONFIG_XPS
-	skb->sender_cpu = sender_cpu;
-#endif
+	set_skb_source(skb, dev, queue, sender_cpu);
 	return skb;
 }
 
@@ -353,16 +353,21 @@ static unsigned int pass_frames_shortcut(struct kvnet_tap *tap, struct net_devic
 	return i;
 }
 
+static void note_queues(struct kvnet_tap *tap, const struct net_device *dev)
+{
+	tap->has_queues = READ_ONCE(dev->real_num_rx_queues) > 1;
+	/* A second one may have come after find_tx_dev(). */
+	if (!tap->has_queues || !tap->queue)
+		tap->queue = 1;
+}
+
 /* Returns how many frames were passed. */
 static unsigned int deliver_to_stack(struct kvnet_tap *tap, struct net_device *dev)
 {
 	struct napi_struct *gro = kvnet_gro_start(tap, dev);
 	unsigned int n, bytes = tap->xdp_bytes;
 
-	tap->has_queues = READ_ONCE(dev->real_num_rx_queues) > 1;
-	/* A second one may have come after find_tx_dev(). */
-	if (!tap->has_queues || !tap->queue)
-		tap->queue = 1;
+	note_queues(tap, dev);
 	/* Where GRO is tried it decides: the other guest then gets fewer packets. */
 	if (!tap->gro_begin && kvnet_shortcut_start(tap, dev))
 		n = pass_frames_shortcut(tap, dev);
@@ -401,4 +406,28 @@ bool kvnet_tap_tx_direct_deliver(struct kvnet_tap *tap)
 	if (unlikely(n && tap->n_xdp))
 		memmove(tap->xdp, tap->xdp + n, tap->n_xdp * sizeof(*tap->xdp));
 	return n;
+}
+
+/*
+ * Passes the frame of kvnet_tap_tx_long_send(), while the batch is empty. Returns false if it is
+ * left to sendmsg(): @skb is still the caller's.
+ */
+bool kvnet_tap_tx_direct_pass(struct kvnet_tap *tap, struct sk_buff *skb)
+{
+	const unsigned int len = skb->len;
+	struct net_device *dev;
+
+	local_bh_disable();
+	rcu_read_lock();
+	dev = find_tx_dev(tap);
+	if (dev) {
+		note_queues(tap, dev);
+		set_skb_source(skb, dev, tap->queue - 1, tap->sender_cpu);
+		netif_receive_skb(skb);
+		count_dev_rx(dev, 1, len);
+		tap->sent_at = jiffies;
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	return dev;
 }

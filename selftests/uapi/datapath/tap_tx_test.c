@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,7 +35,7 @@
 #include "tx_inline_rig.h"
 #include "xdp.h"
 
-#define MAX		40000	/* bytes of the longest frame: only the tap's sendmsg() takes it */
+#define MAX		40000	/* bytes of the longest frame, which no batch takes */
 
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
 #define VIRTIO_NET_HDR_GSO_UDP_L4	5
@@ -254,14 +256,19 @@ CASE(direct_without_headers_equals_socket)
 	compare(TAP_BARE);
 }
 
-static long transmit(void)
+static long transmit_bytes(uint32_t len)
 {
 	long before = rig_counter(&rig, "kvnet.tx.batches_direct");
 
-	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
+	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
 	vdev_kick(&rig.v.q[VDEV_TX]);
 	rig_tx_drain(&rig, 3000);
 	return rig_counter(&rig, "kvnet.tx.batches_direct") - before;
+}
+
+static long transmit(void)
+{
+	return transmit_bytes(100);
 }
 
 /* The first batch goes by the socket, whose frames show the tap's device; the second is direct. */
@@ -409,7 +416,7 @@ static int open_second_queue(void)
 	char name[16] = "many%d";
 	int first;
 
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
+	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .tx_buf = MAX + 64 });
 	first = open_tap(IFF_MULTI_QUEUE, name);
 	memcpy(name, rig.name, sizeof(name));
 	flow_swap(&rig, open_tap(IFF_MULTI_QUEUE, name), if_nametoindex(name));
@@ -474,17 +481,27 @@ CASE(multiqueue_tap_takes_the_socket_until_its_number_is_known)
 }
 
 /* tun forgets for which queue a flow is unless a frame of it comes by the socket. */
-CASE(multiqueue_tap_sees_frames_of_a_flow_again_and_again)
+static void tap_sees_some(uint32_t len)
 {
 	long before, sent = 0;
 
 	set_direct('Y');
 	start_second_queue();
 	before = by_socket();
-	EXPECT(WAIT_FOR(3000, (transmit(), sent++, by_socket() - before >= 3)));
+	EXPECT(WAIT_FOR(3000, (transmit_bytes(len), sent++, by_socket() - before >= 3)));
 	/* three in half a second or more */
 	EXPECT_GE(sent, 10);
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), sent - 5);
+}
+
+CASE(multiqueue_tap_sees_frames_of_a_flow_again_and_again)
+{
+	tap_sees_some(100);
+}
+
+CASE(multiqueue_tap_sees_long_frames_of_a_flow_again_and_again)
+{
+	tap_sees_some(MAX);
 }
 
 static void transmit_packet(struct packet *p, enum packet_kind kind, uint32_t len, uint16_t port)
@@ -736,7 +753,7 @@ static void expect_frame(int fd, uint32_t seq, uint32_t len)
 		FAIL("frame %u of %u bytes is damaged", seq, len);
 }
 
-/* Frames longer than a page leave in batches once a short one has shown the tap's device. */
+/* Frames longer than a page take direct TX once a short one has shown the tap's device. */
 static void send_a_short_one(int fd)
 {
 	send_frame(COUNT, 200, false);
@@ -793,8 +810,10 @@ CASE_TIMED(gso_frames_leave_in_batches, 60)
 		ksft_skip("vhost_net does not count");
 	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++)
 		send_counted(len[i], true, 0, batches_of(len[i]), 0);
-	send_counted(60000, true, 0, 0, COUNT);
+	/* each is a batch */
+	send_counted(60000, true, 0, COUNT, 0);
 	send_counted(20000, true, TAP_SNDBUF, 0, COUNT);
+	send_counted(60000, true, TAP_SNDBUF, 0, COUNT);
 }
 
 /* An MTU of 9000, and no TSO. */
@@ -810,7 +829,56 @@ CASE_TIMED(long_frames_leave_in_batches, 60)
 		send_counted(len[i], false, 0, batches_of(len[i]), 0);
 		send_counted(len[i], false, TAP_BARE, batches_of(len[i]), 0);
 	}
-	send_counted(60000, false, 0, 0, COUNT);
+	send_counted(60000, false, 0, COUNT, 0);
+	send_counted(60000, false, TAP_BARE, COUNT, 0);
+}
+
+/* The driver says that the headers are longer than kvnet makes linear. */
+CASE(long_headers_are_no_limit)
+{
+	static const uint32_t len[] = { 5000, 30000, 60000 };
+	struct virtio_net_hdr_mrg_rxbuf h = { .hdr = tcp_offload(1448) };
+	unsigned int i;
+	int fd;
+
+	set_direct('Y');
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 65600, .bufs = 8 });
+	fd = rig_packet_socket(&rig, ETH_P_IP, false);
+	send_a_short_one(fd);
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		h.hdr.hdr_len = i == 1 ? 65535 : 300;
+		tcp_frame(frame, len[i] - TCP_HEADERS, i);
+		ASSERT_EQ(rig_tx_raw(&rig, &h, frame, len[i], NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		expect_frame(fd, i, len[i]);
+		rig_tx_drain(&rig, 3000);
+	}
+	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.packets_direct"), 3);
+	close(fd);
+	rig_close(&rig);
+}
+
+/* Of a frame with a page that the VMM has not mapped nothing is sent. */
+CASE(unreadable_frame_is_dropped)
+{
+	static const uint32_t len[] = { 9000, MAX };
+	unsigned int i;
+	uint8_t *page, f[64];
+
+	set_direct('Y');
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = MAX + 64, .bufs = 1 });
+	learn();
+	for (i = 0; i < 2 && !ksft_failed(); i++) {
+		page = rig.v.host + (rig.v.q[VDEV_TX].bufs + len[i] - rig.v.mem) / 4096 * 4096;
+		rig_flush(&rig);
+		ASSERT_SYS(mprotect(page, 4096, PROT_NONE));
+		EXPECT_EQ(transmit_bytes(len[i]), 0);
+		EXPECT(WAIT_FOR(3000, rig_counter(&rig, "kvnet.tx.drop_fault") == i + 1));
+		ASSERT_SYS(mprotect(page, 4096, PROT_READ | PROT_WRITE));
+		EXPECT(rig_sniff(&rig, f, sizeof(f), 0) < 0);
+		EXPECT_EQ(transmit_bytes(len[i]), 1);
+	}
+	rig_close(&rig);
 }
 
 /* Each of its frames counts as a drop. */
@@ -1000,15 +1068,21 @@ CASE(moved_worker_keeps_tx_queue_until_pause)
 		send_by_worker();
 		workers_run_on(0);
 		send_by_worker();
+		send_frames(1, MAX);
 		/* this machine may make a pause, too */
 	} while (ksft_now_ms() - from >= PAUSE_MS && !ksft_failed());
 	EXPECT_EQ(left_by(0), 0);
-	EXPECT_EQ(left_by(1), 2 * BULK);
+	EXPECT_EQ(left_by(1), 2 * BULK + 1);
 	poll(NULL, 0, PAUSE_MS + 100);
 	send_by_worker();
 	EXPECT_EQ(left_by(0), BULK);
 	EXPECT_EQ(left_by(1), 0);
 	end_with_nic();
+}
+
+static void set_sndbuf(int bytes)
+{
+	ASSERT_SYS(ioctl(rig.tap, TUNSETSNDBUF, &bytes));
 }
 
 /* Such a frame takes the queue of the worker's CPU. */
@@ -1022,7 +1096,9 @@ CASE(frames_behind_one_of_sendmsg_share_its_tx_queue)
 	workers_run_on(0);
 	run_on(0, 1);
 	n = rig_counter(&rig, "kvnet.tx.packets_unbatched");
+	set_sndbuf(1 << 20);
 	send_frames(1, MAX);
+	set_sndbuf(INT_MAX);
 	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.packets_unbatched"), n + 1);
 	EXPECT_EQ(left_by(0), 1);
 	send_by_vcpu();

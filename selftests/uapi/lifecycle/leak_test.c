@@ -24,6 +24,7 @@
 #include "tracing.h"
 
 #define REFUSED_LEN	1400
+#define LONG_LEN	40000	/* of a frame that no batch takes */
 #define REGIONS		64
 #define SENDERS		8
 #define UNREAD		80
@@ -294,14 +295,14 @@ CASE(stopped_queues_keep_no_page)
 }
 
 /* One leaked frame of a kind keeps its page. */
-static void send_refused(const struct virtio_net_hdr *hdr, unsigned int n)
+static void send_refused(const struct virtio_net_hdr *hdr, uint32_t len, unsigned int n)
 {
 	struct virtio_net_hdr_mrg_rxbuf h = { .hdr = *hdr };
-	static uint8_t f[REFUSED_LEN];
+	static uint8_t f[LONG_LEN];
 
-	frame_make(f, 0, sizeof(f));
+	frame_make(f, 0, len);
 	while (n && !ksft_failed()) {
-		if (!rig_tx_raw(&rig, &h, f, sizeof(f), NULL)) {
+		if (!rig_tx_raw(&rig, &h, f, len, NULL)) {
 			n--;
 			continue;
 		}
@@ -317,6 +318,7 @@ CASE(refused_frames_leak_no_page)
 	static const struct {
 		const char *whose;
 		struct virtio_net_hdr hdr;
+		uint32_t len;
 	} bad[] = {
 		{ "an unknown kind's", { .gso_type = 0x7f } },
 		{ "no segment's", { .gso_type = 1, .gso_size = 0 } },
@@ -326,20 +328,25 @@ CASE(refused_frames_leak_no_page)
 		{ "a checksum's behind it", { .flags = 1, .csum_start = 65000 } },
 		{ "a checksum's at its end",
 		  { .flags = 1, .csum_start = 1390, .csum_offset = 16 } },
+		{ "no segment's, too long for a batch",
+		  { .flags = 1, .gso_type = 1, .csum_start = 34, .csum_offset = 16 }, LONG_LEN },
 	};
 	unsigned int kind;
 
-	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 2048, .stopped = true });
-	for (kind = 0; kind < 5 && !ksft_failed(); kind++) {
+	rig_open(&rig, &(struct rig_cfg){ .tx_buf = LONG_LEN + 64, .stopped = true });
+	for (kind = 0; kind < 6 && !ksft_failed(); kind++) {
 		pages_begin();
 		rig_start(&rig);
 		/* and one that is not */
 		ASSERT_EQ(rig_tx(&rig, 1000, NULL), 0);
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 		rig_expect(&rig, rig.tx_seq - 1, 1000);
-		send_refused(&bad[kind].hdr, REFUSED);
+		send_refused(&bad[kind].hdr, bad[kind].len ?: REFUSED_LEN, REFUSED);
 		rig_stop(&rig);
 		pages_have_gone(bad[kind].whose);
+		/* it was copied into more than one chunk */
+		if (bad[kind].len)
+			EXPECT_GE(pages.came, 2);
 	}
 	rig_close(&rig);
 }
@@ -354,7 +361,7 @@ CASE(refused_batches_leak_no_page)
 	rig_start(&rig);
 	flow_one(&rig);
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
-	send_refused(&plain, REFUSED);
+	send_refused(&plain, REFUSED_LEN, REFUSED);
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.drop_tap"), REFUSED);
 	close(rig.v.fd);
 	rig.v.fd = -1;
