@@ -53,10 +53,10 @@ static void unlock_all_queues(struct kvnet_net *net)
  */
 static bool may_set_features(const struct kvnet_net *net, const struct kvnet_features *f)
 {
-	const u64 owners = BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) | BIT_ULL(VHOST_F_LOG_ALL);
+	const u64 owner_only = BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) | BIT_ULL(VHOST_F_LOG_ALL);
 
 	return !net->mm || !kvnet_dev_check_owner(net) ||
-	       !((f->word[0] ^ net->features.word[0]) & owners);
+	       !((f->word[0] ^ net->features.word[0]) & owner_only);
 }
 
 /* The locks of all queues. Stopped queues are checked when they start. */
