@@ -26,7 +26,7 @@ struct quick {
 /* A new ring: buffer i is at gpa + i * step, 'len' bytes of it, with GR_DESC_F_*. */
 void quick_start(struct quick *q, struct guest_ring *ring, uint64_t gpa,
 		 unsigned int step, uint32_t len, uint16_t flags);
-/* From the next buffer on. */
+/* Buffers that are shown from now on have so many bytes. */
 void quick_set_len(struct quick *q, uint32_t len);
 /* Ask for a call when the goal is reached; to be set before quick_show(). */
 void quick_want(struct quick *q, uint32_t goal);
