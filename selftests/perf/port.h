@@ -67,7 +67,7 @@ unsigned int port_wait_segments(struct port *p, const struct spec *s);
 void port_events(struct port *p, unsigned long *kicks, unsigned long *calls);
 /* The last pass: every buffer once, in order, as long as it should be, intact. */
 void port_check(const struct ports *all, const struct port *p, unsigned int queue);
-/* What came to the host from this port's tap by port_tx_start(), and what an XDP program dropped of it. */
+/* What port_tx_start() has brought to the host, and what an XDP program dropped of it. */
 struct arrived { unsigned long packets, dropped; };
 struct arrived port_arrived(const struct port *p);
 

@@ -82,8 +82,8 @@ static void start_tx_batch(struct kvnet_tap *tap)
 
 /*
  * Copies a packet and adds it to the batch, which is not full. Returns 0; -EMSGSIZE if the
- * packet has to be sent by itself; -EBUSY if a vCPU thread must leave it to the
- * worker; -EAGAIN without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
+ * packet has to be sent by itself; -EBUSY if a vCPU thread must leave it to the worker; -EAGAIN
+ * without memory; -EFAULT if @from cannot be read; -EINVAL for an invalid header.
  */
 int kvnet_tap_tx_queue(struct kvnet_tap *tap, const struct kvnet_tap_msg *from)
 {
