@@ -2,7 +2,7 @@
 /*
  * @shows: kvnet_xlate_segs() fills in no more than there is room for, and the lengths add up to
  *	the segment's; where each part lies: xlate_span.c
- * @bounds: up to 2 entries of an IOTLB; a segment of any length, in up to 2 parts
+ * @bounds: up to 3 entries of an IOTLB; a segment of any length, in up to 2 parts
  * @sources: mem/xlate.c mem/memtable.c mem/iotlb.c
  * @unwind: 4
  * @mutant: mem/xlate.c: if (used >= cap) => if (used > cap)
@@ -16,14 +16,13 @@
 
 int main(void)
 {
-	struct kvnet_iotlb tlb = any_iotlb();
-	struct kvnet_xlate_ctx ctx = { .iotlb = &tlb, .hint = any_u32() };
+	struct kvnet_xlate_ctx ctx = { .iotlb = any_iotlb(ENTRIES), .hint = any_u32() };
 	unsigned int cap = any_u32();
 	struct iovec iov[PARTS];
 	struct kvnet_seg seg;
 	int ret;
 
-	ASSUME(tlb.n <= 2 && cap <= PARTS);
+	ASSUME(ctx.iotlb->n <= ENTRIES && cap <= PARTS);
 	/* two calls: CBMC then knows the number of iterations */
 	if (any_bool())
 		ret = kvnet_xlate_segs(&ctx, &seg, 0, 1, iov, cap);
