@@ -151,6 +151,11 @@ def judged(mutants):
             if m.room or m.bug or zlib.crc32(m.name.encode()) % SAMPLED == 0]
 
 
+def judged_and_all(mutants):
+    """Their names."""
+    return {m.name for m in judged(mutants)}, {m.name for m in mutants}
+
+
 def chosen(mutants, names, source):
     """In the order of the names; all without a name. Unknown if a name chooses none."""
     if not names:

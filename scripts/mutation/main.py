@@ -20,7 +20,7 @@ The mutants of drivers/kvnet: which there are, how to make one, and which tests 
                                         drivers/kvnet, tests, bug, and why it is equivalent,
                                         between tabs
     mutants.py apply NAME TREE          changes that one file below TREE
-    mutants.py record < OUTPUT          notes the verdicts in what "try" has said
+    mutants.py record < OUTPUT          notes the verdicts in what "try" has said, of judged ones
     mutants.py killers                  how many of the judged ones does tier one kill? Fails below
                                         95 %, and if too many have no verdict
 
@@ -125,14 +125,12 @@ def make(name, tree):
 
 
 def record(lines):
-    verdicts.record(lines, {m.name for m in lists.everything(Source(TOP))})
+    verdicts.record(lines, *lists.judged_and_all(lists.everything(Source(TOP))))
     return 0
 
 
 def killers():
-    everything = lists.everything(Source(TOP))
-    return verdicts.show_killers({m.name for m in lists.judged(everything)},
-                                 {m.name for m in everything})
+    return verdicts.show_killers(*lists.judged_and_all(lists.everything(Source(TOP))))
 
 
 def main(argv):

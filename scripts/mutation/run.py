@@ -14,7 +14,7 @@
     not built       it does not compile, and says nothing
 
 Each test must pass without a mutant first. Status 0 if all were killed but those that are
-equivalent. The verdicts go to scripts/mutants/verdicts. More settings:
+equivalent. The verdicts on judged ones go to scripts/mutants/verdicts. More settings:
 
     TIER=1              the tests of tier one only ("survived" then means: these)
     AGAIN=1             leaves out what build/mutate/killed says was killed by an earlier run
@@ -388,7 +388,7 @@ def try_all(names, selected):
     for thread in threads:
         while thread.is_alive():
             thread.join(1)
-    verdicts.record(run.lines, {m.name for m in everything})
+    verdicts.record(run.lines, *lists.judged_and_all(everything))
     if run.error is not None:
         sys.exit(f"mutate: a lane has ended early: {run.error}")
     lock.close()

@@ -110,6 +110,12 @@ class Recorded(unittest.TestCase):
             "f:drop:x": "unit:area case_a", "hand/b": "uml:split leak_test.y", "f:drop:s": "-",
             "f:drop:n": "not built", "f:drop:e": "equivalent: why", "f:drop:z": "unit:b c"})
 
+    def test_judged_or_equivalent(self):
+        known = {"f:drop:x": "unit:area case_a", "f:drop:s": "-", "f:drop:e": "equivalent: why",
+                 "f:drop:gone": "equivalent: why"}
+        self.assertEqual(verdicts.kept(known, {"f:drop:x"}, {"f:drop:x", "f:drop:s", "f:drop:e"}),
+                         {"f:drop:x": "unit:area case_a", "f:drop:e": "equivalent: why"})
+
     def test_survivor_of_tier_one_keeps_a_killer_of_another(self):
         known = {"f:drop:s": "uml:packed leak_test.x"}
         self.assertEqual(verdicts.updated(known, self.LINES, "1", FIRST)["f:drop:s"],

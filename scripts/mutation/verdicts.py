@@ -5,9 +5,10 @@ mutants/tests has for each file the tests that should notice a defect of it. A t
 uml:NAME or uml:NAME@VARIANT (packed, kthread, calls; smp: with two CPUs; failing: of the module
 whose calls fail; smp_failing: both), or nospec:FUNCTION, a function of nospec.list.
 
-mutants/verdicts has what is known of a mutant, a line each, its name and: the test that failed,
-"unit:TEST case", "uml:VARIANT TEST.case", "nospec:FUNCTION"; "-" if no test failed; "not built";
-or, written by hand, "equivalent: " and why no test can notice.
+mutants/verdicts has what is known of the mutants that are judged (lists.py), a line each, its name
+and: the test that failed, "unit:TEST case", "uml:VARIANT TEST.case", "nospec:FUNCTION"; "-" if no
+test failed; "not built"; or, written by hand, "equivalent: " and why no test can notice. What is
+equivalent is there even if it is not judged: nobody has to find out again.
 """
 import functools
 import glob
@@ -24,7 +25,7 @@ WITHOUT = 0
 VARIANTS = {"packed", "kthread", "calls", "smp", "failing", "smp_failing"}
 HEAD = """\
 # SPDX-License-Identifier: GPL-2.0
-# by "make mutate": each mutant that was tried, and the test that kills it; see mutation/verdicts.py
+# by "make mutate": each judged mutant, and the test that kills it; see mutation/verdicts.py
 """
 
 
@@ -142,18 +143,20 @@ def updated(verdicts, lines, tier=None, first=frozenset()):
     return verdicts
 
 
-def write(verdicts, names):
-    """Without those of mutants that are none any more."""
+def kept(verdicts, judged, names):
+    """Those of judged mutants, and of any that are equivalent."""
+    return {name: verdict for name, verdict in verdicts.items()
+            if name in judged or (name in names and verdict.startswith("equivalent"))}
+
+
+def record(lines, judged, names):
+    tier = os.environ.get("TIER")
+    verdicts = updated(read_table(VERDICTS), lines, tier,
+                       tier_one() if tier == "1" else frozenset())
     with open(VERDICTS, "w", encoding="utf-8") as out:
         out.write(HEAD)
-        for name in sorted(verdicts.keys() & names):
-            print(f"{name}\t{verdicts[name]}", file=out)
-
-
-def record(lines, names):
-    tier = os.environ.get("TIER")
-    write(updated(read_table(VERDICTS), lines, tier, tier_one() if tier == "1" else frozenset()),
-          names)
+        for name, verdict in sorted(kept(verdicts, judged, names).items()):
+            print(f"{name}\t{verdict}", file=out)
 
 
 def show_killers(judged, names):
