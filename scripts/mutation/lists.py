@@ -10,7 +10,6 @@ those, mutants/ROOM.list, consists of blocks:
     mutant NAME
     bug WORDS           the historic bug that it brings back
     file NAME           of this one alone
-    tests WORD...       what should notice, if not the tests of the file
     - what stands there; spaces and line ends do not matter
     + what stands there instead; nothing without this line
 
@@ -41,7 +40,7 @@ class Unknown(Exception):
 class HandMade:
     """A mutant that is written by hand."""
     def __init__(self, room, name, file):
-        self.room, self.file, self.tests = room, file, []
+        self.room, self.file = room, file
         self.name, self.function, self.bug = f"{room}/{name}", "", ""
         self.old, self.new, self.where = [], [], ""
 
@@ -66,7 +65,7 @@ class HandMade:
 
 class Generated:
     """A mutant that is made from the source."""
-    room, tests = "", []
+    room = ""
 
     def __init__(self, file, made, text, bug=""):
         self.bug = bug
@@ -102,8 +101,6 @@ def parse(path):
             current.file = rest
         elif key == "file":
             common = rest
-        elif current and key == "tests":
-            current.tests = rest.split()
         elif current and key == "bug":
             current.bug = (current.bug + " " + rest).strip()
         elif current and key == "-":

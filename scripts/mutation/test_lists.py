@@ -50,9 +50,9 @@ class Tree(unittest.TestCase):
 class ByHand(unittest.TestCase):
     def test_block(self):
         one, two = parsed("file other.c\n\nmutant a\nbug CVE-1: words\n- x = 1;\n+ x = 2;\n\n"
-                          "mutant b\nfile third.h\ntests unit:area uml:leak\n- y();\n")
+                          "mutant b\nfile third.h\n- y();\n")
         self.assertEqual((one.name, one.file, one.bug), ("room/a", "other.c", "CVE-1: words"))
-        self.assertEqual((two.file, two.tests), ("third.h", ["unit:area", "uml:leak"]))
+        self.assertEqual((two.name, two.file), ("room/b", "third.h"))
 
     def test_unknown_line_ends_it(self):
         with self.assertRaises(SystemExit):

@@ -11,7 +11,7 @@ from .unit import NotBuilt
 
 
 class Mutant:
-    bug, function, file, tests = "", "f", "a.c", []
+    bug, function, file = "", "f", "a.c"
 
     def __init__(self, name):
         self.name = name

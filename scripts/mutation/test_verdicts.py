@@ -9,9 +9,8 @@ FIRST = {"split leak_test", "failing fault_each_test"}
 
 
 class Mutant:
-    def __init__(self, name, file="a.c", function="f", old="x", tests=()):
+    def __init__(self, name, file="a.c", function="f", old="x"):
         self.name, self.file, self.function, self.old = name, file, function, old
-        self.tests = list(tests)
 
     def changes_mask(self):
         return "&" in self.old

@@ -109,9 +109,9 @@ class Order:
         return (0.3 + of_file + 5 * of_function) / (0.5 + self.seconds.get(test, 3))
 
     def of(self, mutant):
-        tests = mutant.tests or tests_of_file(mutant.file, self.table)
+        tests = tests_of_file(mutant.file, self.table)
         # only a change of a mask changes what the masks are looked at for
-        if not mutant.tests and not mutant.changes_mask():
+        if not mutant.changes_mask():
             tests = [test for test in tests if not test.startswith("nospec:")]
         tests = sorted(tests, key=lambda test: -self.worth(mutant, test))
         killer = test_of(self.verdicts.get(mutant.name, "-"))
