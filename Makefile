@@ -52,7 +52,7 @@ help:
 	@echo 'make native      only its lane of User-Mode Linux (ROUNDS=5 ONLY=pps)'
 	@echo 'make icount      only its lane of instructions for a packet: exact (SEEDS=2 ONLY=pps)'
 	@echo 'make vtime       only its lane of virtual time, with a real guest (SEEDS=7 ONLY=tcp)'
-	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" SET=1 AGAIN=1 UNTRIED=1 LANES=2 TIER=1 MINUTES=)'
+	@echo 'make mutate      would the tests notice? breaks the module in one place after the other (ROOM="ring_split tx" SET=1 AGAIN=1 LANES=2 TIER=1 MINUTES=)'
 	@echo 'make fuzz        coverage-guided fuzzing of the pure parts and of kvnetctl (FUZZ_MINUTES=5 COVERAGE=1, or FUZZ_RUNS=1000000000 ALL_CHECKS=1)'
 	@echo 'make proofs      bounded proofs of the pure parts by CBMC, and their mutants (TESTS="split_next" QUICK=1 TRACE=1)'
 	@echo 'make sysfuzz     random system calls on devices that carry packets, in User-Mode Linux (SECONDS=600 SEED= OPS= KERNEL=smp-kasan)'

@@ -20,7 +20,6 @@ are the set that is judged (verdicts.py): a change asks for verdicts on the few 
 """
 import glob
 import os
-import random
 import re
 import subprocess
 import sys
@@ -200,15 +199,3 @@ def changed(mutants, source, ref):
         inside = next((f for f in functions[m.file] if f.start <= start < f.end), None)
         if contents(inside) not in before if inside else text not in texts:
             yield m
-
-
-def sample(mutants, number, seed):
-    """Of each file its share, taken at even distances from the shuffled mutants."""
-    chance, files, keyed = random.Random(seed), {}, []
-    for m in mutants:
-        files.setdefault(m.file, []).append(m)
-    for file in sorted(files):
-        chance.shuffle(files[file])
-        begin = chance.random()
-        keyed += [((i + begin) / len(files[file]), m.name, m) for i, m in enumerate(files[file])]
-    return [m for _, _, m in sorted(keyed, key=lambda key: key[:2])[:number]]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """The verbs of scripts/mutants.py."""
-import datetime
 import os
 import re
 import signal
@@ -25,8 +24,8 @@ The mutants of drivers/kvnet: which there are, how to make one, and which tests 
                                         95 %, and if too many have no verdict
 
 A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, a
-list of those made by hand, a BUG, or "bugs". "list" and "try" take SAMPLE=N, SEED=, CHANGED=REF,
-SET=1 and TIER=1 from the environment.
+list of those made by hand, a BUG, or "bugs". "list" and "try" take CHANGED=REF, SET=1 and TIER=1
+from the environment.
 """
 
 
@@ -68,7 +67,7 @@ def generate(names):
 
 
 def check_options():
-    for name, form in ("SAMPLE", "[1-9][0-9]*"), ("LANES", "[1-9][0-9]*"), ("MINUTES", r"[0-9]*\.?[0-9]+"):
+    for name, form in ("LANES", "[1-9][0-9]*"), ("MINUTES", r"[0-9]*\.?[0-9]+"):
         value = os.environ.get(name)
         if value and not re.fullmatch(form, value):
             raise lists.Unknown(f"{name} is a number above 0, not '{value}'")
@@ -83,14 +82,6 @@ def selected(everything, names, source, known):
         mutants = list(lists.changed(mutants, source, env["CHANGED"]))
     if env.get("SET"):
         mutants = [m for m in lists.judged(mutants) if m.name not in known]
-    if env.get("SAMPLE"):
-        seed = env.get("SEED") or datetime.date.today().isoformat()
-        print(f"mutants.py: SEED={seed}", file=sys.stderr)
-        settled = ("equivalent", "not built")
-        mutants = [m for m in mutants if not known.get(m.name, "").startswith(settled)]
-        if env.get("UNTRIED"):
-            mutants = [m for m in mutants if m.name not in known]
-        mutants = lists.sample(mutants, int(env["SAMPLE"]), seed)
     if not mutants:
         print("mutants.py: there is none: all have a verdict, or no function has changed",
               file=sys.stderr)

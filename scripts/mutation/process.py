@@ -6,7 +6,7 @@ import time
 
 # what make was told is not meant for other makes
 OURS = {"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "KVNET_BUILD", "TESTS", "ROOM",
-        "SAMPLE", "SEED", "SET", "CHANGED", "AGAIN", "UNTRIED", "LANES", "TIER", "MINUTES"}
+        "SET", "CHANGED", "AGAIN", "LANES", "TIER", "MINUTES"}
 
 
 def environment(**more):

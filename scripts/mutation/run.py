@@ -4,7 +4,6 @@
     make mutate ROOM="NAME..."      all of a file (ring_split.c), of a function, of a list made by
                                     hand (ring_split: and of that file), one mutant, a BUG, or bugs
     make mutate                     all (days)
-    make mutate SAMPLE=300          so many by chance (SEED, or the date), of each file its share
     make mutate CHANGED=REF         of the functions that have changed since that commit
     make mutate SET=1               those of the set that is judged that have no verdict
 
@@ -18,7 +17,6 @@ equivalent. The verdicts on judged ones go to scripts/mutants/verdicts. More set
 
     TIER=1              the tests of tier one only ("survived" then means: these)
     AGAIN=1             leaves out what build/mutate/killed says was killed by an earlier run
-    UNTRIED=1           only those without a verdict
     LANES=2             two at a time, each in a copy of its own
     MINUTES=3           begins no other one after that time; what is under way ends
     UNIT_SEED, KSFT_SEED    other random inputs (default 1: a result can be repeated)
@@ -364,10 +362,8 @@ def try_all(names, selected):
     first = verdicts.tier_one() if env.get("TIER") == "1" else None
     order = verdicts.Order(everything, known, first)
     mutants = selected(everything, names, source, known)
-    if env.get("UNTRIED"):
-        mutants = [m for m in mutants if m.name not in known]
     if not mutants:
-        return 0 if any(map(env.get, ("CHANGED", "SET", "UNTRIED"))) else 1
+        return 0 if env.get("CHANGED") or env.get("SET") else 1
     os.makedirs(ALL, exist_ok=True)
     lock = hold_lock()
     killed = os.path.join(ALL, "killed")

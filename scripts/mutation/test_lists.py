@@ -110,13 +110,6 @@ class Chosen(Tree):
         self.assertEqual([m.name for m in made if m.bug], [name])
         self.assertEqual(lists.chosen(made, ["CVE-1"], self.source), made[:1])
 
-    def test_sample_has_of_each_file_its_share(self):
-        half = lists.sample(self.made, len(self.made) // 2, 7)
-        of_one = sum(m.file == "one.c" for m in half)
-        self.assertLessEqual(abs(2 * of_one - len(half)), 2)
-        self.assertEqual([m.name for m in half],
-                         [m.name for m in lists.sample(self.made, len(self.made) // 2, 7)])
-
 
 if __name__ == "__main__":
     unittest.main()
