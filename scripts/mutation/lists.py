@@ -2,14 +2,12 @@
 """Which mutants there are, and which of them a run tries.
 
 Most mutants are made from the source (mechanical.py). What mechanical.py cannot make is written
-by hand: historic bugs, and defects of order, barriers, locks, wake-ups and tables. A list of
-those, mutants/ROOM.list, consists of blocks:
+by hand: historic bugs, and defects of order, barriers, locks, wake-ups and tables. The lists of
+those, mutants/FOLDER.list, consist of blocks:
 
-    file NAME           in whatever folder below drivers/kvnet; ROOM.c without this line
-
-    mutant NAME
+    mutant ROOM/NAME    of ROOM.c, in whatever folder below drivers/kvnet
     bug WORDS           the historic bug that it brings back
-    file NAME           of this one alone
+    file NAME           of this file instead
     - what stands there; spaces and line ends do not matter
     + what stands there instead; nothing without this line
 
@@ -38,9 +36,10 @@ class Unknown(Exception):
 
 class HandMade:
     """A mutant that is written by hand."""
-    def __init__(self, room, name, file):
-        self.room, self.file = room, file
-        self.name, self.function, self.bug = f"{room}/{name}", "", ""
+    def __init__(self, name):
+        self.room = name.partition("/")[0]
+        self.file = f"{self.room}.c"
+        self.name, self.function, self.bug = name, "", ""
         self.old, self.new, self.where = [], [], ""
 
     def changes_mask(self):
@@ -81,8 +80,7 @@ class Generated:
 
 
 def parse(path):
-    room = os.path.basename(path)[:-len(".list")]
-    common, current, mutants = f"{room}.c", None, []
+    current, mutants = None, []
     with open(path, encoding="utf-8") as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines, 1):
@@ -92,14 +90,12 @@ def parse(path):
             current = None
         elif key == "#":
             continue
-        elif key == "mutant":
-            current = HandMade(room, rest, common)
+        elif key == "mutant" and "/" in rest:
+            current = HandMade(rest)
             current.where = where
             mutants.append(current)
         elif key == "file" and current:
             current.file = rest
-        elif key == "file":
-            common = rest
         elif current and key == "bug":
             current.bug = (current.bug + " " + rest).strip()
         elif current and key == "-":

@@ -23,8 +23,8 @@ The mutants of drivers/kvnet: which there are, how to make one, and which tests 
     mutants.py killers                  how many of the judged ones does tier one kill? Fails below
                                         95 %, and if too many have no verdict
 
-A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, a
-list of those made by hand, a BUG, or "bugs". "list" and "try" take CHANGED=REF, SET=1 and TIER=1
+A NAME is a file (with or without a folder or ".c": then with its header), a function, a mutant, the
+ROOM of those made by hand, a BUG, or "bugs". "list" and "try" take CHANGED=REF, SET=1 and TIER=1
 from the environment.
 """
 

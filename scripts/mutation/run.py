@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tries mutants one by one, until a test fails: would the tests notice?
 
-    make mutate ROOM="NAME..."      all of a file (ring_split.c), of a function, of a list made by
+    make mutate ROOM="NAME..."      all of a file (ring_split.c), of a function, of a room made by
                                     hand (ring_split: and of that file), one mutant, a BUG, or bugs
     make mutate                     all (days)
     make mutate CHANGED=REF         of the functions that have changed since that commit

@@ -26,7 +26,7 @@ int second(int a)
 
 def parsed(text):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "room.list")
+        path = os.path.join(folder, "folder.list")
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
         return lists.parse(path)
@@ -49,27 +49,27 @@ class Tree(unittest.TestCase):
 
 class ByHand(unittest.TestCase):
     def test_block(self):
-        one, two = parsed("file other.c\n\nmutant a\nbug CVE-1: words\n- x = 1;\n+ x = 2;\n\n"
-                          "mutant b\nfile third.h\n- y();\n")
-        self.assertEqual((one.name, one.file, one.bug), ("room/a", "other.c", "CVE-1: words"))
+        one, two = parsed("mutant room/a\nbug CVE-1: words\n- x = 1;\n+ x = 2;\n\n"
+                          "mutant room/b\nfile third.h\n- y();\n")
+        self.assertEqual((one.name, one.file, one.bug), ("room/a", "room.c", "CVE-1: words"))
         self.assertEqual((two.name, two.file), ("room/b", "third.h"))
 
     def test_unknown_line_ends_it(self):
         with self.assertRaises(SystemExit):
-            parsed("mutant a\nwords\n")
+            parsed("mutant room/a\nwords\n")
 
     def test_spaces_do_not_matter(self):
-        m = parsed("mutant a\n- if (a == 1)\n-   return 2;\n+ return 3;\n")[0]
+        m = parsed("mutant room/a\n- if (a == 1)\n-   return 2;\n+ return 3;\n")[0]
         start, end, new = m.change(TEXT)
         self.assertEqual((TEXT[start:end], new), ("if (a == 1)\n\t\treturn 2;", "return 3;"))
 
     def test_what_is_left_out_leaves_an_empty_statement(self):
-        self.assertEqual(parsed("mutant a\n- put(a);\n")[0].change(TEXT)[2], ";")
+        self.assertEqual(parsed("mutant room/a\n- put(a);\n")[0].change(TEXT)[2], ";")
 
     def test_refused(self):
         for text in ("- return 0;\n", "- nothing();\n", "- put(a);\n+ put(a);\n"):
             with self.assertRaises(ValueError):
-                parsed("mutant a\n" + text)[0].change(TEXT)
+                parsed("mutant room/a\n" + text)[0].change(TEXT)
 
 
 class Chosen(Tree):
@@ -96,7 +96,7 @@ class Chosen(Tree):
         self.assertEqual(files, sorted(files, reverse=True))
 
     def test_judged_are_those_by_hand_bugs_and_a_sample(self):
-        hand = parsed("mutant a\n- put(a);\n")
+        hand = parsed("mutant room/a\n- put(a);\n")
         self.made[0].bug = "CVE-1: words"
         with mock.patch.object(lists, "SAMPLED", 1):
             self.assertEqual(lists.judged(hand + self.made), hand + self.made)
