@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * check-nospec.c - what check-nospec.py has to find, and what not: the index of each open_x()
- * is checked by a branch, that of masked_x() is masked, too
+ * check-nospec.c - what check-nospec.py has to find, and what not: each index is checked by a
+ * branch; with MASKED it is masked, too, and nothing is to be found
  *
  * Compiled as the kernel is, and never linked.
  */
@@ -9,6 +9,12 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 
 #define ENTRIES	64
+
+#ifdef MASKED
+#define INDEX(i, mask)	((i) & (mask))
+#else
+#define INDEX(i, mask)	(i)
+#endif
 
 struct ring {
 	const u16 *avail;
@@ -43,60 +49,35 @@ static inline u32 get_user(const u32 *from)
 }
 
 /* 16 bits of memory that the driver writes */
-long open_ring(const struct ring *r, u32 i)
+long ring(const struct ring *r, u32 i)
 {
 	u16 head = r->avail[i & (ENTRIES - 1)];
 
-	return head < r->num ? r->table[head] : -1;
-}
-
-long masked_ring(const struct ring *r, u32 i)
-{
-	u16 head = r->avail[i & (ENTRIES - 1)];
-
-	return head < r->num ? r->table[head & (r->num - 1)] : -1;
+	return head < r->num ? r->table[INDEX(head, r->num - 1)] : -1;
 }
 
 /* a register of the caller's, si; a load, and a store */
-long *open_argument(const struct workers *workers, u32 id)
+long *argument(const struct workers *workers, u32 id)
 {
-	return id < ENTRIES ? workers->worker[id] : 0;
+	return id < ENTRIES ? workers->worker[INDEX(id, mask(id, ENTRIES))] : 0;
 }
 
-long *masked_argument(const struct workers *workers, u32 id)
-{
-	return id < ENTRIES ? workers->worker[id & mask(id, ENTRIES)] : 0;
-}
-
-void open_argument_store(struct workers *workers, u32 id)
+void argument_store(struct workers *workers, u32 id)
 {
 	if (id < ENTRIES)
-		workers->worker[id] = 0;
-}
-
-void masked_argument_store(struct workers *workers, u32 id)
-{
-	if (id < ENTRIES)
-		workers->worker[id & mask(id, ENTRIES)] = 0;
+		workers->worker[INDEX(id, mask(id, ENTRIES))] = 0;
 }
 
 /* what the VMM's memory has */
-long *open_user(const struct workers *workers, const u32 *from)
+long *user(const struct workers *workers, const u32 *from)
 {
 	u32 id = get_user(from);
 
-	return id < ENTRIES ? workers->worker[id] : 0;
-}
-
-long *masked_user(const struct workers *workers, const u32 *from)
-{
-	u32 id = get_user(from);
-
-	return id < ENTRIES ? workers->worker[id & mask(id, ENTRIES)] : 0;
+	return id < ENTRIES ? workers->worker[INDEX(id, mask(id, ENTRIES))] : 0;
 }
 
 /* what a call has left on the stack; all entries of it are looked at */
-long open_stack(const struct workers *workers)
+long stack(const struct workers *workers)
 {
 	u32 id[ENTRIES], i;
 	long sum = 0;
@@ -105,39 +86,19 @@ long open_stack(const struct workers *workers)
 		return -1;
 	for (i = 0; i < ENTRIES; i++)
 		if (id[i] < ENTRIES)
-			sum += *workers->worker[id[i]];
+			sum += *workers->worker[INDEX(id[i], mask(id[i], ENTRIES))];
 	return sum;
 }
 
-long masked_stack(const struct workers *workers)
+/* what a call returns; masked by a small constant, without a branch */
+long *answer(const struct workers *workers)
 {
-	u32 id[ENTRIES], i;
-	long sum = 0;
-
-	if (fill(id, ENTRIES))
-		return -1;
-	for (i = 0; i < ENTRIES; i++)
-		if (id[i] < ENTRIES)
-			sum += *workers->worker[id[i] & mask(id[i], ENTRIES)];
-	return sum;
+	return workers->worker[INDEX(ask(), ENTRIES - 1)];
 }
 
-/* what a call returns */
-long *open_answer(const struct workers *workers)
-{
-	u32 id = ask();
-
-	return id < ENTRIES ? workers->worker[id] : 0;
-}
-
-/* here by a small constant */
-long *masked_answer(const struct workers *workers)
-{
-	return workers->worker[ask() & (ENTRIES - 1)];
-}
-
+#ifndef MASKED
 /* masked on one of two ways */
-long *open_argument_one_way(const struct workers *workers, u32 id, int way)
+long *argument_one_way(const struct workers *workers, u32 id, int way)
 {
 	if (id >= ENTRIES)
 		return 0;
@@ -147,3 +108,4 @@ long *open_argument_one_way(const struct workers *workers, u32 id, int way)
 	}
 	return workers->worker[id];
 }
+#endif
