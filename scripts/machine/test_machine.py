@@ -50,15 +50,6 @@ class Scratch(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    def test_defaults(self):
-        host = vm.parser().parse(["--", SCRIPT])
-        self.assertEqual((host.kernel, host.timeout, host.mem, host.smp, host.retries),
-                         ("6.12", 900, 3072, 2, 2))
-        self.assertEqual((host.verdict, host.shell), (True, False))
-        linux = uml.parser().parse(["--", SCRIPT])
-        self.assertEqual((linux.flavour, linux.timeout, linux.mem, linux.guest, linux.verdict),
-                         ("debug", 900, None, False, True))
-
     def test_all_after_the_dashes_is_the_scripts(self):
         found = uml.parser().parse(["--smp", "--", SCRIPT, "--smp-kasan", "--", "a b"])
         self.assertEqual(found.flavour, "smp")
@@ -69,10 +60,6 @@ class CommandLine(unittest.TestCase):
         found = vm.parser().parse([*words, SCRIPT])
         self.assertEqual((found.add, found.tree), (["a", "b:c"], ["t"]))
         self.assertEqual(found.env, [("A", "1"), ("B", "")])
-
-    def test_empty_values_are_values(self):
-        found = vm.parser().parse(["--append", "", "--icount", "", "--", SCRIPT])
-        self.assertEqual((found.append, found.icount), ("", ""))
 
     def test_value_keeps_further_equals_signs(self):
         found = uml.parser().parse(["--env", "P=a=b c", "--", SCRIPT])
@@ -145,38 +132,6 @@ class Scripts(Scratch):
 
 
 class HostCommand(Scratch):
-    def words(self, *words, accel="tcg"):
-        found = vm.parser().parse([*words, "--", SCRIPT])
-        with unittest.mock.patch.object(vm, "tsc_words", lambda: ["tsc_early_khz=1"]):
-            return [*vm.machine_arguments(found, "IMAGE", "LOG", accel),
-                    "-append", vm.kernel_words(found, accel)]
-
-    def after(self, name, words):
-        return [words[at + 1] for at, word in enumerate(words) if word == name]
-
-    def test_emulated(self):
-        words = self.words("--append", "a b", "--mem", "100")
-        self.assertEqual(self.after("-accel", words), ["tcg,thread=multi"])
-        self.assertEqual(self.after("-cpu", words), ["EPYC,-cx16"])
-        self.assertEqual(self.after("-m", words), ["100"])
-        self.assertEqual(self.after("-smp", words), ["2"])
-        self.assertEqual(self.after("-append", words), [
-            "console=ttyS0 panic=-1 loglevel=7 mitigations=off tsc=reliable tsc_early_khz=1 a b"])
-        self.assertEqual(self.after("-serial", words), ["chardev:console", "chardev:script"])
-
-    def test_kvm_tells_no_frequency(self):
-        words = self.words(accel="kvm")
-        self.assertEqual(self.after("-cpu", words), ["host"])
-        self.assertNotIn("tsc_early", self.after("-append", words)[0])
-
-    def test_virtual_time_is_one_thread_and_a_seed(self):
-        words = self.words("--icount", "7")
-        self.assertEqual(self.after("-accel", words), ["tcg,thread=single"])
-        self.assertEqual(self.after("-seed", words), ["7"])
-        self.assertEqual(self.after("-icount", words), ["shift=1,sleep=off"])
-        self.assertIn(" nokaslr ", self.after("-append", words)[0])
-        self.assertNotIn("tsc_early", self.after("-append", words)[0])
-
     def test_last_node_has_what_is_left(self):
         self.assertEqual(vm.node_arguments(5, 1000, 3), [
             "-smp", "5,sockets=5",
@@ -186,17 +141,6 @@ class HostCommand(Scratch):
             "-numa", "node,cpus=1,memdev=node1",
             "-object", "memory-backend-ram,id=node2,size=334M",
             "-numa", "node,cpus=2-4,memdev=node2"])
-
-    def test_root_is_read_only_memory(self):
-        os.truncate(self.write("root.img", ""), 384 << 20)
-        found = vm.parser().parse(["--mem", "100", "--", SCRIPT])
-        words = vm.memory_arguments(found, vm.root_image(self.dir))
-        self.assertEqual(self.after("-M", words), ["q35,nvdimm=on"])
-        self.assertEqual(self.after("-m", words), ["100,slots=1,maxmem=484M"])
-        self.assertEqual(self.after("-object", words), [
-            "memory-backend-file,id=root,share=on,readonly=on,"
-            f"mem-path={self.dir}/root.img,size=384M"])
-        self.assertEqual(vm.memory_arguments(found, None), ["-M", "q35", "-m", "100", "-smp", "2"])
 
     def test_disks(self):
         found = vm.parser().parse(["--system", "/S", "--disk", "3", "--", SCRIPT])
@@ -212,13 +156,6 @@ class HostCommand(Scratch):
 
 
 class UmlCommand(unittest.TestCase):
-    def test_words(self):
-        self.assertEqual(uml.kernel_words("debug", False, "x  y"),
-                         ["rcupdate.rcu_expedited=1", "x", "y"])
-        self.assertEqual(uml.kernel_words("fast", False, ""), [])
-        self.assertEqual(uml.kernel_words("smp-kasan", True, ""),
-                         ["ncpus=2", "seccomp=on", "rcupdate.rcu_cpu_stall_timeout=120"])
-
     def test_memory_is_on_disk_where_there_is_no_room(self):
         self.assertEqual(uml.memory_dir(1 << 40, "LOG"), "LOG")
 
