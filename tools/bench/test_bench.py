@@ -49,11 +49,11 @@ SPEC = importlib.util.spec_from_file_location("commands", os.path.join(os.path.d
 commands = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(commands)
 
-LINE = "@bench lane={lane} rep={rep} backend={backend} test={test} dir=tx size={size} metric=pps value={value} unit=1/s"
+LINE = "@bench lane={lane} rep={rep} backend={backend} test={test} dir=tx size={size} metric={metric} value={value} unit={unit}"
 
 
-def lines(backend="kvnet", values=(), lane="native", test="pps", size=64):
-    return [LINE.format(lane=lane, rep=rep, backend=backend, test=test, size=size, value=value)
+def lines(backend="kvnet", values=(), lane="native", test="pps", size=64, metric="pps", unit="1/s"):
+    return [LINE.format(lane=lane, rep=rep, backend=backend, test=test, size=size, metric=metric, value=value, unit=unit)
             for rep, value in enumerate(values, 1)]
 
 
@@ -346,8 +346,8 @@ class Compare(unittest.TestCase):
         changes, _, _ = compare.compare(old, new)
         return {change.key.get("backend"): change.verdict() for change in changes}
 
-    def run_of(self, kvnet, vhost=None):
-        groups = [lines(values=[kvnet * n for n in self.noise])]
+    def run_of(self, kvnet, vhost=None, unit="1/s"):
+        groups = [lines(values=[kvnet * n for n in self.noise], unit=unit)]
         if vhost:
             groups.append(lines("vhost_net", [vhost * n for n in reversed(self.noise)]))
         return results_of(*groups)
@@ -360,11 +360,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.verdicts(self.run_of(100), self.run_of(80)), {"kvnet": "worse"})
 
     def test_less_is_better(self):
-        old, new = self.run_of(100), self.run_of(120)
-        for row in old.rows + new.rows:
-            row.key.fixed["unit"] = "ns"
-        changes, _, _ = compare.compare(old, new)
-        self.assertEqual([c.verdict() for c in changes], ["worse"])
+        self.assertEqual(self.verdicts(self.run_of(100, unit="ns"), self.run_of(120, unit="ns")), {"kvnet": "worse"})
 
     def test_a_slower_machine_is_no_change_of_kvnet(self):
         self.assertEqual(self.verdicts(self.run_of(100, 90), self.run_of(70, 63)), {"kvnet": "no difference", "vhost_net": "worse"})
@@ -466,16 +462,12 @@ class Reports(unittest.TestCase):
         self.assertRegex(text, r"udp rr timer \[1/transaction\] +1.00 +2.00 +0.500")
 
     def test_ratio_of_a_latency_is_turned(self):
-        found = results_of(lines(values=[10, 11, 12]), lines("vhost_net", [20, 22, 24]))
-        for row in found.rows:
-            row.key.fixed["unit"] = "ns"
+        found = results_of(lines(values=[10, 11, 12], unit="ns"), lines("vhost_net", [20, 22, 24], unit="ns"))
         self.assertEqual(plots.Ratios({}).entries(found)[0][1], 2.0)
 
     def test_layouts_are_compared_with_each_other(self):
-        found = results_of(lines("kvnet-packed", [10] * 5, test="layout"), lines(values=[8] * 5, test="layout"),
-                           lines("kvnet-user", [4] * 5, test="layout"), lines("vhost_net", [5] * 5, test="layout"))
-        for row in found.rows:
-            row.key.fixed["metric"] = "worker"
+        found = results_of(*(lines(name, [value] * 5, test="layout", metric="worker")
+                             for name, value in (("kvnet-packed", 10), ("kvnet", 8), ("kvnet-user", 4), ("vhost_net", 5))))
         both = plots.Ratios({}, ratio=[("kvnet-packed", "kvnet"), ("kvnet", "kvnet-user"), ("kvnet", "absent")]).entries(found)
         self.assertEqual([(label.split(":")[0], at) for label, at, *_ in both], [("kvnet-packed / kvnet", 1.25), ("kvnet / kvnet-user", 2.0)])
         page, text = self.write(found, plan_bench.sections(found))
@@ -483,26 +475,18 @@ class Reports(unittest.TestCase):
         self.assertIn("kvnet-packed / kvnet: tx 64 ", text)
 
     def test_multiples_of_the_floor(self):
-        found = results_of(lines("floor", [10, 20], test="floor"), lines(values=[15, 40], test="floor"), lines("vhost_net", [30, 60], test="floor"),
-                           lines("vhost_net-twin", [30, 60], test="floor"))
-        for row in found.rows:
-            row.key.fixed["metric"] = "worker"
-        self.assertEqual(items.Multiples({"test": "floor"}, "floor").cells(found),
-                         (["dir size", "kvnet/floor", "vhost_net/floor"], [["tx 64", "1.750", "3.000"]]))
-        self.assertEqual(items.Multiples({"test": "floor"}, "absent").cells(found)[1], [])
         for lane in ("native", "icount"):
-            for row in found.rows:
-                row.key.fixed["lane"] = lane
+            found = results_of(*(lines(name, values, lane, "floor", metric="worker") for name, values in (
+                ("floor", [10, 20]), ("kvnet", [15, 40]), ("vhost_net", [30, 60]), ("vhost_net-twin", [30, 60]))))
+            self.assertEqual(items.Multiples({"test": "floor"}, "floor").cells(found),
+                             (["dir size", "kvnet/floor", "vhost_net/floor"], [["tx 64", "1.750", "3.000"]]))
+            self.assertEqual(items.Multiples({"test": "floor"}, "absent").cells(found)[1], [])
             self.assertIn("kvnet/floor", self.write(found, plan_bench.sections(found))[1])
 
     def test_with_counters_beside_without(self):
-        found = results_of(lines(values=[110] * 5, test="counters"), lines("kvnet-uncounted", [100] * 5, test="counters"),
-                           lines("kvnet-twin", [110] * 5, test="counters"))
-        for row in found.rows:
-            row.key.fixed.update(metric="worker", unit="ns")
         for lane in ("native", "icount"):
-            for row in found.rows:
-                row.key.fixed["lane"] = lane
+            found = results_of(*(lines(name, [value] * 5, lane, "counters", metric="worker", unit="ns")
+                                 for name, value in (("kvnet", 110), ("kvnet-uncounted", 100), ("kvnet-twin", 110))))
             _, text = self.write(found, plan_bench.sections(found))
             self.assertRegex(text, r"with counters, beside a copy without[^a-z]+better by[^\n]*\n[^\n]*counters tx size 64 worker +0\.909 ")
 
@@ -568,25 +552,27 @@ class Profiles(unittest.TestCase):
     def sample(self, address, stack):
         return f"{address:x} [unknown] ABI:2 SP:0x{stack << 16 | 0x1234:x}"
 
-    def write(self, directory):
+    def profile(self, files, role, *backends):
+        """What is said of the profile that these files are."""
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
+            for name, text in files.items():
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            profile_top.main(directory, "linux", 10, role, list(backends))
+        return out.getvalue().splitlines()
+
+    def test_two_backends_side_by_side(self):
         files = {"symbols": self.SYMBOLS,
                  # the worker's stack is 7; the guest's, 9, has nothing of the module
                  "kvnet.samples": "\n".join([self.sample(0x1004, 7)] * 3 + [self.sample(0x3001, 7), self.sample(0x3001, 9)]),
                  "vhost_net.samples": "\n".join([self.sample(0x2004, 5), self.sample(0x3001, 5)]),
                  "rows.txt": "@bench lane=native rep=1 backend=kvnet test=pps metric=worker value=200 unit=ns"}
-        for name, text in files.items():
-            with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-
-    def test_two_backends_side_by_side(self):
-        out = io.StringIO()
-        with tempfile.TemporaryDirectory() as directory, unittest.mock.patch("subprocess.run") as nm, contextlib.redirect_stdout(out):
+        with unittest.mock.patch("subprocess.run") as nm:
             nm.return_value.stdout = "3000 T memcpy\n"
-            self.write(directory)
-            profile_top.main(directory, "linux", 10, "worker", ["kvnet", "vhost_net"])
-        text = out.getvalue()
-        self.assertIn("kvnet: the worker had 4 of 5 samples; kvnet 75 %, kernel 25 %", text)
-        last = text.splitlines()[-2:]
+            text = self.profile(files, "worker", "kvnet", "vhost_net")
+        self.assertIn("kvnet: the worker had 4 of 5 samples; kvnet 75 %, kernel 25 %", "\n".join(text))
+        last = text[-2:]
         self.assertEqual(last[0].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "50", "%"])
         self.assertEqual(last[1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "50", "%"])
 
@@ -602,20 +588,12 @@ class Profiles(unittest.TestCase):
                  # the first backend's worker is a; the guest, c, has more code, but none of the module's: it is the sender
                  "counts": "\n".join(["1 a 1004 300", "1 a 3001 100", "1 c 3001 900", "1 c 4001 300", "1 b 2004 900", "2 b 2004 50", "2 b 3008 150"]),
                  "rows.txt": "\n".join(f"@bench lane=icount rep=1 backend={name} test=pps metric=counted value=2 unit=packets" for name in ("kvnet", "vhost_net"))}
-        out = io.StringIO()
-        with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
-            for name, text in files.items():
-                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-            profile_top.main(directory, "unused", 10, "worker", ["kvnet", "vhost_net"])
-            text = out.getvalue().splitlines()
-            profile_top.main(directory, "unused", 10, "sender", ["kvnet"])
+        text = self.profile(files, "worker", "kvnet", "vhost_net")
         self.assertIn("kvnet: kvnet 75 %, kernel 25 %", text)
         self.assertIn("kvnet (200.0 instructions of the worker for a packet)", text[-4])
         self.assertEqual(text[-2].split(), ["kvnet_vq_pop", "kvnet", "75", "%", "150.0", "memcpy", "kernel", "75", "%", "75.0"])
         self.assertEqual(text[-1].split(), ["memcpy", "kernel", "25", "%", "50.0", "vhost_poll", "vhost", "25", "%", "25.0"])
-        last = out.getvalue().splitlines()[-1]
-        self.assertEqual(last.split(), ["tun_net_xmit", "tun", "25", "%", "150.0"])
+        self.assertEqual(self.profile(files, "sender", "kvnet")[-1].split(), ["tun_net_xmit", "tun", "25", "%", "150.0"])
 
 
 class Names(unittest.TestCase):
@@ -820,6 +798,14 @@ class Running(unittest.TestCase):
             self.addCleanup(context.__exit__, None, None, None)
         self.run_ = machine.Run()
 
+    def bench(self, **env):
+        """A lane, and the words of each command that it runs; none of them fails."""
+        with unittest.mock.patch.dict(os.environ, env):
+            bench = lanes.Bench()
+        said = []
+        self.enterContext(unittest.mock.patch.object(bench.run, "command", side_effect=lambda lane, *words, **how: said.append(words) or 0))
+        return bench, said
+
     def say(self, *said, status=0, held=None):
         return self.run_.command("native", "sh", "-c", 'printf "%s\\n" "$@"; exit ' + str(status), "sh", *said, held=held)
 
@@ -874,8 +860,7 @@ class Running(unittest.TestCase):
         self.assertEqual(lanes.seeds(self.run_, "vtime", 2, 6, repetition), 0)
 
     def test_a_repetition_that_fails_leaves_no_rows_of_a_guest(self):
-        with unittest.mock.patch.dict(os.environ, {"LANE": "vtime", "ONLY": "rr"}):
-            bench = lanes.Bench()
+        bench, _ = self.bench(LANE="vtime", ONLY="rr")
         for status, want in ((1, ""), (0, "@bench a\n")):
             def command(_lane, *_words, held, status=status):
                 held.append("@bench a")
@@ -886,22 +871,17 @@ class Running(unittest.TestCase):
             self.assertEqual(machine.text_of(bench.run.path("rows.txt")), want)
 
     def test_what_a_guest_is_told(self):
-        with unittest.mock.patch.dict(os.environ, {"LANE": "vtime", "ONLY": "t* queues", "BACKENDS": "kvnet qemu"}):
-            bench = lanes.Bench()
-        said = []
-        with unittest.mock.patch.object(bench.run, "command", side_effect=lambda lane, *words, **how: said.append(words) or 0):
-            bench.with_guest("vtime")
+        bench, said = self.bench(LANE="vtime", ONLY="t* queues", BACKENDS="kvnet qemu")
+        bench.with_guest("vtime")
         last = said[-1]
         for word in ("TESTS=tcp", "BOOTS=queues", "SYSTEMS=kvnet qemu", "SCALE=kvnet qemu", "QUICK=", "LANE=vtime", "REP=5"):
             self.assertIn(word, last)
         self.assertEqual(last[last.index("--icount") + 1], "5")
 
     def test_each_seed_of_icount_measures_all_rows(self):
-        with unittest.mock.patch.dict(os.environ, {"LANE": "icount", "ONLY": "rr", "REPEAT": "2"}):
-            bench = lanes.Bench()
-        chosen, said = bench.chosen("icount"), []
-        with unittest.mock.patch.object(bench, "process_host", return_value=(chosen, bench.backends(chosen), [])), \
-                unittest.mock.patch.object(bench.run, "command", side_effect=lambda lane, *words, **how: said.append(words) or 0):
+        bench, said = self.bench(LANE="icount", ONLY="rr", REPEAT="2")
+        chosen = bench.chosen("icount")
+        with unittest.mock.patch.object(bench, "process_host", return_value=(chosen, bench.backends(chosen), [])):
             bench.icount()
         # beyond REPEAT the machine would ask which rows are open
         self.assertEqual([(words[words.index("--icount") + 1], [word for word in words if word.startswith("REPEAT=")]) for words in said],
