@@ -4,7 +4,8 @@
 # Models of what tests see by chance only: run_state.pml, which context may run a work, by spin;
 # litmus/*.litmus, the barriers A to K of Documentation/ordering.rst, by herd7 and the
 # kernel's memory model, or else by litmus.py, which knows as much of it as they need.
-# Each has variants in which something is missing: these must be found wrong.
+# Each has variants in which something is missing: these must be found wrong. Those of a litmus
+# test are lines of its comment, "NAME: without FENCE of THREAD: RESULT".
 #
 #   KICKS=2 selftests/models/run.sh    more of them: five million states, some seconds
 #   selftests/models/run.sh litmus     the barriers alone
@@ -63,12 +64,30 @@ try_spin()
 	done
 }
 
+# Copies the tests to $WORK/litmus, and makes their variants there. An exchange is two fences as
+# well: without them it is an increment, which orders nothing.
+make_litmus()
+{
+	local file name fence thread result
+
+	mkdir "$WORK/litmus"
+	cp "$HERE"/litmus/*.litmus "$WORK/litmus"
+	for file in "$HERE"/litmus/*.litmus; do
+		sed -n 's/^ \* \(.*\): without \(.*\) of \(P[0-9]\): \(.*\)/\1 \2 \3 \4/p' "$file" |
+		while read -r name fence thread result; do
+			sed -e "s/^C .*/C $name/" -e "s/Result: .*/Result: $result/" \
+			    -e "/^$thread(/,/^}/s/int r. = $fence(\(.*\), .*)/atomic_inc(\1)/" \
+			    -e "/^$thread(/,/^}/{/$fence(/d}" "$file" > "$WORK/litmus/$name.litmus"
+		done
+	done
+}
+
 # Result lines of a tool, "Test NAME Never"; the file says what must come.
 judge_litmus()
 {
 	local file name want got
 
-	for file in "$HERE"/litmus/*.litmus; do
+	for file in "$WORK"/litmus/*.litmus; do
 		name=$(basename "$file" .litmus)
 		want=$(sed -n 's/.*Result: \(Never\|Sometimes\).*/\1/p' "$file")
 		got=$(sed -n "s/^Observation $name \([A-Z][a-z]*\).*/\1/p" "$WORK/litmus.log")
@@ -82,15 +101,16 @@ try_litmus()
 
 	if command -v herd7 > /dev/null && [ -f "$model/linux-kernel.cfg" ]; then
 		echo "# herd7, $model"
-		(cd "$model" && herd7 -conf linux-kernel.cfg "$HERE"/litmus/*.litmus) > "$WORK/litmus.log" 2>&1 || true
+		(cd "$model" && herd7 -conf linux-kernel.cfg "$WORK"/litmus/*.litmus) > "$WORK/litmus.log" 2>&1 || true
 	else
 		echo "# litmus.py, as there is no herd7 with LKMM=.../tools/memory-model"
-		python3 -B "$HERE/litmus.py" "$HERE"/litmus/*.litmus > "$WORK/litmus.log" 2>&1 || cat "$WORK/litmus.log"
+		python3 -B "$HERE/litmus.py" "$WORK"/litmus/*.litmus > "$WORK/litmus.log" 2>&1 || cat "$WORK/litmus.log"
 	fi
 	judge_litmus
 }
 
 [ "${1:-}" = litmus ] || try_spin
+make_litmus
 try_litmus
 echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 [ $FAILED -eq 0 ]
