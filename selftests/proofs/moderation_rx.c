@@ -8,7 +8,7 @@
  * @quick: yes
  * @mutant: worker/moderation.c: return min(score + 1, (int)max); => return score + 1;
  * @mutant: worker/moderation.c: if (was_coalescing && frames) { => if (was_coalescing) {
- * @mutant: worker/moderation.c: room / KVNET_RX_MOD_ROOM_DIV); => room);
+ * @mutant: worker/moderation.h: room / KVNET_RX_MOD_ROOM_DIV); => room);
  */
 #include "guest.h"
 #include "moderation.h"
@@ -32,7 +32,10 @@ int main(void)
 
 	on = kvnet_moderation_rx_coalesce(&m, any_u64(), any_u64(), room);
 	ASSERT(n <= KVNET_RX_MOD_FRAMES_MAX && n <= room / KVNET_RX_MOD_ROOM_DIV);
-	ASSERT(IMPLIES(on, n && m.coalesce == KVNET_RX_COALESCE_ON));
+	ASSERT(on == (m.coalesce == KVNET_RX_COALESCE_ON));
+	ASSERT(IMPLIES(on, n));
 	kvnet_moderation_rx_should_poll(&m, any_u64());
+	/* the clock went back */
+	ASSERT(kvnet_moderation_rx_should_poll(&m, now - 1));
 	return 0;
 }

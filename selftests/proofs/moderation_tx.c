@@ -48,7 +48,7 @@ int main(void)
 		break;
 	default:
 		kvnet_moderation_tx_may_defer(&m);
-		kvnet_moderation_tx_is_stream(&m);
+		ASSERT(IMPLIES(kvnet_moderation_tx_is_stream(&m), !m.delay_ns));
 		break;
 	}
 	ASSERT(is_sound(&m));

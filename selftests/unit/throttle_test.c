@@ -54,6 +54,7 @@ CASE(slow_calls_throttle)
 	begin();
 	EXPECT_EQ(calls(1000, KVNET_THROTTLE_QUICK_NS + 2 * MS), 6);
 	EXPECT_TRUE(is_throttled());
+	EXPECT_EQ(throttle.excess_ns, 0);
 	/* An excess of less than 1/32 of the time decays as fast as it grows. */
 	begin();
 	EXPECT_EQ(calls(1000000, KVNET_THROTTLE_QUICK_NS + 3200), 1000000);
