@@ -193,12 +193,6 @@ static void check_chain(struct pair *p, struct sent *s)
 	}
 }
 
-#ifdef RING_NAIVE
-static bool short_way(struct pair *p)
-{
-	return false;
-}
-#else
 /* The short way to the next chain, now and then, where it leads there. */
 static bool short_way(struct pair *p)
 {
@@ -214,7 +208,6 @@ static bool short_way(struct pair *p)
 	c->n_in = 1;
 	return true;
 }
-#endif
 
 static int device_next(struct pair *p)
 {
@@ -448,7 +441,6 @@ CASE(ring_matrix_little_endian)
 	run_matrix((struct rig_cfg) { 0 }, false);
 }
 
-#ifndef RING_NAIVE
 CASE(ring_matrix_big_endian)
 {
 	run_matrix((struct rig_cfg) { .be = true }, false);
@@ -458,7 +450,6 @@ CASE(ring_matrix_in_pieces)
 {
 	run_matrix((struct rig_cfg) { 0 }, true);
 }
-#endif
 
 CASE(ring_matrix_packed)
 {

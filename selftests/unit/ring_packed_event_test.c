@@ -239,7 +239,6 @@ CASE(packed_calls_when_modes_change)
 	rig_free(g);
 }
 
-#ifndef RING_NAIVE	/* which has no memory of what it saw */
 /* A place that is not to be looked at has not been passed. */
 CASE(packed_calls_by_event_not_agreed_on)
 {
@@ -309,4 +308,3 @@ CASE(packed_kicks_beyond_what_was_seen)
 	EXPECT_EQ(rig_next(g), 0);
 	rig_free(g);
 }
-#endif

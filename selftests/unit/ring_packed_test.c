@@ -12,7 +12,6 @@ static const struct rig_cfg plain = {
 	.packed = true, .num = 5, .base = RIG_PACKED_NEW,
 };
 
-#ifndef RING_NAIVE
 CASE(packed_area_sizes)
 {
 	struct kvnet_ring r = { .packed = true };
@@ -27,9 +26,7 @@ CASE(packed_area_sizes)
 		}
 	}
 }
-#endif
 
-#ifndef RING_NAIVE
 /* A VMM that tells no base, and is asked for one before the start: it is the beginning, too. */
 CASE(packed_base_not_set)
 {
@@ -45,7 +42,6 @@ CASE(packed_base_not_set)
 	EXPECT_EQ(base, RIG_PACKED_NEW | (u32)RIG_PACKED_NEW << 16);
 	rig_free(g);
 }
-#endif
 
 /* There, and back again, more than a lap; each byte of what is used. */
 CASE(packed_one_by_one)
