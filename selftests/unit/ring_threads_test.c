@@ -304,6 +304,7 @@ static void run(u32 num, unsigned int how, u32 total)
 	};
 	pthread_t one, two;
 
+	unit_context("ring of %u, 0x%x", num, how);
 	set_up(&b);
 	pthread_create(&one, NULL, run_device, &b);
 	pthread_create(&two, NULL, run_driver, &b);
@@ -324,73 +325,29 @@ static void run(u32 num, unsigned int how, u32 total)
 	free(b.data);
 }
 
-CASE(threads_event_idx_256)
+CASE(threads_split)
 {
 	run(256, EVENT, 200000);
-}
-
-CASE(threads_event_idx_256_indirect)
-{
 	run(256, EVENT | IND, 100000);
-}
-
-CASE(threads_flags_256)
-{
 	run(256, 0, 100000);
-}
-
-CASE(threads_event_idx_4)
-{
 	run(4, EVENT | IND, 40000);
-}
-
-CASE(threads_flags_8)
-{
 	run(8, 0, 30000);
-}
-
-CASE(threads_event_idx_1)
-{
 	run(1, EVENT | IND, 20000);
-}
-
-CASE(threads_flags_1)
-{
 	run(1, IND, 10000);
-}
-
-CASE(threads_in_order)
-{
 	run(256, ORDER | EVENT, 50000);
 	run(8, ORDER, 30000);
 	run(4, ORDER | EVENT | IND, 30000);
 }
 
-CASE(threads_packed_event_idx_256)
+CASE(threads_packed)
 {
 	run(256, PACKED | EVENT, 100000);
-}
-
-CASE(threads_packed_event_idx_100_indirect)
-{
 	run(100, PACKED | EVENT | IND, 100000);
-}
-
-CASE(threads_packed_flags_77)
-{
 	run(77, PACKED, 50000);
-}
-
-CASE(threads_packed_small)
-{
 	run(7, PACKED | EVENT, 30000);
 	run(3, PACKED | EVENT | IND, 30000);
 	run(5, PACKED, 20000);
 	run(2, PACKED | IND, 20000);
-}
-
-CASE(threads_packed_1)
-{
 	run(1, PACKED | EVENT | IND, 15000);
 	run(1, PACKED | IND, 10000);
 }
