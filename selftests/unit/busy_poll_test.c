@@ -8,84 +8,43 @@
 
 #define CAP	50000
 
-/* Spins that it takes to reach the cap or 0: no policy needs more. */
-#define SOON	64
-
-CASE(poll_zero_cap_never_spins)
+CASE(poll_window_adapts)
 {
-	static const u64 idle[] = { 0, 1, 4000, 1000000, U64_MAX };
-	struct kvnet_busy_poll p = { 0 };
+	static const struct { u64 window, idle, max, want; } rows[] = {
+		/* Without a maximum the worker never busy-polls. */
+		{ 0, 0, 0, 0 },
+		{ 0, 1, 0, 0 },
+		{ 0, 4000, 0, 0 },
+		{ 0, U64_MAX, 0, 0 },
+		/* Work that came within the maximum doubles the window. */
+		{ 0, 1, CAP, 4000 },
+		{ 0, CAP, CAP, 4000 },
+		{ 4000, CAP, CAP, 8000 },
+		{ 8000, CAP, CAP, 16000 },
+		{ 16000, CAP, CAP, 32000 },
+		{ 32000, CAP, CAP, CAP },
+		{ CAP, CAP, CAP, CAP },
+		/* A window that suffices stays as it is. */
+		{ 10000, 0, CAP, 10000 },
+		{ 10000, 10000, CAP, 10000 },
+		{ 10000, 10001, CAP, 20000 },
+		/* Work that came later halves it; too short a window is none. */
+		{ CAP, CAP + 1, CAP, CAP / 2 },
+		{ 9000, CAP + 1, CAP, 4500 },
+		{ 8000, CAP + 1, CAP, 4000 },
+		{ 4500, CAP + 1, CAP, 0 },
+		{ 4000, CAP + 1, CAP, 0 },
+		{ 0, U64_MAX, CAP, 0 },
+	};
 	unsigned int i;
 
-	kvnet_busy_poll_limit(&p, 0);
-	for (i = 0; i < ARRAY_SIZE(idle); i++) {
-		kvnet_busy_poll_adapt(&p, idle[i], 0);
-		EXPECT_EQ(p.window_ns, 0);
-		EXPECT_TRUE(kvnet_busy_poll_has_expired(&p, 100, 100));
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct kvnet_busy_poll p = { .window_ns = rows[i].window };
+
+		unit_context("row %u", i);
+		kvnet_busy_poll_adapt(&p, rows[i].idle, rows[i].max);
+		EXPECT_EQ(p.window_ns, rows[i].want);
 	}
-}
-
-CASE(poll_grows_on_hits)
-{
-	struct kvnet_busy_poll p = { 0 };
-	u64 old;
-	unsigned int i;
-
-	kvnet_busy_poll_limit(&p, CAP);
-	EXPECT_EQ(p.window_ns, 0);
-	for (i = 0; i < SOON && p.window_ns < CAP; i++) {
-		old = p.window_ns;
-		kvnet_busy_poll_adapt(&p, CAP, CAP);
-		EXPECT_TRUE(p.window_ns > old && p.window_ns <= CAP);
-	}
-	EXPECT_EQ(p.window_ns, CAP);
-	kvnet_busy_poll_adapt(&p, CAP, CAP);
-	EXPECT_EQ(p.window_ns, CAP);
-}
-
-CASE(poll_window_doubles_and_halves)
-{
-	static const u64 up[] = { 4000, 8000, 16000, 32000, CAP }, down[] = { 4000, 0 };
-	struct kvnet_busy_poll p = { 0 };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(up); i++) {
-		kvnet_busy_poll_adapt(&p, CAP, CAP);
-		EXPECT_EQ(p.window_ns, up[i]);
-	}
-	p.window_ns = 8000;
-	for (i = 0; i < ARRAY_SIZE(down); i++) {
-		kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
-		EXPECT_EQ(p.window_ns, down[i]);
-	}
-}
-
-CASE(poll_shrinks_to_zero_when_idle)
-{
-	struct kvnet_busy_poll p = { .window_ns = CAP };
-	unsigned int i;
-	u64 old;
-
-	for (i = 0; i < SOON && p.window_ns; i++) {
-		old = p.window_ns;
-		kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
-		EXPECT_TRUE(p.window_ns < old);
-	}
-	EXPECT_EQ(p.window_ns, 0);
-	kvnet_busy_poll_adapt(&p, U64_MAX, CAP);
-	EXPECT_EQ(p.window_ns, 0);
-}
-
-CASE(poll_keeps_a_window_that_suffices)
-{
-	struct kvnet_busy_poll p = { .window_ns = 10000 };
-
-	kvnet_busy_poll_adapt(&p, 0, CAP);
-	EXPECT_EQ(p.window_ns, 10000);
-	kvnet_busy_poll_adapt(&p, 10000, CAP);
-	EXPECT_EQ(p.window_ns, 10000);
-	kvnet_busy_poll_adapt(&p, 10001, CAP);
-	EXPECT_TRUE(p.window_ns > 10000);
 }
 
 CASE(poll_set_cap_bounds_the_window)
@@ -181,83 +140,46 @@ CASE(poll_recorded_trace)
 	EXPECT_EQ(spun, 0);
 }
 
+/* A packet of 16 pieces is nothing special, one of 1024 is. */
 CASE(budget_packets)
 {
+	static const struct { size_t bytes; unsigned int pieces, packets; } rows[] = {
+		{ 0, 1, KVNET_BUDGET_PACKETS },
+		{ 1, 1, KVNET_BUDGET_PACKETS },
+		{ 60, 1, KVNET_BUDGET_PACKETS },
+		{ 1514, 1, KVNET_BUDGET_PACKETS },
+		{ 9014, 1, 59 },
+		{ 65535, 1, 9 },
+		{ 65536, 1, 8 },
+		{ KVNET_BUDGET_BYTES - 1, 1, 2 },
+		{ KVNET_BUDGET_BYTES, 1, 1 },
+		{ KVNET_BUDGET_BYTES + 1, 1, 1 },
+		{ (size_t)INT32_MAX + 1, 1, 1 },
+		{ SIZE_MAX, 1, 1 },
+		{ 60, 0, KVNET_BUDGET_PACKETS },
+		{ 60, 16, KVNET_BUDGET_PACKETS },
+		{ 60, 17, 241 },
+		{ 60, 19, 216 },
+		{ 60, 44, 94 },
+		{ 60, 1024, 4 },
+		{ 60, KVNET_BUDGET_PIECES - 1, 2 },
+		{ 60, KVNET_BUDGET_PIECES, 1 },
+		{ 60, KVNET_BUDGET_PIECES + 1, 1 },
+		{ 60, (unsigned int)INT32_MAX + 1, 1 },
+		{ 60, UINT32_MAX, 1 },
+	};
 	struct kvnet_budget b;
-	unsigned int i, n = 0;
+	unsigned int i, n;
 
-	kvnet_budget_start(&b);
-	for (i = 0; i < KVNET_BUDGET_PACKETS * 2; i++) {
-		n++;
-		if (!kvnet_budget_spend(&b, 0, 1))
-			break;
-	}
-	EXPECT_EQ(n, KVNET_BUDGET_PACKETS);
-	kvnet_budget_start(&b);
-	EXPECT_TRUE(kvnet_budget_spend(&b, 0, 1));
-}
-
-CASE(budget_bytes)
-{
-	static const size_t sizes[] = { 1, 60, 1514, 9014, 65535, 65536,
-		KVNET_BUDGET_BYTES - 1, KVNET_BUDGET_BYTES, KVNET_BUDGET_BYTES + 1,
-		(size_t)INT32_MAX + 1, SIZE_MAX };
-	size_t want, n;
-	struct kvnet_budget b;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		unit_context("%zu bytes", sizes[i]);
-		want = (KVNET_BUDGET_BYTES - 1) / sizes[i] + 1;
-		want = min_t(size_t, want, KVNET_BUDGET_PACKETS);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("row %u", i);
 		kvnet_budget_start(&b);
 		n = 1;
-		while (kvnet_budget_spend(&b, sizes[i], 1))
+		while (kvnet_budget_spend(&b, rows[i].bytes, rows[i].pieces))
 			n++;
-		EXPECT_EQ(n, want);
+		EXPECT_EQ(n, rows[i].packets);
 		EXPECT_TRUE(b.packets >= 0 && b.bytes > -KVNET_BUDGET_BYTES - 1);
 	}
-}
-
-/* A packet of 16 pieces is nothing special, one of 1024 is. */
-CASE(budget_pieces)
-{
-	static const unsigned int pieces[] = { 0, 1, 16, 17, 19, 44, 1024,
-		KVNET_BUDGET_PIECES - 1, KVNET_BUDGET_PIECES,
-		KVNET_BUDGET_PIECES + 1, (unsigned int)INT32_MAX + 1, UINT32_MAX };
-	struct kvnet_budget b;
-	unsigned int i, n, want;
-
-	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
-		unit_context("%u pieces", pieces[i]);
-		want = pieces[i] ? (KVNET_BUDGET_PIECES - 1) / pieces[i] + 1 :
-				   KVNET_BUDGET_PACKETS;
-		want = min_t(unsigned int, want, KVNET_BUDGET_PACKETS);
-		kvnet_budget_start(&b);
-		n = 1;
-		while (kvnet_budget_spend(&b, 60, pieces[i]))
-			n++;
-		EXPECT_EQ(n, want);
-		if (pieces[i] <= 16)
-			EXPECT_EQ(n, KVNET_BUDGET_PACKETS);
-	}
-}
-
-/* Half as long each time; but a window too short for anything to come is none. */
-CASE(poll_window_ends)
-{
-	struct kvnet_busy_poll p = { 0 };
-
-	kvnet_busy_poll_limit(&p, CAP);
-	kvnet_busy_poll_adapt(&p, 1, CAP);
-	EXPECT_EQ(p.window_ns, 4000);
-	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
-	EXPECT_EQ(p.window_ns, 0);
-	p.window_ns = 9000;
-	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
-	EXPECT_EQ(p.window_ns, 4500);
-	kvnet_busy_poll_adapt(&p, CAP + 1, CAP);
-	EXPECT_EQ(p.window_ns, 0);
 }
 
 /* Who has something else to do does less than a worker, of each. */
