@@ -118,35 +118,6 @@ CASE(packed_reads_each_field_once)
 	rig_free(g);
 }
 
-CASE(packed_other_faults)
-{
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		struct rig *g = rig_good(true, i & 1, i < 2 ? 0 : 9);
-		struct rig_watch w;
-
-		EACH_FAULT(w, kvnet_ring_kick_on(&g->ring), {});
-		EXPECT_EQ(kvnet_ring_kick_off(&g->ring), 0);
-		kvnet_ring_kick_on(&g->ring);
-		rig_watch(&w);
-		w.fail_at = 1;
-		EXPECT_EQ(kvnet_ring_kick_off(&g->ring), i & 1 ? 0 : -EFAULT);
-		EXPECT_EQ(w.accesses, !(i & 1));
-		shim_hook(NULL, NULL);
-		rig_driver_event(g, 0x8005, i & 1 ? 2 : 0);
-		kvnet_ring_should_call(&g->ring);
-		EACH_FAULT(w, kvnet_ring_should_call(&g->ring), {});
-		EACH_FAULT(w, kvnet_ring_start(&g->ring), {});
-		rig_watch(&w);
-		w.fail_at = 1;
-		EXPECT_TRUE(kvnet_ring_pending(&g->ring));
-		shim_hook(NULL, NULL);
-		EXPECT_EQ(rig_next(g), 1);
-		rig_free(g);
-	}
-}
-
 #define FLAGS_OF(g, i)	((g)->desc + 16 * (i) + 14)
 
 /* Barrier A: the flags of the first, then the barrier, then all else. */
