@@ -170,15 +170,15 @@ installed_tests()
 {
 	local said program
 
-	make -s -C "$TOP/selftests" install TARGETS=unit TESTS="iotlb_miss hdr_fuzz" OUTPUT="$WORK/ksft" INSTALL_PATH="$WORK/installed" JOBS=1 || return
+	make -s -C "$TOP/selftests" install TARGETS=unit TESTS="iotlb_miss memtable_fuzz" OUTPUT="$WORK/ksft" INSTALL_PATH="$WORK/installed" JOBS=1 || return
 	mv "$WORK/installed" "$WORK/moved"
 	rm -r "$WORK/ksft"
 	said=$("$WORK/moved/run_kselftest.sh") || fail "$said" || return
 	grep -qx '1\.\.2' <<< "$said" && grep -qx 'ok 1 selftests: unit: iotlb_miss_test' <<< "$said" &&
-		grep -qx 'ok 2 selftests: unit: hdr_fuzz' <<< "$said" && grep -q '^# ok 1 - .*iotlb_miss_test: ' <<< "$said" || fail "$said" || return
+		grep -qx 'ok 2 selftests: unit: memtable_fuzz' <<< "$said" && grep -q '^# ok 1 - .*iotlb_miss_test: ' <<< "$said" || fail "$said" || return
 	# it is the corpus beside it that has been read
-	rm -r "$WORK/moved/unit/corpus/hdr"
-	said=$("$WORK/moved/run_kselftest.sh" -t unit:hdr_fuzz) && fail "without a corpus: $said" && return 1
+	rm -r "$WORK/moved/unit/corpus/memtable"
+	said=$("$WORK/moved/run_kselftest.sh" -t unit:memtable_fuzz) && fail "without a corpus: $said" && return 1
 	program=$WORK/moved/unit/iotlb_miss_test
 	installed_ends_in 'exit 0' '$' && installed_ends_in 'exit 4' ' # SKIP$' && installed_ends_in 'exit 1' ' # exit=1$' &&
 		installed_ends_in 'exec tail -f /dev/null' ' # TIMEOUT 1 seconds$'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The packet header: checksum bounds, num_buffers. */
+/* The packet header: checksum bounds, num_buffers; what direct TX makes of it. */
 #include "vnet_hdr.h"
 
 #include <linux/errno.h>
@@ -116,4 +116,47 @@ CASE(hdr_set_buffers)
 	EXPECT_EQ(hdr[10], 0x12);
 	EXPECT_EQ(hdr[11], 0x34);
 	EXPECT_EQ(hdr[12], 0xee);
+}
+
+CASE(hdr_direct_tx_table)
+{
+	enum {
+		CSUM = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		TCP = VIRTIO_NET_HDR_GSO_TCPV4,
+		ECN = VIRTIO_NET_HDR_GSO_ECN,
+	};
+	static const struct { u8 flags, gso_type; u16 hdr_len; bool odd; unsigned int linear; } rows[] = {
+		/* no GSO: linear as far as there is room */
+		{ 0, 0, 0, false, 256 },
+		{ 0, 0, 1, true, 256 },
+		{ 0, 0, 13, true, 256 },
+		{ 0, 0, 14, false, 256 },
+		{ CSUM, 0, 13, true, 256 },
+		{ CSUM, 0, 54, false, 256 },
+		/* GSO: the headers */
+		{ CSUM, TCP, 0, false, 14 },
+		{ CSUM, TCP, 13, true, 14 },
+		{ CSUM, TCP, 14, false, 14 },
+		{ CSUM, TCP | ECN, 54, false, 54 },
+		{ 0xff, TCP, 256, false, 256 },
+		{ CSUM, TCP, 257, false, 256 },
+		{ CSUM, TCP, 0xffff, false, 256 },
+		/* without a checksum, or of a tunnel */
+		{ 0, TCP, 54, true, 54 },
+		{ 0xff & ~CSUM, TCP, 54, true, 54 },
+		{ CSUM, TCP | 0x20, 54, true, 54 },
+		{ CSUM, TCP | 0x40, 54, true, 54 },
+	};
+	struct virtio_net_hdr hdr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("row %u", i);
+		memset(&hdr, 0xa5, sizeof(hdr));
+		hdr.flags = rows[i].flags;
+		hdr.gso_type = rows[i].gso_type;
+		hdr.hdr_len = __cpu_to_virtio16(true, rows[i].hdr_len);
+		EXPECT_EQ(kvnet_vnet_hdr_is_odd(&hdr), rows[i].odd);
+		EXPECT_EQ(kvnet_vnet_hdr_linear_len(&hdr, 256), rows[i].linear);
+	}
 }

@@ -408,6 +408,52 @@ CASE(permission_comes_with_the_event)
 	}
 }
 
+/*** hints ***/
+
+static int hint_of_kick, expected_hint;
+static bool told_missed;
+
+static void reads_hints(void)
+{
+	hint_of_kick = kvnet_run_state_inline_hint(&claim, KVNET_EV_KICK);
+	told_missed = kvnet_run_state_has_missed(&claim);
+	kvnet_run_state_reset(&claim);
+}
+
+static void check_hints(void)
+{
+	EXPECT_EQ(hint_of_kick, expected_hint);
+	EXPECT_EQ(told_missed, begin == (KVNET_RUN_STATE_SCHED | KVNET_RUN_STATE_MISSED));
+	EXPECT_EQ(claim.state.counter, 0);
+}
+
+CASE(hints_tell_permission_and_missed_changes)
+{
+	static const struct litmus hints = {
+		.reset = reset, .thread = { reads_hints }, .n = 1, .check = check_hints,
+	};
+	const int kick = KVNET_EV_KICK, vcpu = KVNET_EV_VCPU(kick), softirq = KVNET_EV_SOFTIRQ(kick);
+	const struct { int word, hint; } rows[] = {
+		{ 0, 0 },
+		{ kick, 0 },
+		{ kick | vcpu, vcpu },
+		{ kick | softirq, softirq },
+		{ kick | KVNET_EV_TAP | KVNET_EV_VCPU(KVNET_EV_TAP) | softirq, softirq },
+		{ KVNET_EV_TAP | KVNET_EV_SOFTIRQ(KVNET_EV_TAP), 0 },
+		{ KVNET_RUN_STATE_TASK_WORK, 0 },
+		{ KVNET_RUN_STATE_SCHED, 0 },
+		{ KVNET_RUN_STATE_SCHED | KVNET_RUN_STATE_MISSED, 0 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		unit_context("row %u", i);
+		set_up(rows[i].word, 0, 0);
+		expected_hint = rows[i].hint;
+		EXPECT_TRUE(litmus_all(&hints) > 0);
+	}
+}
+
 /*** the timer ***/
 
 static unsigned int timer_started;
