@@ -21,15 +21,7 @@ static void empty(bool packed)
 	}
 }
 
-CASE(ring_empty)
-{
-	empty(false);
-}
-
-CASE(packed_empty)
-{
-	empty(true);
-}
+CASE_BOTH(ring_empty, packed_empty, empty)
 
 /* Where there is no room at all, not even one descriptor has some. */
 CASE(no_room_for_one)
@@ -111,15 +103,7 @@ static void rewinds(bool packed)
 	}
 }
 
-CASE(ring_prefetch_and_rewind)
-{
-	rewinds(false);
-}
-
-CASE(packed_rewind)
-{
-	rewinds(true);
-}
+CASE_BOTH(ring_prefetch_and_rewind, packed_rewind, rewinds)
 
 static void put_batch(struct rig *g, u32 n)
 {
@@ -162,12 +146,4 @@ static void put_batches(bool packed)
 	}
 }
 
-CASE(ring_put_batches)
-{
-	put_batches(false);
-}
-
-CASE(packed_put_batches)
-{
-	put_batches(true);
-}
+CASE_BOTH(ring_put_batches, packed_put_batches, put_batches)

@@ -58,12 +58,4 @@ static void calls_later(bool packed)
 	rig_free(g);
 }
 
-CASE(ring_calls_later)
-{
-	calls_later(false);
-}
-
-CASE(packed_calls_later)
-{
-	calls_later(true);
-}
+CASE_BOTH(ring_calls_later, packed_calls_later, calls_later)

@@ -73,15 +73,7 @@ static void next_faults(bool packed)
 	}
 }
 
-CASE(ring_next_faults)
-{
-	next_faults(false);
-}
-
-CASE(packed_next_faults)
-{
-	next_faults(true);
-}
+CASE_BOTH(ring_next_faults, packed_next_faults, next_faults)
 
 /* Of a read ahead that failed nothing is believed: what has been read before is used up. */
 CASE(ring_read_ahead_faults)
@@ -246,15 +238,7 @@ static void other_faults(bool packed)
 	}
 }
 
-CASE(ring_other_faults)
-{
-	other_faults(false);
-}
-
-CASE(packed_other_faults)
-{
-	other_faults(true);
-}
+CASE_BOTH(ring_other_faults, packed_other_faults, other_faults)
 
 /* If it cannot be read, go and find out: whatever the index was. */
 CASE(ring_pending_faults)

@@ -188,15 +188,7 @@ static void malformed(bool packed)
 	}
 }
 
-CASE(ring_malformed_table)
-{
-	malformed(false);
-}
-
-CASE(packed_malformed)
-{
-	malformed(true);
-}
+CASE_BOTH(ring_malformed_table, packed_malformed, malformed)
 
 /* A ring that is one loop: as many steps as it, or the array, has room for. */
 static void bounded_steps(bool packed)
@@ -226,12 +218,4 @@ static void bounded_steps(bool packed)
 	rig_free(g);
 }
 
-CASE(ring_bounded_steps)
-{
-	bounded_steps(false);
-}
-
-CASE(packed_bounded_steps)
-{
-	bounded_steps(true);
-}
+CASE_BOTH(ring_bounded_steps, packed_bounded_steps, bounded_steps)

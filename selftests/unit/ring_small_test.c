@@ -299,12 +299,4 @@ static void all_small(bool packed)
 	printf("# %lu steps\n", visited);
 }
 
-CASE(small_split)
-{
-	all_small(false);
-}
-
-CASE(small_packed)
-{
-	all_small(true);
-}
+CASE_BOTH(small_split, small_packed, all_small)

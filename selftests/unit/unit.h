@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * unit - the three macros that test bodies are written against
+ * unit - the macros that test bodies are written against
  *
  *   CASE(name) { EXPECT_EQ(a, b); EXPECT_TRUE(c); }
  *
@@ -51,6 +51,17 @@ static inline bool unit_chance(uint32_t one_in)
 		unit_register(&id##_case);				\
 	}								\
 	static void id(void)
+
+/* The same of either layout: fn(false) of a split ring, fn(true) of a packed one. */
+#define CASE_BOTH(split, packed, fn)					\
+	CASE(split)							\
+	{								\
+		fn(false);						\
+	}								\
+	CASE(packed)							\
+	{								\
+		fn(true);						\
+	}
 
 #define EXPECT_TRUE(cond) __extension__ ({				\
 	bool ok_ = (cond);						\
