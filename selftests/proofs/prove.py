@@ -60,12 +60,12 @@ class Mutant:
     def __str__(self):
         return f"{self.file}: {self.old!r} => {self.new!r}"
 
+    def applies(self):
+        return (MODULE / self.file).read_text().count(self.old) == 1
+
     def apply(self, module):
         path = module / self.file
-        text = path.read_text()
-        if text.count(self.old) != 1:
-            raise ValueError(f"{self.file} has '{self.old}' {text.count(self.old)} times, not once")
-        path.write_text(text.replace(self.old, self.new))
+        path.write_text(path.read_text().replace(self.old, self.new))
 
 
 class Harness:
@@ -88,6 +88,9 @@ class Harness:
         self.options = " ".join(keys.get("options", [])).split()
         self.quick = keys.get("quick") == ["yes"]
         self.mutants = [Mutant(text) for text in keys["mutant"]]
+        for mutant in self.mutants:
+            if not mutant.applies():
+                raise ValueError(f"{path.name}: its file has this not at all, or twice: {mutant}")
 
 
 def parse_comment(text):
