@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operators look at devices, and set them, while devices come and go; and memory allocations
- * of their requests fail.
+ * Operators look at devices, and set them, while devices come and go.
  *
  * @tier: all
  * @hosts: 6.1
- * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject.h"
 #include "netlink_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
@@ -184,96 +181,6 @@ CASE_TIMED(requests_while_owners_are_killed_survived, 60)
 		}
 	pthread_join(thread, NULL);
 	no_worker_left(before);
-	no_leak_found();
-}
-
-/*** allocations that fail ***/
-
-static int ask_for(uint8_t cmd)
-{
-	struct ask a;
-
-	ask_begin(&a, &genl, cmd);
-	return genl_do(&genl, &a, true, part_answers, NULL);
-}
-
-static int do_devices(void)
-{
-	return ask_for(KVNET_CMD_DEV_GET);
-}
-
-static int do_queues(void)
-{
-	return ask_for(KVNET_CMD_QUEUE_GET);
-}
-
-static int do_workers(void)
-{
-	return ask_for(KVNET_CMD_WORKER_GET);
-}
-
-static uint32_t id;
-
-static int set_poll(uint32_t us)
-{
-	struct nlattr *nest;
-	struct ask a;
-
-	ask_begin(&a, &genl, KVNET_CMD_DEV_SET);
-	ask_u32(&a, KVNET_A_DEV_ID, id);
-	nest = ask_nest(&a, KVNET_A_DEV_POLICY);
-	ask_u32(&a, KVNET_A_POLICY_POLL_US, us);
-	ask_nest_end(&a, nest);
-	return genl_do(&genl, &a, false, NULL, NULL);
-}
-
-static int do_set(void)
-{
-	return set_poll(17);
-}
-
-/* With ENOBUFS and EFAULT it may be the answer alone that got lost. */
-static void nothing_happened(int ret)
-{
-	if (ret && ret != -ENOBUFS && ret != -EFAULT)
-		EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
-				   KVNET_A_POLICY_POLL_US), 50);
-	EXPECT_EQ(set_poll(50), 0);
-}
-
-static void each_fails(const char *name, int (*call)(void))
-{
-	unsigned int n;
-	bool hit;
-	int ret = 0;
-
-	for (n = 1; n < 300 && !ksft_failed(); n++) {
-		inject_nth(n);
-		ret = call();
-		hit = inject_hit();
-		inject_nth(0);
-		if (ret && !(hit && inject_clean(ret)))
-			FAIL("%s, allocation %u: %s", name, n, strerror(-ret));
-		/* without messages that are still in the socket */
-		genl_close(&genl);
-		genl_open(&genl);
-		nothing_happened(ret);
-		if (!hit)
-			break;
-	}
-	EXPECT_OP(n, >, 1);
-	EXPECT_EQ(ret, 0);
-}
-
-CASE_TIMED(requests_with_failing_allocations_change_nothing, 60)
-{
-	inject_knobs("0");
-	netlink_begin(&(struct rig_cfg){ 0 });
-	id = the_id();
-	each_fails("devices", do_devices);
-	each_fails("queues", do_queues);
-	each_fails("workers", do_workers);
-	each_fails("set", do_set);
 	no_leak_found();
 }
 
