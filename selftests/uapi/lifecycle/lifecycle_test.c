@@ -31,7 +31,6 @@
 #include "links.h"
 #include "pin_rig.h"
 #include "procfs.h"
-#include "vmm.h"
 
 static struct rig rig;
 
@@ -385,38 +384,6 @@ CASE(link_down_gives_buffers_back)
 	flow_one(&rig);
 }
 
-/* Frames in both directions until the process is killed. */
-static void pump_for_ever(int ready)
-{
-	uint32_t seq = 0;
-	uint8_t f[4096];
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	for (;;) {
-		rig_rx_post(&rig, 64, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
-		while (!rig_tx(&rig, 1000, NULL))
-			rig_inject(&rig, seq++, 1000);
-		vdev_kick(&rig.v.q[VDEV_TX]);
-		while (rig_rx(&rig, NULL, f, sizeof(f), 1) >= 0)
-			;
-		rig_tx_reap(&rig);
-		while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
-			;
-		if (seq > 256 && ready >= 0) {
-			close(ready);
-			ready = -1;
-		}
-	}
-}
-
-CASE_TIMED(owner_killed_under_traffic_leaves_no_worker, 40)
-{
-	vmm_killed_often(pump_for_ever, ksft_rounds(10), 1000);
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	flow_one(&rig);
-}
-
 CASE(duplicate_closed_elsewhere_keeps_device)
 {
 	int status, i, fd;
@@ -438,37 +405,10 @@ CASE(duplicate_closed_elsewhere_keeps_device)
 	}
 }
 
-/* The owner exits, its child keeps the device, which does not work any more. */
-CASE(owner_exit_with_child_leaves_no_worker)
-{
-	unsigned int before = workers();
-	int p[2], q[2];
-	pid_t pid;
-	char c;
-
-	ASSERT_SYS(pipe(p));
-	ASSERT_SYS(pipe(q));
-	pid = fork();
-	if (!pid) {
-		rig_open(&rig, &(struct rig_cfg){ 0 });
-		flow_one(&rig);
-		if (fork())
-			_exit(0);
-		close(q[1]);
-		close(p[0]);
-		ASSERT_EQ(read(q[0], &c, 1), 0);	/* the owner has exited */
-		EXPECT_EQ(__vdev_backend(&rig.v, 0, -1), -EPERM);
-		_exit(0);
-	}
-	close(p[1]);
-	ASSERT_SYS(waitpid(pid, NULL, 0));
-	close(q[0]);
-	close(q[1]);
-	EXPECT_EQ(read(p[0], &c, 1), 0);
-	no_worker_left(before);
-}
-
-/* A stopped queue is not broken by that, and signals no error. */
+/*
+ * The owner exits, its child keeps the device. A stopped queue is not broken by that, and signals
+ * no error.
+ */
 CASE(owner_exit_before_start_breaks_no_queue)
 {
 	unsigned int before = workers(), i;
@@ -496,58 +436,35 @@ CASE(owner_exit_before_start_breaks_no_queue)
 	EXPECT_EQ(read(p[0], &c, 1), 0);
 }
 
-/* A process in the midst of traffic ends by how(). */
-static void ends_by_itself(void (*how)(void))
-{
-	unsigned int before = workers();
-	int status;
-	pid_t pid = ASSERT_SYS(fork());
-
-	if (!pid) {
-		rig_open(&rig, &(struct rig_cfg){ 0 });
-		flow_one(&rig);
-		rig_rx_post(&rig, 64, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
-		while (!rig_tx(&rig, 1000, NULL))
-			rig_inject(&rig, 1, 1000);
-		vdev_kick_always(&rig.v.q[VDEV_TX]);
-		how();
-		_exit(1);
-	}
-	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the process does not end");
-	no_worker_left(before);
-}
-
-/* The other program inherits the descriptor. */
-static void execute(void)
-{
-	ASSERT_SYS(fcntl(rig.v.fd, F_SETFD, 0));
-	freopen("/dev/null", "w", stdout);
-	execl("/proc/self/exe", "list", "-l", NULL);
-}
-
-CASE(owner_exec_leaves_no_worker)
-{
-	unsigned int i;
-
-	for (i = 0; i < 10 && !ksft_failed(); i++)
-		ends_by_itself(execute);
-}
-
+/* In the midst of traffic. */
 static void dump_core(void)
 {
 	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
 
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
+	rig_rx_post(&rig, 64, NULL);
+	vdev_kick(&rig.v.q[VDEV_RX]);
+	while (!rig_tx(&rig, 1000, NULL))
+		rig_inject(&rig, 1, 1000);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	setrlimit(RLIMIT_CORE, &lim);
 	abort();
 }
 
 CASE(owner_core_dump_leaves_no_worker)
 {
+	unsigned int before = workers();
+	pid_t pid;
+
 	if (chdir("/tmp"))
 		ksft_skip("no place for a core");
-	ends_by_itself(dump_core);
+	pid = ASSERT_SYS(fork());
+	if (!pid)
+		dump_core();
+	if (!WAIT_FOR(5000, child_ended(pid, NULL)))
+		FAIL("the process does not end");
+	no_worker_left(before);
 	unlink("core");
 }
 

@@ -5,7 +5,7 @@
  * worker are free at once; the file and the module when no process has it any more.
  * Kernel threads end when the memory of their owner goes.
  *
- * @hosts: 6.1
+ * @hosts: 6.1 newest
  * @debug: kasan kcsan
  * @waits: yes
  * @seconds: 23
@@ -354,7 +354,7 @@ static void by_next_program(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static void executes(bool main_thread)
+static void executes(const char *kind, bool main_thread)
 {
 	unsigned int before = module_users(), i;
 	struct report told = { 0 };
@@ -362,7 +362,7 @@ static void executes(bool main_thread)
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net keeps the memory until the last close");
-	choose_worker("task");
+	choose_worker(kind);
 	by_main_thread = main_thread;
 	store_open();
 	for (i = 0; i < 2 && !ksft_failed(); i++) {
@@ -381,12 +381,17 @@ static void executes(bool main_thread)
 
 CASE_TIMED(exec_by_main_thread_frees_memory, 40)
 {
-	executes(true);
+	executes("task", true);
 }
 
 CASE_TIMED(exec_by_other_thread_frees_memory, 40)
 {
-	executes(false);
+	executes("task", false);
+}
+
+CASE_TIMED(exec_with_kthread_frees_memory, 40)
+{
+	executes("kthread", true);
 }
 
 /* A thread with a table of open files of its own, which is closed when it exits. */
