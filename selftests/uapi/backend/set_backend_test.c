@@ -6,7 +6,7 @@
  * And a tap that another process changes while a device serves it, under frames both ways:
  * frames may get lost; none is damaged, no buffer is, and afterwards traffic goes on.
  *
- * @hosts: 6.1
+ * @hosts: 6.1 newest
  * @again: slow
  * @seconds: 16
  */

@@ -293,21 +293,6 @@ CASE(queue_reset_alone_leaves_other_running)
 	}
 }
 
-CASE(backend_replaced_carries_frames)
-{
-	unsigned int round;
-	struct rig old;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	for (round = 0; round < 10 && !ksft_failed(); round++) {
-		flow_one(&rig);
-		rig_another_tap(&rig, &old);
-		rig_start(&rig);
-		rig_close_tap(&old);
-	}
-	flow_one(&rig);
-}
-
 static void expect_released(const struct rig *old)
 {
 	rig_close_tap(old);
@@ -343,45 +328,6 @@ CASE(backend_replaced_is_released)
 	rig_stop(&rig);
 	expect_released(&old);
 	rig_close(&rig);
-}
-
-CASE(tap_deleted_while_attached_can_be_replaced)
-{
-	struct rig old;
-	unsigned int i;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	flow_one(&rig);
-	ASSERT_EQ(link_delete(rig.ifindex), 0);
-	for (i = 0; i < 100; i++)
-		rig_tx(&rig, 100, NULL);
-	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	ksft_relax(1000);
-	rig_stop(&rig);
-	vdev_queue_reset(&rig.v, 0);
-	vdev_queue_reset(&rig.v, 1);
-	rig.tx_out = 0;
-	rig_another_tap(&rig, &old);
-	rig_close_tap(&old);
-	rig_start(&rig);
-	flow_one(&rig);
-}
-
-CASE(link_down_gives_buffers_back)
-{
-	unsigned int i;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	for (i = 0; i < 5; i++) {
-		flow_one(&rig);
-		rig_link(&rig, false);
-		while (!rig_tx(&rig, 100, NULL))
-			;
-		vdev_kick_always(&rig.v.q[VDEV_TX]);
-		rig_tx_drain(&rig, 3000);	/* lost, but given back */
-		rig_link(&rig, true);
-	}
-	flow_one(&rig);
 }
 
 CASE(duplicate_closed_elsewhere_keeps_device)
