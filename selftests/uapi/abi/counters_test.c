@@ -403,23 +403,16 @@ static void one_cpu(void)
 	put_worker(0);
 }
 
-static void hold_the_cpu(bool on)
-{
-	struct sched_param p = { .sched_priority = on };
-
-	ASSERT_SYS(sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &p));
-}
-
 /* The worker comes late, by so many milliseconds. */
 static void kick_before_it_can_run(unsigned int ms)
 {
 	uint64_t end;
 
-	hold_the_cpu(true);
+	run_first(true);
 	frames_begin(1);
 	for (end = ksft_now_ms() + ms; ksft_now_ms() < end;)
 		;
-	hold_the_cpu(false);
+	run_first(false);
 	frames_end(1);
 }
 
@@ -461,11 +454,11 @@ CASE(wake_latency_without_a_backend_is_not_measured)
 	vdev_no_spin(&vmm.v);
 	one_cpu();
 	wait_worker_idle();
-	hold_the_cpu(true);
+	run_first(true);
 	ASSERT_EQ(rig_tx(&vmm, 60, NULL), 0);
 	vdev_kick_always(&vmm.v.q[VDEV_TX]);
 	vdev_backend(&vmm.v, VDEV_TX, -1);
-	hold_the_cpu(false);
+	run_first(false);
 	wait_worker_idle();
 	h = hist(VDEV_TX, "wake_latency_ns");
 	EXPECT_EQ(h.count, 0);

@@ -115,10 +115,7 @@ static void come_and_go(int tap)
 		if (i % 4 == 0) {
 			vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 			vdev_own(vmm.v.fd);
-			vdev_set_features(&vmm.v, vmm.v.features);
-			vdev_set_mem(&vmm.v);
-			vdev_queue_tell(&vmm.v, VDEV_RX, 0);
-			vdev_queue_tell(&vmm.v, VDEV_TX, 0);
+			rig_set_up_again(&vmm);
 		}
 	}
 }

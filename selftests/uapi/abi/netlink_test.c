@@ -53,19 +53,9 @@ static uint32_t inode_of(const char *path)
 /* Of version 2; where that is not mounted, all tasks are in the root. */
 static const char *own_cgroup(void)
 {
-	FILE *f = fopen("/proc/self/cgroup", "r");
-	const char *path = "/";
-	static char line[256];
+	const char *path = word_of("/proc/self/cgroup", "0:");
 
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3)) {
-			line[strcspn(line, "\n")] = 0;
-			path = line + 3;
-			break;
-		}
-	fclose(f);
-	return path;
+	return *path ? path : "/";
 }
 
 CASE(device_shown_with_all_attributes)

@@ -9,12 +9,11 @@
  * @skip: uapi-(uml|smp-).* | .*: no netconsole | the test hosts have it
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "inject.h"
 #include "rx_inline_rig.h"
 
 #define DEVKMSG		"/proc/sys/kernel/printk_devkmsg"
@@ -28,17 +27,6 @@
 #define MIXED		400
 
 static uint8_t frame[FRAME_MAX];
-static char limit[16];
-
-static bool put_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
 
 /* A line on all consoles, at each log level. */
 static void say(unsigned int n)
@@ -46,7 +34,7 @@ static void say(unsigned int n)
 	char text[64];
 
 	snprintf(text, sizeof(text), "<0>" LINE " %u\n", n);
-	if (!put_file("/dev/kmsg", text))
+	if (!inject_put("/dev/kmsg", text))
 		FAIL("/dev/kmsg: %s", strerror(errno));
 }
 
@@ -120,16 +108,6 @@ static void console_end(void)
 {
 	if (system("rmmod netconsole 2> /dev/null"))
 		FAIL("netconsole stays");
-	if (*limit)
-		put_file(DEVKMSG, limit);
-}
-
-static void get_limit(void)
-{
-	int fd = ASSERT_SYS(open(DEVKMSG, O_RDONLY | O_CLOEXEC));
-
-	ASSERT(read(fd, limit, sizeof(limit) - 1) > 0);
-	close(fd);
 }
 
 /* The kernel's log until now comes first, more than the tap may hold. */
@@ -143,9 +121,7 @@ static void console_begin(void)
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	rx_inline_ready();
 	rx_inline_warm_up();
-	get_limit();
-	if (!put_file(DEVKMSG, "on\n"))
-		FAIL(DEVKMSG ": %s", strerror(errno));
+	ksft_file_set(DEVKMSG, "on\n");
 	snprintf(command, sizeof(command), "modprobe netconsole netconsole=%u@10.9.8.1/%s,%u@10.9.8.2/02:00:00:00:00:01",
 		 PORT - 1, rig.name, PORT);
 	ASSERT_EQ(system(command), 0);
@@ -197,10 +173,10 @@ CASE(frames_of_netconsole_and_others_keep_their_order)
 CASE(frames_from_an_interrupt_arrive)
 {
 	console_begin();
-	if (put_file(FILTER, TIMER ":dump")) {
+	if (inject_put(FILTER, TIMER ":dump")) {
 		with_lines("Dumping ftrace buffer", 1, false);
-		put_file(FILTER, "!" TIMER ":dump");
-		put_file(TRACING "tracing_on", "1");
+		inject_put(FILTER, "!" TIMER ":dump");
+		inject_put(TRACING "tracing_on", "1");
 		console_end();
 		rig_close(&rig);
 	} else {

@@ -305,32 +305,19 @@ void no_leak_found(void)
 /* The number of a new eventfd: small, as long as old ones are really gone. */
 unsigned int eventfd_number(void)
 {
-	char path[64], line[128];
-	unsigned int id = 0;
 	int fd = vdev_eventfd();
-	FILE *f;
+	unsigned int id;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "r");
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		sscanf(line, "eventfd-id: %u", &id);
-	fclose(f);
+	id = atoi(word_of(path, "eventfd-id"));
 	close(fd);
 	return id;
 }
 
 long memory_available_kb(void)
 {
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kb = -1;
-
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		sscanf(line, "MemAvailable: %ld", &kb);
-	fclose(f);
-	return kb;
+	return atol(word_of("/proc/meminfo", "MemAvailable"));
 }
 
 long memory_taken_kb(long before, long most)

@@ -351,16 +351,8 @@ static void open_late(bool late)
 /* Starts a new device in the place of the last one. */
 static void start_another(void)
 {
-	struct vdev *v = &rig.v;
-	unsigned int i;
-
-	v->fd = vdev_open_node();
-	vdev_own(v->fd);
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_tell(v, i, 0);
-	rig_start(&rig);
+	rig.v.fd = vdev_open_node();
+	rig_take_over(&rig);
 }
 
 static uint64_t now_us(void)

@@ -43,8 +43,7 @@ CASE_TIMED(close_in_each_state_leaves_no_worker, 30)
 		struct vdev *v = &rig.v;
 
 		rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-		close(v->fd);
-		v->fd = vdev_open_node();
+		rig_disown(&rig);
 		for (state = 1; state <= last; state++) {
 			switch (state) {
 			case 1:
@@ -508,19 +507,13 @@ static void *own(void *fd)
 /* The process is the owner, not the thread that called SET_OWNER. */
 CASE(owner_thread_exit_keeps_device)
 {
-	struct vdev *v = &rig.v;
 	pthread_t thread;
-	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	close(v->fd);
-	v->fd = vdev_open_node();
-	ASSERT_EQ(pthread_create(&thread, NULL, own, &v->fd), 0);
+	rig_disown(&rig);
+	ASSERT_EQ(pthread_create(&thread, NULL, own, &rig.v.fd), 0);
 	pthread_join(thread, NULL);
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_tell(v, i, 0);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	flow_one(&rig);
 	rig_close(&rig);
@@ -563,34 +556,15 @@ static void set_state(unsigned int i, unsigned long req, uint32_t num)
 	vdev_ioctl(rig.v.fd, req, &s);
 }
 
-static unsigned long long features_of(const char *name)
+static unsigned long long features_shown(void)
 {
-	unsigned long long n = 0;
-	char line[128], path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", rig.v.fd);
-	f = fopen(path, "r");
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			n = strtoull(line + strlen(name), NULL, 0);
-	fclose(f);
-	return n;
+	return strtoull(ring_is(&rig, "kvnet.features"), NULL, 0);
 }
 
 static void another_owner(void)
 {
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_own(rig.v.fd);
-}
-
-static void set_up_again(uint64_t features)
-{
-	vdev_set_features(&rig.v, features);
-	vdev_set_mem(&rig.v);
-	vdev_queue_reset(&rig.v, VDEV_RX);
-	vdev_queue_reset(&rig.v, VDEV_TX);
 }
 
 CASE(reset_owner_clears_numbers)
@@ -608,7 +582,7 @@ CASE(reset_owner_clears_numbers)
 				  VHOST_VRING_BIG_ENDIAN);
 	}
 	if (!vdev_is_vhost())
-		EXPECT(features_of("kvnet.features:") & F_V1);
+		EXPECT(features_shown() & F_V1);
 	another_owner();
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(state_of(i, VHOST_GET_VRING_BUSYLOOP_TIMEOUT), busy[i]);
@@ -618,7 +592,7 @@ CASE(reset_owner_clears_numbers)
 				  VHOST_VRING_LITTLE_ENDIAN);
 	}
 	if (!vdev_is_vhost())
-		EXPECT_EQ(features_of("kvnet.features:"), 0);
+		EXPECT_EQ(features_shown(), 0);
 }
 
 /* References to the owner and its network namespace are dropped once. */
@@ -677,7 +651,8 @@ CASE(reset_owner_clears_dirty_log)
 	vdev_eventfd_take(fd);
 	dirtylog_clear(&dl);
 	/* the log is at 0, unmapped: vhost_net starts, and loses received frames */
-	set_up_again(rig.v.features | F_LOG);
+	rig.v.features |= F_LOG;
+	rig_set_up_again(&rig);
 	if (!vdev_is_vhost()) {
 		EXPECT_EQ(__vdev_backend(&rig.v, VDEV_RX, rig.tap), -EFAULT);
 	} else {
@@ -696,7 +671,7 @@ CASE(reset_owner_clears_dirty_log)
 	/* and one that works */
 	another_owner();
 	dirtylog_base(&dl);
-	set_up_again(rig.v.features | F_LOG);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	exchange_rx(&x);
 	rig_stop(&rig);
@@ -726,8 +701,7 @@ CASE(reset_owner_cancels_scheduled_work)
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 	run_first(false);
 	vdev_own(rig.v.fd);
-	set_up_again(rig.v.features);
-	rig.tx_out = 0;
+	rig_set_up_again(&rig);
 	/* what had been sent may be under way on another CPU */
 	while (rig_sniff(&rig, f, sizeof(f), 100) >= 0)
 		;
@@ -745,7 +719,7 @@ CASE(reset_owner_clears_message_format)
 
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
 	another_owner();
-	set_up_again(rig.v.features);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);

@@ -451,9 +451,8 @@ CASE(owner_process_exit_allows_reset)
 	/* kernel threads serve for as long as the memory is there */
 	choose_worker("task");
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	close(v->fd);
+	rig_disown(&rig);
 	no_worker_left(before);
-	v->fd = vdev_open_node();
 	pid = ASSERT_SYS(clone(own_and_exit, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
 			       &v->fd));
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
@@ -468,12 +467,7 @@ CASE(owner_process_exit_allows_reset)
 		EXPECT_EQ(__vdev_backend(v, i, rig.tap), -EIO);
 	}
 	vdev_ioctl(v->fd, VHOST_RESET_OWNER, NULL);
-	vdev_own(v->fd);
-	vdev_set_features(v, v->features);
-	vdev_set_mem(v);
-	for (i = 0; i < 2; i++)
-		vdev_queue_tell(v, i, 0);
-	rig_start(&rig);
+	rig_take_over(&rig);
 	flow_one(&rig);
 	rig_close(&rig);
 }
