@@ -14,75 +14,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rig.h"
+#include "exchange.h"
 
 static struct rig rig;
-static bool done;
-static unsigned long rounds_done;
-static uint32_t rx_seq;
-
-static void transmit_some(void)
-{
-	unsigned int n = 1 + ksft_below(32), i;
-	uint32_t first = rig.tx_seq, len[32];
-
-	for (i = 0; i < n; i++) {
-		len[i] = FRAME_MIN + ksft_below(1400);
-		ASSERT_EQ(rig_tx(&rig, len[i], NULL), 0);
-	}
-	vdev_kick(&rig.v.q[VDEV_TX]);
-	for (i = 0; i < n; i++)
-		if (!rig_expect(&rig, first + i, len[i]))
-			return;
-	rig_tx_drain(&rig, 3000);
-}
-
-static void receive_some(void)
-{
-	unsigned int n = 1 + ksft_below(32), i;
-	uint32_t first = rx_seq, len[32];
-
-	rig_rx_post(&rig, 256, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
-	for (i = 0; i < n; i++) {
-		len[i] = FRAME_MIN + ksft_below(1400);
-		rig_inject(&rig, rx_seq++, len[i]);
-	}
-	for (i = 0; i < n; i++)
-		if (!rig_rx_expect(&rig, first + i, len[i]))
-			return;
-}
-
-static void *guest(void *arg)
-{
-	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE) && !ksft_failed()) {
-		transmit_some();
-		if (!ksft_failed())
-			receive_some();
-		__atomic_fetch_add(&rounds_done, 1, __ATOMIC_RELEASE);
-	}
-	return arg;
-}
+static struct exchange traffic = { .r = &rig };
 
 /* Calls 'change' n times, mostly with packets in between. */
 static void under_traffic(unsigned int n, void (*change)(unsigned int i))
 {
-	unsigned long seen;
 	unsigned int i;
-	pthread_t t;
 
-	ASSERT_EQ(pthread_create(&t, NULL, guest, NULL), 0);
+	exchange_start(&traffic);
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		seen = __atomic_load_n(&rounds_done, __ATOMIC_ACQUIRE);
 		change(i);
 		if (i % 4)	/* mostly wait for packets, sometimes do not */
-			WAIT_FOR(5000, ksft_failed() ||
-				 __atomic_load_n(&rounds_done, __ATOMIC_ACQUIRE)
-				 != seen);
+			exchange_wait(&traffic);
 	}
-	__atomic_store_n(&done, true, __ATOMIC_RELEASE);
-	pthread_join(t, NULL);
-	done = false;
+	exchange_end(&traffic);
 	EXPECT_EQ(vdev_eventfd_take(rig.v.q[0].err), 0);
 	EXPECT_EQ(vdev_eventfd_take(rig.v.q[1].err), 0);
 }
@@ -202,6 +150,9 @@ CASE(ring_addresses_moved_are_followed)
 }
 
 static int calls[3];
+static bool done;
+static unsigned long rounds_done;
+static uint32_t rx_seq;
 
 static void switch_call(unsigned int i)
 {
@@ -209,7 +160,7 @@ static void switch_call(unsigned int i)
 				  calls[ksft_below(3)]), 0);
 }
 
-/* As transmit_some(), but the guest sleeps until a call wakes it. */
+/* Frames both ways, between which the guest sleeps until a call wakes it. */
 static void *sleepy_guest(void *arg)
 {
 	struct guest_ring *tx = &rig.v.q[VDEV_TX].ring;
