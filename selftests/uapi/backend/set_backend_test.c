@@ -27,7 +27,6 @@
 
 #include "flow.h"
 #include "links.h"
-#include "xdp.h"
 
 #define TUN_FLAGS	(IFF_NO_PI | IFF_VNET_HDR)
 #define LEGACY		BIT64(VIRTIO_F_NOTIFY_ON_EMPTY)
@@ -374,6 +373,15 @@ static void set_up(unsigned int tap)
 	flow_recovers(&flow);
 }
 
+/* The tap is changed n times. Lossless: while each frame arrives. */
+static void storm(unsigned int n, void (*change)(unsigned int i), bool lossless)
+{
+	set_up(0);
+	flow.lossless = lossless;
+	flow_storm(&flow, n, change);
+	flow_settled(&flow);
+}
+
 static void down_and_up(unsigned int i)
 {
 	EXPECT_EQ(link_up(rig.ifindex, i % 2), 0);
@@ -412,9 +420,7 @@ static void rename_it(unsigned int i)
 
 CASE_TIMED(tap_renamed_recovers, 40)
 {
-	set_up(0);
-	flow_storm(&flow, ksft_rounds(20), rename_it);
-	flow_settled(&flow);
+	storm(ksft_rounds(20), rename_it, false);
 }
 
 static void move_it(unsigned int i)
@@ -496,11 +502,8 @@ static void toggle_persistence(unsigned int i)
 
 CASE_TIMED(tap_persistence_toggled_loses_no_frame, 40)
 {
-	set_up(0);
-	flow.lossless = true;
-	flow_storm(&flow, 2 * ksft_rounds(20), toggle_persistence);
+	storm(2 * ksft_rounds(20), toggle_persistence, true);
 	ASSERT_SYS(ioctl(rig.tap, TUNSETPERSIST, 0));
-	flow_settled(&flow);
 	/* no frame may be lost by that */
 	EXPECT_EQ(flow.tx_seen, rig.tx_seq);
 	EXPECT_EQ(flow.rx_seen, flow.rx_seq);
@@ -516,10 +519,7 @@ static void change_sndbuf(unsigned int i)
 /* In and out of batching; tx_full_test.c has send buffers that are full. */
 CASE_TIMED(tap_send_buffer_changed_loses_no_frame, 40)
 {
-	set_up(0);
-	flow.lossless = true;
-	flow_storm(&flow, ksft_rounds(50), change_sndbuf);
-	flow_settled(&flow);
+	storm(ksft_rounds(50), change_sndbuf, true);
 }
 
 static void change_offloads(unsigned int i)
@@ -533,10 +533,7 @@ static void change_offloads(unsigned int i)
 
 CASE_TIMED(tap_offloads_changed_lose_no_frame, 40)
 {
-	set_up(0);
-	flow.lossless = true;
-	flow_storm(&flow, ksft_rounds(30), change_offloads);
-	flow_settled(&flow);
+	storm(ksft_rounds(30), change_offloads, true);
 }
 
 static void change_header(unsigned int i)
@@ -718,27 +715,6 @@ CASE(tap_deleted_is_replaced)
 	}
 }
 
-static void attach_a_program(unsigned int i)
-{
-	int fd = i % 2 ? -1 : xdp_load_verdict(XDP_PASS);
-
-	EXPECT_EQ(xdp_attach(rig.ifindex, fd), 0);
-	if (fd >= 0)
-		close(fd);
-}
-
-CASE_TIMED(tap_xdp_program_toggled_recovers, 40)
-{
-	int fd = xdp_load_verdict(XDP_PASS);
-
-	if (fd < 0)
-		ksft_skip("no XDP programs: %s", strerror(-fd));
-	close(fd);
-	set_up(0);
-	flow_storm(&flow, 2 * ksft_rounds(10), attach_a_program);
-	flow_settled(&flow);
-}
-
 static void add_another(unsigned int i)
 {
 	if (i % 2)
@@ -749,10 +725,7 @@ static void add_another(unsigned int i)
 
 CASE_TIMED(other_interfaces_come_and_go_lose_no_frame, 40)
 {
-	set_up(0);
-	flow.lossless = true;
-	flow_storm(&flow, 2 * ksft_rounds(10), add_another);
-	flow_settled(&flow);
+	storm(2 * ksft_rounds(10), add_another, true);
 }
 
 /* All of the changes above, but for those of headers. */
