@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "flow.h"
 #include "ioctl_rows.h"
 #include "links.h"
+#include "pin_rig.h"
 #include "row.h"
 
 enum { KVNET, VHOST_NET };
@@ -701,38 +701,14 @@ static bool offers(const struct offer *o, const struct feature *f)
 	return word & BIT64(f->bit % 64);
 }
 
-/* Which column of the table is about this kernel; 0: none. */
+/* The vhost_net of the table that is this kernel's; 0: none. */
 static unsigned int this_kernel(void)
 {
-	unsigned int major, minor;
-	struct utsname u;
-
-	ASSERT_SYS(uname(&u));
-	ASSERT(sscanf(u.release, "%u.%u", &major, &minor) == 2);
-	if (major == 6 && minor == 1)
-		return IN_6_1;
-	if (major == 6 && minor == 12)
-		return IN_6_12;
-	if (major > 6 || (major == 6 && minor >= 17))
+	if (!kernel_before(6, 17))
 		return IN_6_17;
-	return 0;
-}
-
-static const char *mark(bool there, bool yes)
-{
-	return !there ? "?" : yes ? "yes" : "-";
-}
-
-static void print_row(const char *name, int bit, const char *kvnet,
-		      const char *vhost, unsigned int in)
-{
-	char number[12] = "";
-
-	if (bit >= 0)
-		snprintf(number, sizeof(number), "%d", bit);
-	ksft_note("feature: %-22s %3s  %-5s  %-9s  %-3s  %-4s  %s", name,
-		  number, kvnet, vhost, mark(true, in & IN_6_1),
-		  mark(true, in & IN_6_12), mark(true, in & IN_6_17));
+	if (!kernel_before(6, 12) && kernel_before(6, 13))
+		return IN_6_12;
+	return !kernel_before(6, 1) && kernel_before(6, 2) ? IN_6_1 : 0;
 }
 
 CASE(features_offered_are_those_of_the_table)
@@ -743,24 +719,15 @@ CASE(features_offered_are_those_of_the_table)
 	find_nodes();
 	v = ask(nodes[VHOST_NET]);
 	k = ask(nodes[KVNET]);
-	ksft_note("feature: %-22s bit  kvnet  vhost_net  6.1  6.12  6.17+",
-		  "name");
 	for (i = 0; i < N_FEATURES; i++) {
 		const struct feature *f = &features[i];
 
-		print_row(f->name, f->bit, mark(true, offers(&k, f)),
-			  mark(v.there, offers(&v, f)), f->in);
 		if (!offers(&k, f))
 			FAIL("kvnet lacks %s", f->name);
 		if (v.there && here && offers(&v, f) != !!(f->in & here))
 			FAIL("%s: this kernel's vhost_net is not as stated",
 			     f->name);
 	}
-	print_row("(FEATURES_ARRAY ioctls)", -1, mark(true, k.array),
-		  mark(v.there, v.array), IN_6_17);
-	/* a stable update has brought it to 6.12; here it depends on .config */
-	print_row("(FORK_FROM_OWNER)", -1, mark(true, k.fork),
-		  mark(v.there, v.fork), IN_6_12 | IN_6_17);
 	if (!k.array || !k.fork)
 		FAIL("kvnet lacks GET_FEATURES_ARRAY or GET_FORK_FROM_OWNER");
 	if (v.there && here && v.array != !!(here & IN_6_17))
