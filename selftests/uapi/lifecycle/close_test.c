@@ -29,7 +29,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -39,6 +38,7 @@
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
+#include "vmm.h"
 #include "watched.h"
 
 #define MANY	90
@@ -355,20 +355,6 @@ static void start_another(void)
 	rig_take_over(&rig);
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-}
-
-static void spin_until(uint64_t us)
-{
-	while (now_us() < us)
-		;
-}
-
 /* The worker first runs when the close waits for it, or after that. */
 static void closed_at_once(const char *kind, bool late)
 {
@@ -448,30 +434,10 @@ static void late_vmm(int ready)
 
 static void killed_at_once(const char *kind)
 {
-	unsigned int before = workers(), n = ksft_rounds(30), i;
-	int p[2], status;
-	pid_t pid;
-	char c;
-
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net may let it hang");
 	choose_worker(kind);
-	for (i = 0; i < n && !ksft_failed(); i++) {
-		ASSERT_SYS(pipe(p));
-		pid = ASSERT_SYS(fork());
-		if (!pid) {
-			close(p[0]);
-			late_vmm(p[1]);
-		}
-		close(p[1]);
-		EXPECT_EQ(read(p[0], &c, 1), 0);
-		close(p[0]);
-		spin_until(now_us() + ksft_below(2000));
-		kill(pid, SIGKILL);
-		if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-			FAIL("round %u: the owner cannot be killed", i);
-	}
-	no_worker_left(before);
+	vmm_killed_often(late_vmm, ksft_rounds(30), 2000);
 }
 
 CASE_TIMED(early_kill_with_task_leaves_no_worker, 60)
