@@ -9,11 +9,9 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/kernel-page-flags.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dirtylog.h"
@@ -92,50 +90,6 @@ CASE(eventfds_replaced_leak_no_file)
 	if (!WAIT_FOR(2000, eventfd_number() < first + 32))
 		FAIL("eventfd number %u, then %u", first, eventfd_number());
 	no_file_left(files, 32);
-}
-
-CASE(devices_up_to_emfile_leave_no_worker)
-{
-	struct rlimit lim = { 80, 80 };
-	unsigned int before = workers();
-	int fd[80], n;
-
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	ASSERT_SYS(setrlimit(RLIMIT_NOFILE, &lim));
-	for (n = 0; n < 80; n++) {
-		fd[n] = open(vdev_path(), O_RDWR);
-		if (fd[n] < 0)
-			break;
-		vdev_ioctl(fd[n], VHOST_SET_OWNER, NULL);
-	}
-	EXPECT_EQ(errno, EMFILE);
-	EXPECT_GE(n, 20);
-	flow_one(&rig);
-	while (n--)
-		close(fd[n]);
-	flow_one(&rig);
-	no_worker_left(before + 2);
-}
-
-/* The device alone has the tap's file: the tap is deleted when the device releases it. */
-CASE(tap_without_other_user_is_released)
-{
-	unsigned int way;
-
-	for (way = 0; way < 2 && !ksft_failed(); way++) {
-		rig_open(&rig, &(struct rig_cfg){ 0 });
-		close(rig.tap);
-		rig.tap = -1;
-		flow_one(&rig);
-		if (way) {
-			vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-		} else {
-			close(rig.v.fd);
-			rig.v.fd = -1;
-		}
-		EXPECT(WAIT_FOR(3000, !if_nametoindex(rig.name)));
-		rig_close(&rig);
-	}
 }
 
 /*** pages for frames, by the kernel's tracepoints of page allocation ***/

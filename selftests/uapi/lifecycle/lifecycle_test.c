@@ -292,6 +292,12 @@ CASE(queue_reset_alone_leaves_other_running)
 	}
 }
 
+static void another_owner(void)
+{
+	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
+	vdev_own(rig.v.fd);
+}
+
 static void expect_released(const struct rig *old)
 {
 	rig_close_tap(old);
@@ -318,6 +324,13 @@ CASE(backend_replaced_is_released)
 	expect_released(&old);
 	for (i = 0; i < 2; i++)
 		vdev_queue_reset(&rig.v, i);
+	rig_start(&rig);
+	flow_one(&rig);
+	/* by the owner, which gives up the device */
+	rig_another_tap(&rig, &old);
+	another_owner();
+	expect_released(&old);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	flow_one(&rig);
 	/* a deleted one, which is refused */
@@ -559,12 +572,6 @@ static void set_state(unsigned int i, unsigned long req, uint32_t num)
 static unsigned long long features_shown(void)
 {
 	return strtoull(ring_is(&rig, "kvnet.features"), NULL, 0);
-}
-
-static void another_owner(void)
-{
-	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-	vdev_own(rig.v.fd);
 }
 
 CASE(reset_owner_clears_numbers)
