@@ -254,6 +254,17 @@ static void stays_in_the_cpuset(const char *kind)
 	cgroup_make(&g, "cpuset");
 	cgroup_set(&g, "cpuset.cpus", "1");
 	cgroup_join(&g, getpid());
+	for (i = 0; i < 50 && !ksft_failed(); i++) {
+		struct worker w;
+		int fd = vdev_open_node();
+
+		/* as soon as SET_OWNER has returned */
+		vdev_own(fd);
+		w = the_worker();
+		expect_status(&w, "Cpus_allowed_list", "1");
+		close(fd);
+		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	}
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_cpus("set before", "1");
 	flow_one(&rig);
@@ -276,41 +287,6 @@ CASE(task_stays_in_cpuset)
 CASE(kthread_stays_in_cpuset)
 {
 	stays_in_the_cpuset("kthread");
-}
-
-/* As soon as SET_OWNER has returned, again and again. */
-static void cpuset_at_once(const char *kind)
-{
-	struct cgroup g;
-	unsigned int i;
-
-	need_two_cpus();
-	choose(kind);
-	cgroup_make(&g, "cpuset");
-	cgroup_set(&g, "cpuset.cpus", "1");
-	cgroup_join(&g, getpid());
-	for (i = 0; i < 50 && !ksft_failed(); i++) {
-		struct worker w;
-		int fd = vdev_open_node();
-
-		vdev_own(fd);
-		w = the_worker();
-		expect_status(&w, "Cpus_allowed_list", "1");
-		close(fd);
-		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
-	}
-	cgroup_leave(getpid());
-	cgroup_remove(&g);
-}
-
-CASE(task_starts_in_cpuset)
-{
-	cpuset_at_once("task");
-}
-
-CASE(kthread_starts_in_cpuset)
-{
-	cpuset_at_once("kthread");
 }
 
 /* taskset, isolcpus: the worker has the affinity of the VMM's thread. */
@@ -343,21 +319,31 @@ static void expect_group(const char *when)
 
 static void is_in_the_owners_group(const char *kind)
 {
-	bool follows = !strcmp(kind, "task");
 	struct cgroup g[2];
+	unsigned int i;
 
 	choose(kind);
 	cgroup_make(&g[0], NULL);
 	cgroup_make(&g[1], NULL);
 	cgroup_join(&g[0], getpid());
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	expect_group("created there");
-	if (follows) {
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		int fd = vdev_open_node();
+
+		/* as soon as SET_OWNER has returned: on one CPU no other task has run since */
+		run_first(true);
+		vdev_own(fd);
+		expect_group("created there");
+		run_first(false);
+		close(fd);
+		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
+	}
+	if (!strcmp(kind, "task")) {
+		rig_open(&rig, &(struct rig_cfg){ 0 });
 		cgroup_join(&g[1], getpid());
 		expect_group("moved");
 		flow_one(&rig);
+		rig_close(&rig);
 	}
-	rig_close(&rig);
 	cgroup_leave(getpid());
 	cgroup_remove(&g[0]);
 	cgroup_remove(&g[1]);
@@ -371,43 +357,6 @@ CASE(task_is_in_owners_cgroup)
 CASE(kthread_is_in_owners_cgroup)
 {
 	is_in_the_owners_group("kthread");
-}
-
-/* As soon as SET_OWNER has returned: on one CPU no other task has run since. */
-static void is_there_at_once(const char *kind)
-{
-	struct cgroup g;
-	struct worker w;
-	unsigned int i;
-	char own[512];
-
-	choose_worker(kind);
-	cgroup_make(&g, NULL);
-	cgroup_join(&g, getpid());
-	for (i = 0; i < 3 && !ksft_failed(); i++) {
-		int fd = vdev_open_node();
-
-		run_first(true);
-		vdev_own(fd);
-		ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
-		strcpy(own, cgroups_of(getpid(), getpid()));
-		EXPECT(!strcmp(cgroups_of(w.pid, w.tid), own));
-		run_first(false);
-		close(fd);
-		ASSERT(WAIT_FOR(3000, !workers_of(getpid(), NULL)));
-	}
-	cgroup_leave(getpid());
-	cgroup_remove(&g);
-}
-
-CASE(task_starts_in_owners_cgroup)
-{
-	is_there_at_once("task");
-}
-
-CASE(kthread_starts_in_owners_cgroup)
-{
-	is_there_at_once("kthread");
 }
 
 /*** which cgroup its CPU time is charged to ***/
