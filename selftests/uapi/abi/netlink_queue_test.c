@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "flow.h"
@@ -578,6 +577,7 @@ CASE(rx_inline_set_later_takes_effect)
 /* Root of a container: its own devices. */
 static void in_a_container(void)
 {
+	ASSERT_SYS(unshare(CLONE_NEWUSER));
 	rig_enter_netns();
 	vdev_own(vmm.v.fd);
 	genl_open(&genl);
@@ -587,20 +587,10 @@ static void in_a_container(void)
 
 CASE(set_in_a_container_works)
 {
-	int status;
-	pid_t pid;
-
 	netlink_need();
 	need_user_namespaces();
 	vmm.v.fd = vdev_open_node();
-	pid = ASSERT_SYS(fork());
-	if (!pid) {
-		ASSERT_SYS(unshare(CLONE_NEWUSER));
-		in_a_container();
-		_exit(ksft_failed());
-	}
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
+	in_child(in_a_container);
 }
 
 KSFT_MAIN()

@@ -351,20 +351,6 @@ CASE(devices_of_another_namespace_not_shown)
 	EXPECT_EQ(genl_event(&genl, 200, &e), 0);
 }
 
-/* In a process of its own, which ends with 0 if no check fails. */
-static void in_child(void (*fn)(void))
-{
-	int status;
-	pid_t pid = ASSERT_SYS(fork());
-
-	if (!pid) {
-		fn();
-		_exit(ksft_failed());
-	}
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
-}
-
 static uint32_t id_of_vmm;
 
 static void has_no_rights(void)

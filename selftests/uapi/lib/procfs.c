@@ -264,6 +264,19 @@ bool is_user_mode_linux(void)
 	return n > 0 && strstr(text, "User Mode Linux");
 }
 
+void in_child(void (*fn)(void))
+{
+	int status;
+	pid_t pid = ASSERT_SYS(fork());
+
+	if (!pid) {
+		fn();
+		_exit(ksft_failed());
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+}
+
 bool child_ended(pid_t pid, int *status)
 {
 	return waitpid(pid, status, WNOHANG) == pid;

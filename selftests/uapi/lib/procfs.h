@@ -40,6 +40,8 @@ void choose_worker(const char *kind);
 void run_first(bool first);
 /* This process and the workers of its devices from now on share one CPU. */
 void run_on_one_cpu(void);
+/* In a process of its own, which ends with 0 if no check fails. */
+void in_child(void (*fn)(void));
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);
 /* A thread on another CPU sees a changed page table only once it has been in the kernel. */

@@ -602,24 +602,23 @@ CASE(reset_owner_clears_numbers)
 		EXPECT_EQ(features_shown(), 0);
 }
 
+static void reset_and_close_often(void)
+{
+	int i, fd;
+
+	ASSERT_SYS(unshare(CLONE_NEWNET));
+	for (i = 0; i < 20; i++) {
+		fd = vdev_open_node();
+		vdev_own(fd);
+		vdev_ioctl(fd, VHOST_RESET_OWNER, NULL);
+		close(fd);
+	}
+}
+
 /* References to the owner and its network namespace are dropped once. */
 CASE(reset_owner_and_close_release_once)
 {
-	pid_t pid = ASSERT_SYS(fork());
-	int i, fd, status = 0;
-
-	if (!pid) {
-		ASSERT_SYS(unshare(CLONE_NEWNET));
-		for (i = 0; i < 20; i++) {
-			fd = vdev_open_node();
-			vdev_own(fd);
-			vdev_ioctl(fd, VHOST_RESET_OWNER, NULL);
-			close(fd);
-		}
-		_exit(ksft_failed());
-	}
-	ASSERT_SYS(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	in_child(reset_and_close_often);
 }
 
 CASE(reset_owner_clears_addresses)
