@@ -117,8 +117,28 @@ static void thaw(void)
 	EXPECT(cgroup_frozen(&group, false, 5000));
 }
 
-/* The world freezes a VMM that is idle. */
-static void freeze_idle(void)
+static bool all_stopped(pid_t vmm)
+{
+	struct worker w;
+
+	return workers_of(vmm, &w) && task_state(vmm, vmm) == 'T' &&
+	       task_state(w.pid, w.tid) == 'T';
+}
+
+/* As a debugger does, or a shell. */
+static bool stop(void)
+{
+	ASSERT_SYS(kill(getppid(), SIGSTOP));
+	return EXPECT(WAIT_FOR(3000, all_stopped(getppid())));
+}
+
+static void cont(void)
+{
+	ASSERT_SYS(kill(getppid(), SIGCONT));
+}
+
+/* The world stops a VMM that is idle, and lets it go on. */
+static void halt_idle(bool (*halt)(void), void (*go_on)(void))
 {
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
 	uint8_t *copy = malloc(rig.v.mem_size);
@@ -127,7 +147,7 @@ static void freeze_idle(void)
 	for (i = 0; i < 4 && !ksft_failed(); i++) {
 		inject(10);
 		EXPECT(WAIT_FOR(3000, guest_has_all()));
-		if (!freeze())
+		if (!halt())
 			break;
 		memcpy(copy, rig.v.mem, rig.v.mem_size);
 		inject(20);
@@ -135,11 +155,21 @@ static void freeze_idle(void)
 			EXPECT_EQ(write(tx->kick, &(uint64_t){ 1 }, 8), 8);
 		EXPECT(!WAIT_FOR(100, memory_changed(copy)));
 		EXPECT(i || !host_got_something());
-		thaw();
+		go_on();
 		EXPECT(WAIT_FOR(3000, guest_has_all()));
 	}
-	thaw();
+	go_on();
 	free(copy);
+}
+
+static void freeze_idle(void)
+{
+	halt_idle(freeze, thaw);
+}
+
+static void stop_idle(void)
+{
+	halt_idle(stop, cont);
 }
 
 static pid_t fork_world(void (*fn)(void))
@@ -172,24 +202,20 @@ static void end_world(pid_t world)
 	cgroup_remove(&group);
 }
 
-static void is_frozen_while_idle(void)
+static void is_halted_while_idle(void (*by)(void))
 {
 	uint32_t i;
 	pid_t pid;
 
 	/* without busy polling: a worker that spins would find what no kick announces */
-	for (i = 0; i < 2; i++) {
-		struct vhost_vring_state never = { i, 0 };
-
-		vdev_ioctl(rig.v.fd, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &never);
-	}
+	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 256, NULL);
 	vdev_kick(&rig.v.q[VDEV_RX]);
 	wait_worker_idle();
 	for (i = 0; i < TX_WAITING; i++)
 		ASSERT_EQ(rig_tx(&rig, LEN, NULL), 0);
 	gr_publish(&rig.v.q[VDEV_TX].ring);
-	pid = fork_world(freeze_idle);
+	pid = fork_world(by);
 	while (!world_ends(pid))
 		ksft_relax(1000);
 	for (i = 0; i < shared->injected && !ksft_failed(); i++)
@@ -202,7 +228,7 @@ static void is_frozen_while_idle(void)
 CASE(frozen_idle_task_writes_nothing)
 {
 	open_in_group();
-	is_frozen_while_idle();
+	is_halted_while_idle(freeze_idle);
 }
 
 /* A kernel thread, by a cgroup of version 1. */
@@ -211,7 +237,7 @@ CASE(frozen_idle_kthread_writes_nothing)
 	choose_worker("kthread");
 	cgroup_make_old(&group, "freezer");
 	open_in(&group);
-	is_frozen_while_idle();
+	is_halted_while_idle(freeze_idle);
 }
 
 /* Injects frames all the time, as many as the guest can take. */
@@ -288,49 +314,10 @@ CASE_TIMED(frozen_busy_owner_loses_nothing, 40)
 	end_world(pid);
 }
 
-static bool all_stopped(pid_t vmm)
-{
-	struct worker w;
-
-	return workers_of(vmm, &w) && task_state(vmm, vmm) == 'T' &&
-	       task_state(w.pid, w.tid) == 'T';
-}
-
-/* As a debugger does, or a shell. */
-static void stop_and_continue(void)
-{
-	uint8_t *copy = malloc(rig.v.mem_size);
-	pid_t vmm = getppid();
-	unsigned int i;
-
-	for (i = 0; i < 4 && !ksft_failed(); i++) {
-		inject(10);
-		EXPECT(WAIT_FOR(3000, guest_has_all()));
-		ASSERT_SYS(kill(vmm, SIGSTOP));
-		EXPECT(WAIT_FOR(3000, all_stopped(vmm)));
-		memcpy(copy, rig.v.mem, rig.v.mem_size);
-		inject(20);
-		EXPECT(!WAIT_FOR(100, memory_changed(copy)));
-		ASSERT_SYS(kill(vmm, SIGCONT));
-		EXPECT(WAIT_FOR(3000, guest_has_all()));
-	}
-	free(copy);
-}
-
 CASE(stopped_owner_is_not_written_to)
 {
-	uint32_t i;
-	pid_t pid;
-
 	open_in_group();
-	rig_rx_post(&rig, 256, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
-	pid = fork_world(stop_and_continue);
-	while (!world_ends(pid))
-		ksft_relax(1000);
-	for (i = 0; i < shared->injected && !ksft_failed(); i++)
-		rig_rx_expect(&rig, i, LEN);
-	end_world(pid);
+	is_halted_while_idle(stop_idle);
 }
 
 /* As a paused container is removed. */
