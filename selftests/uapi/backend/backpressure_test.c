@@ -199,20 +199,6 @@ CASE(tap_without_backpressure_drops)
 	rig_close(&rig);
 }
 
-CASE(tap_full_stops_its_senders)
-{
-	unsigned int i;
-
-	begin(IFF_BACKPRESSURE, 128);
-	for (i = 0; i < 10 && !ksft_failed(); i++) {
-		ASSERT(fill_up(sent + 1000));
-		EXPECT_EQ(dropped(), 0);
-		pass(sent, 256);
-		all_passed();
-	}
-	rig_close(&rig);
-}
-
 static void stream(unsigned int flags, unsigned int ring)
 {
 	static const unsigned int bufs[] = { 1, 3, 16, 63, 64, 65, 256 };
