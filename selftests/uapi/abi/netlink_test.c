@@ -503,21 +503,16 @@ static void listen_before_there_is_an_owner(void)
 	vmm.v.fd = vdev_open_node();
 }
 
-static void own_as(const char *kind)
-{
-	setenv("KVNET_WORKER", kind, 1);
-	vdev_own(vmm.v.fd);
-}
-
 /* Once, after DEV_ADD, and then each worker's thread is known. */
 static void workers_start(const char *kind)
 {
 	struct attrs e;
 	uint32_t id;
 
+	choose_worker(kind);
 	listen_before_there_is_an_owner();
 	ASSERT_SYS(prctl(PR_SET_NAME, "a vmm"));
-	own_as(kind);
+	vdev_own(vmm.v.fd);
 	id = rig_counter(&vmm, "kvnet.id");
 	EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_DEV_ADD_NTF);
 	EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_WORKERS_START_NTF);
@@ -532,8 +527,6 @@ static void workers_start(const char *kind)
 
 CASE(worker_task_start_notified_once)
 {
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
 	workers_start("task");
 }
 
@@ -549,9 +542,10 @@ static void workers_start_before_the_end(const char *kind)
 	struct attrs e;
 	uint8_t cmd;
 
+	choose_worker(kind);
 	listen_before_there_is_an_owner();
 	for (i = 0; i < 100; i++) {
-		own_as(kind);
+		vdev_own(vmm.v.fd);
 		close(vmm.v.fd);
 		started = 0;
 		EXPECT_EQ(genl_event(&genl, 3000, &e), KVNET_CMD_DEV_ADD_NTF);
@@ -566,8 +560,6 @@ static void workers_start_before_the_end(const char *kind)
 
 CASE(worker_task_start_precedes_the_end)
 {
-	if (!kernel_has_vhost_task())
-		ksft_skip("no threads of the owner before Linux 6.11");
 	workers_start_before_the_end("task");
 }
 
