@@ -149,7 +149,7 @@ CASE_TIMED(requests_while_owners_are_killed_survived, 60)
 	pid_t pid[DEVICES] = { 0 };
 	unsigned int i, before;
 	pthread_t thread;
-	int status, fd;
+	int fd;
 
 	netlink_need();
 	before = workers();
@@ -157,10 +157,8 @@ CASE_TIMED(requests_while_owners_are_killed_survived, 60)
 	rig_enter_netns();
 	ASSERT_EQ(pthread_create(&thread, NULL, look, NULL), 0);
 	for (i = 0; !over(); i = (i + 1) % DEVICES) {
-		if (pid[i]) {
-			kill(pid[i], SIGKILL);
-			ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
-		}
+		if (pid[i])
+			kill_child(pid[i]);
 		pid[i] = ASSERT_SYS(fork());
 		if (!pid[i]) {
 			fd = vdev_open_node();
@@ -172,10 +170,8 @@ CASE_TIMED(requests_while_owners_are_killed_survived, 60)
 		ksft_relax(1000);
 	}
 	for (i = 0; i < DEVICES; i++)
-		if (pid[i]) {
-			kill(pid[i], SIGKILL);
-			ASSERT_EQ(waitpid(pid[i], &status, 0), pid[i]);
-		}
+		if (pid[i])
+			kill_child(pid[i]);
 	pthread_join(thread, NULL);
 	no_worker_left(before);
 	no_leak_found();

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -280,6 +281,13 @@ void in_child(void (*fn)(void))
 bool child_ended(pid_t pid, int *status)
 {
 	return waitpid(pid, status, WNOHANG) == pid;
+}
+
+void kill_child(pid_t pid)
+{
+	ASSERT_SYS(kill(pid, SIGKILL));
+	if (!WAIT_FOR(5000, child_ended(pid, NULL)))
+		FAIL("process %d cannot be killed", pid);
 }
 
 void no_worker_left(unsigned int before)

@@ -44,6 +44,8 @@ void run_on_one_cpu(void);
 void in_child(void (*fn)(void));
 /* Has this child ended? And how, if that is asked for. */
 bool child_ended(pid_t pid, int *status);
+/* It has to end in time. */
+void kill_child(pid_t pid);
 /* A thread on another CPU sees a changed page table only once it has been in the kernel. */
 bool is_user_mode_linux(void);
 /* Another's open file, by its number there, to have it, too. */

@@ -162,8 +162,7 @@ static void last_close(const struct way *way)
 	no_worker_left(before);
 	EXPECT(WAIT_FOR(3000, module_users() <= users));
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
-	kill(owner, SIGKILL);
-	EXPECT(WAIT_FOR(3000, waitpid(owner, NULL, WNOHANG)));
+	kill_child(owner);
 }
 
 static void open_it(void)
@@ -493,7 +492,7 @@ CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 {
 	unsigned int before;
 	char c = 0, by_vcpu;
-	int p[2], status;
+	int p[2];
 	pid_t pid;
 
 	if (vdev_is_vhost())
@@ -513,9 +512,7 @@ CASE_TIMED(device_held_by_aio_alone_is_released, 40)
 	vdev_parameter("tx_inline", by_vcpu);
 	if (!WAIT_FOR(5000, module_users() == before))
 		FAIL("module: %u users, then %u", before, module_users());
-	ASSERT_SYS(kill(pid, SIGKILL));
-	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the owner cannot be killed");
+	kill_child(pid);
 }
 
 /* Eventfds that a request alone holds, which the worker's signal completes. */

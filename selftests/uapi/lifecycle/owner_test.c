@@ -164,14 +164,10 @@ static void left_by_vhost_net(const struct report *told)
 /* Kills the VMM: what it alone held is free. */
 static void kill_vmm(pid_t pid, const struct report *told)
 {
-	int status;
-
 	enter_network_of(pid);
 	ASSERT(if_nametoindex(told->tap));
 	EXPECT_GE(store_used() * 4096, STORE_SIZE);
-	ASSERT_SYS(kill(pid, SIGKILL));
-	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the VMM cannot be killed");
+	kill_child(pid);
 	if (vdev_is_vhost())
 		left_by_vhost_net(told);
 	if (!WAIT_FOR(5000, !workers_of(pid, NULL)))
@@ -373,8 +369,7 @@ static void executes(const char *kind, bool main_thread)
 		if (!WAIT_FOR(5000, !store_used()))
 			FAIL("%lu pages of its memory are left", store_used());
 		EXPECT_EQ(module_users(), before + 1);
-		ASSERT_SYS(kill(pid, SIGKILL));
-		ASSERT_SYS(waitpid(pid, NULL, 0));
+		kill_child(pid);
 		EXPECT(WAIT_FOR(5000, module_users() == before));
 	}
 }
@@ -579,8 +574,7 @@ static void killed_amid_work(unsigned int n_devices)
 	for (i = 0; i < n_devices; i++)
 		EXPECT(WAIT_FOR(3000, rig_counter(r[i], "kvnet.tx.packets") > 0));
 	EXPECT_EQ(workers_of(owner, NULL), 2 * n_devices);
-	ASSERT_SYS(kill(owner, SIGKILL));
-	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	kill_child(owner);
 	for (i = 0; i < n_devices; i++)
 		EXPECT(vdev_eventfd_wait(r[i]->v.q[VDEV_TX].err, 20000));
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));
@@ -607,8 +601,7 @@ static void killed_meanwhile(bool kick)
 
 	owner = serve_another(r, 1);
 	wait_workers_idle(owner);
-	ASSERT_SYS(kill(owner, SIGKILL));
-	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	kill_child(owner);
 	if (kick)
 		vdev_kick_always(&rig.v.q[VDEV_TX]);
 	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 3000));
@@ -645,8 +638,7 @@ CASE_TIMED(killed_with_kthread_in_page_fault_ends_kthread, 40)
 	asked.fd = pages_from;
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	ASSERT_EQ(poll(&asked, 1, 3000), 1);
-	ASSERT_SYS(kill(owner, SIGKILL));
-	ASSERT_EQ(waitpid(owner, NULL, 0), owner);
+	kill_child(owner);
 	close(pages_from);
 	EXPECT(vdev_eventfd_wait(rig.v.q[VDEV_TX].err, 20000));
 	EXPECT(WAIT_FOR(3000, !workers_of(owner, NULL)));

@@ -654,20 +654,11 @@ static pid_t fork_non_owner(void (*call)(void))
 	return pid;
 }
 
-static void kill_non_owner(pid_t pid)
-{
-	int status;
-
-	ASSERT_SYS(kill(pid, SIGKILL));
-	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the process that is not the owner cannot be killed");
-}
-
 static void non_owner_killed(void (*call)(void))
 {
 	open_rig();
 	send_late(1);
-	kill_non_owner(fork_non_owner(call));
+	kill_child(fork_non_owner(call));
 	arrives();
 	/* later page faults are served as well */
 	send_late(2);
@@ -714,7 +705,7 @@ CASE(non_owner_behind_owner_can_be_killed)
 	send_late(1);
 	ASSERT_EQ(pthread_create(&owner, NULL, owner_asks, NULL), 0);
 	ASSERT(WAIT_FOR(3000, asker_waits()));
-	kill_non_owner(fork_non_owner(in_set_backend));
+	kill_child(fork_non_owner(in_set_backend));
 	EXPECT(asker_waits());
 	arrives();
 	ASSERT_EQ(pthread_join(owner, NULL), 0);
@@ -727,7 +718,7 @@ static void owner_killed(void (*call)(void))
 {
 	unsigned int before = workers();
 	pid_t pid, non_owner;
-	int p[2], status;
+	int p[2];
 
 	ASSERT_SYS(pipe(p));
 	pid = fork();
@@ -745,13 +736,11 @@ static void owner_killed(void (*call)(void))
 	}
 	close(p[1]);
 	if (read(p[0], &non_owner, sizeof(non_owner)) != sizeof(non_owner)) {
-		waitpid(pid, &status, 0);
+		waitpid(pid, NULL, 0);
 		return;		/* it has failed, or skipped */
 	}
 	WAIT_FOR(200, task_state(pid, pid) == 'D');
-	ASSERT_SYS(kill(pid, SIGKILL));
-	if (!WAIT_FOR(5000, waitpid(pid, &status, WNOHANG) == pid))
-		FAIL("the owner cannot be killed");
+	kill_child(pid);
 	kill(non_owner, SIGKILL);
 	no_worker_left(before);
 }
