@@ -205,22 +205,16 @@ void no_file_left(unsigned long before, unsigned long others)
 
 unsigned int module_users(void)
 {
-	FILE *f = fopen(vdev_is_vhost() ? "/sys/module/vhost_net/refcnt" : "/sys/module/kvnet/refcnt", "r");
-	unsigned int n;
+	const char *line = line_of(vdev_is_vhost() ? "/sys/module/vhost_net/refcnt" :
+						     "/sys/module/kvnet/refcnt");
 
-	ASSERT(f && fscanf(f, "%u", &n) == 1);
-	fclose(f);
-	return n;
+	ASSERT(*line);
+	return atoi(line);
 }
 
 unsigned long open_files(void)
 {
-	unsigned long n = 0;
-	FILE *f = fopen("/proc/sys/fs/file-nr", "r");
-
-	ASSERT(f && fscanf(f, "%lu", &n) == 1);
-	fclose(f);
-	return n;
+	return strtoul(line_of("/proc/sys/fs/file-nr"), NULL, 10);
 }
 
 int file_of(pid_t pid, int fd)
