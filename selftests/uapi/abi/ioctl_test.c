@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "abi_rows.h"
@@ -23,6 +22,7 @@
 #include "ioctl_rows.h"
 #include "links.h"
 #include "pin_rig.h"
+#include "procfs.h"
 #include "row.h"
 
 enum { KVNET, VHOST_NET };
@@ -235,19 +235,21 @@ CASE_TIMED(rows_when_running_answered_as_vhost, 60)
 	compare_state(RUNNING);
 }
 
+static void compare_other_process(void)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		compare(&other_process[i], false);
+}
+
 CASE(rows_by_another_process_answered_as_vhost)
 {
-	int status, i;
+	int i;
 
 	find_nodes();
 	open_nodes(RUNNING);
-	if (!fork()) {
-		for (i = 0; i < 4; i++)
-			compare(&other_process[i], false);
-		_exit(0);
-	}
-	ASSERT_SYS(wait(&status));
-	EXPECT_EQ(status, 0);
+	in_child(compare_other_process);
 	for (i = 0; i < n_nodes; i++)
 		flow_one(&rigs[i]);
 }
@@ -620,10 +622,7 @@ CASE(reset_owner_frees_the_device)
 	vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT(__vdev_backend(&rig.v, VDEV_TX, rig.tap) < 0);
 	/* and its next owner can set it up */
-	vdev_set_features(&rig.v, rig.cfg.features);
-	vdev_set_mem(&rig.v);
-	vdev_queue_reset(&rig.v, 0);
-	vdev_queue_reset(&rig.v, 1);
+	rig_set_up_again(&rig);
 	rig_start(&rig);
 	flow_one(&rig);
 }

@@ -568,23 +568,21 @@ CASE(worker_kthread_start_precedes_the_end)
 	workers_start_before_the_end("kthread");
 }
 
+static void own_as_first_process(void)
+{
+	vdev_own(vmm.v.fd);
+	EXPECT_EQ(getpid(), 1);
+}
+
 /* The owner's PID there is another process's here. */
 CASE(owner_in_another_pid_namespace_has_no_number)
 {
 	struct attrs e;
-	int status;
-	pid_t pid;
 
 	listen_before_there_is_an_owner();
 	if (unshare(CLONE_NEWPID))
 		ksft_skip("no PID namespaces: %s", strerror(errno));
-	pid = ASSERT_SYS(fork());
-	if (!pid) {
-		vdev_own(vmm.v.fd);
-		_exit(getpid() != 1);
-	}
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
+	in_child(own_as_first_process);
 	e = expect_event(KVNET_CMD_DEV_ADD_NTF);
 	EXPECT(!attr_has(e, KVNET_A_DEV_OWNER_PID));
 	EXPECT(*attr_text(e, KVNET_A_DEV_OWNER_COMM));
