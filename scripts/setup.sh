@@ -44,8 +44,8 @@ iputils-ping ethtool iproute2 procps jq python3 gcc make libc6-dev bc flex bison
 DEB_PACKAGES="build-essential debhelper dh-dkms fakeroot libmnl-dev pkgconf"
 TOOLS_PACKAGES="gcc make libc6-dev libmnl-dev"
 REPORT_PACKAGES="python3-matplotlib python3-scipy"
-# the output of kvnetctl is compared with its schema
-PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema codespell"
+# the output of kvnetctl is compared with its schema, and read by a parser of others
+PACKAGES="$PACKAGES $TOOLS_PACKAGES python3-jsonschema libyajl-dev codespell"
 
 check_root()
 {
