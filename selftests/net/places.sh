@@ -23,7 +23,7 @@ place_overlay()
 
 	[ ! -e $overlay ] || return 0
 	tree=$(mktemp -d)
-	mkdir -p "$tree/usr/bin" && cp "$DIR"/{stream,memsum,ramcmp} "$tree/usr/bin/" &&
+	mkdir -p "$tree/usr/bin" && cp "$DIR"/{stream,memsum} "$tree/usr/bin/" &&
 		(cd "$tree" && find . | cpio -o -H newc --quiet) > $overlay
 	rm -r "$tree"
 }

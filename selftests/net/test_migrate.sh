@@ -262,7 +262,7 @@ same_memory()
 
 	start=$(uptime_now)
 	wait_until 30 is_paused || fail "the destination does not wait: $(qmp query-status)" || return
-	ramcmp /tmp/guest-"$(other_side)"/ram $GUEST/ram > /tmp/ramcmp ||
+	python3 -ISB "$NET_DIR/ramcmp.py" /tmp/guest-"$(other_side)"/ram $GUEST/ram > /tmp/ramcmp 2>&1 ||
 		fail "source and destination differ: $(cat /tmp/ramcmp)" || return
 	qmp cont || return
 	HELD=$(took "$start")
