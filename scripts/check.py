@@ -161,10 +161,10 @@ def check_spdx():
 
 
 def check_python():
-    """Tests of scripts, by folder: a package has those of its own found from outside; and of the tests' QMP client."""
+    """Tests of scripts, by folder: a package has those of its own found from outside."""
     folders = sorted({f"{TOP}/{os.path.dirname(name)}" for name in source_files("scripts/*test_*.py")})
     return succeed(*(["python3", "-B", "-m", "unittest", "discover", "-q", "-s", folder] for folder in folders
-                     if not os.path.exists(f"{folder}/__init__.py")), ["python3", "-B", "selftests/net/qmp_test.py"])
+                     if not os.path.exists(f"{folder}/__init__.py")))
 
 
 def not_explained(stats, trace, doc, scripts):
