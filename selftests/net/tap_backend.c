@@ -17,8 +17,6 @@
 #include <dlfcn.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +24,6 @@
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vdev.h"
@@ -43,65 +40,6 @@ static struct tap {
 	bool is_macvtap;
 	struct vdev v;
 } taps[TAPS];
-
-/*** what vdev.c needs of ksft.c, outside of a case ***/
-
-void ksft_fail(const char *file, int line, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("# %s:%d: ", file, line);
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
-	fflush(stdout);
-}
-
-void ksft_abort(void)
-{
-	_exit(KSFT_FAIL);
-}
-
-void ksft_skip(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("# ");
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
-	fflush(stdout);
-	_exit(KSFT_FAIL);
-}
-
-char ksft_file_set(const char *path, const char *value)
-{
-	FAIL("%s must not become %s here", path, value);
-	ksft_abort();
-}
-
-uint64_t ksft_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
-}
-
-unsigned int ksft_patience(unsigned int ms)
-{
-	return ms < 1000 ? ms : 3 * ms;
-}
-
-void ksft_relax(unsigned int turn)
-{
-	if (turn < 64)
-		sched_yield();
-	else
-		poll(NULL, 0, 1);
-}
 
 /*** a tap and its device ***/
 
