@@ -143,11 +143,4 @@ static void crowd_close(unsigned int slices)
 	spec_slices("uneven", all.uneven, slices, "1");
 }
 
-CASE_TIMED(crowd, 240)
-{
-	static const struct turns_work work = {
-		.open = crowd_open, .slice = crowd_slice, .close = crowd_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(crowd, 240)

@@ -128,11 +128,4 @@ static void memory_close(unsigned int slices)
 	single_end(&sample.p);
 }
 
-CASE_TIMED(memory, 240)
-{
-	static const struct turns_work work = {
-		.open = memory_open, .slice = memory_slice, .close = memory_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(memory, 240)

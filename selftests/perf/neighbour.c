@@ -343,12 +343,4 @@ static void neighbour_close(unsigned int slices)
 	cgroup_remove(&all.group[1]);
 }
 
-CASE_TIMED(neighbour, 600)
-{
-	static const struct turns_work work = {
-		.open = neighbour_open, .slice = neighbour_slice,
-		.close = neighbour_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(neighbour, 600)

@@ -214,11 +214,4 @@ static void order_close(unsigned int slices)
 	ports_close(&sample.p);
 }
 
-CASE_TIMED(order, 240)
-{
-	static const struct turns_work work = {
-		.open = order_open, .slice = order_slice, .close = order_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(order, 240)

@@ -182,11 +182,4 @@ static void pair_close(unsigned int slices)
 	ports_close(&sample.p);
 }
 
-CASE_TIMED(pair, 240)
-{
-	static const struct turns_work work = {
-		.open = pair_open, .slice = pair_slice, .close = pair_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(pair, 240)

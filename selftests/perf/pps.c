@@ -227,13 +227,6 @@ static void pps_close(unsigned int slices)
 	ports_close(&sample.p);
 }
 
-CASE_TIMED(pps, 240)
-{
-	static const struct turns_work work = {
-		.open = pps_open, .slice = pps_slice, .close = pps_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(pps, 240)
 
 KSFT_MAIN()

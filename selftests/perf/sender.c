@@ -105,11 +105,4 @@ static void sender_close(unsigned int slices)
 	ports_close(&sample.p);
 }
 
-CASE_TIMED(sender, 240)
-{
-	static const struct turns_work work = {
-		.open = sender_open, .slice = sender_slice, .close = sender_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(sender, 240)

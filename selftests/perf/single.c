@@ -177,14 +177,7 @@ static void rr_close(unsigned int slices)
 	single_end(&single.p);
 }
 
-CASE_TIMED(rr, 240)
-{
-	static const struct turns_work work = {
-		.open = rr_open, .slice = rr_slice, .close = rr_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(rr, 240)
 
 CASE_TIMED(idle, 120)
 {

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "ksft.h"
 #include "spec.h"
 
 #define SLICES		200u	/* of a sample, at most */
@@ -35,6 +36,19 @@ struct turns_work {
 unsigned int turns_slices(const struct spec *s, unsigned long passes, unsigned long *each);
 
 void turns_take(const struct turns_work *work);
+
+/* A case of this work: name_open(), name_slice() and name_close(). */
+#define TURNS(name, seconds)						\
+	CASE_TIMED(name, seconds)					\
+	{								\
+		static const struct turns_work work = {			\
+			.open = name##_open, .slice = name##_slice,	\
+			.close = name##_close,				\
+		};							\
+									\
+		turns_take(&work);					\
+	}
+
 /* What is timed begins or ends (with BENCH_COUNT=1, see mark.h; backends from 1). */
 void turns_count(bool on);
 /* At the end: so many packets went through meanwhile. */

@@ -182,11 +182,4 @@ static void viommu_close(unsigned int slices)
 	ports_close(&sample.p);
 }
 
-CASE_TIMED(viommu, 240)
-{
-	static const struct turns_work work = {
-		.open = viommu_open, .slice = viommu_slice, .close = viommu_close,
-	};
-
-	turns_take(&work);
-}
+TURNS(viommu, 240)

@@ -664,7 +664,7 @@ class Names(unittest.TestCase):
         perf = os.path.join(machine.TOP, "selftests/perf")
         sources = "".join(machine.text_of(os.path.join(perf, name)) for name in os.listdir(perf) if name.endswith(".c"))
         programs = {case.program for lane in cases.PROCESS_LANES for quick in (False, True) for case in cases.cases_of(lane, quick)}
-        self.assertEqual(programs - set(re.findall(r"^CASE_TIMED\((\w+)", sources, re.M)), {"dpdk"})
+        self.assertEqual(programs - set(re.findall(r"^(?:CASE_TIMED|TURNS)\((\w+)", sources, re.M)), {"dpdk"})
 
 
 class Plans(unittest.TestCase):
