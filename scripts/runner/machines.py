@@ -28,7 +28,7 @@ WAYS = ("BACKEND", "KVNET_PARAMS", "KVNET_LAYOUT", "KVNET_WORKER", "SYSFUZZ_SECO
         "SHORTCUT_SECONDS", "SHORTCUT_SEED")
 UAPI_OPTIONS = ROUNDS + WAYS + ("KSFT_SLOW",)
 HOST_OPTIONS = ROUNDS + WAYS + ("QEMU", "STREAM_BYTES", "SHORT")
-GUEST_OPTIONS = ("BACKEND", "KVNET_PARAMS", "MIGRATE_CHAIN", "MIGRATE_IOMMU", "KERNEL_TESTS")
+GUEST_OPTIONS = ("BACKEND", "KVNET_PARAMS", "MIGRATE_CHAIN", "KERNEL_TESTS")
 
 # what net tests want beyond the usual: the script that makes a tree for the test host
 TREES = {"dpdk": ("vmm-dpdk", "mkvmm.sh", "dpdk"),

@@ -27,7 +27,7 @@ MIGRATE_LOAD=10
 # More than some ten unsolicited frames a second leave the guest
 # no time for anything else where an emulated SVM serves eight (11 ms a frame of four guests).
 [ "${GUEST_ACCEL:-kvm}" != kvm ] || grep -q kvm-clock /sys/devices/system/clocksource/clocksource0/available_clocksource || MIGRATE_LOAD=2
-OPTIONS=queue_reset=on MACHINE='' WORDS=''
+OPTIONS=queue_reset=on
 ROUNDS=0 MOVES=0 BYTES=0 LOST=0 FAILED=0
 WHAT="streams guest_link_down_up streams monitor_link move streams resize_ring streams rebind_driver move pause_resume"
 

@@ -199,8 +199,8 @@ migration_end()
 migrate_launch()
 {
 	# shellcheck disable=SC2086 # one word or none
-	GUEST_MEM=$GUEST_MB GUEST_MACHINE=pc-q35-7.2,memory-backend=ram$MACHINE \
-		GUEST_APPEND="init_on_alloc=0 no-kvmclock$WORDS" guest_launch $OPTIONS -- \
+	GUEST_MEM=$GUEST_MB GUEST_MACHINE=pc-q35-7.2,memory-backend=ram \
+		GUEST_APPEND="init_on_alloc=0 no-kvmclock" guest_launch $OPTIONS -- \
 		-object "memory-backend-file,id=ram,size=${GUEST_MB}M,mem-path=$GUEST/ram,share=on" "$@"
 }
 
@@ -479,25 +479,9 @@ migrate_plain()
 	migrate_chain migrate ${MIGRATE_CHAIN:-$chain}
 }
 
-# The backend then writes at addresses that are not the log's. Only with
-# MIGRATE_IOMMU=1: too slow for this traffic where the CPU is emulated.
-migrate_iommu()
-{
-	local OPTIONS=$OPTIONS,iommu_platform=on,disable-legacy=on,ats=on
-	local MACHINE=,kernel-irqchip=split WORDS=" intel_iommu=on iommu.strict=1" GUEST_FIRST
-
-	if ! backend_offers $ACCESS_PLATFORM; then
-		skip migrate "backend $BACKEND does not offer ACCESS_PLATFORM"
-		return
-	fi
-	# shellcheck disable=SC2034 # read by lib.sh
-	GUEST_FIRST=(-device "intel-iommu,intremap=on,device-iotlb=on")
-	migrate_chain "migrate with vIOMMU" "$BACKEND/$QEMU" "vhost/$QEMU" "$BACKEND/$QEMU"
-}
-
 migrate_main()
 {
-	local GUEST=$GUEST TAP=$TAP OPTIONS=queue_reset=on MACHINE='' WORDS=''
+	local GUEST=$GUEST TAP=$TAP OPTIONS=queue_reset=on
 
 	guest_stop
 	tap_delete $TAP
@@ -515,11 +499,7 @@ migrate_main()
 	fi
 	bash -c "$(trace_resets)" 2> /dev/null
 	run_test "migrate: bridge_with_two_taps_is_made" bridge_create
-	if [ -z "${MIGRATE_IOMMU:-}" ]; then
-		migrate_plain
-	else
-		migrate_iommu
-	fi
+	migrate_plain
 	migrate_clean
 	bridge_delete
 }
