@@ -224,7 +224,7 @@ class Tier:
 
     def installed(self, lane):
         """Some of the uapi tests as they are where they were installed."""
-        tests = "ioctl_test notify_test loop_test"
+        tests = "ioctl_test loop_test"
         if lane.call(make("selftests", "install", "TARGETS=uapi", f"TESTS={tests}",
                           f"OUTPUT={self.build}", f"INSTALL_PATH={self.build}/ksft")):
             lane.fail("uapi tests can be installed")
