@@ -207,7 +207,8 @@ class Set(unittest.TestCase):
 
     def test_kernel_has_its_say(self):
         _, err = run("set", "7", "poll-us", "1", status=1)
-        self.assertEqual(err, "kvnetctl: device 7: the owner is dead\n")
+        self.assertEqual(err, "kvnetctl: device 7: the device's owner is dead\n")
+        self.assertEqual(json.loads(run("show", "7", "-j")[0])[0]["owner"], "dead")
 
     def rules(self, text):
         with tempfile.NamedTemporaryFile("w", delete=False) as file:

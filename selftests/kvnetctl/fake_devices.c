@@ -243,8 +243,8 @@ static int check_set(const struct kvnet_device *dev, const char **why)
 		return EINVAL;
 	}
 	if (dev->id == 7) {
-		*why = "the owner is dead";
-		return ESRCH;
+		*why = "the device's owner is dead";
+		return EOWNERDEAD;
 	}
 	if (dev->id == 2 && HAS(p, KVNET_A_POLICY_POLL_US) && p->poll_us > 1000) {
 		*why = "too long a spin";
