@@ -150,8 +150,7 @@ class Machines:
         # tier one has it under AddressSanitizer only
         if not self.first:
             self.build_kvnetctl(lane)
-            words += ["--add", f"{self.build}/tools/kvnetctl",
-                      "--add", f"{self.build}/tools/other/kvnetctl:/kvnet/kvnetctl-other"]
+            words += ["--add", f"{self.build}/tools/kvnetctl"]
         text = self.start(lane, name, [f"{SCRIPTS}/vm.sh", *words, "--", script, *arguments],
                           len(uapi) + len(net))
         # what kvnetctl has printed as JSON: selftests/net/test_kvnetctl.sh
@@ -160,17 +159,9 @@ class Machines:
             lane.step("JSON of kvnetctl fits its schema", fits)
 
     def build_kvnetctl(self, lane):
-        """Its libmnl is there for ip(8). And as a later release may be, whose protocol has another
-        version."""
-        folder, other = f"{self.build}/tools", f"{self.build}/tools/other"
-        os.makedirs(f"{other}/linux", exist_ok=True)
-        with open(f"{TOP}/include/uapi/linux/kvnet.h", encoding="utf-8") as file:
-            header = re.sub(r"(?m)^(#define KVNET_FAMILY_VERSION\s).*", r"\g<1>9", file.read())
-        with open(f"{other}/linux/kvnet.h", "w", encoding="utf-8") as file:
-            file.write(header)
-        for output in f"OUTPUT={folder}", f"OUTPUT={other} CPPFLAGS=-I{other}":
-            lane.need(library('locked tools make -s -C "$@"', f"{TOP}/tools/kvnetctl",
-                              *output.split()))
+        """Its libmnl is there for ip(8)."""
+        lane.need(library('locked tools make -s -C "$@"', f"{TOP}/tools/kvnetctl",
+                          f"OUTPUT={self.build}/tools"))
 
     def extras(self, lane, net):
         """Trees of VMMs and tracers, guests with other kernels. What cannot be had is left out, and

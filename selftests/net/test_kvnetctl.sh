@@ -61,14 +61,6 @@ test_no_module()
 	$CTL doctor | grep -q '^BAD *module .*neither loaded nor installed' || fail "$($CTL doctor)"
 }
 
-# a tool of another release, where there is one
-test_other_version()
-{
-	local CTL=/kvnet/kvnetctl-other
-
-	each_says 3 "the module kvnet speaks version 1 of its protocol, this kvnetctl version 9"
-}
-
 test_list_show()
 {
 	guest_need || return
@@ -313,54 +305,6 @@ test_monitor_and_rules()
 	wait $monitor && wait $rules
 }
 
-devices_are()
-{
-	[ "$($CTL list -j | jq length)" -eq "$1" ]
-}
-
-owner_is_dead()
-{
-	JSON=$($CTL show -j)
-	has 'length == 2 and all(.owner == "dead")'
-}
-
-# A VMM with two devices: both are set by its PID. Then it is killed, while this shell has
-# them open.
-two_devices()
-{
-	local pid=$1 id
-
-	wait_until 20 devices_are 2 || fail "$($CTL list)" || return
-	$CTL set "pid:$pid" nice 5 poll-us 3 && json show show "pid:$pid" || return
-	has 'length == 2 and all(.policy.poll_us == 3)' || return
-	kill -KILL "$pid"
-	wait "$pid" 2> /dev/null
-	wait_until 10 owner_is_dead || fail "$JSON" || return
-	json show show || return
-	id=$(field id)
-	says 1 "dead" set "$id" nice 1 && says 4 "there is no process $pid" show "pid:$pid" || return
-	JSON=$($CTL doctor -j)
-	has "any(.[]; .what | contains(\"device $id: its VMM is dead, but another process holds it open\"))"
-}
-
-test_two_devices()
-{
-	local status a b netdev=script=no,downscript=no,vhost=on
-
-	guest_stop
-	wait_until 5 kvnet_unused && tap_create tap1 || return
-	exec {a}<> $DEVICE {b}<> $DEVICE
-	"/opt/qemu-$QEMU/bin/qemu-system-x86_64" -L "/opt/qemu-$QEMU/share" -nodefaults -no-user-config -display none \
-		-accel "${GUEST_ACCEL:-kvm}" -M none -S -netdev "tap,id=a,ifname=$TAP,$netdev,vhostfd=$a" \
-		-netdev "tap,id=b,ifname=tap1,$netdev,vhostfd=$b" < /dev/null &
-	two_devices $!
-	status=$?
-	[ $status -eq 0 ] || kill -KILL $! 2> /dev/null
-	exec {a}>&- {b}>&-
-	tap_delete tap1
-	return $status
-}
-
 test_module_removed()
 {
 	local monitor
@@ -397,7 +341,6 @@ refused_unprivileged()
 if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: each_command_without_module_prints_one_line" test_no_module
 	load_kvnet
-	[ ! -x /kvnet/kvnetctl-other ] || run_test "kvnetctl: each_command_with_module_of_another_release_prints_one_line" test_other_version
 	run_test "kvnetctl: list_and_show_of_a_guest_agree_with_it" test_list_show
 	run_test "kvnetctl: stats_counters_equal_fdinfo" test_counters
 	run_test "kvnetctl: stats_rates_between_two_looks_fit_the_packets" test_rates
@@ -408,6 +351,5 @@ if [ "$BACKEND" = kvnet ]; then
 	run_test "kvnetctl: rules_match_by_each_word_and_wrong_rules_apply_nothing" test_rules_match
 	run_test "kvnetctl: monitor_and_rules_follow_a_new_guest" test_monitor_and_rules
 	run_test "kvnetctl: other_namespace_sees_nothing_and_other_user_is_refused" test_unprivileged
-	run_test "kvnetctl: two_devices_of_a_dead_owner_are_shown_as_dead" test_two_devices
 	run_test "kvnetctl: monitor_ends_when_the_module_is_removed" test_module_removed
 fi
