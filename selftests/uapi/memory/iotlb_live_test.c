@@ -12,7 +12,6 @@
  * @seconds: 21
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -868,118 +867,54 @@ CASE_TIMED(addresses_without_translation_are_not_used, 40)
 
 /*** all at once ***/
 
-static bool storm_over;
+static bool over;
 
-static bool storm_goes_on(void)
-{
-	return !__atomic_load_n(&storm_over, __ATOMIC_ACQUIRE);
-}
-
-static uint32_t roll(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
-}
-
-static void *storm_of_messages(void *arg)
-{
-	uint32_t rnd = (uintptr_t)arg;
-
-	while (storm_goes_on()) {
-		uint64_t iova = iommu_iova(&io, roll(&rnd) % io.pages);
-		uint64_t size = (1 + roll(&rnd) % 64) * 4096ull;
-		uint64_t at = roll(&rnd) % (rig.v.mem_size / 2);
-
-		iommu_send(&io, roll(&rnd) % 3 ? VHOST_IOTLB_UPDATE :
-			   VHOST_IOTLB_INVALIDATE, iova, size,
-			   (uintptr_t)rig.v.host + at, 1 + roll(&rnd) % 3);
-	}
-	return NULL;
-}
-
-static void *storm_of_reads(void *arg)
+/* Random translations, some of them onto the rings themselves. */
+static void *send_at_random(void *arg)
 {
 	struct vhost_iotlb_msg m;
 
-	while (storm_goes_on()) {
-		if (iommu_read(&io, &m))	/* ACCESS_PLATFORM may be off by now */
-			iommu_send(&io, VHOST_IOTLB_UPDATE, m.iova & ~4095ull,
-				   4096, (uintptr_t)rig.v.host, IOMMU_RW);
-		else
-			sched_yield();
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+		uint64_t iova = iommu_iova(&io, ksft_below(io.pages));
+		uint64_t size = (1 + ksft_below(64)) * 4096ull;
+		uint64_t at = ksft_below(rig.v.mem_size / 2);
+
+		if (iommu_read(&io, &m))
+			iova = m.iova & ~4095ull;
+		iommu_send(&io, ksft_below(3) ? VHOST_IOTLB_UPDATE : VHOST_IOTLB_INVALIDATE,
+			   iova, size, (uintptr_t)rig.v.host + at, IOMMU_RW);
 	}
 	return arg;
 }
 
-static void *storm_of_ioctls(void *arg)
-{
-	uint64_t on = rig.v.features, off = on & ~F_PLATFORM, again = on | F_LOG;
-	uint32_t rnd = (uintptr_t)arg;
-	unsigned int q = 0;
-
-	while (storm_goes_on()) {
-		struct vhost_vring_addr addr;
-
-		q = !q;
-		switch (roll(&rnd) % 8) {
-		case 0:
-			__vdev_backend(&rig.v, q, -1);
-			break;
-		case 1:
-			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &off);
-			break;
-		case 2:
-			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &again);
-			break;
-		case 3:
-			__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &on);
-			break;
-		case 4:
-			vdev_queue_addr(&rig.v, q, &addr);
-			__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &addr);
-			break;
-		case 5:
-			__vdev_set_mem(&rig.v);
-			break;
-		default:
-			__vdev_backend(&rig.v, q, rig.tap);
-		}
-	}
-	return NULL;
-}
-
 /*
- * Several threads do everything that a VMM can do to a device with an IOTLB. No single result
- * is right or wrong: the kernel must survive, and the device must work afterwards.
- * Translations are random, some of them onto the rings themselves.
+ * Messages beside ioctls that replace the IOTLB and start and stop queues. No single result is
+ * right or wrong: the kernel must survive, and the device must work afterwards. stress/sysfuzz
+ * has more threads, and every ioctl.
  */
 CASE_TIMED(messages_and_ioctls_at_once_survived, 40)
 {
-	uint64_t end = ksft_now_ms() + 1500ull * ksft_rounds(1);
-	uint64_t on, one = 1;
-	pthread_t t[4];
+	static const uint64_t flip[] = { F_PLATFORM, 0, F_LOG };
+	uint64_t end = ksft_now_ms() + 1000ull * ksft_rounds(1);
+	uint64_t features;
 	unsigned int i;
+	pthread_t t;
 
 	ready_with(F_BASE | F_EVENT);
 	iommu_map_used(&io);
-	rig_start(&rig);
-	on = rig.v.features;
-	pthread_create(&t[0], NULL, storm_of_messages, (void *)1ul);
-	pthread_create(&t[1], NULL, storm_of_messages, (void *)2ul);
-	pthread_create(&t[2], NULL, storm_of_reads, NULL);
-	pthread_create(&t[3], NULL, storm_of_ioctls, (void *)3ul);
-	while (ksft_now_ms() < end) {
-		rig_inject(&rig, 1, 500);
-		for (i = 0; i < 2; i++)
-			if (write(rig.v.q[i].kick, &one, 8) != 8)
-				break;
-		sched_yield();
+	ASSERT_EQ(pthread_create(&t, NULL, send_at_random, NULL), 0);
+	for (i = 0; ksft_now_ms() < end; i++) {
+		features = rig.v.features ^ flip[i % 3];
+		__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &features);
+		__vdev_backend(&rig.v, i % 2, ksft_below(3) ? rig.tap : -1);
+		__vdev_set_mem(&rig.v);
+		rig_inject(&rig, i, 500);
+		vdev_kick_always(&rig.v.q[i % 2]);
 	}
-	__atomic_store_n(&storm_over, true, __ATOMIC_RELEASE);
-	for (i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	pthread_join(t, NULL);
 	rig_stop(&rig);
-	vdev_set_features(&rig.v, on);
+	vdev_set_features(&rig.v, rig.v.features);
 	as_new();
 }
 
