@@ -189,6 +189,10 @@ static const struct row when_logging[] = {
 	  ADDR(.flags = 1, .desc_user_addr = USER_ADDR, .avail_user_addr =
 	       USER_ADDR, .used_user_addr = USER_ADDR, .log_guest_addr = -4ull),
 	  EINVAL },
+	{ "ADDR LOG, bits out of reach", VHOST_SET_VRING_ADDR,
+	  ADDR(.flags = 1, .desc_user_addr = USER_ADDR, .avail_user_addr =
+	       USER_ADDR, .used_user_addr = USER_ADDR, .log_guest_addr = BIT64(63)),
+	  EINVAL },
 	{ "MEM a region beyond the log", VHOST_SET_MEM_TABLE,
 	  MEM1(REG(-8192ull, 4096, USER_ADDR)), EFAULT },
 };
