@@ -9,11 +9,8 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dirtylog.h"
@@ -429,17 +426,10 @@ static size_t page_of(const void *p)
 	return ((const uint8_t *)p - rig.v.mem) / LOG_PAGE;
 }
 
-/* The first page that begins at p or later, in the guest's view. */
+/* The first page that begins at p or later. */
 static uint8_t *next_page(uint8_t *p)
 {
 	return rig.v.mem + (p - rig.v.mem + LOG_PAGE - 1) / LOG_PAGE * LOG_PAGE;
-}
-
-/* The same in the device's view. */
-static void *host_page(const uint8_t *p)
-{
-	ASSERT_EQ(rig.v.regions, 1);
-	return rig.v.host + (p - rig.v.mem);
 }
 
 /* Where the device writes whether it wants kicks. */
@@ -483,33 +473,15 @@ CASE(notification_request_is_logged)
 	request_is_logged(F_BASE | F_EVENT);
 }
 
-/* Has a page missing in the device's view, until bring(). */
-static int take_away(uint8_t *page)
+/* The rings and buffers are private memory, of which the pager is going to hold back some. */
+static void open_with_a_pager(const struct rig_cfg *cfg)
 {
-	struct uffdio_api api = { .api = UFFD_API,
-				  .features = UFFD_FEATURE_MISSING_SHMEM };
-	struct uffdio_register reg = {
-		.range = { (uintptr_t)host_page(page), LOG_PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		ksft_skip("userfaultfd: %s", strerror(errno));
-	ASSERT_SYS(ioctl(fd, UFFDIO_API, &api));
-	ASSERT_SYS(madvise(page, LOG_PAGE, MADV_REMOVE));
-	ASSERT_SYS(ioctl(fd, UFFDIO_REGISTER, &reg));
-	return fd;
-}
-
-static void bring(int fd, const uint8_t *page, const uint8_t *holds)
-{
-	struct uffdio_copy copy = {
-		.dst = (uintptr_t)host_page(page), .src = (uintptr_t)holds,
-		.len = LOG_PAGE,
-	};
-
-	ASSERT_SYS(ioctl(fd, UFFDIO_COPY, &copy));
+	rig_open(&rig, cfg);
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	dirtylog_open(&dl, &rig.v);
+	dirtylog_on(&dl);
+	pager_open();
+	pager.holds = true;
 }
 
 /*
@@ -518,42 +490,40 @@ static void bring(int fd, const uint8_t *page, const uint8_t *holds)
  */
 static void called(uint64_t features)
 {
-	static uint8_t holds[LOG_PAGE] __attribute__((aligned(LOG_PAGE)));
-	struct rig_cfg cfg = { .features = features, .bufs = BATCH + 1,
-			       .tx_buf = 3 * LOG_PAGE };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
-	size_t used;
 	unsigned int i;
-	uint8_t *page;
-	int fd;
+	size_t used;
 
-	open_logging(&cfg);
+	open_with_a_pager(&(struct rig_cfg){ .features = features, .bufs = BATCH + 1,
+					     .tx_buf = 3 * LOG_PAGE, .stopped = true });
+	rig_start(&rig);
 	used = page_of(gr_used_place(&q->ring));
 	for (i = 0; i < BATCH; i++)
 		ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-	/* the one buffer that is left */
-	page = next_page(q->bufs + (size_t)q->buf_free[0] * q->buf_size);
+	/* a page of the one buffer that is left */
 	ASSERT_EQ(rig_tx(&rig, 2 * LOG_PAGE, NULL), 0);
-	memcpy(holds, page, LOG_PAGE);
-	fd = take_away(page);
+	pager_take_away(next_page(q->bufs + (size_t)q->buf_free[0] * q->buf_size), LOG_PAGE);
 	gr_call_each(&q->ring);
 	dirtylog_clear(&dl);
 	vdev_kick_always(q);
-	ASSERT(vdev_eventfd_wait(fd, 3000));
+	ASSERT(pager_asked(1, 3000));
 	EXPECT(vdev_eventfd_take(q->call));
 	if (!dirtylog_has(&dl, used))
 		FAIL("called, and the used ring is not in the log");
-	bring(fd, page, holds);
+	pager_go_on();
 	for (i = 0; i <= BATCH && !ksft_failed(); i++)
 		rig_expect(&rig, i, i < BATCH ? 100 : 2 * LOG_PAGE);
 	EXPECT(rig_tx_drain(&rig, 3000));
-	close(fd);
 	finish();
 }
 
 CASE(used_ring_is_logged_before_the_call)
 {
 	called(F_BASE);
+}
+
+CASE(used_ring_is_logged_before_the_call_with_event_idx)
+{
 	called(F_BASE | F_EVENT);
 }
 
@@ -616,7 +586,7 @@ static void half_a_copy(uint32_t before, uint32_t len)
 	page = next_page(q->bufs + LOG_PAGE);
 	b.ptr = page - before;
 	memset(b.ptr, RX_CANARY, before);
-	ASSERT_SYS(mprotect(host_page(page), LOG_PAGE, PROT_NONE));
+	ASSERT_SYS(mprotect(rig.v.host + (page - rig.v.mem), LOG_PAGE, PROT_NONE));
 	ASSERT(gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, b.ptr) >= 0);
 	vdev_kick_always(q);
 	dirtylog_clear(&dl);
@@ -646,11 +616,7 @@ CASE(start_with_a_busy_worker_is_logged)
 	struct vdev_queue *tx = &rig.v.q[VDEV_TX];
 
 	/* the worker waits for a page of the other queue's */
-	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
-	dirtylog_open(&dl, &rig.v);
-	dirtylog_on(&dl);
-	pager_open();
-	pager.holds = true;
+	open_with_a_pager(&(struct rig_cfg){ .bufs = 16, .stopped = true });
 	vdev_backend(&rig.v, VDEV_TX, rig.tap);
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	pager_take_away(tx->bufs, (size_t)tx->buf_size * tx->buf_num);
