@@ -100,34 +100,6 @@ CASE(log_in_kernel_memory_refused)
 	}
 }
 
-CASE(log_arguments_wrong_refused)
-{
-	uint64_t used;
-	int fd = -5;
-	void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-
-	open_stopped();
-	used = vdev_gpa(&rig.v, rig.v.q[VDEV_RX].ring.cfg.used);
-	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_LOG_BASE, hole), -EFAULT);
-	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_LOG_FD, hole), -EFAULT);
-	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_LOG_FD, &fd), -EBADF);
-	fd = rig.tap;
-	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_LOG_FD, &fd), -EINVAL);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, used + 1), -EINVAL);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, used + 2), -EINVAL);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, used), 0);
-	dirtylog_on(&dl);
-	rig_start(&rig);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, used + 2), -EINVAL);
-	/* a bit for that would be beyond the end of user space */
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, ~3ull), -EINVAL);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, 1ull << 63), -EINVAL);
-	EXPECT_EQ(__dirtylog_addr(&rig.v, VDEV_RX, used), 0);
-	exchange_tx(&x);
-	exchange_rx(&x);
-}
-
 /* An address that was not checked while the queue was stopped is checked when it starts. */
 CASE(used_log_out_of_reach_refused_at_start)
 {
