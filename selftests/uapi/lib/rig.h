@@ -41,6 +41,7 @@ struct rig_cfg {
 	unsigned int rx_buf;
 	bool stopped;		/* do not attach the tap */
 	bool here;		/* in the caller's network namespace */
+	bool kept;		/* receive buffers keep their contents: no canary */
 	uint64_t bus;		/* see struct vdev */
 };
 
