@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dirtylog.h"
+#include "exchange.h"
 #include "iommu.h"
 
 #define F_BASE	(F_V1 | F_MRG | F_IND)
@@ -409,79 +410,12 @@ CASE(used_ring_without_its_flag_is_not_logged)
 
 /*** live migration ***/
 
-#define BURST	32u
-
 static uint8_t *image, *device_pages;
-static uint32_t max_len;
-static bool stop;
-static unsigned long rounds, moved;
-static uint32_t taken;	/* frames that have arrived */
-static void (*disturb)(unsigned int i);
+static unsigned long moved;
+static struct exchange guest;
 
-static void post(void)
-{
-	struct vdev_queue *q = &rig.v.q[VDEV_RX];
-	struct gr_buf b = { .len = q->buf_size, .write = true };
-
-	if (q->buf_left < q->buf_num / 2)
-		return;
-	while ((b.ptr = vdev_buf_get(q)))
-		ASSERT(gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, b.ptr) >= 0);
-	vdev_kick(q);
-}
-
-/* As rig_rx(), for buffers that still have their old contents. */
-static bool take(uint32_t seq, uint32_t len)
-{
-	static uint8_t flat[FRAME_MAX + 8192];
-	struct vdev_queue *q = &rig.v.q[VDEV_RX];
-	unsigned int have = 0, want = 1;
-	struct gr_done d;
-	size_t at = 0;
-
-	while (have++ < want) {
-		if (!WAIT_FOR(5000, gr_used_pending(&q->ring)) ||
-		    gr_get_used(&q->ring, &d) != 1) {
-			FAIL("RX: frame %u did not arrive", seq);
-			return false;
-		}
-		ASSERT(at + d.len <= sizeof(flat));
-		memcpy(flat + at, d.token, d.len);
-		at += d.len;
-		vdev_buf_put(q, d.token);
-		if (have == 1 && rig.v.features & F_MRG)
-			want = flat[10] | flat[11] << 8;
-	}
-	return frame_check(flat + rig.v.hdr_len, at - rig.v.hdr_len, seq, len);
-}
-
-static void *guest(void *arg)
-{
-	uint32_t len[BURST], first;
-	unsigned int i, n;
-
-	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE) && !ksft_failed()) {
-		post();
-		n = 1 + ksft_below(BURST);
-		first = rx_seq;
-		for (i = 0; i < n; i++) {
-			len[i] = FRAME_MIN + ksft_below(max_len - FRAME_MIN);
-			rig_inject(&rig, rx_seq++, len[i]);
-		}
-		for (i = 0; i < n; i++) {
-			if (!take(first + i, len[i]))
-				break;
-			__atomic_fetch_add(&taken, 1, __ATOMIC_RELEASE);
-			post();
-		}
-		ASSERT_EQ(rig_tx(&rig, 500, NULL), 0);
-		vdev_kick(&rig.v.q[VDEV_TX]);
-		rig_expect(&rig, rig.tx_seq - 1, 500);
-		rig_tx_drain(&rig, 3000);
-		__atomic_fetch_add(&rounds, 1, __ATOMIC_RELEASE);
-	}
-	return arg;
-}
+/* What else the VMM does between two passes over the log. */
+typedef void disturber(unsigned int pass);
 
 /*
  * Guest and device write descriptors in turn. Only those are compared that the device has
@@ -532,12 +466,13 @@ static void mark_buffers(const struct vdev_queue *q)
 	pages_mark(&dl, device_pages, rig.v.mem + from, to - from);
 }
 
-static void ready_to_migrate(const struct rig_cfg *cfg, uint32_t longest)
+static void start_guest(const struct rig_cfg *cfg)
 {
+	struct rig_cfg kept = *cfg;
 	unsigned int i;
 
-	max_len = longest;
-	open_rig(cfg);
+	kept.kept = true;	/* the guest's own writes are not logged */
+	open_rig(&kept);
 	rig_start(&rig);
 	image = malloc(rig.v.mem_size);
 	device_pages = calloc(1, dl.pages);
@@ -548,25 +483,22 @@ static void ready_to_migrate(const struct rig_cfg *cfg, uint32_t longest)
 		pages_mark(&dl, device_pages, c->used, gr_used_bytes(c));
 	}
 	mark_buffers(&rig.v.q[VDEV_RX]);
+	guest = (struct exchange){
+		.r = &rig, .max_len = rig.cfg.tx_buf - rig.v.hdr_len,
+	};
+	exchange_start(&guest);
 }
 
 static unsigned long rounds_done(void)
 {
-	return __atomic_load_n(&rounds, __ATOMIC_ACQUIRE);
-}
-
-static void another_round(void)
-{
-	unsigned long seen = rounds_done();
-
-	WAIT_FOR(8000, ksft_failed() || seen != rounds_done());
+	return __atomic_load_n(&guest.rounds, __ATOMIC_ACQUIRE);
 }
 
 /*
  * Log on under traffic, copy all, copy what is dirty until the guest has done
  * 'more' rounds, stop, copy the rest.
  */
-static void migrate(unsigned int more)
+static void migrate(unsigned int more, disturber *disturb)
 {
 	uint64_t end = ksft_now_ms() + ksft_patience(20000);
 	unsigned long until = rounds_done() + more;
@@ -597,23 +529,19 @@ static void migrate(unsigned int more)
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 }
 
-static void migrations(const char *what, const struct rig_cfg *cfg,
-		       uint32_t longest, unsigned int n, unsigned int more)
+static void migrations(const char *what, const struct rig_cfg *cfg, disturber *disturb,
+		       unsigned int n, unsigned int more)
 {
 	unsigned int i;
-	pthread_t t;
 
-	rounds = moved = 0;
-	stop = false;
-	ready_to_migrate(cfg, longest);
-	ASSERT_EQ(pthread_create(&t, NULL, guest, NULL), 0);
+	moved = 0;
+	start_guest(cfg);
 	for (i = 0; i < n && !ksft_failed(); i++) {
-		migrate(more);
-		another_round();
+		migrate(more, disturb);
+		exchange_wait(&guest);
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
-	pthread_join(t, NULL);
-	ksft_note("%s: %lu pages copied, %u frames", what, moved, rx_seq);
+	exchange_end(&guest);
+	ksft_note("%s: %lu pages copied, %u frames", what, moved, guest.rx_seq);
 	EXPECT_GE(moved, n);
 	close_rig();
 	free(image);
@@ -624,24 +552,19 @@ CASE_TIMED(copy_under_traffic_is_complete, 60)
 {
 	unsigned int n = ksft_rounds(3);
 
-	migrations("small", &(struct rig_cfg){ .features = F_BASE | F_EVENT },
-		   1500, n, 50);
+	migrations("event", &(struct rig_cfg){ .features = F_BASE | F_EVENT }, NULL, n, 50);
 	migrations("flags", &(struct rig_cfg){ .features = F_BASE, .regions = 4,
-					       .rx_buf = 2000 },
-		   1500, n, 50);
-	migrations("big", &(struct rig_cfg){ .features = F_BASE | F_EVENT,
-					     .num = 1024, .rx_buf = 5000,
-					     .regions = 8 }, 60000, n, 15);
-	migrations("not mergeable", &(struct rig_cfg){ .features = F_V1,
-						       .bufs = 64 },
-		   1500, n, 30);
+					       .rx_buf = 2000 }, NULL, n, 50);
+	migrations("big", &(struct rig_cfg){ .features = F_BASE | F_EVENT, .num = 1024,
+					     .tx_buf = 60000, .rx_buf = 5000,
+					     .regions = 8 }, NULL, n, 15);
+	migrations("not mergeable", &(struct rig_cfg){ .features = F_V1, .bufs = 64 }, NULL, n, 30);
 }
 
 CASE_TIMED(copy_by_iova_is_complete, 60)
 {
-	migrations("iova", &(struct rig_cfg){ .features = F_BASE | F_EVENT |
-					      F_PLATFORM, .rx_buf = 3000 },
-		   1500, ksft_rounds(3), 50);
+	migrations("iova", &(struct rig_cfg){ .features = F_BASE | F_EVENT | F_PLATFORM,
+					      .rx_buf = 3000 }, NULL, ksft_rounds(3), 50);
 }
 
 /* A new bitmap while packets flow; the bits in the old one still count. */
@@ -658,9 +581,8 @@ static void new_base(unsigned int i)
 
 CASE_TIMED(bitmap_replaced_under_traffic_loses_no_bit, 40)
 {
-	disturb = new_base;
-	migrations("base", &(struct rig_cfg){ .features = F_BASE | F_EVENT },
-		   1500, ksft_rounds(2), 80);
+	migrations("base", &(struct rig_cfg){ .features = F_BASE | F_EVENT }, new_base,
+		   ksft_rounds(2), 80);
 }
 
 /* QEMU: the log grows before the table does. */
@@ -681,10 +603,8 @@ static void new_table(unsigned int i)
 
 CASE_TIMED(memory_table_moved_while_logging_loses_no_page, 40)
 {
-	disturb = new_table;
-	migrations("table", &(struct rig_cfg){ .features = F_BASE | F_EVENT,
-					       .regions = 4 },
-		   1500, ksft_rounds(2), 80);
+	migrations("table", &(struct rig_cfg){ .features = F_BASE | F_EVENT, .regions = 4 },
+		   new_table, ksft_rounds(2), 80);
 }
 
 static void addresses_again(unsigned int i)
@@ -695,8 +615,7 @@ static void addresses_again(unsigned int i)
 
 CASE_TIMED(ring_addresses_set_again_while_logging_lose_no_page, 40)
 {
-	disturb = addresses_again;
-	migrations("addresses", &(struct rig_cfg){ .features = F_BASE }, 1500,
+	migrations("addresses", &(struct rig_cfg){ .features = F_BASE }, addresses_again,
 		   ksft_rounds(2), 80);
 }
 
@@ -705,8 +624,8 @@ static void unmap_some(unsigned int i)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
 	size_t first = iommu_page(&io, q->bufs);
-	uint32_t now = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
-	static uint32_t seen;
+	uint16_t now = __atomic_load_n(&q->ring.used_idx, __ATOMIC_ACQUIRE);
+	static uint16_t seen;
 
 	if (seen == now)
 		return;
@@ -719,31 +638,26 @@ static void unmap_some(unsigned int i)
 
 CASE_TIMED(pages_unmapped_while_logging_are_logged, 40)
 {
-	disturb = unmap_some;
-	migrations("unmap", &(struct rig_cfg){ .features = F_BASE | F_EVENT |
-					       F_PLATFORM },
-		   1500, ksft_rounds(2), 80);
+	migrations("unmap", &(struct rig_cfg){ .features = F_BASE | F_EVENT | F_PLATFORM },
+		   unmap_some, ksft_rounds(2), 80);
 }
 
 /* On and off, much faster than anything could be copied. */
 CASE_TIMED(log_toggled_under_traffic_stays_complete, 40)
 {
 	unsigned int i;
-	pthread_t t;
 
-	ready_to_migrate(&(struct rig_cfg){ .features = F_BASE | F_EVENT }, 1500);
-	ASSERT_EQ(pthread_create(&t, NULL, guest, NULL), 0);
+	start_guest(&(struct rig_cfg){ .features = F_BASE | F_EVENT });
 	for (i = 0; i < ksft_rounds(400) && !ksft_failed(); i++) {
 		dirtylog_on(&dl);
 		if (i % 16 == 0)
-			another_round();
+			exchange_wait(&guest);
 		dirtylog_off(&dl);
 		if (i % 16 == 8)
-			another_round();
+			exchange_wait(&guest);
 	}
-	migrate(20);
-	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
-	pthread_join(t, NULL);
+	migrate(20, NULL);
+	exchange_end(&guest);
 }
 
 KSFT_MAIN()
