@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -491,27 +490,12 @@ static void *read_one(void *arg)
 	return NULL;
 }
 
-static bool asleep(pid_t tid)
-{
-	char path[64], stat[256] = "", *p;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	p = fgets(stat, sizeof(stat), f);
-	fclose(f);
-	p = p ? strrchr(stat, ')') : NULL;
-	return p && p[2] == 'S';
-}
-
 static void reader_start(struct reader *r)
 {
 	memset(r, 0, sizeof(*r));
 	ASSERT_EQ(pthread_create(&r->thread, NULL, read_one, r), 0);
 	ASSERT(WAIT_FOR(3000, __atomic_load_n(&r->tid, __ATOMIC_ACQUIRE) &&
-			asleep(r->tid)));
+			task_state(getpid(), r->tid) == 'S'));
 }
 
 static void on_signal(int sig)
@@ -774,37 +758,34 @@ CASE(message_of_wrong_size_or_type_refused)
 	EXPECT(send_raw(nowhere, sizeof(u.v2)) < 0);
 }
 
+/* vhost_net does not check who writes. */
+static void update_as_non_owner(void)
+{
+	int ret = iommu_send(&io, VHOST_IOTLB_UPDATE,
+			     vdev_bus(&rig.v, rig.v.q[VDEV_TX].ring.cfg.desc), 4096,
+			     (uintptr_t)rig.v.host, IOMMU_RW);
+
+	EXPECT(vdev_is_vhost() ? !ret : ret == -EPERM || ret == -EFAULT);
+}
+
 /* Another process's user addresses are not the owner's. */
 CASE(update_by_another_process_refused)
 {
-	int status, ret;
-	pid_t pid;
-
 	ready_but_stopped(2);
-	pid = fork();
-	if (!pid) {
-		uint64_t desc = vdev_bus(&rig.v, rig.v.q[VDEV_TX].ring.cfg.desc);
-
-		ret = iommu_send(&io, VHOST_IOTLB_UPDATE, desc, 4096,
-				 (uintptr_t)rig.v.host, IOMMU_RW);
-		_exit(!ret ? 0 : ret == -EPERM ? 1 : ret == -EFAULT ? 2 : 3);
-	}
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	ASSERT(WIFEXITED(status));
-	if (vdev_is_vhost()) {	/* which does not check */
-		EXPECT_EQ(WEXITSTATUS(status), 0);
-		return;
-	}
-	if (EXPECT(WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2))
+	in_child(update_as_non_owner);
+	if (!vdev_is_vhost())
 		descriptors_are_still_missed();
+}
+
+static void invalidate_as_non_owner(void)
+{
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_INVALIDATE, 0, 0, 0, 0), -EFAULT);
 }
 
 /* Else the translation would be missed again. */
 CASE(invalidate_by_another_process_refused)
 {
 	struct exchange x = { .r = &rig, .burst = 1 };
-	int status;
-	pid_t pid;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not check");
@@ -815,11 +796,7 @@ CASE(invalidate_by_another_process_refused)
 	iommu_serve_end(&io);
 	EXPECT_EQ(iommu_pump(&io), 0);
 	io.misses = 0;
-	pid = ASSERT_SYS(fork());
-	if (!pid)
-		_exit(iommu_send(&io, VHOST_IOTLB_INVALIDATE, 0, 0, 0, 0) == -EFAULT ? 0 : 1);
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
+	in_child(invalidate_as_non_owner);
 	iommu_serve(&io);
 	exchange_tx(&x);
 	EXPECT_EQ(io.misses, 0);
@@ -827,7 +804,7 @@ CASE(invalidate_by_another_process_refused)
 }
 
 /* ACCESS_PLATFORM and LOG_ALL change what the owner's addresses mean. */
-static void as_non_owner(void)
+static void change_features_as_non_owner(void)
 {
 	static const uint64_t bits[] = { F_PLATFORM, BIT64(VHOST_F_LOG_ALL) };
 	uint64_t f = rig.v.features;
@@ -838,29 +815,22 @@ static void as_non_owner(void)
 		f = rig.v.features ^ bits[i];
 		EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &f), -EPERM);
 	}
-	_exit(ksft_failed());
+}
+
+static void set_features(void)
+{
+	vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
 }
 
 CASE(address_features_by_another_process_refused)
 {
-	int status;
-	pid_t pid;
-
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not check");
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
-	pid = ASSERT_SYS(fork());
-	if (!pid)
-		as_non_owner();
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
+	in_child(change_features_as_non_owner);
 	/* without an owner each process may */
 	vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
-	pid = ASSERT_SYS(fork());
-	if (!pid)
-		_exit(__vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features) != 0);
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_EQ(status, 0);
+	in_child(set_features);
 	iommu_close(&io);
 }
 
