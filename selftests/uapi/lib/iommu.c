@@ -41,7 +41,6 @@ void iommu_open(struct iommu *io, struct vdev *v, int version)
 	memset(io, 0, sizeof(*io));
 	io->v = v;
 	io->version = version;
-	io->chunk = 1;
 	io->stop = -1;
 	io->pages = v->mem_size / IOMMU_PAGE;
 	io->at = calloc(io->pages, sizeof(*io->at));
@@ -318,7 +317,6 @@ void iommu_check_graves(struct iommu *io)
 void iommu_answer(struct iommu *io, const struct vhost_iotlb_msg *m)
 {
 	uint64_t page = (m->iova - iommu_iova(io, 0)) / IOMMU_PAGE;
-	unsigned int i;
 
 	pthread_mutex_lock(&io->lock);
 	io->misses++;
@@ -326,8 +324,7 @@ void iommu_answer(struct iommu *io, const struct vhost_iotlb_msg *m)
 		io->strays++;
 	} else {
 		io->missed[page]++;
-		for (i = 0; i < io->chunk && page + i < io->pages; i++)
-			map_locked(io, page + i, IOMMU_RW);
+		map_locked(io, page, IOMMU_RW);
 	}
 	pthread_mutex_unlock(&io->lock);
 }

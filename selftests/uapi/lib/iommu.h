@@ -27,7 +27,6 @@ struct iommu {
 	int version;		/* of the messages: 1 or 2 */
 	bool in_table;		/* pages stay where the memory table has them */
 	bool off;		/* the device may refuse messages now */
-	unsigned int chunk;	/* pages that an answer covers */
 	size_t pages;
 	uint8_t **at;		/* user address of each, NULL: not mapped */
 	unsigned int *missed;	/* how often each was */

@@ -536,11 +536,6 @@ static uint8_t *offer(unsigned int q)
 	return buf;
 }
 
-static bool all_bytes(const uint8_t *p, size_t len, uint8_t b)
-{
-	return p[0] == b && !memcmp(p, p + 1, len - 1);
-}
-
 /* A page without the permission that the buffer needs. */
 static void forbidden(unsigned int q, uint8_t perm)
 {
@@ -563,7 +558,7 @@ static void forbidden(unsigned int q, uint8_t perm)
 		EXPECT(m.perm & ~perm & IOMMU_RW);
 	if (q == VDEV_RX) {
 		EXPECT_EQ(gr_raw_used_idx(&rig.v.q[q].ring), used);
-		EXPECT(all_bytes(buf, 4096, RX_CANARY));
+		ksft_all_bytes("the buffer", buf, RX_CANARY, 4096);
 	} else {
 		EXPECT_EQ(rig_sniff(&rig, junk, sizeof(junk), 0), -1);
 	}

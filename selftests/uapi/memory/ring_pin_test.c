@@ -702,18 +702,4 @@ CASE(ring_with_a_hole_not_pinned)
 	EXPECT_EQ(pinned_kb(), 0);
 }
 
-/* SET_BACKEND is refused, and nothing stays pinned. */
-CASE(ring_without_memory_refused)
-{
-	struct vhost_vring_addr a;
-
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	vdev_queue_addr(&rig.v, VDEV_TX, &a);
-	ASSERT_SYS(munmap((void *)(uintptr_t)(a.used_user_addr & ~4095ul),
-			  4096));
-	EXPECT_EQ(__vdev_backend(&rig.v, VDEV_TX, rig.tap), -EFAULT);
-	EXPECT_EQ(pinned_kb(), 0);
-	rig_close(&rig);
-}
-
 KSFT_MAIN()
