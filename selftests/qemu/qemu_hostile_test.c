@@ -168,7 +168,7 @@ static void inject(const uint8_t *frame)
 	ASSERT_EQ(send(net, frame, FRAME_LEN, 0), FRAME_LEN);
 }
 
-/* What prepare() has written is shown, and a frame waits for it. */
+/* What attack_prepare() has written is shown, and a frame waits for it. */
 static void push_head(void)
 {
 	static const uint8_t frame[FRAME_LEN];
@@ -224,9 +224,7 @@ static unsigned int verdict_of(const struct attack *a)
 {
 	unsigned int v;
 
-	head = 0;
-	shown_idx = 1;
-	a->prepare();
+	attack_prepare(a);
 	push_head();
 	v = verdict();
 	if (v != WAITS || queue == VDEV_TX)
@@ -346,7 +344,7 @@ CASE(broken_device_serves_no_queue_until_reset)
 {
 	setup(USUAL);
 	for (queue = 0; queue < 2; queue++) {
-		loop_to_itself();
+		desc(0, data, 100, dir() | NEXT, 0);
 		shown_idx = 1;
 		push_head();
 		EXPECT_EQ(verdict(), BROKEN);

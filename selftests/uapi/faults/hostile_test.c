@@ -146,9 +146,7 @@ static void attack_with(const struct attack *a)
 		want = EITHER;
 	if (want == DROPPED && !vdev_is_vhost())
 		dropped = counter_of_queue(a->counter);
-	head = 0;
-	shown_idx = 1;
-	a->prepare();
+	attack_prepare(a);
 	push_head(0, head, shown_idx);
 	if (dropped >= 0 && !WAIT_FOR(3000, counter_of_queue(a->counter) == dropped + 1))
 		FAIL("TX %s: %s does not count it", a->name, a->counter);
