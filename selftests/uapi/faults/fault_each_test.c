@@ -55,6 +55,18 @@ static int do_open(void)
 	return ret;
 }
 
+/* A device that never had an owner, and is closed at once. */
+static int do_new_owner(void)
+{
+	int fd = open(vdev_path(), O_RDWR | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = __vdev_ioctl(fd, VHOST_SET_OWNER, NULL);
+	close(fd);
+	return ret;
+}
+
 static int do_another_owner(void)
 {
 	int ret = call(VHOST_RESET_OWNER, NULL);
@@ -233,8 +245,8 @@ static int do_policy(void)
 
 static const struct fault_step all[] = {
 #define S(f) { #f, do_##f }
-	S(open), S(another_owner), S(features), S(feature_words), S(get_features), S(mem),
-	S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
+	S(open), S(new_owner), S(another_owner), S(features), S(feature_words), S(get_features),
+	S(mem), S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
 	S(log), S(fdinfo), S(poll), S(policy), S(devices), S(queues),
 	S(workers), S(device),
 };

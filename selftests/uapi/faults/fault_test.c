@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocations that fail: each one of every call, one after the other; and, at
- * random, those of the worker while packets flow.  Needs a kernel with
- * CONFIG_FAILSLAB and debugfs.
+ * Allocations that fail: pages of a call, several at once; those of a ring that is mapped, and
+ * of IOTLB messages; and, at random, those of the worker while packets flow.  Needs a kernel
+ * with CONFIG_FAILSLAB and debugfs.  Each one of every call: fault_each_test.c.
  *
  * @hosts: 6.1
  * @again: slow
@@ -24,12 +24,6 @@
 
 static struct rig rig;
 
-static int do_open(void)
-{
-	rig.v.fd = open(vdev_path(), O_RDWR);
-	return rig.v.fd < 0 ? -errno : 0;
-}
-
 /* A file's first call creates the device. */
 static int do_first_call(void)
 {
@@ -49,65 +43,10 @@ static int do_features(void)
 	return __vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
 }
 
-static int do_mem(void)
-{
-	return __vdev_set_mem(&rig.v);
-}
-
-static int do_num(void)
-{
-	struct vhost_vring_state s = { .index = 1, .num = 256 };
-
-	return __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &s);
-}
-
-static int do_addr(void)
-{
-	struct vhost_vring_addr a;
-
-	vdev_queue_addr(&rig.v, 1, &a);
-	return __vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
-}
-
-static int do_kick(void)
-{
-	return __vdev_vring_fd(&rig.v, VHOST_SET_VRING_KICK, 1,
-			       rig.v.q[1].kick);
-}
-
-static int do_call(void)
-{
-	return __vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1,
-			       rig.v.q[1].call);
-}
-
 static int do_backend_tx(void)
 {
 	return __vdev_backend(&rig.v, 1, rig.tap);
 }
-
-static int do_backend_rx(void)
-{
-	int ret = __vdev_queue_tell(&rig.v, 0, 0);
-
-	return ret ? ret : __vdev_backend(&rig.v, 0, rig.tap);
-}
-
-static int do_stop(void)
-{
-	int ret = __vdev_backend(&rig.v, 0, -1);
-
-	return ret ? ret : __vdev_backend(&rig.v, 0, rig.tap);
-}
-
-static const struct step {
-	const char *name;
-	int (*call)(void);
-} steps[] = {
-#define S(f) { #f, do_##f }
-	S(open), S(owner), S(features), S(mem), S(num), S(addr), S(kick),
-	S(call), S(backend_tx), S(backend_rx), S(stop), S(mem),
-};
 
 static void carries_packets(void)
 {
@@ -119,41 +58,6 @@ static void carries_packets(void)
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	rig_expect(&rig, rig.tx_seq - 1, 90);
 	rig_tx_drain(&rig, 3000);
-}
-
-CASE_TIMED(each_call_without_memory_fails_cleanly, 60)
-{
-	unsigned int before = workers(), n, hits = 0;
-	bool hit;
-	size_t i;
-	int ret;
-
-	inject_knobs("0");
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	close(rig.v.fd);
-	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		for (n = 1, hit = true, ret = -1; hit && n < 300; n++) {
-			inject_nth(n);
-			ret = steps[i].call();
-			hit = inject_hit();
-			inject_nth(0);
-			hits += hit;
-			if (hit && ret && !inject_clean(ret))
-				FAIL("%s, allocation %u: %s", steps[i].name, n,
-				     strerror(-ret));
-			if (hit && !ret)	/* the call goes on without */
-				break;
-		}
-		if (ret)
-			ret = steps[i].call();
-		if (ret && !(steps[i].call == do_owner && ret == -EBUSY))
-			FAIL("%s: %s", steps[i].name, strerror(-ret));
-	}
-	ksft_note("%u allocations failed", hits);
-	carries_packets();
-	rig_close(&rig);
-	no_worker_left(before);
-	no_leak_found();
 }
 
 #define PAGE_FAULTS	"/sys/kernel/debug/fail_page_alloc/"
@@ -208,31 +112,6 @@ static void another_device(void)
 {
 	close(rig.v.fd);
 	rig.v.fd = vdev_open_node();
-}
-
-/* An allocation that is not needed may fail unnoticed: injector_next() repeats its number. */
-CASE_TIMED(set_owner_without_memory_fails_cleanly, 60)
-{
-	struct injector in;
-	bool hit = true;
-	unsigned int n;
-	int ret;
-
-	inject_knobs("0");
-	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
-	ASSERT(injector_open(&in, gettid(), false));
-	for (n = 1; hit && n < 300 && !ksft_failed(); n = injector_next(&in, n)) {
-		another_device();
-		injector_nth(&in, n);
-		ret = do_owner();
-		hit = injector_end(&in, ret);
-		works_all_the_same(do_owner, ret, n);
-	}
-	EXPECT(!hit);
-	ksft_note("%u allocations", n - 2);
-	injector_close(&in);
-	rig_close(&rig);
-	no_leak_found();
 }
 
 /* Did one of them fail? */
