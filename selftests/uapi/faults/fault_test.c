@@ -38,16 +38,6 @@ static int do_owner(void)
 	return __vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
 }
 
-static int do_features(void)
-{
-	return __vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
-}
-
-static int do_backend_tx(void)
-{
-	return __vdev_backend(&rig.v, 1, rig.tap);
-}
-
 static void carries_packets(void)
 {
 	rig_rx_post(&rig, 8, NULL);
@@ -175,21 +165,23 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	struct vhost_vring_addr a;
+	struct injector in;
 	unsigned int n;
 	bool hit = true;
 	int ret;
 
 	inject_knobs("0");
+	injector_open(&in, gettid(), false);
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true, .num = 1024, .bufs = 16 });
 	vdev_queue_addr(&rig.v, VDEV_TX, &a);
 	/* empty memory of its own */
 	a.avail_user_addr = (uintptr_t)rig.v.ring_host + VDEV_RING_ZONE / 2 + 4096 - 1024;
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_ADDR, &a);
 	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
-		inject_nth(n);
-		ret = do_backend_tx();
-		hit = inject_hit();
-		inject_nth(0);
+		injector_nth(&in, n);
+		ret = __vdev_backend(&rig.v, VDEV_TX, rig.tap);
+		hit = injector_hit(&in);
+		injector_nth(&in, 0);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("allocation %u: %s", n, strerror(-ret));
 		if (!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"))
@@ -201,6 +193,7 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 		EXPECT_EQ(pinned_kb(), 0);
 	}
 	EXPECT_OP(n, >, 4);
+	injector_close(&in);
 	vdev_queue_reset(&rig.v, VDEV_TX);
 	rig_start(&rig);
 	carries_packets();
@@ -209,7 +202,7 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 }
 
 /* Behind an IOMMU each of the VMM's messages is taken, or refused with an error. */
-static void send_translations(struct iommu *io)
+static void send_translations(struct iommu *io, const struct injector *in)
 {
 	uint64_t far = 1ull << 40;
 	unsigned int n;
@@ -217,11 +210,11 @@ static void send_translations(struct iommu *io)
 	int ret;
 
 	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
-		inject_nth(n);
+		injector_nth(in, n);
 		ret = iommu_send(io, VHOST_IOTLB_UPDATE, far + n * 8192, 4096,
 				 (uintptr_t)rig.v.host, IOMMU_RW);
-		hit = inject_hit();
-		inject_nth(0);
+		hit = injector_hit(in);
+		injector_nth(in, 0);
 		if (!ret == hit)
 			FAIL("update, allocation %u: %s", n, strerror(-ret));
 	}
@@ -233,20 +226,22 @@ CASE_TIMED(iommu_without_memory_fails_cleanly, 60)
 	uint64_t v2 = BIT64(VHOST_BACKEND_F_IOTLB_MSG_V2);
 	struct exchange x = { .r = &rig, .burst = 4 };
 	static struct iommu io;
+	struct injector in;
 	unsigned int n, i;
 	bool hit = true;
 	int ret;
 
 	inject_knobs("0");
+	injector_open(&in, gettid(), false);
 	iommu_rig(&io, &rig, &(struct rig_cfg){ .bufs = 16 }, 2);
 	for (n = 1; hit && n < 300 && !ksft_failed(); n++) {
 		vdev_ioctl(rig.v.fd, VHOST_RESET_OWNER, NULL);
 		vdev_own(rig.v.fd);
 		vdev_ioctl(rig.v.fd, VHOST_SET_BACKEND_FEATURES, &v2);
-		inject_nth(n);
-		ret = do_features();
-		hit = inject_hit();
-		inject_nth(0);
+		injector_nth(&in, n);
+		ret = __vdev_ioctl(rig.v.fd, VHOST_SET_FEATURES, &rig.v.features);
+		hit = injector_hit(&in);
+		injector_nth(&in, 0);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("allocation %u: %s", n, strerror(-ret));
 		if (ret)
@@ -264,7 +259,8 @@ CASE_TIMED(iommu_without_memory_fails_cleanly, 60)
 		rig_stop(&rig);
 	}
 	EXPECT_OP(n, >, 4);
-	send_translations(&io);
+	send_translations(&io, &in);
+	injector_close(&in);
 	iommu_close(&io);
 	rig_close(&rig);
 	no_leak_found();

@@ -312,17 +312,19 @@ static bool op_fail(struct world *w, struct abused *a, struct draw *d)
 {
 	unsigned int nth = 1 + draw(d, one_in(d, 2) ? 4 : 40);
 	sigset_t set, before;
+	struct injector in;
 	bool ok;
 
 	if (!w->may_fail)
 		return false;
+	injector_open(&in, gettid(), false);
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
-	inject_nth(nth);
+	injector_nth(&in, nth);
 	ok = abuse_set_up[draw(d, ABUSE_SET_UP)].fn(w, a, d);
-	if (inject_left())
-		inject_nth(0);
+	injector_nth(&in, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	injector_close(&in);
 	return ok;
 }
 

@@ -10,7 +10,6 @@
 #include "ksft.h"
 
 #define DEBUGFS "/sys/kernel/debug/"
-#define FAIL_NTH "/proc/thread-self/fail-nth"
 
 bool inject_put(const char *path, const char *text)
 {
@@ -65,24 +64,6 @@ long inject_high_order(void)
 	return left;
 }
 
-/*
- * Open all the time: to open it would be among what can fail. A child's would be its
- * parent's.
- */
-static int nth_file(void)
-{
-	static __thread int fd = -1;
-	static __thread pid_t of;
-
-	if (of == gettid())
-		return fd;
-	of = gettid();
-	fd = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		ksft_skip("no " FAIL_NTH);
-	return fd;
-}
-
 static void put_nth(int fd, unsigned int n)
 {
 	char text[16];
@@ -90,22 +71,7 @@ static void put_nth(int fd, unsigned int n)
 
 	/* the first may be what an earlier number was waiting for */
 	if (pwrite(fd, text, len, 0) != len && pwrite(fd, text, len, 0) != len)
-		ksft_skip(FAIL_NTH ": %s", strerror(errno));
-}
-
-void inject_nth(unsigned int n)
-{
-	put_nth(nth_file(), n);
-}
-
-unsigned int inject_left(void)
-{
-	char text[16] = { 0 };
-
-	/* what this reads is told before it can fail */
-	if (pread(nth_file(), text, sizeof(text) - 1, 0) <= 0)
-		return 1;
-	return atoi(text);
+		ksft_skip("fail-nth: %s", strerror(errno));
 }
 
 bool injector_open(struct injector *in, pid_t tid, bool module)
@@ -136,12 +102,19 @@ void injector_nth(const struct injector *in, unsigned int n)
 	ASSERT_EQ(pwrite(in->fd, text, len, 0), len);
 }
 
-bool injector_hit(const struct injector *in)
+unsigned int injector_left(const struct injector *in)
 {
 	char text[16] = { 0 };
 
 	/* of this thread's own this may be what fails, and had not failed before */
-	return pread(in->fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+	if (pread(in->fd, text, sizeof(text) - 1, 0) <= 0)
+		return 1;
+	return atoi(text);
+}
+
+bool injector_hit(const struct injector *in)
+{
+	return !injector_left(in);
 }
 
 bool injector_end(struct injector *in, int ret)

@@ -11,17 +11,13 @@
 #include <sys/types.h>
 
 bool inject_put(const char *path, const char *text);
-/* Allocations of marked tasks fail with this probability ("0": by inject_nth() alone). */
+/* Allocations of marked tasks fail with this probability ("0": by injector_nth() alone). */
 void inject_knobs(const char *probability);
 /*
  * After inject_knobs(): of marked tasks, all allocations of more than one page fail. Returns how
  * often one may still do so: a number that falls with each.
  */
 long inject_high_order(void);
-/* The n-th from now on, of this thread; 0: none. */
-void inject_nth(unsigned int n);
-/* How many until that one; 0: it has failed. */
-unsigned int inject_left(void);
 
 /*
  * Makes the n-th call of a thread of this process fail: the kernel's (allocations, user
@@ -38,6 +34,8 @@ struct injector {
 bool injector_open(struct injector *in, pid_t tid, bool module);
 /* The n-th from now on; 0: none. */
 void injector_nth(const struct injector *in, unsigned int n);
+/* How many until that one; 0: it has failed. */
+unsigned int injector_left(const struct injector *in);
 bool injector_hit(const struct injector *in);
 /*
  * Ends that after a step that returned ret: did a call fail?  If the step succeeded all the
@@ -56,11 +54,6 @@ unsigned int inject_count(const char *path, const char *call);
 	for (int i_ = 0; i_ < 2; i_++)					\
 		for (bool ok_ = injector_open(in, thread, i_); ok_;	\
 		     injector_close(in), ok_ = false)
-
-static inline bool inject_hit(void)
-{
-	return !inject_left();
-}
 
 /* Errors that a step may return when a call of it fails: no memory, file, eventfd or room. */
 static inline bool inject_clean(int ret)

@@ -201,16 +201,16 @@ CASE(kthread_choice_by_default_is_refused)
 }
 
 /* Allocations of a load: the least of some, which differ. */
-static unsigned int allocations(void)
+static unsigned int allocations(const struct injector *in)
 {
 	enum { POLL_MANY = 1000000 };
 	unsigned int i, n, least = POLL_MANY;
 
 	for (i = 0; i < 3; i++) {
-		inject_nth(POLL_MANY);
+		injector_nth(in, POLL_MANY);
 		EXPECT_EQ(module_load(REPLACE), 0);
-		n = POLL_MANY - inject_left();
-		inject_nth(0);
+		n = POLL_MANY - injector_left(in);
+		injector_nth(in, 0);
 		unload();
 		least = n < least ? n : least;
 	}
@@ -221,19 +221,21 @@ static unsigned int allocations(void)
 CASE_TIMED(load_without_memory_shows_no_node, 120)
 {
 	unsigned int all, n, tried = 0, failed = 0;
+	struct injector in;
 	int ret;
 
 	inject_knobs("0");
+	injector_open(&in, gettid(), false);
 	begin(both_nodes);
-	all = allocations();
+	all = allocations(&in);
 	family_came();
 	for (n = all; n && failed < ksft_rounds(5) && !ksft_failed(); n--) {
 		unsigned int before = files();
 
 		tried++;
-		inject_nth(n);
+		injector_nth(&in, n);
 		ret = module_load(REPLACE);
-		inject_nth(0);
+		injector_nth(&in, 0);
 		if (!ret) {	/* the load goes on without */
 			EXPECT(family_is_there());
 			unload();
@@ -246,6 +248,7 @@ CASE_TIMED(load_without_memory_shows_no_node, 120)
 	}
 	ksft_note("%u of %u loads failed, of %u allocations each", failed, tried, all);
 	EXPECT_GE(failed, ksft_rounds(5));
+	injector_close(&in);
 	end();
 }
 
