@@ -330,7 +330,7 @@ CASE_TIMED(frames_on_their_way_fail_cleanly, 240)
 	struct worker w;
 
 	begin();
-	fault_touch_memory();
+	fault_touch_memory(&vmm.v);
 	vdev_no_spin(&vmm.v);
 	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	packets(gettid(), 1, 100, NULL);	/* inline TX */
@@ -381,7 +381,7 @@ CASE_TIMED(frame_in_pieces_fails_as_a_whole, 120)
 	unsigned int n;
 
 	begin();
-	fault_touch_memory();
+	fault_touch_memory(&vmm.v);
 	vdev_no_spin(&vmm.v);
 	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	fault_by_worker(true);

@@ -119,7 +119,7 @@ CASE_TIMED(packet_socket_frames_fail_cleanly, 60)
 	p.r = vmm;
 	flow_swap(&vmm, packet_backend(&p, p.near, &how), p.far);
 	fault_carries_packets();
-	fault_touch_memory();
+	fault_touch_memory(&vmm.v);
 	vdev_no_spin(&vmm.v);
 	ASSERT_EQ(workers_of(getpid(), &w), DEVICE_WORKERS);
 	fault_on_the_way(w.tid, &(struct fault_load){ 24, 1000 });
@@ -159,7 +159,7 @@ static void send_without_memory(unsigned int tap, uint32_t len)
 
 	fault_begin(&(struct rig_cfg){ .num = 64, .bufs = 8, .tx_buf = 66000, .tap = tap });
 	fault_by_worker(true);
-	fault_touch_memory();
+	fault_touch_memory(&vmm.v);
 	injector_open(&in, worker_tid(1), false);
 	UNTIL_NONE_FAILS(&in, n, send_with_failure(&in, n, len));
 	ksft_note("%u bytes: %u failures", len, n - 1);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "exchange.h"
+#include "fault_rig.h"
+#include "flow.h"
 #include "inject.h"
 #include "iommu.h"
 #include "pin_rig.h"
@@ -36,18 +38,6 @@ static int do_first_call(void)
 static int do_owner(void)
 {
 	return __vdev_ioctl(rig.v.fd, VHOST_SET_OWNER, NULL);
-}
-
-static void carries_packets(void)
-{
-	rig_rx_post(&rig, 8, NULL);
-	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	rig_inject(&rig, 1, 80);
-	rig_rx_expect(&rig, 1, 80);
-	ASSERT_EQ(rig_tx(&rig, 90, NULL), 0);
-	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	rig_expect(&rig, rig.tx_seq - 1, 90);
-	rig_tx_drain(&rig, 3000);
 }
 
 #define PAGE_FAULTS	"/sys/kernel/debug/fail_page_alloc/"
@@ -94,7 +84,7 @@ static void works_all_the_same(int (*step)(void), int ret, unsigned int n)
 		vdev_own(rig.v.fd);
 	rig_set_up_again(&rig);
 	rig_start(&rig);
-	carries_packets();
+	flow_one(&rig);
 }
 
 /* A new device, as it is before the step. */
@@ -196,7 +186,7 @@ CASE_TIMED(ring_without_memory_is_not_mapped, 60)
 	injector_close(&in);
 	vdev_queue_reset(&rig.v, VDEV_TX);
 	rig_start(&rig);
-	carries_packets();
+	flow_one(&rig);
 	rig_close(&rig);
 	no_leak_found();
 }
@@ -280,24 +270,6 @@ static void mark_workers(const char *value)
 	}
 }
 
-/*
- * The guest's memory, as the device sees it, gets its page tables now: User-Mode
- * Linux does not survive a copy that faults and finds no memory for one.
- */
-static void fault_in(void)
-{
-	struct vhost_memory *table = vdev_table(&rig.v);
-	uint64_t i, off;
-
-	for (i = 0; i < table->nregions; i++) {
-		const struct vhost_memory_region *r = &table->regions[i];
-
-		for (off = 0; off < r->memory_size; off += 4096)
-			*(volatile uint8_t *)(uintptr_t)(r->userspace_addr + off);
-	}
-	free(table);
-}
-
 CASE_TIMED(worker_without_memory_recovers, 60)
 {
 	unsigned int round, i, back = 0, lost = 0;
@@ -309,8 +281,8 @@ CASE_TIMED(worker_without_memory_recovers, 60)
 	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 66000, .bufs = 64,
 					  .rx_buf = 2048 });
-	fault_in();
-	carries_packets();
+	fault_touch_memory(&rig.v);
+	flow_one(&rig);
 	last = rig.tx_seq - 1;
 	mark_workers("1");
 	inject_knobs("20");
@@ -347,7 +319,7 @@ CASE_TIMED(worker_without_memory_recovers, 60)
 		;
 	while (rig_rx(&rig, NULL, f, sizeof(f), 0) >= 0)
 		;
-	carries_packets();
+	flow_one(&rig);
 	rig_close(&rig);
 	no_leak_found();
 }
@@ -367,7 +339,7 @@ CASE_TIMED(frames_without_high_order_pages_reach_the_host, 60)
 	vdev_parameter("tx_inline", 'N');
 	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 65600, .bufs = 16 });
-	fault_in();
+	fault_touch_memory(&rig.v);
 	mark_workers("1");
 	left = inject_high_order();
 	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++) {
@@ -398,7 +370,7 @@ CASE_TIMED(frame_without_pages_is_sent_when_there_are_some, 60)
 	vdev_parameter("tx_inline", 'N');
 	inject_knobs("0");
 	rig_open(&rig, &(struct rig_cfg){ .bufs = 16 });
-	fault_in();
+	fault_touch_memory(&rig.v);
 	mark_workers("1");
 	seq = rig.tx_seq;
 	ASSERT_EQ(rig_tx(&rig, 500, NULL), 0);

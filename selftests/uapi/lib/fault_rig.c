@@ -17,7 +17,7 @@
 unsigned int fault_injected;
 uint32_t fault_device;
 
-static unsigned int steps, workers_before;
+static unsigned int workers_before;
 static unsigned long files_before;
 static long pinned_before;
 static struct genl listener;
@@ -81,7 +81,6 @@ static void each(const struct fault_step *s, struct injector *in)
 	}
 	if (n >= FAULT_MOST)
 		FAIL("%s does not come to an end", s->name);
-	steps++;
 }
 
 void fault_each(const struct fault_step *s)
@@ -117,8 +116,7 @@ void fault_end(void)
 	if (!WAIT_FOR(3000, pages_pinned() <= pinned_before))
 		FAIL("pinned pages: %ld, then %ld", pinned_before, pages_pinned());
 	no_leak_found();
-	ksft_note("sites %u in %u steps, injected %u, leaks %s", fault_injected, steps,
-		  fault_injected, ksft_failed() ? "not known" : "0");
+	ksft_note("failures: %u", fault_injected);
 }
 
 /*** the data path ***/
@@ -137,16 +135,19 @@ void fault_by_worker(bool all)
 	ASSERT_EQ(policy_ask(), 0);
 }
 
-/* Touches all memory: a failed page table would hit the process, not the device. */
-void fault_touch_memory(void)
+/* Written to, since a page that was only read may have another fault; it holds what it held. */
+static void touch(volatile uint8_t *at, size_t len)
 {
-	const struct vdev *v = &vmm.v;
 	size_t off;
 
-	for (off = 0; off < v->mem_size; off += 4096)
-		(*(volatile uint8_t *)(v->host + off))++;
-	for (off = 0; off < VDEV_RING_ZONE; off += 4096)
-		*(volatile uint8_t *)(v->ring_host + off);
+	for (off = 0; off < len; off += 4096)
+		at[off] = at[off];
+}
+
+void fault_touch_memory(const struct vdev *v)
+{
+	touch(v->host, v->mem_size);
+	touch(v->ring_host, VDEV_RING_ZONE);
 }
 
 /* Replaces the pages, so that cached ones are invalid. */
@@ -154,7 +155,7 @@ static void new_pages(void)
 {
 	ASSERT_SYS(mprotect(vmm.v.host, vmm.v.mem_size, PROT_READ));
 	ASSERT_SYS(mprotect(vmm.v.host, vmm.v.mem_size, PROT_READ | PROT_WRITE));
-	fault_touch_memory();
+	fault_touch_memory(&vmm.v);
 }
 
 static void to_the_guest(const struct injector *in, unsigned int n, const struct fault_load *load)
@@ -218,7 +219,6 @@ static void one_way(const struct injector *in, unsigned int way, const struct fa
 	}
 	if (n >= FAULT_MOST)
 		FAIL("what fails of frames of %u bytes does not come to an end", load->len);
-	steps++;
 }
 
 void fault_on_the_way(pid_t tid, const struct fault_load *load)

@@ -51,6 +51,10 @@ void fault_each(const struct fault_step *s);
 void fault_on_the_way(pid_t tid, const struct fault_load *load);
 /* The worker alone, or inline TX and inline RX, too. */
 void fault_by_worker(bool all);
-void fault_touch_memory(void);
+/*
+ * All memory has its page tables then.  Where none can be allocated for a copy, the process
+ * would suffer, not the device; and User-Mode Linux does not survive it.
+ */
+void fault_touch_memory(const struct vdev *v);
 
 #endif /* SELFTESTS_FAULT_RIG_H */
