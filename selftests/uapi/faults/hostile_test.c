@@ -658,73 +658,68 @@ CASE(tx_packets_of_few_pieces_take_one_poll)
 	EXPECT_EQ(rig_counter(&rig, "kvnet.tx.budget_exhausted"), 0);
 }
 
-/* 72 buffers for each frame. */
-CASE(rx_one_byte_buffers_fit_budget)
+#define FRAMES	400		/* that wait for buffers */
+
+static void frames_ahead(const struct rig_cfg *cfg, uint32_t len)
 {
-	const long each = 60 + 12;
-	long polls;
-	unsigned int i, n = 400;
+	unsigned int i;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
-	rig_open(&rig, &(struct rig_cfg){ .rx_num = 32768, .bufs = 32768,
-					  .tx_buf = 64, .rx_buf = 1 });
-	for (i = 0; i < n; i++)
-		rig_inject(&rig, i, 60);
+	rig_open(&rig, cfg);
+	for (i = 0; i < FRAMES; i++)
+		rig_inject(&rig, i, len);
+}
+
+/* The counter comes to count all frames, of so many pieces each. */
+static void fit_budget(const char *counter, long each)
+{
+	long polls;
+
+	EXPECT(WAIT_FOR(10000, rig_counter(&rig, counter) == FRAMES));
+	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
+	ksft_note("%u frames of %ld pieces: %ld polls", FRAMES, each, polls);
+	EXPECT_LE(FRAMES * each / polls, POLL_PIECES);
+}
+
+/* 72 buffers for each frame. */
+CASE(rx_one_byte_buffers_fit_budget)
+{
+	frames_ahead(&(struct rig_cfg){ .rx_num = 32768, .bufs = 32768,
+					.tx_buf = 64, .rx_buf = 1 }, 60);
 	ASSERT_EQ(rig_rx_post(&rig, 32768, NULL), 32768);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.packets") == n));
-	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames into %ld buffers each: %ld polls", n, each, polls);
-	EXPECT_LE(n * each / polls, POLL_PIECES);
+	fit_budget("kvnet.rx.packets", 60 + 12);
 }
 
 /* Skipping buffers of no length counts as well. */
 CASE(rx_empty_buffers_fit_budget)
 {
 	struct vdev_queue *q = &rig.v.q[VDEV_RX];
-	const unsigned int each = 64, n = 400;
 	struct gr_buf b = { .write = true };
+	const unsigned int each = 64;
 	unsigned int i;
-	long polls;
 
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not count");
-	rig_open(&rig, &(struct rig_cfg){ .rx_num = 32768, .bufs = 1024,
-					  .tx_buf = 64, .rx_buf = 128 });
-	for (i = 0; i < n; i++)
-		rig_inject(&rig, i, 60);
-	for (i = 0; i < each * n; i++) {
+	frames_ahead(&(struct rig_cfg){ .rx_num = 32768, .bufs = 1024,
+					.tx_buf = 64, .rx_buf = 128 }, 60);
+	for (i = 0; i < each * FRAMES; i++) {
 		b.ptr = q->bufs + i / each * q->buf_size;
 		b.len = i % each == each - 1 ? q->buf_size : 0;
 		ASSERT(gr_add(&q->ring, &b, 1, GR_ALL_DIRECT, b.ptr) >= 0);
 	}
 	vdev_kick_always(q);
-	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.packets") == n));
-	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames behind %u buffers each: %ld polls", n, each - 1, polls);
-	EXPECT_LE((long)n * each / polls, POLL_PIECES);
+	fit_budget("kvnet.rx.packets", each);
 	rig_close(&rig);
 }
 
 /* Each frame makes the device read all the buffers that a packet may have, in vain. */
 CASE(rx_too_long_frames_fit_budget)
 {
-	unsigned int i, n = 400;
-	long polls;
-
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not count");
-	rig_open(&rig, &(struct rig_cfg){ .rx_num = 2048, .bufs = 2048,
-					  .tx_buf = 64, .rx_buf = 1 });
-	for (i = 0; i < n; i++)
-		rig_inject(&rig, i, 1500);
+	frames_ahead(&(struct rig_cfg){ .rx_num = 2048, .bufs = 2048,
+					.tx_buf = 64, .rx_buf = 1 }, 1500);
 	ASSERT_EQ(rig_rx_post(&rig, 2048, NULL), 2048);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.drop_oversize") == n));
-	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames that would not fit: %ld polls", n, polls);
-	EXPECT_LE((long)n * PIECES / polls, POLL_PIECES);
+	fit_budget("kvnet.rx.drop_oversize", PIECES);
 }
 
 /* A buffer of a byte, and a table longer than a frame may have, not in order where it can be. */
@@ -760,19 +755,9 @@ static void show_byte_and_table(unsigned int count)
 /* Each frame makes the device read as much of the table as a packet may have, in vain. */
 CASE(rx_too_long_table_fits_budget)
 {
-	unsigned int i, n = 400;
-	long polls;
-
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not count");
-	rig_open(&rig, &(struct rig_cfg){ 0 });
-	for (i = 0; i < n; i++)
-		rig_inject(&rig, i, 60);
+	frames_ahead(&(struct rig_cfg){ 0 }, 60);
 	show_byte_and_table(65536);
-	EXPECT(WAIT_FOR(10000, rig_counter(&rig, "kvnet.rx.drop_oversize") == n));
-	polls = rig_counter(&rig, "kvnet.rx.budget_exhausted") + 1;
-	ksft_note("%u frames before a table: %ld polls", n, polls);
-	EXPECT_LE((long)n * PIECES / polls, POLL_PIECES);
+	fit_budget("kvnet.rx.drop_oversize", PIECES);
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.broken"), 0);
 	rig_close(&rig);
 }
