@@ -74,25 +74,6 @@ static int do_another_owner(void)
 	return ret ? ret : call(VHOST_SET_OWNER, NULL);
 }
 
-static int do_features(void)
-{
-	return call(VHOST_SET_FEATURES, &vmm.v.features);
-}
-
-static int do_feature_words(void)
-{
-	struct abi_features f = { .count = 2, .word = { vmm.v.features } };
-
-	return call(VHOST_SET_FEATURES_ARRAY, &f);
-}
-
-static int do_get_features(void)
-{
-	uint64_t f = 0;
-
-	return call(VHOST_GET_FEATURES, &f);
-}
-
 static int do_mem(void)
 {
 	return __vdev_set_mem(&vmm.v);
@@ -108,45 +89,11 @@ static int do_queue(void)
 	return ret ? ret : __vdev_backend(&vmm.v, VDEV_RX, vmm.tap);
 }
 
-static int do_addr(void)
-{
-	struct vhost_vring_addr a;
-
-	vdev_queue_addr(&vmm.v, VDEV_TX, &a);
-	return call(VHOST_SET_VRING_ADDR, &a);
-}
-
-static int do_kick(void)
-{
-	return __vdev_vring_fd(&vmm.v, VHOST_SET_VRING_KICK, VDEV_TX, efd[0]);
-}
-
-static int do_call(void)
-{
-	return __vdev_vring_fd(&vmm.v, VHOST_SET_VRING_CALL, VDEV_TX, efd[0]);
-}
-
-static int do_err(void)
-{
-	return __vdev_vring_fd(&vmm.v, VHOST_SET_VRING_ERR, VDEV_TX, efd[0]);
-}
-
 static int do_backend(void)
 {
 	int ret = __vdev_backend(&vmm.v, VDEV_TX, -1);
 
 	return ret ? ret : __vdev_backend(&vmm.v, VDEV_TX, vmm.tap);
-}
-
-static int do_busy(void)
-{
-	return call(VHOST_SET_VRING_BUSYLOOP_TIMEOUT,
-		    &(struct vhost_vring_state){ 0, 10 });
-}
-
-static int do_get_base(void)
-{
-	return call(VHOST_GET_VRING_BASE, &(struct vhost_vring_state){ 0 });
 }
 
 static int do_log(void)
@@ -243,12 +190,25 @@ static int do_policy(void)
 	return ret;
 }
 
+static struct abi_features words = { .count = 2 };
+static struct vhost_vring_addr addr;
+static struct vhost_vring_file event = { .index = VDEV_TX };
+static struct vhost_vring_state state = { .index = VDEV_RX, .num = 10 };
+
 static const struct fault_step all[] = {
 #define S(f) { #f, do_##f }
-	S(open), S(new_owner), S(another_owner), S(features), S(feature_words), S(get_features),
-	S(mem), S(queue), S(addr), S(kick), S(call), S(err), S(backend), S(busy), S(get_base),
-	S(log), S(fdinfo), S(poll), S(policy), S(devices), S(queues),
-	S(workers), S(device),
+	S(open), S(new_owner), S(another_owner), S(mem), S(queue), S(backend), S(log),
+	S(fdinfo), S(poll), S(policy), S(devices), S(queues), S(workers), S(device),
+#define IOCTL(req, arg) { #req, NULL, req, arg }
+	IOCTL(VHOST_SET_FEATURES, &vmm.v.features),
+	IOCTL(VHOST_SET_FEATURES_ARRAY, &words),
+	IOCTL(VHOST_GET_FEATURES, &(uint64_t){ 0 }),
+	IOCTL(VHOST_SET_VRING_ADDR, &addr),
+	IOCTL(VHOST_SET_VRING_KICK, &event),
+	IOCTL(VHOST_SET_VRING_CALL, &event),
+	IOCTL(VHOST_SET_VRING_ERR, &event),
+	IOCTL(VHOST_SET_VRING_BUSYLOOP_TIMEOUT, &state),
+	IOCTL(VHOST_GET_VRING_BASE, &state),
 };
 
 /* Rings of more than a page. */
@@ -258,6 +218,9 @@ static void begin(void)
 	dirtylog_open(&dl, &vmm.v);
 	efd[0] = vdev_eventfd();
 	efd[1] = vdev_eventfd();
+	words.word[0] = vmm.v.features;
+	vdev_queue_addr(&vmm.v, VDEV_TX, &addr);
+	event.fd = efd[0];
 }
 
 static void end(void)

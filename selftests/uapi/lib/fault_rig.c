@@ -69,7 +69,7 @@ static void each(const struct fault_step *s, struct injector *in)
 
 	for (n = 1; hit && n < FAULT_MOST && !ksft_failed(); n = injector_next(in, n)) {
 		injector_nth(in, n);
-		ret = s->call();
+		ret = s->call ? s->call() : __vdev_ioctl(vmm.v.fd, s->req, s->arg);
 		hit = injector_end(in, ret);
 		if (ret && !(hit && inject_clean(ret)))
 			FAIL("%s, failure %u: %s", s->name, n, strerror(-ret));

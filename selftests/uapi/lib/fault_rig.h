@@ -24,7 +24,9 @@
 
 struct fault_step {
 	const char *name;
-	int (*call)(void);	/* 0 or -errno */
+	int (*call)(void);	/* 0 or -errno; NULL: this ioctl */
+	unsigned long req;
+	const void *arg;
 };
 
 /* Frames of this length, so many at once (one: to new pages); from the guest in this shape. */
