@@ -16,16 +16,13 @@
 #define _GNU_SOURCE
 #include <endian.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hostile_rows.h"
+#include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
 #include "rig.h"
@@ -450,37 +447,6 @@ CASE_TIMED(random_rings_are_survived, 60)
 	}
 }
 
-/* The device faults at each page of 'range' that was not touched yet, and waits. */
-static int watch_faults(void *range, size_t len)
-{
-	struct uffdio_api api = { .api = UFFD_API,
-				  .features = UFFD_FEATURE_MISSING_SHMEM };
-	struct uffdio_register reg = {
-		.range = { (uintptr_t)range, len },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		ksft_skip("userfaultfd: %s", strerror(errno));
-	ASSERT_SYS(ioctl(fd, UFFDIO_API, &api));
-	ASSERT_SYS(ioctl(fd, UFFDIO_REGISTER, &reg));
-	return fd;
-}
-
-/* Let the device go on; its page holds zeroes. */
-static bool resolve_fault(int fd)
-{
-	static uint8_t page[4096];
-	struct uffd_msg msg;
-	struct uffdio_copy copy = { .src = (uintptr_t)page, .len = 4096 };
-
-	if (read(fd, &msg, sizeof(msg)) != sizeof(msg))
-		return false;
-	copy.dst = msg.arg.pagefault.address & ~4095ull;
-	return !ioctl(fd, UFFDIO_COPY, &copy);
-}
-
 /* The n-th buffer, in a ring of two. */
 static void show_another(unsigned int n, uint64_t gpa)
 {
@@ -505,33 +471,37 @@ static void show_another(unsigned int n, uint64_t gpa)
  */
 CASE(more_buffers_than_ring_write_nothing_behind_it)
 {
-	struct rig_cfg cfg = { .num = 2, .features = F_V1, .tx_buf = 1 << 19 };
+	struct rig_cfg cfg = { .num = 2, .features = F_V1, .tx_buf = 1 << 19, .stopped = true };
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned int i, n = 48;
-	uint8_t *behind, *end;
+	uint8_t *behind, *end, *late;
 	uint64_t pages;
-	int fd;
 
 	rig_open(&rig, &cfg);
+	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
+	rig_start(&rig);
 	queue = VDEV_TX;
-	pages = vdev_gpa(&rig.v, q->bufs + 4096) & ~4095ull;
+	late = q->bufs + PAGE - (uintptr_t)q->bufs % PAGE;
+	pages = vdev_gpa(&rig.v, late);
 	behind = (uint8_t *)q->ring.cfg.used + gr_used_bytes(&q->ring.cfg);
 	end = (uint8_t *)q->ring.cfg.used + 4096;
 	memset(behind, RX_CANARY, end - behind);
-	fd = watch_faults(rig.v.host, rig.v.mem_size);
+	pager_open();
+	pager.holds = true;
+	pager_take_away(late, n * PAGE);
 	desc(0, pages, 100, 0, 0);
 	push_head(0, 0, 1);
 	for (i = 0; i < n; i++) {
-		if (!vdev_eventfd_wait(fd, 1000))
+		if (!pager_asked(i + 1, 1000))
 			break;	/* the queue has stopped: well done */
 		if (i + 1 < n)
-			show_another(i + 1, pages + (i + 1) * 4096);
-		ASSERT(resolve_fault(fd));
+			show_another(i + 1, pages + (i + 1) * PAGE);
+		pager_bring_one();
 	}
 	WAIT_FOR(500, vdev_eventfd_wait(q->err, 0) ||
 		 gr_raw_used_idx(&q->ring) == n);
 	ksft_note("%u of %u fetched, used %u", i, n, gr_raw_used_idx(&q->ring));
-	close(fd);
+	pager_go_on();
 	while (behind < end && *behind == RX_CANARY)
 		behind++;
 	if (behind < end && vdev_is_vhost())
