@@ -182,11 +182,14 @@ CASE_TIMED(rx_attack_breaks_its_queue_alone, 40)
 	all_attacks(VDEV_RX);
 }
 
-/* No worker polls a broken queue: it disables kicks, and a kick wakes no worker. */
+/*
+ * No worker polls a broken queue: it disables kicks, and a kick wakes no worker, and signals no
+ * further error.
+ */
 CASE(broken_queue_disables_kicks)
 {
+	long kicks, wakes, polls;
 	struct vdev_queue *q;
-	long kicks, wakes;
 	unsigned int i;
 
 	for (queue = 0; queue < 2; queue++) {
@@ -208,10 +211,14 @@ CASE(broken_queue_disables_kicks)
 		if (!vdev_is_vhost()) {
 			kicks = counter_of_queue("kicks");
 			wakes = counter_of_queue("wakeups");
-			for (i = 0; i < 10; i++)
+			polls = counter_of_queue("polls");
+			for (i = 0; i < 1000; i++)
 				vdev_kick_always(q);
-			EXPECT_EQ(counter_of_queue("kicks") - kicks, 10);
+			EXPECT_EQ(counter_of_queue("kicks") - kicks, 1000);
+			wait_worker_idle();
 			EXPECT_EQ(counter_of_queue("wakeups"), wakes);
+			EXPECT_EQ(counter_of_queue("polls"), polls);
+			EXPECT_EQ(vdev_eventfd_take(q->err), 1);
 		}
 		rig_close(&rig);
 	}

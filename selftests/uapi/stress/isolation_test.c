@@ -192,34 +192,4 @@ CASE_TIMED(mischief_causes_no_idle_polls, 120)
 	rig_close(&rig);
 }
 
-/* A queue that is broken costs nothing but the kick. */
-CASE(broken_queue_is_not_polled)
-{
-	struct vdev_queue *q;
-	uint64_t one = 1;
-	unsigned int i;
-	long polled;
-
-	if (vdev_is_vhost())
-		ksft_skip("vhost_net does not count");
-	begin();
-	vdev_no_spin(&rig.v);
-	q = &rig.v.q[VDEV_TX];
-	gr_raw_offer(&q->ring, ~0ull << 40, 100, 0);
-	ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
-	ASSERT(vdev_eventfd_wait(q->err, 3000));
-	EXPECT(WAIT_FOR(10000, is_idle()));
-	polled = polls();
-	for (i = 0; i < 1000; i++) {
-		ASSERT_EQ(write(q->kick, &one, sizeof(one)), sizeof(one));
-		ksft_relax(0);
-	}
-	EXPECT(WAIT_FOR(10000, is_idle()));
-	ksft_note("1000 kicks of a broken queue: %ld polls", polls() - polled);
-	EXPECT_LE(polls() - polled, 1);
-	/* signalled once */
-	EXPECT_EQ(vdev_eventfd_take(q->err), 1);
-	rig_close(&rig);
-}
-
 KSFT_MAIN()
