@@ -24,10 +24,11 @@
 
 /*** receive ***/
 
-static void post(struct rig *r, unsigned int n, const struct shape *s)
+static unsigned int post(struct rig *r, unsigned int n, const struct shape *s)
 {
-	rig_rx_post(r, n, s);
+	n = rig_rx_post(r, n, s);
 	vdev_kick(&r->v.q[VDEV_RX]);
+	return n;
 }
 
 static unsigned int buffers_for(const struct rig *r, uint32_t len)
@@ -90,7 +91,7 @@ CASE(frame_of_each_size_26_to_1600_arrives)
 	uint32_t len;
 
 	rig_open(&r, &(struct rig_cfg){ .rx_buf = 2048 });
-	post(&r, 256, NULL);
+	rig_offer(&r, 256);
 	for (len = FRAME_MIN; len <= 1600 && !ksft_failed(); len++) {
 		rig_inject(&r, len, len);
 		if (len % 64)
@@ -98,7 +99,7 @@ CASE(frame_of_each_size_26_to_1600_arrives)
 		for (uint32_t i = len - 63 < FRAME_MIN ? FRAME_MIN : len - 63;
 		     i <= len && !ksft_failed(); i++)
 			rig_rx_expect(&r, i, i);
-		post(&r, 256, NULL);
+		rig_offer(&r, 256);
 	}
 }
 
@@ -113,7 +114,7 @@ CASE(frame_up_to_65535_bytes_arrives)
 
 	rig_open(&r, &(struct rig_cfg){ .rx_buf = 2048, .num = 64 });
 	for (i = 0; i < sizeof(len) / sizeof(*len) && !ksft_failed(); i++) {
-		post(&r, 64, NULL);
+		rig_offer(&r, 64);
 		rig_inject(&r, i, len[i]);
 		rig_rx_expect(&r, i, len[i]);
 		EXPECT_EQ(r.rx_bufs, buffers_for(&r, len[i]));
@@ -127,7 +128,7 @@ CASE(mergeable_exact_fit_takes_no_extra_buffer)
 
 	rig_open(&r, &(struct rig_cfg){ .rx_buf = 256, .num = 64 });
 	for (k = 1; k <= 20 && !ksft_failed(); k++) {
-		post(&r, 64, NULL);
+		rig_offer(&r, 64);
 		rig_inject(&r, 3 * k, 256 * k - 12);
 		rig_inject(&r, 3 * k + 1, 256 * k - 12 + 1);
 		rig_inject(&r, 3 * k + 2, 256 * k - 12 - 1);
@@ -135,7 +136,7 @@ CASE(mergeable_exact_fit_takes_no_extra_buffer)
 		EXPECT_EQ(r.rx_bufs, k);
 		rig_rx_expect(&r, 3 * k + 1, 256 * k - 12 + 1);
 		EXPECT_EQ(r.rx_bufs, k + 1);
-		post(&r, 64, NULL);
+		rig_offer(&r, 64);
 		rig_rx_expect(&r, 3 * k + 2, 256 * k - 12 - 1);
 		EXPECT_EQ(r.rx_bufs, k);
 	}
@@ -148,15 +149,15 @@ CASE(frame_without_buffers_waits)
 
 	rig_open(&r, &(struct rig_cfg){ .rx_buf = 128, .num = 64 });
 	/* 1000 bytes need eight buffers: give seven, then the eighth */
-	post(&r, 7, NULL);
+	rig_offer(&r, 7);
 	rig_inject(&r, 0, 1000);
 	EXPECT(!WAIT_FOR(100, gr_used_pending(&r.v.q[VDEV_RX].ring)));
-	post(&r, 1, NULL);
+	rig_offer(&r, 1);
 	rig_rx_expect(&r, 0, 1000);
 	/* and one by one, each with a kick */
 	rig_inject(&r, 1, 1000);
 	for (i = 0; i < 8; i++)
-		post(&r, 1, NULL);
+		rig_offer(&r, 1);
 	rig_rx_expect(&r, 1, 1000);
 	EXPECT_EQ(r.rx_bufs, 8);
 }
@@ -175,7 +176,7 @@ static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 	rig_open(&r, &(struct rig_cfg){ .features = features, .tap = tap,
 					.rx_buf = size, .num = 64 });
 	memset(q->bufs, RX_CANARY, (size_t)q->buf_size * q->buf_num);
-	post(&r, 8, NULL);
+	rig_offer(&r, 8);
 	for (i = 0; i < 4; i++)
 		rig_inject(&r, i, 600);
 	rig_inject(&r, 4, 40);
@@ -220,7 +221,7 @@ CASE(buffer_shorter_than_header_is_not_overrun)
 	rig_open(&r, &(struct rig_cfg){ .features = F_V1, .rx_buf = 8,
 					.num = 64 });
 	memset(q->bufs, RX_CANARY, (size_t)q->buf_size * q->buf_num);
-	post(&r, 8, NULL);
+	rig_offer(&r, 8);
 	for (i = 0; i < 8; i++)
 		rig_inject(&r, i, 100);
 	WAIT_FOR(200, gr_used_pending(&q->ring));
@@ -237,8 +238,7 @@ static struct rig rig;
 
 static void post_exactly(unsigned int n, const struct shape *shape)
 {
-	ASSERT_EQ(rig_rx_post(&rig, n, shape), n);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(post(&rig, n, shape), n);
 }
 
 /* Offers a buffer of more pieces than the device takes, in a new ring. */
@@ -323,15 +323,6 @@ static void not_dropped(uint32_t seq, uint32_t len)
 	EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_oversize"), 0);
 }
 
-/* Fills the ring with buffers; returns how many were added. */
-static unsigned int post_all(const struct shape *shape)
-{
-	unsigned int n = rig_rx_post(&rig, rig.cfg.bufs, shape);
-
-	vdev_kick(&rig.v.q[VDEV_RX]);
-	return n;
-}
-
 /*
  * A frame longer than a full ring of buffers is dropped, and the next one arrives.
  * A frame that just fits arrives, too.
@@ -342,18 +333,18 @@ static void too_long_for_the_ring(unsigned int num, const struct shape *shape)
 	uint32_t room;
 
 	open_small(num);
-	n = post_all(shape);
+	n = post(&rig, num, shape);
 	room = n * BUF - rig.v.hdr_len;
 	for (round = 0; round < 3 && !ksft_failed(); round++) {
 		rig_inject(&rig, round, room);
 		rig_rx_expect(&rig, round, room);
 		EXPECT_EQ(rig.rx_bufs, n);
-		EXPECT_EQ(post_all(shape), n);
+		EXPECT_EQ(post(&rig, num, shape), n);
 		rig_inject(&rig, 100, room + 1);
 		rig_inject(&rig, 200 + round, 60);
 		rig_rx_expect(&rig, 200 + round, 60);
 		EXPECT_EQ(rig_counter(&rig, "kvnet.rx.drop_oversize"), round + 1);
-		EXPECT_EQ(post_all(shape), 1);
+		EXPECT_EQ(post(&rig, num, shape), 1);
 	}
 	rig_close(&rig);
 }

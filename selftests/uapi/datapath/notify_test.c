@@ -23,15 +23,10 @@
 
 static struct rig rig;
 
-static void send_one(bool always)
+static void send_and_kick_always(void)
 {
-	struct vdev_queue *q = &rig.v.q[VDEV_TX];
-
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-	if (always)
-		vdev_kick_always(q);
-	else
-		vdev_kick(q);
+	vdev_kick_always(&rig.v.q[VDEV_TX]);
 	rig_expect(&rig, rig.tx_seq - 1, 100);
 	rig_tx_drain(&rig, 3000);
 }
@@ -47,11 +42,11 @@ static void kicks_when_idle(uint64_t features)
 	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 200, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	send_one(true);
+	send_and_kick_always();
 	for (i = 0; i < 10 && !ksft_failed(); i++) {
 		wait_worker_idle();
 		before = q->kicks;
-		send_one(false);
+		rig_send(&rig, 100);
 		EXPECT_EQ(q->kicks - before, 1);
 		rig_inject(&rig, i, 100);
 		rig_rx_expect(&rig, i, 100);
@@ -76,7 +71,7 @@ static void kicks_at_work(uint64_t features)
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
 	vdev_no_spin(&rig.v);
-	send_one(true);
+	send_and_kick_always();
 	wait_worker_idle();
 	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
 	pager_open();
@@ -121,8 +116,7 @@ static void refills(uint64_t features)
 	rig_rx_expect(&rig, 0, 100);
 	before = q->kicks;
 	for (i = 1; i < 100 && !ksft_failed(); i++) {
-		rig_rx_post(&rig, 1, NULL);
-		vdev_kick(q);
+		rig_offer(&rig, 1);
 		rig_inject(&rig, i, 100);
 		rig_rx_expect(&rig, i, 100);
 	}
@@ -160,10 +154,7 @@ CASE(buffer_added_before_notify_enable_is_found)
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
 	vdev_no_spin(&rig.v);
-	ASSERT_EQ(rig_tx(&rig, 100, NULL), 0);
-	vdev_kick_always(q);
-	rig_expect(&rig, rig.tx_seq - 1, 100);
-	ASSERT(rig_tx_drain(&rig, 3000));
+	send_and_kick_always();
 	wait_worker_idle();
 	pager_open();
 	pager.holds = true;
@@ -188,7 +179,7 @@ CASE(spurious_kicks_use_no_buffer)
 	for (i = 0; i < 500; i++)
 		for (q = 0; q < 2; q++)
 			ASSERT_EQ(write(rig.v.q[q].kick, &one, 8), 8);
-	send_one(false);
+	rig_send(&rig, 100);
 	EXPECT_EQ(gr_raw_used_idx(&rig.v.q[VDEV_RX].ring), 0);
 	EXPECT_EQ(gr_raw_used_idx(&rig.v.q[VDEV_TX].ring), 1);
 }
@@ -211,8 +202,7 @@ static void calls_asked_for(uint64_t features, uint16_t base)
 		rig_expect(&rig, rig.tx_seq - 1, 100);
 
 		gr_call_on(&rx->ring, 0);
-		rig_rx_post(&rig, 4, NULL);
-		vdev_kick(rx);
+		rig_offer(&rig, 4);
 		rig_inject(&rig, i, 100);
 		if (!vdev_eventfd_wait(rx->call, 3000))
 			FAIL("RX: no call for frame %u", i);
@@ -236,22 +226,20 @@ static void calls_not_asked_for(uint64_t features)
 	unsigned int i;
 
 	rig_open(&rig, &(struct rig_cfg){ .features = features });
-	send_one(true);		/* with EVENT_IDX the first may come */
-	rig_rx_post(&rig, 4, NULL);
-	vdev_kick(rx);
+	send_and_kick_always();		/* with EVENT_IDX the first may come */
+	rig_offer(&rig, 4);
 	rig_inject(&rig, 0, 100);
 	rig_rx_expect(&rig, 0, 100);
 	gr_call_off(&tx->ring);
 	gr_call_off(&rx->ring);
 	/* what was on its way is past when one more frame has gone through */
-	send_one(false);
+	rig_send(&rig, 100);
 	vdev_eventfd_wait(tx->call, 20);
 	vdev_eventfd_take(tx->call);
 	vdev_eventfd_take(rx->call);
 	for (i = 1; i < 200 && !ksft_failed(); i++) {
-		send_one(false);
-		rig_rx_post(&rig, 4, NULL);
-		vdev_kick(rx);
+		rig_send(&rig, 100);
+		rig_offer(&rig, 4);
 		rig_inject(&rig, i, 100);
 		rig_rx_expect(&rig, i, 100);
 	}
@@ -282,7 +270,7 @@ static void calls_in_spite_of(uint64_t features)
 			gr_raw_avail_flags(&q->ring, GR_AVAIL_F_NO_INTERRUPT);
 		else
 			gr_raw_used_event(&q->ring, 30000);
-		send_one(false);
+		rig_send(&rig, 100);
 		if (!vdev_eventfd_wait(q->call, 3000))
 			FAIL("no call for frame %u", i);
 		vdev_eventfd_take(q->call);
@@ -303,16 +291,16 @@ CASE(call_comes_at_event_index)
 	unsigned int round, i;
 
 	rig_open(&rig, &(struct rig_cfg){ .base = 65000 });
-	send_one(true);
+	send_and_kick_always();
 	wait_worker_idle();		/* the call may come after the frame */
 	for (round = 0; round < 30 && !ksft_failed(); round++) {
 		gr_call_on(&q->ring, 30);
 		vdev_eventfd_wait(q->call, 0);
 		vdev_eventfd_take(q->call);
 		for (i = 0; i < 30; i++)
-			send_one(false);
+			rig_send(&rig, 100);
 		EXPECT_EQ(vdev_eventfd_take(q->call), 0);
-		send_one(false);
+		rig_send(&rig, 100);
 		if (!vdev_eventfd_wait(q->call, 3000))
 			FAIL("round %u: no call", round);
 		EXPECT_EQ(vdev_eventfd_take(q->call), 1);
@@ -349,7 +337,7 @@ CASE(kick_eventfd_read_is_no_kick)
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net does not count");
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	send_one(true);
+	send_and_kick_always();
 	vdev_kick_always(q);
 	wait_worker_idle();
 	kicks = rig_counter(&rig, "kvnet.tx.kicks");
@@ -368,12 +356,12 @@ CASE(kick_eventfd_overflown_is_accepted)
 	int fd = vdev_eventfd();
 
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
-	send_one(true);
+	send_and_kick_always();
 	ASSERT_EQ(write(fd, &most, sizeof(most)), sizeof(most));
 	both[0].fd = both[1].fd = fd;
 	vdev_ioctl(rig.v.fd, VHOST_SET_VRING_CALL, &both[1]);
 	gr_call_on(&rig.v.q[VDEV_TX].ring, 0);
-	send_one(true);
+	send_and_kick_always();
 	wait_worker_idle();
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_KICK, &both[0]), 0);
 	EXPECT_EQ(vdev_eventfd_take(fd), -1ull);
@@ -384,7 +372,7 @@ CASE(queue_without_call_eventfd_sends)
 {
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG });
 	ASSERT_EQ(__vdev_vring_fd(&rig.v, VHOST_SET_VRING_CALL, 1, -1), 0);
-	send_one(true);
+	send_and_kick_always();
 	EXPECT_EQ(vdev_eventfd_take(rig.v.q[VDEV_TX].call), 0);
 }
 
@@ -409,10 +397,7 @@ static void begin_idle(uint64_t features)
 	vdev_no_spin(&rig.v);
 	rig_rx_post(&rig, 200, NULL);
 	vdev_kick_always(&rig.v.q[VDEV_RX]);
-	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	rig_expect(&rig, 0, 60);
-	rig_tx_drain(&rig, 3000);
+	send_and_kick_always();
 	rig_inject(&rig, 0, 60);
 	rig_rx_expect(&rig, 0, 60);
 	wait_worker_idle();
@@ -456,8 +441,7 @@ CASE(rx_frames_do_not_wake_tx_worker)
 		rig_inject(&rig, 1 + i, 60);
 		rig_rx_expect(&rig, 1 + i, 60);
 		if (i % 64 == 63) {
-			rig_rx_post(&rig, 64, NULL);
-			vdev_kick(&rig.v.q[VDEV_RX]);
+			rig_offer(&rig, 64);
 		}
 	}
 	EXPECT_EQ(wakeups("tx"), tx);
@@ -470,7 +454,6 @@ CASE(rx_frames_do_not_wake_tx_worker)
 /* Frames from the guest do not wake the receive queue. */
 CASE(tx_frames_do_not_wake_rx_worker)
 {
-	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	long rx, tx, kicks;
 	unsigned int i;
 
@@ -479,10 +462,7 @@ CASE(tx_frames_do_not_wake_rx_worker)
 	tx = wakeups("tx");
 	kicks = rig_counter(&rig, "kvnet.tx.kicks");
 	for (i = 0; i < MANY && !ksft_failed(); i++) {
-		ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-		vdev_kick(q);
-		rig_expect(&rig, 1 + i, 60);
-		rig_tx_drain(&rig, 3000);
+		rig_send(&rig, 60);
 	}
 	EXPECT_EQ(wakeups("rx"), rx);
 	/* at most one for a kick */

@@ -255,8 +255,7 @@ static void receive_one(int fd, uint32_t payload, uint32_t gso_size, bool able)
 	uint32_t len = tcp_frame(frame, payload, payload), sum = 0;
 	ssize_t n;
 
-	rig_rx_post(&rig, 256, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 256);
 	inject(fd, len, gso_size);
 	while (sum < payload && !ksft_failed()) {
 		n = rig_rx(&rig, &m, got, sizeof(got), 3000);
@@ -333,8 +332,7 @@ CASE(rx_tap_without_header_gives_zero_header)
 	flow_swap(&rig, bare, other.ifindex);
 	rig_start(&rig);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		rig_rx_post(&rig, 4, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, 4);
 		rig_inject(&rig, i, len[i]);
 		ASSERT_EQ(rig_rx(&rig, &m, got, sizeof(got), 3000), len[i]);
 		frame_check(got, len[i], i, len[i]);
@@ -394,8 +392,7 @@ CASE(rx_vlan_tag_in_band_is_kept)
 	uint32_t len = tagged_frame(frame, 0x0123, 1500);
 
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 200 });
-	rig_rx_post(&rig, 32, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 32);
 	ASSERT_EQ(send(rig.inject, frame, len, 0), len);
 	EXPECT_EQ(rig_rx(&rig, NULL, got, sizeof(got), 3000), len);
 	EXPECT(!memcmp(got, frame, len));
@@ -443,8 +440,7 @@ CASE(rx_vlan_tag_out_of_band_is_inserted)
 	bridge_ioctl(SIOCBRADDIF, br.name, other.ifindex);
 	bridge_ioctl(SIOCBRADDIF, br.name, rig.ifindex);
 	rig_link(&br, true);
-	rig_rx_post(&rig, 256, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 256);
 	/* a bridge port does not forward from its first moment on */
 	len = tagged_frame(frame, 0x0123, 60);
 	ASSERT(WAIT_FOR(8000, write(feeder, frame, len) == len &&
@@ -459,8 +455,7 @@ CASE(rx_vlan_tag_out_of_band_is_inserted)
 	/* around the borders of buffers, short frames and long ones */
 	for (payload = 100; payload < 1482 && !ksft_failed();
 	     payload += payload < 300 ? 3 : 59) {
-		rig_rx_post(&rig, 64, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, 64);
 		len = tagged_frame(frame, 0x0123, payload);
 		ASSERT_EQ(write(feeder, frame, len), len);
 		EXPECT_EQ(receive_ours(), len);
@@ -592,8 +587,7 @@ static bool receive_tunnel(struct rig *guest, struct tunnel_hdr *h, uint32_t len
 	ssize_t n;
 
 	do {
-		rig_rx_post(guest, 8, NULL);
-		vdev_kick(&guest->v.q[VDEV_RX]);
+		rig_offer(guest, 8);
 		n = rig_rx(guest, h, got, sizeof(got), 100);
 	} while (n > 0 && (n != len || memcmp(got, frame, len)));
 	return n > 0;
@@ -695,14 +689,6 @@ static void with_program(const struct rig_cfg *cfg, int verdict)
 	with_code(cfg, xdp_load_verdict(verdict));
 }
 
-static void send_plain(uint32_t len)
-{
-	ASSERT_EQ(rig_tx(&rig, len, NULL), 0);
-	vdev_kick(&rig.v.q[VDEV_TX]);
-	rig_expect(&rig, rig.tx_seq - 1, len);
-	rig_tx_drain(&rig, 3000);
-}
-
 CASE(xdp_pass_frames_arrive)
 {
 	static const uint32_t big[] = { 3000, 3200, 3300, 3400, 3500, 3600,
@@ -715,9 +701,9 @@ CASE(xdp_pass_frames_arrive)
 		with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8,
 			.tap = lane ? TAP_SNDBUF : 0 }, XDP_PASS);
 		for (len = FRAME_MIN; len < 1600 && !ksft_failed(); len += 17)
-			send_plain(len);
+			rig_send(&rig, len);
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
-			send_plain(big[i]);
+			rig_send(&rig, big[i]);
 		rig_close(&rig);
 	}
 }
@@ -784,7 +770,7 @@ CASE(xdp_adjust_head_has_room_after_attach)
 
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
-		send_plain(1000);
+		rig_send(&rig, 1000);
 		attach_program(load_prepend());
 		send_prepended(1000);
 		ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
@@ -801,10 +787,10 @@ CASE(xdp_long_frames_go_unbatched)
 		ksft_skip("vhost_net does not count");
 	with_program(&(struct rig_cfg){ .tx_buf = 65600, .bufs = 8 }, XDP_PASS);
 	for (i = 0; i < 8; i++)
-		send_plain(9014);
+		rig_send(&rig, 9014);
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.packets_unbatched"), "8"));
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "0"));
-	send_plain(3000);
+	rig_send(&rig, 3000);
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.batches"), "1"));
 }
 
@@ -822,7 +808,7 @@ CASE(xdp_drop_drops_frames)
 	}
 	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
 	ASSERT_EQ(xdp_attach(rig.ifindex, -1), 0);
-	send_plain(100);
+	rig_send(&rig, 100);
 }
 
 /* What the guest sends comes back to it. */
@@ -834,8 +820,7 @@ static void reflected(const struct rig_cfg *cfg, uint32_t max)
 	for (i = 0; i < 30 && !ksft_failed(); i++) {
 		uint32_t first = rig.tx_seq, len[20];
 
-		rig_rx_post(&rig, 256, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, 256);
 		for (n = 0; n < 20; n++) {
 			len[n] = FRAME_MIN + ksft_below(max - FRAME_MIN);
 			ASSERT_EQ(rig_tx(&rig, len[n], NULL), 0);

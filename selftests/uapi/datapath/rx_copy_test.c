@@ -131,8 +131,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 	fd = rig_packet_socket(&rig, 0, true);
 	before = link_sent(rig.name);
 	send_burst(fd, kind);
-	rig_rx_post(&rig, rig.cfg.bufs, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, rig.cfg.bufs);
 	while (o.n < FRAMES || more_comes()) {
 		n = rig_rx(&rig, hdr, got, sizeof(got), 3000);
 		if (n <= 0)
@@ -141,8 +140,7 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 		add(&o, hdr, rig.v.hdr_len);
 		add(&o, got, n);
 		o.n++;
-		rig_rx_post(&rig, rig.cfg.bufs, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, rig.cfg.bufs);
 	}
 	o.tap = link_sent(rig.name);
 	o.tap.packets -= before.packets;
@@ -244,8 +242,7 @@ CASE(single_frames_are_direct)
 	need_kvnet();
 	set_copy(true);
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
-	rig_rx_post(&rig, 128, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 128);
 	for (i = 0; i < 100 && !ksft_failed(); i++) {
 		rig_inject(&rig, i, 60);
 		rig_rx_expect(&rig, i, 60);
@@ -301,8 +298,7 @@ CASE(short_frames_of_file_pages_are_direct)
 		at = 0;
 		ASSERT_EQ(sendfile(fd, file, &at, sizeof(text)), sizeof(text));
 	}
-	rig_rx_post(&rig, 20, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 20);
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		n = rig_rx(&rig, NULL, got, sizeof(got), 3000);
 		ASSERT_EQ(n, 14 + 20 + 8 + sizeof(text));
@@ -339,8 +335,7 @@ static void redirect_burst(unsigned int n)
 		ASSERT_EQ(rig_tx(&other, len[(seq + i) % 6], NULL), 0);
 	vdev_kick(&other.v.q[VDEV_TX]);
 	ASSERT(rig_tx_drain(&other, 3000));
-	rig_rx_post(&rig, rig.cfg.bufs, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, rig.cfg.bufs);
 	for (i = 0; i < n && !ksft_failed(); i++)
 		rig_rx_expect(&rig, seq + i, len[(seq + i) % 6]);
 }
@@ -444,8 +439,7 @@ static void redirect_pushed_burst(unsigned int push)
 		ASSERT_EQ(rig_tx(&other, redirected_len[i], NULL), 0);
 	vdev_kick(&other.v.q[VDEV_TX]);
 	ASSERT(rig_tx_drain(&other, 3000));
-	rig_rx_post(&rig, rig.cfg.bufs, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, rig.cfg.bufs);
 	for (i = 0; i < 5; i++) {
 		n = rig_rx(&rig, hdr, frame, sizeof(frame), 3000);
 		ASSERT_EQ(n, redirected_len[i] + push);
@@ -507,8 +501,7 @@ CASE(redirected_frames_go_back_to_their_page_pool)
 		len = redirected_len[n % 6];
 		frame_make(frame, n, len);
 		run_redirect(program, frame, len, bufs);
-		rig_rx_post(&rig, bufs, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, bufs);
 		for (i = 0; i < bufs; i++)
 			ASSERT(rig_rx_expect(&rig, n, len));
 	}
@@ -620,8 +613,7 @@ CASE(header_size_change_applies_to_waiting_frames)
 		set_copy(way % 2);
 		rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
 		right = rig.v.hdr_len;
-		rig_rx_post(&rig, 2, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, 2);
 		/* taken out of the tap's ring with the two that arrive */
 		rig_inject(&rig, 0, 60);
 		rig_inject(&rig, 1, 60);
@@ -630,8 +622,7 @@ CASE(header_size_change_applies_to_waiting_frames)
 		rig_rx_expect(&rig, 0, 60);
 		rig_rx_expect(&rig, 1, 60);
 		ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &size[way / 2]));
-		rig_rx_post(&rig, 64, NULL);
-		vdev_kick(&rig.v.q[VDEV_RX]);
+		rig_offer(&rig, 64);
 		came = come_or_are_dropped(8);
 		EXPECT(way % 2 || !came);
 		ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &right));
@@ -654,8 +645,7 @@ CASE(frames_of_deleted_device_do_not_count)
 	need_kvnet();
 	set_copy(true);
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
-	rig_rx_post(&rig, 1, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 1);
 	for (i = 0; i < 8; i++)
 		rig_inject(&rig, i, 60);
 	rig_rx_expect(&rig, 0, 60);
@@ -671,8 +661,7 @@ CASE(frames_of_deleted_device_do_not_count)
 	vdev_queue_reset(&rig.v, VDEV_RX);
 	vdev_queue_reset(&rig.v, VDEV_TX);
 	rig_start(&rig);
-	rig_rx_post(&rig, 128, NULL);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	rig_offer(&rig, 128);
 	/* those of before may arrive or not */
 	for (i = 1; i < 8 && WAIT_FOR(100, gr_used_pending(
 	     &rig.v.q[VDEV_RX].ring)); i++)
@@ -742,8 +731,7 @@ static void inject(unsigned int n, uint32_t seq)
 
 static void post(unsigned int n)
 {
-	ASSERT_EQ(rig_rx_post(&rig, n, NULL), n);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(rig_offer(&rig, n), n);
 }
 
 static void expect(unsigned int n, uint32_t seq)
@@ -1113,14 +1101,6 @@ CASE(start_that_fails_keeps_old_backend)
 	comes_back(fd);
 }
 
-static void transmit_one(uint32_t seq)
-{
-	ASSERT_EQ(rig_tx(&rig, DEVICE_LEN, NULL), 0);
-	vdev_kick(&rig.v.q[VDEV_TX]);
-	EXPECT(rig_expect(&rig, seq, DEVICE_LEN));
-	wait_worker_idle();
-}
-
 /* Starting disables kicks; a start that fails has to enable them again. */
 CASE(start_that_fails_keeps_kicks_enabled)
 {
@@ -1131,10 +1111,11 @@ CASE(start_that_fails_keeps_kicks_enabled)
 	rig_open(&rig, &(struct rig_cfg){ .features = F_V1 | F_MRG, .stopped = true });
 	pin_rig_move(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	rig_start(&rig);
-	transmit_one(0);
+	rig_send(&rig, DEVICE_LEN);
+	wait_worker_idle();
 	fd = another_tap(&ifr);
 	refused_late(VDEV_TX, fd, &ifr);
-	transmit_one(1);
+	rig_send(&rig, DEVICE_LEN);
 	close(fd);
 	rig_close(&rig);
 }

@@ -365,8 +365,7 @@ CASE(shortcut_of_vcpu_thread)
 		n_inline = rig_counter(&vmm, "kvnet.tx.packets_inline") - n_inline;
 		shortcuts = bridge_rig_shortcuts() - shortcuts;
 		tx_inline_reply(&vmm);
-		rig_rx_post(&vmm, 1, NULL);
-		vdev_kick(&vmm.v.q[VDEV_RX]);
+		rig_offer(&vmm, 1);
 	}
 	EXPECT(n_inline > 0);
 	EXPECT(shortcuts > 0);
@@ -741,8 +740,7 @@ CASE(shortcut_from_tap_with_queues)
 	vdev_backend(&vmm.v, VDEV_RX, vmm.tap);
 	EXPECT_EQ(burst(TO_B, station(B)), 0);
 	/* of a flow that the guest has just sent */
-	ASSERT_EQ(rig_rx_post(&vmm, 1, NULL), 1);
-	vdev_kick(&vmm.v.q[VDEV_RX]);
+	ASSERT_EQ(rig_offer(&vmm, 1), 1);
 	speak(B, station(B));
 	EXPECT_EQ(rig_rx(&vmm, NULL, got.frame, sizeof(got.frame), 3000), got.len);
 	by_shortcut(TO_B, station(B));

@@ -435,8 +435,7 @@ static void receive(void)
 {
 	static uint32_t seq = 1000000;
 
-	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(rig_offer(&rig, 1), 1);
 	rig_inject(&rig, ++seq, 100);
 	rig_rx_expect(&rig, seq, 100);
 }
@@ -533,8 +532,7 @@ static void there_and_back(enum packet_kind kind, uint16_t port)
 
 	EXPECT(WAIT_FOR(3000, (transmit_packet(&p, kind, 100, port),
 			       vdev_is_vhost() || by_socket() != before)));
-	ASSERT_EQ(rig_rx_post(&rig, 1, NULL), 1);
-	vdev_kick(&rig.v.q[VDEV_RX]);
+	ASSERT_EQ(rig_offer(&rig, 1), 1);
 	ASSERT_EQ(send(rig.inject, p.frame, p.len, 0), p.len);
 	if (rig_rx(&rig, NULL, f, sizeof(f), 3000) != p.len || memcmp(f, p.frame, p.len))
 		FAIL("kind %u, port %u: not from the queue that sent it", kind, port);

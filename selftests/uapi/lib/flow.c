@@ -25,14 +25,10 @@ void flow_one(struct rig *r)
 {
 	static uint32_t seq;
 
-	rig_rx_post(r, 8, NULL);
-	vdev_kick(&r->v.q[VDEV_RX]);
+	rig_offer(r, 8);
 	rig_inject(r, ++seq, 80);
 	rig_rx_expect(r, seq, 80);
-	ASSERT_EQ(rig_tx(r, 90, NULL), 0);
-	vdev_kick(&r->v.q[VDEV_TX]);
-	rig_expect(r, r->tx_seq - 1, 90);
-	rig_tx_drain(r, 3000);
+	rig_send(r, 90);
 }
 
 void flow_swap(struct rig *r, int backend, int far_ifindex)
@@ -143,8 +139,7 @@ static void take_all(struct flow *f)
 
 static void post(struct flow *f)
 {
-	rig_rx_post(f->r, 64, NULL);
-	vdev_kick(&f->r->v.q[VDEV_RX]);
+	rig_offer(f->r, 64);
 }
 
 static bool all_there(const struct flow *f)

@@ -478,6 +478,14 @@ bool rig_expect(struct rig *r, uint32_t seq, uint32_t len)
 	return frame_check(f, n, seq, len);
 }
 
+void rig_send(struct rig *r, uint32_t len)
+{
+	ASSERT_EQ(rig_tx(r, len, NULL), 0);
+	vdev_kick(&r->v.q[VDEV_TX]);
+	rig_expect(r, r->tx_seq - 1, len);
+	rig_tx_drain(r, 3000);
+}
+
 void rig_inject(struct rig *r, uint32_t seq, uint32_t len)
 {
 	static _Thread_local uint8_t f[FRAME_MAX + 1];
@@ -509,6 +517,14 @@ int rig_rx_post(struct rig *r, unsigned int count, const struct shape *shape)
 		}
 	}
 	return done;
+}
+
+int rig_offer(struct rig *r, unsigned int count)
+{
+	int n = rig_rx_post(r, count, NULL);
+
+	vdev_kick(&r->v.q[VDEV_RX]);
+	return n;
 }
 
 static void check_untouched(const uint8_t *b, uint32_t from, uint32_t to)

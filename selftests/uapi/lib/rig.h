@@ -123,10 +123,14 @@ bool rig_tx_drain(struct rig *r, unsigned int ms);
 /* Next frame of ours at the host, or -1 after the deadline. */
 ssize_t rig_sniff(struct rig *r, uint8_t *f, size_t size, unsigned int ms);
 bool rig_expect(struct rig *r, uint32_t seq, uint32_t len);
+/* One frame, with a kick: it arrives, and its buffer comes back. */
+void rig_send(struct rig *r, uint32_t len);
 
 /* Host to guest. */
 void rig_inject(struct rig *r, uint32_t seq, uint32_t len);
 int rig_rx_post(struct rig *r, unsigned int count, const struct shape *shape);
+/* So many in one piece each, with a kick; how many there was room for. */
+int rig_offer(struct rig *r, unsigned int count);
 /*
  * One packet off the RX ring into f, over as many buffers as it has; returns
  * the frame's length without header, -1 when none came in time.
