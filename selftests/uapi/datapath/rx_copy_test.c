@@ -156,6 +156,8 @@ static void same(const struct rig_cfg *cfg, enum kind kind)
 	struct outcome call = receive_burst(cfg, false, kind);
 	struct outcome copy = receive_burst(cfg, true, kind);
 
+	ksft_note("frames of kind %u, buffers of %u bytes, features %llx", kind, cfg->rx_buf,
+		  (unsigned long long)cfg->features);
 	EXPECT_GE(call.n, FRAMES);
 	EXPECT_EQ(copy.n, call.n);
 	EXPECT(copy.len == call.len && !memcmp(copy.log, call.log, call.len));
@@ -169,57 +171,35 @@ static void same(const struct rig_cfg *cfg, enum kind kind)
 	free(copy.log);
 }
 
-static void all_kinds(const struct rig_cfg *cfg)
+#define SOME	(1 << PLAIN | 1 << KINDS)
+#define ALL	(SOME | 1 << CSUM | 1 << GSO)
+
+CASE_TIMED(direct_equals_recvmsg, 120)
 {
+	static const struct {
+		struct rig_cfg cfg;
+		unsigned int kinds;
+	} ways[] = {
+		{ { .rx_buf = 66000, .bufs = 64 }, ALL },
+		{ { .rx_buf = 4096, .num = 1024 }, SOME },
+		{ { .rx_buf = 300, .num = 1024 }, ALL },
+		{ { .rx_buf = 100, .num = 1024 }, 1 << PLAIN | 1 << CSUM },
+		{ { .rx_buf = 66000, .bufs = 64, .features = F_V1 }, SOME },
+		{ { .rx_buf = 66000, .bufs = 64,
+		    .features = BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) }, SOME },
+		{ { .rx_buf = 4096, .tap = TAP_BARE,
+		    .features = F_V1 | F_MRG | F_NETHDR }, SOME },
+		{ { .rx_buf = 66000, .bufs = 64, .tap = TAP_BARE,
+		    .features = F_V1 | F_NETHDR }, SOME },
+	};
 	enum kind kind;
+	size_t i;
 
-	for (kind = PLAIN; kind <= KINDS && !ksft_failed(); kind++)
-		same(cfg, kind);
-}
-
-/* Frames of one kind alone, and of all kinds in a burst. */
-static void some_kinds(const struct rig_cfg *cfg)
-{
-	same(cfg, PLAIN);
-	same(cfg, KINDS);
-}
-
-CASE_TIMED(direct_in_large_buffers_equals_recvmsg, 40)
-{
 	need_kvnet();
-	all_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64 });
-}
-
-CASE_TIMED(direct_in_page_buffers_equals_recvmsg, 40)
-{
-	need_kvnet();
-	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .num = 1024 });
-}
-
-CASE_TIMED(direct_in_small_buffers_equals_recvmsg, 40)
-{
-	need_kvnet();
-	all_kinds(&(struct rig_cfg){ .rx_buf = 300, .num = 1024 });
-	same(&(struct rig_cfg){ .rx_buf = 100, .num = 1024 }, PLAIN);
-	same(&(struct rig_cfg){ .rx_buf = 100, .num = 1024 }, CSUM);
-}
-
-CASE_TIMED(direct_without_mergeable_equals_recvmsg, 40)
-{
-	need_kvnet();
-	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64,
-				      .features = F_V1 });
-	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64, .features =
-				     BIT64(VIRTIO_F_NOTIFY_ON_EMPTY) });
-}
-
-CASE_TIMED(direct_without_headers_equals_recvmsg, 40)
-{
-	need_kvnet();
-	some_kinds(&(struct rig_cfg){ .rx_buf = 4096, .tap = TAP_BARE,
-				      .features = F_V1 | F_MRG | F_NETHDR });
-	some_kinds(&(struct rig_cfg){ .rx_buf = 66000, .bufs = 64,
-		.tap = TAP_BARE, .features = F_V1 | F_NETHDR });
+	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		for (kind = PLAIN; kind <= KINDS && !ksft_failed(); kind++)
+			if (ways[i].kinds & 1 << kind)
+				same(&ways[i].cfg, kind);
 }
 
 /* A frame arrives in a buffer that is not from the pool. */
