@@ -536,31 +536,22 @@ CASE(shortcut_not_past_tc_program)
 	shortcut_rig_close();
 }
 
-static void not_past_nft(int ret)
+CASE(shortcut_not_past_nft_chain)
 {
-	if (ret)
-		ksft_skip("no nft: %s", strerror(-ret));
-	by_bridge(TO_NONE, station(B), KVNET_SHORTCUT_FILTER);
-	filter_nft_end();
+	unsigned int hook;
+	int ret;
+
+	shortcut_rig_open();
+	for (hook = 0; hook < 3; hook++) {
+		ret = !hook ? filter_nft_bridge() :
+		      filter_nft_device(port[hook == 1 ? A : B].name, hook == 2);
+		if (ret)
+			ksft_skip("no nft: %s", strerror(-ret));
+		by_bridge(TO_NONE, station(B), KVNET_SHORTCUT_FILTER);
+		filter_nft_end();
+		by_shortcut(TO_B, station(B));
+	}
 	shortcut_rig_close();
-}
-
-CASE(shortcut_not_past_nft_chain_of_bridges)
-{
-	shortcut_rig_open();
-	not_past_nft(filter_nft_bridge());
-}
-
-CASE(shortcut_not_past_nft_chain_of_ingress)
-{
-	shortcut_rig_open();
-	not_past_nft(filter_nft_device(port[A].name, false));
-}
-
-CASE(shortcut_not_past_nft_chain_of_egress)
-{
-	shortcut_rig_open();
-	not_past_nft(filter_nft_device(port[B].name, true));
 }
 
 /* By the stack, not by the driver. */
