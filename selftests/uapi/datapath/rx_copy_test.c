@@ -612,49 +612,6 @@ CASE(header_size_change_applies_to_waiting_frames)
 	}
 }
 
-/*
- * A device is deleted while the queue holds frames of it, which go back to the
- * ring; the descriptor then gets another device.
- */
-CASE(frames_of_deleted_device_do_not_count)
-{
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	struct link_sent c;
-	unsigned int i;
-
-	need_kvnet();
-	set_copy(true);
-	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
-	rig_offer(&rig, 1);
-	for (i = 0; i < 8; i++)
-		rig_inject(&rig, i, 60);
-	rig_rx_expect(&rig, 0, 60);
-	ASSERT_EQ(link_delete(rig.ifindex), 0);
-	rig_stop(&rig);
-	strcpy(ifr.ifr_name, "uapi%d");
-	ASSERT_SYS(ioctl(rig.tap, TUNSETIFF, &ifr));
-	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &rig.v.hdr_len));
-	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
-	rig.ifindex = if_nametoindex(rig.name);
-	rig_link(&rig, true);
-	flow_sockets(&rig, rig.ifindex);
-	vdev_queue_reset(&rig.v, VDEV_RX);
-	vdev_queue_reset(&rig.v, VDEV_TX);
-	rig_start(&rig);
-	rig_offer(&rig, 128);
-	/* those of before may arrive or not */
-	for (i = 1; i < 8 && WAIT_FOR(100, gr_used_pending(
-	     &rig.v.q[VDEV_RX].ring)); i++)
-		rig_rx_expect(&rig, i, 60);
-	c = link_sent(rig.name);
-	for (i = 0; i < 20; i++) {
-		rig_inject(&rig, 100 + i, 300);
-		rig_rx_expect(&rig, 100 + i, 300);
-	}
-	EXPECT_EQ(link_sent(rig.name).packets - c.packets, 20);
-	EXPECT_EQ(link_sent(rig.name).bytes - c.bytes, 20 * 300);
-}
-
 /* The buffer ends in a page that cannot be written: the frame is dropped, either way. */
 CASE(unwritable_buffer_drops_frame)
 {
@@ -746,12 +703,8 @@ static void make_other(void)
 /* Attaches the descriptor, which the queue still has, to another device. */
 static void join(const char *name)
 {
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	ASSERT_SYS(ioctl(rig.tap, TUNSETIFF, &ifr));
-	ASSERT_SYS(ioctl(rig.tap, TUNSETVNETHDRSZ, &rig.v.hdr_len));
-	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
+	strcpy(rig.name, name);
+	rig_tap_attach(rig.tap, rig.name, IFF_NO_PI | IFF_VNET_HDR, rig.v.hdr_len);
 	rig_link(&rig, true);
 	flow_sockets(&rig, if_nametoindex(rig.name));
 }
@@ -760,6 +713,42 @@ static void become(const char *name)
 {
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
 	join(name);
+}
+
+/*
+ * A device is deleted while the queue holds frames of it, which go back to the
+ * ring; the descriptor then gets another device.
+ */
+CASE(frames_of_deleted_device_do_not_count)
+{
+	struct link_sent c;
+	unsigned int i;
+
+	need_kvnet();
+	set_copy(true);
+	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 2048 });
+	rig_offer(&rig, 1);
+	for (i = 0; i < 8; i++)
+		rig_inject(&rig, i, 60);
+	rig_rx_expect(&rig, 0, 60);
+	ASSERT_EQ(link_delete(rig.ifindex), 0);
+	rig_stop(&rig);
+	join("uapi%d");
+	vdev_queue_reset(&rig.v, VDEV_RX);
+	vdev_queue_reset(&rig.v, VDEV_TX);
+	rig_start(&rig);
+	rig_offer(&rig, 128);
+	/* those of before may arrive or not */
+	for (i = 1; i < 8 && WAIT_FOR(100, gr_used_pending(
+	     &rig.v.q[VDEV_RX].ring)); i++)
+		rig_rx_expect(&rig, i, 60);
+	c = link_sent(rig.name);
+	for (i = 0; i < 20; i++) {
+		rig_inject(&rig, 100 + i, 300);
+		rig_rx_expect(&rig, 100 + i, 300);
+	}
+	EXPECT_EQ(link_sent(rig.name).packets - c.packets, 20);
+	EXPECT_EQ(link_sent(rig.name).bytes - c.bytes, 20 * 300);
 }
 
 /* A rig in private memory, whose pages can be taken away, with another device if need be. */
@@ -1020,19 +1009,14 @@ static void *start_thread(void *arg)
 }
 
 /* Another tap, with a device of its own. */
-static int another_tap(struct ifreq *ifr)
+static int another_tap(void)
 {
-	int fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
-
-	*ifr = (struct ifreq){ .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	ASSERT_SYS(ioctl(fd, TUNSETIFF, ifr));
-	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &rig.v.hdr_len));
-	ASSERT_EQ(link_up(if_nametoindex(ifr->ifr_name), true), 0);
-	return fd;
+	other = (struct rig){ .v.hdr_len = rig.v.hdr_len };
+	return rig_tap_new(&other, 0);
 }
 
 /* SET_BACKEND waits for a page of the ring, and the device of its tap is deleted meanwhile. */
-static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
+static void refused_late(unsigned int index, int fd)
 {
 	pthread_t thread;
 
@@ -1042,7 +1026,7 @@ static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
 	pager_take_away(rig.v.mem, VDEV_RING_ZONE);
 	ASSERT_EQ(pthread_create(&thread, NULL, start_thread, NULL), 0);
 	ASSERT(pager_asked(1, 3000));
-	ASSERT_EQ(link_delete(if_nametoindex(ifr->ifr_name)), 0);
+	ASSERT_EQ(link_delete(other.ifindex), 0);
 	pager_go_on();
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(start.ret, -EINVAL);
@@ -1051,14 +1035,13 @@ static void refused_late(unsigned int index, int fd, const struct ifreq *ifr)
 CASE(start_with_device_deleted_fails)
 {
 	struct vhost_vring_state num = { .index = VDEV_RX };
-	struct ifreq ifr;
 	int fd;
 
 	set_up(false);
 	num.num = rig.v.q[VDEV_RX].num;
 	vdev_backend(&rig.v, VDEV_RX, -1);
-	fd = another_tap(&ifr);
-	refused_late(VDEV_RX, fd, &ifr);
+	fd = another_tap();
+	refused_late(VDEV_RX, fd);
 	EXPECT_EQ(__vdev_ioctl(rig.v.fd, VHOST_SET_VRING_NUM, &num), 0);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	burst(1, 0);
@@ -1069,14 +1052,13 @@ CASE(start_with_device_deleted_fails)
 /* The queue keeps the old backend, whose device is deleted, too. */
 CASE(start_that_fails_keeps_old_backend)
 {
-	struct ifreq ifr;
 	int fd;
 
 	set_up(false);
 	burst(1, 0);
-	fd = another_tap(&ifr);
+	fd = another_tap();
 	ASSERT_EQ(link_delete(rig.ifindex), 0);
-	refused_late(VDEV_RX, fd, &ifr);
+	refused_late(VDEV_RX, fd);
 	post(HELD);
 	comes_back(fd);
 }
@@ -1084,7 +1066,6 @@ CASE(start_that_fails_keeps_old_backend)
 /* Starting disables kicks; a start that fails has to enable them again. */
 CASE(start_that_fails_keeps_kicks_enabled)
 {
-	struct ifreq ifr;
 	int fd;
 
 	/* without EVENT_IDX: a flag says whether the device wants kicks */
@@ -1093,8 +1074,8 @@ CASE(start_that_fails_keeps_kicks_enabled)
 	rig_start(&rig);
 	rig_send(&rig, DEVICE_LEN);
 	wait_worker_idle();
-	fd = another_tap(&ifr);
-	refused_late(VDEV_TX, fd, &ifr);
+	fd = another_tap();
+	refused_late(VDEV_TX, fd);
 	rig_send(&rig, DEVICE_LEN);
 	close(fd);
 	rig_close(&rig);

@@ -699,7 +699,6 @@ static unsigned int count_by_bridge(void)
 /* Its frames are in several rings, by their flows. */
 CASE(shortcut_not_to_tap_with_queues)
 {
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE };
 	unsigned int n;
 	int other;
 
@@ -707,8 +706,8 @@ CASE(shortcut_not_to_tap_with_queues)
 	replace_tap(IFF_NO_PI | IFF_MULTI_QUEUE);
 	by_shortcut(TO_B, station(B));
 	other = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
-	strcpy(ifr.ifr_name, port[B].name);
-	ASSERT_SYS(ioctl(other, TUNSETIFF, &ifr));
+	rig_tap_attach(other, port[B].name, IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE,
+		       PACKET_HDR);
 	n = count_by_bridge();
 	while (read(other, got.frame, PACKET_MAX) > 0)
 		n++;
@@ -720,14 +719,13 @@ CASE(shortcut_not_to_tap_with_queues)
 /* One of the two is the guest's: frames to it show its number. */
 CASE(shortcut_from_tap_with_queues)
 {
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE };
 	int other;
 
 	vdev_parameter("tx_inline", 'N');
 	shortcut_rig_open_with(&(struct rig_cfg){ .tx_buf = LONG + 64, .tap = TAP_QUEUES });
 	other = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
-	strcpy(ifr.ifr_name, port[A].name);
-	ASSERT_SYS(ioctl(other, TUNSETIFF, &ifr));
+	rig_tap_attach(other, port[A].name, IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE,
+		       PACKET_HDR);
 	vdev_backend(&vmm.v, VDEV_RX, vmm.tap);
 	EXPECT_EQ(burst(TO_B, station(B)), 0);
 	/* of a flow that the guest has just sent */

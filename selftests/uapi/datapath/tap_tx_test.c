@@ -374,14 +374,8 @@ CASE(refused_frame_is_dropped_once)
 
 static void set_iff(int fd, short flags, const char *name)
 {
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | flags };
-	int hdr = rig.v.hdr_len;
-
-	memcpy(ifr.ifr_name, name, strlen(name));
-	if (ioctl(fd, TUNSETIFF, &ifr))
-		ksft_skip("TUNSETIFF: %s", strerror(errno));
-	ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
-	memcpy(rig.name, ifr.ifr_name, sizeof(rig.name));
+	strcpy(rig.name, name);
+	rig_tap_attach(fd, rig.name, IFF_NO_PI | IFF_VNET_HDR | flags, rig.v.hdr_len);
 }
 
 static int open_tap(short flags, const char *name)

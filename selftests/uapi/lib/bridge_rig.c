@@ -59,14 +59,10 @@ static void set_gro(const char *name, bool on)
 void bridge_rig_add(unsigned int nr, unsigned int flags)
 {
 	struct port *p = &port[nr];
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_VNET_HDR | flags };
-	const int hdr = PACKET_HDR;
 
 	p->fd = ASSERT_SYS(open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "port%u", nr);
-	ASSERT_SYS(ioctl(p->fd, TUNSETIFF, &ifr));
-	ASSERT_SYS(ioctl(p->fd, TUNSETVNETHDRSZ, &hdr));
-	strcpy(p->name, ifr.ifr_name);
+	snprintf(p->name, sizeof(p->name), "port%u", nr);
+	rig_tap_attach(p->fd, p->name, IFF_VNET_HDR | flags, PACKET_HDR);
 	p->ifindex = if_nametoindex(p->name);
 	ASSERT_EQ(link_mac(p->ifindex, port_mac(nr)), 0);
 	ASSERT_EQ(link_mtu(p->ifindex, MTU), 0);

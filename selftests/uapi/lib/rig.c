@@ -63,23 +63,26 @@ static void set_mtu(const struct rig *r, int mtu)
 	close(fd);
 }
 
+void rig_tap_attach(int fd, char *name, unsigned int flags, int hdr_len)
+{
+	struct ifreq ifr = { .ifr_flags = IFF_TAP | flags };
+
+	strcpy(ifr.ifr_name, name);
+	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
+	strcpy(name, ifr.ifr_name);
+	if (flags & IFF_VNET_HDR)
+		ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr_len));
+}
+
 int rig_tap_new(struct rig *r, unsigned int flags)
 {
 	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC), sndbuf = 1 << 20;
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI };
-	int hdr = r->v.hdr_len;
 
 	if (fd < 0)
 		ksft_skip("/dev/net/tun: %s", strerror(errno));
-	if (!(flags & TAP_BARE))
-		ifr.ifr_flags |= IFF_VNET_HDR;
-	if (flags & TAP_QUEUES)
-		ifr.ifr_flags |= IFF_MULTI_QUEUE;
-	strcpy(ifr.ifr_name, "uapi%d");
-	ASSERT_SYS(ioctl(fd, TUNSETIFF, &ifr));
-	memcpy(r->name, ifr.ifr_name, sizeof(r->name));
-	if (!(flags & TAP_BARE))
-		ASSERT_SYS(ioctl(fd, TUNSETVNETHDRSZ, &hdr));
+	strcpy(r->name, "uapi%d");
+	rig_tap_attach(fd, r->name, IFF_NO_PI | (flags & TAP_BARE ? 0 : IFF_VNET_HDR) |
+		       (flags & TAP_QUEUES ? IFF_MULTI_QUEUE : 0), r->v.hdr_len);
 	if (flags & TAP_SNDBUF)
 		ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
 	r->ifindex = if_nametoindex(r->name);

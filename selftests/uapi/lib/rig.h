@@ -67,6 +67,11 @@ struct shape {
 	bool split_hdr;		/* the header has a descriptor of its own */
 };
 
+/*
+ * Attaches a file of tun's, or one more queue of it, to the tap of this name ("x%d": a new one),
+ * which is in 'name' then: 16 bytes. Flags are those of TUNSETIFF.
+ */
+void rig_tap_attach(int fd, char *name, unsigned int flags, int hdr_len);
 int rig_tap_new(struct rig *r, unsigned int flags);
 int rig_packet_socket(const struct rig *r, int proto, bool vnet);
 /* For the frames that leave by that TX queue of the device. */
