@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bridge.h"
 #include "links.h"
 #include "rig.h"
 #include "segments.h"
@@ -241,18 +242,6 @@ static void send_segments(uint8_t flow, uint32_t *seq, unsigned int n)
 	}
 }
 
-static bool mark_arrives(void)
-{
-	struct pollfd p = { .fd = far, .events = POLLIN };
-	struct seen s;
-
-	send_mark();
-	while (poll(&p, 1, 10) == 1)
-		if (receive(&s) && s.flow == MARK)
-			return true;
-	return false;
-}
-
 /*
  * Batches of a flow until GRO merges them: then it is on for the next batch, as a rule. It may be
  * not: GRO also has to take less time than no GRO, and time is what this machine makes of it.
@@ -274,8 +263,9 @@ static void turn_gro_on(void)
 
 static void begin(void)
 {
-	struct rig other = { .name = "br0" };
-	int one = 1;
+	int port[2], one = 1;
+	struct rig other;
+	struct seen s;
 
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net has no GRO");
@@ -284,19 +274,17 @@ static void begin(void)
 	rig_open(&rig, &(struct rig_cfg){ .tx_buf = 16384, .bufs = 128 });
 	vdev_no_spin(&rig.v);
 	ASSERT_EQ(link_add_veth("near", "far"), 0);
-	ASSERT_EQ(link_mtu(if_nametoindex("near"), MTU), 0);
-	ASSERT_EQ(link_mtu(if_nametoindex("far"), MTU), 0);
-	ASSERT_EQ(link_pair_up(if_nametoindex("near"), if_nametoindex("far")), 0);
-	link_bridge(0);
-	link_bridge(if_nametoindex("near"));
-	link_bridge(rig.ifindex);
-	rig_link(&other, true);
+	port[0] = if_nametoindex("near");
+	port[1] = rig.ifindex;
 	other.ifindex = if_nametoindex("far");
+	ASSERT_EQ(link_mtu(port[0], MTU), 0);
+	ASSERT_EQ(link_mtu(other.ifindex, MTU), 0);
+	ASSERT_EQ(link_pair_up(port[0], other.ifindex), 0);
+	bridge_of("br0", port, 2);
 	far = rig_packet_socket(&other, ETH_P_ALL, true);
 	ASSERT_SYS(setsockopt(far, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)));
-	/* a port does not forward from its first moment on; the next batch goes direct */
-	ASSERT(WAIT_FOR(8000, mark_arrives()));
-	ASSERT(WAIT_FOR(8000, mark_arrives()));
+	/* the first frame shows the tap's device: the next batch goes direct */
+	ASSERT_EQ(receive_until_mark(&s, 1), 0);
 }
 
 /*** what is merged ***/
@@ -365,27 +353,16 @@ CASE(gro_on_segments_are_merged)
 }
 
 /* The next packet that another guest gets, at got. */
-static bool receive_as_guest(struct rig *guest, struct seen *s, unsigned int ms)
+static bool receive_as_guest(struct rig *guest, struct seen *s)
 {
 	struct virtio_net_hdr_mrg_rxbuf h;
 	ssize_t n;
 
 	rig_rx_post(guest, 128, NULL);
 	vdev_kick(&guest->v.q[VDEV_RX]);
-	n = rig_rx(guest, &h, got, sizeof(got), ms);
+	n = rig_rx(guest, &h, got, sizeof(got), 3000);
 	*s = (struct seen){ .hdr = h.hdr, .len = n, .flow = got[5] };
 	return n > 0;
-}
-
-static bool guest_gets_mark(struct rig *guest)
-{
-	struct seen s;
-
-	send_mark();
-	while (receive_as_guest(guest, &s, 10))
-		if (s.flow == MARK)
-			return true;
-	return false;
 }
 
 /* Of more segments than a socket buffer has fragments: the others are socket buffers behind it. */
@@ -402,12 +379,12 @@ CASE(gro_packets_reach_another_guest)
 	ASSERT_SYS(ioctl(guest.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6));
 	/* of one IPv4 ID */
 	set_feature_named(guest.name, "tx-tcp-mangleid-segmentation", true);
-	link_bridge(guest.ifindex);
-	ASSERT(WAIT_FOR(8000, guest_gets_mark(&guest)));
+	ASSERT_EQ(bridge_join(guest.ifindex, if_nametoindex("br0")), 0);
+	ASSERT_EQ(bridge_port_forwards(guest.ifindex), 0);
 	for (i = 1; i <= TRIES && longest < 20 * MSS && !ksft_failed(); i++) {
 		send_stream(BATCH);
 		while (at != 1000000 + i * BATCH * MSS && !ksft_failed()) {
-			ASSERT(receive_as_guest(&guest, &s, 3000));
+			ASSERT(receive_as_guest(&guest, &s));
 			if (s.flow != STREAM)
 				continue;
 			n = check_stream(got, &s, at);

@@ -16,9 +16,7 @@
 #include <fcntl.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <netinet/ip.h>
 #include <poll.h>
 #include <stdio.h>
@@ -27,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bridge.h"
 #include "flow.h"
 #include "links.h"
 #include "pin_rig.h"
@@ -368,67 +367,26 @@ CASE(rx_vlan_tag_in_band_is_kept)
 	EXPECT(!memcmp(got, frame, len));
 }
 
-static void bridge_ioctl(unsigned long req, const char *name, int ifindex)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM, 0));
-	struct ifreq ifr = { .ifr_ifindex = ifindex };
-	int ret;
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	ret = req == SIOCBRADDBR ? ioctl(fd, req, name) : ioctl(fd, req, &ifr);
-	if (ret && req == SIOCBRADDBR)
-		ksft_skip("no bridge: %s", strerror(errno));
-	ASSERT_SYS(ret);
-	close(fd);
-}
-
-/* The next frame like @frame: the bridge sends frames of its own. */
-static ssize_t receive_ours(void)
-{
-	ssize_t n;
-
-	do
-		n = rig_rx(&rig, NULL, got, sizeof(got), 3000);
-	while (n > 0 && memcmp(got, frame, 2 * 6));
-	return n;
-}
-
 /*
  * Through a bridge the tag travels beside the frame: it makes the frame four
  * bytes longer than the packet in the tap's ring says.
  */
 CASE(rx_vlan_tag_out_of_band_is_inserted)
 {
-	struct rig other = { .v.hdr_len = 12 }, br = { .name = "uapibr" };
+	struct rig other = { .v.hdr_len = 12 };
 	uint32_t len, payload;
-	ssize_t n;
 	int feeder;
 
 	rig_open(&rig, &(struct rig_cfg){ .rx_buf = 64 });
-	bridge_ioctl(SIOCBRADDBR, br.name, 0);
 	feeder = rig_tap_new(&other, TAP_BARE);
-	bridge_ioctl(SIOCBRADDIF, br.name, other.ifindex);
-	bridge_ioctl(SIOCBRADDIF, br.name, rig.ifindex);
-	rig_link(&br, true);
-	rig_offer(&rig, 256);
-	/* a bridge port does not forward from its first moment on */
-	len = tagged_frame(frame, 0x0123, 60);
-	ASSERT(WAIT_FOR(8000, write(feeder, frame, len) == len &&
-			gr_used_pending(&rig.v.q[VDEV_RX].ring)));
-	/* the copies of that end with a frame of another length */
-	len = tagged_frame(frame, 0x0123, 61);
-	ASSERT_EQ(write(feeder, frame, len), len);
-	do {
-		n = receive_ours();
-		ASSERT(n > 0);
-	} while (n != len);
+	bridge_of("br0", (int[]){ other.ifindex, rig.ifindex }, 2);
 	/* around the borders of buffers, short frames and long ones */
 	for (payload = 100; payload < 1482 && !ksft_failed();
 	     payload += payload < 300 ? 3 : 59) {
 		rig_offer(&rig, 64);
 		len = tagged_frame(frame, 0x0123, payload);
 		ASSERT_EQ(write(feeder, frame, len), len);
-		EXPECT_EQ(receive_ours(), len);
+		EXPECT_EQ(rig_rx(&rig, NULL, got, sizeof(got), 3000), len);
 		EXPECT(!memcmp(got, frame, len));
 	}
 }
@@ -546,23 +504,12 @@ CASE(tx_tunnel_gso_is_kept)
 	rig_close(&rig);
 }
 
-static bool receive_tunnel(struct rig *guest, struct tunnel_hdr *h, uint32_t len)
-{
-	ssize_t n;
-
-	do {
-		rig_offer(guest, 8);
-		n = rig_rx(guest, h, got, sizeof(got), 100);
-	} while (n > 0 && (n != len || memcmp(got, frame, len)));
-	return n > 0;
-}
-
-/* To another guest of the bridge, which forwards after a while. */
+/* To another guest of the bridge. */
 CASE(rx_tunnel_gso_is_kept)
 {
 	struct tunnel_hdr h = vxlan_hdr(), to;
 	static const uint32_t size[] = { 3000, 20000, 60000 };
-	struct rig guest = { 0 }, bridge = { .name = "br0" };
+	struct rig guest = { 0 };
 	uint32_t len;
 	size_t i;
 
@@ -570,15 +517,15 @@ CASE(rx_tunnel_gso_is_kept)
 	open_tunnel_rig(&guest, true);
 	need_tunnel_gso(&rig);
 	need_tunnel_gso(&guest);
-	link_bridge(0);
-	link_bridge(rig.ifindex);
-	link_bridge(guest.ifindex);
-	rig_link(&bridge, true);
+	bridge_of("br0", (int[]){ rig.ifindex, guest.ifindex }, 2);
 	for (i = 0; i < 3 && !ksft_failed(); i++) {
 		len = vxlan_frame(frame, size[i]);
-		ASSERT(WAIT_FOR(8000, (rig_tx_raw(&rig, &h, frame, len, NULL),
-				       vdev_kick(&rig.v.q[VDEV_TX]), rig_tx_drain(&rig, 3000),
-				       receive_tunnel(&guest, &to, len))));
+		rig_offer(&guest, 8);
+		ASSERT_EQ(rig_tx_raw(&rig, &h, frame, len, NULL), 0);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		rig_tx_drain(&rig, 3000);
+		ASSERT_EQ(rig_rx(&guest, &to, got, sizeof(got), 3000), len);
+		EXPECT(!memcmp(got, frame, len));
 		EXPECT_EQ(to.mrg.hdr.gso_type, h.mrg.hdr.gso_type);
 		EXPECT_EQ(to.mrg.hdr.gso_size, 1400);
 		EXPECT_EQ(to.mrg.hdr.csum_start, h.mrg.hdr.csum_start);

@@ -28,6 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bridge.h"
 #include "flow.h"
 #include "links.h"
 #include "pager.h"
@@ -61,30 +62,6 @@ static void sniff_at_the_queue(void)
 	rig.sniff = rig_packet_socket(&rig, ETH_P_ALL, false);
 }
 
-static void expect_frame(uint32_t seq, uint32_t len)
-{
-	static uint8_t f[2 * LEN];
-	ssize_t n;
-
-	do {
-		n = rig_sniff(&rig, f, sizeof(f), 3000);
-	} while (n >= 0 && !frame_is_ours(f, n));
-	if (n < 0)
-		FAIL("frame %u of %u bytes did not arrive", seq, len);
-	else
-		frame_check(f, n, seq, len);
-}
-
-/* A bridge sends frames of its own now and then. */
-static void nothing_of_ours(void)
-{
-	static uint8_t f[2 * LEN];
-	ssize_t n;
-
-	while ((n = rig_sniff(&rig, f, sizeof(f), 0)) >= 0)
-		EXPECT(!frame_is_ours(f, n));
-}
-
 static void hold(void)
 {
 	ASSERT_EQ(plug(false, TCQ_PLUG_BUFFER), 0);
@@ -98,14 +75,10 @@ static void let_go(void)
 /* Kinds of backend that can be full, each on the way to the far end of a pair. */
 static int by_bridge(void)
 {
-	struct rig br = { .name = "br0" };
 	int fd = rig_tap_new(&rig, 0), sndbuf = SNDBUF;
 
 	ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
-	link_bridge(0);
-	link_bridge(near);
-	link_bridge(rig.ifindex);
-	rig_link(&br, true);
+	bridge_of("br0", (int[]){ near, rig.ifindex }, 2);
 	return fd;
 }
 
@@ -159,10 +132,9 @@ static void begin(uint64_t features, int (*backend)(void))
 		ksft_skip("packet sockets are not supported");
 	rig_start(&rig);
 	let_go();
-	/* a bridge port does not forward from its first moment on */
 	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
 	vdev_kick_always(&rig.v.q[VDEV_TX]);
-	expect_frame(0, 60);
+	rig_expect(&rig, 0, 60);
 	ASSERT(rig_tx_drain(&rig, 3000));
 }
 
@@ -231,6 +203,7 @@ static void fill(void)
 static void fill_and_empty(void)
 {
 	uint32_t first = rig.tx_seq, done = rig.tx_done, i;
+	uint8_t f[LEN];
 
 	fill();
 	if (!vdev_is_vhost()) {
@@ -238,10 +211,10 @@ static void fill_and_empty(void)
 		EXPECT_LE(rig.tx_done - done, FRAMES - 1);
 		kicks_in_vain();
 	}
-	nothing_of_ours();
+	EXPECT_EQ(rig_sniff(&rig, f, sizeof(f), 0), -1);
 	let_go();
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)
-		expect_frame(first + i, LEN);
+		rig_expect(&rig, first + i, LEN);
 	EXPECT(rig_tx_drain(&rig, 3000));
 	EXPECT_EQ(rig.tx_done - done, FRAMES);
 }
@@ -307,7 +280,7 @@ CASE_TIMED(full_packet_socket_in_error_waits, 40)
 	EXPECT(is_idle());
 	let_go();
 	for (i = 0; i < FRAMES && !ksft_failed(); i++)
-		expect_frame(1 + i, LEN);
+		rig_expect(&rig, 1 + i, LEN);
 	EXPECT(rig_tx_drain(&rig, 3000));
 	rig_close(&rig);
 	link_delete(far);
@@ -345,7 +318,7 @@ static void change_while_full(void (*change)(void))
 		fill();
 		change();
 		for (i = 0; i < FRAMES && !ksft_failed(); i++)
-			expect_frame(first + i, LEN);
+			rig_expect(&rig, first + i, LEN);
 		EXPECT(rig_tx_drain(&rig, 3000));
 	}
 	rig_close(&rig);

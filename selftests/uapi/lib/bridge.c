@@ -61,6 +61,18 @@ int bridge_join(int port, int bridge)
 	return nl_answer(&r);
 }
 
+int bridge_of(const char *name, const int *port, unsigned int n)
+{
+	int bridge = bridge_add(name);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(bridge_join(port[i], bridge), 0);
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(bridge_port_forwards(port[i]), 0);
+	return bridge;
+}
+
 int bridge_port_set(int port, unsigned short attr, uint8_t value)
 {
 	const struct ifinfomsg link = { .ifi_family = PF_BRIDGE, .ifi_index = port };

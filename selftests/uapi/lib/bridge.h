@@ -19,6 +19,8 @@ int bridge_add(const char *name);
 int bridge_set(int bridge, unsigned short attr, uint32_t value, size_t len);
 /* The interface becomes a port of the bridge; 0: of none. */
 int bridge_join(int port, int bridge);
+/* A new bridge of these n ports, all of which forward; its index. */
+int bridge_of(const char *name, const int *port, unsigned int n);
 /* IFLA_BRPORT_* of a port */
 int bridge_port_set(int port, unsigned short attr, uint8_t value);
 /* Waits until the port forwards, which it does not do from its first moment on. */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
-#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <sched.h>
@@ -283,18 +282,4 @@ int link_new_netns(void)
 
 	rig_enter_netns();
 	return old;
-}
-
-/* Creates br0 if @port is 0, else makes that interface a port of it. */
-void link_bridge(int port)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_name = "br0", .ifr_ifindex = port };
-
-	if (!port && ioctl(fd, SIOCBRADDBR, ifr.ifr_name) &&
-	    (!link_module("bridge") || ioctl(fd, SIOCBRADDBR, ifr.ifr_name)))
-		ksft_skip("no bridge: %s", strerror(errno));
-	if (port)
-		ASSERT_SYS(ioctl(fd, SIOCBRADDIF, &ifr));
-	close(fd);
 }

@@ -50,6 +50,5 @@ int link_open_tap(int ifindex);
 /* A new namespace, which the caller is in afterwards; returns the old one. */
 int link_new_netns(void);
 int link_own_netns(void);
-void link_bridge(int port);
 
 #endif /* SELFTESTS_LINKS_H */
