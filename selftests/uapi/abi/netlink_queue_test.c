@@ -289,12 +289,9 @@ static void device_has_one(void)
 
 CASE(backlog_of_a_full_tap_is_shown)
 {
-	struct ifreq ifr = { .ifr_qlen = TAP_LEN };
-
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
-	strcpy(ifr.ifr_name, vmm.name);
-	ASSERT_SYS(ioctl(vmm.sniff, SIOCSIFTXQLEN, &ifr));
+	ASSERT_EQ(link_queue_len(vmm.ifindex, TAP_LEN), 0);
 	device_has_one();
 	inject(TAP_LEN - 1);
 	EXPECT_EQ(backlog_shown(), TAP_LEN);

@@ -68,17 +68,6 @@ static void set_qdisc(int ifindex)
 			     sizeof(fifo)), 0);
 }
 
-/* The tap's ring has a place for each frame of the transmit queue length. */
-static void set_ring(unsigned int size)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_qlen = size };
-
-	strcpy(ifr.ifr_name, "t0");
-	ASSERT_SYS(ioctl(fd, SIOCSIFTXQLEN, &ifr));
-	close(fd);
-}
-
 static void begin_stopped(unsigned int flags, unsigned int ring)
 {
 	int sndbuf = 32 << 10, fd;	/* some 60 frames, less than the qdisc */
@@ -88,7 +77,8 @@ static void begin_stopped(unsigned int flags, unsigned int ring)
 	stops = 0;
 	rig_open(&rig, &(struct rig_cfg){ .stopped = true });
 	fd = open_tap(flags);
-	set_ring(ring);
+	/* the tap's ring has a place for each frame of that length */
+	ASSERT_EQ(link_queue_len(if_nametoindex("t0"), ring), 0);
 	flow_swap(&rig, fd, if_nametoindex("t0"));
 	set_qdisc(rig.ifindex);
 	ASSERT_SYS(setsockopt(rig.inject, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf,
