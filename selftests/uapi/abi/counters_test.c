@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "links.h"
 #include "netlink_rig.h"
 #include "policy_rig.h"
 #include "procfs.h"
@@ -50,32 +51,12 @@ static long drops(unsigned int index)
 	return sum;
 }
 
-/*** the tap's counters ***/
-
-struct link_count {
-	long rx_bytes, rx_packets, rx_dropped;
-	long tx_bytes, tx_packets, tx_dropped;
-};
-
-/* Named from the host's side: it receives what the guest sends. */
-static struct link_count link_count(const char *name)
+/* What the tap has sent to the guest, or dropped on the way. */
+static long host_sent(void)
 {
-	struct link_count c = { 0 };
-	char line[512], key[32];
-	bool found = false;
-	FILE *f = fopen("/proc/thread-self/net/dev", "r");
+	struct link_sent c = link_sent(vmm.name);
 
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " %31[^:]: %ld %ld %*d %ld %*d %*d %*d %*d %ld %ld %*d %ld",
-			   key, &c.rx_bytes, &c.rx_packets, &c.rx_dropped, &c.tx_bytes,
-			   &c.tx_packets, &c.tx_dropped) == 7 && !strcmp(key, name)) {
-			found = true;
-			break;
-		}
-	fclose(f);
-	ASSERT(found);
-	return c;
+	return c.packets + c.dropped;
 }
 
 /*** histograms ***/
@@ -154,17 +135,18 @@ static void polls_add_up(unsigned int index)
  */
 static void all_add_up(long sent, long injected)
 {
-	struct link_count tap;
+	struct link_sent from_guest, to_guest;
 
 	wait_worker_idle();
-	tap = link_count(vmm.name);
+	from_guest = link_received(vmm.name);
+	to_guest = link_sent(vmm.name);
 	EXPECT_EQ(count(VDEV_TX, "packets") + drops(VDEV_TX), sent);
-	EXPECT_EQ(count(VDEV_TX, "packets"), tap.rx_packets);
-	EXPECT_EQ(count(VDEV_TX, "bytes"), tap.rx_bytes);
-	EXPECT_EQ(count(VDEV_RX, "packets") + drops(VDEV_RX) + tap.tx_dropped, injected);
+	EXPECT_EQ(count(VDEV_TX, "packets"), from_guest.packets);
+	EXPECT_EQ(count(VDEV_TX, "bytes"), from_guest.bytes);
+	EXPECT_EQ(count(VDEV_RX, "packets") + drops(VDEV_RX) + to_guest.dropped, injected);
 	/* the tap does not count a frame that was read and dropped */
-	EXPECT_EQ(count(VDEV_RX, "packets"), tap.tx_packets);
-	EXPECT_EQ(count(VDEV_RX, "bytes"), tap.tx_bytes);
+	EXPECT_EQ(count(VDEV_RX, "packets"), to_guest.packets);
+	EXPECT_EQ(count(VDEV_RX, "bytes"), to_guest.bytes);
 	polls_add_up(VDEV_RX);
 	polls_add_up(VDEV_TX);
 	/* counters of a part are not larger than the whole */
@@ -184,11 +166,11 @@ static void traffic(unsigned int tap)
 
 	netlink_begin(&(struct rig_cfg){ .tap = tap });
 	vdev_no_spin(&vmm.v);
-	before = link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped;
+	before = host_sent();
 	flow_exact(&f, 50, flow_lens, FLOW_LENS);
 	wait_worker_idle();
 	/* beside ours the host's own, as IPv6 has it */
-	injected = link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped - before;
+	injected = host_sent() - before;
 	EXPECT_GE(injected, f.rx_seq);
 	all_add_up(vmm.tx_done, injected);
 }
@@ -207,13 +189,6 @@ CASE(traffic_unbatched_adds_up)
 }
 
 /*** drops ***/
-
-static long host_sent(void)
-{
-	struct link_count c = link_count(vmm.name);
-
-	return c.tx_packets + c.tx_dropped;
-}
 
 CASE(frames_short_or_with_a_bad_header_are_counted)
 {
@@ -260,7 +235,7 @@ CASE(frames_to_an_interface_down_are_counted)
 		wait_worker_idle();
 		refused = count(VDEV_TX, "drop_tap");
 		EXPECT_EQ(refused, taps[way] ? 9 : 0);
-		EXPECT_EQ(link_count(vmm.name).rx_dropped, 9);
+		EXPECT_EQ(link_received(vmm.name).dropped, 9);
 		all_add_up(vmm.tx_done, host_sent());
 		genl_close(&genl);
 		rig_close(&vmm);
@@ -294,22 +269,19 @@ CASE(frame_longer_than_any_is_counted)
 CASE(frames_to_a_full_tap_are_counted)
 {
 	unsigned int i, n = 1500;
-	struct link_count tap;
 
 	netlink_begin(&(struct rig_cfg){ 0 });
 	vdev_no_spin(&vmm.v);
 	for (i = 0; i < n; i++)
 		rig_inject(&vmm, i, 60);
-	tap = link_count(vmm.name);
-	EXPECT_GE(tap.tx_dropped, 300);
-	for (i = 0; tap.tx_packets + tap.tx_dropped < n && i < 10 && !ksft_failed(); i++) {
+	EXPECT_GE(link_sent(vmm.name).dropped, 300);
+	for (i = 0; host_sent() < n && i < 10 && !ksft_failed(); i++) {
 		rig_rx_post(&vmm, 256, NULL);
 		vdev_kick_always(&vmm.v.q[VDEV_RX]);
 		EXPECT(WAIT_FOR(3000, count(VDEV_RX, "no_buf") > (long)i + 1 ||
-				link_count(vmm.name).tx_packets + link_count(vmm.name).tx_dropped >= n));
+				host_sent() >= n));
 		while (rig_rx(&vmm, NULL, (uint8_t[FRAME_MAX]){ 0 }, FRAME_MAX, 0) > 0)
 			;
-		tap = link_count(vmm.name);
 	}
 	all_add_up(0, n);
 }

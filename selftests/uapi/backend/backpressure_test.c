@@ -92,21 +92,6 @@ static void begin(unsigned int flags, unsigned int ring)
 	rig_start(&rig);
 }
 
-static unsigned long dropped(void)
-{
-	FILE *f = fopen("/proc/self/net/dev", "re");
-	unsigned long drop = 0;
-	bool found = false;
-	char line[512];
-
-	ASSERT(f);
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, " t0: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %lu", &drop) == 1;
-	fclose(f);
-	ASSERT(found);
-	return drop;
-}
-
 static int waiting(void)
 {
 	int bytes;
@@ -169,13 +154,13 @@ static void pass(uint32_t end, unsigned int bufs)
 		}
 	}
 	if (ksft_failed())
-		ksft_note("the tap has dropped %lu", dropped());
+		ksft_note("the tap has dropped %lu", link_sent("t0").dropped);
 }
 
 static void all_passed(void)
 {
 	EXPECT(WAIT_FOR(3000, !waiting()));
-	EXPECT_EQ(dropped(), 0);
+	EXPECT_EQ(link_sent("t0").dropped, 0);
 	EXPECT_EQ(sent, seen);
 }
 
@@ -183,8 +168,8 @@ static void all_passed(void)
 CASE(tap_without_backpressure_drops)
 {
 	begin(0, 128);
-	WAIT_FOR(3000, (feed(sent + 64), dropped()));
-	EXPECT_GE(dropped(), 1);
+	WAIT_FOR(3000, (feed(sent + 64), link_sent("t0").dropped));
+	EXPECT_GE(link_sent("t0").dropped, 1);
 	EXPECT_EQ(waiting(), 0);
 	rig_close(&rig);
 }
@@ -296,7 +281,7 @@ CASE(backend_removed_and_set_again_wakes_the_queue)
 		drain(BATCH + 1);
 		pass(sent + 500, 16);
 	}
-	EXPECT_LE(dropped(), i);
+	EXPECT_LE(link_sent("t0").dropped, i);
 	rig_close(&rig);
 }
 
@@ -354,7 +339,7 @@ CASE_TIMED(tap_full_again_at_once_loses_no_frame, 100)
 		}
 		enough = true;
 		ASSERT_EQ(pthread_join(t, NULL), 0);
-		EXPECT_EQ(dropped(), 0);
+		EXPECT_EQ(link_sent("t0").dropped, 0);
 		inject_put(LATE, "0");
 		rig_close(&rig);
 	}

@@ -52,37 +52,11 @@ struct seen {
 	uint32_t len, sum;
 };
 
-/* What the tap counts: bytes, packets, errs, drop, fifo, frame of /proc/net/dev */
-struct counts {
-	unsigned long rx[6];
-};
-
 static void set_direct(char value)
 {
 	if (vdev_is_vhost())
 		ksft_skip("vhost_net has no tx_direct");
 	vdev_parameter("tx_direct", value);
-}
-
-static struct counts read_counts(void)
-{
-	FILE *f = fopen("/proc/self/net/dev", "r");
-	struct counts c = { { 0 } };
-	char line[256], *at;
-	bool found = false;
-
-	ASSERT(f);
-	while (fgets(line, sizeof(line), f)) {
-		at = strstr(line, rig.name);
-		if (!at || at[strlen(rig.name)] != ':')
-			continue;
-		found = sscanf(at + strlen(rig.name) + 1,
-			       "%lu %lu %lu %lu %lu %lu", &c.rx[0], &c.rx[1],
-			       &c.rx[2], &c.rx[3], &c.rx[4], &c.rx[5]) == 6;
-	}
-	fclose(f);
-	ASSERT(found);
-	return c;
 }
 
 /*
@@ -184,7 +158,7 @@ static void own_address(uint8_t *mac)
 
 /* All frames, 8 at a time; returns how many the host has seen. */
 static unsigned int send_all(struct seen *seen, unsigned int tap,
-			     struct counts *counts, long *direct)
+			     struct link_sent *counts, long *direct)
 {
 	static uint8_t frame[MAX];
 	unsigned int i, n = 0;
@@ -215,7 +189,7 @@ static unsigned int send_all(struct seen *seen, unsigned int tap,
 		while (n < FRAMES && sniff(fd, &seen[n]))
 			n++;
 	}
-	*counts = read_counts();
+	*counts = link_received(rig.name);
 	*direct = rig_counter(&rig, "kvnet.tx.batches_direct");
 	close(fd);
 	rig_close(&rig);
@@ -225,7 +199,7 @@ static unsigned int send_all(struct seen *seen, unsigned int tap,
 static void compare(unsigned int tap)
 {
 	static struct seen by_socket[FRAMES + 1], by_us[FRAMES + 1];
-	struct counts a, b;
+	struct link_sent a, b;
 	unsigned int i, n;
 	long direct;
 
@@ -237,14 +211,18 @@ static void compare(unsigned int tap)
 	if (!(tap & TAP_SNDBUF))
 		EXPECT(direct > 0);
 	ksft_note("%u of %u frames seen, %lu counted, %lu errors; %ld batches",
-		  n, FRAMES, a.rx[1], a.rx[5], direct);
+		  n, FRAMES, a.packets, a.frame, direct);
 	EXPECT(n > FRAMES / 3);
 	for (i = 0; i < n && !ksft_failed(); i++)
 		if (memcmp(&by_socket[i], &by_us[i], sizeof(by_us[i])))
 			FAIL("frame %u (of %u bytes) differs from the socket's",
 			     i, by_socket[i].len);
-	for (i = 0; i < 6; i++)
-		EXPECT_EQ(a.rx[i], b.rx[i]);
+	EXPECT_EQ(a.bytes, b.bytes);
+	EXPECT_EQ(a.packets, b.packets);
+	EXPECT_EQ(a.errors, b.errors);
+	EXPECT_EQ(a.dropped, b.dropped);
+	EXPECT_EQ(a.fifo, b.fifo);
+	EXPECT_EQ(a.frame, b.frame);
 }
 
 CASE(direct_equals_socket)

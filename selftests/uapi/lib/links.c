@@ -59,7 +59,8 @@ static struct link_sent read_counters(const char *name, unsigned int column)
 {
 	struct link_sent c = { 0 };
 	char line[512], *p;
-	FILE *f = fopen("/proc/self/net/dev", "r");
+	int n = 0;
+	FILE *f = fopen("/proc/thread-self/net/dev", "r");
 
 	ASSERT(f);
 	while (fgets(line, sizeof(line), f)) {
@@ -71,10 +72,12 @@ static struct link_sent read_counters(const char *name, unsigned int column)
 			continue;
 		for (p++; column--; p += strcspn(p, " "))
 			p += strspn(p, " ");
-		ASSERT_EQ(sscanf(p, "%lu %lu", &c.bytes, &c.packets), 2);
+		n = sscanf(p, "%lu %lu %lu %lu %lu %lu", &c.bytes, &c.packets, &c.errors,
+			   &c.dropped, &c.fifo, &c.frame);
 		break;
 	}
 	fclose(f);
+	ASSERT_EQ(n, 6);
 	return c;
 }
 

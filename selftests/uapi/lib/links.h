@@ -12,8 +12,12 @@
 
 /* What a device says that it has sent: a tap to its file. */
 struct link_sent {
-	unsigned long packets;
 	unsigned long bytes;
+	unsigned long packets;
+	unsigned long errors;
+	unsigned long dropped;
+	unsigned long fifo;
+	unsigned long frame;	/* of what it has sent: collisions */
 };
 
 struct link_sent link_sent(const char *name);
