@@ -17,7 +17,6 @@
 #include "flow.h"
 #include "links.h"
 #include "netlink_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "rx_inline_rig.h"
 #include "vhost_abi.h"

@@ -26,7 +26,6 @@
 #include "links.h"
 #include "netlink_rig.h"
 #include "packet_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 

@@ -32,7 +32,6 @@
 #include "netlink_rig.h"
 #include "pager.h"
 #include "pin_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"
 

@@ -14,7 +14,6 @@
 
 #include "links.h"
 #include "netlink_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "rig.h"
 #include "rx_inline_rig.h"

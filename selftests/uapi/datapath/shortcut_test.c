@@ -24,7 +24,7 @@
 #include "filters.h"
 #include "links.h"
 #include "module.h"
-#include "policy_rig.h"
+#include "netlink_rig.h"
 #include "procfs.h"
 #include "shortcut_rig.h"
 #include "tx_inline_rig.h"

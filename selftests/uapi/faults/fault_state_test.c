@@ -21,9 +21,9 @@
 #include "flow.h"
 #include "inject.h"
 #include "iommu.h"
+#include "netlink_rig.h"
 #include "packet_rig.h"
 #include "pin_rig.h"
-#include "policy_rig.h"
 #include "procfs.h"
 #include "vdev.h"
 

@@ -9,7 +9,7 @@
 #include "flow.h"
 #include "inject.h"
 #include "pin_rig.h"
-#include "policy_rig.h"
+#include "netlink_rig.h"
 #include "procfs.h"
 
 #define BURST	24
