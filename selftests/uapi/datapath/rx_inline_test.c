@@ -280,7 +280,7 @@ CASE(frame_across_pages_is_inline)
 CASE(rx_inline_off_receives_by_worker)
 {
 	rx_inline_need_kvnet();
-	rx_inline_set('N');
+	vdev_parameter("rx_inline", 'N');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	rx_inline_ready();
 	rx_inline_some(SOME, 60);
@@ -469,19 +469,19 @@ CASE(huge_pages_ahead_are_not_faulted_in)
 static void own_under_ptrace(void)
 {
 	uint8_t kind = VHOST_FORK_OWNER_KTHREAD;
-	char was = rx_inline_set('N');
+	char was = vdev_parameter("rx_inline", 'N');
 
 	netlink_begin(&(struct rig_cfg){ .stopped = true });
 	vdev_ioctl(vmm.v.fd, VHOST_RESET_OWNER, NULL);
 	vdev_allow_choice();
 	vdev_ioctl(vmm.v.fd, VHOST_SET_FORK_FROM_OWNER, &kind);
-	rx_inline_set('Y');
+	vdev_parameter("rx_inline", 'Y');
 	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	ASSERT_SYS(kill(getpid(), SIGSTOP));
 	vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
 	EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
 			   KVNET_A_POLICY_RX_INLINE), 1);
-	rx_inline_set(was);
+	vdev_parameter("rx_inline", was);
 	_exit(0);
 }
 

@@ -10,6 +10,7 @@
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "tx_inline_rig.h"
 
 struct rig rig;
 struct vdev_queue *rx = &rig.v.q[VDEV_RX];
@@ -18,11 +19,6 @@ uint32_t seq;
 long rx_inline_counter(const char *name)
 {
 	return rig_counter(&rig, name);
-}
-
-char rx_inline_set(char value)
-{
-	return vdev_parameter("rx_inline", value);
 }
 
 void rx_inline_need_kvnet(void)
@@ -106,12 +102,7 @@ void rx_inline_one(uint32_t len, unsigned int ms)
 /* The guest sends something: what it receives is no stream then. */
 void rx_inline_reply(void)
 {
-	uint32_t at = rig.tx_seq;
-
-	ASSERT_EQ(rig_tx(&rig, 60, NULL), 0);
-	vdev_kick(&rig.v.q[VDEV_TX]);
-	rig_expect(&rig, at, 60);
-	ASSERT(rig_tx_drain(&rig, 3000));
+	tx_inline_send(&rig, 60);
 }
 
 void rx_inline_some(unsigned int n, uint32_t len)

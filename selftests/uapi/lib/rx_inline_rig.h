@@ -14,8 +14,6 @@ extern struct vdev_queue *rx;
 extern uint32_t seq;		/* of the next frame */
 
 long rx_inline_counter(const char *name);
-/* The module's parameter; returns what it was. */
-char rx_inline_set(char value);
 void rx_inline_need_kvnet(void);
 /* Where the device is told that this is, which the guest has in its first region. */
 uint8_t *rx_inline_hva(const void *ptr);
