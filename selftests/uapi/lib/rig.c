@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "links.h"
 #include "rig.h"
 
 static void write_file(const char *path, const char *text)
@@ -43,24 +44,7 @@ void rig_enter_netns(void)
 
 void rig_link(const struct rig *r, bool up)
 {
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { 0 };
-
-	memcpy(ifr.ifr_name, r->name, sizeof(r->name));
-	ASSERT_SYS(ioctl(fd, SIOCGIFFLAGS, &ifr));
-	ifr.ifr_flags = up ? ifr.ifr_flags | IFF_UP : ifr.ifr_flags & ~IFF_UP;
-	ASSERT_SYS(ioctl(fd, SIOCSIFFLAGS, &ifr));
-	close(fd);
-}
-
-static void set_mtu(const struct rig *r, int mtu)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_mtu = mtu };
-
-	memcpy(ifr.ifr_name, r->name, sizeof(r->name));
-	ASSERT_SYS(ioctl(fd, SIOCSIFMTU, &ifr));
-	close(fd);
+	ASSERT_EQ(link_up(if_nametoindex(r->name), up), 0);
 }
 
 void rig_tap_attach(int fd, char *name, unsigned int flags, int hdr_len)
@@ -86,7 +70,7 @@ int rig_tap_new(struct rig *r, unsigned int flags)
 	if (flags & TAP_SNDBUF)
 		ASSERT_SYS(ioctl(fd, TUNSETSNDBUF, &sndbuf));
 	r->ifindex = if_nametoindex(r->name);
-	set_mtu(r, 65521);
+	ASSERT_EQ(link_mtu(r->ifindex, 65521), 0);
 	rig_link(r, true);
 	return fd;
 }
