@@ -12,7 +12,6 @@
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
@@ -52,21 +51,9 @@ struct seen {
 
 /*** features of devices, as ethtool -K sets them ***/
 
-static int ethtool(const char *name, void *command)
-{
-	struct ifreq ifr = { .ifr_data = command };
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	int ret;
-
-	memcpy(ifr.ifr_name, name, strlen(name) + 1);
-	ret = ioctl(fd, SIOCETHTOOL, &ifr);
-	close(fd);
-	return ret;
-}
-
 static void set_feature(const char *name, uint32_t command, bool on)
 {
-	ASSERT_SYS(ethtool(name, &(struct ethtool_value){ .cmd = command, .data = on }));
+	ASSERT_EQ(link_feature(name, command, on), 0);
 }
 
 static void set_feature_named(const char *name, const char *feature, bool on)
@@ -89,13 +76,13 @@ static void set_feature_named(const char *name, const char *feature, bool on)
 
 	info.head.cmd = ETHTOOL_GSSET_INFO;
 	info.head.sset_mask = 1 << ETH_SS_FEATURES;
-	ASSERT_SYS(ethtool(name, &info));
+	ASSERT_EQ(link_ethtool(name, &info), 0);
 	n = info.head.data[0];
 	ASSERT(n <= 256);
 	s.head.cmd = ETHTOOL_GSTRINGS;
 	s.head.string_set = ETH_SS_FEATURES;
 	s.head.len = n;
-	ASSERT_SYS(ethtool(name, &s));
+	ASSERT_EQ(link_ethtool(name, &s), 0);
 	string = (const char *)s.head.data;
 	for (i = 0; i < n && strcmp(string, feature); i++)
 		string += ETH_GSTRING_LEN;
@@ -104,7 +91,7 @@ static void set_feature_named(const char *name, const char *feature, bool on)
 	set.head.size = (n + 31) / 32;
 	set.head.features[i / 32].valid = 1u << i % 32;
 	set.head.features[i / 32].requested = on ? 1u << i % 32 : 0;
-	ASSERT_SYS(ethtool(name, &set));
+	ASSERT_EQ(link_ethtool(name, &set), 0);
 }
 
 static void set_udp_forwarding(const char *name, bool on)

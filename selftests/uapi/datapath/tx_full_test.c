@@ -17,7 +17,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/netlink.h>
 #include <linux/net_tstamp.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -388,15 +387,11 @@ CASE_TIMED(tap_deleted_before_wait_is_noticed, 40)
 static void tap_collects(const struct rig *r, unsigned int frames)
 {
 	struct ethtool_coalesce c = { .cmd = ETHTOOL_GCOALESCE };
-	struct ifreq ifr = { .ifr_data = (void *)&c };
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 
-	memcpy(ifr.ifr_name, r->name, sizeof(r->name));
-	ASSERT_SYS(ioctl(fd, SIOCETHTOOL, &ifr));
+	ASSERT_EQ(link_ethtool(r->name, &c), 0);
 	c.cmd = ETHTOOL_SCOALESCE;
 	c.rx_max_coalesced_frames = frames;
-	ASSERT_SYS(ioctl(fd, SIOCETHTOOL, &ifr));
-	close(fd);
+	ASSERT_EQ(link_ethtool(r->name, &c), 0);
 }
 
 /*

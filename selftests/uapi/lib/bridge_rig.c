@@ -5,7 +5,6 @@
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -45,17 +44,6 @@ const uint8_t *port_mac(unsigned int nr)
 	return mac[nr];
 }
 
-static void set_gro(const char *name, bool on)
-{
-	struct ethtool_value value = { .cmd = ETHTOOL_SGRO, .data = on };
-	struct ifreq ifr = { .ifr_data = (void *)&value };
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	ASSERT_SYS(ioctl(fd, SIOCETHTOOL, &ifr));
-	close(fd);
-}
-
 void bridge_rig_add(unsigned int nr, unsigned int flags)
 {
 	struct port *p = &port[nr];
@@ -87,7 +75,7 @@ void bridge_rig_open(unsigned int n, const struct rig_cfg *cfg)
 	strcpy(port[0].name, vmm.name);
 	ASSERT_EQ(link_mac(vmm.ifindex, port_mac(0)), 0);
 	/* it depends on time what GRO merges */
-	set_gro(vmm.name, false);
+	ASSERT_EQ(link_feature(vmm.name, ETHTOOL_SGRO, false), 0);
 	for (nr = 1; nr < n; nr++)
 		bridge_rig_add(nr, IFF_NO_PI);
 	ports = n;

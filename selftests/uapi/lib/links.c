@@ -3,8 +3,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <sched.h>
@@ -250,6 +252,23 @@ void link_sysfs(const char *name, const char *file, const char *value)
 	ASSERT(f);
 	ASSERT(fputs(value, f) >= 0);
 	ASSERT_EQ(fclose(f), 0);
+}
+
+int link_ethtool(const char *name, void *command)
+{
+	struct ifreq ifr = { .ifr_data = command };
+	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	int ret;
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	ret = ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+int link_feature(const char *name, uint32_t command, bool on)
+{
+	return link_ethtool(name, &(struct ethtool_value){ .cmd = command, .data = on });
 }
 
 int link_qdisc(int ifindex, int flags, const char *kind, const void *options,

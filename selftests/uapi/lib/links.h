@@ -46,6 +46,9 @@ int link_mac(int ifindex, const uint8_t *mac);
 /* /sys/class/net has the devices of this network namespace then; writes a file there. */
 void link_mount_sysfs(void);
 void link_sysfs(const char *name, const char *file, const char *value);
+/* A command of <linux/ethtool.h>; one that takes a value, such as ETHTOOL_SGRO. */
+int link_ethtool(const char *name, void *command);
+int link_feature(const char *name, uint32_t command, bool on);
 /* The queue of what leaves it: NLM_F_* and the options of its kind; or a change of it. */
 int link_qdisc(int ifindex, int flags, const char *kind, const void *options,
 	       size_t len);
