@@ -331,14 +331,6 @@ static bool is_merged(void)
 	return n == 1;
 }
 
-CASE(gro_on_segments_are_merged)
-{
-	begin();
-	choose_gro(true, false);
-	EXPECT(is_merged());
-	rig_close(&rig);
-}
-
 /* The next packet that another guest gets, at got. */
 static bool receive_as_guest(struct rig *guest, struct seen *s)
 {
