@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* TCP segments: see segments.h. */
 #include <arpa/inet.h>
-#include <net/ethernet.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -66,34 +65,28 @@ struct virtio_net_hdr tcp_offload(uint32_t gso_size)
 }
 
 static __thread uint8_t buf[sizeof(struct virtio_net_hdr) + TCP_HEADERS + SEGMENTS_MAX];
+#define FRAME	(buf + sizeof(struct virtio_net_hdr))
 
-bool segments_send(int gso, unsigned int segment, unsigned int n)
+static bool send_frame(int gso, unsigned int segment, size_t len)
 {
 	const struct virtio_net_hdr h = tcp_offload(segment);
-	size_t len = TCP_HEADERS + segment * n;
-	uint8_t *f = buf + sizeof(h);
 
 	memcpy(buf, &h, sizeof(h));
-	memcpy(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\0\x45", 15);
-	f[16] = (len - ETH_HLEN) >> 8;
-	f[17] = len - ETH_HLEN;
-	f[22] = 64;
-	f[23] = IPPROTO_TCP;
-	f[26] = f[30] = 192;
-	f[46] = 5 << 4;
 	len += sizeof(h);
 	return send(gso, buf, len, 0) == (ssize_t)len;
 }
 
+bool segments_send(int gso, unsigned int segment, unsigned int n)
+{
+	return send_frame(gso, segment, tcp_frame(FRAME, segment * n, 0));
+}
+
 bool segments_send_words(int gso, const uint8_t word[8], unsigned int n)
 {
-	uint8_t *at = buf + sizeof(struct virtio_net_hdr) + TCP_HEADERS;
-	bool sent;
+	uint32_t len = tcp_frame(FRAME, 8 * n, 0);
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		memcpy(at + 8 * i, word, 8);
-	sent = segments_send(gso, 8, n);
-	memset(at, 0, 8 * n);
-	return sent;
+		memcpy(FRAME + TCP_HEADERS + 8 * i, word, 8);
+	return send_frame(gso, 8, len);
 }
