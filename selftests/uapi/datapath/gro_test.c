@@ -272,6 +272,7 @@ static void begin(void)
 	ASSERT_SYS(setsockopt(far, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)));
 	/* the first frame shows the tap's device: the next batch goes direct */
 	ASSERT_EQ(receive_until_mark(&s, 1), 0);
+	choose_gro(true, false);
 }
 
 /*** what is merged ***/
@@ -353,7 +354,6 @@ CASE(gro_packets_reach_another_guest)
 	unsigned int i;
 
 	begin();
-	choose_gro(true, false);
 	rig_open(&guest, &(struct rig_cfg){ .here = true, .bufs = 128 });
 	ASSERT_SYS(ioctl(guest.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6));
 	/* of one IPv4 ID */
@@ -380,7 +380,6 @@ CASE(gro_packets_reach_another_guest)
 CASE(gro_off_segments_are_not_merged)
 {
 	begin();
-	choose_gro(true, false);
 	EXPECT(is_merged());
 	set_feature(rig.name, ETHTOOL_SGRO, false);
 	EXPECT(!is_merged());
@@ -406,7 +405,6 @@ CASE(gro_frame_for_sendmsg_is_not_overtaken)
 	unsigned int i;
 
 	begin();
-	choose_gro(true, false);
 	for (i = 0; i < 20 && !ksft_failed(); i++) {
 		turn_gro_on();
 		send_segments(STREAM, &seq, 10);
@@ -458,7 +456,6 @@ static void trace_gro(void)
 	if (!tracing_begin())
 		ksft_skip("no tracefs");
 	begin();
-	choose_gro(true, false);
 	turn_gro_on();
 	snprintf(filter, sizeof(filter), "name == \"%s\"", rig.name);
 	if (!tracing_on("net/napi_gro_receive_entry", filter))

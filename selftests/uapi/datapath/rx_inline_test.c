@@ -431,7 +431,6 @@ CASE(huge_pages_ahead_are_not_faulted_in)
 {
 	const size_t huge = 2ul << 20;
 	uint8_t *at, *end;
-	unsigned int i;
 	size_t len;
 	long n_inline;
 
@@ -449,11 +448,7 @@ CASE(huge_pages_ahead_are_not_faulted_in)
 	at = (uint8_t *)((uintptr_t)(at + huge) & -huge);
 	pager_take_away(at, end - at);
 	n_inline = rx_inline_counter("kvnet.rx.packets_inline");
-	for (i = 0; i < 8 && !ksft_failed(); i++) {
-		rx_inline_one(60, 3000);
-		rx_inline_reply();
-		wait_worker_idle();
-	}
+	rx_inline_some(8, 60);
 	EXPECT_OP(rx_inline_counter("kvnet.rx.packets_inline"), >, n_inline);
 	EXPECT(!pager_asked(1, 0));
 	close(pager.fd);
@@ -479,8 +474,7 @@ static void own_under_ptrace(void)
 	ASSERT_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	ASSERT_SYS(kill(getpid(), SIGSTOP));
 	vdev_ioctl(vmm.v.fd, VHOST_SET_OWNER, NULL);
-	EXPECT_EQ(attr_u32(attr_nest(the_device(), KVNET_A_DEV_POLICY),
-			   KVNET_A_POLICY_RX_INLINE), 1);
+	EXPECT_EQ(attr_u32(the_policy(), KVNET_A_POLICY_RX_INLINE), 1);
 	vdev_parameter("rx_inline", was);
 	_exit(0);
 }
