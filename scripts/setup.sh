@@ -423,7 +423,7 @@ main()
 				unpack_kernel_tests "$deb"
 				unpack_newest
 			else
-				unpack_source uml-smp "$deb" "$TOP"/scripts/uml/smp/*.patch
+				unpack_source uml-smp "$deb" "$TOP"/scripts/uml/{clock,notifier,smp/*}.patch
 			fi
 			return
 		fi

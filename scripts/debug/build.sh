@@ -19,14 +19,13 @@ OBJECTS=1500
 
 settings()
 {
-	sed '/^CONFIG/!d' "$TOP/scripts/debug/base.config" "$TOP/scripts/debug/$SERIES.config"
+	sed '/^CONFIG/!d' "$TOP"/scripts/debug/{common,base,"$SERIES"}.config
 	echo "CONFIG_LOCALVERSION=\"-$SERIES\""
 }
 
-# the kernel's Kconfig and ours
 kmake()
 {
-	make -s -C "$BUILD/uml-src" ARCH=x86_64 "CC=$(debug_compiler "$SERIES")" KBUILD_KCONFIG="$ROOT/Kconfig" O="$DIR" "$@"
+	make -s -C "$BUILD/uml-src" ARCH=x86_64 "CC=$(debug_compiler "$SERIES")" O="$DIR" "$@"
 }
 
 build()
@@ -48,11 +47,11 @@ relocate()
 	rm -f "$ROOT/lib/modules/$RELEASE"/{build,source}
 }
 
-# what it is made of; the patches of User-Mode Linux make no difference to it
+# what it is made of; of User-Mode Linux's patches only one makes a difference to it
 made_of()
 {
 	cut -d ' ' -f 1 "$(readlink "$BUILD/uml-src").made"
-	{ settings; cat "$TOP/scripts/debug/Kconfig"; } | sha256sum
+	{ settings; cat "$TOP/scripts/uml/notifier.patch"; } | sha256sum
 	"$(debug_compiler "$SERIES")" --version | sed 1q
 }
 
@@ -67,7 +66,6 @@ main()
 	"$TOP/scripts/setup.sh" --objtool
 	RELEASE=$(make -s -C "$BUILD/uml-src" kernelversion)-$SERIES
 	DIR=$ROOT/usr/src/linux-headers-$RELEASE
-	cat "$BUILD/uml-src/Kconfig" "$TOP/scripts/debug/Kconfig" > "$ROOT/Kconfig"
 	build_kernel "the test host's kernel $RELEASE" $OBJECTS build
 	relocate
 	depmod -b "$ROOT" "$RELEASE"

@@ -18,7 +18,7 @@ settings()
 {
 	local name files=()
 
-	for name in uml/base $FLAVOURS; do
+	for name in debug/common uml/base $FLAVOURS; do
 		files+=("$TOP/scripts/$name.config")
 	done
 	# the last word counts
@@ -63,16 +63,16 @@ main()
 
 	OBJECTS=850
 	case $name in
-	uml) FLAVOURS=uml/debug ;;
+	uml) FLAVOURS="uml/bugs uml/debug" ;;
 	uml-fast) FLAVOURS=uml/fast ;;
 	uml-smp) FLAVOURS="uml/fast uml/smp" ;;
-	uml-smp-kasan) FLAVOURS="uml/debug uml/smp uml/smp-debug" ;;
-	uml-smp-kcsan) FLAVOURS="uml/smp uml/smp-debug uml/smp-kcsan debug/kcsan" ;;
+	uml-smp-kasan) FLAVOURS="uml/bugs uml/debug uml/smp uml/smp-debug" ;;
+	uml-smp-kcsan) FLAVOURS="uml/bugs uml/smp uml/smp-debug debug/kcsan" ;;
 	*) die "usage: build.sh <one of: $UML_ALL>" ;;
 	esac
 	[[ $name != uml-smp* ]] || FROM=uml-smp-src option=--source-newest
 	# a source each: they may be built at the same time
-	[[ $name != uml-smp-* ]] || CHANGES=("$TOP"/scripts/uml/smp-debug/{*.patch,"${name##*-}.diff"}) SOURCE=$name-src
+	[[ $name != uml-smp-* ]] || CHANGES=("$TOP"/scripts/uml/{stacktrace.patch,smp-debug/{*.patch,"${name##*-}.diff"}}) SOURCE=$name-src
 	SOURCE=${SOURCE:-$FROM}
 	read -ra FLAGS < <(uml_flags "$name")
 	"$TOP/scripts/setup.sh" $option
