@@ -76,6 +76,15 @@ class Json(unittest.TestCase):
             self.fits("rates", line)
         self.assertEqual(text.count("\n"), 3)
 
+    def test_rates_are_per_second(self):
+        """Device 1 has 1000 packets more at each look. A slow look makes the time to the next one shorter."""
+        start = time.monotonic()
+        text, _ = run("stats", "1", "-j", "-i", "1", "-n", "1")
+        most = time.monotonic() - start
+        for queue in json.loads(text):
+            self.assertGreaterEqual(queue["pps"], 1000 / most - 0.1)
+            self.assertLessEqual(queue["pps"], 1000 / 0.5)
+
     def test_a_schema_that_fits_anything_is_none(self):
         self.assertIsNotNone(fits.problem("list", '[{"id": 1}]'))
         self.assertIsNotNone(fits.problem("list", "[{"))
