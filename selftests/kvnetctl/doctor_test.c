@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
-/* "doctor": command lines, and a machine below a directory of our own. */
+/*
+ * "doctor": command lines, and a machine below a directory of our own; processes that end, or
+ * have the reader wait, while they are looked at.
+ */
 #include "doctor.h"
+#include "event_wait.h"
 #include "fake.h"
 #include "host.h"
 #include "text.h"
 #include "unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/kvnetctl-XXXXXX";
+static bool dies;
+
+/* What a process was called with, and then it is not there any more: read() says ESRCH. */
+static ssize_t half(void *at, char *buf, size_t len)
+{
+	bool *begun = at;
+
+	if (*begun)
+		return -1;
+	*begun = true;
+	return snprintf(buf, len, "qemu");
+}
+
+/* In the place of the C library's. */
+FILE *fopen(const char *path, const char *mode)
+{
+	static bool begun;
+	int fd, how = *mode == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
+
+	if (dies && strstr(path, "/cmdline")) {
+		begun = false;
+		return fopencookie(&begun, mode, (cookie_io_functions_t) { .read = half });
+	}
+	fd = open(path, how | O_CLOEXEC, 0666);
+	return fd < 0 ? NULL : fdopen(fd, mode);
+}
 
 static void put(const char *path, const char *text)
 {
@@ -185,6 +219,37 @@ static void put_process(const char *arguments, const char *fd9)
 	free(path);
 }
 
+CASE(a_process)
+{
+	struct process p;
+
+	begin();
+	put_process("qemu -name web", NULL);
+	if (EXPECT_TRUE(process_read(&p, 4001))) {
+		EXPECT_EQ(p.argc, 3);
+		EXPECT_TRUE(p.vm && !strcmp(p.vm, "web"));
+		process_free(&p);
+	}
+	EXPECT_TRUE(!process_read(&p, 4002));
+	end();
+}
+
+CASE(one_that_ends_while_it_is_read)
+{
+	struct process p;
+
+	begin();
+	put_process("qemu -name web", NULL);
+	dies = true;
+	if (EXPECT_TRUE(process_read(&p, 4001))) {
+		EXPECT_EQ(p.argc, 0);
+		EXPECT_TRUE(!p.vm);
+		process_free(&p);
+	}
+	dies = false;
+	end();
+}
+
 static bool vmm_finds(const char *arguments, const char *fd9, const char *what)
 {
 	bool has;
@@ -354,5 +419,38 @@ CASE(devices)
 	setenv("FAKE", "macvtap", 1);
 	EXPECT_TRUE(finds(look_at_devices, "ok    device  device 1: process 4001 (qemu-system-x86)\n"));
 	unsetenv("FAKE");
+	end();
+}
+
+#define MANY	30
+
+/*
+ * Memory that never comes, as of a pipe: all looks together take little more than one. The last
+ * case: it uses up the time for which this process waits for any.
+ */
+CASE(processes_whose_arguments_never_come)
+{
+	uint64_t start = now_ns();
+	struct process p;
+	unsigned int i;
+	char *path;
+
+	begin();
+	put_process("qemu -name web", NULL);
+	path = text_format("%s/proc/4001/cmdline", root);
+	EXPECT_EQ(unlink(path), 0);
+	EXPECT_EQ(mkfifo(path, 0600), 0);
+	free(path);
+	for (i = 0; i < MANY; i++) {
+		if (!EXPECT_TRUE(process_read(&p, 4001)))
+			break;
+		EXPECT_TRUE(p.stalled && !p.argc && !p.vm && !strcmp(p.command, "qemu-system-x86"));
+		process_free(&p);
+	}
+	EXPECT_TRUE(now_ns() - start < UINT64_C(8000000000));
+	/* the readers have ended, too */
+	while (wait(NULL) > 0)
+		;
+	EXPECT_EQ(errno, ECHILD);
 	end();
 }
