@@ -165,6 +165,12 @@ void pin_rig_open(struct rig *r, int fd, int flags)
 	pin_rig_move(r, fd, flags);
 }
 
+void pin_rig_close(struct rig *r)
+{
+	rig_close(r);
+	EXPECT_EQ(pinned_kb(), 0);
+}
+
 unsigned int huge_pages_get(unsigned int n)
 {
 	FILE *f = fopen(HUGE_NR, "w");

@@ -34,6 +34,8 @@ void frames_pass(struct rig *r);
 void pin_rig_move(struct rig *r, int fd, int flags);
 /* A rig in such memory, stopped. */
 void pin_rig_open(struct rig *r, int fd, int flags);
+/* And nothing of this process stays pinned. */
+void pin_rig_close(struct rig *r);
 /* Ask for huge pages; how many are free then. */
 unsigned int huge_pages_get(unsigned int n);
 bool kernel_before(unsigned int major, unsigned int minor);
