@@ -30,6 +30,7 @@
 #include "vhost_abi.h"
 
 static struct rig rig;
+static struct iommu io;
 
 static void start_in(int flags)
 {
@@ -139,49 +140,39 @@ CASE(ring_protected_stays_pinned)
 }
 
 /* A child has copies of the VMM's pages; the device uses the VMM's own. */
-static void child_writes(int how)
+static void pages_kept_by_fork(bool pin_again)
 {
-	int status;
+	unsigned int i;
 	pid_t pid;
-
-	pid = fork();
-	if (!pid) {
-		memset(rig.v.mem, how, rig.v.mem_size);
-		pause();
-	}
-	frames_pass(&rig);
-	ASSERT_SYS(kill(pid, SIGKILL));
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	frames_pass(&rig);
-}
-
-CASE(fork_while_pinned_keeps_the_pages)
-{
-	unsigned int i;
-
-	start_in(MAP_PRIVATE);
-	for (i = 0; i < 5 && !ksft_failed(); i++)
-		child_writes(i);
-	expect_rings(&rig, "pinned");
-}
-
-CASE(fork_before_pinning_again_keeps_the_pages)
-{
-	unsigned int i;
 
 	start_in(MAP_PRIVATE);
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
-		pid_t pid = fork();
-
-		if (!pid)
+		pid = ASSERT_SYS(fork());
+		if (!pid) {
+			/* else the VMM pins pages that both have */
+			if (!pin_again)
+				memset(rig.v.mem, i, rig.v.mem_size);
 			for (;;)
 				pause();
-		vdev_set_mem(&rig.v);
+		}
+		if (pin_again)
+			vdev_set_mem(&rig.v);
 		frames_pass(&rig);
 		ASSERT_SYS(kill(pid, SIGKILL));
 		ASSERT_EQ(waitpid(pid, NULL, 0), pid);
 		frames_pass(&rig);
 	}
+	expect_rings(&rig, "pinned");
+}
+
+CASE(fork_while_pinned_keeps_the_pages)
+{
+	pages_kept_by_fork(false);
+}
+
+CASE(fork_before_pinning_again_keeps_the_pages)
+{
+	pages_kept_by_fork(true);
 }
 
 /* Ring and table are set again and again, unchanged: the device pins no more than before. */
@@ -237,25 +228,32 @@ CASE(limit_for_one_queue_passes_to_the_other)
 }
 
 /* Rings by IOVA, pinned. */
-static void start_by_iova(struct iommu *io)
+static void start_by_iova(void)
 {
-	iommu_rig(io, &rig, &(struct rig_cfg){ 0 }, 2);
-	iommu_map_used(io);
+	iommu_rig(&io, &rig, &(struct rig_cfg){ 0 }, 2);
+	iommu_map_used(&io);
 	rig_start(&rig);
-	iommu_serve(io);
+	iommu_serve(&io);
 	frames_pass(&rig);
 	expect_rings(&rig, "pinned");
+}
+
+static void close_by_iova(void)
+{
+	iommu_serve_end(&io);
+	iommu_check_graves(&io);
+	iommu_close(&io);
+	pin_rig_close(&rig);
 }
 
 /* Pages at scattered user addresses are pinned, and unpinned when the VMM invalidates them. */
 CASE(ring_invalidated_is_unpinned)
 {
-	static struct iommu io;
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	unsigned long kb;
 	unsigned int i;
 
-	start_by_iova(&io);
+	start_by_iova();
 	kb = pinned_kb();
 	for (i = 0; i < 5 && !ksft_failed(); i++) {
 		wait_worker_idle();		/* it would miss the page again */
@@ -267,18 +265,13 @@ CASE(ring_invalidated_is_unpinned)
 		expect_rings(&rig, "pinned");
 		EXPECT_EQ(pinned_kb(), kb);
 	}
-	iommu_serve_end(&io);
-	iommu_check_graves(&io);
-	iommu_close(&io);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	close_by_iova();
 }
 
 /* The user address of an area begins at another place in a word than its IOVA. */
 static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 {
 	static uint8_t there[2 * IOMMU_PAGE] __attribute__((aligned(4096)));
-	static struct iommu io;
 	struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
 	void **place = area == 0 ? &c->desc : area == 1 ? &c->avail : &c->used;
 
@@ -296,10 +289,7 @@ static void pinned_if_at(unsigned int area, unsigned int by, const char *how)
 	frames_pass(&rig);
 	if (strcmp(ring_is(&rig, "kvnet.tx.access"), how))
 		FAIL("area %u, %u bytes on: %s", area, by, ring_is(&rig, "kvnet.tx.access"));
-	iommu_serve_end(&io);
-	iommu_close(&io);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	close_by_iova();
 }
 
 CASE(ring_translated_within_a_word_not_pinned)
@@ -314,51 +304,48 @@ CASE(ring_translated_within_a_word_not_pinned)
 }
 
 /* By a single byte: the first or the last one of an area. */
-static void invalidated_at(struct iommu *io, const void *area, size_t at)
+static void invalidated_at(const void *area, size_t at)
 {
 	const uint8_t *byte = (const uint8_t *)area + at;
 	unsigned long kb = pinned_kb();
 
 	wait_worker_idle();
-	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE, vdev_bus(&rig.v, byte), 1, 0, 0), 0);
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_INVALIDATE, vdev_bus(&rig.v, byte), 1, 0, 0), 0);
 	EXPECT_OP(pinned_kb(), <, kb);
 	/* and all of its page */
-	iommu_unmap_area(io, byte, 1);
-	iommu_map_used(io);
+	iommu_unmap_area(&io, byte, 1);
+	iommu_map_used(&io);
 	frames_pass(&rig);
 	expect_rings(&rig, "pinned");
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
 /* The byte before an area, or behind its end, leaves it pinned. */
-static void kept_at(struct iommu *io, const void *area, ssize_t at)
+static void kept_at(const void *area, ssize_t at)
 {
 	unsigned long kb = pinned_kb();
 
-	EXPECT_EQ(iommu_send(io, VHOST_IOTLB_INVALIDATE,
+	EXPECT_EQ(iommu_send(&io, VHOST_IOTLB_INVALIDATE,
 			     vdev_bus(&rig.v, (const uint8_t *)area + at), 1, 0, 0), 0);
 	EXPECT_EQ(pinned_kb(), kb);
 }
 
 CASE(ring_invalidated_by_a_byte_is_unpinned)
 {
-	static struct iommu io;
 	const struct gr_cfg *c = &rig.v.q[VDEV_TX].ring.cfg;
 
 	need_pinned_rings();
-	start_by_iova(&io);
-	invalidated_at(&io, c->desc, 0);
-	invalidated_at(&io, c->desc, gr_desc_bytes(c) - 1);
-	invalidated_at(&io, c->avail, 0);
-	invalidated_at(&io, c->avail, gr_avail_bytes(c) - 1);
-	invalidated_at(&io, c->used, 0);
-	invalidated_at(&io, c->used, gr_used_bytes(c) - 1);
-	kept_at(&io, c->avail, gr_avail_bytes(c));
-	kept_at(&io, c->used, -1);
-	kept_at(&io, c->used, gr_used_bytes(c));
-	iommu_close(&io);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	start_by_iova();
+	invalidated_at(c->desc, 0);
+	invalidated_at(c->desc, gr_desc_bytes(c) - 1);
+	invalidated_at(c->avail, 0);
+	invalidated_at(c->avail, gr_avail_bytes(c) - 1);
+	invalidated_at(c->used, 0);
+	invalidated_at(c->used, gr_used_bytes(c) - 1);
+	kept_at(c->avail, gr_avail_bytes(c));
+	kept_at(c->used, -1);
+	kept_at(c->used, gr_used_bytes(c));
+	close_by_iova();
 }
 
 static void *two_pages(void)
@@ -375,7 +362,6 @@ static void *two_pages(void)
  */
 static void halves(unsigned int first, unsigned int second)
 {
-	static struct iommu io;
 	struct vdev_queue *q = &rig.v.q[VDEV_TX];
 	const struct gr_cfg *c = &q->ring.cfg;
 	uint8_t *at[2] = { two_pages(), two_pages() };
@@ -402,9 +388,7 @@ static void halves(unsigned int first, unsigned int second)
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	frames_pass(&rig);
 	expect_rings(&rig, "pinned");
-	iommu_close(&io);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	close_by_iova();
 	munmap(at[0], 8192);
 	munmap(at[1], 8192);
 }
@@ -472,8 +456,7 @@ static void postcopy(const char *how)
 	EXPECT(pager.pages > 0);
 	expect_late_rings(how);
 	frames_pass(&rig);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	pin_rig_close(&rig);
 }
 
 CASE(ring_missing_at_start_is_pinned)
@@ -499,8 +482,7 @@ CASE(ring_missing_while_running_is_pinned_again)
 	frames_pass(&rig);
 	EXPECT(pager.pages > 0);
 	expect_late_rings("pinned");
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	pin_rig_close(&rig);
 }
 
 /*** a VMM that is killed while the device waits ***/

@@ -28,8 +28,6 @@
 
 #include "pin_rig.h"
 
-#define PARAMETER	"/sys/module/kvnet/parameters/pin_rings"
-
 static struct rig rig;
 
 CASE(rings_pinned_while_the_queue_runs)
@@ -80,19 +78,29 @@ CASE_TIMED(rings_of_all_sizes_are_charged_right, 60)
 		expect_rings(&rig, "pinned");
 		EXPECT_EQ(pinned_kb(), kb_of_areas(VDEV_RX) + kb_of_areas(VDEV_TX));
 		frames_pass(&rig);
-		rig_close(&rig);
-		EXPECT_EQ(pinned_kb(), 0);
+		pin_rig_close(&rig);
 	}
 }
 
-CASE(rings_beyond_the_limit_not_pinned)
+static void not_pinned_within(unsigned long limit)
 {
 	need_pinned_rings();
-	limit_locked_memory(0);
+	limit_locked_memory(limit);
 	rig_open(&rig, &(struct rig_cfg){ 0 });
 	expect_rings(&rig, "user");
 	EXPECT_EQ(pinned_kb(), 0);
 	frames_pass(&rig);
+}
+
+CASE(rings_beyond_the_limit_not_pinned)
+{
+	not_pinned_within(0);
+}
+
+/* All of a queue's areas are pinned or none. */
+CASE(ring_partly_beyond_the_limit_not_pinned)
+{
+	not_pinned_within(2 * 4096);
 }
 
 /* A read of such a ring may wait for its page, also while the worker spins. */
@@ -118,17 +126,6 @@ CASE(ring_unpinned_may_be_busy_polled)
 		ASSERT(rig_tx_drain(&rig, 3000));
 	} while (rig_counter(&rig, "kvnet.tx.busy_poll_misses") < 3 && ksft_now_ms() < end);
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.busy_poll_misses"), 3);
-}
-
-/* All of a queue's areas are pinned or none. */
-CASE(ring_partly_beyond_the_limit_not_pinned)
-{
-	need_pinned_rings();
-	limit_locked_memory(2 * 4096);
-	rig_open(&rig, &(struct rig_cfg){ .num = 256 });
-	expect_rings(&rig, "user");
-	EXPECT_EQ(pinned_kb(), 0);
-	frames_pass(&rig);
 }
 
 /* To a free page of the rings' zone, 'by' bytes from its beginning. */
@@ -162,23 +159,12 @@ CASE(descriptors_unaligned_not_pinned)
 	}
 }
 
-static void set_parameter(const char *value)
-{
-	int fd = open(PARAMETER, O_WRONLY);
-
-	ASSERT(fd >= 0);
-	ASSERT_EQ(write(fd, value, 1), 1);
-	close(fd);
-}
-
 CASE(pin_rings_off_pins_nothing)
 {
 	need_pinned_rings();
-	if (access(PARAMETER, W_OK))
-		ksft_skip("no " PARAMETER);
-	set_parameter("0");
+	vdev_parameter("pin_rings", '0');
 	rig_open(&rig, &(struct rig_cfg){ 0 });
-	set_parameter("1");
+	vdev_parameter("pin_rings", '1');
 	expect_rings(&rig, "user");
 	frames_pass(&rig);
 }
@@ -312,8 +298,7 @@ static void rings_work_in(int fd, int flags, const char *how)
 	rig_start(&rig);
 	expect_rings(&rig, how);
 	frames_pass(&rig);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	pin_rig_close(&rig);
 }
 
 /* QEMU's memory by default */
@@ -637,12 +622,15 @@ CASE(page_pinned_does_not_go_off_line)
 	rig_close(&rig);
 }
 
-static void expect_tx_alone_unpinned(void)
+static void works_with_tx_unpinned(void)
 {
-	if (vdev_is_vhost())
-		return;
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.access"), "pinned"));
-	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
+	rig_start(&rig);
+	if (!vdev_is_vhost()) {
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.rx.access"), "pinned"));
+		EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), "user"));
+	}
+	frames_pass(&rig);
+	pin_rig_close(&rig);
 }
 
 /* The device does not write the driver's area, so the VMM may map it read-only. */
@@ -657,11 +645,7 @@ CASE(area_read_only_not_pinned)
 	ASSERT_EQ(a.desc_user_addr % 4096, 0);
 	ASSERT_SYS(mprotect((void *)(uintptr_t)a.desc_user_addr, 4096,
 			    PROT_READ));
-	rig_start(&rig);
-	expect_tx_alone_unpinned();
-	frames_pass(&rig);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	works_with_tx_unpinned();
 }
 
 /* The used ring is a file's, which cannot be pinned: then no area is. */
@@ -681,8 +665,7 @@ CASE(used_ring_on_disk_pins_no_area)
 	EXPECT_EQ(pinned_kb(), 0);
 	vdev_backend(&rig.v, VDEV_RX, rig.tap);
 	frames_pass(&rig);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	pin_rig_close(&rig);
 }
 
 /* The end of the descriptors is not mapped: the rest is used, and is not pinned. */
@@ -695,11 +678,7 @@ CASE(ring_with_a_hole_not_pinned)
 	vdev_queue_addr(&rig.v, VDEV_TX, &a);
 	ASSERT_EQ(gr_desc_bytes(&rig.v.q[VDEV_TX].ring.cfg), len);
 	ASSERT_SYS(munmap((uint8_t *)(uintptr_t)a.desc_user_addr + 4096, len - 4096));
-	rig_start(&rig);
-	expect_tx_alone_unpinned();
-	frames_pass(&rig);
-	rig_close(&rig);
-	EXPECT_EQ(pinned_kb(), 0);
+	works_with_tx_unpinned();
 }
 
 KSFT_MAIN()
