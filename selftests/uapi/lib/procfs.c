@@ -342,3 +342,19 @@ long memory_taken_kb(long before, long most)
 	WAIT_FOR(2000, (taken = before - memory_available_kb()) <= most);
 	return taken;
 }
+
+void memory_is_given_back(void (*use)(void), long most_kb)
+{
+	long before, taken = 0;
+	unsigned int i;
+
+	for (i = 0; i < 3 && !ksft_failed(); i++) {
+		before = memory_available_kb();
+		use();
+		taken = memory_taken_kb(before, most_kb);
+		ksft_note("%ld KiB have gone", taken);
+		if (taken <= most_kb)
+			return;
+	}
+	FAIL("%ld KiB have gone, more than %ld", taken, most_kb);
+}

@@ -62,6 +62,11 @@ unsigned int eventfd_number(void);
 long memory_available_kb(void);
 /* What has been taken since, in KiB; what is freed late is given time to be, if it is more. */
 long memory_taken_kb(long before, long most);
+/*
+ * Calls use() up to three times, until no more than that is gone afterwards: other users of
+ * memory (KASAN keeps freed memory for a while) take theirs once.
+ */
+void memory_is_given_back(void (*use)(void), long most_kb);
 /* kmemleak, where the kernel has it. */
 void no_leak_found(void);
 
