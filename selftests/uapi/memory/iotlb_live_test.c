@@ -360,36 +360,28 @@ CASE(memory_table_moved_under_traffic_is_not_used)
 }
 
 /* 'n' translations that no queue needs, one in four of them the same again. */
-static void flood(unsigned int n, unsigned int *nr)
+static void flood(unsigned int n)
 {
+	static unsigned int nr;
 	uint64_t far = 1ull << 40;
 	int ret;
 
 	for (; n && !ksft_failed(); n--) {
-		uint64_t at = *nr % 4 ? far + *nr * 8192ull : far;
+		uint64_t at = nr % 4 ? far + nr * 8192ull : far;
 
 		ret = iommu_send(&io, VHOST_IOTLB_UPDATE, at, 4096,
 				 (uintptr_t)rig.v.host, IOMMU_RW);
 		EXPECT(!ret || ret == -EFAULT);	/* that is ENOSPC */
-		if ((*nr)++ % 4096 == 0) {
+		if (nr++ % 4096 == 0) {
 			exchange_tx(&x);
 			exchange_rx(&x);
 		}
 	}
 }
 
-#define FLOOD_KB	1500
-
-/* Memory that is gone after so many updates, in KiB. */
-static long lost_in_flood(unsigned int n, unsigned int *nr)
+static void flood_for_long(void)
 {
-	long before = memory_available_kb();
-	uint64_t start = ksft_now_ms();
-
-	flood(n, nr);
-	ksft_note("%u updates in %llu ms", n,
-		  (unsigned long long)(ksft_now_ms() - start));
-	return memory_taken_kb(before, FLOOD_KB);
+	flood(100000);
 }
 
 /*
@@ -398,23 +390,11 @@ static long lost_in_flood(unsigned int n, unsigned int *nr)
  */
 CASE_TIMED(updates_without_end_take_no_memory, 60)
 {
-	unsigned int n = 100000, nr = 0, i;
-	long lost = 0;
-
 	ready(&(struct rig_cfg){ .bufs = 32, .rx_buf = 2048 }, 2);
 	iommu_serve(&io);
-	flood(8192, &nr);
-	/*
-	 * 75 000 of them would be 2.4 MB at the least, each time; other users of memory
-	 * (KASAN keeps freed memory for a while) take theirs once.
-	 */
-	for (i = 0; i < 3; i++) {
-		lost = lost_in_flood(n, &nr);
-		if (lost <= FLOOD_KB)
-			break;
-	}
-	if (lost > FLOOD_KB)
-		FAIL("%ld KiB have gone", lost);
+	flood(8192);
+	/* 75 000 of them would be 2.4 MB at the least */
+	memory_is_given_back(flood_for_long, 1500);
 	exchange_tx(&x);
 	exchange_rx(&x);
 	finish();
