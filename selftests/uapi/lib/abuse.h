@@ -46,14 +46,13 @@ struct abused {
 	uint8_t *spare;		/* the memory at another place */
 	struct gr_cfg ring[2];	/* where the rings are */
 	uint64_t down_since;	/* in ms; 0: it runs */
-	unsigned long seen_rx, seen_tx;
 	uint32_t seq;
 };
 
 /* Shared with the process that started the world. */
 struct abuse_tally {
 	unsigned long done[64], ok[64];	/* by operation */
-	unsigned long ops, samples, ran, carried, repairs, frames;
+	unsigned long ops, repairs, frames;
 	unsigned int at[ABUSE_THREADS];	/* the operation under way, + 1 */
 };
 
@@ -102,7 +101,6 @@ int abuse_fd(struct abused *a, struct draw *d);
 void world_open(struct world *w, struct abuse_tally *tally, uint64_t seed);
 /* From another process or thread: threads of the world's own, until over. */
 void *world_traffic(void *world);
-void *world_samples(void *world);
 void *world_pages(void *world);
 /* Set up as it was made; true if it could be. */
 bool world_repair(struct world *w, struct abused *a);

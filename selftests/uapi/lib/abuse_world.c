@@ -266,37 +266,7 @@ bool world_repair(struct world *w, struct abused *a)
 	return ok;
 }
 
-/*** how often did it run? ***/
-
-struct sample {
-	unsigned int running;
-	unsigned long rx, tx;
-};
-
-static bool look(const struct abused *a, struct sample *s)
-{
-	char path[64], text[8192], *at;
-	ssize_t n = -1;
-	int fd;
-
-	memset(s, 0, sizeof(*s));
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", a->r.v.fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	for (at = text; (at = strstr(at, ".state:\trunning")); at++)
-		s->running++;
-	at = strstr(text, "kvnet.rx.packets:");
-	s->rx = at ? strtoul(at + 17, NULL, 10) : 0;
-	at = strstr(text, "kvnet.tx.packets:");
-	s->tx = at ? strtoul(at + 17, NULL, 10) : 0;
-	return true;
-}
+/*** the end ***/
 
 void world_close_others(struct world *w)
 {
@@ -315,7 +285,6 @@ bool world_carries(struct world *w, struct abused *a)
 {
 	struct vdev *v = &a->r.v;
 	int tx = 0, rx = 0;
-	struct sample s;
 	bool ok;
 
 	a->traffic = 0;
@@ -330,38 +299,10 @@ bool world_carries(struct world *w, struct abused *a)
 		tx > 0 && rx > 0; }));
 	if (ok)
 		return true;
-	look(a, &s);
-	ksft_note("%d sent, %d received; %u queues run, say %lu sent, %lu received; %s, %s",
-		  tx, rx, s.running, s.tx, s.rx,
+	ksft_note("%d sent, %d received; %s, %s", tx, rx,
 		  v->q[VDEV_TX].ring.broken ? v->q[VDEV_TX].ring.broken : "good",
 		  v->q[VDEV_RX].ring.broken ? v->q[VDEV_RX].ring.broken : "good");
 	return false;
-}
-
-static void sample(struct world *w, struct abused *a)
-{
-	struct sample s;
-
-	if (!look(a, &s))
-		return;
-	w->tally->samples++;
-	w->tally->ran += s.running == 2;
-	w->tally->carried += s.rx != a->seen_rx || s.tx != a->seen_tx;
-	a->seen_rx = s.rx;
-	a->seen_tx = s.tx;
-}
-
-void *world_samples(void *world)
-{
-	struct world *w = world;
-	unsigned int i;
-
-	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
-		for (i = 0; i < ABUSE_DEVS; i++)
-			sample(w, &w->dev[i]);
-		poll(NULL, 0, 20);
-	}
-	return NULL;
 }
 
 /*** page faults that userfaultfd delays ***/

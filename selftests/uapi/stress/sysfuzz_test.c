@@ -32,8 +32,8 @@ struct runner {
 };
 
 /* Threads beside those that run the program. */
-static void *(*const others[])(void *) = { world_traffic, world_samples, world_pages };
-#define OTHERS	3
+static void *(*const others[])(void *) = { world_traffic, world_pages };
+#define OTHERS	2
 
 static struct world world;
 static uint64_t program;	/* the seed of the one that runs */
@@ -248,13 +248,10 @@ static const char *given(const char *name)
 
 static void report(unsigned int n_programs)
 {
-	unsigned long n = tally->samples ? tally->samples : 1;
 	unsigned int i;
 
 	ksft_note("%lu operations in %u programs, %lu repairs, %lu frames", tally->ops,
 		  n_programs, tally->repairs, tally->frames);
-	ksft_note("of %lu looks at a device it ran in %lu %%, had carried packets in %lu %%",
-		  tally->samples, tally->ran * 100 / n, tally->carried * 100 / n);
 	if (!given("SYSFUZZ_SECONDS"))
 		return;
 	for (i = 0; i < abuse_names(); i++)
@@ -311,8 +308,7 @@ CASE_TIMED(random_programs_keep_device_usable, 100000)
 	if (seed)
 		return;
 	/* queues that do not run would show little */
-	EXPECT_OP(tally->ran * 100, >, tally->samples * 10);
-	EXPECT_OP(tally->carried, >, 0);
+	EXPECT_OP(tally->frames, >, 100ul * n);
 }
 
 KSFT_MAIN()
