@@ -196,9 +196,8 @@ static void too_short(uint64_t features, unsigned int tap, unsigned int size)
 	if (i == 5)
 		FAIL("size %u: more is given back than frames can have taken", size);
 	/* buffers that were never posted, and the ones not used, are whole */
-	for (i = 8 * size; i < q->buf_num * size && !ksft_failed(); i++)
-		if (q->bufs[i] != RX_CANARY)
-			FAIL("size %u: byte %u beyond the buffers", size, i);
+	ksft_all_bytes("beyond the buffers", q->bufs + 8 * size, RX_CANARY,
+		       (q->buf_num - 8) * size);
 	rig_close(&r);
 }
 
@@ -225,9 +224,7 @@ CASE(buffer_shorter_than_header_is_not_overrun)
 	for (i = 0; i < 8; i++)
 		rig_inject(&r, i, 100);
 	WAIT_FOR(200, gr_used_pending(&q->ring));
-	for (i = 8 * 8; i < q->buf_num * 8 && !ksft_failed(); i++)
-		if (q->bufs[i] != RX_CANARY)
-			FAIL("byte %u beyond the buffers", i);
+	ksft_all_bytes("beyond the buffers", q->bufs + 8 * 8, RX_CANARY, (q->buf_num - 8) * 8);
 	rig_stop(&r);
 	EXPECT_LE(vdev_get_base(&r.v, VDEV_RX) & 0x7fff, 8);
 }
