@@ -11,17 +11,16 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/if_tun.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "links.h"
 #include "rig.h"
 #include "spec.h"
 #include "traffic.h"
@@ -203,23 +202,13 @@ static void burst(const struct peer *p, struct samples *sum, uint64_t *sent)
 	*sent += BURST;
 }
 
-static void queue_length(const struct peer *p, int length)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_qlen = length };
-
-	memcpy(ifr.ifr_name, p->r.name, sizeof(p->r.name));
-	ASSERT_SYS(ioctl(fd, SIOCSIFTXQLEN, &ifr));
-	close(fd);
-}
-
 static void sample_rx(struct peer *p, const struct spec *s,
 		      struct samples *sum)
 {
 	uint64_t end = now_ns() + 2 * LONGER * s->ns, sent = 0;
 
 	p->r.inject = rig_packet_socket(&p->r, 0, false);
-	queue_length(p, 32767);
+	ASSERT_EQ(link_queue_len(p->r.ifindex, 32767), 0);
 	traffic_burst(BURST, s);
 	while (now_ns() < end || sum->n < 9)
 		burst(p, sum, &sent);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "floor.h"
+#include "links.h"
 #include "port.h"
 #include "traffic.h"
 
@@ -35,16 +36,6 @@ static void lay_out(struct port *p, unsigned int queue, uint32_t len,
 }
 
 /* taps */
-
-static void tap_ioctl(const char *name, unsigned long req, int qlen)
-{
-	int fd = ASSERT_SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-	struct ifreq ifr = { .ifr_qlen = qlen };
-
-	strcpy(ifr.ifr_name, name);
-	ASSERT_SYS(ioctl(fd, req, &ifr));
-	close(fd);
-}
 
 /* A tap with an empty name, or one more queue of the one that has it. */
 static int tap_open(char *name, bool queues)
@@ -74,7 +65,7 @@ static void port_tap(struct ports *all, struct port *p)
 	p->r.tap = tap_open(p->r.name, queues);
 	p->r.ifindex = if_nametoindex(p->r.name);
 	if (!queues || !p->number) {
-		tap_ioctl(p->r.name, SIOCSIFTXQLEN, p->burst + p->burst / 8 + 64);
+		ASSERT_EQ(link_queue_len(p->r.ifindex, p->burst + p->burst / 8 + 64), 0);
 		rig_link(&p->r, true);
 	}
 	if (queues && p->number == all->s.queues - 1)

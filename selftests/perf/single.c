@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "single.h"
-#include "bridge.h"
+#include "bridged.h"
 #include "events.h"
 #include "port.h"
 #include "stolen.h"
@@ -33,7 +33,7 @@ static void open_all(struct ports *p, const struct spec *s)
 
 	ports_open(p, s);
 	if (s->udp)
-		bridge_ports(p->port, p->port + 1);
+		bridged_ports(p->port, p->port + 1);
 	for (i = 0; i < p->n; i++) {
 		port_attach(&p->port[i], VDEV_TX, true);
 		port_attach(&p->port[i], VDEV_RX, true);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "rig.h"
+#include "segments.h"
 #include "traffic.h"
 
 #define HDR	sizeof(struct virtio_net_hdr_mrg_rxbuf)
@@ -28,17 +29,16 @@ static struct {
 	size_t step;
 } burst;
 
-/* One's complement sum, for the IP header and for what TCP's begins with. */
-static uint32_t sum16(const void *data, unsigned int len, uint32_t sum)
+static struct iphdr make_ip(uint8_t protocol, uint32_t seq, const struct spec *s)
 {
-	const uint8_t *p = data;
-	unsigned int i;
+	struct iphdr ip = {
+		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
+		.protocol = protocol, .id = htons(seq), .frag_off = htons(IP_DF),
+		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
+	};
 
-	for (i = 0; i + 1 < len; i += 2)
-		sum += p[i] << 8 | p[i + 1];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
+	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
+	return ip;
 }
 
 /* A TCP packet as a guest makes it: the checksum is to be completed. */
@@ -46,11 +46,7 @@ static void make_tcp(uint8_t *buf, uint32_t seq, const struct spec *s)
 {
 	struct virtio_net_hdr *h = (void *)buf;
 	uint8_t *eth = buf + HDR;
-	struct iphdr ip = {
-		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
-		.protocol = IPPROTO_TCP, .id = htons(seq), .frag_off = htons(IP_DF),
-		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
-	};
+	struct iphdr ip = make_ip(IPPROTO_TCP, seq, s);
 	struct tcphdr tcp = {
 		.source = htons(5001), .dest = htons(5002), .seq = htonl(seq * (s->size - TRAFFIC_TCP)),
 		.doff = 8, .ack = 1, .window = htons(65535),
@@ -60,7 +56,6 @@ static void make_tcp(uint8_t *buf, uint32_t seq, const struct spec *s)
 	frame_make(eth, seq, s->size);
 	eth[12] = 8;
 	eth[13] = 0;
-	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
 	tcp.check = htons(sum16(&ip.saddr, 8, pseudo));
 	memcpy(eth + ETHER, &ip, sizeof(ip));
 	memcpy(eth + ETHER + sizeof(ip), &tcp, sizeof(tcp));
@@ -80,11 +75,7 @@ static void make_udp(uint8_t *buf, uint32_t seq, const struct spec *s)
 {
 	struct virtio_net_hdr *h = (void *)buf;
 	uint8_t *eth = buf + HDR;
-	struct iphdr ip = {
-		.version = 4, .ihl = 5, .tot_len = htons(s->size - ETHER), .ttl = 64,
-		.protocol = IPPROTO_UDP, .id = htons(seq), .frag_off = htons(IP_DF),
-		.saddr = htonl(0x0a090002), .daddr = htonl(0x0a090001),
-	};
+	struct iphdr ip = make_ip(IPPROTO_UDP, seq, s);
 	struct udphdr udp = {
 		.source = htons(5001), .dest = htons(5002),
 		.len = htons(s->size - ETHER - sizeof(ip)),
@@ -93,7 +84,6 @@ static void make_udp(uint8_t *buf, uint32_t seq, const struct spec *s)
 
 	eth[12] = 8;
 	eth[13] = 0;
-	ip.check = htons(~sum16(&ip, sizeof(ip), 0));
 	udp.check = htons(sum16(&ip.saddr, 8, pseudo));
 	memcpy(eth + ETHER, &ip, sizeof(ip));
 	memcpy(eth + ETHER + sizeof(ip), &udp, sizeof(udp));
