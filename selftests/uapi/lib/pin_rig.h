@@ -23,7 +23,7 @@ long pages_pinned(void);
 void need_pinned_rings(void);
 /* From now on this process may pin no more than that; no capability lifts the limit. */
 void limit_locked_memory(unsigned long bytes);
-/* Three each way: flow_one(). */
+/* Three each way. No buffer stays with the device. */
 void frames_pass(struct rig *r);
 
 /*
