@@ -224,8 +224,5 @@ void fuzz_one(const uint8_t *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_replies)
-{
-	fuzz_random(5000, 600);
-}
+CASE_ROW(fuzz_replies, fuzz_random(5000, 600))
 #endif

@@ -77,8 +77,5 @@ void fuzz_one(const uint8_t *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_rules)
-{
-	fuzz_random(2000, 200);
-}
+CASE_ROW(fuzz_rules, fuzz_random(2000, 200))
 #endif

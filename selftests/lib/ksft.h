@@ -86,6 +86,10 @@ static inline bool ksft_percent(uint32_t n)
 
 #define CASE(id) CASE_TIMED(id, 20)
 
+/* A case that is one call. */
+#define CASE_ROW_TIMED(id, secs, call)	CASE_TIMED(id, secs) { call; }
+#define CASE_ROW(id, call)		CASE(id) { call; }
+
 /* A device node without which there is nothing to test: all is skipped. */
 #ifndef KSFT_NODE
 #define KSFT_NODE	NULL

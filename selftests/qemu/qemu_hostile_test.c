@@ -309,35 +309,12 @@ static void rows_with(uint64_t features, bool tap)
 	}
 }
 
-CASE(split_rows_differ_as_explained)
-{
-	rows_with(USUAL, false);
-}
-
-CASE(packed_rows_differ_as_explained)
-{
-	rows_with(USUAL | F_PACKED, false);
-}
-
-CASE(split_in_order_rows_differ_as_explained)
-{
-	rows_with(USUAL | F_ORDER, false);
-}
-
-CASE(packed_in_order_rows_differ_as_explained)
-{
-	rows_with(USUAL | F_PACKED | F_ORDER, false);
-}
-
-CASE(split_rows_with_a_tap_differ_as_explained)
-{
-	rows_with(USUAL, true);
-}
-
-CASE(packed_rows_with_a_tap_differ_as_explained)
-{
-	rows_with(USUAL | F_PACKED, true);
-}
+CASE_ROW(split_rows_differ_as_explained, rows_with(USUAL, false))
+CASE_ROW(packed_rows_differ_as_explained, rows_with(USUAL | F_PACKED, false))
+CASE_ROW(split_in_order_rows_differ_as_explained, rows_with(USUAL | F_ORDER, false))
+CASE_ROW(packed_in_order_rows_differ_as_explained, rows_with(USUAL | F_PACKED | F_ORDER, false))
+CASE_ROW(split_rows_with_a_tap_differ_as_explained, rows_with(USUAL, true))
+CASE_ROW(packed_rows_with_a_tap_differ_as_explained, rows_with(USUAL | F_PACKED, true))
 
 /* Neither queue, and a chain that is mended changes nothing. */
 CASE(broken_device_serves_no_queue_until_reset)

@@ -135,8 +135,5 @@ void fuzz_one(const u8 *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_writes)
-{
-	fuzz_random(20000, 200);
-}
+CASE_ROW(fuzz_writes, fuzz_random(20000, 200))
 #endif

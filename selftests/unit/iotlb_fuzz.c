@@ -154,8 +154,5 @@ void fuzz_one(const u8 *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_messages)
-{
-	fuzz_random(30000, 300);
-}
+CASE_ROW(fuzz_messages, fuzz_random(30000, 300))
 #endif

@@ -122,8 +122,5 @@ void fuzz_one(const u8 *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_tables)
-{
-	fuzz_random(100000, 120);
-}
+CASE_ROW(fuzz_tables, fuzz_random(100000, 120))
 #endif

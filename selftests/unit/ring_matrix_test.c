@@ -436,27 +436,8 @@ static void run_matrix(struct rig_cfg cfg, bool pieces)
 	}
 }
 
-CASE(ring_matrix_little_endian)
-{
-	run_matrix((struct rig_cfg) { 0 }, false);
-}
-
-CASE(ring_matrix_big_endian)
-{
-	run_matrix((struct rig_cfg) { .be = true }, false);
-}
-
-CASE(ring_matrix_in_pieces)
-{
-	run_matrix((struct rig_cfg) { 0 }, true);
-}
-
-CASE(ring_matrix_packed)
-{
-	run_matrix((struct rig_cfg) { .packed = true }, false);
-}
-
-CASE(ring_matrix_packed_in_pieces)
-{
-	run_matrix((struct rig_cfg) { .packed = true }, true);
-}
+CASE_ROW(ring_matrix_little_endian, run_matrix((struct rig_cfg) { 0 }, false))
+CASE_ROW(ring_matrix_big_endian, run_matrix((struct rig_cfg) { .be = true }, false))
+CASE_ROW(ring_matrix_in_pieces, run_matrix((struct rig_cfg) { 0 }, true))
+CASE_ROW(ring_matrix_packed, run_matrix((struct rig_cfg) { .packed = true }, false))
+CASE_ROW(ring_matrix_packed_in_pieces, run_matrix((struct rig_cfg) { .packed = true }, true))

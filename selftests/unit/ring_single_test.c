@@ -107,10 +107,7 @@ CASE(single_flags_of_a_split_ring)
 	each_flag(false, true);
 }
 
-CASE(single_flags_of_a_packed_ring)
-{
-	each_flag(true, false);
-}
+CASE_ROW(single_flags_of_a_packed_ring, each_flag(true, false))
 
 /* As many as there may be, and as long as there is a byte left. */
 static void bounds(bool packed)

@@ -52,16 +52,13 @@ static inline bool unit_chance(uint32_t one_in)
 	}								\
 	static void id(void)
 
+/* A case that is one call. */
+#define CASE_ROW(id, call)	CASE(id) { call; }
+
 /* The same of either layout: fn(false) of a split ring, fn(true) of a packed one. */
 #define CASE_BOTH(split, packed, fn)					\
-	CASE(split)							\
-	{								\
-		fn(false);						\
-	}								\
-	CASE(packed)							\
-	{								\
-		fn(true);						\
-	}
+	CASE_ROW(split, fn(false))					\
+	CASE_ROW(packed, fn(true))
 
 #define EXPECT_TRUE(cond) __extension__ ({				\
 	bool ok_ = (cond);						\

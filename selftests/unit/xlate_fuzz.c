@@ -244,8 +244,5 @@ void fuzz_one(const u8 *data, size_t size)
 }
 
 #ifndef UNIT_LIBFUZZER
-CASE(fuzz_translations)
-{
-	fuzz_random(100000, 160);
-}
+CASE_ROW(fuzz_translations, fuzz_random(100000, 160))
 #endif

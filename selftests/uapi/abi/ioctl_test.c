@@ -215,25 +215,10 @@ static void compare_state(enum row_state state)
 	}
 }
 
-CASE(rows_without_owner_answered_as_vhost)
-{
-	compare_state(NEW);
-}
-
-CASE(rows_with_owner_only_answered_as_vhost)
-{
-	compare_state(OWNED);
-}
-
-CASE_TIMED(rows_when_ready_answered_as_vhost, 60)
-{
-	compare_state(READY);
-}
-
-CASE_TIMED(rows_when_running_answered_as_vhost, 60)
-{
-	compare_state(RUNNING);
-}
+CASE_ROW(rows_without_owner_answered_as_vhost, compare_state(NEW))
+CASE_ROW(rows_with_owner_only_answered_as_vhost, compare_state(OWNED))
+CASE_ROW_TIMED(rows_when_ready_answered_as_vhost, 60, compare_state(READY))
+CASE_ROW_TIMED(rows_when_running_answered_as_vhost, 60, compare_state(RUNNING))
 
 static void compare_other_process(void)
 {

@@ -152,15 +152,8 @@ static void memory_is_on(unsigned int node)
 	rig_close(&vmm);
 }
 
-CASE(memory_on_node_0_is_shown)
-{
-	memory_is_on(0);
-}
-
-CASE(memory_on_node_1_is_shown)
-{
-	memory_is_on(1);
-}
+CASE_ROW(memory_on_node_0_is_shown, memory_is_on(0))
+CASE_ROW(memory_on_node_1_is_shown, memory_is_on(1))
 
 /* The limit allows one pinned ring: the node of the other one is not known. */
 CASE(memory_node_shown_by_one_pinned_ring)
@@ -524,15 +517,8 @@ static void workers_start(const char *kind)
 	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
 }
 
-CASE(worker_task_start_notified_once)
-{
-	workers_start("task");
-}
-
-CASE(worker_kthread_start_notified_once)
-{
-	workers_start("kthread");
-}
+CASE_ROW(worker_task_start_notified_once, workers_start("task"))
+CASE_ROW(worker_kthread_start_notified_once, workers_start("kthread"))
 
 /* The device is closed at once: WORKERS_START comes before DEV_DEL, or not at all. */
 static void workers_start_before_the_end(const char *kind)
@@ -557,15 +543,8 @@ static void workers_start_before_the_end(const char *kind)
 	EXPECT_EQ(genl_event(&genl, 100, &e), 0);
 }
 
-CASE(worker_task_start_precedes_the_end)
-{
-	workers_start_before_the_end("task");
-}
-
-CASE(worker_kthread_start_precedes_the_end)
-{
-	workers_start_before_the_end("kthread");
-}
+CASE_ROW(worker_task_start_precedes_the_end, workers_start_before_the_end("task"))
+CASE_ROW(worker_kthread_start_precedes_the_end, workers_start_before_the_end("kthread"))
 
 static void own_as_first_process(void)
 {
@@ -631,15 +610,8 @@ static void owner_dead(const char *kind)
 	EXPECT_EQ(genl_count(&genl, KVNET_CMD_DEV_GET), 0);
 }
 
-CASE(owner_of_task_dead_is_shown_and_refuses_a_set)
-{
-	owner_dead("task");
-}
-
-CASE(owner_of_kthread_dead_is_shown_and_refuses_a_set)
-{
-	owner_dead("kthread");
-}
+CASE_ROW(owner_of_task_dead_is_shown_and_refuses_a_set, owner_dead("task"))
+CASE_ROW(owner_of_kthread_dead_is_shown_and_refuses_a_set, owner_dead("kthread"))
 
 /*** a worker that waits for a page ***/
 

@@ -231,10 +231,7 @@ CASE_TIMED(rings_of_all_sizes_lose_no_frame, 60)
 		stream(0, rings[i]);
 }
 
-CASE_TIMED(multi_queue_tap_loses_no_frame, 60)
-{
-	stream(IFF_MULTI_QUEUE, 128);
-}
+CASE_ROW_TIMED(multi_queue_tap_loses_no_frame, 60, stream(IFF_MULTI_QUEUE, 128))
 
 /*
  * The guest adds buffers, and frames may be missing: a frame that the device returns to a full

@@ -418,10 +418,7 @@ static void rename_it(unsigned int i)
 	EXPECT_EQ(link_up(rig.ifindex, true), 0);
 }
 
-CASE_TIMED(tap_renamed_recovers, 40)
-{
-	storm(ksft_rounds(20), rename_it, false);
-}
+CASE_ROW_TIMED(tap_renamed_recovers, 40, storm(ksft_rounds(20), rename_it, false))
 
 static void move_it(unsigned int i)
 {
@@ -517,10 +514,8 @@ static void change_sndbuf(unsigned int i)
 }
 
 /* In and out of batching; tx_full_test.c has send buffers that are full. */
-CASE_TIMED(tap_send_buffer_changed_loses_no_frame, 40)
-{
-	storm(ksft_rounds(50), change_sndbuf, true);
-}
+CASE_ROW_TIMED(tap_send_buffer_changed_loses_no_frame, 40,
+	storm(ksft_rounds(50), change_sndbuf, true))
 
 static void change_offloads(unsigned int i)
 {
@@ -531,10 +526,8 @@ static void change_offloads(unsigned int i)
 	EXPECT_EQ(ioctl(rig.tap, TUNSETOFFLOAD, set[i % 3]), 0);
 }
 
-CASE_TIMED(tap_offloads_changed_lose_no_frame, 40)
-{
-	storm(ksft_rounds(30), change_offloads, true);
-}
+CASE_ROW_TIMED(tap_offloads_changed_lose_no_frame, 40,
+	storm(ksft_rounds(30), change_offloads, true))
 
 static void change_header(unsigned int i)
 {
@@ -723,10 +716,8 @@ static void add_another(unsigned int i)
 		EXPECT_EQ(link_add_veth("come", "gone"), 0);
 }
 
-CASE_TIMED(other_interfaces_come_and_go_lose_no_frame, 40)
-{
-	storm(2 * ksft_rounds(10), add_another, true);
-}
+CASE_ROW_TIMED(other_interfaces_come_and_go_lose_no_frame, 40,
+	storm(2 * ksft_rounds(10), add_another, true))
 
 /* All of the changes above, but for those of headers. */
 static void anything(unsigned int i)

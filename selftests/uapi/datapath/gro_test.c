@@ -831,14 +831,7 @@ static void compare(bool udp)
 	rig_close(&rig);
 }
 
-CASE_TIMED(gro_packets_equal_those_of_veth, 60)
-{
-	compare(false);
-}
-
-CASE_TIMED(gro_with_udp_forwarding_packets_equal_those_of_veth, 60)
-{
-	compare(true);
-}
+CASE_ROW_TIMED(gro_packets_equal_those_of_veth, 60, compare(false))
+CASE_ROW_TIMED(gro_with_udp_forwarding_packets_equal_those_of_veth, 60, compare(true))
 
 KSFT_MAIN()

@@ -524,15 +524,8 @@ static void size_borders(unsigned int tap)
 	}
 }
 
-CASE(frame_up_to_65535_bytes_is_sent)
-{
-	size_borders(0);
-}
-
-CASE(frame_up_to_65535_bytes_with_sndbuf_is_sent)
-{
-	size_borders(TAP_SNDBUF);
-}
+CASE_ROW(frame_up_to_65535_bytes_is_sent, size_borders(0))
+CASE_ROW(frame_up_to_65535_bytes_with_sndbuf_is_sent, size_borders(TAP_SNDBUF))
 
 CASE(frame_shorter_than_ethernet_header_is_dropped)
 {

@@ -92,15 +92,8 @@ static void kicks_at_work(uint64_t features)
 	rig_close(&rig);
 }
 
-CASE(polling_worker_needs_no_kick)
-{
-	kicks_at_work(F_V1 | F_MRG);
-}
-
-CASE(polling_worker_with_event_idx_needs_no_kick)
-{
-	kicks_at_work(F_V1 | F_MRG | F_EVENT);
-}
+CASE_ROW(polling_worker_needs_no_kick, kicks_at_work(F_V1 | F_MRG))
+CASE_ROW(polling_worker_with_event_idx_needs_no_kick, kicks_at_work(F_V1 | F_MRG | F_EVENT))
 
 /* Each kick is a VM exit: the device asks for none for receive buffers that no frame waits for. */
 static void refills(uint64_t features)

@@ -270,15 +270,8 @@ static void receive_all(bool able)
 	rig_close(&rig);
 }
 
-CASE(rx_gso_and_csum_header_is_kept)
-{
-	receive_all(true);
-}
-
-CASE(rx_without_offloads_is_segmented_by_host)
-{
-	receive_all(false);
-}
+CASE_ROW(rx_gso_and_csum_header_is_kept, receive_all(true))
+CASE_ROW(rx_without_offloads_is_segmented_by_host, receive_all(false))
 
 /* Fields of one header are not in the next one, which the device makes where the tap has none. */
 CASE(rx_tap_without_header_gives_zero_header)

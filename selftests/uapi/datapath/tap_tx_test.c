@@ -225,15 +225,8 @@ static void compare(unsigned int tap)
 	EXPECT_EQ(a.frame, b.frame);
 }
 
-CASE(direct_equals_socket)
-{
-	compare(0);
-}
-
-CASE(direct_without_headers_equals_socket)
-{
-	compare(TAP_BARE);
-}
+CASE_ROW(direct_equals_socket, compare(0))
+CASE_ROW(direct_without_headers_equals_socket, compare(TAP_BARE))
 
 static long transmit_bytes(uint32_t len)
 {
@@ -466,15 +459,8 @@ static void tap_sees_some(uint32_t len)
 	EXPECT_GE(rig_counter(&rig, "kvnet.tx.packets_direct"), sent - 5);
 }
 
-CASE(multiqueue_tap_sees_frames_of_a_flow_again_and_again)
-{
-	tap_sees_some(100);
-}
-
-CASE(multiqueue_tap_sees_long_frames_of_a_flow_again_and_again)
-{
-	tap_sees_some(MAX);
-}
+CASE_ROW(multiqueue_tap_sees_frames_of_a_flow_again_and_again, tap_sees_some(100))
+CASE_ROW(multiqueue_tap_sees_long_frames_of_a_flow_again_and_again, tap_sees_some(MAX))
 
 static void transmit_packet(struct packet *p, enum packet_kind kind, uint32_t len, uint16_t port)
 {

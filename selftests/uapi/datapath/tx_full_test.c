@@ -233,25 +233,11 @@ static void full(uint64_t features, int (*backend)(void))
 	link_delete(far);
 }
 
-CASE_TIMED(full_tap_loses_nothing, 40)
-{
-	full(0, by_bridge);
-}
-
-CASE_TIMED(full_tap_without_event_idx_loses_nothing, 40)
-{
-	full(F_V1 | F_MRG, by_bridge);
-}
-
-CASE_TIMED(full_macvtap_loses_nothing, 40)
-{
-	full(0, by_macvtap);
-}
-
-CASE_TIMED(full_packet_socket_loses_nothing, 40)
-{
-	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket);
-}
+CASE_ROW_TIMED(full_tap_loses_nothing, 40, full(0, by_bridge))
+CASE_ROW_TIMED(full_tap_without_event_idx_loses_nothing, 40, full(F_V1 | F_MRG, by_bridge))
+CASE_ROW_TIMED(full_macvtap_loses_nothing, 40, full(0, by_macvtap))
+CASE_ROW_TIMED(full_packet_socket_loses_nothing, 40,
+	full(F_V1 | F_MRG | F_EVENT | F_NETHDR, by_packet_socket))
 
 /* Has the kernel queue a timestamp of each frame, which is never read. */
 static int by_stamping_socket(void)
@@ -323,15 +309,8 @@ static void change_while_full(void (*change)(void))
 	rig_close(&rig);
 }
 
-CASE_TIMED(backend_removed_while_full_loses_nothing, 40)
-{
-	change_while_full(take_backend_away);
-}
-
-CASE_TIMED(sndbuf_raised_while_full_loses_nothing, 40)
-{
-	change_while_full(lift_limit);
-}
+CASE_ROW_TIMED(backend_removed_while_full_loses_nothing, 40, change_while_full(take_backend_away))
+CASE_ROW_TIMED(sndbuf_raised_while_full_loses_nothing, 40, change_while_full(lift_limit))
 
 /*** a tap that is deleted ***/
 

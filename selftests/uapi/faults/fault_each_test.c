@@ -419,15 +419,8 @@ static void closed_last(const char *kind)
 	EXPECT(WAIT_FOR(5000, child_ended(owner, NULL)));
 }
 
-CASE(last_close_with_task_returns)
-{
-	closed_last("task");
-}
-
-CASE(last_close_with_kthread_returns)
-{
-	closed_last("kthread");
-}
+CASE_ROW(last_close_with_task_returns, closed_last("task"))
+CASE_ROW(last_close_with_kthread_returns, closed_last("kthread"))
 
 /* A device without cached pages has no mmu notifier that could delay changes of memory. */
 CASE(device_without_page_has_no_notifier)

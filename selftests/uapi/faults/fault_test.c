@@ -140,15 +140,8 @@ static void without_several(int (*step)(void))
 	no_leak_found();
 }
 
-CASE_TIMED(first_call_without_pages_fails_cleanly, 60)
-{
-	without_several(do_first_call);
-}
-
-CASE_TIMED(set_owner_without_pages_fails_cleanly, 60)
-{
-	without_several(do_owner);
-}
+CASE_ROW_TIMED(first_call_without_pages_fails_cleanly, 60, without_several(do_first_call))
+CASE_ROW_TIMED(set_owner_without_pages_fails_cleanly, 60, without_several(do_owner))
 
 /* A ring of several pages, within its first one: without memory to map it, it is not mapped. */
 CASE_TIMED(ring_without_memory_is_not_mapped, 60)

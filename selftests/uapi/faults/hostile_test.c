@@ -172,15 +172,8 @@ static void all_attacks(unsigned int q)
 	attacks_with(q, usual | F_ORDER);
 }
 
-CASE_TIMED(tx_attack_breaks_its_queue_alone, 40)
-{
-	all_attacks(VDEV_TX);
-}
-
-CASE_TIMED(rx_attack_breaks_its_queue_alone, 40)
-{
-	all_attacks(VDEV_RX);
-}
+CASE_ROW_TIMED(tx_attack_breaks_its_queue_alone, 40, all_attacks(VDEV_TX))
+CASE_ROW_TIMED(rx_attack_breaks_its_queue_alone, 40, all_attacks(VDEV_RX))
 
 /*
  * No worker polls a broken queue: it disables kicks, and a kick wakes no worker, and signals no

@@ -246,15 +246,10 @@ static void frozen(const struct way *way)
 	cgroup_remove(&group);
 }
 
-CASE(last_close_with_owner_frozen_returns)
-{
-	frozen(&(struct way){ open_in_group, by_a_freezer, thaw });
-}
-
-CASE(last_close_with_owner_frozen_and_killed_returns)
-{
-	frozen(&(struct way){ open_in_group, by_a_freezer, kill_it });
-}
+CASE_ROW(last_close_with_owner_frozen_returns,
+	frozen(&(struct way){ open_in_group, by_a_freezer, thaw }))
+CASE_ROW(last_close_with_owner_frozen_and_killed_returns,
+	frozen(&(struct way){ open_in_group, by_a_freezer, kill_it }))
 
 static void open_many_in_group(void)
 {
@@ -271,10 +266,8 @@ static void open_many_in_group(void)
 	rig.v.fd = FIRST;
 }
 
-CASE(last_close_of_many_with_owner_frozen_returns)
-{
-	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY });
-}
+CASE_ROW(last_close_of_many_with_owner_frozen_returns,
+	frozen(&(struct way){ open_many_in_group, by_a_freezer, thaw, .more = MANY }))
 
 /* Only the freezer of cgroup v1 freezes kernel threads. */
 CASE(last_close_with_kthread_frozen_returns)
@@ -318,15 +311,8 @@ static void tap_is_free(const char *kind)
 	}
 }
 
-CASE_TIMED(close_with_task_frees_tap, 60)
-{
-	tap_is_free("task");
-}
-
-CASE_TIMED(close_with_kthread_frees_tap, 60)
-{
-	tap_is_free("kthread");
-}
+CASE_ROW_TIMED(close_with_task_frees_tap, 60, tap_is_free("task"))
+CASE_ROW_TIMED(close_with_kthread_frees_tap, 60, tap_is_free("kthread"))
 
 /*** devices that are closed as soon as they have a worker ***/
 
@@ -370,15 +356,8 @@ static void closed_at_once(const char *kind, bool late)
 	no_worker_left(before);
 }
 
-CASE_TIMED(early_close_with_task_leaves_no_worker, 60)
-{
-	closed_at_once("task", false);
-}
-
-CASE_TIMED(early_close_with_kthread_leaves_no_worker, 60)
-{
-	closed_at_once("kthread", true);
-}
+CASE_ROW_TIMED(early_close_with_task_leaves_no_worker, 60, closed_at_once("task", false))
+CASE_ROW_TIMED(early_close_with_kthread_leaves_no_worker, 60, closed_at_once("kthread", true))
 
 /*
  * SET_BACKEND does not wait for the worker that it has woken. The caller is SCHED_IDLE: the
@@ -404,15 +383,8 @@ static void backend_is_set(const char *kind)
 		in_child(set_backends);
 }
 
-CASE(set_backend_with_task_waiting_returns)
-{
-	backend_is_set("task");
-}
-
-CASE(set_backend_with_kthread_waiting_returns)
-{
-	backend_is_set("kthread");
-}
+CASE_ROW(set_backend_with_task_waiting_returns, backend_is_set("task"))
+CASE_ROW(set_backend_with_kthread_waiting_returns, backend_is_set("kthread"))
 
 static void late_vmm(int ready)
 {
@@ -431,15 +403,8 @@ static void killed_at_once(const char *kind)
 	vmm_killed_often(late_vmm, ksft_rounds(30), 2000);
 }
 
-CASE_TIMED(early_kill_with_task_leaves_no_worker, 60)
-{
-	killed_at_once("task");
-}
-
-CASE_TIMED(early_kill_with_kthread_leaves_no_worker, 60)
-{
-	killed_at_once("kthread");
-}
+CASE_ROW_TIMED(early_kill_with_task_leaves_no_worker, 60, killed_at_once("task"))
+CASE_ROW_TIMED(early_kill_with_kthread_leaves_no_worker, 60, killed_at_once("kthread"))
 
 /*** files whose last holder is a request that a worker answers ***/
 

@@ -616,10 +616,7 @@ static void reset_and_close_often(void)
 }
 
 /* References to the owner and its network namespace are dropped once. */
-CASE(reset_owner_and_close_release_once)
-{
-	in_child(reset_and_close_often);
-}
+CASE_ROW(reset_owner_and_close_release_once, in_child(reset_and_close_often))
 
 CASE(reset_owner_clears_addresses)
 {

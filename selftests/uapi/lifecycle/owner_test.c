@@ -203,15 +203,8 @@ static void held_by_itself(void (*hold)(void))
 	flow_one(&rig);
 }
 
-CASE_TIMED(killed_with_aio_poll_frees_memory, 40)
-{
-	held_by_itself(by_aio_poll);
-}
-
-CASE_TIMED(killed_with_io_uring_frees_memory, 40)
-{
-	held_by_itself(by_io_uring);
-}
+CASE_ROW_TIMED(killed_with_aio_poll_frees_memory, 40, held_by_itself(by_aio_poll))
+CASE_ROW_TIMED(killed_with_io_uring_frees_memory, 40, held_by_itself(by_io_uring))
 
 /*** a child that has the descriptor, too ***/
 
@@ -300,15 +293,8 @@ static void outlived(const char *kind)
 		FAIL("module: %u users, then %u", before, module_users());
 }
 
-CASE_TIMED(killed_with_child_and_task_frees_memory, 40)
-{
-	outlived("task");
-}
-
-CASE_TIMED(killed_with_child_and_kthread_frees_memory, 40)
-{
-	outlived("kthread");
-}
+CASE_ROW_TIMED(killed_with_child_and_task_frees_memory, 40, outlived("task"))
+CASE_ROW_TIMED(killed_with_child_and_kthread_frees_memory, 40, outlived("kthread"))
 
 /*** another program, which has the descriptor, too ***/
 
@@ -374,20 +360,9 @@ static void executes(const char *kind, bool main_thread)
 	}
 }
 
-CASE_TIMED(exec_by_main_thread_frees_memory, 40)
-{
-	executes("task", true);
-}
-
-CASE_TIMED(exec_by_other_thread_frees_memory, 40)
-{
-	executes("task", false);
-}
-
-CASE_TIMED(exec_with_kthread_frees_memory, 40)
-{
-	executes("kthread", true);
-}
+CASE_ROW_TIMED(exec_by_main_thread_frees_memory, 40, executes("task", true))
+CASE_ROW_TIMED(exec_by_other_thread_frees_memory, 40, executes("task", false))
+CASE_ROW_TIMED(exec_with_kthread_frees_memory, 40, executes("kthread", true))
 
 /* A thread with a table of open files of its own, which is closed when it exits. */
 static void *close_ones_own(void *arg)
@@ -413,15 +388,8 @@ static void thread_exits(const char *kind)
 	rig_close(&rig);
 }
 
-CASE(thread_exit_keeps_task)
-{
-	thread_exits("task");
-}
-
-CASE(thread_exit_keeps_kthread)
-{
-	thread_exits("kthread");
-}
+CASE_ROW(thread_exit_keeps_task, thread_exits("task"))
+CASE_ROW(thread_exit_keeps_kthread, thread_exits("kthread"))
 
 static int own_and_exit(void *fd)
 {
@@ -582,16 +550,10 @@ static void killed_amid_work(unsigned int n_devices)
 		rig_close(r[i]);
 }
 
-CASE_TIMED(killed_with_kthread_at_work_ends_kthread, 40)
-{
-	killed_amid_work(1);
-}
+CASE_ROW_TIMED(killed_with_kthread_at_work_ends_kthread, 40, killed_amid_work(1))
 
 /* The threads of both use the memory; none of them keeps it for the others. */
-CASE_TIMED(killed_with_two_devices_at_work_ends_kthreads, 40)
-{
-	killed_amid_work(2);
-}
+CASE_ROW_TIMED(killed_with_two_devices_at_work_ends_kthreads, 40, killed_amid_work(2))
 
 /* No thread uses the memory when the owner dies. */
 static void killed_meanwhile(bool kick)
@@ -611,16 +573,10 @@ static void killed_meanwhile(bool kick)
 }
 
 /* A thread that is woken later does not use the memory any more. */
-CASE_TIMED(killed_and_kicked_ends_kthread, 40)
-{
-	killed_meanwhile(true);
-}
+CASE_ROW_TIMED(killed_and_kicked_ends_kthread, 40, killed_meanwhile(true))
 
 /* Memory and tap are released without a kick. */
-CASE_TIMED(killed_without_kick_ends_kthread, 40)
-{
-	killed_meanwhile(false);
-}
+CASE_ROW_TIMED(killed_without_kick_ends_kthread, 40, killed_meanwhile(false))
 
 /*
  * A thread waits for a page of the dead owner, which this process has to supply, and keeps the

@@ -489,15 +489,8 @@ static void called(uint64_t features)
 	finish();
 }
 
-CASE(used_ring_is_logged_before_the_call)
-{
-	called(F_BASE);
-}
-
-CASE(used_ring_is_logged_before_the_call_with_event_idx)
-{
-	called(F_BASE | F_EVENT);
-}
+CASE_ROW(used_ring_is_logged_before_the_call, called(F_BASE))
+CASE_ROW(used_ring_is_logged_before_the_call_with_event_idx, called(F_BASE | F_EVENT))
 
 /* Frames wait for buffers, and the log is protected before these come. */
 static void log_breaks(uint32_t len)

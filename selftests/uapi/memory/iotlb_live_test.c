@@ -302,10 +302,8 @@ static void unmap_buffer(unsigned int i)
 	iommu_unmap(&io, iommu_page(&io, q->bufs) + ksft_below(pages));
 }
 
-CASE_TIMED(buffers_unmapped_under_traffic_are_missed_again, 40)
-{
-	unmap_while_running(unmap_buffer, 500);
-}
+CASE_ROW_TIMED(buffers_unmapped_under_traffic_are_missed_again, 40,
+	unmap_while_running(unmap_buffer, 500))
 
 static void unmap_ring(unsigned int i)
 {
@@ -318,10 +316,8 @@ static void unmap_ring(unsigned int i)
 				 gr_avail_bytes(c));
 }
 
-CASE_TIMED(rings_unmapped_under_traffic_are_missed_again, 40)
-{
-	unmap_while_running(unmap_ring, 300);
-}
+CASE_ROW_TIMED(rings_unmapped_under_traffic_are_missed_again, 40,
+	unmap_while_running(unmap_ring, 300))
 
 static void unmap_anything(unsigned int i)
 {
@@ -338,10 +334,8 @@ static void unmap_anything(unsigned int i)
 	}
 }
 
-CASE_TIMED(everything_unmapped_under_traffic_is_missed_again, 40)
-{
-	unmap_while_running(unmap_anything, 200);
-}
+CASE_ROW_TIMED(everything_unmapped_under_traffic_is_missed_again, 40,
+	unmap_while_running(unmap_anything, 200))
 
 static void move_table(unsigned int i)
 {
@@ -354,10 +348,7 @@ static void move_table(unsigned int i)
 }
 
 /* The memory table translates guest-physical addresses, which are not used here. */
-CASE(memory_table_moved_under_traffic_is_not_used)
-{
-	unmap_while_running(move_table, 100);
-}
+CASE_ROW(memory_table_moved_under_traffic_is_not_used, unmap_while_running(move_table, 100))
 
 /* 'n' translations that no queue needs, one in four of them the same again. */
 static void flood(unsigned int n)

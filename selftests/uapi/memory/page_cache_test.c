@@ -107,35 +107,12 @@ static void pages_invalidated_by(void (*away)(uint8_t *at, size_t len))
 	rig_close(&rig);
 }
 
-CASE(pages_dropped_by_madvise_are_invalidated)
-{
-	pages_invalidated_by(by_dontneed);
-}
-
-CASE(pages_unmapped_are_invalidated)
-{
-	pages_invalidated_by(by_unmap);
-}
-
-CASE(pages_mapped_over_are_invalidated)
-{
-	pages_invalidated_by(by_mapping_over);
-}
-
-CASE(pages_moved_by_mremap_are_invalidated)
-{
-	pages_invalidated_by(by_moving);
-}
-
-CASE(pages_protected_are_invalidated)
-{
-	pages_invalidated_by(by_protection);
-}
-
-CASE(pages_punched_out_are_invalidated)
-{
-	pages_invalidated_by(by_hole);
-}
+CASE_ROW(pages_dropped_by_madvise_are_invalidated, pages_invalidated_by(by_dontneed))
+CASE_ROW(pages_unmapped_are_invalidated, pages_invalidated_by(by_unmap))
+CASE_ROW(pages_mapped_over_are_invalidated, pages_invalidated_by(by_mapping_over))
+CASE_ROW(pages_moved_by_mremap_are_invalidated, pages_invalidated_by(by_moving))
+CASE_ROW(pages_protected_are_invalidated, pages_invalidated_by(by_protection))
+CASE_ROW(pages_punched_out_are_invalidated, pages_invalidated_by(by_hole))
 
 /*** devices of one process ***/
 

@@ -165,15 +165,8 @@ static void pages_kept_by_fork(bool pin_again)
 	expect_rings(&rig, "pinned");
 }
 
-CASE(fork_while_pinned_keeps_the_pages)
-{
-	pages_kept_by_fork(false);
-}
-
-CASE(fork_before_pinning_again_keeps_the_pages)
-{
-	pages_kept_by_fork(true);
-}
+CASE_ROW(fork_while_pinned_keeps_the_pages, pages_kept_by_fork(false))
+CASE_ROW(fork_before_pinning_again_keeps_the_pages, pages_kept_by_fork(true))
 
 /* Ring and table are set again and again, unchanged: the device pins no more than before. */
 CASE(ring_pinned_again_is_charged_once)
@@ -459,10 +452,7 @@ static void postcopy(const char *how)
 	pin_rig_close(&rig);
 }
 
-CASE(ring_missing_at_start_is_pinned)
-{
-	postcopy("pinned");
-}
+CASE_ROW(ring_missing_at_start_is_pinned, postcopy("pinned"))
 
 CASE(ring_missing_at_start_works_unpinned)
 {
@@ -596,54 +586,21 @@ static void killed(struct death d)
 	EXPECT(WAIT_FOR(3000, pages_pinned() <= before));
 }
 
-CASE(vmm_killed_in_set_backend_ends)
-{
-	killed((struct death){ IN_START });
-}
-
-CASE(vmm_killed_in_set_backend_ends_with_a_pager_elsewhere)
-{
-	killed((struct death){ IN_START, .elsewhere = true });
-}
-
-CASE(vmm_killed_in_a_copy_ends)
-{
-	killed((struct death){ IN_COPY });
-}
-
-CASE(vmm_killed_in_a_copy_ends_with_an_older_pager)
-{
-	killed((struct death){ IN_COPY, .pager_first = true });
-}
-
-CASE(vmm_killed_in_a_copy_ends_with_a_pager_elsewhere)
-{
-	killed((struct death){ IN_COPY, .elsewhere = true });
-}
-
-CASE(vmm_killed_in_a_copy_ends_during_a_stop)
-{
-	killed((struct death){ IN_COPY, .stop = true });
-}
-
-CASE(vmm_killed_in_a_copy_ends_during_a_stop_with_a_pager_elsewhere)
-{
-	killed((struct death){ IN_COPY, .stop = true, .elsewhere = true });
-}
-
-CASE(vmm_killed_in_a_pin_ends)
-{
-	killed((struct death){ IN_PIN });
-}
-
-CASE(vmm_killed_in_a_pin_ends_with_an_older_pager)
-{
-	killed((struct death){ IN_PIN, .pager_first = true });
-}
-
-CASE(vmm_killed_in_a_pin_ends_during_a_stop_with_a_pager_elsewhere)
-{
-	killed((struct death){ IN_PIN, .stop = true, .elsewhere = true });
-}
+CASE_ROW(vmm_killed_in_set_backend_ends, killed((struct death){ IN_START }))
+CASE_ROW(vmm_killed_in_set_backend_ends_with_a_pager_elsewhere,
+	killed((struct death){ IN_START, .elsewhere = true }))
+CASE_ROW(vmm_killed_in_a_copy_ends, killed((struct death){ IN_COPY }))
+CASE_ROW(vmm_killed_in_a_copy_ends_with_an_older_pager,
+	killed((struct death){ IN_COPY, .pager_first = true }))
+CASE_ROW(vmm_killed_in_a_copy_ends_with_a_pager_elsewhere,
+	killed((struct death){ IN_COPY, .elsewhere = true }))
+CASE_ROW(vmm_killed_in_a_copy_ends_during_a_stop, killed((struct death){ IN_COPY, .stop = true }))
+CASE_ROW(vmm_killed_in_a_copy_ends_during_a_stop_with_a_pager_elsewhere,
+	killed((struct death){ IN_COPY, .stop = true, .elsewhere = true }))
+CASE_ROW(vmm_killed_in_a_pin_ends, killed((struct death){ IN_PIN }))
+CASE_ROW(vmm_killed_in_a_pin_ends_with_an_older_pager,
+	killed((struct death){ IN_PIN, .pager_first = true }))
+CASE_ROW(vmm_killed_in_a_pin_ends_during_a_stop_with_a_pager_elsewhere,
+	killed((struct death){ IN_PIN, .stop = true, .elsewhere = true }))
 
 KSFT_MAIN()

@@ -92,16 +92,10 @@ static void not_pinned_within(unsigned long limit)
 	frames_pass(&rig);
 }
 
-CASE(rings_beyond_the_limit_not_pinned)
-{
-	not_pinned_within(0);
-}
+CASE_ROW(rings_beyond_the_limit_not_pinned, not_pinned_within(0))
 
 /* All of a queue's areas are pinned or none. */
-CASE(ring_partly_beyond_the_limit_not_pinned)
-{
-	not_pinned_within(2 * 4096);
-}
+CASE_ROW(ring_partly_beyond_the_limit_not_pinned, not_pinned_within(2 * 4096))
 
 /* A read of such a ring may wait for its page, also while the worker spins. */
 CASE(ring_unpinned_may_be_busy_polled)
@@ -233,15 +227,8 @@ static void moved_by(bool addr, const char *how)
 	EXPECT(!strcmp(ring_is(&rig, "kvnet.tx.access"), how));
 }
 
-CASE(ring_memory_replaced_pinned_by_set_vring_addr)
-{
-	moved_by(true, "pinned");
-}
-
-CASE(ring_memory_replaced_pinned_by_set_mem_table)
-{
-	moved_by(false, "pinned");
-}
+CASE_ROW(ring_memory_replaced_pinned_by_set_vring_addr, moved_by(true, "pinned"))
+CASE_ROW(ring_memory_replaced_pinned_by_set_mem_table, moved_by(false, "pinned"))
 
 /* The new memory may not be pinned: the device must not use the old pin. */
 CASE(ring_memory_replaced_beyond_the_limit_not_pinned)
@@ -302,15 +289,8 @@ static void rings_work_in(int fd, int flags, const char *how)
 }
 
 /* QEMU's memory by default */
-CASE(private_memory_pinned)
-{
-	rings_work_in(-1, MAP_PRIVATE | MAP_ANONYMOUS, "pinned");
-}
-
-CASE(shared_memory_pinned)
-{
-	rings_work_in(-1, MAP_SHARED | MAP_ANONYMOUS, "pinned");
-}
+CASE_ROW(private_memory_pinned, rings_work_in(-1, MAP_PRIVATE | MAP_ANONYMOUS, "pinned"))
+CASE_ROW(shared_memory_pinned, rings_work_in(-1, MAP_SHARED | MAP_ANONYMOUS, "pinned"))
 
 /* memory-backend-memfd */
 CASE(memfd_pinned)
@@ -396,10 +376,7 @@ static int disk_file(void)
  * memory-backend-file,share=on: the file system wants to know when a page is
  * written, which it cannot if the page is pinned.
  */
-CASE(file_on_disk_not_pinned)
-{
-	rings_work_in(disk_file(), MAP_SHARED, "user");
-}
+CASE_ROW(file_on_disk_not_pinned, rings_work_in(disk_file(), MAP_SHARED, "user"))
 
 static uint8_t *page_of(const void *p)
 {
@@ -547,10 +524,7 @@ CASE_TIMED(file_on_disk_mapped_meanwhile_not_pinned, 60)
 }
 
 /* memory-backend-file,share=off: what is written is not the file's. */
-CASE(private_file_on_disk_pinned)
-{
-	rings_work_in(disk_file(), MAP_PRIVATE, "pinned");
-}
+CASE_ROW(private_file_on_disk_pinned, rings_work_in(disk_file(), MAP_PRIVATE, "pinned"))
 
 /*
  * The device writes to memory that the VMM has freed by MADV_FREE (a balloon, free page

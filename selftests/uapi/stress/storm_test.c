@@ -170,15 +170,8 @@ static void run_storm(bool resets)
 	no_leak_found();
 }
 
-CASE_TIMED(ioctls_at_once_keep_device_usable, 60)
-{
-	run_storm(false);
-}
-
-CASE_TIMED(ioctls_and_resets_at_once_keep_device_usable, 60)
-{
-	run_storm(true);
-}
+CASE_ROW_TIMED(ioctls_at_once_keep_device_usable, 60, run_storm(false))
+CASE_ROW_TIMED(ioctls_and_resets_at_once_keep_device_usable, 60, run_storm(true))
 
 /* The last reference goes while another thread is inside a call. */
 CASE_TIMED(close_during_ioctls_leaves_no_worker, 60)

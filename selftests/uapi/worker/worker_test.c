@@ -279,15 +279,8 @@ static void stays_in_the_cpuset(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(task_stays_in_cpuset)
-{
-	stays_in_the_cpuset("task");
-}
-
-CASE(kthread_stays_in_cpuset)
-{
-	stays_in_the_cpuset("kthread");
-}
+CASE_ROW(task_stays_in_cpuset, stays_in_the_cpuset("task"))
+CASE_ROW(kthread_stays_in_cpuset, stays_in_the_cpuset("kthread"))
 
 /* taskset, isolcpus: the worker has the affinity of the VMM's thread. */
 CASE(task_inherits_affinity)
@@ -349,15 +342,8 @@ static void is_in_the_owners_group(const char *kind)
 	cgroup_remove(&g[1]);
 }
 
-CASE(task_is_in_owners_cgroup)
-{
-	is_in_the_owners_group("task");
-}
-
-CASE(kthread_is_in_owners_cgroup)
-{
-	is_in_the_owners_group("kthread");
-}
+CASE_ROW(task_is_in_owners_cgroup, is_in_the_owners_group("task"))
+CASE_ROW(kthread_is_in_owners_cgroup, is_in_the_owners_group("kthread"))
 
 /*** which cgroup its CPU time is charged to ***/
 
@@ -443,15 +429,8 @@ static void is_charged(const char *kind)
 	cgroup_remove(&g);
 }
 
-CASE(task_is_charged_to_owners_cgroup)
-{
-	is_charged("task");
-}
-
-CASE(kthread_is_charged_to_owners_cgroup)
-{
-	is_charged("kthread");
-}
+CASE_ROW(task_is_charged_to_owners_cgroup, is_charged("task"))
+CASE_ROW(kthread_is_charged_to_owners_cgroup, is_charged("kthread"))
 
 /* No frame is lost. Whether a kernel thread is throttled depends on the kernel: limits.rst. */
 CASE(task_with_cpu_max_is_throttled)
@@ -667,20 +646,9 @@ static void non_owner_killed(void (*call)(void))
 	rig_close(&rig);
 }
 
-CASE(non_owner_in_set_features_can_be_killed)
-{
-	non_owner_killed(in_set_features);
-}
-
-CASE(non_owner_in_write_can_be_killed)
-{
-	non_owner_killed(in_write);
-}
-
-CASE(non_owner_in_set_backend_can_be_killed)
-{
-	non_owner_killed(in_set_backend);
-}
+CASE_ROW(non_owner_in_set_features_can_be_killed, non_owner_killed(in_set_features))
+CASE_ROW(non_owner_in_write_can_be_killed, non_owner_killed(in_write))
+CASE_ROW(non_owner_in_set_backend_can_be_killed, non_owner_killed(in_set_backend))
 
 static int asker;	/* thread of the owner that waits for the worker */
 
@@ -745,15 +713,8 @@ static void owner_killed(void (*call)(void))
 	no_worker_left(before);
 }
 
-CASE(owner_behind_set_features_can_be_killed)
-{
-	owner_killed(in_set_features);
-}
-
-CASE(owner_behind_write_can_be_killed)
-{
-	owner_killed(in_write);
-}
+CASE_ROW(owner_behind_set_features_can_be_killed, owner_killed(in_set_features))
+CASE_ROW(owner_behind_write_can_be_killed, owner_killed(in_write))
 
 /*** a page fault of that process ***/
 
