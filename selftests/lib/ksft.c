@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* TAP harness: see ksft.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
 #include <regex.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ksft.h"
 

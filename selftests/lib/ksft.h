@@ -17,10 +17,26 @@
 #ifndef SELFTESTS_KSFT_H
 #define SELFTESTS_KSFT_H
 
+/* What most tests need of libc; with _GNU_SOURCE, which the Makefiles define. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { KSFT_PASS = 0, KSFT_FAIL = 1, KSFT_SKIP = 4 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Guests that make much work: see mischief.h. */
-#include <stddef.h>
-#include <unistd.h>
-
 #include "mischief_ring.h"
 
 #define STEP	37u		/* from one piece to the next, in a table that jumps */

@@ -6,7 +6,6 @@
  * there, be it a chain, or a batch of IN_ORDER. The device is taken to use them in order.
  */
 #include <endian.h>
-#include <stddef.h>
 
 #include "mischief_ring.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Requests to rtnetlink: see netlink.h. */
-#define _GNU_SOURCE
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "ksft.h"
 #include "netlink.h"
 

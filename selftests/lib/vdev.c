@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* VMM and guest in one process: see vdev.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "vdev.h"
 #include "vhost_abi.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Two taps on a bridge: see bridged.h. */
-#include <string.h>
-
 #include "bridge.h"
 #include "bridged.h"
 

@@ -6,13 +6,7 @@
  * tx: each sends all the time. rx: each gets what it has put into its tap itself, which
  * is part of the time. A slice is much longer than a turn of the scheduler.
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "port.h"
 #include "stolen.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A port without a virtqueue: see floor.h. */
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "floor.h"
 #include "floor/kvnet_floor.h"
 

@@ -7,11 +7,6 @@
  * then it knows the pages that they went to, elsewhere. Of 64 MiB of private memory, all
  * of it there.
  */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "ksft.h"
 #include "single.h"
 #include "turns.h"

@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_METER_H
 #define SELFTESTS_METER_H
 
-#include <sys/types.h>
-
 #include "port.h"
 #include "turns.h"
 

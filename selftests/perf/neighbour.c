@@ -13,16 +13,7 @@
  * "worst" and "other" are of those times only that nobody waited for a CPU: what is left are
  * other waits. "other-waited" is the part of them that are left out for that.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "mischief.h"

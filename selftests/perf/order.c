@@ -9,16 +9,9 @@
  *
  * With moves=1 the worker runs on the two CPUs in turn, and moves before the single frames.
  */
-#define _GNU_SOURCE
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "port.h"
 #include "turns.h"

@@ -3,11 +3,7 @@
  * pair - the guest sends, and the host has its frames go on: over a bridge or by an XDP program
  * to the tap of a second guest, or by routing to a device that drops them.
  */
-#define _GNU_SOURCE
 #include <endian.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "bridged.h"
 #include "links.h"

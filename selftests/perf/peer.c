@@ -8,17 +8,8 @@
  * the CPU only when nobody else wants it: else it is chance whether a worker that is
  * woken runs at once or after the guest's turn of some milliseconds.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <fcntl.h>
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "links.h"
 #include "rig.h"

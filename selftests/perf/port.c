@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Devices with taps, and rings that cost little: see port.h. */
-#define _GNU_SOURCE
 #include <endian.h>
-#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "floor.h"
 #include "links.h"

@@ -8,11 +8,6 @@
  * slices, so that what else the machine does disturbs some of them only.  A case fails
  * when a packet got lost, was damaged or came back twice, never for being slow.
  */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "meter.h"
 #include "slowed.h"
 #include "stolen.h"

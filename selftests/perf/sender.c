@@ -8,9 +8,7 @@
  * the same into the tap of a guest without buffers, whose worker has nothing to do: what
  * no backend can make less.
  */
-#define _GNU_SOURCE
 #include <time.h>
-#include <unistd.h>
 
 #include "meter.h"
 #include "stolen.h"

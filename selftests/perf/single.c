@@ -6,13 +6,6 @@
  * guest sleeps until the answer calls it; with two devices, a second guest gets it over a
  * bridge and answers.  idle: devices that worked, then did not.
  */
-#define _GNU_SOURCE
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "single.h"
 #include "bridged.h"
 #include "events.h"

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What to measure, and rows: see spec.h. */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ksft.h"
 #include "mischief.h"

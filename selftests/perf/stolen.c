@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Time that the machine gave to others: see stolen.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "ksft.h"
 #include "spec.h"
 #include "stolen.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The frames that are sent: see traffic.h. */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/bpf.h>
 #include <linux/if_tun.h>
@@ -8,11 +7,6 @@
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "rig.h"
 #include "segments.h"

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Backends that take turns: see turns.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ksft.h"
 #include "mark.h"

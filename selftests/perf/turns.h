@@ -15,8 +15,6 @@
 #ifndef SELFTESTS_TURNS_H
 #define SELFTESTS_TURNS_H
 
-#include <stdbool.h>
-
 #include "ksft.h"
 #include "spec.h"
 

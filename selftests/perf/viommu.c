@@ -4,13 +4,6 @@
  * which the guest takes back as soon as the buffer is used. A thread is the VMM: it reads misses
  * and answers each before it reads the next, as QEMU does. The rings stay translated.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "meter.h"
 #include "stolen.h"
 

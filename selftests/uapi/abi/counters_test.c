@@ -7,13 +7,6 @@
  * @seconds: 7
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "flow.h"
 #include "links.h"
 #include "netlink_rig.h"

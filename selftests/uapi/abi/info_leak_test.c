@@ -13,12 +13,7 @@
  * @again: packed
  * @seconds: 3
  */
-#define _GNU_SOURCE
 #include <linux/genetlink.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "iommu.h"

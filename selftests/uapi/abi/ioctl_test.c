@@ -9,13 +9,6 @@
  * @seconds: 5
  * @skip: uapi-(uml|smp-).* | .*: no entry for 32-bit .* | the test hosts have it
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "abi_rows.h"
 #include "file_rows.h"
 #include "flow.h"

@@ -10,16 +10,8 @@
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "iommu.h"

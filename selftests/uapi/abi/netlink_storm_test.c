@@ -5,14 +5,6 @@
  * @tier: all
  * @hosts: 6.1
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "netlink_rig.h"
 #include "procfs.h"
 #include "vhost_abi.h"

@@ -10,21 +10,9 @@
  * @skip: uapi-(uml|smp-).* | memory_on_node_0_is_shown: no node 0 here | the test hosts have one
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
-#define _GNU_SOURCE
 #include <net/if.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "flow.h"

@@ -11,19 +11,12 @@
  * @hosts: newest
  * @skip: .*-(uml.*|6\.1|6\.12) | .*: this kernel has no .* | newer kernels have it: test-newest
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/if_tun.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "inject.h"

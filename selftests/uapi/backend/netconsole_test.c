@@ -8,11 +8,6 @@
  * @hosts: 6.12
  * @skip: uapi-(uml|smp-).* | .*: no netconsole | the test hosts have it
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "inject.h"
 #include "rx_inline_rig.h"
 

@@ -9,15 +9,8 @@
  * @seconds: 14
  * @skip: .*-6\.1 | .*: PACKET_VNET_HDR_SZ .* | kernels from 6.6 on have it
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "links.h"
 #include "packet_rig.h"

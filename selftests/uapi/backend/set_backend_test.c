@@ -10,20 +10,13 @@
  * @again: slow
  * @seconds: 16
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <sched.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "links.h"

@@ -7,7 +7,6 @@
  * @hosts: 6.1 newest
  * @seconds: 15
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
@@ -18,12 +17,6 @@
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge.h"
 #include "links.h"

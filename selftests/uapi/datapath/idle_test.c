@@ -8,8 +8,6 @@
  * @tier: all
  * @clock: travels
  */
-#include <poll.h>
-
 #include "procfs.h"
 #include "rx_inline_rig.h"
 

@@ -15,11 +15,6 @@
  * @seconds: 22
  * @skip: (uapi|test)-.* | .*: a split ring has a power .* | tried in its run with packed rings
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "rig.h"
 
 /*** receive ***/

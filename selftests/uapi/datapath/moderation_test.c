@@ -7,11 +7,6 @@
  * @hosts: newest
  * @seconds: 16
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "links.h"
 #include "netlink_rig.h"
 #include "procfs.h"

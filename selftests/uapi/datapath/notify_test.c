@@ -11,11 +11,6 @@
  * @again: packed
  * @seconds: 4
  */
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"

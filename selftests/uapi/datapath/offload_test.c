@@ -11,19 +11,11 @@
  * @seconds: 4
  * @skip: .*-(uml.*|smp-.*|kmsan|6\.1|6\.12) | .*: this kernel has no tunnels .* | newer kernels have them: test-newest
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <netinet/ip.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge.h"
 #include "flow.h"
@@ -33,7 +25,6 @@
 #include "segments.h"
 #include "vhost_abi.h"
 #include "xdp.h"
-
 
 static struct rig rig;
 static uint8_t frame[70000], got[70000];

@@ -6,23 +6,11 @@
  * @debug: kmsan
  * @seconds: 12
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "links.h"

@@ -8,10 +8,6 @@
  * @seconds: 5
  * @skip: (uapi|test)-.* | .*: a packed ring has no index | its run with split rings tells
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <unistd.h>
-
 #include "iommu.h"
 #include "procfs.h"
 #include "rx_inline_rig.h"

@@ -12,22 +12,11 @@
  * @skip: .*-6\.1 | .*: Linux before 6\.8 .* | newer kernels do
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bridge.h"
 #include "cgroup.h"

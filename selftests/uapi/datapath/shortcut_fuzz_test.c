@@ -10,17 +10,11 @@
  * @hosts: 6.1 newest
  * @seconds: 12
  */
-#define _GNU_SOURCE
 #include <linux/if_tun.h>
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge_rig.h"
 #include "filters.h"

@@ -9,17 +9,12 @@
  * @seconds: 10
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <linux/pkt_sched.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "filters.h"
 #include "links.h"

@@ -8,22 +8,12 @@
  * @seconds: 8
  * @skip: uapi-uml.* | .*: needs two CPUs | the test hosts have them
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge.h"
 #include "flow.h"

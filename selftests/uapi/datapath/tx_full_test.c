@@ -9,7 +9,6 @@
  * @again: packed
  * @seconds: 4
  */
-#define _GNU_SOURCE
 #include <limits.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
@@ -19,13 +18,6 @@
 #include <linux/net_tstamp.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "bridge.h"
 #include "flow.h"

@@ -9,13 +9,6 @@
  * @seconds: 9
  * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "exchange.h"
 #include "fault_rig.h"
 #include "flow.h"

@@ -13,13 +13,7 @@
  * @again: packed
  * @seconds: 5
  */
-#define _GNU_SOURCE
 #include <endian.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "hostile_rows.h"
 #include "pager.h"

@@ -28,7 +28,6 @@
 	{ "SET_FEATURES_ARRAY bit " #bit, VHOST_SET_FEATURES_ARRAY, WORDS(__VA_ARGS__), \
 	  EOPNOTSUPP, LACKS_ARRAY(ENOBUFS) }
 
-
 /* For each process that has the descriptor, owner or not. */
 static const struct row for_each_process[] = {
 	{ "GET_FEATURES", VHOST_GET_FEATURES, U64(0), 0 },

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which operations a seed stands for: see abuse.h. */
-#define _GNU_SOURCE
 #include "abuse.h"
 
 static uint64_t spread(uint64_t seed, unsigned int nr)

@@ -11,9 +11,6 @@
 #ifndef SELFTESTS_ABUSE_H
 #define SELFTESTS_ABUSE_H
 
-#include <pthread.h>
-#include <sys/types.h>
-
 #include "genl.h"
 #include "rig.h"
 #include "vhost_abi.h"

@@ -3,22 +3,10 @@
  * What happens around a device: to the memory, the descriptors, the process, the tap,
  * and by operators.  See abuse.h.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/userfaultfd.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "abuse.h"
 #include "inject.h"

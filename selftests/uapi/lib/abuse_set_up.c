@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a VMM may say to its device, and what a guest may write: see abuse.h. */
-#define _GNU_SOURCE
-#include <poll.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "abuse.h"
 
 static bool call(struct abused *a, struct draw *d, unsigned long req, const void *arg)

@@ -3,11 +3,8 @@
  * The frames that pass while devices are abused, and the buffers that a driver offers
  * for them: see abuse.h.
  */
-#define _GNU_SOURCE
 #include <endian.h>
 #include <linux/virtio_net.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "abuse.h"
 #include "segments.h"

@@ -5,19 +5,9 @@
  * Their memory is at addresses of its own, far from all else: the kernel puts nothing else
  * where some of it was unmapped.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "abuse.h"
 #include "inject.h"

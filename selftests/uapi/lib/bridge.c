@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Bridges by rtnetlink: see bridge.h. */
-#define _GNU_SOURCE
 #include <net/if.h>
-#include <sys/socket.h>
 
 #include "bridge.h"
 #include "ksft.h"

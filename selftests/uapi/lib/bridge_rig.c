@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A guest behind a bridge: see bridge_rig.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bridge_rig.h"
 #include "links.h"

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A control group of one's own: see cgroup.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "ksft.h"

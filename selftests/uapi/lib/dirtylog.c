@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The VMM's half of dirty logging: see dirtylog.h. */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "dirtylog.h"
 
 #define FIRST	(VDEV_GPA / LOG_PAGE)	/* bit of the memory's first page */

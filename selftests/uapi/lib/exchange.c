@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames both ways over a running rig: see exchange.h. */
-#include <sys/types.h>
-
 #include "exchange.h"
 
 #define BURST_MAX	64u

@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_EXCHANGE_H
 #define SELFTESTS_EXCHANGE_H
 
-#include <pthread.h>
-
 #include "rig.h"
 
 struct exchange {

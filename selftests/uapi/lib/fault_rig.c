@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Steps of which each call that can fail fails, one by one: see fault_rig.h. */
-#define _GNU_SOURCE
-#include <poll.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fault_rig.h"
 #include "flow.h"
 #include "inject.h"

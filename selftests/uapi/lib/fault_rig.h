@@ -8,9 +8,6 @@
 #ifndef SELFTESTS_FAULT_RIG_H
 #define SELFTESTS_FAULT_RIG_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "inject.h"
 #include "netlink_rig.h"
 

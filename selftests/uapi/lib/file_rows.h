@@ -3,12 +3,6 @@
 #ifndef SELFTESTS_FILE_ROWS_H
 #define SELFTESTS_FILE_ROWS_H
 
-#include <fcntl.h>
-#include <poll.h>
-#include <stddef.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "row.h"
 
 static int read_blocking(int fd)

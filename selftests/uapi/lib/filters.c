@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Filters that drop all frames: see filters.h. */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -9,10 +8,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "filters.h"
 #include "ksft.h"

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Numbered frames both ways, under change: see flow.h. */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "flow.h"
 
 #define BURST	16

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Generic netlink, by hand: see genl.h. */
 #include <linux/genetlink.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "genl.h"
 #include "ksft.h"

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The kernel's fault injection: see inject.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "inject.h"
 #include "ksft.h"
 

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The VMM's half of a device IOTLB: see iommu.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "iommu.h"
 #include "procfs.h"
 #include "tracing.h"

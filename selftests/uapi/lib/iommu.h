@@ -11,8 +11,6 @@
 #ifndef SELFTESTS_IOMMU_H
 #define SELFTESTS_IOMMU_H
 
-#include <pthread.h>
-
 #include "rig.h"
 
 /* No user address, and far from the guest-physical ones. */

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Network devices by netlink: see links.h. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "ksft.h"
 #include "links.h"

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module under test: see module.h. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "inject.h"
 #include "module.h"
 #include "procfs.h"

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A device, and an operator that asks netlink about it: see netlink_rig.h. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <string.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "netlink_rig.h"
 
 struct rig vmm;

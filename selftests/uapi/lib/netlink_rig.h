@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_NETLINK_RIG_H
 #define SELFTESTS_NETLINK_RIG_H
 
-#include <sys/types.h>
-
 #include "genl.h"
 #include "rig.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A packet socket as backend: see packet_rig.h. */
-#define _GNU_SOURCE
 #include <net/if.h>
-#include <sys/socket.h>
 
 #include "links.h"
 #include "packet_rig.h"

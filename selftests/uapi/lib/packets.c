@@ -2,7 +2,6 @@
 /* Frames of all kinds: see packets.h. */
 #include <net/ethernet.h>
 #include <netinet/in.h>
-#include <string.h>
 
 #include "ksft.h"
 #include "packets.h"

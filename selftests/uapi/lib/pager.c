@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory that comes late: see pager.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "ksft.h"
 #include "pager.h"

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rings in memory of any kind: see pin_rig.h. */
-#define _GNU_SOURCE
 #include <linux/capability.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "pin_rig.h"
 

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What /proc and debugfs tell about things left behind: see procfs.h. */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "pin_rig.h"
 #include "procfs.h"

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A device, a tap and numbered frames: see rig.h. */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "links.h"
 #include "rig.h"

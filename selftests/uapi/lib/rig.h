@@ -13,8 +13,6 @@
 #ifndef SELFTESTS_RIG_H
 #define SELFTESTS_RIG_H
 
-#include <sys/types.h>
-
 #include "vdev.h"
 
 #define FRAME_TYPE	0x88b5

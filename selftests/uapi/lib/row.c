@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One ioctl and what must come of it: see row.h. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "procfs.h"
 #include "row.h"
 

@@ -2,11 +2,6 @@
 /* A guest whose single frames are received inline, see rx_inline_rig.h. */
 #include "rx_inline_rig.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "pager.h"
 #include "pin_rig.h"
 #include "procfs.h"

@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_RX_INLINE_RIG_H
 #define SELFTESTS_RX_INLINE_RIG_H
 
-#include <sys/types.h>
-
 #include "rig.h"
 
 #define BUFS		200

@@ -2,8 +2,6 @@
 /* Swap space: see swap.h. */
 #include "swap.h"
 
-#include <stdlib.h>
-
 #include "ksft.h"
 #include "pin_rig.h"
 

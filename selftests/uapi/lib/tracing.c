@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The kernel's tracepoints: see tracing.h. */
-#define _GNU_SOURCE
 #include "tracing.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "inject.h"
 #include "ksft.h"

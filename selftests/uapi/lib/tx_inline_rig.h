@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_TX_INLINE_RIG_H
 #define SELFTESTS_TX_INLINE_RIG_H
 
-#include <sys/types.h>
-
 #include "rig.h"
 
 void tx_inline_need_kvnet(void);

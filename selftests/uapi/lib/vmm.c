@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A process with a device under load: see vmm.h. */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "procfs.h"
 #include "vmm.h"
 

@@ -3,8 +3,6 @@
 #ifndef SELFTESTS_VMM_H
 #define SELFTESTS_VMM_H
 
-#include <sys/types.h>
-
 #include "flow.h"
 
 struct vmm_shared {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Files that others watch: see watched.h. */
-#define _GNU_SOURCE
 #include "watched.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "ksft.h"
 

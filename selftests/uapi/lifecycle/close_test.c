@@ -14,22 +14,9 @@
  * @skip: .* | .*: no freezer of version 1.* | not every kernel is built with it
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "flow.h"

@@ -6,13 +6,7 @@
  * @seconds: 4
  * @skip: (uapi|test)-[67n].* | .*: no kmemleak | User-Mode Linux has it
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/kernel-page-flags.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "dirtylog.h"
 #include "flow.h"

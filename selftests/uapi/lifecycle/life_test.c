@@ -12,17 +12,6 @@
  * @skip: uapi-uml.* | .*: no controller memory: .* | the test hosts have it
  * @skip: .*-6\.1 | owner_frozen_goes_on: the worker is the kernel's .* | newer kernels have threads of the owner
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cgroup.h"
 #include "dirtylog.h"
 #include "inject.h"

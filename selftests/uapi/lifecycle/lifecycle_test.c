@@ -11,18 +11,8 @@
  * @seconds: 11
  * @skip: (uapi|net|test)-.* | base_.*: split | tried in its run with packed rings
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <net/if.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "dirtylog.h"
 #include "exchange.h"

@@ -7,13 +7,6 @@
  * @again: packed kthread
  * @seconds: 5
  */
-#define _GNU_SOURCE
-#include <poll.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "exchange.h"
 
 static struct rig rig;

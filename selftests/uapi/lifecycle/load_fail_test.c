@@ -7,13 +7,6 @@
  * @tier: all
  * @module: failing
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "module.h"
 #include "netlink_rig.h"
 #include "procfs.h"

@@ -7,19 +7,9 @@
  * @seconds: 3
  * @skip: (uapi|test)-[67n].* | .*: no /sys/kernel/debug/fails.* | User-Mode Linux lets allocations fail
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "genl.h"
 #include "inject.h"

@@ -11,24 +11,11 @@
  * @seconds: 23
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <net/if.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "flow.h"
 #include "pager.h"

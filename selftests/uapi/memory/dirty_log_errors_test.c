@@ -7,12 +7,6 @@
  * @again: packed
  * @seconds: 4
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "dirtylog.h"
 #include "exchange.h"
 #include "iommu.h"

@@ -12,12 +12,6 @@
  * @again: packed
  * @seconds: 20
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "dirtylog.h"
 #include "exchange.h"
 #include "iommu.h"

@@ -7,22 +7,9 @@
  * @hosts: 6.1 6.12
  * @seconds: 8
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "procfs.h"
 #include "rx_inline_rig.h"

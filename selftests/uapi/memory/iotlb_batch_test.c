@@ -7,10 +7,7 @@
  * @again: packed
  * @seconds: 25
  */
-#define _GNU_SOURCE
 #include <endian.h>
-#include <poll.h>
-#include <stdlib.h>
 
 #include "exchange.h"
 #include "iommu.h"

@@ -11,11 +11,6 @@
  * @again: packed
  * @seconds: 21
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "exchange.h"
 #include "iommu.h"
 #include "procfs.h"

@@ -7,16 +7,6 @@
  * @debug: kmsan
  * @seconds: 3
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "exchange.h"
 #include "iommu.h"
 #include "pin_rig.h"

@@ -12,17 +12,6 @@
  * @skip: uapi-(uml|smp-).* | huge_page_split_keeps_the_rest: no huge pages | the test hosts have them
  * @skip: uapi-(uml|smp-).* | .*: this kernel takes no page .* | the test hosts take pages off line
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cgroup.h"
 #include "pager.h"
 #include "pin_rig.h"

@@ -12,16 +12,6 @@
  * @seconds: 8
  * @skip: (uapi|test)-6\.1 | .*: before Linux 6.5 no pin waits for a page | newer kernels wait
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "exchange.h"
 #include "iommu.h"
 #include "pager.h"

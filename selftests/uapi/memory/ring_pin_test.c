@@ -12,19 +12,10 @@
  * @skip: uapi-(uml|smp-).* | .*: this kernel takes no .* | the test hosts take pages off line
  * @skip: (uapi|test)-[67n].* | .*: no file system with a disk | User-Mode Linux has one
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "pin_rig.h"
 

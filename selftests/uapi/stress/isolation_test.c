@@ -11,13 +11,6 @@
  * @again: packed
  * @apart: yes
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "flow.h"
 #include "mischief.h"
 #include "procfs.h"

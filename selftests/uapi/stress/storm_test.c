@@ -8,11 +8,6 @@
  * @again: kthread
  * @seconds: 4
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "procfs.h"
 #include "rig.h"
 

@@ -9,16 +9,8 @@
  *
  * @tier: all
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "abuse.h"
 #include "flow.h"

@@ -17,21 +17,10 @@
  * @skip: uapi-(uml|smp-).* | .*: the kernel has no test .* | make uapi TESTS=freezer_test
  * @skip: .*-6\.1 | .*: Linux before 6\.4 .* | newer kernels do
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "flow.h"

@@ -15,22 +15,10 @@
  * @skip: uapi-uml.* | .*: no controller cpu: .* | the test hosts have it
  * @skip: .*-6\.1 | .*: no threads .* | newer kernels have them
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/vhost_types.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "flow.h"
