@@ -222,7 +222,6 @@ uint64_t vdev_bus(const struct vdev *v, const void *ptr)
 
 static uint64_t ring_bus(void *ctx, const void *ptr, size_t len)
 {
-	(void)len;
 	return vdev_bus(ctx, ptr);
 }
 

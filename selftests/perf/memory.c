@@ -20,7 +20,6 @@
 
 static void forked(uint8_t *at)
 {
-	(void)at;
 	if (!fork())
 		_exit(0);
 }

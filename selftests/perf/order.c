@@ -191,13 +191,11 @@ static unsigned int order_open(const struct spec *s)
 
 static void order_slice(unsigned int i)
 {
-	(void)i;
 	run(sample.each);
 }
 
 static void order_close(unsigned int slices)
 {
-	(void)slices;
 	spec_row("reordered", 1e7 * sample.late / sample.frames, "count");
 	spec_row("frames", sample.frames, "count");
 	if (sample.n_inline >= 0)

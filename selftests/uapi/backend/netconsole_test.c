@@ -146,7 +146,6 @@ static void *say_all(void *arg)
 {
 	unsigned int i;
 
-	(void)arg;
 	for (i = 1; i <= MIXED; i++)
 		say(i);
 	return NULL;

@@ -669,7 +669,6 @@ CASE(tap_closed_by_the_vmm_stays)
 
 static void delete_it(unsigned int i)
 {
-	(void)i;
 	EXPECT_EQ(link_delete(rig.ifindex), 0);
 }
 

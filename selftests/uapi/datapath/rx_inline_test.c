@@ -470,7 +470,6 @@ static void own_under_ptrace(void)
 
 static void ignored(int signal)
 {
-	(void)signal;
 }
 
 /* In a child: its address space has had no mmu notifier before. */
@@ -522,7 +521,6 @@ static void *change_thread(void *arg)
 {
 	unsigned int i;
 
-	(void)arg;
 	for (i = 0; __atomic_load_n(&changing, __ATOMIC_RELAXED); i++)
 		change_something(i);
 	return NULL;

@@ -462,7 +462,6 @@ static void *drops_the_pool(void *arg)
 {
 	char c;
 
-	(void)arg;
 	ASSERT_EQ(read(pool.go[0], &c, 1), 1);
 	drop_the_pool();
 	return NULL;

@@ -43,7 +43,6 @@ static bool op_munmap(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len);
 
-	(void)w;
 	return !munmap(at, len);
 }
 
@@ -52,7 +51,6 @@ static bool op_mmap(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len);
 
-	(void)w;
 	if (one_in(d, 2))	/* other memory */
 		return mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 			    MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -68,7 +66,6 @@ static bool op_mprotect(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len);
 
-	(void)w;
 	return !mprotect(at, len, prot[draw(d, 4)]);
 }
 
@@ -95,7 +92,6 @@ static bool op_madvise(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len);
 
-	(void)w;
 	return !madvise(at, len, advice[draw(d, 10)]);
 }
 
@@ -104,7 +100,6 @@ static bool op_mremap(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len), *to;
 
-	(void)w;
 	len = len > 65536 ? 65536 : len;
 	to = a->spare + draw(d, a->r.v.mem_size / 65536) * 65536;
 	return mremap(at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
@@ -116,7 +111,6 @@ static bool op_mlock(struct world *w, struct abused *a, struct draw *d)
 	size_t len;
 	uint8_t *at = some_pages(a, d, &len);
 
-	(void)w;
 	switch (draw(d, 4)) {
 	case 0:
 		return !mlock(at, len);
@@ -153,7 +147,6 @@ static bool op_punch(struct world *w, struct abused *a, struct draw *d)
 {
 	size_t from = draw(d, a->r.v.mem_size / 4096) * 4096;
 
-	(void)w;
 	return may_punch() &&
 	       !fallocate(a->r.v.memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			  from, a->r.v.mem_size - from);
@@ -165,7 +158,6 @@ static bool op_dup(struct world *w, struct abused *a, struct draw *d)
 {
 	int *slot = &a->fd[1 + draw(d, ABUSE_FDS - 1)], old = *slot;
 
-	(void)w;
 	*slot = -1;
 	if (old >= 0)
 		close(old);
@@ -182,7 +174,6 @@ static bool op_replace(struct world *w, struct abused *a, struct draw *d)
 	int fd = open(vdev_path(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	bool ok = dup2(fd, a->r.v.fd) >= 0;
 
-	(void)w;
 	close(fd);
 	if (one_in(d, 2))
 		__vdev_ioctl(a->r.v.fd, VHOST_SET_OWNER, NULL);
@@ -257,7 +248,6 @@ static bool op_exec(struct world *w, struct abused *a, struct draw *d)
 	bool inherit = one_in(d, 2), own = one_in(d, 2);
 	pid_t pid = fork();
 
-	(void)w;
 	if (!pid) {
 		if (inherit)
 			fcntl(a->r.v.fd, F_SETFD, 0);
@@ -274,9 +264,6 @@ static bool op_exec(struct world *w, struct abused *a, struct draw *d)
 
 static bool op_signal(struct world *w, struct abused *a, struct draw *d)
 {
-	(void)w;
-	(void)a;
-	(void)d;
 	/* whichever thread: what it waits for is interrupted */
 	return !kill(getpid(), SIGUSR1);
 }
@@ -285,8 +272,6 @@ static bool op_yield(struct world *w, struct abused *a, struct draw *d)
 {
 	unsigned int n = draw(d, 4);
 
-	(void)w;
-	(void)a;
 	while (n--)
 		sched_yield();
 	return true;
@@ -322,7 +307,6 @@ static bool op_link(struct world *w, struct abused *a, struct draw *d)
 {
 	bool ok;
 
-	(void)w;
 	switch (draw(d, 8)) {
 	case 0:		/* but not while it is being made */
 		pthread_mutex_lock(&a->guest);
@@ -347,7 +331,6 @@ static bool op_tap(struct world *w, struct abused *a, struct draw *d)
 	int hdr = one_in(d, 2) ? 10 : 12, buf = 1 << draw(d, 21);
 	char frame[1600];
 
-	(void)w;
 	switch (draw(d, 6)) {
 	case 0:
 		return !ioctl(a->r.tap, TUNSETVNETHDRSZ, &hdr);
@@ -369,7 +352,6 @@ static bool op_tap(struct world *w, struct abused *a, struct draw *d)
 /* How frames pass from now on. */
 static bool op_traffic(struct world *w, struct abused *a, struct draw *d)
 {
-	(void)w;
 	__atomic_store_n(&a->traffic, draw(d, TRAFFIC_WAYS), __ATOMIC_RELAXED);
 	return true;
 }
@@ -377,7 +359,6 @@ static bool op_traffic(struct world *w, struct abused *a, struct draw *d)
 /* So that there is something to abuse. */
 static bool op_repair(struct world *w, struct abused *a, struct draw *d)
 {
-	(void)d;
 	return world_repair(w, a);
 }
 
@@ -410,7 +391,6 @@ static bool op_netlink_get(struct world *w, struct abused *a, struct draw *d)
 	unsigned int which = draw(d, 3);
 	struct ask ask;
 
-	(void)w;
 	if (!d->genl)
 		return false;
 	ask_begin(&ask, d->genl, cmds[which]);
@@ -431,7 +411,6 @@ static bool op_netlink_set(struct world *w, struct abused *a, struct draw *d)
 	struct ask ask;
 	unsigned int i;
 
-	(void)w;
 	if (!d->genl)
 		return false;
 	ask_begin(&ask, d->genl, KVNET_CMD_DEV_SET);
@@ -459,8 +438,6 @@ static bool op_parameter(struct world *w, struct abused *a, struct draw *d)
 	unsigned int which = draw(d, ABUSE_PARAMETERS);
 	char path[96];
 
-	(void)w;
-	(void)a;
 	snprintf(path, sizeof(path), "/sys/module/kvnet/parameters/%s",
 		 abuse_parameters[which]);
 	/* a device without any IOTLB entry would carry nothing */

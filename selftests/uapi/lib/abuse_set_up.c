@@ -84,7 +84,6 @@ static int some_file(struct world *w, struct abused *a, struct draw *d)
 
 static bool op_own(struct world *w, struct abused *a, struct draw *d)
 {
-	(void)w;
 	return call(a, d, VHOST_SET_OWNER, NULL);
 }
 
@@ -92,7 +91,6 @@ static bool op_reset(struct world *w, struct abused *a, struct draw *d)
 {
 	bool ok = call(a, d, VHOST_RESET_OWNER, NULL);
 
-	(void)w;
 	if (!one_in(d, 4))
 		call(a, d, VHOST_SET_OWNER, NULL);
 	return ok;
@@ -107,7 +105,6 @@ static bool op_features(struct world *w, struct abused *a, struct draw *d)
 	uint64_t f = a->r.v.features ^ flips[draw(d, 10)] ^ flips[draw(d, 10)];
 	struct abi_features array = { .count = 1 + draw(d, 4) };
 
-	(void)w;
 	if (one_in(d, 10))
 		f = some_word(d);
 	if (!one_in(d, 4))
@@ -128,7 +125,6 @@ static bool op_get(struct world *w, struct abused *a, struct draw *d)
 	struct abi_features buf = { .count = draw(d, 2) };
 	unsigned long req = reqs[draw(d, 7)];
 
-	(void)w;
 	if (one_in(d, 8))
 		return call(a, d, req, (void *)(uintptr_t)some_address(a, d));
 	return call(a, d, req, &buf);
@@ -142,7 +138,6 @@ static bool op_table(struct world *w, struct abused *a, struct draw *d)
 	uint64_t size = v->mem_size;
 	bool ok;
 
-	(void)w;
 	if (kind == 0)
 		n = draw(d, 600);
 	else if (kind < 4)
@@ -177,7 +172,6 @@ static bool op_number(struct world *w, struct abused *a, struct draw *d)
 	struct vhost_vring_state s = { .index = some_queue(d) };
 	unsigned int num = a->ring[s.index % 2].num;
 
-	(void)w;
 	if (one_in(d, 3))
 		s.num = some_word(d);
 	else if (which == 0)
@@ -197,7 +191,6 @@ static bool op_address(struct world *w, struct abused *a, struct draw *d)
 		(uint64_t *)&addr.avail_user_addr, (uint64_t *)&addr.log_guest_addr,
 	};
 
-	(void)w;
 	vdev_queue_addr(&a->r.v, draw(d, 2), &addr);
 	addr.index = some_queue(d);
 	if (one_in(d, 2))
@@ -260,7 +253,6 @@ static bool op_worker(struct world *w, struct abused *a, struct draw *d)
 {
 	uint8_t fork = draw(d, 3);
 
-	(void)w;
 	return call(a, d, VHOST_SET_FORK_FROM_OWNER, &fork);
 }
 
@@ -268,7 +260,6 @@ static bool op_unknown(struct world *w, struct abused *a, struct draw *d)
 {
 	unsigned long req = _IOC(draw(d, 4), VHOST_VIRTIO, draw(d, 256), draw(d, 64));
 
-	(void)w;
 	return call(a, d, req, (void *)(uintptr_t)some_address(a, d));
 }
 
@@ -284,7 +275,6 @@ static bool op_message(struct world *w, struct abused *a, struct draw *d)
 	struct vhost_msg_v2 v2 = { .type = VHOST_IOTLB_MSG_V2 };
 	struct vhost_msg v1 = { .type = VHOST_IOTLB_MSG };
 
-	(void)w;
 	if (one_in(d, 2)) {
 		m.iova += draw(d, 2048) * 4096;
 		m.uaddr += m.iova - VDEV_GPA;
@@ -312,7 +302,6 @@ static bool op_read(struct world *w, struct abused *a, struct draw *d)
 	struct pollfd p = { .fd = abuse_fd(a, d), .events = POLLIN | POLLOUT };
 	uint8_t buf[128];
 
-	(void)w;
 	if (one_in(d, 3))
 		return poll(&p, 1, 0) == 1;
 	/* what a device asks its IOMMU, to where it cannot be written */
@@ -324,7 +313,6 @@ static bool op_kick(struct world *w, struct abused *a, struct draw *d)
 	uint64_t n = one_in(d, 20) ? ~1ull : 1;
 	struct vdev_queue *q = &a->r.v.q[draw(d, 2)];
 
-	(void)w;
 	if (one_in(d, 8))
 		return read(draw(d, 2) ? q->kick : q->call, &n, 8) == 8;
 	return write(one_in(d, 10) ? q->call : q->kick, &n, 8) == 8;
@@ -359,7 +347,6 @@ static bool op_scribble(struct world *w, struct abused *a, struct draw *d)
 	uint16_t *word;
 	size_t len;
 
-	(void)w;
 	word = some_area(a, d, &len);
 	word += draw(d, len / 2);
 	for (; n && (uint8_t *)word < a->r.v.mem + a->r.v.mem_size; n--, word++) {

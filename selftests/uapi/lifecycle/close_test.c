@@ -204,7 +204,6 @@ CASE(last_close_with_worker_traced_returns)
 
 static bool by_a_freezer(const struct worker *w)
 {
-	(void)w;
 	cgroup_freeze(&group, true);
 	return cgroup_frozen(&group, true, 100);
 }

@@ -118,7 +118,6 @@ static void look_at_page(const char *line, void *arg)
 	unsigned long pfn;
 	unsigned int i;
 
-	(void)arg;
 	if (!at || sscanf(at, " pfn=%lx", &pfn) != 1)
 		return;
 	for (i = 0; i < pages.n && pages.pfn[i] != pfn; i++)

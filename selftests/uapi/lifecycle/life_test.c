@@ -82,7 +82,6 @@ CASE_LONG(owner_killed_leaves_nothing)
 
 static void close_it(struct rig *r, int sock)
 {
-	(void)sock;
 	close(r->v.fd);
 	no_worker_left(workers_before);
 	_exit(7);
@@ -111,7 +110,6 @@ CASE_LONG(owner_closing_leaves_nothing)
 
 static void execute(struct rig *r, int sock)
 {
-	(void)sock;
 	fcntl(r->v.fd, F_SETFD, 0);
 	if (freopen("/dev/null", "w", stdout))
 		execl("/proc/self/exe", "list", "-l", NULL);
@@ -216,8 +214,6 @@ static void want_memory(struct rig *r, int sock)
 	void *p = mmap(NULL, MUCH, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)r;
-	(void)sock;
 	if (p != MAP_FAILED)
 		memset(p, 1, MUCH);
 }

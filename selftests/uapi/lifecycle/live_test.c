@@ -108,7 +108,6 @@ CASE_TIMED(memory_table_moved_is_followed, 40)
 
 static void same_table_again(unsigned int i)
 {
-	(void)i;
 	vdev_set_mem(&rig.v);
 }
 
@@ -125,7 +124,6 @@ static void move_ring_addresses(unsigned int i)
 	struct vhost_vring_addr a;
 	unsigned int q;
 
-	(void)i;
 	ASSERT(p != MAP_FAILED);
 	rig.v.ring_host = p;
 	for (q = 0; q < 2; q++) {

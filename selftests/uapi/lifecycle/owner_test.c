@@ -289,14 +289,12 @@ static bool by_main_thread;
 
 static void execute(int sig)
 {
-	(void)sig;
 	execlp("sleep", "sleep", "1000", NULL);
 	_exit(1);
 }
 
 static void *pause_for_ever(void *arg)
 {
-	(void)arg;
 	while (pause())
 		;
 	return NULL;

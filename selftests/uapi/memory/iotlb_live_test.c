@@ -336,7 +336,6 @@ static void move_table(unsigned int i)
 {
 	uint8_t *old = vdev_map_host(&rig.v);
 
-	(void)i;
 	vdev_set_mem(&rig.v);
 	vdev_unmap_host(&rig.v, old);
 	unmap_buffer(i);

@@ -485,7 +485,6 @@ static void reader_start(struct reader *r)
 
 static void on_signal(int sig)
 {
-	(void)sig;
 }
 
 CASE(reader_blocked_is_woken)

@@ -64,7 +64,6 @@ static void by_protection(uint8_t *at, size_t len)
 /* A balloon. The pages lose their contents, which are no frame of the test. */
 static void by_hole(uint8_t *at, size_t len)
 {
-	(void)at;
 	ASSERT_SYS(fallocate(rig.v.memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			     offset_of_pool(), len));
 	memset(rx->bufs, RX_CANARY, rx->buf_num * rx->buf_size);
@@ -217,7 +216,6 @@ static struct {
 
 static void *drops_pages(void *arg)
 {
-	(void)arg;
 	while (!__atomic_load_n(&dropper.stop, __ATOMIC_RELAXED)) {
 		by_dontneed(dropper.at, dropper.len);
 		sched_yield();
@@ -389,7 +387,6 @@ static void *replace_thread(void *arg)
 {
 	unsigned int i = 0, k;
 
-	(void)arg;
 	while (!__atomic_load_n(&other.stop, __ATOMIC_RELAXED)) {
 		i = !i;
 		other_map(i);
@@ -652,7 +649,6 @@ static void *take_thread(void *arg)
 	size_t len;
 	uint8_t *at = rx_inline_pool(&len);
 
-	(void)arg;
 	while (!__atomic_load_n(&taking.stop, __ATOMIC_RELAXED) &&
 	       taking.take(at, len, taking.rounds)) {
 		__atomic_add_fetch(&taking.rounds, 1, __ATOMIC_RELAXED);
@@ -706,7 +702,6 @@ static void under_frames(taker *take, unsigned int rounds)
 
 static bool by_pageout(uint8_t *at, size_t len, unsigned int round)
 {
-	(void)round;
 	return EXPECT_EQ(madvise(at, len, MADV_PAGEOUT), 0);
 }
 
@@ -727,9 +722,6 @@ static bool by_reclaim(uint8_t *at, size_t len, unsigned int round)
 	char path[96];
 	int fd;
 
-	(void)at;
-	(void)len;
-	(void)round;
 	snprintf(path, sizeof(path), "%s/memory.reclaim", group.path);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -51,7 +51,6 @@ static void read_mask(const char *ops)
 
 static void nothing(int sig)
 {
-	(void)sig;
 }
 
 static void *run(void *arg)
