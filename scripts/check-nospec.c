@@ -90,10 +90,12 @@ long stack(const struct workers *workers)
 	return sum;
 }
 
-/* what a call returns; masked by a small constant, without a branch */
+/* what a call returns; masked by a small constant */
 long *answer(const struct workers *workers)
 {
-	return workers->worker[INDEX(ask(), ENTRIES - 1)];
+	u32 id = ask();
+
+	return id < ENTRIES ? workers->worker[INDEX(id, ENTRIES - 1)] : 0;
 }
 
 #ifndef MASKED

@@ -294,12 +294,12 @@ def self_check():
         for options in [], ["-DMASKED"]:
             output("gcc", *CFLAGS, *options, "-c", "-o", path, os.path.join(HERE, "check-nospec.c"))
             names = re.findall(r" T (\w+)", output("nm", path))
+            if not names:
+                die("check-nospec.c has no functions")
             for name in names:
                 found = findings(path, name, ["si"] if "argument" in name else [])
                 if bool(found) == bool(options):
                     wrong += found or [f"{name}: nothing is found"]
-    if not names:
-        die("check-nospec.c has no functions")
     return wrong
 
 

@@ -27,7 +27,7 @@ main()
 	if [ -n "${FUZZ_RUNS:-}" ]; then
 		exec "${UNIT[@]}" mass "FUZZ_RUNS=$FUZZ_RUNS" "ALL_CHECKS=${ALL_CHECKS:-}"
 	fi
-	# eight targets and two
+	# five targets and two
 	"${UNIT[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS * 3 / 4))" || status=1
 	"${KVNETCTL[@]}" fuzz "FUZZ_SECONDS=$((FUZZ_SECONDS / 4))" || status=1
 	[ -z "${COVERAGE:-}" ] || "${UNIT[@]}" fuzz-coverage || status=1

@@ -61,6 +61,10 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((found.add, found.tree), (["a", "b:c"], ["t"]))
         self.assertEqual(found.env, [("A", "1"), ("B", "")])
 
+    def test_empty_values_are_values(self):
+        found = vm.parser().parse(["--append", "", "--icount", "", "--", SCRIPT])
+        self.assertEqual((found.append, found.icount), ("", ""))
+
     def test_value_keeps_further_equals_signs(self):
         found = uml.parser().parse(["--env", "P=a=b c", "--", SCRIPT])
         self.assertEqual(found.env, [("P", "a=b c")])
@@ -132,6 +136,28 @@ class Scripts(Scratch):
 
 
 class HostCommand(Scratch):
+    def words(self, *words, accel="tcg"):
+        found = vm.parser().parse([*words, "--", SCRIPT])
+        with unittest.mock.patch.object(vm, "tsc_words", lambda: ["tsc_early_khz=1"]):
+            return [*vm.machine_arguments(found, "IMAGE", "LOG", accel),
+                    "-append", vm.kernel_words(found, accel)]
+
+    def after(self, name, words):
+        return [words[at + 1] for at, word in enumerate(words) if word == name]
+
+    def test_kvm_tells_no_frequency(self):
+        words = self.words(accel="kvm")
+        self.assertEqual(self.after("-cpu", words), ["host"])
+        self.assertNotIn("tsc_early", self.after("-append", words)[0])
+
+    def test_virtual_time_is_one_thread_and_a_seed(self):
+        words = self.words("--icount", "7")
+        self.assertEqual(self.after("-accel", words), ["tcg,thread=single"])
+        self.assertEqual(self.after("-seed", words), ["7"])
+        self.assertEqual(self.after("-icount", words), ["shift=1,sleep=off"])
+        self.assertIn(" nokaslr ", self.after("-append", words)[0])
+        self.assertNotIn("tsc_early", self.after("-append", words)[0])
+
     def test_last_node_has_what_is_left(self):
         self.assertEqual(vm.node_arguments(5, 1000, 3), [
             "-smp", "5,sockets=5",

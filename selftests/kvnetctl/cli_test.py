@@ -81,9 +81,11 @@ class Json(unittest.TestCase):
         start = time.monotonic()
         text, _ = run("stats", "1", "-j", "-i", "1", "-n", "1")
         most = time.monotonic() - start
-        for queue in json.loads(text):
+        queues = json.loads(text)
+        self.assertEqual(len(queues), 2)
+        for queue in queues:
             self.assertGreaterEqual(queue["pps"], 1000 / most - 0.1)
-            self.assertLessEqual(queue["pps"], 1000 / 0.5)
+            self.assertLessEqual(queue["pps"], 1000 / 0.1)
 
     def test_a_schema_that_fits_anything_is_none(self):
         self.assertIsNotNone(fits.problem("list", '[{"id": 1}]'))

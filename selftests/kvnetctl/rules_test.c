@@ -168,3 +168,32 @@ CASE(a_zero_byte_is_refused)
 	fclose(f);
 	fclose(err);
 }
+
+/* anything at all: no harm, and what is accepted says something */
+CASE(random_text_does_no_harm)
+{
+	static const char * const words[] = {
+		"any", "set", "tap", "vm", "cgroup", "command", "nice", "cpus", "poll-us", "1",
+		"0-3", "\"", "\"a b\"", "#", "\n", "x*", "on", "tx-inline", "\\", "[", "all",
+	};
+	struct kvnet_policy p;
+	struct rules r;
+	char text[512], *said;
+	unsigned int i, n, k;
+
+	for (i = 0; i < 5000; i++) {
+		text[0] = 0;
+		for (n = unit_below(30); n; n--) {
+			strcat(text, words[unit_below(sizeof(words) / sizeof(words[0]))]);
+			strcat(text, unit_chance(8) ? "" : " ");
+		}
+		strcat(text, "\n");
+		said = parse(&r, text);
+		for (k = 0; k < r.n; k++)
+			EXPECT_TRUE(r.rule[k].policy.has);
+		rules_policy(&r, &web, &p);
+		kvnet_policy_free(&p);
+		rules_free(&r);
+		free(said);
+	}
+}

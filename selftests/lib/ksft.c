@@ -139,6 +139,11 @@ void ksft_skip(const char *fmt, ...)
 	vsnprintf(verdict->reason, sizeof(verdict->reason), fmt, ap);
 	va_end(ap);
 	verdict->skipped = 1;
+	if (verdict == &at_first) {
+		puts(verdict->reason);
+		fflush(stdout);
+		_exit(KSFT_FAIL);
+	}
 	fflush(stdout);
 	_exit(KSFT_SKIP);
 }

@@ -68,7 +68,7 @@ try_spin()
 # well: without them it is an increment, which orders nothing.
 make_litmus()
 {
-	local file name fence thread result
+	local file name fence thread result wanted
 
 	mkdir "$WORK/litmus"
 	cp "$HERE"/litmus/*.litmus "$WORK/litmus"
@@ -80,6 +80,8 @@ make_litmus()
 			    -e "/^$thread(/,/^}/{/$fence(/d}" "$file" > "$WORK/litmus/$name.litmus"
 		done
 	done
+	wanted=$(cat "$HERE"/litmus/*.litmus | grep -c -e '^ \* Result: ' -e ': without ')
+	verdict "$(find "$WORK/litmus" -name '*.litmus' | wc -l | xargs test "$wanted" -eq; echo $?)" "each variant is made ($wanted tests)"
 }
 
 # Result lines of a tool, "Test NAME Never"; the file says what must come.

@@ -97,6 +97,7 @@ pause_resume()
 {
 	local round
 
+	qmp no-such-command 2> /dev/null && fail "qmp takes an error for an answer" && return 1
 	for round in 1 2 3; do
 		echo "round $round"
 		qmp stop || return

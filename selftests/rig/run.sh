@@ -197,8 +197,37 @@ installed_ends_in()
 		fail "$1: status $got: $said"
 }
 
+# tcp_socket PORT STATE REGEX: is there one with this port, in this state, whose queues look like that?
+tcp_socket()
+{
+	awk -v port=":$(printf %04X "$1")" -v state="$2" -v queues="$3" '$2 ~ port "$" && $4 == state && $5 ~ queues { found = 1 }
+		END { exit !found }' /proc/net/tcp
+}
+
+# However late its sender is, a stream has something to be compared at both ends of its life,
+# even where nothing is ever due.
+streams_carry_something()
+{
+	local port=$((20000 + RANDOM % 10000)) memsum=$WORK/net/memsum sender receiver
+
+	make -s -C "$TOP/selftests/net" OUTPUT="$WORK/net" "$memsum" || return
+	"$memsum" recv tcp $port 1 0 > "$WORK/received" 2>&1 &
+	receiver=$!
+	comes_true tcp_socket $port 0A . || fail "the receiver does not listen: $(cat "$WORK/received")" || { kill -KILL $receiver; return 1; }
+	# what comes is there to be seen until it goes on
+	kill -STOP $receiver
+	"$memsum" send tcp 127.0.0.1 $port 0 > "$WORK/sent" 2>&1 &
+	sender=$!
+	comes_true tcp_socket $port 01 ':0*[1-9A-F]' || fail "nothing comes"
+	kill -CONT $receiver
+	kill $sender
+	wait $sender && wait $receiver || fail "sender: $(cat "$WORK/sent"); receiver: $(cat "$WORK/received")" || return
+	[ "$(cat "$WORK/sent")" = "sent 64 blocks" ] && grep -q '^received 64 blocks, lost 0, wrong 0, stale 0,' "$WORK/received" ||
+		fail "$(cat "$WORK/sent"); $(cat "$WORK/received")"
+}
+
 for name in bad_places good_places behind_a_link entries_are_made_once entries_given_up entries_unused clean_cache \
-	words_for_progress progress_is_told installed_tests; do
+	words_for_progress progress_is_told installed_tests streams_carry_something; do
 	check "$name"
 done
 echo "$PASSED passed, $FAILED failed, 0 skipped"

@@ -8,6 +8,7 @@
 #include <linux/virtio_config.h>
 #include <string.h>
 
+#include "features.h"
 #include "unit.h"
 
 struct row {
@@ -54,8 +55,7 @@ static void fix_row(const struct row *row, bool le)
 
 	ret = kvnet_vnet_hdr_fix(&hdr, row->len, le);
 	EXPECT_EQ(ret, row->ret);
-	if (!ret)
-		EXPECT_EQ(__virtio16_to_cpu(le, hdr.hdr_len), row->fixed);
+	EXPECT_EQ(__virtio16_to_cpu(le, hdr.hdr_len), row->fixed);
 	/* nothing else has changed */
 	hdr.hdr_len = old.hdr_len;
 	EXPECT_TRUE(!memcmp(&hdr, &old, sizeof(hdr)));
@@ -96,26 +96,30 @@ CASE(hdr_fix_with_other_flags)
 	EXPECT_EQ(kvnet_vnet_hdr_fix(&hdr, 2, true), 0);
 }
 
+static void set_buffers(size_t len, bool le)
+{
+	u8 hdr[KVNET_FEATURES_HDR_MAX + 1], want[sizeof(hdr)];
+
+	unit_context("%zu bytes, little-endian %d", len, le);
+	memset(hdr, 0xee, sizeof(hdr));
+	memset(want, 0xee, sizeof(want));
+	if (len >= 12) {
+		want[10] = le ? 0x34 : 0x12;
+		want[11] = le ? 0x12 : 0x34;
+	}
+	kvnet_vnet_hdr_set_num_buffers(hdr, len, 0x1234, le);
+	EXPECT_TRUE(!memcmp(hdr, want, sizeof(hdr)));
+}
+
 CASE(hdr_set_buffers)
 {
-	u8 hdr[13];
+	static const size_t len[] = { 10, 12, KVNET_FEATURES_HDR_MAX };
+	unsigned int i;
 
-	memset(hdr, 0xee, sizeof(hdr));
-	kvnet_vnet_hdr_set_num_buffers(hdr, 10, 0x1234, true);
-	EXPECT_EQ(hdr[9], 0xee);
-	EXPECT_EQ(hdr[10], 0xee);
-	EXPECT_EQ(hdr[11], 0xee);
-
-	kvnet_vnet_hdr_set_num_buffers(hdr, 12, 0x1234, true);
-	EXPECT_EQ(hdr[9], 0xee);
-	EXPECT_EQ(hdr[10], 0x34);
-	EXPECT_EQ(hdr[11], 0x12);
-	EXPECT_EQ(hdr[12], 0xee);
-
-	kvnet_vnet_hdr_set_num_buffers(hdr, 12, 0x1234, false);
-	EXPECT_EQ(hdr[10], 0x12);
-	EXPECT_EQ(hdr[11], 0x34);
-	EXPECT_EQ(hdr[12], 0xee);
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		set_buffers(len[i], true);
+		set_buffers(len[i], false);
+	}
 }
 
 CASE(hdr_direct_tx_table)
