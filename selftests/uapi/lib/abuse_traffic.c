@@ -143,7 +143,7 @@ unsigned int traffic_host(struct abused *a, unsigned int most)
 	}
 	/* some that come together */
 	if (traffic_is(a, TRAFFIC_SEGMENTS))
-		segments_send(a->gso, 60 + a->seq % 1400, 2 + a->seq % 5);
+		segments_send(a->gso, 60 + a->seq % 1300, 2 + a->seq % 5);
 	while (n < 256 && recv(a->r.sniff, f, sizeof(f), MSG_DONTWAIT) >= 0)
 		n++;
 	return n;

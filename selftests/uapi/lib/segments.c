@@ -3,9 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
-#include <string.h>
-#include <sys/socket.h>
 
+#include "ksft.h"
 #include "segments.h"
 
 uint32_t sum16(const void *p, size_t len, uint32_t sum)
@@ -78,6 +77,7 @@ static bool send_frame(int gso, unsigned int segment, size_t len)
 
 bool segments_send(int gso, unsigned int segment, unsigned int n)
 {
+	ASSERT(segment * n <= SEGMENTS_MAX);
 	return send_frame(gso, segment, tcp_frame(FRAME, segment * n, 0));
 }
 
