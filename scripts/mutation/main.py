@@ -52,6 +52,9 @@ def check():
             bad.append(f"scripts/mutants/tests: which tests are those of {file}?")
     bad += [f"scripts/mutants/bugs: {name}: there is no such mutant"
             for name in read_table(BUGS).keys() - {m.name for m in made}]
+    missing = {name: verdicts.missing_case(said) for name, said in read_table(VERDICTS).items()}
+    bad += [f"scripts/mutants/verdicts: {name}: there is no {case}"
+            for name, case in missing.items() if case]
     print("\n".join(bad + [f"{len(hand)} mutants by hand, {len(made)} generated, "
                            f"{len(bad)} problems"]))
     return 1 if bad or not hand or not made else 0

@@ -24,6 +24,12 @@ class Killers(unittest.TestCase):
                               ("nospec:f", "nospec:f"), ("-", None), ("not built", None)):
             self.assertEqual(verdicts.test_of(verdict), test)
 
+    def test_case_that_is_not_there(self):
+        for said in "unit:hdr hdr_fix_table", "uml:split load_test.died", "unit:hdr hangs", "-":
+            self.assertIsNone(verdicts.missing_case(said))
+        self.assertEqual(verdicts.missing_case("unit:hdr hdr_fix"), "hdr_test.hdr_fix")
+        self.assertEqual(verdicts.missing_case("uml:packed loop_test.no_case"), "loop_test.no_case")
+
     def test_tier_one(self):
         for test, known in (("unit:area", True), ("nospec:f", True), ("uml:leak", True),
                             ("uml:leak@packed", False), ("uml:life", False),

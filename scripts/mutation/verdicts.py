@@ -41,6 +41,20 @@ def test_problem(test):
     return None if test_source(kind, name) else f"there is no test '{test}'"
 
 
+def missing_case(verdict):
+    """The case that a verdict names, if its test has none of that name."""
+    match = (re.match(r"(uml):\S+ (\w+?)_test\.(\w+_\w+)", verdict) or
+             re.fullmatch(r"(unit):(\w+) (\w+_\w+)", verdict))
+    if not match:
+        return None
+    path = test_source(match[1], match[2])
+    if path:
+        with open(path, encoding="utf-8") as source:
+            if re.search(rf"\b{match[3]}\b", source.read()):
+                return None
+    return f"{match[2]}_test.{match[3]}"
+
+
 def read_nospec():
     with open(os.path.join(TOP, "scripts", "nospec.list"), encoding="utf-8") as lines:
         return [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
