@@ -677,6 +677,37 @@ CASE(ring_translated_to_no_memory_recovers)
 	}
 }
 
+/* Without a kick: the driver gets no buffer back, and notifications are off. */
+static void missed_again(unsigned int q)
+{
+	struct vdev_queue *vq = &rig.v.q[q];
+	struct vhost_iotlb_msg first, again;
+
+	ready_with(F_BASE | F_EVENT);
+	map_all_but(vq->bufs, 16 * 4096);
+	rig_start(&rig);
+	offer(q);
+	vdev_kick_always(vq);
+	ASSERT(iommu_readable(&io, 3000));
+	ASSERT(iommu_read(&io, &first));
+	/* a VMM that could not answer may be able to by now */
+	ASSERT(iommu_readable(&io, 10000));
+	ASSERT(iommu_read(&io, &again));
+	EXPECT_EQ(again.iova, first.iova);
+	EXPECT_EQ(again.perm, first.perm);
+	iommu_answer(&io, &again);
+	EXPECT(WAIT_FOR(3000, (iommu_pump(&io), gr_used_pending(&vq->ring))));
+	as_new();
+}
+
+CASE(miss_unanswered_repeated_after_a_while)
+{
+	if (vdev_is_vhost())
+		ksft_skip("vhost_net repeats a miss at each kick, or never");
+	missed_again(VDEV_RX);
+	missed_again(VDEV_TX);
+}
+
 struct wild {
 	uint64_t addr;
 	uint32_t len;
