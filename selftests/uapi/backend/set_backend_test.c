@@ -7,6 +7,7 @@
  * frames may get lost; none is damaged, no buffer is, and afterwards traffic goes on.
  *
  * @hosts: 6.1 newest
+ * @debug: kasan kcsan
  * @again: slow
  * @seconds: 16
  */

@@ -640,7 +640,7 @@ static void pass_each(const struct way *w)
 		pass_frames(w);
 }
 
-CASE(mergeable_buffers_hold_frame)
+CASE_TIMED(mergeable_buffers_hold_frame, 60)
 {
 	static const struct way ways[] = {
 		{ "not even the header fits into one of 1 byte",
@@ -663,7 +663,7 @@ CASE(mergeable_buffers_hold_frame)
 	pass_each(ways);
 }
 
-CASE(each_arrangement_of_descriptors_holds_frame)
+CASE_TIMED(each_arrangement_of_descriptors_holds_frame, 60)
 {
 	static const struct way ways[] = {
 		{ "one byte each", { .rx_buf = 60, .num = 1024, .bufs = 16 },
@@ -719,11 +719,13 @@ CASE(buffers_across_regions_hold_frame)
 
 #define LEGACY	BIT64(VIRTIO_F_NOTIFY_ON_EMPTY)	/* and nothing else: a header of ten bytes */
 
-CASE(each_feature_set_moves_frames)
+CASE_TIMED(each_feature_set_moves_frames, 60)
 {
 	static const struct way ways[] = {
 		{ "virtio 1", { .features = F_V1, .rx_buf = 1600 },
 		  { 0 }, { 200, 26, 1588 }, { 150, 26, 1514 } },
+		{ "virtio 1, chains", { .features = F_V1 },
+		  { .piece = 500 }, .tx = { 150, 26, 1514 } },
 		{ "event index", { .features = F_V1 | F_EVENT },
 		  { .piece = 500 }, .tx = { 150, 26, 1514 } },
 		{ "tables, long buffers", { .features = F_V1 | F_EVENT | F_IND, .rx_buf = 65600,
@@ -735,7 +737,9 @@ CASE(each_feature_set_moves_frames)
 		  { .piece = 500, .indirect = true }, .tx = { 150, 26, 1514 } },
 		{ "legacy", { .features = LEGACY, .rx_buf = 1600 },
 		  { 0 }, { 200, 26, 1590 }, { 200, 26, 1514 } },
-		{ "legacy, mergeable", { .features = LEGACY | F_MRG },
+		{ "legacy, mergeable", { .features = LEGACY | F_MRG, .rx_buf = 300 },
+		  { 0 }, { 200, 26, 3000 } },
+		{ "legacy, mergeable, chains", { .features = LEGACY | F_MRG },
 		  { .piece = 500 }, .tx = { 150, 26, 1514 } },
 		{ "legacy, mergeable, tables", { .features = F_MRG | F_IND, .rx_buf = 300 },
 		  { .piece = 500, .indirect = true }, { 200, 26, 3000 }, { 150, 26, 1514 } },

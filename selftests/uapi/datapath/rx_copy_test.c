@@ -141,11 +141,12 @@ static struct outcome receive_burst(const struct rig_cfg *cfg, bool copy,
 
 static void same(const struct rig_cfg *cfg, enum kind kind)
 {
-	struct outcome call = receive_burst(cfg, false, kind);
-	struct outcome copy = receive_burst(cfg, true, kind);
+	struct outcome call, copy;
 
 	ksft_note("frames of kind %u, buffers of %u bytes, features %llx", kind, cfg->rx_buf,
 		  (unsigned long long)cfg->features);
+	call = receive_burst(cfg, false, kind);
+	copy = receive_burst(cfg, true, kind);
 	EXPECT_GE(call.n, FRAMES);
 	EXPECT_EQ(copy.n, call.n);
 	EXPECT(copy.len == call.len && !memcmp(copy.log, call.log, call.len));

@@ -11,7 +11,7 @@
 
 const char *word_of(const char *path, const char *name)
 {
-	static char word[64];
+	static char word[256];
 	char line[256];
 	size_t len = strlen(name);
 	FILE *f = fopen(path, "r");
@@ -21,7 +21,7 @@ const char *word_of(const char *path, const char *name)
 	while (fgets(line, sizeof(line), f))
 		if (!strncmp(line, name, len) &&
 		    (line[len] == ':' || line[len] == ' '))
-			ASSERT(sscanf(line + len + 1, "%63s", word) == 1);
+			ASSERT(sscanf(line + len + 1, "%255s", word) == 1);
 	fclose(f);
 	return word;
 }

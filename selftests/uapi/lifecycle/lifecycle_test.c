@@ -21,6 +21,7 @@
 #include "links.h"
 #include "pin_rig.h"
 #include "procfs.h"
+#include "vmm.h"
 
 static struct rig rig;
 
@@ -330,6 +331,37 @@ CASE(backend_replaced_is_released)
 	rig_stop(&rig);
 	expect_released(&old);
 	rig_close(&rig);
+}
+
+/* Frames in both directions until the process is killed. */
+static void pump_for_ever(int ready)
+{
+	uint32_t seq = 0;
+	uint8_t f[4096];
+
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	for (;;) {
+		rig_offer(&rig, 64);
+		while (!rig_tx(&rig, 1000, NULL))
+			rig_inject(&rig, seq++, 1000);
+		vdev_kick(&rig.v.q[VDEV_TX]);
+		while (rig_rx(&rig, NULL, f, sizeof(f), 1) >= 0)
+			;
+		rig_tx_reap(&rig);
+		while (rig_sniff(&rig, f, sizeof(f), 0) >= 0)
+			;
+		if (seq > 256 && ready >= 0) {
+			close(ready);
+			ready = -1;
+		}
+	}
+}
+
+CASE_TIMED(owner_killed_under_traffic_leaves_no_worker, 40)
+{
+	vmm_killed_often(pump_for_ever, ksft_rounds(10), 1000);
+	rig_open(&rig, &(struct rig_cfg){ 0 });
+	flow_one(&rig);
 }
 
 CASE(duplicate_closed_elsewhere_keeps_device)

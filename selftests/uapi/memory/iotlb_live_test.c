@@ -342,7 +342,8 @@ static void move_table(unsigned int i)
 }
 
 /* The memory table translates guest-physical addresses, which are not used here. */
-CASE_ROW(memory_table_moved_under_traffic_is_not_used, unmap_while_running(move_table, 100))
+CASE_ROW_TIMED(memory_table_moved_under_traffic_is_not_used, 40,
+	unmap_while_running(move_table, 100))
 
 /* 'n' translations that no queue needs, one in four of them the same again. */
 static void flood(unsigned int n)
