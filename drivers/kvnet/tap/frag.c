@@ -51,18 +51,24 @@ static void free_spare_chunk(struct kvnet_frags *f, const struct page_frag *c)
 }
 
 /*
- * The first idle chunk is reused: so the number of chunks in use follows the number of frames
- * in flight, and they stay in the CPU's cache. Without an idle chunk a new one is allocated,
- * which replaces the oldest if all are in use.
+ * The first chunk is reused as soon as it is idle, else the next idle one behind the current: so
+ * the number of chunks in use follows the number of frames in flight, they stay in the CPU's
+ * cache, and few are looked at. Without an idle chunk a new one is allocated. If there are
+ * enough, it replaces the one behind the current, which is in use for the longest time.
  *
  * The stack's accesses to a fragment come before its put_page(), whose atomic operation is a
  * full barrier.
  */
 static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 {
+	unsigned int at = 0, i;
 	struct page_frag *c, next;
 
-	for (c = f->chunk; c < f->chunk + f->n; c++) {
+	if (f->cur && !chunk_is_idle(f->chunk))
+		at = f->cur - f->chunk + 1;
+	for (i = 0; i < f->n; i++, at++) {
+		at = at < f->n ? at : 0;
+		c = f->chunk + at;
 		if (need <= c->size && chunk_is_idle(c)) {
 			free_spare_chunk(f, c);
 			c->offset = 0;
@@ -72,10 +78,9 @@ static struct page_frag *get_next_chunk(struct kvnet_frags *f, u32 need)
 	if (!alloc_chunk_pages(&next, need))
 		return NULL;
 	if (f->n < KVNET_FRAG_CHUNKS) {
-		f->n++;
+		c = f->chunk + f->n++;
 	} else {
-		c = f->chunk + f->oldest;
-		f->oldest = (f->oldest + 1) % KVNET_FRAG_CHUNKS;
+		c = f->chunk + at % KVNET_FRAG_CHUNKS;
 		put_page(c->page);
 	}
 	*c = next;

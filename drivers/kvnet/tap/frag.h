@@ -26,7 +26,6 @@
 struct kvnet_frags {
 	struct page_frag *cur;	/* fragments are cut from this one; NULL: none */
 	unsigned int n;		/* chunks */
-	unsigned int oldest;	/* index of the chunk that is replaced next if none is idle */
 	unsigned long freed_at;	/* jiffies */
 	struct page_frag chunk[KVNET_FRAG_CHUNKS];
 };
