@@ -16,8 +16,8 @@
 /* Bytes of the longest fragment and of a chunk; without memory a chunk is a page. */
 #define KVNET_FRAG_MAX	32768UL
 
-/* Enough for as many frames of Ethernet's MTU as wait in a tap's ring of 1000: 2 MiB at most. */
-#define KVNET_FRAG_CHUNKS	64
+/* Enough for 64 frames of 64 KiB, as many as a batch has of short ones: 4 MiB at most. */
+#define KVNET_FRAG_CHUNKS	128
 
 /* As many as a ring of 256 has; more are freed, one in a jiffy, as soon as they are idle. */
 #define KVNET_FRAG_CHUNKS_KEPT	16
