@@ -188,6 +188,52 @@ CASE(frag_chunks_are_few)
 	EXPECT_EQ(n_live, 0);
 }
 
+/* With so many in flight that the stack frees in order, each chunk is used again when it is free. */
+CASE(frag_chunks_in_flight_are_used_in_turn)
+{
+	struct kvnet_frags f = start(3);
+	void *p[40], *next;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	for (i = 0; i < 1000; i++) {
+		free_frag(p[i % ARRAY_SIZE(p)]);
+		next = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+		EXPECT_EQ(next, p[i % ARRAY_SIZE(p)]);
+	}
+	EXPECT_EQ(n_allocs, ARRAY_SIZE(p));
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		free_frag(p[i]);
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
+/* When few are in flight again, they are in the first chunks. */
+CASE(frag_first_chunk_is_used_as_soon_as_it_is_idle)
+{
+	struct kvnet_frags f = start(3);
+	void *p[KVNET_FRAG_CHUNKS_KEPT], *first, *second;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	first = p[0];
+	second = p[1];
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		free_frag(p[i]);
+	for (i = 0; i < 10; i++) {
+		p[0] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+		p[1] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+		EXPECT_EQ(p[0], first);
+		EXPECT_EQ(p[1], second);
+		free_frag(p[0]);
+		free_frag(p[1]);
+	}
+	kvnet_frag_drain(&f);
+	EXPECT_EQ(n_live, 0);
+}
+
 /* Of those that nobody gives back the oldest is let go of, one after the other. */
 CASE(frag_oldest_is_let_go)
 {
