@@ -34,8 +34,8 @@ WITHOUT_TWIN = ("idle", "dpdk", "neighbour", "order")
 
 # a real guest's: each is a function of inside/guest_tests.py
 GUEST_TESTS = ("ping", "rr", "conn", "tcp", "udp", "events", "idle")
-GUEST_BOOTS = ("layout", "queues", "guests", "viommu", "notso")  # inside/guest_boots.py: they boot guests of their own
-BY_NAME = ("queues", "guests", "viommu", "notso")  # only if ONLY names them
+GUEST_BOOTS = ("layout", "queues", "guests", "bridge", "viommu", "notso")  # inside/guest_boots.py: they boot guests of their own
+BY_NAME = ("queues", "guests", "bridge", "viommu", "notso")  # only if ONLY names them
 GUEST_SYSTEMS = PEERS + ["qemu", "qemu-noioeventfd", "rtl8139"]
 GUEST_LAYOUTS = [name for name in LAYOUTS if name != "vhost_net-inorder"]
 GUEST_BACKENDS = list(dict.fromkeys(GUEST_SYSTEMS + GUEST_LAYOUTS + ["kvnet-woken"]))

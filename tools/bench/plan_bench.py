@@ -174,7 +174,7 @@ def guest_section(results, lane, test):
     shown = list(dict.fromkeys(key.get("metric") for key in found if key.get("unit") in SHOWN_UNITS))
     counted = [m for m in dict.fromkeys(key.get("metric") for key in found) if m not in shown]
     items = [Bars(dict(where, metric=metric), x=params or "test", title=f"{test}: {metric}") for metric in shown[:4]]
-    if test in ("floor", "bridge"):
+    if test in ("floor", "bridge") and "worker" in shown:
         items.insert(0, Multiples(dict(where, metric="worker"), "floor", title="the worker's part, as a multiple of the floor's"))
     if test == "counters":
         items.insert(0, Ratios(dict(where, metric=["pps", "worker", "p50"]), ratio=COUNTED_PAIR, title="with counters, beside a copy without"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 The tests that boot guests of their own: rings of each layout, more queue pairs of one guest, more
-guests, a guest behind a strict IOMMU, one without TSO.
+guests, two on a bridge, a guest behind a strict IOMMU, one without TSO.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import host
-from guest import PORT, STREAM, Guest, Point, backend_of, on_each, per_second
+from guest import PORT, STREAM, Guest, Point, backend_of, on_each, pairs, per_second
 from guest_tests import test_udp
 from host import Failed
 
@@ -109,6 +109,44 @@ def test_guests():
                     together(guests, way)
 
 
+# from a guest to another: their taps are ports of a bridge, which has the host's addresses
+
+BRIDGE = "modprobe bridge && ip link add br0 type bridge && ip link set br0 up"
+JOIN = "ip link set $TAP master br0 && ip addr flush dev $TAP && ip addr add $HOST_IP/16 dev br0"
+
+
+class Pair(Point):
+    """The first guest sends to the second; processor time is of both."""
+
+    def __init__(self, guests, test, params):
+        super().__init__(guests[0], test, params)
+        self.other = guests[1]
+
+    def rr(self, what, *words):
+        return pairs(self.guest.ask(" ".join(["rr", what, self.other.ip, str(self.port), *map(str, words)])))
+
+    def measured(self, fixed, what, *words):
+        measured = super().measured
+        (said, counted), other = self.other.counts.while_running(lambda: measured(fixed, what, *words))
+        for thread in ("worker", "vcpu", "qemu"):
+            counted[f"cpu_{thread}"] += other[f"cpu_{thread}"]
+        return said, counted
+
+
+def test_bridge():
+    for system in SCALE:
+        guests = [Guest(system, number) for number in range(2)]
+        with host.tried(f"{system}, over a bridge", *guests):
+            host.run("bash", "-c", BRIDGE)
+            for guest in guests:
+                guest.start()
+                guest.lib(JOIN)
+                guest.ask(f"ip addr flush dev eth0; ip addr add {guest.ip}/16 dev eth0")
+            for streams in (1, 4):
+                Pair(guests, "bridge", f"streams={streams}").stream("rx", streams)
+        host.run("ip", "link", "del", "br0")
+
+
 # an IOMMU in front of the device, strict: the guest maps each buffer for itself, and takes the
 # translation back when the buffer is used
 
@@ -130,4 +168,5 @@ def test_notso():
             options="host_tso4=off host_tso6=off host_ecn=off host_ufo=off")
 
 
-BOOTS = {"layout": test_layout, "queues": test_queues, "guests": test_guests, "viommu": test_viommu, "notso": test_notso}
+BOOTS = {"layout": test_layout, "queues": test_queues, "guests": test_guests, "bridge": test_bridge, "viommu": test_viommu,
+         "notso": test_notso}
