@@ -428,9 +428,8 @@ CASE(rx_frames_do_not_wake_tx_worker)
 	for (i = 0; i < MANY && !ksft_failed(); i++) {
 		rig_inject(&rig, 1 + i, 60);
 		rig_rx_expect(&rig, 1 + i, 60);
-		if (i % 64 == 63) {
+		if (i % 64 == 63)
 			rig_offer(&rig, 64);
-		}
 	}
 	EXPECT_EQ(wakeups("tx"), tx);
 	/* at most one for a frame, and none for buffers */
@@ -449,9 +448,8 @@ CASE(tx_frames_do_not_wake_rx_worker)
 	rx = wakeups("rx");
 	tx = wakeups("tx");
 	kicks = rig_counter(&rig, "kvnet.tx.kicks");
-	for (i = 0; i < MANY && !ksft_failed(); i++) {
+	for (i = 0; i < MANY && !ksft_failed(); i++)
 		rig_send(&rig, 60);
-	}
 	EXPECT_EQ(wakeups("rx"), rx);
 	/* at most one for a kick */
 	EXPECT_LE(wakeups("tx") - tx, rig_counter(&rig, "kvnet.tx.kicks") - kicks);

@@ -19,7 +19,6 @@
 
 #include "bridge.h"
 #include "flow.h"
-#include "links.h"
 #include "pin_rig.h"
 #include "rig.h"
 #include "segments.h"

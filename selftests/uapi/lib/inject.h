@@ -47,7 +47,6 @@ unsigned int injector_next(const struct injector *in, unsigned int n);
 void injector_close(struct injector *in);
 /* Of a line for each call: how often it has failed, or how many are held there. */
 unsigned int inject_count(const char *path, const char *call);
-#define INJECT_FAILED	"/sys/module/kvnet/parameters/failed"
 #define INJECT_HOLD	"/sys/module/kvnet/parameters/hold"
 
 #define FOR_EACH_INJECTOR(in, thread)					\
