@@ -133,18 +133,26 @@ class Pair(Point):
         return said, counted
 
 
-def test_bridge():
+def on_each_pair(measure, **first):
     for system in SCALE:
-        guests = [Guest(system, number) for number in range(2)]
+        guests = [Guest(system, **first), Guest(system, 1)]
         with host.tried(f"{system}, over a bridge", *guests):
             host.run("bash", "-c", BRIDGE)
             for guest in guests:
                 guest.start()
                 guest.lib(JOIN)
                 guest.ask(f"ip addr flush dev eth0; ip addr add {guest.ip}/16 dev eth0")
-            for streams in (1, 4):
-                Pair(guests, "bridge", f"streams={streams}").stream("rx", streams)
+            measure(guests)
         host.run("ip", "link", "del", "br0")
+
+
+def bridge(guests):
+    for streams in (1, 4):
+        Pair(guests, "bridge", f"streams={streams}").stream("rx", streams)
+
+
+def test_bridge():
+    on_each_pair(bridge)
 
 
 # an IOMMU in front of the device, strict: the guest maps each buffer for itself, and takes the
@@ -164,8 +172,9 @@ def test_viommu():
 
 def test_notso():
     """A guest that segments TCP itself."""
-    on_each(SCALE, lambda guest: Point(guest, "notso", "dir=tx streams=1").stream("tx", 1),
-            options="host_tso4=off host_tso6=off host_ecn=off host_ufo=off")
+    options = "host_tso4=off host_tso6=off host_ecn=off host_ufo=off"
+    on_each(SCALE, lambda guest: Point(guest, "notso", "dir=tx streams=1").stream("tx", 1), options=options)
+    on_each_pair(lambda guests: Pair(guests, "notso", "action=bridge streams=1").stream("rx", 1), options=options)
 
 
 BOOTS = {"layout": test_layout, "queues": test_queues, "guests": test_guests, "bridge": test_bridge, "viommu": test_viommu,
