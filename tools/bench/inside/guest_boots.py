@@ -143,7 +143,7 @@ def on_each_pair(measure, **first):
                 guest.lib(JOIN)
                 guest.ask(f"ip addr flush dev eth0; ip addr add {guest.ip}/16 dev eth0")
             measure(guests)
-        host.run("ip", "link", "del", "br0")
+        subprocess.call(("ip", "link", "del", "br0"))
 
 
 def bridge(guests):
