@@ -12,6 +12,8 @@
  * @skip: uapi-(uml|smp-).* | huge_page_split_keeps_the_rest: no huge pages | the test hosts have them
  * @skip: uapi-(uml|smp-).* | .*: this kernel takes no page .* | the test hosts take pages off line
  */
+#include <sys/prctl.h>
+
 #include "cgroup.h"
 #include "pager.h"
 #include "pin_rig.h"
@@ -616,6 +618,8 @@ CASE(huge_page_split_keeps_the_rest)
 	pin_rig_open(&rig, -1, MAP_PRIVATE | MAP_ANONYMOUS);
 	at = rx_inline_pool(&len);
 	make_huge(at);
+	/* khugepaged is to leave this process alone */
+	ASSERT_SYS(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
 	before = huge_kb();
 	rig_start(&rig);
 	rx_inline_ready();
