@@ -76,6 +76,25 @@ static struct kvnet_frags start(unsigned int order)
 	return (struct kvnet_frags) {};
 }
 
+/* Takes @n chunks. */
+static void hold_chunks(struct kvnet_frags *f, void **p, unsigned int n)
+{
+	while (n--)
+		*p++ = kvnet_frag_alloc(f, KVNET_FRAG_MAX);
+}
+
+static void free_frags(void **p, unsigned int n)
+{
+	while (n--)
+		free_frag(*p++);
+}
+
+static void drain_all(struct kvnet_frags *f)
+{
+	kvnet_frag_drain(f);
+	EXPECT_EQ(n_live, 0);
+}
+
 CASE(frags_do_not_overlap)
 {
 	static struct { u8 *p, fill; u32 size; } held[200];
@@ -120,11 +139,9 @@ CASE(frag_chunk_is_used_up)
 	for (i = 0; i < 1024; i++)
 		p[i] = kvnet_frag_alloc(&f, 64);
 	EXPECT_EQ(n_allocs, 2);
-	for (i = 0; i < 1024; i++)
-		free_frag(p[i]);
+	free_frags(p, ARRAY_SIZE(p));
 	EXPECT_EQ(n_live, 2);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 CASE(frag_chunk_is_used_again)
@@ -149,8 +166,7 @@ CASE(frag_chunk_is_used_again)
 	free_frag(late);
 	free_frag(p);
 	kvnet_frag_drain(&f);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 /* A batch takes more than one, and when it is through, the next has the same. */
@@ -163,12 +179,10 @@ CASE(frag_chunks_of_a_batch_are_used_again)
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < ARRAY_SIZE(p); i++)
 			p[i] = kvnet_frag_alloc(&f, 1984);
-		for (i = 0; i < ARRAY_SIZE(p); i++)
-			free_frag(p[i]);
+		free_frags(p, ARRAY_SIZE(p));
 	}
 	EXPECT_EQ(n_allocs, 4);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 /* Frames that nobody gives back do not make it keep more. */
@@ -176,16 +190,12 @@ CASE(frag_chunks_are_few)
 {
 	struct kvnet_frags f = start(3);
 	static void *p[500];
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
 	EXPECT_EQ(n_live, ARRAY_SIZE(p));
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
+	free_frags(p, ARRAY_SIZE(p));
 	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 /* With so many in flight that the stack frees in order, each chunk is used again when it is free. */
@@ -195,43 +205,32 @@ CASE(frag_chunks_in_flight_are_used_in_turn)
 	void *p[40], *next;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
 	for (i = 0; i < 1000; i++) {
 		free_frag(p[i % ARRAY_SIZE(p)]);
 		next = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
 		EXPECT_EQ(next, p[i % ARRAY_SIZE(p)]);
 	}
 	EXPECT_EQ(n_allocs, ARRAY_SIZE(p));
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	free_frags(p, ARRAY_SIZE(p));
+	drain_all(&f);
 }
 
 /* When few are in flight again, they are in the first chunks. */
 CASE(frag_first_chunk_is_used_as_soon_as_it_is_idle)
 {
 	struct kvnet_frags f = start(3);
-	void *p[KVNET_FRAG_CHUNKS_KEPT], *first, *second;
+	void *p[KVNET_FRAG_CHUNKS_KEPT], *few[2];
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
-	first = p[0];
-	second = p[1];
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
+	free_frags(p, ARRAY_SIZE(p));
 	for (i = 0; i < 10; i++) {
-		p[0] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
-		p[1] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
-		EXPECT_EQ(p[0], first);
-		EXPECT_EQ(p[1], second);
-		free_frag(p[0]);
-		free_frag(p[1]);
+		hold_chunks(&f, few, 2);
+		EXPECT_TRUE(few[0] == p[0] && few[1] == p[1]);
+		free_frags(few, 2);
 	}
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 /* Of those that nobody gives back the oldest is let go of, one after the other. */
@@ -241,18 +240,15 @@ CASE(frag_oldest_is_let_go)
 	void *p[KVNET_FRAG_CHUNKS + 2];
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
 	EXPECT_EQ(n_live, ARRAY_SIZE(p));
 	for (i = 0; i < 2; i++) {
 		free_frag(p[i]);
 		EXPECT_EQ(n_live, ARRAY_SIZE(p) - 1 - i);
 	}
-	for (; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
+	free_frags(p + i, ARRAY_SIZE(p) - i);
 	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 /* A burst's chunks are not kept: one in a jiffy goes, until as many are left as are always kept. */
@@ -262,8 +258,7 @@ CASE(frag_chunks_of_a_burst_are_freed)
 	void *p[KVNET_FRAG_CHUNKS];
 	unsigned int i, live = KVNET_FRAG_CHUNKS;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
 	/* While all but one are in use, that one is used again. */
 	for (i = 0; i < 10; i++, jiffies++) {
 		free_frag(p[0]);
@@ -272,8 +267,7 @@ CASE(frag_chunks_of_a_burst_are_freed)
 		p[live - 1] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
 	}
 	EXPECT_EQ(n_allocs, live);
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
+	free_frags(p, ARRAY_SIZE(p));
 	for (i = 0; i < 2 * KVNET_FRAG_CHUNKS; i++) {
 		free_frag(kvnet_frag_alloc(&f, KVNET_FRAG_MAX));
 		if (i % 2) {
@@ -287,13 +281,10 @@ CASE(frag_chunks_of_a_burst_are_freed)
 	EXPECT_EQ(live, KVNET_FRAG_CHUNKS_KEPT);
 	EXPECT_EQ(n_allocs, KVNET_FRAG_CHUNKS);
 	/* A burst again, as large as the last one. */
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
+	hold_chunks(&f, p, ARRAY_SIZE(p));
 	EXPECT_EQ(n_live, KVNET_FRAG_CHUNKS);
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		free_frag(p[i]);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	free_frags(p, ARRAY_SIZE(p));
+	drain_all(&f);
 }
 
 /* A device that is given back, and has another owner. */
@@ -321,8 +312,7 @@ CASE(frag_longest)
 	EXPECT_TRUE(p);
 	EXPECT_EQ(kvnet_frag_alloc(&f, KVNET_FRAG_MAX + 64), NULL);
 	free_frag(p);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
 
 CASE(frags_with_little_memory)
@@ -345,6 +335,5 @@ CASE(frags_with_little_memory)
 	p = kvnet_frag_alloc(&f, KVNET_FRAG_MAX);
 	EXPECT_TRUE(p);
 	free_frag(p);
-	kvnet_frag_drain(&f);
-	EXPECT_EQ(n_live, 0);
+	drain_all(&f);
 }
