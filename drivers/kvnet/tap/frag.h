@@ -16,7 +16,7 @@
 /* Bytes of the longest fragment and of a chunk; without memory a chunk is a page. */
 #define KVNET_FRAG_MAX	32768UL
 
-/* Enough for 64 frames of 64 KiB, as many as a batch has of short ones: 4 MiB at most. */
+/* Enough for 64 frames of 64 KiB in flight: 4 MiB at most. */
 #define KVNET_FRAG_CHUNKS	128
 
 /* As many as a ring of 256 has; more are freed, one in a jiffy, as soon as they are idle. */
